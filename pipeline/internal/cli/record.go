@@ -56,6 +56,8 @@ func (f *recordFlags) check() error {
 		return errors.New("--out is missing: name the file to write")
 	case f.BlockSize < 1 || f.BlockSize > 4096:
 		return errors.New("--block-size must be from 1 to 4096")
+	case f.Grace < 0:
+		return errors.New("--grace must not be negative")
 	}
 	f.Target = u
 	return nil
@@ -64,6 +66,16 @@ func (f *recordFlags) check() error {
 func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	if err := f.check(); err != nil {
 		return exit(exitUsage, err)
+	}
+	// The address comes first: without it there is no file in the way of the next attempt.
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return exit(exitInfrastructure, fmt.Errorf("cannot listen; choose another --listen address: %w", err))
+	}
+	defer func() { _ = l.Close() }()
+	if leadsBack(f.Target, l.Addr()) {
+		return exit(exitUsage, fmt.Errorf("--target %s is where the recording listens; name the server's own address", f.target))
 	}
 	out, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -77,11 +89,9 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 			err = exit(exitInfrastructure, closed)
 		}
 	}()
-	f.Out = out
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", f.listen)
-	if err != nil {
-		return exit(exitInfrastructure, fmt.Errorf("cannot listen; choose another --listen address: %w", err))
+	f.Out = &wholeLines{file: out}
+	f.Failed = func(err error) {
+		fmt.Fprintf(a.Err, "%v; calls are passed on, and no longer recorded\n", err)
 	}
 	fmt.Fprintf(a.Err, "http://%s records what it passes on to %s into %s; Ctrl-C ends it\n", l.Addr(), f.Target.Redacted(), f.out)
 	s, err := recorder.New(f.Options).Serve(ctx, l)
@@ -94,3 +104,35 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	}
 	return nil
 }
+
+// leadsBack reports whether what is sent to a server comes to a listener on this machine.
+func leadsBack(server *url.URL, listener net.Addr) bool {
+	port := server.Port()
+	if port == "" {
+		port = server.Scheme
+	}
+	to, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(server.Hostname(), port))
+	at, ok := listener.(*net.TCPAddr)
+	if err != nil || !ok || to.Port != at.Port {
+		return false
+	}
+	return to.IP.Equal(at.IP) || at.IP.IsUnspecified() && to.IP.IsLoopback()
+}
+
+// wholeLines writes lines to a file. One that does not fit is taken back, so that what is before it
+// can be read.
+type wholeLines struct {
+	file *os.File
+	size int64
+}
+
+func (w *wholeLines) Write(line []byte) (int, error) {
+	n, err := w.file.Write(line)
+	if err != nil {
+		return 0, errors.Join(err, w.takeBack())
+	}
+	w.size += int64(n)
+	return n, nil
+}
+
+func (w *wholeLines) takeBack() error { return w.file.Truncate(w.size) }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +24,7 @@ func TestRecordRefuses(t *testing.T) {
 		"--target must be the URL": {out: "x", Options: recorder.Options{BlockSize: 16}},
 		"--out is missing":         {target: url, Options: recorder.Options{BlockSize: 16}},
 		"--block-size must be":     {target: url, out: "x"},
+		"--grace must not be":      {target: url, out: "x", Options: recorder.Options{BlockSize: 16, Grace: -1}},
 		"exists; name another":     {target: url, out: there, Options: recorder.Options{BlockSize: 16}},
 	} {
 		err := (&app{}).record(t.Context(), f)
@@ -31,6 +34,75 @@ func TestRecordRefuses(t *testing.T) {
 	}
 	if kept, _ := os.ReadFile(there); string(kept) != "kept" {
 		t.Errorf("the file has become %q", kept)
+	}
+}
+
+// TestRecordWithoutAddress: an address that is taken leaves no file behind, which would be in the
+// way of the next attempt.
+func TestRecordWithoutAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	out := filepath.Join(t.TempDir(), "trace.jsonl")
+	err = (&app{}).record(t.Context(), recordFlags{target: "http://127.0.0.1:1", listen: l.Addr().String(), out: out, Options: recorder.Options{BlockSize: 16}})
+	if err == nil || !strings.Contains(err.Error(), "choose another --listen address") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// TestLeadsBack: a recording that is its own target would ask itself without end.
+func TestLeadsBack(t *testing.T) {
+	at := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 80} }
+	for _, c := range []struct {
+		target string
+		listen net.Addr
+		want   bool
+	}{
+		{"http://127.0.0.1:80", at("127.0.0.1"), true},
+		{"http://127.0.0.1", at("127.0.0.1"), true},
+		{"http://127.0.0.1", at("::"), true},
+		{"http://127.0.0.1:81", at("127.0.0.1"), false},
+		{"https://127.0.0.1", at("127.0.0.1"), false},
+		{"http://192.0.2.1", at("127.0.0.1"), false},
+	} {
+		u, err := url.Parse(c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := leadsBack(u, c.listen); got != c.want {
+			t.Errorf("%s to %s: %v", c.target, c.listen, got)
+		}
+	}
+}
+
+// TestWholeLines: what does not fit is taken back.
+func TestWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wholeLines{file: file}
+	if _, err := w.Write([]byte("whole\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString("to"); err != nil { // as much of a line as a full disk takes
+		t.Fatal(err)
+	}
+	if err := w.takeBack(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "whole\n" {
+		t.Errorf("the file has %q", got)
+	}
+	_ = file.Close()
+	if _, err := w.Write([]byte("more\n")); err == nil {
+		t.Error("a line into a closed file is no error")
 	}
 }
 

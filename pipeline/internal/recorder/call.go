@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -81,6 +82,8 @@ func readCall(w http.ResponseWriter, req *http.Request, f form, most int64) (*ca
 func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 	seen.flushLine()
 	switch {
+	case seen.absent != "":
+		return seen.absent
 	case seen.status >= 300:
 		return "the server refused it"
 	case !c.single:
@@ -143,6 +146,7 @@ func (r *Recorder) tokenize(ctx context.Context, model string, of map[string]any
 type answer struct {
 	http.ResponseWriter
 	status int
+	absent string // why the server gave none
 	stream bool
 	line   bytes.Buffer // of a stream, or the whole document
 	over   bool         // the line is longer than what is kept
@@ -205,9 +209,11 @@ type chunk struct {
 }
 
 type message struct {
-	Content   string `json:"content"`
-	Reasoning string `json:"reasoning_content"`
-	Tools     []struct {
+	Content string `json:"content"`
+	// Thoughts have either name, or both while an engine changes from one to the other.
+	Reasoning        string `json:"reasoning"`
+	ReasoningContent string `json:"reasoning_content"`
+	Tools            []struct {
 		Function struct {
 			Name      string `json:"name"`
 			Arguments string `json:"arguments"`
@@ -216,7 +222,7 @@ type message struct {
 }
 
 func (m message) text() string {
-	parts := []string{m.Reasoning, m.Content}
+	parts := []string{cmp.Or(m.Reasoning, m.ReasoningContent), m.Content}
 	for _, t := range m.Tools {
 		parts = append(parts, t.Function.Name, t.Function.Arguments)
 	}

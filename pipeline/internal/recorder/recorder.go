@@ -43,8 +43,10 @@ type Options struct {
 	BlockSize int
 	// Grace is how long answers in flight have to end once the recording is to.
 	Grace time.Duration
-	// Out gets the trace: a line for each call, when it has ended.
+	// Out gets the trace: a line for each call, when it has ended. Nothing is written after an error.
 	Out io.Writer
+	// Failed, where set, is called with the first error of Out. Calls pass on unrecorded then.
+	Failed func(error)
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
 }
@@ -95,6 +97,12 @@ func New(opt Options) *Recorder {
 			p.Out.Header.Del("Accept-Encoding") // what is compressed cannot be read on its way
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if a, ok := w.(*answer); ok {
+				a.absent = "the server did not answer"
+				if errors.Is(err, context.Canceled) {
+					a.absent = "the client broke off before the answer began"
+				}
+			}
 			http.Error(w, "pipeline record: the server behind does not answer: "+err.Error(), http.StatusBadGateway)
 		},
 	}
@@ -209,12 +217,27 @@ func (r *Recorder) record(ctx context.Context, c *call, seen *answer, release fu
 			r.leaveOut(cause)
 			return
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if err := r.trace.add(c); err != nil && r.err == nil {
-			r.err = fmt.Errorf("the trace cannot be written: %w", err)
+		if !r.write(c) {
+			r.leaveOut("the trace could not be written")
 		}
 	})
+}
+
+// write adds a call to the trace and reports whether it is there. Nothing follows one that could not
+// be written: it may be what later ones continue.
+func (r *Recorder) write(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return false
+	}
+	if err := r.trace.add(c); err != nil {
+		r.err = fmt.Errorf("the trace cannot be written: %w", err)
+		if r.opt.Failed != nil {
+			r.opt.Failed(r.err)
+		}
+	}
+	return r.err == nil
 }
 
 func (r *Recorder) leaveOut(cause string) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -245,6 +246,65 @@ func TestHostile(t *testing.T) {
 	}
 	if sum := stop(); sum.Calls != 1 || sum.LeftOut["the request did not come whole"] != 1 {
 		t.Errorf("%+v", sum)
+	}
+}
+
+// TestNoAnswer: a server that is not there has refused nothing.
+func TestNoAnswer(t *testing.T) {
+	base, _, stop := recording(t, "http://127.0.0.1:1", time.Minute)
+	if status, said := post(t, base+"/v1/completions", `{"prompt":"a"}`); status != http.StatusBadGateway || !strings.Contains(said, "does not answer") {
+		t.Errorf("%d: %s", status, said)
+	}
+	if sum := stop(); sum.Calls != 0 || sum.LeftOut["the server did not answer"] != 1 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// full takes a number of lines, and then no more.
+type full struct{ lines int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.lines--; f.lines < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+// TestFull: calls pass on when the trace cannot be written, which is said at once, and none of them
+// is counted as recorded.
+func TestFull(t *testing.T) {
+	target, err := url.Parse(backend(t, nil).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed []error
+	r := New(Options{Target: target, BlockSize: 4, Out: &full{lines: 1}, Failed: func(err error) { failed = append(failed, err) }})
+	for range 3 {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/completions", strings.NewReader(`{"prompt":"a b"}`)))
+		if w.Code != http.StatusOK {
+			t.Errorf("status %d", w.Code)
+		}
+	}
+	r.ended.Wait()
+	sum := r.trace.summary
+	if sum.Calls != 1 || sum.Sessions != 1 || sum.LeftOut["the trace could not be written"] != 2 || len(failed) != 1 || r.err == nil {
+		t.Errorf("%+v, %v", sum, failed)
+	}
+}
+
+// TestThoughts: what a model thinks is part of its answer, by either name, and once where it has both.
+func TestThoughts(t *testing.T) {
+	for _, delta := range []string{
+		`{"reasoning":"ab","content":"c"}`, `{"reasoning_content":"ab","content":"c"}`, `{"reasoning":"ab","reasoning_content":"ab","content":"c"}`,
+	} {
+		a := &answer{ResponseWriter: httptest.NewRecorder(), stream: true}
+		if _, err := io.WriteString(a, `data: {"choices":[{"delta":`+delta+"}]}\n\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.text.String(); got != "abc" {
+			t.Errorf("%s is read as %q", delta, got)
+		}
 	}
 }
 

@@ -75,8 +75,14 @@ func (t *trace) hashes(ids []int) []int64 {
 }
 
 // add writes a call. One without a session of the client's is of that of the call that it continues,
-// which had ended when it began, or of a new one.
-func (t *trace) add(c *call) error {
+// which had ended when it began, or of a new one. A call that cannot be written is in no count.
+func (t *trace) add(c *call) (err error) {
+	before := t.summary
+	defer func() {
+		if err != nil {
+			t.summary = before
+		}
+	}()
 	l := line{
 		Timestamp: milliseconds(c.began), Duration: milliseconds(c.took), Input: c.input, Output: c.output,
 		HashIDs: t.hashes(c.ids), ID: strconv.Itoa(t.summary.Calls),
