@@ -80,14 +80,18 @@ func oneWay(groups [][]float64) (p float64, ok bool) {
 	return distuv.F{D1: float64(k - 1), D2: float64(n - k)}.Survival(f), true
 }
 
-// changeText writes a difference as people read it.
+// changeText writes a difference as people read it, with the sign of minus that reports have.
 func (c Comparison) changeText(d float64) string {
 	change := c.Metric.Scale.Change(worse(c.Metric) * d)
+	sign := "+"
+	if math.Signbit(change) {
+		sign, change = "−", -change
+	}
 	if c.Metric.Scale == metric.Log {
-		return fmt.Sprintf("%+.1f %%", 100*change)
+		return fmt.Sprintf("%s%.1f %%", sign, 100*change)
 	}
 	if c.Metric.Unit == metric.Fraction {
-		return fmt.Sprintf("%+.3g pp", 100*change)
+		return fmt.Sprintf("%s%.3g pp", sign, 100*change)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%+.3g %s", change, c.Metric.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%s%.3g %s", sign, change, c.Metric.Unit))
 }

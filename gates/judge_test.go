@@ -317,6 +317,12 @@ func TestAFarBaseIsNamed(t *testing.T) {
 	if d.Verdict != gates.Inconclusive || !slices.Contains(d.Warnings, want) {
 		t.Errorf("%s: %q", d.Verdict, d.Warnings)
 	}
+
+	c = comparison(t, "ttft.p99", ratios(1, 0.901, 0.899, 0.90, 0.902, 0.898, 0.90))
+	c.Pairs[2].Base *= 1.3
+	if d := judgeOne(t, c); !strings.Contains(fmt.Sprint(d.Warnings), "the others show −10.0 %") {
+		t.Errorf("a difference below zero: %q", d.Warnings)
+	}
 }
 
 // needPairs is the number of repeats that would decide, 0 for none.
