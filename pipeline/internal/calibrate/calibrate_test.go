@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 )
 
 // pipeline is a plan of one gate on two sides with one cell each.
@@ -60,6 +61,11 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	alone, err := Plan(p, 3, nil)
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Cluster.Lanes != 2 {
 		t.Errorf("launches of a pair are on different nodes: %+v, %v", alone.Repeats, err)
+	}
+	p.Cluster, p.Lanes = nil, &plan.Lanes{List: make([]steps.LaneSpec, 2)}
+	alone, err = Plan(p, 3, nil)
+	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Lanes == nil {
+		t.Errorf("launches of a pair are in different lanes: %+v, %v", alone.Repeats, err)
 	}
 	p.Gates = nil
 	if _, err := Plan(p, 3, nil); err == nil {

@@ -93,7 +93,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	return a.withHistory(ctx, f.run.history, func(s history.Store, sp *spawn.Spawner) error {
 		r := history.Record{
 			ID: doc.RunID, Kind: history.Calibration, Time: doc.Started, Tool: doc.Tool, File: doc.File,
-			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise, Cells: history.CellsOf(doc),
+			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise, Cells: history.CellsOf(doc), Resident: p.Resident,
 		}
 		if f.save != "" {
 			if err := history.Save(f.save, r); err != nil {

@@ -114,7 +114,7 @@ func calibrationOf(r history.Record) *plan.Calibration {
 	for _, c := range r.Cells {
 		versions[c.Hash] = c.Version
 	}
-	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Versions: versions, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
+	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Resident: r.Resident, Versions: versions, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
 		for _, n := range r.Noise {
 			if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
 				// What more passes than were calibrated would take off it is known with fewer degrees of freedom.

@@ -45,6 +45,8 @@ type Record struct {
 	Machine   map[string]string `json:"machine,omitempty"`
 	Cells     []Cell            `json:"cells,omitempty"`
 	Noise     []Noise           `json:"noise,omitempty"`
+	// Resident says how both launches of a calibration's pairs stayed loaded, "" where one came after the other.
+	Resident string `json:"resident,omitempty"`
 	// Measures describe the metrics that the file declared.
 	Measures   result.Measures `json:"measures,omitempty"`
 	Annotation *Annotation     `json:"annotation,omitempty"`

@@ -41,6 +41,8 @@ type Calibration struct {
 	ID      string
 	Time    time.Time
 	Machine map[string]string
+	// Resident is how both launches of a pair stayed loaded, "" where one came after the other.
+	Resident string
 	// Versions of the engines that were calibrated, by cell.
 	Versions map[string]string
 	// Spread of pairs of a cell of a model, and the degrees of freedom that it is known with; false where
@@ -62,6 +64,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 		return nil, nil
 	case c == nil:
 		return nil, []string{note}
+	case c.Resident != "" && p.Resident == "": // what comes with the time between launches is not in its spread
+		return nil, []string{fmt.Sprintf("the calibration %s is of servers that stayed loaded and took turns (resident = %q), which hides what comes with the time between launches: today's pairs alone say how much they spread; calibrate this file", c.ID, c.Resident)}
 	}
 	v := &Variance{Calibration: c.ID, Time: c.Time, Machine: c.Machine, Within: spec.Within, Spreads: []Spread{}}
 	var unknown []string
