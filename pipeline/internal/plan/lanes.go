@@ -222,12 +222,36 @@ func (p *Plan) lanesText() string {
 		return ""
 	}
 	e, least := p.Estimate, p.laneCheck(p.Lanes.least())
-	took := Duration(least.Seconds)
-	if most := Duration(p.Lanes.Check.Seconds); most != took {
-		took += " to " + most
+	took := span(Duration(least.Seconds), Duration(p.Lanes.Check.Seconds))
+	return fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s%s",
+		p.lanes(), Duration(e.Sequential-e.Seconds), Duration(e.Sequential), took, p.Lanes.limitText(), p.checkBill(least))
+}
+
+// checkBill is what the check of lanes holds beside the repeats, of which alone the bill is:
+// "; on top of the bill, 4.3 to 8.3 GPU-hours; 10.73 to 20.73 USD".
+func (p *Plan) checkBill(least Extra) string {
+	most := p.Lanes.Check
+	hours, unit := [2]float64{least.GPUHours, most.GPUHours}, "GPU-hours"
+	if most.GPUHours == 0 {
+		hours, unit = [2]float64{least.MachineHours, most.MachineHours}, "machine-hours"
 	}
-	return fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s",
-		p.lanes(), Duration(e.Sequential-e.Seconds), Duration(e.Sequential), took, p.Lanes.limitText())
+	if hours[1] == 0 {
+		return ""
+	}
+	text := "; on top of the bill, " + span(humanize.Hours(hours[0]), humanize.Hours(hours[1])) + " " + unit
+	if p.Price != nil {
+		money := func(e Extra) string { return humanize.Money(p.Price.Of(e.MachineHours, e.GPUHours), p.Price.Currency) }
+		text += "; " + span(money(least), money(most))
+	}
+	return text
+}
+
+// span is "from to to", or one of them where they are equal.
+func span(from, to string) string {
+	if from == to {
+		return to
+	}
+	return from + " to " + to
 }
 
 func (l *Lanes) limitText() string {
@@ -243,8 +267,8 @@ func (p *Plan) laneWarnings() []string {
 		return nil
 	}
 	var out []string
-	if saved := p.Estimate.Sequential - p.Estimate.Seconds; p.laneCheck(p.Lanes.least()).Seconds >= saved {
-		out = append(out, fmt.Sprintf("lanes save %s, and seeing that they do not slow each other takes as long: leave the lanes out, or measure more repeats", Duration(saved)))
+	if saved, check := p.Estimate.Sequential-p.Estimate.Seconds, p.laneCheck(p.Lanes.least()).Seconds; check >= saved {
+		out = append(out, fmt.Sprintf("lanes save %s, and seeing that they do not slow each other takes %s or more: leave the lanes out, or measure more repeats", Duration(saved), Duration(check)))
 	}
 	if !slices.ContainsFunc(p.Gates, Gate.paired) {
 		out = append(out, "no gate compares sides, so that nothing says which metrics lanes must not change: TTFT and TPOT are looked at")
