@@ -202,6 +202,7 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 		at := elementRange(src.Expr, i)
 		m, ok := e.metricOf(elem)
 		switch {
+		case !elem.IsKnown(): // what it refers to has a problem of its own
 		case !ok:
 			e.report(e.notMetric(elem, at))
 		case slices.ContainsFunc(g.Metrics, func(x metric.Metric) bool { return x.ID == m.ID }):

@@ -104,7 +104,12 @@ func (e *evaluator) metricValue(group string) cty.Value {
 			continue
 		}
 		for _, m := range g.Metrics {
-			m, _ := e.declared().Lookup(m.ID)
+			known, ok := e.declared().Lookup(m.ID)
+			if !ok { // a measure with a problem of its own, which is reported where it is
+				stats[m.Stat] = cty.DynamicVal
+				continue
+			}
+			m = known
 			stats[m.Stat] = cty.ObjectVal(map[string]cty.Value{
 				"id":    cty.StringVal("metric." + m.ID),
 				"label": cty.StringVal(m.Label),

@@ -213,7 +213,7 @@ func ofTokens(group string) bool {
 // whyRequests says where the least number of requests comes from.
 func whyRequests(m metric.Metric) string {
 	if m.Quantile > 0.5 {
-		return fmt.Sprintf("Fewer than 10 of them lie beyond the %s, so it is mostly luck.", m.Stat)
+		return fmt.Sprintf("Fewer than 10 of them lie beyond the p%.4g, so it is mostly luck.", 100*m.Quantile)
 	}
 	return fmt.Sprintf("That is too few for the %s.", m.Stat)
 }

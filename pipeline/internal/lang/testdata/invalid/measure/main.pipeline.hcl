@@ -107,3 +107,11 @@ gate "limit" {
     error_message = "too many"
   }
 }
+
+# What refers to a measure with a problem has none of its own.
+gate "broken" {
+  benchmark = benchmark.b
+  baseline  = baseline.paired.old
+  metrics   = [metric.measure.labels]
+  margin    = "3%"
+}
