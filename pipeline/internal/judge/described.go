@@ -25,7 +25,7 @@ func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error 
 	for _, id := range g.Of(cmp) {
 		d := c.newDecision(g, cmp, id)
 		d.BaseCell = cmp.Head
-		c.describe(&d, base, head, id)
+		c.describe(&d, doc.Measures.Definition(id), base, head, id)
 		if base != nil {
 			if other := c.differsFromFile(g, doc, base, head); other != "" {
 				d.Verdict, d.Reason = result.Invalid, other
@@ -59,7 +59,9 @@ func (c *collector) baseline(path string) (*result.Document, error) {
 	return doc, nil
 }
 
-func (c *collector) describe(d *result.Decision, base, head *result.Cell, id string) {
+// describe fills a decision with the values of both cells, where the file defines the metric as the session
+// does.
+func (c *collector) describe(d *result.Decision, definition string, base, head *result.Cell, id string) {
 	if base == nil {
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"
 		return
@@ -72,6 +74,9 @@ func (c *collector) describe(d *result.Decision, base, head *result.Cell, id str
 		return
 	case !inHead:
 		d.Verdict, d.Reason = result.Missing, "the head has no valid run"
+		return
+	case definition != c.doc.Measures.Definition(id):
+		d.Verdict, d.Reason = result.Invalid, "the baseline file has another definition of this metric"
 		return
 	}
 	d.BaseValue, d.HeadValue, d.N = &b, &h, valid(head)

@@ -265,6 +265,22 @@ func TestAFileIsDescribed(t *testing.T) {
 	if d.Verdict != result.Inconclusive || *d.Change < 0.99 || *d.Change > 1.01 || s.doc.ExitCode != 0 {
 		t.Errorf("%+v: a doubled time against a file is described as +100 %% and not decided", d)
 	}
+	price := func(gpu float64) *result.Price { return &result.Price{Currency: "USD", GPUHour: gpu} }
+	s.plan.Price, s.plan.Gates[0].Metrics = price(2), []string{"cost.per_million_tokens"}
+	dearer := plan.Plan{Price: price(3)}
+	for _, of := range []session{s, base} {
+		of.each(0, func(r *result.Run) { r.Metrics["cost.per_million_tokens"] = 1 })
+		of.each(1, func(r *result.Run) { r.Metrics["cost.per_million_tokens"] = 1 })
+	}
+	for want, measures := range map[result.Verdict]result.Measures{result.Inconclusive: s.plan.Described(), result.Invalid: dearer.Described()} {
+		base.doc.Measures = measures
+		if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != want || (d.Change == nil) != (want == result.Invalid) {
+			t.Errorf("prices of %s and %s: %+v, want %s", s.doc.Measures[0].Definition, measures[0].Definition, d, want)
+		}
+	}
 	base.doc.Simulated = "process"
 	if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
 		t.Fatal(err)
