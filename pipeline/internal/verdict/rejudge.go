@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -79,6 +80,32 @@ func adopt(p, stored *plan.Plan) error {
 			}
 		}
 	}
+	return adoptMeasures(p, stored)
+}
+
+// adoptMeasures takes over how metrics were defined and priced that the run's file declared, and refuses
+// gates on those that the present file defines otherwise: the values of the run are not of these.
+func adoptMeasures(p, stored *plan.Plan) error {
+	then := stored.Described()
+	for _, now := range p.Described() {
+		was := then.Definition(now.Metric)
+		if was == "" || was == now.Definition {
+			continue
+		}
+		for _, g := range p.Gates {
+			if slices.Contains(g.Metrics, now.Metric) {
+				return fmt.Errorf("%s: metric.%s was measured by another definition in this run (%s): leave it out of the gate, or measure it", g.Addr, now.Metric, was)
+			}
+		}
+	}
+	for i := range p.Measures {
+		for _, m := range stored.Measures {
+			if m.Name == p.Measures[i].Name && m.Definition() != p.Measures[i].Definition() {
+				p.Measures[i] = m
+			}
+		}
+	}
+	p.Price = stored.Price
 	return nil
 }
 
