@@ -22,9 +22,13 @@ func (v *view) bill() model.Line {
 	if v.doc.Simulated != "" {
 		title = "Cost in the model"
 	}
-	text := fmt.Sprintf("%s: %s; %s of it measuring, %s starting servers", title, v.spent(b.Spent), wholePercent(b.MeasuredShare), wholePercent(b.StartShare))
+	text, of := title+": "+v.spent(b.Spent), "it"
 	if l := v.doc.Lanes; l != nil && l.Spent != nil {
-		text += "; " + v.spent(*l.Spent) + " before, to see what lanes do to each other"
+		text += ", of which " + v.spent(*l.Spent) + " before the first repeat, to see what lanes do to each other"
+		of = "the rest"
+	}
+	if b.MeasuredShare+b.StartShare > 0 {
+		text += fmt.Sprintf("; %s of %s measuring, %s starting servers", wholePercent(b.MeasuredShare), of, wholePercent(b.StartShare))
 	}
 	text += v.earlierGates(b)
 	if p := v.doc.Profile; p != nil && p.Spent != nil {

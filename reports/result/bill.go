@@ -35,7 +35,7 @@ func (p *Price) Spent(machineHours, gpuHours float64) Spent {
 // Bill is what a session held machines for.
 type Bill struct {
 	Spent Spent `json:"spent"` // by all launches, and the check of lanes
-	// MeasuredShare is the part of it in which a load was measured, StartShare that until servers
+	// MeasuredShare is the part of what launches held in which a load was measured, StartShare that until servers
 	// were ready. The rest is warm-up, what lies between runs, and the end of servers.
 	StartShare    float64 `json:"start_share" bounds:"0,1"`
 	MeasuredShare float64 `json:"measured_share" bounds:"0,1"`
@@ -64,10 +64,13 @@ func NewBill(doc *Document) *Bill {
 		return nil
 	}
 	all := spentUntil(doc, doc.RepeatsPlanned)
-	if all.held == 0 {
+	if all.machines == 0 {
 		return nil
 	}
-	bill := &Bill{Spent: all.spent(doc.Price), StartShare: min(1, all.start/all.held), MeasuredShare: min(1, all.measured/all.held)}
+	bill := &Bill{Spent: all.spent(doc.Price)}
+	if all.held > 0 { // or the run ended before its first launch, with what lanes did to each other
+		bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
+	}
 	for _, g := range doc.Gates {
 		n := decidedAfter(doc, g)
 		bill.Gates = append(bill.Gates, GateBill{Gate: g.Addr, Repeats: n, Spent: spentUntil(doc, n).spent(doc.Price)})
