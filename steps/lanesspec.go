@@ -41,7 +41,7 @@ func LeastLanePasses(lanes int) int { return max(4, lanes+lanes%2) }
 // LanesSchema describes the lanes block.
 func LanesSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "interference", Type: cty.Number, Unit: UnitPercent, Doc: "How much slower a lane may be while the others are busy; half of the margin of each gate unless set. It is measured before the first repeat, by the first target in all lanes and the metrics of the gates; a run in which it is not shown to be less ends there."},
+		{Name: "interference", Type: cty.Number, Unit: UnitPercent, Doc: "How much slower a lane may be while the others are busy; half of the margin of each gate unless set. It is measured before the first repeat, by what each lane begins with and the metrics of the gates; a run in which it is not shown to be less ends there."},
 		{Name: "passes", Type: cty.Number, Rule: Whole(1, mostLanePasses), Doc: "How often each cell is measured for that at most, in one lane alone and in all of them at once, the lanes in turn. Twice as often as is the least unless set; the least is 4, and one for each lane."},
 	}, Blocks: []BlockSchema{
 		{Type: "lane", Min: 2, Max: mostLanes, Doc: "A part of the machine. No two have a core, a GPU or a network device in common.", Schema: Schema{Attrs: []Attr{
