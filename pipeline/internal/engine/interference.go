@@ -31,14 +31,11 @@ func (r *runner) checkLanes(ctx context.Context) error {
 	r.note(fmt.Sprintf("measuring how much the %d lanes slow each other", len(r.plan.Lanes.List)))
 	launches := r.plan.LaneCheck()
 	found, err := r.lanesBeside(ctx, launches)
-	var failed *laneFailure
-	if errors.As(err, &failed) && failed.target != launches[0].Target {
+	if failed, ok := errors.AsType[*laneFailure](err); ok && failed.target != launches[0].Target {
 		// A head that fails is for the gates to judge: it counts in the repeats.
 		r.note(fmt.Sprintf("%v: measuring it with %s in all lanes", failed, launches[0].Target))
 		for lane := range launches {
-			id := launches[lane].ID
-			launches[lane] = launches[0]
-			launches[lane].ID = id
+			launches[lane].Target, launches[lane].Runs = launches[0].Target, launches[0].Runs
 		}
 		found, err = r.lanesBeside(ctx, launches)
 	}
@@ -60,6 +57,7 @@ type laneFailure struct {
 }
 
 func (e *laneFailure) Error() string { return e.err.Error() }
+func (e *laneFailure) Unwrap() error { return e.err }
 
 // laneCheck is the check of the lanes of a plan.
 type laneCheck struct {
