@@ -160,6 +160,10 @@ func TestGPUsAreNotInvented(t *testing.T) {
 	if c.PerGPU != nil || !slices.Equal(c.WithoutGPUs, []string{"new"}) {
 		t.Errorf("%+v", c)
 	}
+	doc.Targets[1].GPUs, doc.Targets[1].Answering = 4, 1 // and as many as nobody knows
+	if c := curves.Of(doc)[0]; c.PerGPU != nil || !slices.Equal(c.WithoutGPUs, []string{"new"}) {
+		t.Errorf("beside a server that answers already: %+v", c)
+	}
 	for i := range doc.Benchmarks[0].Cells { // an import says it of its runs
 		doc.Benchmarks[0].Cells[i].Runs[0].Work = map[string]string{"gpus": "8"}
 	}

@@ -48,7 +48,9 @@ var shapeOf = []string{
 func placed(doc *result.Document, b *result.Benchmark) (out []sample, unplaced int) {
 	targets := map[string]int{}
 	for _, t := range doc.Targets {
-		targets[t.Addr] = t.GPUs
+		if t.Answering == 0 { // else those that are launched are not all that serve
+			targets[t.Addr] = t.GPUs
+		}
 	}
 	var works []map[string]string
 	for i := range b.Cells {

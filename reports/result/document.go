@@ -207,6 +207,9 @@ type Target struct {
 	// GPUs is how many it holds while it is launched, all its servers together; absent where the file
 	// does not say.
 	GPUs int `json:"gpus,omitempty"`
+	// Answering is how many servers of a deployment are not launched, since they answer already: their
+	// GPUs are not among GPUs, and not known.
+	Answering int `json:"answering,omitempty" bounds:"0,"`
 	// Machines that its servers are placed on, absent where it is one.
 	Machines int      `json:"machines,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // command line

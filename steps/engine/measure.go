@@ -29,6 +29,7 @@ type Series struct {
 	Bounds map[string]float64
 	// Names of the labels of all lines, sorted.
 	Names []string
+	names map[string]bool
 }
 
 // SeriesReader reads a series out of expositions.
@@ -72,41 +73,87 @@ const (
 // Read takes the series from an exposition. What is not there has no values. A line of it that is not
 // a finite number is an error, and so are more series than are added up.
 func (r *SeriesReader) Read(exposition []byte) (Series, error) {
-	s := Series{Values: map[string]float64{}, Bounds: map[string]float64{}}
-	names := map[string]bool{}
+	got := ReadSeries(exposition, []*SeriesReader{r})[0]
+	return got.Series, got.Err
+}
+
+// Reading is what a reader found, or the first thing that was wrong with it.
+type Reading struct {
+	Series
+	Err error
+}
+
+// ReadSeries takes the series of all readers from an exposition in one pass: of the 100,000 lines that a program
+// may show, only those that someone reads are parsed.
+func ReadSeries(exposition []byte, readers []*SeriesReader) []Reading {
+	out := make([]Reading, len(readers))
+	wanted, named := map[string][]int{}, map[string][]int{}
+	for i, r := range readers {
+		out[i].Series = Series{Values: map[string]float64{}, Bounds: map[string]float64{}, names: map[string]bool{}}
+		for name := range r.wanted {
+			wanted[name] = append(wanted[name], i)
+		}
+		// OpenMetrics names a counter without the _total of its lines.
+		for _, name := range []string{r.name, strings.TrimSuffix(r.name, "_total")} {
+			if !slices.Contains(named[name], i) {
+				named[name] = append(named[name], i)
+			}
+		}
+	}
 	number := 0
 	for line := range bytes.Lines(exposition) {
 		number++
 		if len(line) > 0 && line[0] == '#' {
-			if kind, ok := r.typeOf(line); ok {
-				if s.Type != "" && s.Type != kind {
-					return s, fmt.Errorf("line %d: %s is a %s, and a %s before", number, r.name, kind, s.Type)
+			if fields := strings.Fields(string(line)); len(fields) == 4 && fields[1] == "TYPE" {
+				for _, i := range named[fields[2]] {
+					out[i].typed(readers[i], number, strings.ToLower(fields[3]))
 				}
-				s.Type = kind
 			}
 			continue
 		}
 		end := bytes.IndexAny(line, "{ \t")
-		if end < 0 || !r.wanted[string(line[:end])] {
+		if end < 0 || len(wanted[string(line[:end])]) == 0 {
 			continue
 		}
 		sample, ok := ParseSample(strings.TrimSpace(string(line)))
-		if !r.matches(sample.Labels) {
-			continue
-		}
-		if !ok {
-			return s, fmt.Errorf("line %d of the metrics is no finite number: %s", number, clip(line))
-		}
-		if err := r.add(&s, sample); err != nil {
-			return s, fmt.Errorf("line %d: %w", number, err)
-		}
-		for name := range sample.Labels {
-			names[name] = true
+		for _, i := range wanted[sample.Name] {
+			out[i].take(readers[i], number, line, sample, ok)
 		}
 	}
-	delete(names, boundLabel)
-	s.Names = slices.Sorted(maps.Keys(names))
-	return s, r.checkType(s.Type)
+	for i := range out {
+		delete(out[i].names, boundLabel)
+		out[i].Names = slices.Sorted(maps.Keys(out[i].names))
+		if out[i].Err == nil {
+			out[i].Err = readers[i].checkType(out[i].Type)
+		}
+	}
+	return out
+}
+
+// typed takes a TYPE line.
+func (got *Reading) typed(r *SeriesReader, number int, kind string) {
+	if got.Err == nil && got.Type != "" && got.Type != kind {
+		got.Err = fmt.Errorf("line %d: %s is a %s, and a %s before", number, r.name, kind, got.Type)
+	}
+	got.Type = kind
+}
+
+// take takes a line of one of the reader's names.
+func (got *Reading) take(r *SeriesReader, number int, line []byte, sample Sample, ok bool) {
+	if got.Err != nil || !r.matches(sample.Labels) {
+		return
+	}
+	if !ok {
+		got.Err = fmt.Errorf("line %d of the metrics is no finite number: %s", number, clip(line))
+		return
+	}
+	if err := r.add(&got.Series, sample); err != nil {
+		got.Err = fmt.Errorf("line %d: %w", number, err)
+		return
+	}
+	for name := range sample.Labels {
+		got.names[name] = true
+	}
 }
 
 func clip(line []byte) string {
@@ -170,18 +217,6 @@ func (r *SeriesReader) matches(labels map[string]string) bool {
 	return true
 }
 
-// typeOf reads a TYPE line of the series. OpenMetrics names a counter without the _total of its lines.
-func (r *SeriesReader) typeOf(line []byte) (string, bool) {
-	fields := strings.Fields(string(line))
-	if len(fields) != 4 || fields[1] != "TYPE" {
-		return "", false
-	}
-	if fields[2] != r.name && fields[2]+"_total" != r.name {
-		return "", false
-	}
-	return strings.ToLower(fields[3]), true
-}
-
 // ErrKind is in the chain of errors about a series that is of another kind than the measure states.
 var ErrKind = errors.New("another kind of series")
 
@@ -223,6 +258,16 @@ func RiseOf(before, after Series) (Rise, error) {
 		}
 	}
 	return out, nil
+}
+
+// FirstSeen finds a line that is there after the run and was not before it.
+func FirstSeen(before, after Series) (key string, is bool) {
+	for _, key := range slices.Sorted(maps.Keys(after.Values)) {
+		if _, there := before.Values[key]; !there {
+			return key, true
+		}
+	}
+	return "", false
 }
 
 // Sum of what the lines with a name rose by.

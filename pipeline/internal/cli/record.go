@@ -9,12 +9,16 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/recorder"
 	"github.com/spf13/cobra"
 )
+
+// headerName is a name that a header can have (RFC 9110).
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 type recordFlags struct {
 	target, listen, out string
@@ -58,6 +62,13 @@ func (f *recordFlags) check() error {
 		return errors.New("--block-size must be from 1 to 4096")
 	case f.Grace < 0:
 		return errors.New("--grace must not be negative")
+	case f.SessionHeader != "" && !headerName.MatchString(f.SessionHeader):
+		return fmt.Errorf("--session-header %q is no name of a header, such as X-Session-Id", f.SessionHeader)
+	}
+	if _, port, err := net.SplitHostPort(f.listen); err != nil || port == "" {
+		return fmt.Errorf("--listen %q must be an address and a port, such as 127.0.0.1:8100", f.listen)
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("--listen %s: %q is no port", f.listen, port)
 	}
 	f.Target = u
 	return nil

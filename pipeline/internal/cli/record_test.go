@@ -19,14 +19,20 @@ func TestRecordRefuses(t *testing.T) {
 	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const url = "http://127.0.0.1:1"
-	for want, f := range map[string]recordFlags{
-		"--target must be the URL": {out: "x", Options: recorder.Options{BlockSize: 16}},
-		"--out is missing":         {target: url, Options: recorder.Options{BlockSize: 16}},
-		"--block-size must be":     {target: url, out: "x"},
-		"--grace must not be":      {target: url, out: "x", Options: recorder.Options{BlockSize: 16, Grace: -1}},
-		"exists; name another":     {target: url, out: there, Options: recorder.Options{BlockSize: 16}},
+	fine := recordFlags{target: "http://127.0.0.1:1", listen: "127.0.0.1:0", out: filepath.Join(t.TempDir(), "x"), Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}}
+	for want, change := range map[string]func(*recordFlags){
+		"--target must be the URL":  func(f *recordFlags) { f.target = "" },
+		"--out is missing":          func(f *recordFlags) { f.out = "" },
+		"--block-size must be":      func(f *recordFlags) { f.BlockSize = 0 },
+		"--grace must not be":       func(f *recordFlags) { f.Grace = -1 },
+		"exists; name another":      func(f *recordFlags) { f.out = there },
+		`--session-header "a:b" is`: func(f *recordFlags) { f.SessionHeader = "a:b" },
+		`--listen "foo" must be`:    func(f *recordFlags) { f.listen = "foo" },
+		`"99999" is no port`:        func(f *recordFlags) { f.listen = "127.0.0.1:99999" },
+		`--listen "127.0.0.1:" mus`: func(f *recordFlags) { f.listen = "127.0.0.1:" },
 	} {
+		f := fine
+		change(&f)
 		err := (&app{}).record(t.Context(), f)
 		if e, ok := errors.AsType[*exitError](err); !ok || e.code != exitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one of usage with %q", err, want)
@@ -46,7 +52,7 @@ func TestRecordWithoutAddress(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	out := filepath.Join(t.TempDir(), "trace.jsonl")
-	err = (&app{}).record(t.Context(), recordFlags{target: "http://127.0.0.1:1", listen: l.Addr().String(), out: out, Options: recorder.Options{BlockSize: 16}})
+	err = (&app{}).record(t.Context(), recordFlags{target: "http://127.0.0.1:1", listen: l.Addr().String(), out: out, Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}})
 	if err == nil || !strings.Contains(err.Error(), "choose another --listen address") {
 		t.Errorf("error %v", err)
 	}

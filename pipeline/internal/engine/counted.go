@@ -1,26 +1,35 @@
 package engine
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
+	engines "github.com/servegate/pipeline/steps/engine"
 )
 
-// counted is a metric that is made of what the servers of a target count: what one counter rose by
-// during a run, by what another did.
+// quantity is something that was counted during a run, or why it is not known of this run.
+type quantity struct {
+	name string // for messages
+	of   func(*tally) (float64, error)
+}
+
+// counted is a metric that is made of what was counted during a run: of a quantity, divided by another. The
+// usual ones are in countedMetrics, and a measure block of the file declares one more.
 type counted struct {
 	metric string // id
-	// over and per are counters, summed over all servers.
-	over, per string
-	// by is what the client counted, in the place of a counter.
-	by   func(clientCounts) float64
-	plus float64
+	of, by quantity
+	plus   float64
+	factor float64 // 0 means 1
 	// implied is the largest value that a workload lets it have, with the margin that engines need
 	// for what they count in other units; nil where there is none.
 	implied func(steps.Dataset) (most float64, ok bool)
@@ -29,27 +38,50 @@ type counted struct {
 	exceeded string
 }
 
-// countedMetrics are all of them. Of those of one metric the first counts whose counters are there.
+// countedMetrics are those that every file has. Of those of one metric the first counts whose counters are
+// there.
 var countedMetrics = []counted{
-	{metric: "acceptance.length", over: steps.CounterAcceptedTokens, per: steps.CounterDrafts, plus: 1},
-	{metric: "acceptance.length", over: steps.CounterGenerationTokens, per: steps.CounterDrafts},
-	{metric: "acceptance.rate", over: steps.CounterAcceptedTokens, per: steps.CounterDraftTokens},
+	{metric: "acceptance.length", of: counter(steps.CounterAcceptedTokens), by: counter(steps.CounterDrafts), plus: 1},
+	{metric: "acceptance.length", of: counter(steps.CounterGenerationTokens), by: counter(steps.CounterDrafts)},
+	{metric: "acceptance.rate", of: counter(steps.CounterAcceptedTokens), by: counter(steps.CounterDraftTokens)},
 	{
-		metric: "prefix_cache.hit_rate", over: steps.CounterPrefixHits, per: steps.CounterPrefixQueries,
+		metric: "prefix_cache.hit_rate", of: counter(steps.CounterPrefixHits), by: counter(steps.CounterPrefixQueries),
 		// Engines count whole blocks, and the first requests of a run find an empty cache together.
 		// Less is no fault of the measurement: the cache may be off, or too small.
 		implied: dataset.Repeated, margin: 0.1,
 		exceeded: "the caches were not empty, so the run measured less prefill than it should",
 	},
-	{metric: "preemptions.per_request", over: steps.CounterPreemptions, by: func(c clientCounts) float64 { return c.requests }},
-	{metric: "server_queue.mean", over: steps.CounterQueueSeconds, per: steps.CounterQueued},
-	{metric: "energy.per_output_token", over: steps.CounterJoules, by: func(c clientCounts) float64 { return c.outputTokens }},
-	{metric: "energy.cpu_per_output_token", over: steps.CounterCPUJoules, by: func(c clientCounts) float64 { return c.outputTokens }},
-	{metric: "cost.per_million_tokens", over: counterPrice, by: func(c clientCounts) float64 { return c.outputTokens / 1e6 }},
+	{metric: "preemptions.per_request", of: counter(steps.CounterPreemptions), by: divisors[steps.PerRequest]},
+	{metric: "server_queue.mean", of: counter(steps.CounterQueueSeconds), by: counter(steps.CounterQueued)},
+	{metric: "energy.per_output_token", of: counter(steps.CounterJoules), by: divisors[steps.PerOutputToken]},
+	{metric: "energy.cpu_per_output_token", of: counter(steps.CounterCPUJoules), by: divisors[steps.PerOutputToken]},
+	{metric: "cost.per_million_tokens", of: counter(counterPrice), by: divisors[steps.PerOutputToken], factor: 1e6},
 }
 
 // counterPrice is what a run's time costs on what its target holds, in the currency of the file.
 const counterPrice = "price"
+
+// divisors are what any metric can be divided by.
+var divisors = map[steps.MeasurePer]quantity{
+	steps.PerSecond:      {"the measured window", func(t *tally) (float64, error) { return t.seconds, nil }},
+	steps.PerRequest:     {"the number of requests", func(t *tally) (float64, error) { return t.client.requests, nil }},
+	steps.PerOutputToken: {"the number of output tokens", func(t *tally) (float64, error) { return t.client.outputTokens, nil }},
+}
+
+// counter is what a counter rose by, of those that all engines share.
+func counter(name string) quantity {
+	return quantity{name, func(t *tally) (float64, error) { return t.rise(name) }}
+}
+
+// lasting is in the chain of errors about what measuring again does not change.
+type lasting struct{ error }
+
+var errNotCounted = lasting{errors.New("nothing counts what it is made of")}
+
+func permanent(err error) bool {
+	_, ok := errors.AsType[lasting](err)
+	return ok || errors.Is(err, engines.ErrKind)
+}
 
 // clientCounts are what the load generator counted in a run.
 type clientCounts struct{ requests, outputTokens float64 }
@@ -66,144 +98,157 @@ func (m *measurement) counts() clientCounts {
 	return c
 }
 
-// countedProblem is why a metric of counters has no value in a run.
-type countedProblem struct {
-	metric, text string
-	// absent means that no server counts it, which measuring again does not change.
-	absent bool
-}
-
-// tally is what the counters of all servers of a target rose by during a run.
+// tally is what was counted during a run: by the servers of its target, by the machine, by what the file
+// declares, and by the load generator.
 type tally struct {
 	rises map[string]float64
 	// broken says why what a counter rose by is not known; of a server whose metrics could not be
 	// read, under "".
-	broken map[string]string
-	// absent are the broken counters of which nothing will be known in another run either.
-	absent map[string]bool
+	broken       map[string]error
+	exposers     []*exposer
+	began, ended time.Time
+	client       clientCounts
+	seconds      float64 // of the measured window
 }
 
 // tally sums the counters of the servers, and adds what the machine counted.
-func (w *watch) tally(machine Watched) tally {
-	t := tally{map[string]float64{}, map[string]string{}, map[string]bool{}}
+func (w *watch) tally(machine Watched) *tally {
+	t := &tally{rises: map[string]float64{}, broken: map[string]error{}, exposers: w.exposers, began: w.began, ended: w.ended}
 	for name, e := range map[string]*Energy{steps.CounterJoules: machine.Energy, steps.CounterCPUJoules: machine.CPUEnergy} {
 		if e == nil {
 			continue
 		}
 		t.rises[name] = e.Joules
-		if e.Unknown != "" {
-			t.broken[name] = e.Unknown
-			t.absent[name] = e.Absent
+		switch {
+		case e.Unknown != "" && e.Absent:
+			t.broken[name] = lasting{errors.New(e.Unknown)}
+		case e.Unknown != "":
+			t.broken[name] = errors.New(e.Unknown)
 		}
 	}
 	for _, v := range w.views {
-		if v.before == nil || v.after == nil {
-			t.broken[""] = fmt.Sprintf("the metrics of %s could not be read: %v", v.member.Name, v.err)
-			continue
-		}
-		for name, after := range v.after.Counters {
-			rise := after - v.before.Counters[name]
-			if rise < 0 {
-				t.broken[name] = fmt.Sprintf("%s fell from %g to %g: the server was restarted or has reset it", name, v.before.Counters[name], after)
-			}
-			t.rises[name] += rise
-		}
-		for name := range v.before.Counters {
-			if _, there := v.after.Counters[name]; !there {
-				t.broken[name] = fmt.Sprintf("%s is no longer among the metrics of %s", name, v.member.Name)
-			}
-		}
+		t.addServer(v)
 	}
 	return t
 }
 
-// priced adds what the time of a run costs, where the file has a price for what the target holds.
-func (t tally) priced(p *plan.Plan, target string, seconds float64) tally {
-	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == target })
-	if p.Price == nil || i < 0 {
-		return t
+func (t *tally) addServer(v *view) {
+	if v.before == nil || v.after == nil {
+		t.broken[""] = fmt.Errorf("the metrics of %s could not be read: %w", v.member.Name, v.err)
+		return
 	}
-	hours := seconds / 3600
-	if amount := p.Price.Of(hours*float64(max(p.Targets[i].Machines, 1)), hours*float64(p.Targets[i].GPUs)); amount > 0 {
+	for name, after := range v.after.Counters {
+		rise := after - v.before.Counters[name]
+		if rise < 0 {
+			t.broken[name] = fmt.Errorf("%s fell from %g to %g: the server was restarted or has reset it", name, v.before.Counters[name], after)
+		}
+		t.rises[name] += rise
+	}
+	for name := range v.before.Counters {
+		if _, there := v.after.Counters[name]; !there {
+			t.broken[name] = fmt.Errorf("%s is no longer among the metrics of %s", name, v.member.Name)
+		}
+	}
+}
+
+// price adds what the time of a run costs, where the file has a price for what the target holds. Of a machine
+// that lanes share, each that measures pays its part.
+func (t *tally) price(p *plan.Plan, s *server) {
+	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == s.Target })
+	if p.Price == nil || i < 0 {
+		return
+	}
+	hours := t.seconds / 3600
+	machines := float64(max(p.Targets[i].Machines, 1)) / float64(1+s.beside)
+	if amount := p.Price.Of(hours*machines, hours*float64(p.Targets[i].GPUs)); amount > 0 {
 		t.rises[counterPrice] = amount
 	}
-	return t
 }
 
 // rise of a counter, or why it is not known.
-func (t tally) rise(name string) (rise float64, problem string, there bool) {
+func (t *tally) rise(name string) (float64, error) {
 	for _, key := range []string{"", name} {
-		if text, ok := t.broken[key]; ok {
-			return 0, text, true
+		if err := t.broken[key]; err != nil {
+			return 0, err
 		}
 	}
-	rise, there = t.rises[name]
-	return rise, "", there
+	rise, there := t.rises[name]
+	if !there {
+		return 0, errNotCounted
+	}
+	return rise, nil
 }
 
-// of computes a metric.
-func (t tally) of(c counted, client clientCounts) (value float64, p *countedProblem) {
-	over, problem, there := t.rise(c.over)
-	per, name := 0.0, c.per
-	switch {
-	case !there || problem != "":
-	case c.by != nil:
-		per, name = c.by(client), "what the client counts"
-	default:
-		per, problem, there = t.rise(c.per)
+// value of a metric in the run.
+func (t *tally) value(c counted) (float64, error) {
+	of, err := c.of.of(t)
+	if err != nil {
+		return 0, err
 	}
-	switch {
-	case problem != "":
-		return 0, &countedProblem{metric: c.metric, text: problem, absent: t.absent[c.over]}
-	case !there:
-		return 0, &countedProblem{metric: c.metric, text: "nothing counts what it is made of", absent: true}
-	case per <= 0:
-		return 0, &countedProblem{metric: c.metric, text: fmt.Sprintf("%s did not rise, so there is nothing to divide by", name)}
+	by := 1.0
+	if c.by.of != nil {
+		if by, err = c.by.of(t); err != nil {
+			return 0, err
+		}
 	}
-	return c.plus + over/per, nil
+	if by <= 0 {
+		return 0, fmt.Errorf("%s did not rise, so there is nothing to divide by", c.by.name)
+	}
+	value := (c.plus + of/by) * cmp.Or(c.factor, 1)
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return 0, errors.New("it is no finite number")
+	}
+	return value, nil
 }
 
-// count adds the metrics of counters to a run that has metrics, and returns those that have no
-// value.
-func (t tally) count(run *result.Run, client clientCounts) []countedProblem {
-	var problems []countedProblem
-	for _, c := range countedMetrics {
+// uncounted is why a metric has no value in a run.
+type uncounted struct {
+	metric string
+	err    error
+}
+
+// count adds metrics to a run, and returns those that have no value.
+func (t *tally) count(metrics []counted, run *result.Run) []uncounted {
+	var out []uncounted
+	for _, c := range metrics {
 		if _, known := run.Metrics[c.metric]; known {
 			continue
 		}
-		value, p := t.of(c, client)
-		problems = slices.DeleteFunc(problems, func(old countedProblem) bool { return old.metric == c.metric && (p == nil || old.absent) })
-		if p == nil {
+		value, err := t.value(c)
+		out = slices.DeleteFunc(out, func(old uncounted) bool { return old.metric == c.metric && (err == nil || permanent(old.err)) })
+		if err == nil {
 			run.Metrics[c.metric] = value
-		} else if !slices.ContainsFunc(problems, func(old countedProblem) bool { return old.metric == c.metric }) {
-			problems = append(problems, *p)
+		} else if !slices.ContainsFunc(out, func(old uncounted) bool { return old.metric == c.metric }) {
+			out = append(out, uncounted{c.metric, err})
 		}
 	}
-	return problems
+	return out
 }
 
 // countRun adds the metrics of counters to a run. One that a gate needs and that has no value voids
 // the run; where no server of the target counts it, the file asks for what is not there.
-func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, w *watch, t tally, client clientCounts, run *result.Run) error {
+func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, w *watch, t *tally, client clientCounts, run *result.Run) error {
 	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // whose probes are of many loads
 		return nil
 	}
-	problems := slices.Concat(t.priced(r.plan, s.Target, run.Duration).count(run, client), w.declare(r.plan.Measures, run, client))
+	t.client, t.seconds = client, run.Duration
+	t.price(r.plan, s)
+	missing := t.count(slices.Concat(countedMetrics, declaredMetrics(r.plan.Measures)), run)
 	r.warnLabels(s.Target, w)
 	r.warnImplied(s.Target, cell, *run)
 	if run.Status != result.RunOK {
 		return nil
 	}
-	for _, p := range problems {
+	for _, p := range missing {
 		gate, needed := r.needs(bm.Addr, p.metric)
 		if !needed {
 			continue
 		}
-		if p.absent {
-			return &ConfigError{Addr: gate.Addr, Range: gate.Range, Err: fmt.Errorf("metric.%s of %s: %s; compare what its engine counts as it is configured, or remove the metric", p.metric, s.Target, p.text)}
+		if permanent(p.err) {
+			return &ConfigError{Addr: gate.Addr, Range: gate.Range, Err: fmt.Errorf("metric.%s of %s: %w; compare what its engine counts as it is configured, or remove the metric", p.metric, s.Target, p.err)}
 		}
 		run.Status, run.VoidCause = result.RunVoid, result.VoidCounters
-		run.Reason = r.o.Redact.String(fmt.Sprintf("metric.%s: %s", p.metric, p.text))
+		run.Reason = r.o.Redact.String(fmt.Sprintf("metric.%s: %v", p.metric, p.err))
 		return nil
 	}
 	return nil

@@ -54,13 +54,15 @@ func TestCountedMetrics(t *testing.T) {
 		"one cannot be read": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {}}, "acceptance.length", 0, "connection refused", false},
 	} {
 		run := result.Run{Sent: 10, Metrics: map[string]float64{}}
-		problems := viewsOf(tt.servers...).tally(Watched{}).count(&run, clientCounts{requests: 10})
+		counts := viewsOf(tt.servers...).tally(Watched{})
+		counts.client.requests = 10
+		problems := counts.count(countedMetrics, &run)
 		got, there := run.Metrics[tt.metric]
 		if there != (tt.problem == "") || there && math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("%s: %g, %v, want %g", name, got, there, tt.want)
 		}
 		for _, p := range problems {
-			if p.metric == tt.metric && (!strings.Contains(p.text, tt.problem) || p.absent != tt.absent || tt.problem == "") {
+			if p.metric == tt.metric && (!strings.Contains(p.err.Error(), tt.problem) || permanent(p.err) != tt.absent || tt.problem == "") {
 				t.Errorf("%s: %+v", name, p)
 			}
 		}
@@ -70,7 +72,7 @@ func TestCountedMetrics(t *testing.T) {
 func TestCountedMetricsAreOfTheRegistry(t *testing.T) {
 	rows := map[string]bool{}
 	for _, c := range countedMetrics {
-		if m, ok := metric.Lookup(c.metric); !ok || !m.Counted || (c.by != nil) == (c.per != "") {
+		if m, ok := metric.Lookup(c.metric); !ok || !m.Counted || c.of.of == nil || c.by.of == nil {
 			t.Errorf("%+v", c)
 		}
 		rows[c.metric] = true
@@ -116,6 +118,18 @@ func TestCountRun(t *testing.T) {
 		}
 		if got := run.Metrics["energy.per_output_token"]; (got == 2) != (name == "energy") {
 			t.Errorf("%s: %g J", name, got)
+		}
+	}
+}
+
+// TestPriceOfLanes: what measures at the same time on one machine pays for it together, and for its own GPUs alone.
+func TestPriceOfLanes(t *testing.T) {
+	p := &plan.Plan{Price: &result.Price{MachineHour: 8, GPUHour: 2, Currency: "USD"}, Targets: []plan.Target{{Addr: "server.vllm.a", GPUs: 1}}}
+	for beside, want := range []float64{10, 6, 2 + 8/3.} {
+		counts := &tally{rises: map[string]float64{}, seconds: 3600}
+		counts.price(p, &server{job: job{Launch: plan.Launch{Target: "server.vllm.a"}}, beside: beside})
+		if got := counts.rises[counterPrice]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("an hour beside %d others costs %g, want %g", beside, got, want)
 		}
 	}
 }

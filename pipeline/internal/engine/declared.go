@@ -25,10 +25,10 @@ const (
 )
 
 // errRehearsed is why an exporter of the machine is not read beside simulated servers.
-var errRehearsed = errors.New("a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")
+var errRehearsed = lasting{errors.New("a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")}
 
 // errOwnTime is why what stands in a place whose time is its own cannot be asked.
-var errOwnTime = errors.New("in virtual time there is nothing to ask for it; rehearse with --simulate, whose servers have sockets")
+var errOwnTime = lasting{errors.New("in virtual time there is nothing to ask for it; rehearse with --simulate, whose servers have sockets")}
 
 // exposer is a program whose metrics the file's measures read during one run.
 type exposer struct {
@@ -138,27 +138,32 @@ const (
 
 // read takes the series of all measures from an exposition.
 func (e *exposer) read(text []byte, at time.Time, when moment) {
+	type end struct {
+		x *exposed
+		i int // of before and after
+	}
+	var ends []end
+	var readers []*engines.SeriesReader
 	for _, x := range e.measures {
 		if (x.measure.Kind == steps.MeasureGauge) != (when == duringRun) || x.err != nil {
 			continue
 		}
 		for i, reader := range []*engines.SeriesReader{x.of, x.over} {
-			if reader == nil {
-				continue
+			if reader != nil {
+				ends, readers = append(ends, end{x, i}), append(readers, reader)
 			}
-			s, err := reader.Read(text)
-			if err != nil {
-				x.err = err
-				break
-			}
-			switch when {
-			case beforeRun:
-				x.before[i] = s
-			case afterRun:
-				x.after[i] = s
-			default:
-				x.sample(s, at)
-			}
+		}
+	}
+	for k, got := range engines.ReadSeries(text, readers) {
+		switch x := ends[k].x; {
+		case got.Err != nil:
+			x.err = cmp.Or(x.err, got.Err)
+		case when == beforeRun:
+			x.before[ends[k].i] = got.Series
+		case when == afterRun:
+			x.after[ends[k].i] = got.Series
+		default:
+			x.sample(got.Series, at)
 		}
 	}
 }
@@ -211,68 +216,91 @@ func (e *exposer) during(ctx context.Context, now func() time.Time, every time.D
 	}
 }
 
-// declare adds the metrics that the file declares to a run that has metrics, and returns those that
-// have no value.
-func (w *watch) declare(measures []steps.Measure, run *result.Run, client clientCounts) []countedProblem {
-	var problems []countedProblem
-	for _, m := range measures {
-		value, err := w.declared(m, client, run.Duration)
-		if err == nil && (math.IsNaN(value) || math.IsInf(value, 0)) {
-			err = errors.New("it is no finite number")
+// errAbsent is why a series that is not there has no value.
+var errAbsent = lasting{errors.New("no series of this name and with these labels is there")}
+
+// declaredMetrics are the metrics that the file declares, as those that every file has are written.
+func declaredMetrics(measures []steps.Measure) []counted {
+	out := make([]counted, len(measures))
+	for i, m := range measures {
+		c := counted{metric: m.ID(), factor: m.Factor}
+		switch m.Kind {
+		case steps.MeasureCounter:
+			c.of, c.by = riseOf(m, 0), divisors[m.Per]
+			if m.Over != "" {
+				c.by = riseOf(m, 1)
+			}
+		case steps.MeasureHistogram:
+			c.of = seriesOf(m, func(_ *tally, found []*exposed) (float64, error) { return ofHistogram(m, found) })
+		case steps.MeasureGauge:
+			c.of = seriesOf(m, func(t *tally, found []*exposed) (float64, error) { return ofGauge(m, found, t.began, t.ended) })
 		}
+		out[i] = c
+	}
+	return out
+}
+
+// seriesOf is a quantity that is made of what all programs showed of a measure's series.
+func seriesOf(m steps.Measure, of func(*tally, []*exposed) (float64, error)) quantity {
+	return quantity{m.Selector(), func(t *tally) (float64, error) {
+		found, err := t.exposed(m)
 		if err != nil {
-			problems = append(problems, countedProblem{metric: m.ID(), text: err.Error(), absent: permanent(err)})
-			continue
+			return 0, err
 		}
-		run.Metrics[m.ID()] = value * m.Factor
-	}
-	return problems
+		return of(t, found)
+	}}
 }
 
-// errAbsent is in the chain of errors about a series that is not there.
-var errAbsent = errors.New("no series of this name and with these labels is there")
-
-// permanent reports whether measuring again does not change it.
-func permanent(err error) bool {
-	for _, of := range []error{errAbsent, engines.ErrKind, errRehearsed, errOwnTime} {
-		if errors.Is(err, of) {
-			return true
+// riseOf is what the series of a counter rose by, or the one that it is divided by.
+func riseOf(m steps.Measure, i int) quantity {
+	q := seriesOf(m, func(_ *tally, found []*exposed) (float64, error) {
+		list, err := rises(m, found, i)
+		if err == nil && i == 1 && len(list) == 0 {
+			err = fmt.Errorf("%s: %w", m.Over, errAbsent)
 		}
+		sum := 0.0
+		for _, r := range list {
+			sum += r.Sum("")
+		}
+		return sum, err
+	})
+	if i == 1 {
+		q.name = m.Over
 	}
-	return false
+	return q
 }
 
-// declared is the value of a measure in a run.
-func (w *watch) declared(m steps.Measure, client clientCounts, lasted float64) (float64, error) {
+// exposed is what all programs showed of a measure's series.
+func (t *tally) exposed(m steps.Measure) ([]*exposed, error) {
 	var found []*exposed
-	for _, e := range w.exposers {
+	for _, e := range t.exposers {
 		for _, x := range e.measures {
 			if x.measure.Name != m.Name {
 				continue
 			}
 			if err := errors.Join(e.err, x.err); err != nil {
-				return 0, fmt.Errorf("%s: %w", e.label, err)
+				return nil, fmt.Errorf("%s: %w", e.label, err)
 			}
 			found = append(found, x)
 		}
 	}
 	there := slices.ContainsFunc(found, func(x *exposed) bool { return len(x.after[0].Values)+len(x.before[0].Values) > 0 })
 	if !there && !m.AbsentIsZero || len(found) == 0 {
-		return 0, fmt.Errorf("%s: %w", m.Selector(), errAbsent)
+		return nil, fmt.Errorf("%s: %w", m.Selector(), errAbsent)
 	}
-	switch m.Kind {
-	case steps.MeasureCounter:
-		return ofCounter(m, found, client, lasted)
-	case steps.MeasureHistogram:
-		return ofHistogram(m, found)
-	}
-	return ofGauge(m, found, w.began, w.ended)
+	return found, nil
 }
 
-// rises of the i-th series of a measure, by program.
-func rises(found []*exposed, i int) ([]engines.Rise, error) {
+// rises of the i-th series of a measure, by program. Servers count from zero on, so that a line that is new
+// rose from nothing; what an exporter of the machine shows for the first time it may have counted for months.
+func rises(m steps.Measure, found []*exposed, i int) ([]engines.Rise, error) {
 	var out []engines.Rise
 	for _, x := range found {
+		if m.Source == steps.MeasureURL && !m.AbsentIsZero {
+			if key, is := engines.FirstSeen(x.before[i], x.after[i]); is {
+				return nil, fmt.Errorf("%s was not there before the run, so what it rose by is not known: show it from the start, or in the warm-up; absent_is_zero is for counters that begin at zero when they are first shown", key)
+			}
+		}
 		rise, err := engines.RiseOf(x.before[i], x.after[i])
 		if err != nil {
 			return nil, err
@@ -284,45 +312,8 @@ func rises(found []*exposed, i int) ([]engines.Rise, error) {
 	return out, nil
 }
 
-func sumOf(found []*exposed, i int) (sum float64, there bool, err error) {
-	list, err := rises(found, i)
-	for _, r := range list {
-		sum += r.Sum("")
-	}
-	return sum, len(list) > 0, err
-}
-
-func ofCounter(m steps.Measure, found []*exposed, client clientCounts, lasted float64) (float64, error) {
-	rise, _, err := sumOf(found, 0)
-	if err != nil {
-		return 0, err
-	}
-	by, name := 1.0, ""
-	switch {
-	case m.Over != "":
-		other, there, err := sumOf(found, 1)
-		switch {
-		case err != nil:
-			return 0, err
-		case !there:
-			return 0, fmt.Errorf("%s: %w", m.Over, errAbsent)
-		}
-		by, name = other, m.Over
-	case m.Per == steps.PerSecond:
-		by, name = lasted, "the measured window"
-	case m.Per == steps.PerRequest:
-		by, name = client.requests, "the number of requests"
-	case m.Per == steps.PerOutputToken:
-		by, name = client.outputTokens, "the number of output tokens"
-	}
-	if by <= 0 {
-		return 0, fmt.Errorf("%s did not rise, so there is nothing to divide by", name)
-	}
-	return rise / by, nil
-}
-
 func ofHistogram(m steps.Measure, found []*exposed) (float64, error) {
-	list, err := rises(found, 0)
+	list, err := rises(m, found, 0)
 	if err != nil {
 		return 0, err
 	}

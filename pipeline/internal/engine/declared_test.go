@@ -29,6 +29,17 @@ func TestDeclared(t *testing.T) {
 		change(&m)
 		return m
 	}
+	// The energy of two of three GPUs since boot, in millijoules, as NVIDIA's DCGM exporter shows it.
+	dcgm := with(func(m *steps.Measure) {
+		m.Series, m.LabelsMatch, m.Per, m.Factor, m.Unit = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", map[string]string{"gpu": "0|1"}, steps.PerOutputToken, 0.001, metric.JoulesPerToken
+	})
+	exported := func(mJ ...float64) string {
+		text := "# HELP DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION Total energy consumption since boot (in mJ).\n# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter\n"
+		for i, v := range mJ {
+			text += fmt.Sprintf("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"%d\",UUID=\"GPU-%d\",pci_bus_id=\"00000000:0%d:00.0\",device=\"nvidia%d\",modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node\"} %.0f\n", i, i, i, i, v)
+		}
+		return text
+	}
 	for name, tt := range map[string]struct {
 		measure       steps.Measure
 		before, after string
@@ -44,6 +55,10 @@ func TestDeclared(t *testing.T) {
 		"over absent":  {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\n", "swaps_total 2\n", 0, "", "steps_total: no series of this name"},
 		"absent":       {counter, "others 1\n", "others 2\n", 0, "", "swaps_total: no series of this name and with these labels is there"},
 		"zero":         {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "others 2\n", 0, "", ""},
+		"DCGM":         {dcgm, exported(8e12, 5e12, 1e12), exported(8e12+400e3, 5e12+200e3, 1e12+900e3), 2, "", ""},
+		"first seen":   {counter, "others 1\n", "swaps_total 900\n", 0, "swaps_total was not there before the run", ""},
+		"a new label":  {counter, "swaps_total{gpu=\"0\"} 1\n", "swaps_total{gpu=\"0\"} 2\nswaps_total{gpu=\"1\"} 900\n", 0, "swaps_total{gpu=\"1\"} was not there", ""},
+		"from zero":    {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "swaps_total 9\n", 9, "", ""},
 		"reset":        {counter, "swaps_total 9\n", "swaps_total 2\n", 0, "swaps_total fell from 9 to 2", ""},
 		"not a number": {counter, "swaps_total 9\n", "swaps_total NaN\n", 0, "line 1 of the metrics is no finite number", ""},
 		"another kind": {counter, "# TYPE swaps_total histogram\nswaps_total 9\n", "swaps_total 9\n", 0, "", "calls swaps_total a histogram"},

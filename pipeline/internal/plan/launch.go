@@ -139,6 +139,8 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 		if s.Spec.URL == "" {
 			t.GPUs += s.Spec.GPUs
 			launched = append(launched, s.Spec)
+		} else {
+			t.Answering++
 		}
 	}
 	t.Machines = machines(launched...)

@@ -99,6 +99,8 @@ type Target struct {
 	Images []string `json:"images,omitempty"`
 	// GPUs that it holds while it is launched, 0 where the file does not say.
 	GPUs int `json:"gpus,omitempty"`
+	// Answering counts servers of a deployment that it does not launch, whose GPUs are unknown.
+	Answering int `json:"answering,omitempty"`
 	// Machines that it is spread over, absent where it is one.
 	Machines int `json:"machines,omitempty"`
 	// StartSeconds is how long a launch of it takes, as stored sessions and calibrations say, or
