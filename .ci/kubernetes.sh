@@ -40,12 +40,12 @@ built() {
 build() {
   local out
   out=$(built)
-  if [ -d "$out" ]; then return; fi
+  if [ -d "$out" ]; then return 0; fi
   mkdir -p "$(dirname "$out")"
   # One build at a time; the second finds what the first has made.
   exec 8>"$(dirname "$out")/lock"
   flock 8
-  if [ -d "$out" ]; then return; fi
+  if [ -d "$out" ]; then return 0; fi
   local new
   rm -rf "$(dirname "$out")"/*.?????? # of builds that were killed
   new=$(mktemp -d "$out.XXXXXX")
@@ -107,9 +107,8 @@ unplug() {
   ip link delete "$bridge" 2>/dev/null || true
   iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true
   iptables -t nat -D OUTPUT -d "$service/32" -p tcp --dport 443 -j DNAT --to-destination "$here:$port" 2>/dev/null || true
-  for node in $nodes; do
-    find /sys/fs/cgroup -depth -type d \( -path "*/pipeline-$node" -o -path "*/pipeline-$node/*" \) -exec rmdir {} \; 2>/dev/null || true
-  done
+  # Only what is empty goes.
+  find /sys/fs/cgroup -depth -type d \( -path "*/k8s.io/*" -o -path "*/k8s.io" \) -exec rmdir {} \; 2>/dev/null || true
 }
 
 # certificate signs one for a name, with the extensions that are given.
@@ -162,8 +161,9 @@ daemon() { # DIR NAME PROGRAM...
   echo $! >"$dir/$name.pid"
 }
 
-# A process that nobody has waited for has no program any more.
-gone() { [ ! -e "/proc/$1/exe" ]; }
+# A process that nobody waits for stays as a zombie. The first process of a node is none
+# before all others of its node have ended.
+gone() { ! grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2>/dev/null; }
 
 wait_for() { # seconds, command
   local deadline=$((SECONDS + $1))
@@ -176,7 +176,7 @@ wait_for() { # seconds, command
 
 kill_daemon() { # DIR NAME
   local pid
-  if [ ! -s "$1/$2.pid" ]; then return; fi
+  if [ ! -s "$1/$2.pid" ]; then return 0; fi
   pid=$(cat "$1/$2.pid")
   kill -KILL "$pid" 2>/dev/null || true
   wait_for 20 gone "$pid"
@@ -193,6 +193,7 @@ api_ready() { api "$1" GET /readyz >/dev/null; }
 
 start_api() { # DIR
   local dir=$1
+  # Debian's etcd has no answer to the question that the estimate of sizes asks it.
   daemon "$dir" kube-apiserver "$dir/bin/kubernetes" kube-apiserver --etcd-servers="http://$etcd" \
     --bind-address="$here" --secure-port="$port" --service-cluster-ip-range="${service%.*}.0/24" \
     --cert-dir="$dir/certs" --tls-cert-file="$dir/certs/server.pem" --tls-private-key-file="$dir/certs/server-key.pem" \
@@ -201,6 +202,7 @@ start_api() { # DIR
     --kubelet-client-certificate="$dir/certs/kubelet-client.pem" --kubelet-client-key="$dir/certs/kubelet-client-key.pem" \
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$dir/certs/accounts.pem" \
     --service-account-signing-key-file="$dir/certs/accounts-key.pem" \
+    --feature-gates=SizeBasedListCostEstimate=false \
     --default-not-ready-toleration-seconds=5 --default-unreachable-toleration-seconds=5
   wait_for 60 api_ready "$dir"
 }
@@ -267,7 +269,6 @@ containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $dir/certs/ca.pem}}
 authorization: {mode: Webhook}
 cgroupDriver: cgroupfs
-cgroupRoot: /pipeline-$node
 cgroupsPerQOS: false
 enforceNodeAllocatable: []
 failCgroupV1: false
@@ -325,6 +326,7 @@ start_node() { # DIR NODE
     echo $! >"$1/$2/containerd.pid"' start "$dir" "$node" </dev/null 8>&-
   wait_for 30 inside "$dir" "$node" ctr version >/dev/null 2>&1
   inside "$dir" "$node" ctr --namespace k8s.io images import - <"$dir/pause.tar" >/dev/null
+  rm -f "$dir/$node/kubelet.log" # what it says decides when the node is up
   inside "$dir" "$node" sh -c '
     "$3" kubelet --config="$1/$2/kubelet.yaml" --kubeconfig="$1/$2.kubeconfig" --hostname-override="$2" --node-ip="$4" >"$1/$2/kubelet.log" 2>&1 &
     echo $! >"$1/$2/kubelet.pid"' start "$dir" "$node" "$dir/bin/kubernetes" "10.79.0.1$(number "$node")" </dev/null 8>&-
@@ -348,10 +350,15 @@ stop_node() { # DIR NODE
 # lose_node is a power cut: the end of the first process is that of all others.
 lose_node() { # DIR NODE
   ip link set "plk-$2" down 2>/dev/null || true
-  if [ ! -s "$1/$2/init" ]; then return; fi
+  if [ ! -s "$1/$2/init" ]; then return 0; fi
   kill -KILL "$(cat "$1/$2/init")" 2>/dev/null || true
   wait_for 30 gone "$(cat "$1/$2/init")"
   rm "$1/$2/init"
+  # The machine has not lost its power, and a kubelet waits for each cgroup without a container.
+  local container
+  for container in "$1/$2"/run/containerd/io.containerd.runtime.v2.task/k8s.io/*; do
+    rmdir /sys/fs/cgroup/k8s.io/"${container##*/}" /sys/fs/cgroup/*/k8s.io/"${container##*/}" 2>/dev/null || true
+  done
 }
 
 node_ready() { # DIR NODE
@@ -421,7 +428,7 @@ alone() { # DIR
     echo "a cluster was started in $1 already: end it with '$0 down $1'" >&2
     exit 1
   fi
-  if [ ! -e "/sys/class/net/$bridge" ]; then return; fi
+  if [ ! -e "/sys/class/net/$bridge" ]; then return 0; fi
   if alive; then
     echo "a cluster is up already, and the addresses 10.79.0.0/16 are for one: end it with '$0 down' and its folder" >&2
     rmdir "$1" 2>/dev/null || true
@@ -431,7 +438,7 @@ alone() { # DIR
   unplug
 }
 
-usage() { sed -n '2,22p' "$0"; exit 64; }
+usage() { sed -n '2,21p' "$0"; exit 64; }
 
 # folder is the absolute path of a cluster that was started.
 folder() { # DIR
