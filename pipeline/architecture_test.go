@@ -26,11 +26,11 @@ var allowed = map[string][]string{
 // unreachable lists packages that must not be reached even through others.
 var unreachable = map[string][]string{
 	"gates":                  {"net/http", "os/exec", "github.com/hashicorp/hcl/v2"},
-	"pipeline/internal/lang": {"net/http", "os/exec", "github.com/ory/dockertest/v3", "github.com/google/go-github"},
+	"pipeline/internal/lang": {"net/http", "os/exec", "github.com/ory/dockertest/v3", "github.com/google/go-github", "k8s.io/client-go"},
 	"reports":                {"os/exec", "github.com/hashicorp/hcl/v2"},
 	"steps/simulate/model":   {"net", "os/exec"},
 	// A launcher is a value that the doctor is handed.
-	"pipeline/internal/doctor": {module + "steps/docker", module + "steps/slurm"},
+	"pipeline/internal/doctor": {module + "steps/docker", module + "steps/slurm", module + "steps/kubernetes"},
 }
 
 func TestImportsFollowTheArchitecture(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 var order = [][]string{
 	{"cli"},
 	{"session"},
-	{"target", "verdict", "place/local", "place/dockerhost", "place/slurmjob", "place/virtual"},
-	{"place", "machine"},
+	{"target", "verdict", "place/local", "place/dockerhost", "place/slurmjob", "place/kubernetes", "place/virtual"},
+	{"place"},
+	{"machine"},
 	{"engine"},
 	{"judge", "calibrate"},
 	{"bisect"},
@@ -58,7 +59,7 @@ func TestOrderOfImport(t *testing.T) {
 // TestEnginesAndLaunchersAreApart: what renders a process knows nothing of what starts it.
 func TestEnginesAndLaunchersAreApart(t *testing.T) {
 	engines := []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/engine"}
-	launchers := []string{"steps/process", "steps/docker", "steps/slurm"}
+	launchers := []string{"steps/process", "steps/docker", "steps/slurm", "steps/kubernetes"}
 	for _, line := range goList(t, "{{.ImportPath}}: {{join .Deps \" \"}}") {
 		path, deps, _ := strings.Cut(line, ": ")
 		pkg := strings.TrimPrefix(path, module)
@@ -77,15 +78,17 @@ func TestEnginesAndLaunchersAreApart(t *testing.T) {
 }
 
 // placement finds code that behaves differently for a kind of place that it knows.
-var placement = regexp.MustCompile(`Settings\.(Slurm|Docker)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(`)
+var placement = regexp.MustCompile(`Settings\.(Slurm|Docker|Kubernetes)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(|\bkubernetes\.New\(`)
 
 // knowPlaces may distinguish kinds of places, and why.
 var knowPlaces = map[string]string{
 	"pipeline/internal/place/dockerhost": "it is one",
 	"pipeline/internal/place/slurmjob":   "it is one",
+	"pipeline/internal/place/kubernetes": "it is one",
 	"pipeline/internal/place/virtual":    "it is one",
 	"steps/docker":                       "starts containers",
 	"steps/slurm":                        "starts steps of a job",
+	"steps/kubernetes":                   "starts Pods",
 	"pipeline/internal/lang":             "decodes the blocks",
 	"pipeline/internal/plan":             "lays repeats out side by side on nodes, and says what a plan is",
 	"pipeline/internal/doctor":           "lists what a file needs of this machine, which a host elsewhere has not",

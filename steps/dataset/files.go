@@ -60,7 +60,7 @@ func Dirs(value string) []string {
 // Sum is the SHA-256 of a file's content. The error of a file that is not there is
 // fs.ErrNotExist.
 func (f *Files) Sum(path string) (string, error) {
-	file, err := f.open(path)
+	file, err := f.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -88,7 +88,7 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	if t := f.tables[key]; t != nil && d.Sum != "" {
 		return t, nil
 	}
-	file, err := f.open(d.Path)
+	file, err := f.Open(d.Path)
 	if err != nil {
 		return nil, &InvalidError{Reason: err.Error()}
 	}
@@ -140,9 +140,9 @@ func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {
 	return time.Duration(float64(t.Entries[n-1].At) * timeScaleOf(d)), nil
 }
 
-// open opens a regular file below one of the folders. os.Root refuses every way out of
+// Open opens a regular file below one of the folders. os.Root refuses every way out of
 // them, also that of symbolic links.
-func (f *Files) open(path string) (*os.File, error) {
+func (f *Files) Open(path string) (*os.File, error) {
 	dir, name, err := f.place(path)
 	if err != nil {
 		return nil, err

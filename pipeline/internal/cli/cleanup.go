@@ -23,6 +23,7 @@ type cleanupFlags struct {
 	expired bool
 	dryRun  bool
 	hosts   []string
+	cluster kubernetesFlags
 }
 
 // cleanupCommand ends and removes what killed runs have left.
@@ -30,11 +31,12 @@ func (a *app) cleanupCommand() *cobra.Command {
 	var f cleanupFlags
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove what killed runs have left: containers, networks, volumes, processes and Slurm jobs",
+		Short: "Remove what killed runs have left: containers, networks, volumes, processes, Slurm jobs and Pods",
 		Long: "Removes what runs of this program made and could not remove because they were killed: of runs whose program has\n" +
 			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended,\n" +
 			"unless --run-id or --expired ask for less: processes know neither. Jobs and steps of yours on a Slurm cluster are\n" +
-			"cancelled, unless --expired asks for less: their deadline is their time limit.\n" +
+			"cancelled, unless --expired asks for less: their deadline is their time limit. A Kubernetes cluster removes by itself what\n" +
+			"a run has left there that was not heard of for five minutes; --kubernetes removes it at once.\n" +
 			"Images of the simulator that no run has wanted for two days go as well; they are built again when they are wanted.\n" +
 			"What a living run uses stays, and so do all other images and the volumes that a pipeline file names as caches.",
 		Args: cobra.NoArgs,
@@ -50,10 +52,11 @@ func (a *app) cleanupCommand() *cobra.Command {
 				}
 			}
 			cancelled, slurmErr := a.cleanSlurm(cmd.Context(), f)
-			if err := errors.Join(dockerErr, processErr, slurmErr); err != nil {
+			deleted, podsErr := a.cleanKubernetes(cmd.Context(), f)
+			if err := errors.Join(dockerErr, processErr, slurmErr, podsErr); err != nil {
 				return exit(exitInfrastructure, err)
 			}
-			if left+ended+cancelled == 0 {
+			if left+ended+cancelled+deleted == 0 {
 				fmt.Fprintln(a.Out, "nothing is left")
 			}
 			return nil
@@ -62,6 +65,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "only what the run with this `ID` made, whether it still runs or not")
 	cmd.Flags().BoolVar(&f.expired, "expired", false, "only what has outlived its deadline, whoever made it")
 	cmd.Flags().StringArrayVar(&f.hosts, "docker-host", nil, "clean up the Docker daemon at this `URL`, as the docker block writes it, instead of the one of DOCKER_HOST; ?certs=FOLDER for TLS; can be repeated")
+	f.cluster.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
 	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")
 	return cmd

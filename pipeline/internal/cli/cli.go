@@ -292,7 +292,7 @@ func (a *app) root() *cobra.Command {
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.recordCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
 		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
-		mockServerCommand(), a.loadWorkerCommand(),
+		mockServerCommand(), a.loadWorkerCommand(), a.podWorkerCommand(),
 	)
 	return root
 }

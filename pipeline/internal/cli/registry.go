@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
+	"github.com/servegate/pipeline/pipeline/internal/place/kubernetes"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
@@ -59,7 +60,7 @@ func (a *app) engines() map[string]steps.Engine {
 
 // allPlaces are the kinds of places that processes run in, in the order in which they are asked.
 func allPlaces() []place.Kind {
-	return []place.Kind{virtual.Kind(), slurmjob.Kind(), dockerhost.Kind(), local.Kind()}
+	return []place.Kind{virtual.Kind(), slurmjob.Kind(), kubernetes.Kind(), dockerhost.Kind(), local.Kind()}
 }
 
 // actions carry out steps.

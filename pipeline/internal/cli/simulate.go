@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps/load/mock"
 	"github.com/servegate/pipeline/steps/load/remote"
 	"github.com/servegate/pipeline/steps/simulate"
@@ -66,7 +66,7 @@ func mockServerCommand() *cobra.Command {
 // load_node starts it. It is hidden: nothing else needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: slurmjob.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: place.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
 		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			begin := make(chan os.Signal, 1)

@@ -36,32 +36,7 @@ func (e *evaluator) pipelineSettings() Settings {
 	if o.Known("timeout") && s.Timeout <= 0 {
 		e.report(problem(codeValue, o.at("timeout"), "timeout must be above zero", "Leave it out for none."))
 	}
-	for _, inner := range o.Blocks["slurm"] {
-		var found []steps.Problem
-		s.Slurm, found = steps.ReadSlurm(inner)
-		s.SlurmRange = o.at("slurm")
-		e.reportOf(o, "slurm", found)
-	}
-	for _, inner := range o.Blocks["docker"] {
-		var found []steps.Problem
-		s.Docker, found = steps.ReadDocker(inner)
-		e.reportOf(o, "docker", found)
-		if s.Slurm != nil {
-			e.report(problem(codeCheck, o.at("docker"), "slurm and docker exclude each other", "Servers run on the nodes of one of them. Remove the other block."))
-		}
-	}
-	for _, inner := range o.Blocks["lanes"] {
-		var found []steps.Problem
-		s.Lanes, found = steps.ReadLanes(inner)
-		s.LanesRange = o.at("lanes")
-		e.reportOf(o, "lanes", found)
-		if s.Slurm != nil || s.Docker != nil {
-			e.report(problem(codeCheck, o.at("lanes"), "lanes are of one machine", "Servers run on the machines of the slurm or docker block. Remove one of the blocks; side_by_side of the slurm block runs repeats on nodes of their own."))
-		}
-	}
-	if s.Lanes != nil && s.Resident != "" {
-		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
-	}
+	e.placeBlocks(&s, o)
 	for _, inner := range o.Blocks["price"] {
 		var found []steps.Problem
 		s.Price, found = steps.ReadPrice(inner)
@@ -95,6 +70,55 @@ func (e *evaluator) pipelineSettings() Settings {
 		e.reportOf(o, "profile", found)
 	}
 	return s
+}
+
+// placeBlocks evaluates the blocks that say where servers run.
+func (e *evaluator) placeBlocks(s *Settings, o object) {
+	for _, inner := range o.Blocks["slurm"] {
+		var found []steps.Problem
+		s.Slurm, found = steps.ReadSlurm(inner)
+		s.SlurmRange = o.at("slurm")
+		e.reportOf(o, "slurm", found)
+	}
+	for _, inner := range o.Blocks["docker"] {
+		var found []steps.Problem
+		s.Docker, found = steps.ReadDocker(inner)
+		e.reportOf(o, "docker", found)
+	}
+	for _, inner := range o.Blocks["kubernetes"] {
+		var found []steps.Problem
+		s.Kubernetes, found = steps.ReadKubernetes(inner)
+		s.KubernetesRange = o.at("kubernetes")
+		e.reportOf(o, "kubernetes", found)
+	}
+	for _, inner := range o.Blocks["lanes"] {
+		var found []steps.Problem
+		s.Lanes, found = steps.ReadLanes(inner)
+		s.LanesRange = o.at("lanes")
+		e.reportOf(o, "lanes", found)
+	}
+	e.checkOnePlace(o)
+	if s.Lanes != nil && s.Resident != "" {
+		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
+	}
+}
+
+// checkOnePlace refuses a second block that says where servers run.
+func (e *evaluator) checkOnePlace(o object) {
+	first := ""
+	for _, block := range []string{"slurm", "docker", "kubernetes", "lanes"} {
+		switch {
+		case len(o.Blocks[block]) == 0:
+		case first == "":
+			first = block
+		case block == "lanes":
+			e.report(problem(codeCheck, o.at(block), "lanes are of one machine", fmt.Sprintf("Servers run on the machines of the %s block. Remove one of the blocks; side_by_side of the slurm block runs repeats on nodes of their own.", first)))
+			return
+		default:
+			e.report(problem(codeCheck, o.at(block), first+" and "+block+" exclude each other", "Servers run on the machines of one of them. Remove the other block."))
+			return
+		}
+	}
 }
 
 // reportOf reports the problems of a block within another.

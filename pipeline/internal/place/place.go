@@ -115,6 +115,9 @@ const (
 	RoleRouter
 )
 
+// LoadWorker is the command of this program that generates the load of one run on a node.
+const LoadWorker = "load-worker"
+
 // Slot is where a process runs.
 type Slot struct {
 	// Spec of a server as it is started there: its GPUs, its network, what it listens on.

@@ -7,10 +7,16 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
-// Cluster is what of the slurm block changes what is measured, and so belongs to what a
+// Cluster is what of the slurm or kubernetes block changes what is measured, and so belongs to what a
 // resumed run must find unchanged. Who pays (account), how long the job may take (time) and
 // how long it may wait (queue_timeout) do not.
 type Cluster struct {
+	// Kubernetes says that servers are Pods; else they are steps of a Slurm job.
+	Kubernetes   bool              `json:"kubernetes,omitempty"`
+	NodeSelector map[string]string `json:"node_selector,omitempty"`
+	GPUResource  string            `json:"gpu_resource,omitempty"`
+	Resources    map[string]string `json:"resources,omitempty"`
+
 	Partition   string   `json:"partition,omitempty"`
 	Constraint  string   `json:"constraint,omitempty"`
 	Nodes       int      `json:"nodes"`
@@ -26,12 +32,12 @@ type Cluster struct {
 	LaneNodes int `json:"lane_nodes,omitempty"`
 }
 
-// cluster is what the plan needs to know of the slurm block; nil where servers do not run
+// cluster is what the plan needs to know of the slurm or kubernetes block; nil where servers do not run
 // on a cluster.
 func (b *builder) cluster(p *Plan) *Cluster {
 	s := b.cfg.Settings.Slurm
-	if s == nil || p.Simulated != "" {
-		return nil
+	if p.Simulated != "" || s == nil {
+		return b.kubernetes(p)
 	}
 	c := &Cluster{
 		Partition: s.Partition, Constraint: s.Constraint, Nodes: s.Nodes, GPUsPerNode: s.GPUsPerNode,
@@ -42,6 +48,27 @@ func (b *builder) cluster(p *Plan) *Cluster {
 	}
 	if s.SideBySide {
 		b.sideBySide(p, c)
+	}
+	return c
+}
+
+// kubernetes is what the plan needs to know of the kubernetes block.
+func (b *builder) kubernetes(p *Plan) *Cluster {
+	k := b.cfg.Settings.Kubernetes
+	if k == nil || p.Simulated != "" {
+		return nil
+	}
+	c := &Cluster{Kubernetes: true, NodeSelector: k.NodeSelector, GPUResource: k.GPUResource, Resources: k.Resources, LoadNode: k.LoadNode, Nodes: 1}
+	if k.LoadNode != nil {
+		c.Nodes = *k.LoadNode + 1
+		b.loadOnNode()
+	}
+	for _, t := range p.Targets {
+		for _, server := range b.cfg.ServersOf(t.Addr) {
+			if s := server.Spec; s.URL == "" {
+				c.Nodes = max(c.Nodes, s.Node+max(s.Nodes, 1))
+			}
+		}
 	}
 	return c
 }
@@ -93,7 +120,7 @@ func (b *builder) loadOnNode() {
 		for _, c := range bm.Cells {
 			if c.Workload.Driver.Runs() {
 				b.fail(bm.Range, "load_node is for this program's own load generator",
-					fmt.Sprintf("%s has a driver, which runs on the machine that the command runs on. Leave load_node of the slurm block out.", bm.Addr))
+					fmt.Sprintf("%s has a driver, which runs on the machine that the command runs on. Leave load_node out.", bm.Addr))
 				break
 			}
 		}
@@ -151,6 +178,9 @@ func (p *Plan) sideBySideText() string {
 func (p *Plan) loadNodeText() string {
 	if p.Cluster == nil || p.Cluster.LoadNode == nil {
 		return ""
+	}
+	if p.Cluster.Kubernetes {
+		return fmt.Sprintf("from node %d of the cluster, in a Pod", *p.Cluster.LoadNode)
 	}
 	of := "the job"
 	if p.lanes() > 1 {

@@ -32,6 +32,9 @@ func (w Worker) Work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if opt.Files != nil && opt.Files.Dir == "" {
+		opt.Files.Dir = w.Folder // its dataset came with the order
+	}
 	if opt.Headers, err = readHeaders(w.Getenv(headersVar)); err != nil {
 		return err
 	}

@@ -10,15 +10,12 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/load/remote"
 	"github.com/servegate/pipeline/steps/slurm"
 )
-
-// LoadWorker is the command of this program that generates the load of one run on a node.
-const LoadWorker = "load-worker"
 
 // loadOn generates load on a node of the part of a cluster.
 func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Result, error) {
@@ -28,7 +25,7 @@ func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Resul
 		if err != nil {
 			return load.Result{}, &load.LostError{Err: err}
 		}
-		g := remote.Generator{Spawner: j.job.Tasks("load", at), Argv: []string{self, LoadWorker}, Folder: j.opt.Folder}
+		g := remote.Generator{Spawner: j.job.Tasks("load", at), Argv: []string{self, place.LoadWorker}, Folder: j.opt.Folder}
 		run.Files = j.opt.Config.Files
 		return g.Run(ctx, run.Name, run.Options, run.Log)
 	}
@@ -79,43 +76,4 @@ func versionOn(ctx context.Context, sp steps.Spawner, self string) (string, erro
 		return "", fmt.Errorf("%w: %s", err, steps.Line(said, 400))
 	}
 	return strings.TrimSpace(out), nil
-}
-
-// What a result says of where load came from.
-const (
-	clientFact  = "load_generator"
-	clientPlace = "where the command runs, beside the steps of the job"
-	commandFact = "command"
-)
-
-// aboutLoad says where load comes from and what that machine is. here are the facts of the
-// machine that the command runs on.
-func (j *job) aboutLoad(all, here map[string]string) {
-	nodes := j.loadNodes()
-	if nodes == nil {
-		all[clientFact] = clientPlace
-		putFacts(all, clientFact, here)
-		return
-	}
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		names[i] = j.job.Nodes()[n].Name
-	}
-	all[clientFact] = "a step of the job on " + strings.Join(names, ", ")
-	all[result.MachineLoad] = strings.Join(names, ", ")
-	putFacts(all, commandFact, here)
-	for name, value := range j.job.Nodes()[nodes[0]].Facts { // those of the others are beside it
-		if ofHost(name) {
-			all[clientFact+"."+name] = value
-		}
-	}
-}
-
-// putFacts puts facts of a machine under a name, without what a heading shows.
-func putFacts(all map[string]string, under string, facts map[string]string) {
-	for name, value := range facts {
-		if name != result.MachineGPU && name != result.MachineGPUs && name != result.MachineCPU {
-			all[under+"."+name] = value
-		}
-	}
 }

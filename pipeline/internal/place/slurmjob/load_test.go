@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -22,17 +21,6 @@ func TestLoadNodes(t *testing.T) {
 	}
 	if j, _ := jobOf(t, 4, nil); j.loadNodes() != nil {
 		t.Error("the load comes from a node that the file does not name")
-	}
-}
-
-// TestAboutLoad: without a node the load generator is the machine of the command, whose facts
-// stand for it.
-func TestAboutLoad(t *testing.T) {
-	all := map[string]string{}
-	j, _ := jobOf(t, 4, nil)
-	j.aboutLoad(all, map[string]string{"cpus": "4", result.MachineCPU: "Xeon"})
-	if all[clientFact] != clientPlace || all["load_generator.cpus"] != "4" || len(all) != 2 || all[result.MachineLoad] != "" {
-		t.Errorf("%v", all)
 	}
 }
 

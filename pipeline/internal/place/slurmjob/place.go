@@ -110,7 +110,7 @@ func (j *job) checkNodes(ctx context.Context) error {
 	if err := j.probeNodes(ctx); err != nil {
 		return err
 	}
-	differences, err := j.compareNodes()
+	differences, err := j.nodes().Compare(j.opt)
 	for _, text := range differences {
 		j.opt.Warn(text)
 	}

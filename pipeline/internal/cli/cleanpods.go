@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kubernetes"
+	"github.com/spf13/pflag"
+)
+
+// kubernetesFlags name a namespace of a cluster. Without the first none is looked at: the current
+// context of a kubeconfig may be any cluster.
+type kubernetesFlags struct {
+	use                            bool
+	kubeconfig, context, namespace string
+}
+
+func (k *kubernetesFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&k.use, "kubernetes", false, "remove what runs have left in a namespace of a Kubernetes cluster as well")
+	flags.StringVar(&k.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig (that of KUBECONFIG or ~/.kube/config unless set)")
+	flags.StringVar(&k.context, "kube-context", "", "`context` of the kubeconfig (the current one unless set)")
+	flags.StringVar(&k.namespace, "kube-namespace", "", "`namespace` (that of the context unless set)")
+}
+
+// cleanKubernetes returns how many Jobs it deleted, each with all that it owns.
+func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) {
+	k := f.cluster
+	if !k.use || f.expired {
+		return 0, nil
+	}
+	opt := kubernetes.Options{Getenv: a.Getenv, Version: Version(), Spec: steps.KubernetesSpec{Kubeconfig: k.kubeconfig, Context: k.context, Namespace: k.namespace}}
+	fits := func(_, owner string) bool { return spawn.Gone(owner) }
+	if f.runID != "" {
+		fits = func(run, _ string) bool { return run == f.runID }
+	}
+	clean, done := kubernetes.Cleanup, "deleted"
+	if f.dryRun {
+		clean, done = kubernetes.Leftovers, "would delete"
+	}
+	found, err := clean(ctx, opt, fits)
+	for _, l := range found {
+		fmt.Fprintf(a.Out, "%s Job %s of namespace %s, of run %s\n", done, l.Job, l.Namespace, l.RunID)
+	}
+	return len(found), err
+}

@@ -1,0 +1,213 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// create makes a Pod. A request without an answer may have made it all the same.
+func (r *Run) create(ctx context.Context, pod *core.Pod) error {
+	pods := r.client.CoreV1().Pods(r.namespace)
+	return refusal(r.ask(ctx, func(ctx context.Context) error {
+		_, err := pods.Create(ctx, pod, meta.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil // its name is ours alone
+		}
+		return err
+	}))
+}
+
+func (r *Run) get(ctx context.Context, name string) (pod *core.Pod, err error) {
+	err = r.ask(ctx, func(ctx context.Context) (err error) {
+		pod, err = r.client.CoreV1().Pods(r.namespace).Get(ctx, name, meta.GetOptions{})
+		return err
+	})
+	return pod, err
+}
+
+// until says of a Pod whether it is what is waited for.
+type until func(*core.Pod) bool
+
+// running: its container runs, or has run.
+func running(pod *core.Pod) bool {
+	state := stateOf(pod)
+	return state.Running != nil || state.Terminated != nil
+}
+
+// pulled: its image is on the node, whatever became of the container.
+func pulled(pod *core.Pod) bool {
+	state := stateOf(pod)
+	return running(pod) || state.Waiting != nil && slices.Contains([]string{"CreateContainerError", "RunContainerError", "CreateContainerConfigError"}, state.Waiting.Reason)
+}
+
+// awaitPod returns a Pod once it is what is waited for. How long that may take depends on what is in
+// the way: room on the cluster, the pull of an image, or nothing of the kind.
+func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod, error) {
+	began, scheduled, told := time.Now(), time.Time{}, ""
+	for {
+		pod, err := r.get(ctx, name)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, evicted(ClassDeleted, fmt.Sprintf("Pod %s was deleted by someone else", name))
+		case err != nil:
+			return nil, refusal(err)
+		case done(pod):
+			return pod, nil
+		}
+		if err := lost(pod); err != nil {
+			return nil, err
+		}
+		if pod.Spec.NodeName == "" {
+			if err := r.unscheduled(pod, time.Since(began)); err != nil {
+				return nil, err
+			}
+			if why := unschedulable(pod); why != "" && why != told {
+				told = why
+				r.opt.Tell(fmt.Sprintf("Pod %s waits for a node: %s", name, steps.Line(why, maxReason)))
+			}
+		} else {
+			if scheduled.IsZero() {
+				scheduled = time.Now()
+			}
+			if err := r.unstarted(ctx, pod, time.Since(scheduled)); err != nil {
+				return nil, err
+			}
+		}
+		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unscheduled is the end of the wait for a node.
+func (r *Run) unscheduled(pod *core.Pod, waited time.Duration) error {
+	if waited < r.opt.Spec.QueueTimeout {
+		return nil
+	}
+	why := unschedulable(pod)
+	if why == "" {
+		why = "the scheduler says nothing"
+	}
+	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name, pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, why))
+}
+
+// unschedulable is what the scheduler, or whoever holds the Pod back, says.
+func unschedulable(pod *core.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == core.PodScheduled && c.Status != core.ConditionTrue {
+			return strings.TrimPrefix(c.Reason+": "+c.Message, ": ")
+		}
+	}
+	return ""
+}
+
+// notPulled are the reasons of a container that waits because of its image. The first try is not
+// among them: the kubelet makes others.
+var notPulled = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
+
+// unstarted is the end of the wait for a container on its node.
+func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration) error {
+	state := stateOf(pod)
+	if w := state.Waiting; w != nil && slices.Contains(notPulled, w.Reason) {
+		return evicted(ClassImage, fmt.Sprintf("image %s on node %s: %s: %s", pod.Spec.Containers[0].Image, pod.Spec.NodeName, w.Reason, r.said(ctx, pod, w.Message)))
+	}
+	limit := r.opt.StartWait
+	if c := pod.Spec.Containers[0]; c.ImagePullPolicy != core.PullNever {
+		limit = r.opt.PullWait
+	}
+	if waited < limit {
+		return nil
+	}
+	reason := "nothing"
+	if state.Waiting != nil {
+		reason = strings.TrimSuffix(state.Waiting.Reason+": "+state.Waiting.Message, ": ")
+	}
+	return evicted(ClassNotStarted, fmt.Sprintf("Pod %s has not started on node %s within %s: %s; %s", pod.Name, pod.Spec.NodeName, limit, reason, r.eventsOf(ctx, "Pod", pod.Name)))
+}
+
+// said is the message of a state, or where that only says to wait what the events said before.
+func (r *Run) said(ctx context.Context, pod *core.Pod, message string) string {
+	if !strings.HasPrefix(message, "Back-off") || strings.Contains(message, ": ") {
+		return message
+	}
+	return r.eventsOf(ctx, "Pod", pod.Name)
+}
+
+// maxEvents is how many events are quoted, the latest.
+const maxEvents = 3
+
+// eventsOf quotes the warnings about an object.
+func (r *Run) eventsOf(ctx context.Context, kind, name string) string {
+	found, err := r.client.CoreV1().Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name})
+	if err != nil {
+		return "its events cannot be read: " + err.Error()
+	}
+	var out []string
+	for _, e := range found.Items {
+		if text := e.Reason + ": " + e.Message; e.Type == core.EventTypeWarning && !strings.HasPrefix(e.Message, "Error: ") && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if len(out) == 0 {
+		return "there are no events about it"
+	}
+	return strings.Join(out[max(0, len(out)-maxEvents):], "; ")
+}
+
+// discard removes a Pod of a start that failed, with its secret.
+func (r *Run) discard(ctx context.Context, pod, secret string) error {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.KillWait)
+	defer cancel()
+	return errors.Join(r.deletePod(ending, pod, 1), r.deleteSecret(ending, secret), r.awaitGone(ending, pod))
+}
+
+// deletePod asks for the end of a Pod within so many seconds.
+func (r *Run) deletePod(ctx context.Context, name string, grace int64) error {
+	err := r.ask(ctx, func(ctx context.Context) error {
+		return r.client.CoreV1().Pods(r.namespace).Delete(ctx, name, meta.DeleteOptions{GracePeriodSeconds: &grace})
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (r *Run) deleteSecret(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	err := r.ask(ctx, func(ctx context.Context) error {
+		return r.client.CoreV1().Secrets(r.namespace).Delete(ctx, name, meta.DeleteOptions{})
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// awaitGone returns when a Pod is not there any longer: its containers have ended, and its GPUs are
+// free.
+func (r *Run) awaitGone(ctx context.Context, name string) error {
+	for {
+		_, err := r.get(ctx, name)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("whether Pod %s is gone is not known: %w", name, err)
+		}
+		if steps.Sleep(ctx, r.opt.Poll) != nil {
+			return fmt.Errorf("Pod %s of namespace %s is still there; its node hangs or does not answer", name, r.namespace)
+		}
+	}
+}

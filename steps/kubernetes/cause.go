@@ -1,0 +1,99 @@
+package kubernetes
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	core "k8s.io/api/core/v1"
+)
+
+// stateOf is the state of a Pod's container; the zero value where there is none yet.
+func stateOf(pod *core.Pod) core.ContainerState {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == containerName {
+			return s.State
+		}
+	}
+	return core.ContainerState{}
+}
+
+// imageID of a Pod's container as its node knows it.
+func imageID(pod *core.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == containerName {
+			return s.ImageID
+		}
+	}
+	return ""
+}
+
+// disruptions are the reasons of the condition DisruptionTarget, which says who took a Pod away.
+var disruptions = map[string]string{
+	"PreemptionByScheduler":  ClassEvicted,
+	"EvictionByEvictionAPI":  ClassEvicted,
+	"TerminationByKubelet":   ClassEvicted,
+	"DeletionByTaintManager": ClassNodeLost,
+	"DeletionByPodGC":        ClassNodeLost,
+}
+
+// podReasons are the reasons of a Pod that failed as a whole.
+var podReasons = map[string]string{
+	"Evicted": ClassEvicted, "Preempting": ClassEvicted, "Shutdown": ClassEvicted, "Terminated": ClassEvicted, "NodeShutdown": ClassEvicted,
+	"NodeLost": ClassNodeLost, "NodeAffinity": ClassEvicted, "DeadlineExceeded": ClassEvicted,
+	"UnexpectedAdmissionError": ClassRefused, "OutOfcpu": ClassRefused, "OutOfmemory": ClassRefused, "OutOfpods": ClassRefused,
+}
+
+// lost says how a Pod has lost its place, in the cluster's words; nil where it has not.
+func lost(pod *core.Pod) error {
+	about := fmt.Sprintf("Pod %s (%s)", pod.Name, pod.Annotations[nameLabel])
+	for _, c := range pod.Status.Conditions {
+		if class := disruptions[c.Reason]; c.Type == core.DisruptionTarget && c.Status == core.ConditionTrue && class != "" {
+			return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, c.Reason, c.Message))
+		}
+	}
+	if t := stateOf(pod).Terminated; t != nil && t.Reason == "OOMKilled" {
+		return evicted(ClassOutOfMemory, fmt.Sprintf("%s on node %s: OOMKilled, exit code %d: its limit of memory is %s", about, pod.Spec.NodeName, t.ExitCode, memoryLimit(pod)))
+	}
+	reason := pod.Status.Reason
+	if class, ok := podReasons[reason]; ok && pod.Status.Phase == core.PodFailed || ok && reason == "NodeLost" {
+		return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
+	}
+	if strings.HasPrefix(reason, "OutOf") {
+		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
+	}
+	return nil
+}
+
+func memoryLimit(pod *core.Pod) string {
+	limit := pod.Spec.Containers[0].Resources.Limits.Memory()
+	if limit == nil || limit.IsZero() {
+		return "not set, so that it was the node's memory that ran out"
+	}
+	return limit.String()
+}
+
+// nodeSilent says that the node of a Pod, which is said to run, has not been heard of.
+func nodeSilent(pod *core.Pod) error {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == core.PodReady && c.Status != core.ConditionTrue && stateOf(pod).Running != nil && pod.DeletionTimestamp == nil {
+			return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) is not ready: %s", pod.Spec.NodeName, pod.Name, pod.Annotations[nameLabel], strings.TrimSpace(c.Reason+" "+c.Message)))
+		}
+	}
+	return nil
+}
+
+// exitState says how a container ended.
+func exitState(t *core.ContainerStateTerminated) string {
+	text := fmt.Sprintf("exit status %d", t.ExitCode)
+	if n := t.ExitCode - 128; n > 0 && n < 32 {
+		text += fmt.Sprintf(" (signal: %s)", syscall.Signal(n))
+	}
+	if t.Reason != "" && t.Reason != "Error" && t.Reason != "Completed" {
+		text += ", " + t.Reason
+	}
+	if t.Message != "" {
+		text += ": " + t.Message
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	api "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// cluster is a namespace of a cluster as this program reaches it.
+type cluster struct {
+	opt       Options
+	client    api.Interface
+	config    *rest.Config // nil for a fake
+	namespace string
+	// inside says that this program runs in a Pod of it.
+	inside bool
+	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
+	// begun waits longer.
+	patience time.Duration
+}
+
+// How many requests a second this program makes at most: client-go's five are meant for
+// controllers.
+const (
+	requestsPerSecond = 50
+	requestsAtOnce    = 100
+)
+
+// firstPatience is that with an API server that has not answered yet.
+const firstPatience = 10 * time.Second
+
+// connect finds the cluster and the namespace. It sends nothing.
+func connect(opt Options) (*cluster, error) {
+	opt.complete()
+	c := &cluster{opt: opt, patience: min(opt.Patience, firstPatience)}
+	config, namespace, err := c.configure()
+	if err != nil {
+		return nil, fmt.Errorf("the cluster's configuration: %w", err)
+	}
+	c.namespace = namespace
+	if opt.Spec.Namespace != "" {
+		c.namespace = opt.Spec.Namespace
+	}
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, requestsAtOnce, "pipeline/"+opt.Version
+	c.config = config
+	c.client, err = api.NewForConfig(config)
+	return c, err
+}
+
+// configure reads the kubeconfig, or inside a Pod without one its service account.
+func (c *cluster) configure() (config *rest.Config, namespace string, err error) {
+	spec, rules := c.opt.Spec, &clientcmd.ClientConfigLoadingRules{}
+	switch {
+	case spec.Kubeconfig != "":
+		rules.ExplicitPath = spec.Kubeconfig
+		if !filepath.IsAbs(spec.Kubeconfig) {
+			rules.ExplicitPath = filepath.Join(c.opt.Dir, spec.Kubeconfig)
+		}
+	case c.opt.Getenv("KUBECONFIG") != "":
+		rules.Precedence = filepath.SplitList(c.opt.Getenv("KUBECONFIG"))
+	default:
+		rules.Precedence = []string{filepath.Join(c.opt.Getenv("HOME"), ".kube", "config")}
+		if _, err := os.Stat(rules.Precedence[0]); err != nil && c.opt.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+			return c.ownAccount()
+		}
+	}
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: spec.Context})
+	config, err = loaded.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, "", fmt.Errorf("there is none in %s; set kubeconfig in the kubernetes block, or KUBECONFIG", strings.Join(loaded.ConfigAccess().GetLoadingPrecedence(), ", "))
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, _, err = loaded.Namespace()
+	return config, namespace, err
+}
+
+// podNamespace is where a Pod finds its namespace.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownAccount is the service account of the Pod that this program runs in.
+func (c *cluster) ownAccount() (*rest.Config, string, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	c.inside = true
+	namespace, err := os.ReadFile(podNamespace)
+	return config, strings.TrimSpace(string(namespace)), err
+}
+
+// ask makes a request until it is answered, as long as patience lasts. An answer is the end of it,
+// also a refusal.
+func (c *cluster) ask(ctx context.Context, request func(context.Context) error) error {
+	limit := time.Now().Add(c.patience)
+	for {
+		once, cancel := context.WithTimeout(ctx, c.opt.CallWait)
+		err := request(once)
+		cancel()
+		switch {
+		case err == nil || !silent(err):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Now().After(limit):
+			return evicted(ClassAPILost, fmt.Sprintf("the API server has not answered for %s: %v", c.patience, err))
+		}
+		if err := steps.Sleep(ctx, 4*c.opt.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// silent reports whether an error is none of the API server's decisions: it is away, or busy.
+func silent(err error) bool {
+	if apierrors.ReasonForError(err) != meta.StatusReasonUnknown {
+		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err)
+	}
+	if _, stranger := errors.AsType[*tls.CertificateVerificationError](err); stranger {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// refusal makes of what the API server refuses a loss of the place, in its words.
+func refusal(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		return evicted(ClassQuota, err.Error())
+	case apierrors.IsForbidden(err):
+		return evicted(ClassForbidden, err.Error())
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		return evicted(ClassRefused, err.Error())
+	}
+	return err
+}

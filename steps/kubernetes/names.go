@@ -1,0 +1,54 @@
+package kubernetes
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Labels and annotations of what a run makes.
+const (
+	managedLabel = "app.kubernetes.io/managed-by"
+	managedBy    = "pipeline"
+	runLabel     = "pipeline/run"
+	roleLabel    = "pipeline/role"
+	nameLabel    = "pipeline/name"
+	ownerLabel   = "pipeline/owner"
+	beatLabel    = "pipeline/beat"
+	queueLabel   = "kueue.x-k8s.io/queue-name"
+)
+
+var (
+	notInName  = regexp.MustCompile(`[^a-z0-9]+`)
+	labelValid = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+)
+
+// maxName keeps the name of a Pod, which is its host name, below 63 characters.
+const maxName = 36
+
+// objectName makes of any name one that no other object has, of this run or another.
+func (r *Run) objectName(name string) string {
+	slug := strings.Trim(notInName.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	slug = strings.Trim(slug[:min(len(slug), maxName)], "-")
+	if slug == "" {
+		slug = "server"
+	}
+	return "pipeline-" + slug + "-" + strings.ToLower(rand.Text()[:10])
+}
+
+// labelValue is a text as a label, or its hash where it cannot be one.
+func labelValue(text string) string {
+	if labelValid.MatchString(text) {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + hex.EncodeToString(sum[:16])
+}
+
+// seconds rounds up, and is one at least: zero would leave a container to itself.
+func seconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}

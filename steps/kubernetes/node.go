@@ -1,0 +1,175 @@
+package kubernetes
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Want is what a node must offer.
+type Want struct {
+	// GPUs of the target that has the most there; 0 for a node that only generates load.
+	GPUs int
+}
+
+// Node of a run.
+type Node struct {
+	Name string
+	// Address at which others reach what uses its network.
+	Address string
+	// Program is the path of this program in our image.
+	Program string
+	// Facts of the machine.
+	Facts map[string]string
+}
+
+// Nodes of the run by their number, none before Open.
+func (r *Run) Nodes() []Node { return r.nodes }
+
+// Look is what this program says of the machine that it is started on.
+type Look struct {
+	Version string            `json:"version"`
+	Program string            `json:"program"`
+	Facts   map[string]string `json:"facts"`
+}
+
+// chooseNodes has the scheduler choose as many nodes as are wanted, no two the same, by Pods that ask
+// for what their servers will, and look at their machines. All are there at once, and gone when it
+// returns.
+func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
+	r.nodes = make([]Node, len(wants))
+	names, errs := make([]string, len(wants)), make([]error, len(wants))
+	var all sync.WaitGroup
+	for i, w := range wants {
+		pod := r.lookPod(i, w)
+		names[i] = pod.Name
+		all.Go(func() { r.nodes[i], errs[i] = r.lookAt(ctx, pod) })
+	}
+	all.Wait()
+	for _, name := range names {
+		errs = append(errs, r.discard(ctx, name, ""))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Run) lookPod(number int, w Want) *core.Pod {
+	pod := r.bare(fmt.Sprintf("node%d", number), "node")
+	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}}
+	if w.GPUs > 0 {
+		q := *resource.NewQuantity(int64(w.GPUs), resource.DecimalSI)
+		amounts := core.ResourceList{core.ResourceName(r.opt.Spec.GPUResource): q}
+		main.Resources = core.ResourceRequirements{Limits: amounts, Requests: amounts}
+		if r.opt.Spec.Queue != "" {
+			pod.Labels[queueLabel] = r.opt.Spec.Queue
+		}
+	}
+	pod.Spec.Containers = []core.Container{main}
+	pod.Spec.Affinity = &core.Affinity{PodAntiAffinity: &core.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []core.PodAffinityTerm{{
+		LabelSelector: &meta.LabelSelector{MatchLabels: map[string]string{runLabel: pod.Labels[runLabel], roleLabel: "node"}},
+		TopologyKey:   core.LabelHostname,
+	}}}}
+	return pod
+}
+
+// lookAt starts a Pod that looks, and reads what it says.
+func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, error) {
+	if err := r.create(ctx, pod); err != nil {
+		return Node{}, err
+	}
+	now, err := r.awaitPod(ctx, pod.Name, running)
+	if err != nil {
+		return Node{}, err
+	}
+	look, err := r.readLook(ctx, pod.Name)
+	if err != nil {
+		return Node{}, err
+	}
+	if look.Version != r.opt.Version {
+		return Node{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one", r.opt.Spec.Image, look.Version, r.opt.Version)
+	}
+	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts}, nil
+}
+
+// readLook reads the line of a Pod that looks, which then waits to be removed.
+func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.opt.StartWait, errors.New("it says nothing"))
+	defer cancel()
+	for {
+		var text []byte
+		err := r.ask(ctx, func(ctx context.Context) (err error) {
+			text, err = r.client.CoreV1().Pods(r.namespace).GetLogs(pod, &core.PodLogOptions{}).DoRaw(ctx)
+			return err
+		})
+		if err != nil {
+			return Look{}, fmt.Errorf("looking at a node: %w", err)
+		}
+		lines := bufio.NewScanner(bytes.NewReader(text))
+		for lines.Scan() {
+			var found Look
+			if json.Unmarshal(lines.Bytes(), &found) == nil && found.Program != "" {
+				return found, nil
+			}
+		}
+		now, err := r.get(ctx, pod)
+		if err != nil {
+			return Look{}, err
+		}
+		if t := stateOf(now).Terminated; t != nil {
+			return Look{}, fmt.Errorf("image %s does not have this program as its entrypoint: %s: %s", r.opt.Spec.Image, exitState(t), steps.Line(string(text), maxReason))
+		}
+		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {
+			return Look{}, fmt.Errorf("looking at a node: %w", err)
+		}
+	}
+}
+
+// prepare pulls an image on a node, once for a run, by a Pod that ends whatever its image is: its
+// command is not there.
+func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id string, err error) {
+	key := fmt.Sprint(node, " ", c.Image)
+	if known, ok := r.images.Load(key); ok {
+		return known.(string), nil //nolint:forcetypeassert // only texts are stored
+	}
+	pod := r.bare("pull", "pull")
+	pod.Spec.Containers = []core.Container{{
+		Name: containerName, Image: c.Image, ImagePullPolicy: pullPolicies[c.Pull], Command: []string{"/pipeline-only-pulls-this-image"},
+	}}
+	bind(&pod.Spec, r.nodes[node].Name)
+	defer func() { err = errors.Join(err, r.discard(ctx, pod.Name, "")) }()
+	if err := r.create(ctx, pod); err != nil {
+		return "", err
+	}
+	now, err := r.awaitPod(ctx, pod.Name, pulled)
+	if err != nil {
+		return "", err
+	}
+	r.images.Store(key, imageID(now))
+	return imageID(now), nil
+}
+
+// pullPolicies by what a container block says.
+var pullPolicies = map[string]core.PullPolicy{
+	"": core.PullIfNotPresent, steps.PullMissing: core.PullIfNotPresent, steps.PullAlways: core.PullAlways, steps.PullNever: core.PullNever,
+}
+
+// Address of a node, or its symbol before there is one.
+func (r *Run) Address(node int) string {
+	if r == nil || node >= len(r.nodes) {
+		return fmt.Sprintf("NODE%d", node)
+	}
+	return r.nodes[node].Address
+}
+
+// hostPort of a server.
+func hostPort(address string, port int) string { return net.JoinHostPort(address, fmt.Sprint(port)) }

@@ -1,0 +1,338 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Folders of a container that are ours.
+const (
+	filesFolder = "/var/run/pipeline/files"
+	shmFolder   = "/dev/shm"
+)
+
+// containerName of the only container of each Pod.
+const containerName = "main"
+
+// CheckContainer says why a container cannot be one of a Pod.
+func CheckContainer(c *steps.ContainerSpec) error {
+	for _, no := range []struct {
+		set           bool
+		what, instead string
+	}{
+		{c.Platform != "", "platform", "choose nodes by node_selector of the kubernetes block"},
+		{c.Network != "" && c.Network != steps.NetworkBridge && c.Network != steps.NetworkHost, "network " + c.Network, "leave it out, or set it to " + steps.NetworkHost},
+		{c.IPC == "shareable" || strings.HasPrefix(c.IPC, "container:"), "ipc " + c.IPC, "leave it out, or set it to host"},
+		{c.PID != "" && c.PID != "host", "pid " + c.PID, "leave it out, or set it to host"},
+		{c.CPUSet != "" || c.MemSet != "", "cpuset and memset", "set cpu in resources of the kubernetes block"},
+		{len(c.Ulimits) > 0, "ulimits", "Kubernetes has none; the container runtime of the nodes sets them"},
+		{len(c.SecurityOpt) > 0, "security_opt", "leave it out"},
+		{len(c.Devices)+len(c.CDI) > 0, "devices", "ask for what the device plugin offers in resources of the kubernetes block"},
+		{len(c.Mounts) > 0, "mounts", "volumes are claims of the namespace by name"},
+		{c.GPUs != nil && len(c.GPUs.IDs) > 0, "GPUs by name", "set gpus to their number; the device plugin chooses them"},
+		{c.GPUs != nil && c.GPUs.Count == steps.AllGPUs, "all GPUs", "set gpus to their number"},
+	} {
+		if no.set {
+			return fmt.Errorf("a Pod has no %s; %s", no.what, no.instead)
+		}
+	}
+	_, err := security(c)
+	return errors.Join(err, checkTmpfs(c))
+}
+
+func checkTmpfs(c *steps.ContainerSpec) error {
+	for at, options := range c.Tmpfs {
+		if _, err := tmpfsSize(options); err != nil {
+			return fmt.Errorf("tmpfs at %s: %w", at, err)
+		}
+	}
+	return nil
+}
+
+// podOf describes the Pod of a process on a node. held is the secret with its secret variables and
+// its files, "" where it has none.
+func (r *Run) podOf(p steps.Process, node, held string) (*core.Pod, error) {
+	c := p.Container
+	guard, err := security(c)
+	if err != nil {
+		return nil, err
+	}
+	main := core.Container{
+		Name: containerName, Image: c.Image, ImagePullPolicy: core.PullNever, WorkingDir: c.Workdir,
+		Env: r.environment(p, held), Resources: r.resources(c), SecurityContext: guard,
+	}
+	if c.OwnEntrypoint {
+		main.Args = escaped(p.Argv)
+	} else {
+		main.Command = escaped(p.Argv)
+	}
+	pod := r.bare(p.Name, "server")
+	_, grace := p.Stopping()
+	spec := &pod.Spec
+	spec.TerminationGracePeriodSeconds = new(seconds(grace))
+	spec.HostNetwork, spec.HostIPC, spec.HostPID = c.Network == steps.NetworkHost, c.IPC == "host", c.PID == "host"
+	if c.Runtime != "" {
+		spec.RuntimeClassName = &c.Runtime
+	}
+	if name := r.opt.Spec.ServiceAccount; name != "" {
+		spec.ServiceAccountName, spec.AutomountServiceAccountToken = name, new(true)
+	}
+	if len(c.GroupAdd) > 0 {
+		spec.SecurityContext = &core.PodSecurityContext{SupplementalGroups: numbers(c.GroupAdd)}
+	}
+	if c.GPUs != nil && r.opt.Spec.Queue != "" {
+		pod.Labels[queueLabel] = r.opt.Spec.Queue
+	}
+	for name, value := range c.Labels {
+		pod.Annotations["pipeline/label."+labelValue(name)] = value
+	}
+	bind(spec, node)
+	if err := mount(spec, &main, c, p.Files, held); err != nil {
+		return nil, err
+	}
+	spec.Containers = []core.Container{main}
+	return pod, nil
+}
+
+// bare is a Pod that the run's Job owns, without a container.
+func (r *Run) bare(name, role string) *core.Pod {
+	s := r.opt.Spec
+	pod := &core.Pod{
+		ObjectMeta: r.meta(name, role),
+		Spec: core.PodSpec{
+			RestartPolicy: core.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+			PriorityClassName: s.PriorityClass, NodeSelector: s.NodeSelector, TerminationGracePeriodSeconds: new(int64(1)),
+		},
+	}
+	for _, name := range s.PullSecrets {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, core.LocalObjectReference{Name: name})
+	}
+	for _, t := range s.Tolerations {
+		out := core.Toleration{Key: t.Key, Operator: core.TolerationOpExists, Effect: core.TaintEffect(t.Effect)}
+		if t.Value != "" {
+			out.Operator, out.Value = core.TolerationOpEqual, t.Value
+		}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, out)
+	}
+	return pod
+}
+
+// meta is what all objects of a run have: names that say what they are, and marks.
+func (r *Run) meta(name, role string) meta.ObjectMeta {
+	out := meta.ObjectMeta{
+		Name:        r.objectName(name),
+		Labels:      map[string]string{managedLabel: managedBy, runLabel: labelValue(r.opt.RunID), roleLabel: role},
+		Annotations: map[string]string{runLabel: r.opt.RunID, nameLabel: name, ownerLabel: r.opt.Owner},
+	}
+	if r.owner.UID != "" {
+		out.OwnerReferences = []meta.OwnerReference{r.owner}
+	}
+	return out
+}
+
+// bind has a Pod scheduled on one node and no other, by the scheduler, which counts its resources.
+func bind(spec *core.PodSpec, node string) {
+	spec.Affinity = &core.Affinity{NodeAffinity: &core.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &core.NodeSelector{
+		NodeSelectorTerms: []core.NodeSelectorTerm{{MatchFields: []core.NodeSelectorRequirement{{Key: "metadata.name", Operator: core.NodeSelectorOpIn, Values: []string{node}}}}},
+	}}}
+}
+
+// environment of a process: what is secret, and references to secrets of the namespace, never stand
+// in the Pod.
+func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
+	var out []core.EnvVar
+	fromSecret := func(name, secret, key string) {
+		out = append(out, core.EnvVar{Name: name, ValueFrom: &core.EnvVarSource{SecretKeyRef: &core.SecretKeySelector{LocalObjectReference: core.LocalObjectReference{Name: secret}, Key: key}}})
+	}
+	refs := r.opt.Spec.Secrets
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		secret, key, _ := strings.Cut(refs[name], "/")
+		fromSecret(name, secret, key)
+	}
+	for i, e := range steps.FilesIn(p, filesFolder) {
+		switch {
+		case refs[e.Name] != "": // the file's own reference comes first
+		case e.Secret:
+			fromSecret(e.Name, held, secretKey(i))
+		default:
+			out = append(out, core.EnvVar{Name: e.Name, Value: escape(e.Value)})
+		}
+	}
+	return out
+}
+
+// secretOf is what a process has that does not belong in its Pod, nil for nothing.
+func (r *Run) secretOf(p steps.Process) (*core.Secret, error) {
+	data := map[string][]byte{}
+	for i, e := range steps.FilesIn(p, filesFolder) {
+		if e.Secret {
+			data[secretKey(i)] = []byte(e.Value)
+		}
+	}
+	for i, f := range p.Files {
+		if err := steps.CheckFile(f); err != nil {
+			return nil, err
+		}
+		data[fileKey(i)] = f.Content
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	return &core.Secret{ObjectMeta: r.meta(p.Name, "server"), Data: data, Immutable: new(true)}, nil
+}
+
+// Keys of a secret of ours: names of variables and files need not be keys.
+func secretKey(i int) string { return fmt.Sprintf("env.%d", i) }
+func fileKey(i int) string   { return fmt.Sprintf("file.%d", i) }
+
+// resources of a server: what it asks for is its limit, too.
+func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
+	amounts := core.ResourceList{}
+	for name, amount := range r.opt.Spec.Resources {
+		if q, err := resource.ParseQuantity(amount); err == nil { // the block's reader has checked it
+			amounts[core.ResourceName(name)] = q
+		}
+	}
+	if c.Memory > 0 {
+		amounts[core.ResourceMemory] = *resource.NewQuantity(c.Memory, resource.BinarySI)
+	}
+	if c.GPUs != nil && c.GPUs.Count > 0 {
+		amounts[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
+	}
+	if len(amounts) == 0 {
+		return core.ResourceRequirements{}
+	}
+	return core.ResourceRequirements{Limits: amounts, Requests: amounts}
+}
+
+// mount gives a container its volumes.
+func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, files []steps.File, held string) error {
+	add := func(source core.VolumeSource, at string, readOnly bool, sub string) {
+		name := fmt.Sprintf("v%d", len(spec.Volumes))
+		spec.Volumes = append(spec.Volumes, core.Volume{Name: name, VolumeSource: source})
+		main.VolumeMounts = append(main.VolumeMounts, core.VolumeMount{Name: name, MountPath: at, ReadOnly: readOnly, SubPath: sub})
+	}
+	inMemory := func(size int64) core.VolumeSource {
+		v := &core.EmptyDirVolumeSource{Medium: core.StorageMediumMemory}
+		if size > 0 {
+			v.SizeLimit = resource.NewQuantity(size, resource.BinarySI)
+		}
+		return core.VolumeSource{EmptyDir: v}
+	}
+	if c.ShmSize > 0 {
+		add(inMemory(c.ShmSize), shmFolder, false, "")
+	}
+	for _, at := range slices.Sorted(maps.Keys(c.Tmpfs)) {
+		size, err := tmpfsSize(c.Tmpfs[at])
+		if err != nil {
+			return err
+		}
+		add(inMemory(size), at, false, "")
+	}
+	for _, v := range c.Volumes {
+		claim := &core.PersistentVolumeClaimVolumeSource{ClaimName: v.Name, ReadOnly: v.ReadOnly}
+		add(core.VolumeSource{PersistentVolumeClaim: claim}, v.Target, v.ReadOnly, "")
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	var items []core.KeyToPath
+	for i, f := range files {
+		items = append(items, core.KeyToPath{Key: fileKey(i), Path: path.Clean(f.Name)})
+	}
+	add(core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: held, Items: items, DefaultMode: new(int32(0o444))}}, filesFolder, true, "")
+	return nil
+}
+
+// tmpfsSize reads the size out of mount options, 0 for none.
+func tmpfsSize(options string) (int64, error) {
+	for option := range strings.SplitSeq(options, ",") {
+		text, ok := strings.CutPrefix(option, "size=")
+		if !ok {
+			continue
+		}
+		unit := strings.TrimLeft(text, "0123456789")
+		q, err := resource.ParseQuantity(strings.TrimSuffix(text, unit) + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi"}[strings.ToLower(unit)])
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a size", text)
+		}
+		return q.Value(), nil
+	}
+	return 0, nil
+}
+
+// security of a container, nil for the cluster's own.
+func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
+	var s core.SecurityContext
+	set := c.Privileged
+	if c.Privileged {
+		s.Privileged = new(true)
+	}
+	if len(c.CapAdd)+len(c.CapDrop) > 0 {
+		set = true
+		s.Capabilities = &core.Capabilities{Add: capabilities(c.CapAdd), Drop: capabilities(c.CapDrop)}
+	}
+	if c.User != "" {
+		set = true
+		user, group, two := strings.Cut(c.User, ":")
+		uid, err := strconv.ParseInt(user, 10, 64)
+		gid, groupErr := int64(0), error(nil)
+		if two {
+			gid, groupErr = strconv.ParseInt(group, 10, 64)
+			s.RunAsGroup = &gid
+		}
+		if err != nil || groupErr != nil {
+			return nil, fmt.Errorf("user %q must be a number in a Pod, or two with a colon between", c.User)
+		}
+		s.RunAsUser = &uid
+	}
+	for _, g := range c.GroupAdd {
+		if _, err := strconv.ParseInt(g, 10, 64); err != nil {
+			return nil, fmt.Errorf("group_add: %q must be a number in a Pod", g)
+		}
+	}
+	if !set {
+		return nil, nil
+	}
+	return &s, nil
+}
+
+func capabilities(names []string) []core.Capability {
+	var out []core.Capability
+	for _, n := range names {
+		out = append(out, core.Capability(n))
+	}
+	return out
+}
+
+// numbers of texts that security has checked.
+func numbers(texts []string) []int64 {
+	var out []int64
+	for _, t := range texts {
+		n, _ := strconv.ParseInt(t, 10, 64)
+		out = append(out, n)
+	}
+	return out
+}
+
+// escape keeps the kubelet from expanding $(NAME) in commands and variables.
+func escape(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
+
+func escaped(argv []string) []string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = escape(a)
+	}
+	return out
+}

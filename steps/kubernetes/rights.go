@@ -1,0 +1,81 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	authorization "k8s.io/api/authorization/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Right is what the user of a run must be allowed to do in the namespace.
+type Right struct {
+	Group, Resource string // with the subresource after a slash
+	Verbs           []string
+	// Why it is needed.
+	Why string
+}
+
+// Rights that a run needs in the namespace, and no others. Streams are got or created, as the
+// version of the API server has it.
+func Rights() []Right {
+	return []Right{
+		{"batch", "jobs", []string{"create", "get", "list", "delete"}, "the Job that owns all that a run makes"},
+		{"", "pods", []string{"create", "get", "list", "patch", "delete"}, "servers, the look at nodes, and signs of life"},
+		{"", "pods/log", []string{"get"}, "what servers write"},
+		{"", "pods/exec", []string{"get", "create"}, "the load generator on a node"},
+		{"", "pods/portforward", []string{"get", "create"}, "servers that are not reached from outside of the cluster"},
+		{"", "secrets", []string{"create", "delete"}, "secret variables and files of servers; none is read"},
+		{"", "events", []string{"list"}, "why a Pod does not start"},
+	}
+}
+
+// checkRights asks the API server for each right, and names all that are missing.
+func (c *cluster) checkRights(ctx context.Context) error {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var missing []string
+	var failed error
+	for _, r := range Rights() {
+		for _, verb := range r.Verbs {
+			all.Go(func() {
+				ok, err := c.may(ctx, r, verb)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err != nil:
+					failed = err
+				case !ok:
+					missing = append(missing, verb+" "+strings.TrimPrefix(r.Group+"/"+r.Resource, "/"))
+				}
+			})
+		}
+	}
+	all.Wait()
+	if failed != nil {
+		return fmt.Errorf("asking for the rights in namespace %s: %w", c.namespace, failed)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace, strings.Join(missing, ", ")))
+}
+
+func (c *cluster) may(ctx context.Context, r Right, verb string) (bool, error) {
+	resource, sub, _ := strings.Cut(r.Resource, "/")
+	review := &authorization.SelfSubjectAccessReview{Spec: authorization.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorization.ResourceAttributes{Namespace: c.namespace, Verb: verb, Group: r.Group, Resource: resource, Subresource: sub},
+	}}
+	err := c.ask(ctx, func(ctx context.Context) error {
+		said, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+		if err == nil {
+			review = said
+		}
+		return err
+	})
+	return review.Status.Allowed, err
+}

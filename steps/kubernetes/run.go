@@ -1,0 +1,217 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Run is what a run has in a cluster.
+type Run struct {
+	*cluster
+	// Of the Job that owns all else.
+	job   string
+	owner meta.OwnerReference
+
+	nodes []Node
+	// images that were pulled, by node and reference.
+	images sync.Map
+
+	beating context.CancelFunc
+	beaten  sync.WaitGroup
+
+	mu      sync.Mutex
+	tunnels map[string]string // the direct address of a server by that of its tunnel
+}
+
+// New returns a run that has nothing in the cluster yet. It sends nothing.
+func New(opt Options) (*Run, error) {
+	c, err := connect(opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{cluster: c, tunnels: map[string]string{}}, nil
+}
+
+// Namespace in which everything is made.
+func (r *Run) Namespace() string { return r.namespace }
+
+// Open sees whether the user has the rights, makes the Job that owns everything else, and chooses
+// the nodes by what each must offer. When it fails nothing is left.
+func (r *Run) Open(ctx context.Context, wants []Want) error {
+	if err := r.checkRights(ctx); err != nil {
+		return err
+	}
+	r.patience = r.opt.Patience
+	if err := r.begin(ctx); err != nil {
+		return errors.Join(err, r.undo(ctx))
+	}
+	if err := r.chooseNodes(ctx, wants); err != nil {
+		return errors.Join(err, r.undo(ctx))
+	}
+	return nil
+}
+
+// undo removes what a start that failed has made.
+func (r *Run) undo(ctx context.Context) error {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.KillWait)
+	defer cancel()
+	return r.Close(ending)
+}
+
+// The keeper's own command, behind the entrypoint of our image.
+const (
+	Worker = "pod-worker"
+	// The words after it.
+	workerKeep, workerLook, workerWait, workerTask = "keep", "look", "wait", "task"
+)
+
+const (
+	beatFolder = "/var/run/pipeline/beat"
+	beatFile   = "beat"
+)
+
+// begin makes the Job and waits until its Pod, the keeper, runs.
+func (r *Run) begin(ctx context.Context) error {
+	keeper := r.bare("keeper", "keeper")
+	keeper.Name = ""
+	keeper.Annotations[beatLabel] = "0"
+	keeper.Spec.Volumes = []core.Volume{{Name: "beat", VolumeSource: core.VolumeSource{DownwardAPI: &core.DownwardAPIVolumeSource{
+		Items: []core.DownwardAPIVolumeFile{{Path: beatFile, FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.annotations['" + beatLabel + "']"}}},
+	}}}}
+	keeper.Spec.Containers = []core.Container{{
+		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerKeep, beatFolder + "/" + beatFile, r.opt.Silence.String()},
+		VolumeMounts: []core.VolumeMount{{Name: "beat", MountPath: beatFolder, ReadOnly: true}},
+	}}
+	job := &batch.Job{ObjectMeta: r.meta("run", "keeper"), Spec: batch.JobSpec{
+		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(0)), ActiveDeadlineSeconds: new(seconds(r.opt.Lifetime)),
+		Template: core.PodTemplateSpec{ObjectMeta: keeper.ObjectMeta, Spec: keeper.Spec},
+	}}
+	made, err := r.createJob(ctx, job)
+	if err != nil {
+		return err
+	}
+	r.job = made.Name
+	r.owner = meta.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: made.Name, UID: made.UID}
+	pod, err := r.awaitKeeper(ctx)
+	if err != nil {
+		return err
+	}
+	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.beating = stop
+	r.beaten.Go(func() { r.beat(alive, pod) })
+	return nil
+}
+
+// createJob makes a Job. A request without an answer may have made it all the same: then it is there
+// under its name, which nobody else has.
+func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, err error) {
+	jobs := r.client.BatchV1().Jobs(r.namespace)
+	err = r.ask(ctx, func(ctx context.Context) (err error) {
+		made, err = jobs.Create(ctx, job, meta.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			made, err = jobs.Get(ctx, job.Name, meta.GetOptions{})
+		}
+		return err
+	})
+	if err != nil {
+		r.job = job.Name // which undo then removes, if it is there
+		return nil, refusal(err)
+	}
+	return made, nil
+}
+
+// awaitKeeper returns the keeper's name once it runs.
+func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
+	name := ""
+	find := func(ctx context.Context) error {
+		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper,batch.kubernetes.io/job-name=" + r.job})
+		if err == nil && len(found.Items) > 0 {
+			name = found.Items[0].Name
+		}
+		return err
+	}
+	limit := time.Now().Add(r.opt.StartWait)
+	for name == "" {
+		if err := r.ask(ctx, find); err != nil {
+			return "", refusal(err)
+		}
+		if name != "" {
+			break
+		}
+		if time.Now().After(limit) {
+			return "", evicted(ClassNotStarted, fmt.Sprintf("Job %s has no Pod after %s: %s", r.job, r.opt.StartWait, r.eventsOf(ctx, "Job", r.job)))
+		}
+		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {
+			return "", err
+		}
+	}
+	_, err := r.awaitPod(ctx, name, running)
+	return name, err
+}
+
+// beatEvery is the time between two signs of life.
+const beatEvery = 20 * time.Second
+
+// beat shows the keeper that the run lives: an annotation of its own Pod, which it finds in a file.
+// One that does not arrive is followed by others.
+func (r *Run) beat(ctx context.Context, pod string) {
+	for n := 1; steps.Sleep(ctx, min(beatEvery, r.opt.Silence/4)) == nil; n++ {
+		once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, beatLabel, n)
+		_, _ = r.client.CoreV1().Pods(r.namespace).Patch(once, pod, types.MergePatchType, patch, meta.PatchOptions{})
+		cancel()
+	}
+}
+
+// Close removes all that the run has made, and waits until it is gone, as long as ctx allows. What is
+// left then goes with the Job, and the Job at the keeper's end.
+func (r *Run) Close(ctx context.Context) error {
+	if r.beating != nil {
+		r.beating()
+		r.beaten.Wait()
+	}
+	if r.job == "" {
+		return nil
+	}
+	if err := r.removeJob(ctx, r.job); err != nil {
+		return fmt.Errorf("Job %s of namespace %s and what it owns may still be there, at most until %s from now: %w", r.job, r.namespace, r.opt.Silence, err)
+	}
+	r.job = ""
+	return nil
+}
+
+// removeJob deletes a Job with all that it owns and waits until it is gone. Its Pods do not get their
+// grace, since whoever waits for it has ended its servers before.
+func (c *cluster) removeJob(ctx context.Context, name string) error {
+	jobs := c.client.BatchV1().Jobs(c.namespace)
+	foreground := meta.DeletePropagationForeground
+	for {
+		err := c.ask(ctx, func(ctx context.Context) error {
+			err := jobs.Delete(ctx, name, meta.DeleteOptions{PropagationPolicy: &foreground})
+			if err == nil {
+				_, err = jobs.Get(ctx, name, meta.GetOptions{})
+			}
+			return err
+		})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := steps.Sleep(ctx, c.opt.Poll); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Server is a running Pod.
+type Server struct {
+	run     *Run
+	node    int
+	process steps.Process
+	image   string // its ID
+	pod     *core.Pod
+	held    string // its secret
+	tunnel  *tunnel
+
+	// asked reports whether we have asked the Pod to end.
+	asked  atomic.Bool
+	cancel context.CancelFunc
+	done   chan struct{}
+	state  string // valid once done is closed
+	lost   error  // how its place was lost, where that is known; valid once done is closed
+
+	stop    sync.Once
+	stopErr error
+}
+
+var (
+	_ steps.Server    = (*Server)(nil)
+	_ steps.Describer = (*Server)(nil)
+	_ steps.Evictable = (*Server)(nil)
+)
+
+// direct is where it answers in the cluster: at its node, or at the Pod's own address.
+func (s *Server) direct() string {
+	address := s.pod.Status.PodIP
+	if s.pod.Spec.HostNetwork {
+		address = s.pod.Status.HostIP
+	}
+	return hostPort(cmp.Or(address, s.run.nodes[s.node].Address), s.process.Port)
+}
+
+// reach opens a tunnel to a server that is not reached directly.
+func (s *Server) reach() (err error) {
+	if !s.run.throughTunnels() {
+		return nil
+	}
+	s.tunnel, err = s.run.open(s.pod.Name, s.process.Port)
+	if err == nil {
+		s.run.remember(s.BaseURL(), "http://"+s.direct())
+	}
+	return err
+}
+
+// BaseURL is where it will answer.
+func (s *Server) BaseURL() string {
+	if s.tunnel != nil {
+		return "http://" + s.tunnel.address
+	}
+	return "http://" + s.direct()
+}
+
+// Done is closed when the container has ended, or its Pod is gone, and its log is complete.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// ExitState says how it ended, "running" while it has not.
+func (s *Server) ExitState() string {
+	if !steps.Ended(s.done) {
+		return "running"
+	}
+	return s.state
+}
+
+// Describe says which image it runs and where.
+func (s *Server) Describe() map[string]string {
+	about := map[string]string{"kubernetes.image": s.process.Container.Image, "kubernetes.node": s.run.nodes[s.node].Name}
+	if s.image != "" {
+		about["kubernetes.image_id"] = s.image
+	}
+	return about
+}
+
+// watch follows the Pod: its log, and its end.
+func (s *Server) watch(log io.Writer) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	logs := &follower{run: s.run, pod: s.pod.Name, to: log}
+	go func() {
+		defer close(s.done)
+		var following sync.WaitGroup
+		ended := make(chan struct{})
+		following.Go(func() { logs.follow(ctx, ended) })
+		s.state, s.lost = s.await(ctx)
+		close(ended)
+		following.Wait()
+	}()
+}
+
+// await returns how the container ended.
+func (s *Server) await(ctx context.Context) (state string, lostBy error) {
+	for {
+		pod, err := s.run.get(ctx, s.pod.Name)
+		switch {
+		case apierrors.IsNotFound(err) && s.asked.Load():
+			return "stopped", nil
+		case apierrors.IsNotFound(err):
+			return "its Pod was deleted", evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else", s.pod.Name, s.process.Name, s.pod.Spec.NodeName))
+		case ctx.Err() != nil:
+			return "unknown: it could not be stopped", nil
+		case err != nil:
+			return "unknown: " + err.Error(), err
+		}
+		if t := stateOf(pod).Terminated; t != nil {
+			return exitState(t), lost(pod)
+		}
+		if pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded {
+			return cmp.Or(pod.Status.Reason, string(pod.Status.Phase)), lost(pod)
+		}
+		if steps.Sleep(ctx, s.run.opt.Poll) != nil {
+			return "unknown: it could not be stopped", nil
+		}
+	}
+}
+
+// lookWait bounds the question whether a node still answers.
+const lookWait = 10 * time.Second
+
+// Evicted reports whether the Pod, its node or the cluster was lost, or the memory that it may have was not
+// enough.
+func (s *Server) Evicted(ctx context.Context) error {
+	if steps.Ended(s.done) {
+		if s.asked.Load() {
+			return nil
+		}
+		return s.lost
+	}
+	pod, err := s.run.get(ctx, s.pod.Name)
+	if err != nil {
+		if _, away := errors.AsType[*steps.EvictionError](err); away {
+			return err
+		}
+		if apierrors.IsNotFound(err) && !s.asked.Load() {
+			return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) was deleted by someone else", s.pod.Name, s.process.Name))
+		}
+		return nil
+	}
+	if err := lost(pod); err != nil {
+		return err
+	}
+	if err := nodeSilent(pod); err != nil {
+		return err
+	}
+	return s.kubeletSilent(ctx)
+}
+
+// kubeletSilent asks the node for a line of the log: the cluster notices that a node is gone only after a
+// while.
+func (s *Server) kubeletSilent(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	_, err := s.run.client.CoreV1().Pods(s.run.namespace).GetLogs(s.pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
+	if err == nil || !(strings.Contains(err.Error(), "dial tcp") || strings.Contains(err.Error(), "proxy error") || ctx.Err() != nil) {
+		return nil
+	}
+	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", s.pod.Spec.NodeName, s.pod.Name, s.process.Name, err))
+}
+
+// Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx ends
+// first, the kill comes at once. Later calls wait for the first and return its result.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		if err := s.end(ctx); err != nil {
+			s.stopErr = fmt.Errorf("%s: %w", s.process.Name, err)
+		}
+	})
+	return s.stopErr
+}
+
+// hurriedWait bounds the wait for the end of a Pod when the program was asked to end: the Job takes what
+// is left with it.
+const hurriedWait = 3 * time.Second
+
+func (s *Server) end(ctx context.Context) error {
+	r := s.run
+	defer func() { s.cancel(); <-s.done }()
+	if s.tunnel != nil {
+		defer s.tunnel.close()
+	}
+	if !steps.Ended(s.done) {
+		s.asked.Store(true)
+	}
+	_, grace := s.process.Stopping()
+	wait := r.opt.KillWait
+	if ctx.Err() != nil {
+		grace, wait = 0, hurriedWait
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+wait)
+	defer cancel()
+	if errors.Is(s.lostNode(), errNodeGone) {
+		// Nobody there answers: the object goes, and what runs there goes when the node comes back.
+		return errors.Join(r.deletePod(last, s.pod.Name, 0), r.deleteSecret(last, s.held))
+	}
+	if err := r.deletePod(last, s.pod.Name, seconds(grace)); err != nil {
+		return fmt.Errorf("Pod %s may still run: %w", s.pod.Name, err)
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- r.awaitGone(last, s.pod.Name) }()
+	select {
+	case err := <-gone:
+		return errors.Join(err, r.deleteSecret(last, s.held))
+	case <-ctx.Done():
+	}
+	// Interrupted within the grace: one second more, and no longer a wait than a run that ends has.
+	hurried, stop := context.WithTimeout(context.WithoutCancel(ctx), hurriedWait)
+	defer stop()
+	err := r.deletePod(hurried, s.pod.Name, 1)
+	select {
+	case goneErr := <-gone:
+		err = errors.Join(err, goneErr)
+	case <-hurried.Done():
+		cancel()
+		<-gone
+	}
+	return errors.Join(err, r.deleteSecret(last, s.held))
+}
+
+// errNodeGone says that nobody on the node will end anything.
+var errNodeGone = errors.New("the node is gone")
+
+// lostNode reports whether the server is known to be lost with its node.
+func (s *Server) lostNode() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
+	defer cancel()
+	pod, err := s.run.client.CoreV1().Pods(s.run.namespace).Get(ctx, s.pod.Name, podGet)
+	if err != nil || steps.Ended(s.done) && s.lost == nil {
+		return nil //nolint:nilerr // what is not known is tried
+	}
+	for _, cause := range []error{lost(pod), nodeSilent(pod)} {
+		if e, ok := errors.AsType[*steps.EvictionError](cause); ok && e.Class == ClassNodeLost {
+			return errNodeGone
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Tasks starts commands of this program in a Pod of a node, which is made for the first. Each gets a
+// folder that is as the one here when it starts, and whose files are brought back when it has ended.
+type Tasks struct {
+	run  *Run
+	node int
+
+	mu  sync.Mutex
+	pod *core.Pod
+}
+
+// Tasks on a node, by its number.
+func (r *Run) Tasks(node int) *Tasks { return &Tasks{run: r, node: node} }
+
+// In returns a spawner of tasks with a folder of this machine, which is the last argument of each of
+// their commands.
+func (t *Tasks) In(folder string) steps.Spawner { return taskSpawner{t, folder} }
+
+type taskSpawner struct {
+	tasks  *Tasks
+	folder string
+}
+
+// place returns the Pod of the tasks.
+func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.run
+	if t.pod != nil {
+		return t.pod, nil
+	}
+	pod := r.bare(fmt.Sprintf("load%d", t.node), "load")
+	pod.Spec.HostNetwork = true // no bridge between the client and what it measures
+	pod.Spec.Containers = []core.Container{{
+		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerWait},
+		VolumeMounts: []core.VolumeMount{{Name: "work", MountPath: TaskFolder}},
+	}}
+	pod.Spec.Volumes = []core.Volume{{Name: "work", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}}}
+	bind(&pod.Spec, r.nodes[t.node].Name)
+	if err := r.create(ctx, pod); err != nil {
+		return nil, err
+	}
+	now, err := r.awaitPod(ctx, pod.Name, running)
+	if err != nil {
+		return nil, errors.Join(err, r.discard(ctx, pod.Name, ""))
+	}
+	t.pod = now
+	return now, nil
+}
+
+// Spawn starts a task.
+func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
+	pod, err := s.tasks.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	order, err := newOrder(c, s.folder)
+	if err != nil {
+		return nil, err
+	}
+	r := s.tasks.run
+	executor, err := r.executor(pod.Name, []string{r.nodes[s.tasks.node].Program, Worker, workerTask})
+	if err != nil {
+		return nil, err
+	}
+	in, feed := io.Pipe()
+	t := &task{run: r, pod: pod, feed: feed, done: make(chan struct{})}
+	frames := &frameReader{stdout: c.Stdout, stderr: c.Stderr, folder: s.folder}
+	go func() { // ends with the stream, which closes the other end
+		_ = order.send(feed)
+	}()
+	go func() {
+		defer close(t.done)
+		// Not ctx, which bounds the start alone.
+		alive, stop := context.WithCancel(context.Background())
+		defer stop()
+		t.kill = stop
+		err := executor.StreamWithContext(alive, remotecommand.StreamOptions{Stdin: in, Stdout: frames, Stderr: c.Stderr})
+		_ = in.CloseWithError(io.ErrClosedPipe)
+		t.err = frames.end(err)
+	}()
+	return t, nil
+}
+
+// executor of a command in a Pod: over a WebSocket, or as older API servers know it.
+func (r *Run) executor(pod string, argv []string) (remotecommand.Executor, error) {
+	request := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("exec").
+		VersionedParams(&core.PodExecOptions{Container: containerName, Command: argv, Stdin: true, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+	socket, err := remotecommand.NewWebSocketExecutor(r.config, http.MethodGet, request.URL().String())
+	if err != nil {
+		return nil, err
+	}
+	older, err := remotecommand.NewSPDYExecutor(r.config, http.MethodPost, request.URL())
+	if err != nil {
+		return nil, err
+	}
+	return remotecommand.NewFallbackExecutor(socket, older, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+}
+
+// task is a command as a child.
+type task struct {
+	run  *Run
+	pod  *core.Pod
+	feed *io.PipeWriter
+	kill context.CancelFunc
+	done chan struct{}
+	err  error // valid once done is closed
+}
+
+var (
+	_ steps.Child     = (*task)(nil)
+	_ steps.Evictable = (*task)(nil)
+)
+
+// PID is not known here.
+func (t *task) PID() int { return 0 }
+
+// Done is closed when the command has ended and its files are here.
+func (t *task) Done() <-chan struct{} { return t.done }
+
+// Wait waits for the command.
+func (t *task) Wait() error {
+	<-t.done
+	return t.err
+}
+
+// Signal sends a signal to the command. A kill also ends the stream to it.
+func (t *task) Signal(name string) error {
+	if steps.Ended(t.done) {
+		return nil
+	}
+	if name == "KILL" {
+		defer t.kill()
+	}
+	if _, err := fmt.Fprintln(t.feed, name); err != nil && !steps.Ended(t.done) {
+		return err
+	}
+	return nil
+}
+
+// Evicted reports whether the Pod or its node was lost.
+func (t *task) Evicted(ctx context.Context) error {
+	now, err := t.run.get(ctx, t.pod.Name)
+	if err != nil {
+		if _, away := errors.AsType[*steps.EvictionError](err); away {
+			return err
+		}
+		return evicted(ClassDeleted, fmt.Sprintf("Pod %s of the load generator: %v", t.pod.Name, err))
+	}
+	return errors.Join(lost(now), nodeSilent(now))
+}
+
+// filesOf lists the plain files of a folder by their names.
+func filesOf(folder string) (map[string]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			out[e.Name()] = filepath.Join(folder, e.Name())
+		}
+	}
+	return out, nil
+}

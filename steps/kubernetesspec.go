@@ -1,0 +1,181 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// KubernetesSpec is the namespace of a Kubernetes cluster in which servers run, as Pods that one
+// Job owns.
+type KubernetesSpec struct {
+	// Image has this program as its entrypoint: it holds the run's place, looks at the nodes and
+	// generates load.
+	Image string
+	// Namespace, "" for that of the context or of the Pod that this program runs in.
+	Namespace string
+	// Context of the kubeconfig and its path, "" for the current one and the usual places.
+	Context, Kubeconfig string
+	// LoadNode is the node on which the load is generated, with the router before it; nil for
+	// where the command runs.
+	LoadNode *int
+
+	// Queue is the local queue of Kueue, "" for none.
+	Queue         string
+	PriorityClass string
+	// ServiceAccount of servers, "" for none at all: their Pods get no token.
+	ServiceAccount string
+	// PullSecrets are the names of secrets with credentials of registries.
+	PullSecrets []string
+	// NodeSelector and Tolerations of all Pods.
+	NodeSelector map[string]string
+	Tolerations  []Toleration
+	// GPUResource is what the device plugin calls a GPU.
+	GPUResource string
+	// Resources of each server beside its GPUs, by name, such as cpu and rdma/hca.
+	Resources map[string]string
+	// Secrets are variables of servers by name, each "SECRET/KEY" of the namespace.
+	Secrets map[string]string
+	// QueueTimeout bounds the wait for room on the cluster.
+	QueueTimeout time.Duration
+}
+
+// Toleration of a taint. An empty Value stands for all.
+type Toleration struct{ Key, Value, Effect string }
+
+// The defaults of a kubernetes block.
+const (
+	defaultGPUResource  = "nvidia.com/gpu"
+	defaultQueueTimeout = 10 * time.Minute
+)
+
+// KubernetesSchema describes the kubernetes block.
+func KubernetesSchema() Schema {
+	return Schema{Attrs: []Attr{
+		{Name: "image", Type: cty.String, Required: true, Doc: "Image with this program as its entrypoint, of the version that is run: a Pod of it holds the run's place, others look at the nodes and generate load."},
+		{Name: "namespace", Type: cty.String, Doc: "Namespace in which everything is made; that of the context unless set, or inside a Pod its own."},
+		{Name: "context", Type: cty.String, Doc: "Context of the kubeconfig; the current one unless set. It is not used inside a Pod without a kubeconfig, whose service account it is then."},
+		{Name: "kubeconfig", Type: cty.String, Doc: "Path of the kubeconfig, meant from the pipeline file's folder; that of KUBECONFIG or ~/.kube/config unless set."},
+		{Name: "load_node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node on which the load is generated, counted from 0 as the argument node of servers. Routers run there, too. Give it a node without a server. Unset, both run where the command runs, which must then reach the addresses of Pods."},
+		{Name: "queue", Type: cty.String, Doc: "Local queue of Kueue that admits the Pods with GPUs."},
+		{Name: "priority_class", Type: cty.String, Doc: "Priority class of all Pods."},
+		{Name: "service_account", Type: cty.String, Doc: "Service account of servers, whose token they find. Without it they get none."},
+		{Name: "pull_secrets", Type: cty.List(cty.String), Doc: "Names of the secrets with credentials of the registries of images."},
+		{Name: "node_selector", Type: cty.Map(cty.String), Doc: "Labels of the nodes, such as { \"nvidia.com/gpu.product\" = \"NVIDIA-H100-80GB-HBM3\" }. All nodes of a comparison should be of one kind."},
+		{Name: "tolerations", Type: cty.List(cty.String), Doc: "Taints that Pods tolerate: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT."},
+		{Name: "gpu_resource", Type: cty.String, Default: cty.StringVal(defaultGPUResource), Doc: "What the cluster's device plugin calls a GPU, of which a server gets as many as it asks for."},
+		{Name: "resources", Type: cty.Map(cty.String), Doc: "Resources of each server beside its GPUs, both requested and the limit: { cpu = \"16\", \"rdma/hca\" = \"1\" }."},
+		{Name: "secrets", Type: cty.Map(cty.String), Doc: "Environment variables of servers out of secrets of the namespace, by reference: { HF_TOKEN = \"huggingface/token\" }."},
+		{Name: "queue_timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultQueueTimeout), Doc: "Longest wait until a Pod is scheduled. It is no part of a server's start-up."},
+	}}
+}
+
+// ReadKubernetes reads a kubernetes block and finds what is wrong with it beyond types.
+func ReadKubernetes(o Object) (*KubernetesSpec, []Problem) {
+	r := kubernetesReader{o: o, found: KubernetesSchema().Check(o)}
+	s := &KubernetesSpec{
+		Image: o.Text("image"), Namespace: r.name("namespace", o.Text("namespace")), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
+		Queue: r.name("queue", o.Text("queue")), PriorityClass: r.name("priority_class", o.Text("priority_class")),
+		ServiceAccount: r.name("service_account", o.Text("service_account")), NodeSelector: r.pairs("node_selector"),
+		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), Secrets: r.secrets(),
+		QueueTimeout: o.Duration("queue_timeout"),
+	}
+	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
+	for _, name := range s.PullSecrets {
+		r.name("pull_secrets", name)
+	}
+	if _, ok := o.number("load_node"); ok {
+		node := o.Int("load_node")
+		s.LoadNode = &node
+	}
+	r.resources(s)
+	return s, r.found
+}
+
+// kubernetesReader collects problems while it reads.
+type kubernetesReader struct {
+	o     Object
+	found []Problem
+}
+
+func (r *kubernetesReader) problem(argument, detail, format string, args ...any) {
+	r.found = append(r.found, Problem{Path: []string{argument}, Summary: fmt.Sprintf(format, args...), Detail: detail})
+}
+
+// objectName is a DNS subdomain (RFC 1123), as the names of nearly all objects are.
+var objectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+
+// name checks the name of an object, which becomes part of requests.
+func (r *kubernetesReader) name(argument, name string) string {
+	if name != "" && !objectName.MatchString(name) {
+		r.problem(argument, "Names have lower-case letters, digits, dashes and dots.", "%q is not the name of an object in Kubernetes", name)
+		return ""
+	}
+	return name
+}
+
+func (r *kubernetesReader) pairs(argument string) map[string]string {
+	pairs, err := r.o.Env(argument)
+	if err != nil && r.o.Known(argument) {
+		r.problem(argument, "", "%s", err)
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range pairs {
+		out[p.Name] = p.Value
+	}
+	return out
+}
+
+var (
+	tolerated = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9./_-]*)(=([A-Za-z0-9._-]*))?(:(NoSchedule|PreferNoSchedule|NoExecute))?$`)
+	quantity  = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`)
+	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	secretKey = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+)
+
+func (r *kubernetesReader) tolerations() []Toleration {
+	texts, _ := r.o.Texts("tolerations") // the schema's type lets nothing else through
+	var out []Toleration
+	for _, text := range texts {
+		m := tolerated.FindStringSubmatch(text)
+		if m == nil {
+			r.problem("tolerations", "Write KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute.", "%q is not a toleration", text)
+			continue
+		}
+		out = append(out, Toleration{Key: m[1], Value: m[3], Effect: m[5]})
+	}
+	return out
+}
+
+// resources checks amounts; those of GPUs are the servers' own.
+func (r *kubernetesReader) resources(s *KubernetesSpec) {
+	for _, name := range slices.Sorted(maps.Keys(s.Resources)) {
+		switch {
+		case name == s.GPUResource:
+			r.problem("resources", "Set gpus of the server.", "%s is what gpus of a server ask for", name)
+		case !quantity.MatchString(s.Resources[name]):
+			r.problem("resources", "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.", "%q is not an amount of %s", s.Resources[name], name)
+		}
+	}
+}
+
+// secrets reads references to keys of secrets.
+func (r *kubernetesReader) secrets() map[string]string {
+	all := r.pairs("secrets")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		object, key, two := strings.Cut(all[name], "/")
+		if !variable.MatchString(name) || !two || !objectName.MatchString(object) || !secretKey.MatchString(key) {
+			// The value is not shown: somebody may have written the secret itself.
+			r.problem("secrets", "Write { VARIABLE = \"SECRET/KEY\" }: the name of a secret of the namespace and one of its keys.", "what %q stands for is not a reference to a secret", name)
+		}
+	}
+	return all
+}
