@@ -88,11 +88,12 @@ benchmark "serving" {
   seed    = 1
 
   load {
-    requests = 60 # of each probe
+    requests = 200 # of each probe
 
     search {
-      min = 2
-      max = var.max
+      min        = 4
+      max        = var.max
+      resolution = "5%" # launches differ by more here
 
       slo {
         metric = metric.ttft.p50
@@ -102,7 +103,7 @@ benchmark "serving" {
   }
 
   warmup {
-    requests = 8
+    requests = 40 # the first ones of a process take seconds
   }
 
   # The client shares two cores with the server here, so it is allowed to be late.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
@@ -126,7 +127,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 				"Its error is that of the questions as well as that of the launches, which other tests know nothing of. Leave test out."))
 		}
 		for _, i := range g.Cells {
-			if d := refusal(m, bm, bm.Cells[i].Workload, at); d != nil {
+			if d := refusal(m, asker{bm.Addr, "gate"}, bm.Cells[i].Workload, at); d != nil {
 				e.report(d)
 				break
 			}
@@ -149,56 +150,65 @@ func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 // evaluationScore is the metric of an evaluation.
 const evaluationScore = "evaluation.score"
 
+// asker is what wants a metric: a gate, or an objective of a search.
+type asker struct {
+	addr string // what is measured
+	verb string // what is done to a metric
+}
+
+// instead proposes another metric at the begin of a sentence.
+func (a asker) instead() string { return strings.ToUpper(a.verb[:1]) + a.verb[1:] }
+
 // refusal is why a metric cannot be judged under a workload, nil if it can.
-func refusal(m metric.Metric, bm *Benchmark, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
+func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
 	l := w.Load
 	evaluated := w.Driver != nil && w.Driver.Evaluation != nil
 	switch {
 	case m.ID == evaluationScore && !evaluated:
 		return problem(codeRefused, at, "metric.evaluation.score is of questions that are scored",
-			fmt.Sprintf("%s asks none, so it would always be missing. Make a benchmark with driver \"evaluation\" for it, and a gate of its own.", bm.Addr))
+			fmt.Sprintf("%s asks none, so it would always be missing. Make a benchmark with driver \"evaluation\" for it, and a gate of its own.", who.addr))
 	case m.ID != evaluationScore && evaluated:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is not measured by an evaluation", m.ID),
-			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a benchmark with a load.", bm.Addr))
+			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a benchmark with a load.", who.addr))
 	case m.Group == capacityGroup && (w.Load.Search == nil || m.ID != l.Searches().Metric()):
-		detail := fmt.Sprintf("%s is measured at one load, so it would always be missing. Give its load a search block with the limits that have to hold.", bm.Addr)
+		detail := fmt.Sprintf("%s is measured at one load, so it would always be missing. Give its load a search block with the limits that have to hold.", who.addr)
 		if w.Load.Search != nil {
-			detail = fmt.Sprintf("%s searches another quantity, so it would always be missing. Gate metric.%s.", bm.Addr, l.Searches().Metric())
+			detail = fmt.Sprintf("%s searches another quantity, so it would always be missing. Gate metric.%s.", who.addr, l.Searches().Metric())
 		}
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of a search", m.ID), detail)
 	case w.Load.Search != nil && m.Group != capacityGroup && m.Group != "goodput" && m.Group != "success" && m.Level == metric.RunLevel:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of one load", m.ID),
-			fmt.Sprintf("%s tries several, so it would always be missing. Gate metric.%s, or measure it in a benchmark at one load.", bm.Addr, l.Searches().Metric()))
+			fmt.Sprintf("%s tries several, so it would always be missing. Gate metric.%s, or measure it in a benchmark at one load.", who.addr, l.Searches().Metric()))
 	case m.Tool != "" && w.Driver == nil:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
-			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", bm.Addr))
+			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", who.addr))
 	case m.Tool != "" && w.Driver.Tool != "" && w.Driver.Tool != m.Tool:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
-			fmt.Sprintf("The driver of %s is of %s, so it would always be missing.", bm.Addr, w.Driver.Tool))
+			fmt.Sprintf("The driver of %s is of %s, so it would always be missing.", who.addr, w.Driver.Tool))
 	case m.Group == "goodput" && w.Driver == nil && w.Goodput == (steps.Goodput{}):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s needs the limits of a good request", m.ID),
-			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", bm.Addr))
+			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", who.addr))
 	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
-			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or gate metric.e2el.", bm.Addr))
+			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or %s metric.e2el.", who.addr, who.verb))
 	case w.Endpoint == embeddings && ofTokens(m.Group):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
-			fmt.Sprintf("%s measures embeddings, so it would always be missing. Gate metric.e2el or metric.request_throughput.", bm.Addr))
+			fmt.Sprintf("%s measures embeddings, so it would always be missing. %s metric.e2el or metric.request_throughput.", who.addr, who.instead()))
 	}
 	if w.Driver == nil && w.Dataset.OutputMax == 1 && slices.Contains([]string{"tpot", "itl", "itl_token"}, m.Group) {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of the tokens after the first", m.ID),
-			fmt.Sprintf("%s asks for one token of output, so it would always be missing. Raise output_len, or gate metric.ttft.", bm.Addr))
+			fmt.Sprintf("%s asks for one token of output, so it would always be missing. Raise output_len, or %s metric.ttft.", who.addr, who.verb))
 	}
 	if m.FixedByRate && l.Rate > 0 {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is fixed by the rate", m.ID),
-			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", bm.Addr, l.Rate))
+			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", who.addr, l.Rate))
 	}
 	n := expected(l)
 	if m.MinRequests <= 1 || math.IsNaN(n) || n >= float64(m.MinRequests) {
 		return nil
 	}
 	return problem(codeRefused, at, fmt.Sprintf("metric.%s needs at least %d requests", m.ID, m.MinRequests),
-		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", bm.Addr, n, whyRequests(m), m.MinRequests, smallerStat(m, n)))
+		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", who.addr, n, whyRequests(m), m.MinRequests, who.smallerStat(m, n)))
 }
 
 // ofTokens reports whether a group of metrics needs answers that are made of tokens.
@@ -219,11 +229,11 @@ func whyRequests(m metric.Metric) string {
 }
 
 // smallerStat offers the highest percentile that n requests carry.
-func smallerStat(m metric.Metric, n float64) string {
+func (a asker) smallerStat(m metric.Metric, n float64) string {
 	for _, stat := range []string{"p95", "p90", "p50", "mean"} {
 		other, ok := metric.Lookup(m.Group + "." + stat)
 		if ok && other.MinRequests < m.MinRequests && n >= float64(other.MinRequests) {
-			return fmt.Sprintf(", or gate metric.%s, which needs %d", other.ID, other.MinRequests)
+			return fmt.Sprintf(", or %s metric.%s, which needs %d", a.verb, other.ID, other.MinRequests)
 		}
 	}
 	return ""

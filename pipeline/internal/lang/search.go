@@ -184,13 +184,12 @@ func (c cell) checkObjectives(w steps.Workload) {
 	if w.Load.Search == nil {
 		return
 	}
-	bm := &Benchmark{Addr: "the search"}
 	probe := w
 	probe.Load = w.Load.At(w.Load.Search.Min)
 	seen := map[string]bool{}
 	for i, s := range w.Load.Search.SLO {
 		m, _ := metric.Lookup(s.Metric)
-		if d := refusal(m, bm, probe, c.slo(i, "metric")); d != nil {
+		if d := refusal(m, asker{"benchmark." + c.block.label(), "limit"}, probe, c.slo(i, "metric")); d != nil {
 			c.report(d)
 		}
 		if seen[m.ID] {

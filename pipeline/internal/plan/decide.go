@@ -137,8 +137,13 @@ func (b *builder) power(p *Plan, g Gate) []Power {
 	if len(out) == len(g.Metrics) {
 		return out
 	}
+	searched := p.resolution(g)
 	for _, sd := range assumedSpreads {
-		out = append(out, p.powerAt(g, "", sd, fmt.Sprintf("if pairs spread by %.0f %%", 100*sd)))
+		basis := fmt.Sprintf("if pairs spread by %.0f %%", 100*sd)
+		if searched > 0 {
+			basis += fmt.Sprintf(" beside what searches to ±%.3g %% add", 100*searched)
+		}
+		out = append(out, p.powerAt(g, "", math.Hypot(sd, spreadOfSearches(searched)), basis))
 	}
 	return out
 }

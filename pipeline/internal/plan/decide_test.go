@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
 )
 
 // looking is config with repeats from least to most.
@@ -155,6 +156,30 @@ func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
 	for id, want := range map[string]string{"queue.p99": "50 ms", "ttft.p99": "5 %", "goodput.share": "5 pp", "evaluation.score": "5 pp", "agreement.share": "5 pp"} {
 		if got := new(Plan).marginText(Gate{Metrics: []string{id}, Margin: 0.05}); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+}
+
+// What searches are off by is in the spread of pairs of capacities, whatever launches add: with a
+// spread of 1 % two searches to ±5 % are no less apart than by 5 %·√2/1.96 each.
+func TestPowerOfCapacities(t *testing.T) {
+	rate, _ := metric.Lookup("capacity.rate")
+	search := &steps.Search{Min: 1, Max: 64, Resolution: 0.05, Probes: 8, SLO: []steps.Objective{{Metric: "ttft.p50", Limit: 0.5}}}
+	cfg := config(5, 2)
+	cfg.Gates[0].Metrics = []metric.Metric{rate}
+	for _, b := range cfg.Benchmarks {
+		for i := range b.Cells {
+			b.Cells[i].Workload.Load.Search = search
+		}
+	}
+	power := build(t, cfg, Options{}).Gates[0].Power
+	own := math.Sqrt2 * math.Log(1.05) / 1.959964
+	if len(power) != len(assumedSpreads) {
+		t.Fatalf("%+v", power)
+	}
+	for i, w := range power {
+		if want := math.Hypot(assumedSpreads[i], own); math.Abs(w.SD-want) > 1e-6 || w.AtMax <= 0.05 || !strings.Contains(w.Basis, "what searches to ±5 % add") {
+			t.Errorf("%+v, spread %.4f wanted", w, want)
 		}
 	}
 }

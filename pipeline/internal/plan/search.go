@@ -5,6 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
+	arithmetic "github.com/servegate/pipeline/gates/capacity"
 	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
@@ -32,4 +35,25 @@ func searchSeconds(w steps.Workload) float64 {
 	probe := w
 	probe.Load = w.Load.At(math.Sqrt(in.Min * in.Max))
 	return float64(in.Probes) * runSeconds(probe)
+}
+
+// resolution is the coarsest at which searches end whose capacities a gate compares, 0 where it
+// compares none.
+func (p *Plan) resolution(g Gate) float64 {
+	coarsest := 0.0
+	for _, c := range g.Comparisons {
+		for _, hash := range []string{c.Base, c.Head} {
+			if _, cell, ok := p.Cell(hash); ok && cell.Workload.Load.Search != nil {
+				coarsest = max(coarsest, cell.Workload.Load.Search.Resolution)
+			}
+		}
+	}
+	return coarsest
+}
+
+// spreadOfSearches is the standard deviation that two searches of a pair add to the logarithm of its
+// ratio where each ends with a 95 % interval as wide as the resolution. The two share their draws, which takes
+// some of it away again.
+func spreadOfSearches(resolution float64) float64 {
+	return math.Sqrt2 * math.Log1p(resolution) / distuv.UnitNormal.Quantile((1+arithmetic.Confidence)/2)
 }
