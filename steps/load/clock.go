@@ -91,26 +91,18 @@ func every(d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// read reads once. at is when the last of the bytes arrived, seen when the read returned.
-func (k *clock) read(c *conn, buf []byte) (n int, at, seen int64, err error) {
-	var stamp int64
-	if c.stamps != nil {
-		n, stamp, err = c.stamps.Read(buf)
-	} else {
-		n, err = c.Read(buf)
-	}
+// arrival is when the last of the bytes of a read arrived, by the kernel's stamp unless it
+// is 0, and when the read returned, which is now.
+func (k *clock) arrival(stamp int64) (at, seen int64) {
 	seen = k.now()
-	if n == 0 {
-		return n, seen, seen, err
-	}
 	k.reads.Add(1)
 	if stamp == 0 {
 		k.user.Add(1)
-		return n, seen, seen, err
+		return seen, seen
 	}
 	at = min(stamp-k.offset.Load(), seen)
 	k.lag(seen - at)
-	return n, at, seen, err
+	return at, seen
 }
 
 // lagBuckets has eight buckets for every power of two of a nanosecond.

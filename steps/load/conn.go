@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -21,11 +22,22 @@ const (
 
 // conn is one connection to the target. It serves one request at a time.
 type conn struct {
-	net.Conn
-	raw    net.Conn      // under TLS, for the liveness check
-	stamps *stamp.Reader // reads with the kernel's receive times; nil where there are none
+	line
 	idle   time.Time
 	served bool // it has answered a request before
+}
+
+// line carries one exchange after the other.
+type line interface {
+	// Exchange writes a request and hands on what comes until take has enough, the
+	// connection ends (io.EOF), ctx is done or the deadline is there
+	// (os.ErrDeadlineExceeded). sent is how writing ended: a server may answer, say with
+	// 413, and close before it has read everything, and what it said is worth more than the
+	// broken write.
+	Exchange(ctx context.Context, deadline time.Time, request []byte, take stamp.Sink) (sent, err error)
+	// Alive reports whether an idle line can be used again.
+	Alive() bool
+	Close() error
 }
 
 // pool keeps idle connections, the last used first.
@@ -36,6 +48,7 @@ type pool struct {
 	mu    sync.Mutex
 	idle  []*conn
 	dials int
+	loops []*stamp.Loop // read the connections in turn, one for each processor
 }
 
 // take returns an idle connection that still seems alive, or a new one.
@@ -45,7 +58,7 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 		if c == nil {
 			break
 		}
-		if (c.served && time.Since(c.idle) > maxIdle) || !alive(c.raw, p.tls == nil) {
+		if (c.served && time.Since(c.idle) > maxIdle) || !c.Alive() {
 			_ = c.Close()
 			continue
 		}
@@ -84,21 +97,42 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	p.mu.Lock()
-	p.dials++
-	p.mu.Unlock()
-	c := &conn{Conn: raw, raw: raw}
-	if p.tls == nil { // the kernel sees no end of a message within TLS
-		c.stamps = stamp.New(raw)
-	} else {
+	if p.tls != nil { // the kernel sees no end of a message within TLS
 		t := tls.Client(raw, p.tls)
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()
 			return nil, fmt.Errorf("connect: TLS: %w", err)
 		}
-		c.Conn = t
+		p.count()
+		return &conn{line: &plain{Conn: t, raw: raw}}, nil
 	}
-	return c, nil
+	loop := p.count()
+	if loop == nil {
+		return &conn{line: &plain{Conn: raw, raw: raw, quiet: true}}, nil
+	}
+	c, err := loop.Adopt(raw)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return &conn{line: c}, nil
+}
+
+// count counts a connection and returns the loop that is to read it, nil where there is none.
+func (p *pool) count() *stamp.Loop {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dials++
+	if p.tls != nil {
+		return nil
+	}
+	if n := runtime.GOMAXPROCS(0); len(p.loops) < n {
+		l, err := stamp.NewLoop()
+		if err != nil {
+			return nil
+		}
+		p.loops = append(p.loops, l)
+	}
+	return p.loops[p.dials%len(p.loops)]
 }
 
 // warm dials until n connections are idle. It stops at the first failure: the requests
@@ -129,12 +163,16 @@ func (p *pool) warm(ctx context.Context, n int) {
 	wg.Wait()
 }
 
-// close closes the idle connections, of which there are no others any longer.
+// close closes the idle connections, of which there are no others any longer, and ends what
+// read them.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.idle {
 		_ = c.Close()
 	}
-	p.idle = nil
+	for _, l := range p.loops {
+		l.Close()
+	}
+	p.idle, p.loops = nil, nil
 }

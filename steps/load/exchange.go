@@ -6,32 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// readBuffer is the size of one read. An event is a few hundred bytes; a larger buffer
-// would only cost memory with thousands of streams.
-const readBuffer = 16 << 10
-
-// longAgo as a deadline ends reads and writes at once.
-var longAgo = time.Unix(1, 0)
-
 // client sends requests over pooled connections.
 type client struct {
 	pool    *pool
 	clock   *clock
-	buffers sync.Pool
 	redials int
 	mu      sync.Mutex
-}
-
-func newClient(p *pool) *client {
-	c := &client{pool: p}
-	c.buffers.New = func() any { b := make([]byte, readBuffer); return &b }
-	return c
 }
 
 // sink gets a response as it arrives.
@@ -71,72 +56,68 @@ func closedByPeer(err error) bool {
 
 // attempt is one try over one connection; n is the number of bytes read.
 func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time, out sink) (resp *response, n int64, err error) {
-	_ = cn.SetDeadline(deadline) // an error shows at the next read or write
-	stop := context.AfterFunc(ctx, func() { _ = cn.SetDeadline(longAgo) })
-	resp = &response{}
-	n, err = c.transfer(cn, wire, resp, out)
-	if stop() && err == nil && resp.state == complete && !resp.close {
+	t := &transfer{clock: c.clock, out: out, after: c.clock.now()}
+	t.piece = func(b []byte) error { return t.out.body(b, t.at) }
+	sent, err := cn.Exchange(ctx, deadline, wire, t.take)
+	switch {
+	case t.err != nil:
+		err = t.err
+	case err != nil:
+		err = endOf(&t.resp, err, sent)
+	}
+	if err == nil && ctx.Err() == nil && t.resp.state == complete && !t.resp.close {
 		cn.served = true
 		c.pool.put(cn)
-		return resp, n, nil
+		return &t.resp, t.read, nil
 	}
 	_ = cn.Close()
-	return resp, n, err
+	return &t.resp, t.read, err
 }
 
-// transfer writes the request and reads until the response is complete.
-func (c *client) transfer(cn *conn, wire []byte, resp *response, out sink) (read int64, err error) {
-	// A server may answer, say with 413, and close before it has read everything: what
-	// it said is worth more than the broken write.
-	_, werr := cn.Write(wire)
-	if errors.Is(werr, os.ErrDeadlineExceeded) {
-		return 0, werr
+// transfer is a response on its way from a connection to its sink.
+type transfer struct {
+	clock *clock
+	out   sink
+	resp  response
+	piece func([]byte) error // of the body
+
+	read  int64 // bytes
+	after int64 // what comes next arrives later than this
+	at    int64 // when what is being read arrived
+	err   error // of the protocol
+}
+
+// take consumes one read and reports whether there is more to come.
+func (t *transfer) take(b []byte, stamp int64, drained bool) bool {
+	at, seen := t.clock.arrival(stamp)
+	t.at = max(at, t.resp.last)
+	t.resp.last = t.at
+	t.read += int64(len(b))
+	t.out.onRead(t.after, t.at, seen)
+	t.after = t.at
+	if drained { // nothing was left behind, so the next bytes come after this
+		t.after = seen
 	}
-	bp := c.buffers.Get().(*[]byte)
-	defer c.buffers.Put(bp)
-	after := c.clock.now()
-	var at int64
-	body := func(b []byte) error { return out.body(b, at) }
-	for resp.state != complete {
-		var n int
-		var seen int64
-		n, at, seen, err = c.clock.read(cn, *bp)
-		read += int64(n)
-		if n > 0 {
-			at = max(at, resp.last)
-			resp.last = at
-			out.onRead(after, at, seen)
-			after = at
-			if n < len(*bp) { // nothing was left behind, so the next bytes come after this
-				after = seen
-			}
-			if err := feed(resp, (*bp)[:n], body, out, at); err != nil {
-				return read, err
-			}
-		}
-		if err != nil {
-			return read, endOf(resp, err, werr)
-		}
-	}
-	return read, nil
+	t.err = t.feed(b)
+	return t.err == nil && t.resp.state != complete
 }
 
 // feed hands one read to the response. The head is announced before the body that came
 // with it.
-func feed(resp *response, b []byte, body func([]byte) error, out sink, at int64) error {
-	if resp.headDone() {
-		return resp.feed(b, body)
+func (t *transfer) feed(b []byte) error {
+	if t.resp.headDone() {
+		return t.resp.feed(b, t.piece)
 	}
 	announced := false
-	err := resp.feed(b, func(piece []byte) error {
+	err := t.resp.feed(b, func(piece []byte) error {
 		if !announced {
 			announced = true
-			out.onHead(resp, at)
+			t.out.onHead(&t.resp, t.at)
 		}
-		return body(piece)
+		return t.piece(piece)
 	})
-	if !announced && resp.headDone() {
-		out.onHead(resp, at)
+	if !announced && t.resp.headDone() {
+		t.out.onHead(&t.resp, t.at)
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{opt: opt, scale: opt.TimeScale, endpoint: e, client: newClient(&pool{target: t, tls: tlsConfig(opt, t)})}
+	r := &runner{opt: opt, scale: opt.TimeScale, endpoint: e, client: &client{pool: &pool{target: t, tls: tlsConfig(opt, t)}}}
 	r.client.clock = newClock(time.Now())
 	if err := r.makeWork(ctx, enc); err != nil {
 		r.client.pool.close()

