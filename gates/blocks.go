@@ -16,10 +16,69 @@ import (
 // is left is a difference that itself depends on the block: a change that slows one kind of
 // node and not another. The test is then about the mean over the blocks that were there,
 // and errs on the safe side, since the spread between blocks counts as noise. A warning names it.
+//
+// [Comparison.Between] makes it one about all such blocks. How much a change differs between
+// blocks is given and not estimated: two blocks have one degree of freedom of it, with which a
+// difference of the sixfold standard error is found.
 
 // blockLevel is the p value below which the change is assumed to depend on the block. It is small
 // because every comparison of a file is tested.
 const blockLevel = 0.001
+
+// BetweenOf is a [Comparison.Between] given as a share, on the scale of the test of a metric; 0 for a
+// metric whose differences are no shares.
+func BetweenOf(m metric.Metric, share float64) float64 {
+	if m.Scale != metric.Log {
+		return 0
+	}
+	return math.Log1p(share)
+}
+
+// amongBlocks is the error of the mean over pairs of some repeats that comes from the blocks: those
+// that were there stand for all. Where they differ by more than was given, what they show themselves
+// takes its place, with as few degrees of freedom as that has. It can make nothing easier, so that it
+// costs no error rate.
+func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
+	_, blocks := c.inBlocks(repeats, d)
+	squares := 0.0
+	for _, b := range blocks {
+		squares += float64(len(b) * len(b))
+	}
+	const known = 1e6 // degrees of freedom of what is not estimated
+	given := Clusters{SE: c.Between * math.Sqrt(squares) / float64(max(len(d), 1)), DF: known, Drawn: true}
+	k, n := float64(len(blocks)), float64(len(d))
+	if k < 2 || n <= k {
+		return given
+	}
+	means, within := make([]float64, len(blocks)), 0.0
+	for i, b := range blocks {
+		means[i] = metric.Mean(b)
+		for _, v := range b {
+			within += (v - means[i]) * (v - means[i])
+		}
+	}
+	_, spread := meanSD(means)
+	expected := c.Between*c.Between + within/(n-k)*k/n
+	own := Clusters{SE: spread / math.Sqrt(k), DF: k - 1, Drawn: true}
+	if own.SE <= given.SE || (distuv.ChiSquared{K: k - 1}).Survival((k-1)*spread*spread/expected) >= blockLevel {
+		return given
+	}
+	return own
+}
+
+// inBlocks are the differences of some repeats by their block, in the order in which blocks come.
+func (c Comparison) inBlocks(repeats []int, d []float64) (names []string, blocks [][]float64) {
+	for i, r := range repeats {
+		block := c.Blocks[r]
+		at := slices.Index(names, block)
+		if at < 0 {
+			at = len(names)
+			names, blocks = append(names, block), append(blocks, nil)
+		}
+		blocks[at] = append(blocks[at], d[i])
+	}
+	return names, blocks
+}
 
 // between describes how the difference depends on the block, "" where no evidence shows that
 // it does: an F test of one-way analysis of variance.
@@ -31,17 +90,11 @@ func (c Comparison) between() string {
 	if err != nil {
 		return ""
 	}
-	var names []string
-	var blocks [][]float64
+	of := make([]int, len(c.Pairs))
 	for i, p := range c.Pairs {
-		block := c.Blocks[p.Repeat]
-		at := slices.Index(names, block)
-		if at < 0 {
-			at = len(names)
-			names, blocks = append(names, block), append(blocks, nil)
-		}
-		blocks[at] = append(blocks[at], d[i])
+		of[i] = p.Repeat
 	}
+	names, blocks := c.inBlocks(of, d)
 	p, ok := oneWay(blocks)
 	if !ok || p >= blockLevel {
 		return ""

@@ -104,3 +104,32 @@ func closedForm(pairs []gates.Pair) float64 {
 	f := between / 2 / (within / df)
 	return math.Pow(1+2*f/df, -df/2)
 }
+
+// TestBetweenMakesTheClaimOneAboutAllBlocks: the error of the blocks is added to that of the pairs, and
+// blocks that differ by more than was given have what they show themselves.
+func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
+	decide := func(pairs []gates.Pair, between float64) gates.Decision {
+		c := comparison(t, "ttft.p50", pairs)
+		c.Blocks, c.Between = map[int]string{}, between
+		for i, p := range pairs {
+			c.Blocks[p.Repeat] = []string{"n1", "n2"}[i%2]
+		}
+		return judgeOne(t, c)
+	}
+	alike := ratios(1, 1.081, 1.080, 1.085, 1.084, 1.078, 1.079, 1.082, 1.081)
+	these, all := decide(alike, 0), decide(alike, 0.03)
+	if want := math.Hypot(these.Outcome.SE, 0.03/math.Sqrt2); math.Abs(all.Outcome.SE-want) > 1e-12 {
+		t.Errorf("standard error %g, want %g", all.Outcome.SE, want)
+	}
+	if these.Verdict != gates.Regression || all.Verdict != gates.Regression {
+		t.Errorf("%s of these, and %s of all, want regressions", these.Verdict, all.Verdict)
+	}
+	apart := ratios(1, 1.160, 1.001, 1.165, 0.998, 1.158, 1.003, 1.161, 1.002)
+	these, all = decide(apart, 0), decide(apart, 0.03)
+	if these.Verdict != gates.Regression || all.Verdict != gates.Inconclusive || all.Outcome.DF > 2 {
+		t.Errorf("%s of these, and %s of all with %g degrees of freedom, want a regression, and inconclusive with about 1", these.Verdict, all.Verdict, all.Outcome.DF)
+	}
+	if !strings.Contains(all.Reason, "more machines would decide it") {
+		t.Errorf("reason %q", all.Reason)
+	}
+}

@@ -192,6 +192,10 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 		}
 		return
 	}
+	if c.Between > 0 {
+		e.Reason += "; more machines would decide it, more repeats on these hardly"
+		return
+	}
 	if c.Clusters.Drawn {
 		e.Reason += "; more questions would decide it, more repeats hardly"
 		return

@@ -63,6 +63,10 @@ type Comparison struct {
 	// Blocks name, by repeat, the conditions that the pair was measured under and others were
 	// not, such as its node; nil where all are alike. Both values of a pair are of one block.
 	Blocks map[int]string
+	// Between is the standard deviation, from block to block, of what a change does, on the scale of
+	// the test: it makes the decision one about all such blocks. 0 makes it one about the mean over
+	// those that were there.
+	Between float64
 	// Voided is what was measured at first in repeats whose pair was measured again because
 	// the head's run was void for a cause that can depend on the side, where that befell the
 	// head more often than the base. A pass must hold with these in place of what replaced

@@ -18,6 +18,9 @@ type Prospect struct {
 	Expect Expectation
 	// Known is what is known of the spread; nil where only that of the pairs will be.
 	Known *Known
+	// Between is the standard error of the mean over blocks, on the scale of the test, where the
+	// comparison is about all such blocks; see [Comparison.Between].
+	Between float64
 }
 
 // NewProspect is the prospect of the strictest comparison of a Holm group: its first step
@@ -34,7 +37,8 @@ func NewProspect(l Looks, alpha, passAlpha float64, members int, strict bool) Pr
 
 // First is the prospect of the first look alone.
 func (p Prospect) First() Prospect {
-	return Prospect{p.Looks[:1], p.Levels[:1], p.PassLevels[:1], p.Strict, p.Expect, p.Known}
+	p.Looks, p.Levels, p.PassLevels = p.Looks[:1], p.Levels[:1], p.PassLevels[:1]
+	return p
 }
 
 // prospects is how many sessions stand for all. The error of a chance of 80 % is 0.4 %.
@@ -90,13 +94,17 @@ func (p Prospect) error(sd float64, n int) float64 {
 	if p.Known != nil {
 		sd = p.Known.with(sd, float64(n-1))
 	}
-	return sd / math.Sqrt(float64(n))
+	return math.Hypot(sd/math.Sqrt(float64(n)), p.Between)
 }
 
 // threshold is that of one session.
 func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margin float64) float64 {
 	least, passed := math.Inf(1), math.Inf(-1)
 	sum, squares, k := 0.0, 0.0, 0
+	blocks := 0.0
+	if p.Between > 0 {
+		blocks = p.Between * rng.NormFloat64()
+	}
 	for n := 1; k < len(p.Looks); n++ {
 		z := rng.NormFloat64()
 		sum, squares = sum+z, squares+z*z
@@ -107,7 +115,7 @@ func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margi
 			k++
 			continue
 		}
-		shift := sd * sum / float64(n)
+		shift := blocks + sd*sum/float64(n)
 		se := p.error(sd*math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)), n)
 		from := max(margin, critical[k]*se)
 		switch {

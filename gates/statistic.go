@@ -75,6 +75,9 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	x.Clusters, x.Known = c.Clusters, c.Known
 	if c.test().Design == Paired {
 		x.Differences, x.Floor, err = differences(c.Metric, pairs)
+		if err == nil && c.Between > 0 {
+			x.Clusters = c.amongBlocks(x.repeats, x.Differences)
+		}
 		if err == nil {
 			x.Step = stepOf(c.Metric, base, head)
 		}

@@ -53,7 +53,7 @@ func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (
 		return Comparison{}, err
 	}
 	s.inherit(cells)
-	s.Pairs, s.Blocks = suitePairs(cells), cells[0].Blocks
+	s.Pairs, s.Blocks, s.Between = suitePairs(cells), cells[0].Blocks, cells[0].Between
 	return s, nil
 }
 

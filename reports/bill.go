@@ -57,6 +57,18 @@ func (v *view) lanes() model.Line {
 	return model.Plain(text)
 }
 
+// machines says what the gates' decisions are about where repeats took machines in turn.
+func (v *view) machines() model.Line {
+	m := v.doc.Machines
+	switch {
+	case m == nil:
+		return nil
+	case m.Between == 0:
+		return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about the mean over these", m.Count))
+	}
+	return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about all like these, where what a change does has a standard deviation of %.3g %% between machines", m.Count, 100*m.Between))
+}
+
 // earlierGates are those that had their verdict for less than all.
 func (v *view) earlierGates(b *result.Bill) string {
 	const most = 3

@@ -127,7 +127,7 @@ func (v *view) lead() []model.Line {
 	if v.doc.Title != "" {
 		lines = append(lines, model.Plain(v.doc.Title))
 	}
-	for _, l := range []model.Line{v.status(), v.worst(), v.context(), v.lanes(), v.bill()} {
+	for _, l := range []model.Line{v.status(), v.worst(), v.context(), v.lanes(), v.machines(), v.bill()} {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}

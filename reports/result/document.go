@@ -111,6 +111,8 @@ type Document struct {
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
 	// Lanes that repeats ran in side by side; absent where they came one after another.
 	Lanes *Lanes `json:"lanes,omitempty"`
+	// Machines that repeats took in turn; absent where all had the same.
+	Machines *Machines `json:"machines,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
 	// where nothing was launched, or servers were replaced by simulated processes.
 	Price *Price `json:"price,omitempty"`

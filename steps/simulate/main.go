@@ -56,7 +56,7 @@ func (p Simulator) read(argv []string, env func(string) string, log io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.launch(argv, settings, env)
+	l, err := p.launch(argv, settings.on(p.Machine), env)
 	if refused, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprint(log, usage(l.engine, argv, refused))
 		return nil, &StartError{2}

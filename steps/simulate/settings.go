@@ -42,6 +42,8 @@ type Settings struct {
 	// Interference is how much longer steps take for each other lane of the machine that measures at
 	// the same time, in virtual time.
 	Interference float64 `json:"interference,omitempty"`
+	// PerMachine is how much longer steps take on each machine after the first, in virtual time.
+	PerMachine float64 `json:"per_machine,omitempty"`
 	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
 	// launch answers in a way of its own, nil means 0.005.
 	Corrupt    float64  `json:"corrupt,omitempty"`
@@ -82,7 +84,7 @@ func ParseSettings(text string) (Settings, error) {
 }
 
 func (s Settings) check() error {
-	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "interference": s.Interference}
+	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "interference": s.Interference, "per_machine": s.PerMachine}
 	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
@@ -172,6 +174,18 @@ func (s Settings) noise() model.Noise {
 	n.SlowOp, n.Interference = s.SlowOp, s.Interference
 	n.Slowdown, n.Drift, n.OutlierRate, n.OutlierFactor = s.Slowdown, s.Drift, s.OutlierRate, s.OutlierFactor
 	return n
+}
+
+// on are the settings of a launch on a machine by its number.
+func (s Settings) on(machine int) Settings {
+	if s.PerMachine == 0 || machine == 0 {
+		return s
+	}
+	if s.Slowdown == 0 {
+		s.Slowdown = 1
+	}
+	s.Slowdown *= 1 + s.PerMachine*float64(machine)
+	return s
 }
 
 // Failures that can be planted in a simulated server.

@@ -6,6 +6,8 @@ import "github.com/servegate/pipeline/steps/kv"
 type Simulator struct {
 	// Connectors that can be played; nil means all of [kv.Connectors].
 	Connectors kv.Table
+	// Machine by its number, from 0, that the servers run on.
+	Machine int
 
 	engines []engine // nil means all
 }

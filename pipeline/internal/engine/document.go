@@ -32,6 +32,9 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		Measures: p.Described(), Sides: p.Sides, NotSelected: p.NotSelected,
 		Price: p.Price, Machine: o.Machine, Lanes: o.Lanes, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
 	}
+	if m := p.Machines; m != nil {
+		doc.Machines = &result.Machines{Count: m.Count, Between: m.Between}
+	}
 	for _, w := range slices.Concat(p.Warnings, o.Warnings) {
 		if !slices.Contains(doc.Warnings, w) {
 			doc.Warnings = append(doc.Warnings, w)

@@ -246,6 +246,9 @@ func (v *verifier) paired(d judged) {
 	c.Test = v.tests.Named(d.gate.Test)
 	c.Known = v.known(d)
 	c.Blocks = blocks(head.Current())
+	if m := v.doc.Machines; m != nil {
+		c.Between = gates.BetweenOf(c.Metric, m.Between)
+	}
 	measured(&c, v.doc, d.gate.Benchmark, base, head)
 	relate(&c, base, head)
 	if d.Descriptive {

@@ -57,6 +57,7 @@ type Settings struct {
 	Slurm           *steps.SlurmSpec      // nil: the servers run on this machine
 	Docker          *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
 	Kubernetes      *steps.KubernetesSpec // nil: no server is a Pod
+	Machines        *steps.MachinesSpec   // nil: all repeats have the same machines
 	Lanes           *steps.LanesSpec      // nil: repeats come one after another
 	Bisect          *steps.BisectSpec     // nil: the file cannot be searched
 	Price           *steps.PriceSpec      // nil: nobody says what machines cost
@@ -65,6 +66,7 @@ type Settings struct {
 	Resident        string                // one of steps.Residents; "": one server at a time
 	SlurmRange      hcl.Range
 	KubernetesRange hcl.Range
+	MachinesRange   hcl.Range
 	LanesRange      hcl.Range
 	BudgetRange     hcl.Range
 	// ResidentRange is that of Resident.

@@ -98,8 +98,25 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 		e.reportOf(o, "lanes", found)
 	}
 	e.checkOnePlace(o)
+	e.machines(s, o)
 	if s.Lanes != nil && s.Resident != "" {
 		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
+	}
+}
+
+// machines evaluates the block that spreads repeats over those of another one.
+func (e *evaluator) machines(s *Settings, o object) {
+	for _, inner := range o.Blocks["machines"] {
+		var found []steps.Problem
+		s.Machines, found = steps.ReadMachines(inner)
+		s.MachinesRange = o.at("machines")
+		e.reportOf(o, "machines", found)
+		if s.Slurm == nil && s.Docker == nil {
+			e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over", "The machines are the hosts of the docker block or the nodes of the slurm block. Add one of them, or remove this block."))
+		}
+		if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
+			e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other", "A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func ReservedBy(p *plan.Plan, lane int) *Reserved {
 // LaneName names a lane of this machine.
 func LaneName(lane int) string { return fmt.Sprintf("lane %d", lane) }
 
+// MachineName names a machine in a model.
+func MachineName(n int) string { return fmt.Sprintf("machine %d", n) }
+
 // CheckLanes lists the servers of a target that choose GPUs which are those of lanes.
 func CheckLanes(p *plan.Plan, t Target) []Problem {
 	var found []Problem

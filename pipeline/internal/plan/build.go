@@ -78,8 +78,9 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Sides = b.sides(p)
 	p.FamilySize = p.familySize()
 	p.Cluster, p.Lanes = b.cluster(p), b.laneSettings(p)
+	p.Machines = b.machines(p)
 	p.Resident = b.resident(p)
-	p.Repeats = schedule(p.Benchmarks, p.lanes())
+	p.Repeats = schedule(p.Benchmarks, p.places())
 	p.Looks = looks(p.Benchmarks)
 	var notes []string
 	p.Variance, notes = b.variance(p)
@@ -383,6 +384,8 @@ func variables(vars []lang.Variable) map[string]string {
 	out := make(map[string]string, len(vars))
 	for _, v := range vars {
 		switch value := v.Value; {
+		case value.IsNull() && v.Origin == "default":
+			// A file that is read again with these has the same default; text says no null.
 		case v.Sensitive || value.ContainsMarked():
 			out[v.Name] = "(sensitive)"
 		case !value.IsWhollyKnown():

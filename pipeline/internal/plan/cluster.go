@@ -73,13 +73,24 @@ func (b *builder) kubernetes(p *Plan) *Cluster {
 	return c
 }
 
+// width is how many machines a repeat takes, with that which its load comes from.
+func (b *builder) width(p *Plan, loadNode *int) int {
+	width := 1
+	if loadNode != nil {
+		width = *loadNode + 1
+	}
+	for _, t := range p.Targets {
+		for _, server := range b.cfg.ServersOf(t.Addr) {
+			width = max(width, server.Spec.Node+max(server.Spec.Nodes, 1))
+		}
+	}
+	return width
+}
+
 // sideBySide divides the nodes into as many lanes as there is room, and repeats, for.
 func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	at := b.cfg.Settings.SlurmRange
-	width, repeats := 1, 0
-	if c.LoadNode != nil {
-		width = *c.LoadNode + 1
-	}
+	width, repeats := b.width(p, c.LoadNode), 0
 	for _, t := range p.Targets {
 		for _, server := range b.cfg.ServersOf(t.Addr) {
 			s := server.Spec
@@ -88,7 +99,6 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 					fmt.Sprintf("%s answers at %s, and all nodes would share it. Leave side_by_side out, or have the servers launched.", s.Addr, s.URL))
 				return
 			}
-			width = max(width, s.Node+max(s.Nodes, 1))
 		}
 		if d := b.cfg.DeploymentAt(t.Addr); d != nil && d.Spec.Router != nil && d.Spec.Router.Port != 0 && c.LoadNode == nil {
 			b.fail(at, "side_by_side needs routers without a port of their own",
@@ -138,12 +148,20 @@ func (p *Plan) lanes() int {
 	return 1
 }
 
+// places is the number of machines, or parts of them, that repeats take in turn.
+func (p *Plan) places() int {
+	if p.Machines != nil {
+		return p.Machines.Count
+	}
+	return p.lanes()
+}
+
 // Rounds are the repeats in the order of their execution: those of a round run side by
 // side, each on a lane of its own.
 func (p *Plan) Rounds() [][]Repeat {
 	var out [][]Repeat
 	for i, r := range p.Repeats {
-		if i == 0 || r.Lane <= p.Repeats[i-1].Lane {
+		if i == 0 || p.lanes() == 1 || r.Lane <= p.Repeats[i-1].Lane {
 			out = append(out, nil)
 		}
 		last := len(out) - 1

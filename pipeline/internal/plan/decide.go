@@ -176,6 +176,7 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 // prospect is how the strictest comparison of a gate is judged.
 func (p *Plan) prospect(g Gate) gates.Prospect {
 	in := p.familyProspect(g)
+	in.Between = p.amongMachines()
 	if in.Expect = g.Expect; g.Expect == gates.ExpectImprovement {
 		for k := range in.Levels {
 			in.Levels[k] *= p.PassAlpha() / p.Alpha
@@ -256,16 +257,18 @@ func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
 		return nil
 	}
 	n, k := p.repeatsOf(g.Benchmark), p.worstKnown(g, id)
-	if k == nil {
+	in := p.prospect(g)
+	switch {
+	case k != nil:
+		in.Known, sd = k, k.SD
+	case in.Between == 0:
 		return gates.CheckNoise(m, n, sd, g.Margin, level)
 	}
-	in := p.prospect(g)
-	in.Known = k
-	found := m.Scale.Change(in.Detectable(k.SD, 0, gates.Power))
+	found := m.Scale.Change(in.Detectable(sd, 0, gates.Power))
 	if found <= float64(g.Margin) {
 		return nil
 	}
-	return fmt.Errorf("%s: with %s and the known spread the smallest change found with 80 %% power is %.3g, above the margin of %.3g; plan more repeats, or set a margin of at least that",
+	return fmt.Errorf("%s: with %s and what else is known of the spread the smallest change found with 80 %% power is %.3g, above the margin of %.3g; plan more repeats, or set a margin of at least that",
 		m.ID, humanize.Count(n, "repeat"), found, g.Margin)
 }
 

@@ -198,8 +198,9 @@ func fingerprint(p *Plan) string {
 		Repeats   []Repeat
 		Looks     []int
 		Gates     []Gate
-		Cluster   *Cluster `json:",omitempty"`
-		Resident  string   `json:",omitempty"`
-		Lanes     *lanes   `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed()})[:16]
+		Cluster   *Cluster  `json:",omitempty"`
+		Resident  string    `json:",omitempty"`
+		Lanes     *lanes    `json:",omitempty"`
+		Machines  *Machines `json:",omitempty"`
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed(), p.Machines})[:16]
 }

@@ -118,7 +118,7 @@ func (g Gate) Of(c Comparison) []string {
 func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison {
 	return gates.Comparison{
 		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Expect: g.Expect, Alpha: g.Alpha, Strict: g.Strict,
-		Test: p.Test(g), CanFail: g.CanFail(), Known: p.Known(g, head, m),
+		Test: p.Test(g), CanFail: g.CanFail(), Known: p.Known(g, head, m), Between: p.between(m),
 	}
 }
 

@@ -70,6 +70,8 @@ type Plan struct {
 	Variance *Variance `json:"variance,omitempty"`
 	// Lanes of this machine that repeats run on side by side; nil where they come one after another.
 	Lanes *Lanes `json:"lanes,omitempty"`
+	// Machines that repeats take in turn; nil where all have the same.
+	Machines *Machines `json:"machines,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Tests that gates name; nil stands for the standard ones.

@@ -16,8 +16,8 @@ import (
 // linear drift of the machine falls on all sides alike. The cells of a pass come in
 // an order drawn anew for each repeat and pass, and the same on every side.
 //
-// Repeats that run side by side take the lanes of a cluster in turn, with all their sides
-// on one lane. Each lane alternates the order, and lanes begin with different ones, so that
+// Repeats take the lanes of a cluster, or the machines of the file, in turn, with all their sides
+// on one of them. Each lane alternates the order, and lanes begin with different ones, so that
 // after every even number of repeats each order was taken equally often.
 func schedule(benchmarks []Benchmark, lanes int) []Repeat {
 	repeats := 0
@@ -174,7 +174,7 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 // Reschedule lays out the repeats of the plan's benchmarks anew, with their cost, for
 // those who make another plan of one.
 func (p *Plan) Reschedule() {
-	p.Repeats, p.Looks = schedule(p.Benchmarks, p.lanes()), looks(p.Benchmarks)
+	p.Repeats, p.Looks = schedule(p.Benchmarks, p.places()), looks(p.Benchmarks)
 	p.Estimate = estimate(p)
 	used := map[string]bool{}
 	for _, r := range p.Repeats {

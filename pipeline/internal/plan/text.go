@@ -125,6 +125,9 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.residentText(); text != "" {
 		fmt.Fprintf(w, "resident\t%s\n", term.Escape(text))
 	}
+	if text := p.machinesText(); text != "" {
+		fmt.Fprintf(w, "machines\t%s\n", text)
+	}
 	long := Duration(p.Estimate.Seconds)
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
 		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), humanize.Count(least, "repeat"))

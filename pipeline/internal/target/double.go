@@ -145,6 +145,8 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.Drift = number
 	case name == "interference" && isNumber:
 		s.Interference = number
+	case name == "per_machine" && isNumber:
+		s.PerMachine = number
 	case name == "startup" && isNumber:
 		seconds := number / 1e9
 		s.StartupSeconds = &seconds

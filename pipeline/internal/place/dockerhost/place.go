@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -291,9 +293,17 @@ func (h *hosts) warnOfLeft(ctx context.Context) error {
 	return err
 }
 
-// Lane implements place.Place: a part of the cores and GPUs of the one machine.
+// Lane implements place.Place: some of the hosts, or a part of the cores and GPUs of the one machine.
 func (h *hosts) Lane(lane int) *place.Lane {
 	part := *h
+	if m := h.opt.Plan.Machines; m != nil {
+		part.list = h.list[lane*m.Width : (lane+1)*m.Width]
+		names := make([]string, len(part.list))
+		for i, at := range part.list {
+			names[i] = at.shown
+		}
+		return &place.Lane{Place: &part, Nodes: strings.Join(names, ",")}
+	}
 	if part.reserved = place.ReservedBy(h.opt.Plan, lane); part.reserved == nil {
 		return nil
 	}
@@ -302,7 +312,11 @@ func (h *hosts) Lane(lane int) *place.Lane {
 
 // Here implements place.Place.
 func (h *hosts) Here(p place.Process) bool {
-	if block := h.opt.Config.Settings.Docker; block != nil && p.Spec.Node < len(block.Hosts) {
+	block := h.opt.Config.Settings.Docker
+	if h.opt.Plan.Machines != nil {
+		return !slices.ContainsFunc(block.Hosts, steps.DockerHost.Elsewhere)
+	}
+	if block != nil && p.Spec.Node < len(block.Hosts) {
 		return !block.Hosts[p.Spec.Node].Elsewhere()
 	}
 	return docker.IsLocal(docker.HostFromEnv(h.opt.Getenv))

@@ -25,6 +25,9 @@ func (j *job) Lane(lane int) *place.Lane {
 // lanesOf returns on how many lanes the repeats of a plan are carried out, and how many nodes
 // each has for itself. Repeats that come one after another have one lane of all nodes.
 func lanesOf(p *plan.Plan) (lanes, width int) {
+	if m := p.Machines; m != nil {
+		return m.Count, m.Width
+	}
 	if c := p.Cluster; c != nil && c.Lanes > 1 {
 		return c.Lanes, c.LaneNodes
 	}

@@ -12,12 +12,16 @@ import (
 // happens in a lane does not depend on which goroutine is faster. The time of the whole machine is
 // that of its latest lane.
 func (v *Machine) Lane(lane int) *place.Lane {
-	if v.opt.Plan.Lanes == nil {
+	name := place.LaneName(lane)
+	switch {
+	case v.opt.Plan.Machines != nil:
+		name = place.MachineName(lane)
+	case v.opt.Plan.Lanes == nil:
 		return nil
 	}
 	part := v.part(lane)
 	return &place.Lane{
-		Place: part, Nodes: place.LaneName(lane), Clock: &engine.LaneClock{Now: part.Now, AdvanceTo: part.advanceTo}, Ports: part,
+		Place: part, Nodes: name, Clock: &engine.LaneClock{Now: part.Now, AdvanceTo: part.advanceTo}, Ports: part,
 		Load: func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
 			return part.loadBeside(ctx, run.Options, run.Beside)
 		},
@@ -30,6 +34,9 @@ func (v *Machine) part(lane int) *Machine {
 	if v.lanes[lane] == nil {
 		part := New(v.opt)
 		part.start, part.elapsed, part.whole = v.start, v.elapsed, v
+		if v.opt.Plan.Machines != nil {
+			part.number = lane
+		}
 		if v.lanes == nil {
 			v.lanes = map[int]*Machine{}
 		}

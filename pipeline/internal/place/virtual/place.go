@@ -46,6 +46,7 @@ type Machine struct {
 	at      map[string]*process // by host and port
 	lanes   map[int]*Machine
 	whole   *Machine // that a lane is a part of; nil for all of it
+	number  int      // among the machines of the file
 }
 
 var _ place.Place = (*Machine)(nil)
@@ -169,7 +170,7 @@ func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 		*out.router, err = router.ParseArgs(p.Argv[2:])
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate" && simulate.IsService(p.Argv[3:]):
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate":
-		out.server, err = simulate.Simulator{Connectors: v.opt.Connectors}.StartVirtual(p.Argv[3:], env, log)
+		out.server, err = simulate.Simulator{Connectors: v.opt.Connectors, Machine: v.number}.StartVirtual(p.Argv[3:], env, log)
 	default:
 		err = errors.New("it is no simulated server")
 	}

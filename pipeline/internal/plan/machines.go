@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
+)
+
+// Machines are those that repeats take in turn, each with all its sides on one of them. One of these
+// may be several, for servers that are spread over nodes.
+type Machines struct {
+	// Count of them, each of Width hosts or nodes.
+	Count int `json:"count"`
+	Width int `json:"width"`
+	// Between is the standard deviation of what a change does from one to another, as a share; absent
+	// where the gates judge the mean over these.
+	Between float64 `json:"between,omitempty"`
+}
+
+// machines are those of the file; nil where all repeats have the same. Replacements of servers as
+// processes run on this machine.
+func (b *builder) machines(p *Plan) *Machines {
+	s, of := b.cfg.Settings.Machines, &b.cfg.Settings
+	hosts, noun := 0, "host"
+	switch {
+	case s == nil:
+		return nil
+	case of.Slurm != nil:
+		hosts, noun = of.Slurm.Nodes, "node"
+	case of.Docker != nil:
+		hosts = len(of.Docker.Hosts)
+	}
+	switch p.Simulated {
+	case SimulateProcess:
+		return nil
+	case SimulateContainer:
+		if of.Docker == nil {
+			return nil
+		}
+	}
+	var loadNode *int
+	if of.Slurm != nil {
+		loadNode = of.Slurm.LoadNode
+	}
+	m := &Machines{Width: b.width(p, loadNode), Between: s.Between}
+	if m.Count = hosts / m.Width; m.Count < 2 {
+		b.fail(of.MachinesRange, "machines needs two of them",
+			fmt.Sprintf("The servers of one repeat take %s, and the file has %d: add %d, or leave the block out.", humanize.Count(m.Width, noun), hosts, 2*m.Width-hosts))
+		return nil
+	}
+	if !b.onMachines(p, of.Docker != nil) {
+		return nil
+	}
+	repeats := 0
+	for _, bm := range p.Benchmarks {
+		repeats = max(repeats, bm.RepeatMax)
+	}
+	if m.Count = min(m.Count, repeats); m.Count < 2 {
+		return nil // one repeat has one
+	}
+	return m
+}
+
+// onMachines reports whether all targets can be launched on each machine, and says why not.
+func (b *builder) onMachines(p *Plan, contained bool) bool {
+	at := b.cfg.Settings.MachinesRange
+	for _, t := range p.Targets {
+		for _, server := range b.cfg.ServersOf(t.Addr) {
+			switch s := server.Spec; {
+			case s.URL != "":
+				b.fail(at, "machines needs servers that are launched", fmt.Sprintf("%s answers at %s, which is where it is. Leave the block out, or have the servers launched.", s.Addr, s.URL))
+				return false
+			case contained && s.Image == "":
+				b.fail(server.Range, "machines needs servers with an image", fmt.Sprintf("%s is an executable, which runs on this machine and not at the hosts of the docker block. Give it an image.", s.Addr))
+				return false
+			}
+		}
+	}
+	for _, g := range b.cfg.Gates {
+		if b.cfg.Settings.Machines.Between > 0 && g.Test != "" && p.Tests.Named(g.Test) != gates.PairedTTest {
+			b.fail(g.Range, "between is for gates that judge pairs by t-test", fmt.Sprintf("%s has test = %q. Leave test out, or between of the machines block.", g.Addr, g.Test))
+			return false
+		}
+	}
+	return true
+}
+
+// between is the standard deviation of what a change does from machine to machine, on the scale of the
+// test of a metric; 0 where a gate judges its mean over the machines of the run.
+func (p *Plan) between(m metric.Metric) float64 {
+	if p.Machines == nil {
+		return 0
+	}
+	return gates.BetweenOf(m, p.Machines.Between)
+}
+
+// amongMachines is the standard error of a mean over the machines, for gates that judge all such.
+func (p *Plan) amongMachines() float64 {
+	if p.Machines == nil {
+		return 0
+	}
+	return math.Log1p(p.Machines.Between) / math.Sqrt(float64(p.Machines.Count))
+}
+
+// machinesText says which machines repeats have; "" where all have the same.
+func (p *Plan) machinesText() string {
+	m := p.Machines
+	if m == nil {
+		return ""
+	}
+	one := "one of them"
+	if m.Width > 1 {
+		one = fmt.Sprintf("one of them, of %d hosts or nodes each", m.Width)
+	}
+	text := fmt.Sprintf("%d, in turn, each repeat with all its sides on %s; gates judge ", m.Count, one)
+	if m.Between > 0 {
+		return text + fmt.Sprintf("all machines like these, between which what a change does has a standard deviation of %.3g %%", 100*m.Between)
+	}
+	return text + "the mean over these machines"
+}
