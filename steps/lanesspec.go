@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,11 +73,13 @@ func ReadLanes(o Object) (*LanesSpec, []Problem) {
 				Detail: "Give it cores, gpus or both, so that its servers do not run on those of another lane."})
 		}
 		cores, err := CoreList(l.Cores)
-		if err != nil {
+		if err != nil && !refused(found, i, "cores") {
 			found = append(found, Problem{Path: []string{"lane", "cores"}, Block: i, Summary: "cores cannot be read", Detail: sentence(err.Error())})
 		}
 		found = append(found, claims.of(i, "core", "cores", numbered(cores))...)
 		found = append(found, claims.of(i, "GPU", "gpus", l.GPUs)...)
+		found = append(found, unnamed(i, "gpus", l.GPUs)...)
+		found = append(found, unnamed(i, "nics", l.NICs)...)
 		found = append(found, claims.of(i, "network device", "nics", l.NICs)...)
 	}
 	if least := LeastLanePasses(len(s.Lanes)); o.Known("passes") && s.Passes < least {
@@ -84,6 +87,27 @@ func ReadLanes(o Object) (*LanesSpec, []Problem) {
 			Detail: fmt.Sprintf("It is %d, and fewer show nothing of %d lanes.", s.Passes, len(s.Lanes))})
 	}
 	return s, append(found, uneven(s.Lanes)...)
+}
+
+// refused reports whether something is said of an argument of a lane already.
+func refused(found []Problem, lane int, argument string) bool {
+	return slices.ContainsFunc(found, func(p Problem) bool { return p.Block == lane && slices.Equal(p.Path, []string{"lane", argument}) })
+}
+
+// deviceName is what a GPU or a network device is called: its name becomes one of a list in the
+// environment of servers, in which a comma would begin another.
+var deviceName = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
+
+// unnamed finds devices of a lane whose names are none.
+func unnamed(lane int, argument string, ids []string) []Problem {
+	var found []Problem
+	for _, id := range ids {
+		if !deviceName.MatchString(id) {
+			found = append(found, Problem{Path: []string{"lane", argument}, Block: lane, Summary: fmt.Sprintf("%q names no device", id),
+				Detail: "Write each device as one element of the list, such as [\"mlx5_0\", \"mlx5_1\"]."})
+		}
+	}
+	return found
 }
 
 // uneven finds lanes of which some have cores or GPUs of their own and others do not.

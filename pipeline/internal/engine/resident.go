@@ -280,8 +280,7 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	if awake <= 0 {
 		return nil
 	}
-	deadline := time.Now().Add(freeWait)
-	for {
+	for waited := time.Duration(0); ; waited += freePause {
 		all, ok := s.lane.Machine.Memory(ctx, s.Target)
 		held := max(0, all-s.seat.among.held(s.ID))
 		if !ok {
@@ -292,11 +291,11 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 			s.launch.Sleep.Bytes = held
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if waited >= freeWait {
 			return fmt.Errorf("%s sleeps and still holds %s of the %s of GPU memory that it had: nothing else fits beside it", s.Target, probe.Bytes(int64(held)), probe.Bytes(int64(awake)))
 		}
 		select {
-		case <-time.After(freePause):
+		case <-r.o.After(freePause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

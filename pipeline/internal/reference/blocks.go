@@ -86,6 +86,10 @@ func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 	for _, nested := range b.Blocks {
 		p.find(append(parents, title(nil, b)), nested, rest)
 	}
+	if i := slices.IndexFunc(b.Arguments, func(a lang.ArgumentDoc) bool { return len(rest) == 1 && a.Name == rest[0] }); i >= 0 {
+		b.Arguments, b.Blocks, b.AnyArgument, b.Doc = b.Arguments[i:i+1], nil, "", ""
+		p.block(parents, b)
+	}
 }
 
 // block writes a block and what is nested in it, as sections of one depth: a path in the
