@@ -35,11 +35,19 @@ type wants struct {
 	gpus   bool
 }
 
-// wantedOf lists what the servers of a file need of each host.
+// wantedOf lists what the servers of a file need of each host. Where repeats take machines in turn, all
+// of them need the same.
 func wantedOf(cfg *lang.Config, hosts int) []wants {
 	out := make([]wants, hosts)
 	for i := range out {
 		out[i].images = map[string]bool{}
+	}
+	machine := hosts
+	if cfg.Settings.Machines != nil {
+		machine = 1
+		for _, s := range cfg.Servers {
+			machine = max(machine, s.Spec.Node+max(s.Spec.Nodes, 1))
+		}
 	}
 	for _, s := range cfg.Servers {
 		for _, p := range place.Spread([]steps.Member{{Spec: s.Spec}}) {
@@ -47,9 +55,11 @@ func wantedOf(cfg *lang.Config, hosts int) []wants {
 				continue
 			}
 			c := p.Spec.NewContainer()
-			w := &out[p.Spec.Node]
-			w.images[p.Spec.Image] = w.images[p.Spec.Image] || c.Pull == steps.PullNever
-			w.gpus = w.gpus || c.GPUs != nil
+			for first := 0; first+machine <= hosts; first += machine {
+				w := &out[first+p.Spec.Node]
+				w.images[p.Spec.Image] = w.images[p.Spec.Image] || c.Pull == steps.PullNever
+				w.gpus = w.gpus || c.GPUs != nil
+			}
 		}
 	}
 	return out
