@@ -102,6 +102,58 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+// TestDeclaredOfRouter: a measure of the router reads the router and no server, counts it from zero on, and says so
+// where nothing has it.
+func TestDeclaredOfRouter(t *testing.T) {
+	retries := steps.Measure{Name: "x", Source: steps.MeasureRouter, Series: "retries_total", Kind: steps.MeasureCounter, Factor: 1, Unit: metric.Count}
+	exposition := func(text *string) steps.Endpoint {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/metrics" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			_, _ = io.WriteString(w, *text)
+		}))
+		t.Cleanup(s.Close)
+		return steps.Endpoint{BaseURL: s.URL}
+	}
+	for name, tt := range map[string]struct {
+		before, after string
+		want          float64
+		fails         string
+	}{
+		"counter":    {"retries_total 3\n", "retries_total 8\n", 5, ""},
+		"first seen": {"others 1\n", "retries_total 8\n", 8, ""},
+		"absent":     {"others 1\n", "others 2\n", 0, "retries_total: no series of this name"},
+	} {
+		ofServer, ofRouter := "retries_total 1000\n", tt.before
+		s := &server{
+			job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}},
+			members: []*member{
+				{Member: &Member{Name: "decode", Role: "decode"}, endpoint: exposition(&ofServer)},
+				{Member: &Member{Name: "router", Role: result.RoleRouter}, endpoint: exposition(&ofRouter)},
+			},
+		}
+		p := &plan.Plan{Measures: []steps.Measure{retries}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: "benchmark.serving", Metrics: []string{"measure.x"}}}}
+		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
+		w := &watch{}
+		r.expose(s, w)
+		if len(w.exposers) != 1 {
+			t.Fatalf("%s: %d programs are read, want the router alone", name, len(w.exposers))
+		}
+		w.exposers[0].look(t.Context(), time.Now, beforeRun)
+		ofServer, ofRouter = "retries_total 9000\n", tt.after
+		w.exposers[0].look(t.Context(), time.Now, afterRun)
+		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10, Duration: 20}
+		err := r.countRun(s, plan.Benchmark{Addr: "benchmark.serving"}, plan.Cell{}, w, w.tally(Watched{}), clientCounts{10, 300}, &run)
+		if (err != nil) != (tt.fails != "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := run.Metrics["measure.x"]; got != tt.want {
+			t.Errorf("%s: %g, want %g", name, got, tt.want)
+		}
+	}
+}
+
 // TestGauge: what several programs show is joined whenever one of them is sampled, and only samples within the
 // run count.
 func TestGauge(t *testing.T) {
