@@ -64,7 +64,7 @@ func pointRows(c *curves.Chart, p curves.Point, figures []curves.Figure, write f
 		if on := c.LimitsOn(f); len(on) == 1 { // several are no single column's
 			op, limit = string(on[0].Op), float(on[0].Value)
 		}
-		write(float(p.Load), gpus, f.ID, f.Unit, strconv.Itoa(e.N), float(e.Value), finite(e.Lower), finite(e.Upper), "",
+		write(float(p.Load), gpus, f.ID, escape.CSV(f.Unit), strconv.Itoa(e.N), float(e.Value), finite(e.Lower), finite(e.Upper), "",
 			escape.CSV(op), limit, strconv.Itoa(overloaded), strconv.Itoa(sent), strconv.Itoa(failed))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -23,6 +24,7 @@ type Chart struct {
 	// is no PerGPU.
 	WithoutGPUs []string
 	Limits      []Limit
+	declared    metric.Declared // metrics that the document describes itself
 	// Unplaced is how many cells have no place on the axis, since their load has no bound.
 	Unplaced int
 }
@@ -73,7 +75,7 @@ func ofBenchmark(doc *result.Document, b *result.Benchmark) []Chart {
 	var out []Chart
 	for _, group := range groupBy(samples, func(s sample) string { return s.shape + "\x00" + s.load.Name }) {
 		for _, chart := range sides.charts(group) {
-			chart.Benchmark = b.Addr
+			chart.Benchmark, chart.declared = b.Addr, doc.Measures.Declared()
 			chart.Unplaced = unplaced
 			chart.limits(doc)
 			chart.figures()

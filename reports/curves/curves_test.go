@@ -281,3 +281,18 @@ func TestNoEstimateIsNoNumber(t *testing.T) {
 		}
 	})
 }
+
+// TestDeclaredMeasures: what a file declares is among the figures of a chart, with its unit.
+func TestDeclaredMeasures(t *testing.T) {
+	doc := sweep(2, 1, 2)
+	doc.Measures = result.Measures{{Metric: "measure.joules", Label: "Energy", Unit: "J/tok", Scale: "relative"}}
+	for i := range doc.Benchmarks[0].Cells {
+		for _, r := range doc.Benchmarks[0].Cells[i].Runs {
+			r.Metrics["measure.joules"] = 0.25
+		}
+	}
+	figures := curves.Of(doc)[0].All()
+	if !slices.ContainsFunc(figures, func(f curves.Figure) bool { return f.ID == "measure.joules" && f.Unit == "J/tok" }) {
+		t.Errorf("no measure.joules in %+v", figures)
+	}
+}

@@ -167,10 +167,10 @@ func (f Figure) value(l Launch, gpus int) (float64, bool) {
 }
 
 // All are the figures that a table of the chart has: every metric of a run that its points have,
-// and those that are computed.
+// declared ones too, and those that are computed.
 func (c *Chart) All() []Figure {
 	var out []Figure
-	for _, m := range metric.All() {
+	for _, m := range c.declared.All() {
 		if m.Level == metric.RunLevel && !m.Informational && c.has(m.ID) {
 			out = append(out, plain(m))
 		}

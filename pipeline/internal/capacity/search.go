@@ -166,7 +166,7 @@ func (s *Search) Nowhere() string {
 	}
 	for _, p := range s.found.Probes {
 		if p.Load == s.found.Min && p.Void == "" && !p.Held {
-			return fmt.Sprintf("the SLO does not hold at %s, the least load of the search: %s. Lower min, or allow more", Text(p.Kind, p.Load), Missed(p))
+			return fmt.Sprintf("the SLO does not hold at %s, the least load of the search: %s. %s", Text(p.Kind, p.Load), Missed(p), remedy(p))
 		}
 	}
 	return ""

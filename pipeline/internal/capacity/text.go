@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -24,20 +25,38 @@ func Missed(p result.Probe) string {
 	var parts []string
 	for _, o := range p.Objectives {
 		if !o.Held {
-			parts = append(parts, ObjectiveText(o))
+			parts = append(parts, objectiveText(p, o))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// ObjectiveText is an objective with its value and limit.
-func ObjectiveText(o result.Objective) string {
+// objectiveText is an objective of a probe with its value and limit.
+func objectiveText(p result.Probe, o result.Objective) string {
 	m, _ := metric.Lookup(o.Metric)
 	value := "without a value"
-	if o.Value != nil {
+	switch {
+	case o.Value != nil:
 		value = valueText(m, *o.Value)
+	case gathered(p, o):
+		value = fmt.Sprintf("unknown, since the tokens of %.0f of %d requests came in one piece", p.Audit[result.OnePiece], p.Sent)
 	}
 	return fmt.Sprintf("%s %s, limit %s", m.Label, value, valueText(m, o.Limit))
+}
+
+// gathered reports whether an objective has no value because tokens came together, between which there is no time.
+func gathered(p result.Probe, o result.Objective) bool {
+	m, _ := metric.Lookup(o.Metric)
+	n, _ := p.Audit[result.OnePiece].(float64)
+	return o.Value == nil && m.BetweenTokens() && n > 0
+}
+
+// remedy is what to do about a probe that did not hold at the least load.
+func remedy(p result.Probe) string {
+	if slices.ContainsFunc(p.Objectives, func(o result.Objective) bool { return gathered(p, o) }) {
+		return "See what gathers them: the server under load, its streaming interval, or a proxy"
+	}
+	return "Lower min, or allow more"
 }
 
 // LimitText is a limit: "TTFT p95 ≤ 500 ms", "Success rate ≥ 99 %".
@@ -73,7 +92,7 @@ func ProbeText(p result.Probe) string {
 		text += "not held"
 	}
 	if worst := Worst(p); worst != nil {
-		text += " (" + ObjectiveText(*worst) + ")"
+		text += " (" + objectiveText(p, *worst) + ")"
 	}
 	return text + ", " + p.Reason
 }

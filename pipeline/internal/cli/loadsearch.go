@@ -77,6 +77,9 @@ func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) err
 func probedRun(run record.Run) result.Run {
 	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded, Metrics: record.Reduce(run)}
 	out.Failed, out.Failures = record.Failures(run)
+	if n := record.OnePiece(run); n > 0 {
+		out.Audit = map[string]any{result.OnePiece: float64(n)}
+	}
 	if cause, reason := (load.Limits{}).Void(run.Audit); reason != "" {
 		out.Status, out.Reason, out.VoidCause = result.RunVoid, reason, result.VoidCause(cause)
 	}

@@ -1,0 +1,38 @@
+package capacity
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// TestNowhere: an SLO that holds nowhere is told with its limits; tokens that a proxy gathers are named
+// as what hides the times between them, other than a value that is just missing.
+func TestNowhere(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		run  result.Run
+		want string
+	}{
+		{"slow", result.Run{Sent: 80, Metrics: map[string]float64{"tpot.p50": 0.06, "success.rate": 1}},
+			"the SLO does not hold at 4 req/s, the least load of the search: TPOT p50 60 ms, limit 40 ms. Lower min, or allow more"},
+		{"gathered", result.Run{Sent: 80, Metrics: map[string]float64{"success.rate": 1}, Audit: map[string]any{result.OnePiece: 79.0}},
+			"TPOT p50 unknown, since the tokens of 79 of 80 requests came in one piece, limit 40 ms. See what gathers them: the server under load, its streaming interval, or a proxy"},
+		{"no answers", result.Run{Sent: 80, Failed: 80, Metrics: map[string]float64{"success.rate": 0}},
+			"TPOT p50 without a value, limit 40 ms; Success rate 0 %, limit 99 %. Lower min, or allow more"},
+	} {
+		s, err := New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 64, Resolution: 0.02, Probes: 8,
+			SLO: []steps.Objective{{Metric: "tpot.p50", Limit: 0.04}, {Metric: "success.rate", Limit: 0.99}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step := s.Next(); step != nil; step = s.Next() {
+			s.Add(s.Probe(step, tt.run))
+		}
+		if got := s.Nowhere(); !strings.HasSuffix(got, tt.want) {
+			t.Errorf("%s:\n%s\n%s", tt.name, got, tt.want)
+		}
+	}
+}
