@@ -28,6 +28,7 @@ type Search struct {
 	fit    *capacity.Search
 	found  result.Search
 	repeat bool // the last probe was void, and is made again
+	lost   bool // two in a row were: what is beyond is not known
 }
 
 // New returns the search of a load that has one.
@@ -127,7 +128,7 @@ func (s *Search) Add(p result.Probe) bool {
 	s.found.Probes = append(s.found.Probes, p)
 	if p.Void != "" {
 		again := s.repeat
-		s.repeat = !again
+		s.repeat, s.lost = !again, again
 		return !again
 	}
 	s.repeat = false
@@ -135,11 +136,12 @@ func (s *Search) Add(p result.Probe) bool {
 	return true
 }
 
-// Found is what the search has found so far.
+// Found is what the search has found so far: no capacity where the client was the limit, since what
+// probes further below say of it is no more than a guess.
 func (s *Search) Found() *result.Search {
 	out := s.found
 	out.Probes = slices.Clone(out.Probes)
-	if !slices.ContainsFunc(out.Probes, func(p result.Probe) bool { return p.Void == "" }) {
+	if s.lost || !slices.ContainsFunc(out.Probes, func(p result.Probe) bool { return p.Void == "" }) {
 		return &out
 	}
 	e := s.fit.Estimate()

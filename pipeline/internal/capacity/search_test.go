@@ -36,3 +36,25 @@ func TestNowhere(t *testing.T) {
 		}
 	}
 }
+
+// TestLostClient: where the client was the limit twice in a row, what lower loads held is no capacity.
+func TestLostClient(t *testing.T) {
+	s, err := New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 4000, Resolution: 0.02, Probes: 8,
+		SLO: []steps.Objective{{Metric: "ttft.p50", Limit: 0.5}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := result.Run{Sent: 80, Status: result.RunOK, Metrics: map[string]float64{"ttft.p50": 0.1}}
+	lost := result.Run{Sent: 80, Status: result.RunVoid, Reason: "the client was late", Metrics: held.Metrics}
+	for i, run := range []result.Run{held, lost, lost} {
+		if goesOn := s.Add(s.Probe(s.Next(), run)); goesOn != (i < 2) {
+			t.Fatalf("probe %d: goes on: %v", i+1, goesOn)
+		}
+	}
+	if found := s.Found(); found.Capacity != nil || found.Lower != nil || len(found.Probes) != 3 {
+		t.Errorf("%+v", found)
+	}
+	if m := s.Metrics(); len(m) > 0 {
+		t.Errorf("%v", m)
+	}
+}

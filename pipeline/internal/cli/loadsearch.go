@@ -94,6 +94,10 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	from, errLow := strconv.ParseFloat(low, 64)
 	to, errHigh := strconv.ParseFloat(high, 64)
 	switch {
+	case f.ramp > 0:
+		return l, errors.New("a search has no ramp, since each probe is at one load: leave --ramp out")
+	case f.vllmJSON || f.records != "":
+		return l, errors.New("--vllm-json and --records are of one run, and a search is many: leave them out, or use --json")
 	case !ok || !both || errLow != nil || errHigh != nil || over != "rate" && over != "concurrency":
 		return l, fmt.Errorf("--search %q must be of the form rate=4:64 or concurrency=1:128", f.search)
 	case l.Rate > 0 || l.MaxConcurrency > 0 && over == "concurrency" || l.Arrival == load.Trace:
@@ -123,6 +127,9 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 		}
 		if m, _ := metric.Lookup(o.Metric); l.Requests > 0 && l.Requests < m.MinRequests {
 			return l, fmt.Errorf("--slo %s needs at least %d requests, and a probe has %d", text, m.MinRequests, l.Requests)
+		}
+		if m, _ := metric.Lookup(o.Metric); w.Dataset.OutputMax == 1 && m.BetweenTokens() {
+			return l, fmt.Errorf("--slo %s is of the tokens after the first, and --output-len asks for one", text)
 		}
 		if strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}) {
 			return l, fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)

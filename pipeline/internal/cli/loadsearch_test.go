@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -26,6 +27,22 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		}
 		if _, err := f.searched(steps.Workload{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("--search %s --slo %s: %v, want %q", tt.search, tt.slo, err, tt.want)
+		}
+	}
+	one := steps.Workload{Dataset: steps.Dataset{OutputMax: 1}}
+	for _, tt := range []struct {
+		f    loadFlags
+		w    steps.Workload
+		want string
+	}{
+		{loadFlags{vllmJSON: true}, steps.Workload{}, "a search is many"},
+		{loadFlags{records: "records.gz"}, steps.Workload{}, "a search is many"},
+		{loadFlags{ramp: time.Second}, steps.Workload{}, "no ramp"},
+		{loadFlags{slo: []string{"tpot.p50:40"}}, one, "--output-len asks for one"},
+	} {
+		tt.f.search, tt.f.burstiness = "rate=4:64", 1
+		if _, err := tt.f.searched(tt.w); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.f, err, tt.want)
 		}
 	}
 }
