@@ -11,8 +11,9 @@ import (
 // gap between columns.
 const gap = "  "
 
-// minWrapped is how narrow a column that wraps may become.
-const minWrapped = 12
+// minWrapped is how narrow a column that wraps may become; where that makes no table fit, words of up to
+// wholeWord columns are not broken for it.
+const minWrapped, wholeWord = 12, 24
 
 // table draws t in aligned columns. Columns that may wrap share the width that the others
 // leave.
@@ -54,25 +55,31 @@ func iconWidth(t *model.Table) int {
 
 // columnWidths gives every column what it needs, if that fits. Otherwise titles give what
 // only they need, then the columns that may wrap are narrowed, always the widest first,
-// until it fits or none can give any more.
+// until it fits or none can give any more. Words are broken only where that makes it fit.
 func columnWidths(t *model.Table, header []string, cells [][]string, total int) []int {
 	n := len(t.Columns)
-	widths, title, least := make([]int, n), make([]int, n), make([]int, n)
+	widths, title, words, least := make([]int, n), make([]int, n), make([]int, n), make([]int, n)
+	narrowest := 0
 	for i, c := range t.Columns {
-		need := 0
+		need, word := 0, longestWord(header[i])
 		for _, row := range cells {
-			need = max(need, term.Width(row[i]))
+			need, word = max(need, term.Width(row[i])), max(word, longestWord(row[i]))
 		}
 		widths[i] = max(need, term.Width(header[i]))
 		title[i] = max(need, longestWord(header[i]))
-		least[i] = title[i]
+		words[i], least[i] = title[i], title[i]
 		if c.Wrap {
 			least[i] = min(title[i], minWrapped)
+			words[i] = max(least[i], min(word, wholeWord))
 		}
+		narrowest += least[i]
 	}
 	total -= len(gap) * (n - 1)
 	narrow(widths, title, total)
-	narrow(widths, least, total)
+	narrow(widths, words, total)
+	if narrowest <= total {
+		narrow(widths, least, total)
+	}
 	return widths
 }
 
