@@ -33,7 +33,7 @@ const (
 	// LeastProbes are made before an interval is believed.
 	LeastProbes = 4
 	// FullProbes are how many it takes for an interval to end a search at its resolution. Of fewer,
-	// some are narrow by chance, so that with n probes it must be narrower by (n/FullProbes)².
+	// some are narrow by chance, so that with n probes it must be narrower by (n/FullProbes)⁴.
 	FullProbes = 8
 	// MaxRatio of the ends of a range.
 	MaxRatio = 1e4
@@ -47,7 +47,7 @@ const (
 	// beyond is how far the capacity may be outside of the range, in logarithms.
 	beyond = 0.4
 	// curvature is by how much a line is wrong, as a share of the headroom that it says.
-	curvature = 0.3
+	curvature = 0.26
 	// freedom of the noise, of which the exponents in likelihoods are made.
 	freedom = 8
 	// The slope is most likely usualSlope, and the noise usualNoise, within factors.
@@ -60,7 +60,8 @@ const (
 
 // bend is what may be other than a line at the capacity.
 type bend struct {
-	// knee is how many times steeper the line is beyond it, where a queue grows.
+	// knee is how many times steeper the line is beyond it, where a queue grows; below 1 where latencies
+	// that measure the length of the probe rise no more.
 	knee float64
 	// jump is by how much the headroom falls at once just beyond it, and rises by half as much just
 	// below it: the guard against a cliff.
@@ -69,7 +70,7 @@ type bend struct {
 	weight float64
 }
 
-var bends = [4]bend{{1, 0, 1}, {6, 0, 0.1}, {1, 0.7, 0.1}, {1, 1.4, 0.1}}
+var bends = [...]bend{{1, 0, 1}, {4, 0, 0.1}, {15, 0, 0.05}, {1. / 3, 0, 0.2}, {1, 0.7, 0.05}, {1, 1.4, 0.05}}
 
 // hypotheses at each capacity of the grid.
 const hypotheses = slopes * len(bends) * noises
@@ -307,7 +308,7 @@ func (s *Search) done() string {
 
 // narrowness is the share of the resolution that an interval of so many probes must keep.
 func (s *Search) narrowness() float64 {
-	return math.Pow(min(1, float64(len(s.probes))/FullProbes), 2)
+	return math.Pow(min(1, float64(len(s.probes))/FullProbes), 4)
 }
 
 // beside is a whole load, or the next one on the other side of the capacity where a probe of the

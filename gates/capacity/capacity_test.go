@@ -36,7 +36,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"flat", 0.01, 2, 93, func(u float64) float64 { return -0.7 * u }},
 		{"line", 0.05, 2, 85, func(u float64) float64 { return -3 * u }},
-		{"queue", 0.10, 2, 85, func(u float64) float64 { // 1/(1-rho) with capacity at rho 0.85
+		{"queue", 0.10, 2, 80, func(u float64) float64 { // 1/(1-rho) with capacity at rho 0.85
 			rho := 0.85 * math.Exp(u)
 			if rho >= 0.99 {
 				return -2

@@ -2,10 +2,11 @@
 // at single loads, each with its headroom: the logarithm of how far the worst objective is from
 // its limit, positive within it.
 //
-// Around the capacity the headroom is a falling line in the logarithm of the load, as steep
-// beyond it or steeper, with noise: percentiles of so many requests vary from draw to draw.
-// Capacity, slope and noise are unknown, and so is whether the line bends there: a knee, where a queue
-// grows beyond it, or a jump, where latency leaps. Their joint posterior is kept on a grid. It is monotone by construction, since slopes
+// Around the capacity the headroom is a falling line in the logarithm of the load, with noise: percentiles
+// of so many requests vary from draw to draw. Capacity, slope and noise are unknown, and so is whether the line
+// bends there: a knee, where a queue grows beyond it, its contrary, where a queue is as long as the probe lets it
+// grow, or a jump, where latency leaps. A search that knows of no bend finds a capacity at one too exactly, and
+// beside it. Their joint posterior is kept on a grid. It is monotone by construction, since slopes
 // are falling alone. Little is assumed of the noise, so that its interval covers a capacity as often as it says on quiet servers and on noisy
 // ones; that of few probes is narrow by chance at times, which is why it has to be narrower to end a search early. How far a line is wrong grows with the distance from the capacity, so a probe
 // counts the less the further its headroom is from 0, and beyond Clip it says no more than on which

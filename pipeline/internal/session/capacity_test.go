@@ -60,6 +60,11 @@ func checkSearch(t *testing.T, r result.Run) {
 // capacityExample is the example with values of its variables, and with changes to its workloads.
 func capacityExample(t *testing.T, change func(*steps.Workload), vars ...string) *Rehearsal {
 	t.Helper()
+	return rehearsalOf(t, readCapacityExample(t, vars...), change)
+}
+
+func readCapacityExample(t *testing.T, vars ...string) *lang.Config {
+	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +78,11 @@ func capacityExample(t *testing.T, change func(*steps.Workload), vars ...string)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
+	return cfg
+}
+
+func rehearsalOf(t *testing.T, cfg *lang.Config, change func(*steps.Workload)) *Rehearsal {
+	t.Helper()
 	for _, b := range cfg.Benchmarks {
 		for i := range b.Cells {
 			if change != nil {
