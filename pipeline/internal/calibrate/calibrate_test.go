@@ -67,6 +67,11 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Lanes == nil {
 		t.Errorf("launches of a pair are in different lanes: %+v, %v", alone.Repeats, err)
 	}
+	p.Lanes, p.Machines = nil, &plan.Machines{Count: 2, Width: 1}
+	alone, err = Plan(p, 3, nil)
+	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Machines == nil {
+		t.Errorf("launches of a pair are on different machines: %+v, %v", alone.Repeats, err)
+	}
 	p.Gates = nil
 	if _, err := Plan(p, 3, nil); err == nil {
 		t.Error("a file without a paired gate has no base")
