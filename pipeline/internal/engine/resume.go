@@ -124,7 +124,9 @@ func (b *builder) add(e event.Event) error {
 			s.probes[at] = append(s.probes[at], *e.Probe)
 		}
 	case event.RunEnd:
-		delete(s.probes, searchOf{planned(e.Launch), e.Cell, e.Pass})
+		if e.Run == nil || e.Run.Status != result.RunCancelled { // a search that was interrupted goes on where it was
+			delete(s.probes, searchOf{planned(e.Launch), e.Cell, e.Pass})
+		}
 		if l := b.open[planned(e.Launch)]; l != nil && e.Run != nil {
 			l.Runs = append(l.Runs, CellRun{e.Cell, *e.Run})
 		}

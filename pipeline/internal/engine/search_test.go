@@ -25,7 +25,8 @@ func TestResumeInASearch(t *testing.T) {
 		{Type: event.RunEnd, Launch: "r1-a", Cell: "done", Run: &result.Run{Repeat: 1, Status: result.RunOK}},
 		probe("r1-a", "cut", 8, 1),
 		probe("r1-a", "cut", 20, -1),
-		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"}, // resumed, and cut off again
+		{Type: event.RunEnd, Launch: "r1-a", Cell: "cut", Run: &result.Run{Repeat: 1, Status: result.RunCancelled}}, // Ctrl-C, where kill -9 leaves nothing
+		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"},                                           // resumed, and cut off again
 	} {
 		if err := b.add(e); err != nil {
 			t.Fatal(err)
