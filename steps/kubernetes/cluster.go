@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/runtime"
 	api "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -57,10 +59,14 @@ func connect(opt Options) (*cluster, error) {
 		c.namespace = opt.Spec.Namespace
 	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, requestsAtOnce, "pipeline/"+opt.Version
+	quiet()
 	c.config = config
 	c.client, err = api.NewForConfig(config)
 	return c, err
 }
+
+// quiet keeps client-go from writing to standard error: what fails is an error of its call as well.
+var quiet = sync.OnceFunc(func() { runtime.ErrorHandlers = nil })
 
 // configure reads the kubeconfig, or inside a Pod without one its service account.
 func (c *cluster) configure() (config *rest.Config, namespace string, err error) {

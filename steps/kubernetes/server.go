@@ -111,11 +111,17 @@ func (s *Server) watch(log io.Writer) {
 
 // await returns how the container ended.
 func (s *Server) await(ctx context.Context) (state string, lostBy error) {
+	var taken error // why it is being taken away, which its Pod says before it is gone
 	for {
 		pod, err := s.run.get(ctx, s.pod.Name)
+		if err == nil && taken == nil {
+			taken = lost(pod)
+		}
 		switch {
 		case apierrors.IsNotFound(err) && s.asked.Load():
 			return "stopped", nil
+		case apierrors.IsNotFound(err) && taken != nil:
+			return "its Pod was taken away", taken
 		case apierrors.IsNotFound(err):
 			return "its Pod was deleted", evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else", s.pod.Name, s.process.Name, s.pod.Spec.NodeName))
 		case ctx.Err() != nil:

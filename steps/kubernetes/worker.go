@@ -25,9 +25,11 @@ type InPod struct {
 	Spawner steps.Spawner
 	In      io.Reader
 	Out     io.Writer
-	// Folder of tasks, and Poll, the time between two looks of the keeper; 1 s.
+	// Folder of tasks.
 	Folder string
-	Poll   time.Duration
+	// Now and Sleep are the keeper's clock; nil means the machine's.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
 }
 
 // Work carries out what the words behind [Worker] say, until ctx ends.
@@ -57,16 +59,16 @@ func (w InPod) Work(ctx context.Context, words []string) error {
 // keep returns when a file has not changed for so long: then nobody needs what the Job owns. The
 // times are of this machine alone.
 func (w InPod) keep(ctx context.Context, file string, silence time.Duration) error {
-	poll := w.Poll
-	if poll == 0 {
-		poll = time.Second
+	now, sleep := time.Now, steps.Sleep
+	if w.Now != nil {
+		now, sleep = w.Now, w.Sleep
 	}
-	last, heard := "", time.Now()
-	for time.Since(heard) < silence {
+	last, heard := "", now()
+	for now().Sub(heard) < silence {
 		if text, err := os.ReadFile(file); err == nil && string(text) != last {
-			last, heard = string(text), time.Now()
+			last, heard = string(text), now()
 		}
-		if steps.Sleep(ctx, poll) != nil {
+		if sleep(ctx, time.Second) != nil {
 			return nil
 		}
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var github bool
+	var github, cluster bool
 	var ref string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
 		Long: "Writes " + starter.PipelineFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night. Nothing is ever overwritten.",
+			"for pull requests and every night, with --kubernetes the Role that a run needs in its namespace. Nothing is ever overwritten.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -33,6 +33,9 @@ func (a *app) initCommand() *cobra.Command {
 			}
 			ref = cmp.Or(ref, ownRef())
 			written, err := starter.Write(dir, github, ref)
+			if err == nil && cluster {
+				err = a.writeRole(dir, &written)
+			}
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
@@ -51,6 +54,7 @@ func (a *app) initCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the workflows use (its own unless set)")
+	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" as well, the Role that a run with a kubernetes block needs")
 	cmd.Flags().BoolVar(&github, "github", false, "write GitHub workflows as well")
 	return cmd
 }

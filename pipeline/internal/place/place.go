@@ -120,7 +120,8 @@ const LoadWorker = "load-worker"
 
 // Slot is where a process runs.
 type Slot struct {
-	// Spec of a server as it is started there: its GPUs, its network, what it listens on.
+	// Spec of a server as it is started there: its GPUs, its network, what it listens on. Of that of
+	// a router what it listens on is used alone, "" for Host.
 	Spec steps.ServerSpec
 	// Host is the address at which others reach the process, "" for the loopback address.
 	Host     string

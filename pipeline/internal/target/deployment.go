@@ -271,8 +271,9 @@ func hostsOf(slots map[string]place.Slot) map[string]string {
 
 // renderRouter is our own router, as a command of this program.
 func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
-	listen := net.JoinHostPort(r.Host, portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}).String())
-	self := d.slots[kv.RouterName].Self
+	slot := d.slots[kv.RouterName]
+	self, host := slot.Self, cmp.Or(slot.Spec.Listen, r.Host)
+	listen := net.JoinHostPort(host, portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}).String())
 	argv := []string{self.Program, "router", "--protocol", r.Protocol, "--listen", listen}
 	for _, b := range r.Prefill {
 		argv = append(argv, "--prefill", backend(b))
@@ -287,7 +288,7 @@ func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
 		argv = append(argv, "--simulated")
 	}
 	return steps.Process{
-		Name: d.block.Router.Addr, Argv: argv, Host: r.Host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
+		Name: d.block.Router.Addr, Argv: argv, Host: host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
 		Container: ownContainer(self),
 	}
 }

@@ -218,6 +218,7 @@ const shownProgram = "pipeline"
 // as in production, and because their addresses are known before they start.
 func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.Slot, error) {
 	node := process.Spec.Node
+	process.Spec.Listen = place.AnyAddress // also the loopback address, where tunnels end
 	switch process.Role {
 	case place.RoleService:
 		node = serviceNode
@@ -235,7 +236,6 @@ func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.
 	if t.Together || process.Spec.Spread() {
 		slot.Spec = place.OnHostNetwork(slot.Spec)
 	}
-	slot.Spec.Listen = place.AnyAddress
 	if c := slot.Spec.Container; c != nil && c.Network == steps.NetworkHost {
 		slot.Host = p.run.Address(node)
 	}

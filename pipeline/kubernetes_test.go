@@ -1,0 +1,483 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	rbac "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	api "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/servegate/pipeline/steps/kubernetes"
+)
+
+// kubernetesImage is this test binary as an image on all nodes.
+const kubernetesImage = "pipeline.test/pipeline:test"
+
+// needKubernetes skips the test unless PIPELINE_KUBERNETES is the folder of a cluster that
+// .ci/kubernetes.sh has started, and returns a rig of it.
+func needKubernetes(t *testing.T) *kubernetesRig {
+	t.Helper()
+	r := &kubernetesRig{dir: os.Getenv("PIPELINE_KUBERNETES")}
+	if r.dir == "" {
+		skipOrFail(t, "kubernetes", "PIPELINE_KUBERNETES does not name the folder of a cluster; start one with .ci/kubernetes.sh up DIR")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(r.dir, "admin.kubeconfig"))
+	if err == nil {
+		r.client, err = api.NewForConfig(config)
+	}
+	if err != nil {
+		skipOrFail(t, "kubernetes", err.Error())
+	}
+	self, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.script(t, "image", r.dir, kubernetesImage, self)
+	return r
+}
+
+// kubernetesRig is a cluster and what tests do to it.
+type kubernetesRig struct {
+	dir    string
+	client *api.Clientset
+}
+
+func (r *kubernetesRig) script(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(filepath.Join("..", ".ci", "kubernetes.sh"), args...).CombinedOutput(); err != nil {
+		t.Fatalf("kubernetes.sh %v: %v\n%s", args, err, out)
+	}
+}
+
+// room is a namespace in which the user "bench" has the rights that the program says it needs.
+type room struct {
+	*kubernetesRig
+	name string
+	dir  string // with the pipeline file
+}
+
+func (r *kubernetesRig) room(t *testing.T) *room {
+	t.Helper()
+	ctx := context.Background()
+	made, err := r.client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{GenerateName: "pipeline-test-"}}, meta.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &room{r, made.Name, t.TempDir()}
+	t.Cleanup(func() { _ = r.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}) })
+	if !within(time.Minute, 100*time.Millisecond, func() bool {
+		_, err := r.client.CoreV1().ServiceAccounts(m.name).Get(ctx, "default", meta.GetOptions{})
+		return err == nil
+	}) {
+		t.Fatal("the namespace never got its service account")
+	}
+	m.grant(t, rbac.Subject{Kind: "User", Name: "bench", APIGroup: rbac.GroupName})
+	content, err := os.ReadFile(filepath.Join("testdata", "kubernetes.pipeline.hcl"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(m.dir, "f.hcl"), content, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// grant gives somebody the rights of the Role that `init --kubernetes` writes.
+func (m *room) grant(t *testing.T, to rbac.Subject) {
+	t.Helper()
+	ctx := context.Background()
+	role := &rbac.Role{ObjectMeta: meta.ObjectMeta{Name: "pipeline"}}
+	for _, right := range kubernetes.Rights() {
+		role.Rules = append(role.Rules, rbac.PolicyRule{APIGroups: []string{right.Group}, Resources: []string{right.Resource}, Verbs: right.Verbs})
+	}
+	_, err := m.client.RbacV1().Roles(m.name).Create(ctx, role, meta.CreateOptions{})
+	if err == nil {
+		_, err = m.client.RbacV1().RoleBindings(m.name).Create(ctx, &rbac.RoleBinding{
+			ObjectMeta: meta.ObjectMeta{Name: "pipeline"}, RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "Role", Name: "pipeline"}, Subjects: []rbac.Subject{to},
+		}, meta.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// args of the program in the room.
+func (m *room) args(more ...string) []string {
+	return append([]string{"run", "f.hcl", "--out", "out", "--progress", "plain", "--var", "namespace=" + m.name}, more...)
+}
+
+// run carries the file out as the user "bench".
+func (m *room) run(t *testing.T, more ...string) (string, int) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
+	return marked(t, m.dir, m.args(more...)...)
+}
+
+// meanwhile does the same, and something else at a moment of it: a word of its journal.
+func (m *room) meanwhile(t *testing.T, moment string, do func(program *os.Process), more ...string) (string, int) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
+	cmd, out := markedCommand(t, m.dir, m.args(more...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !within(2*time.Minute, 20*time.Millisecond, fileHolds(filepath.Join(m.dir, "out", "events.jsonl"), moment)) {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Fatalf("the journal never held %s\n%s", moment, out)
+	}
+	do(cmd.Process)
+	err := cmd.Wait()
+	return out.String(), exitStatus(t, err)
+}
+
+// pod finds the Pod of a run by its role and a part of what it is called.
+func (m *room) pod(t *testing.T, role, name string) *core.Pod {
+	t.Helper()
+	var found *core.Pod
+	if !within(time.Minute, 100*time.Millisecond, func() bool {
+		list, err := m.client.CoreV1().Pods(m.name).List(context.Background(), meta.ListOptions{LabelSelector: "pipeline/role=" + role})
+		if err != nil {
+			return false
+		}
+		i := slices.IndexFunc(list.Items, func(p core.Pod) bool { return strings.Contains(p.Annotations["pipeline/name"], name) })
+		if i >= 0 {
+			found = &list.Items[i]
+		}
+		return i >= 0
+	}) {
+		t.Fatalf("there is no Pod of role %s called %s", role, name)
+	}
+	return found
+}
+
+// empty waits until nothing of a run is left in the namespace.
+func (m *room) empty(t *testing.T, limit time.Duration) {
+	t.Helper()
+	var left []string
+	if !within(limit, 200*time.Millisecond, func() bool {
+		ctx := context.Background()
+		left = nil
+		pods, podsErr := m.client.CoreV1().Pods(m.name).List(ctx, meta.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=pipeline"})
+		jobs, jobsErr := m.client.BatchV1().Jobs(m.name).List(ctx, meta.ListOptions{})
+		secrets, secretsErr := m.client.CoreV1().Secrets(m.name).List(ctx, meta.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=pipeline"})
+		if podsErr != nil || jobsErr != nil || secretsErr != nil {
+			left = []string{"the API server does not answer"}
+			return false
+		}
+		for _, p := range pods.Items {
+			left = append(left, "Pod "+p.Name)
+		}
+		for _, j := range jobs.Items {
+			left = append(left, "Job "+j.Name)
+		}
+		for _, s := range secrets.Items {
+			left = append(left, "Secret "+s.Name)
+		}
+		return len(left) == 0
+	}) {
+		t.Errorf("left in the namespace: %v", left)
+	}
+}
+
+// TestKubernetes carries pipelines out as Pods of a cluster of two nodes and ends them in every way:
+// each ends as named, and nothing is left in the namespace.
+func TestKubernetes(t *testing.T) {
+	r := needKubernetes(t)
+	ctx := context.Background()
+	many := []string{"--var", "requests=600"}
+	pairs := append([]string{"--var", "target=pairs"}, many...)
+	for _, tt := range []struct {
+		name string
+		code int
+		want string // in what the program prints
+		run  func(t *testing.T, m *room) (string, int)
+	}{
+		{"servers", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			text, code := m.run(t)
+			if code == 0 {
+				doc := machineOf(t, m.dir)
+				if node := doc.Machine["kubernetes.node0"]; !strings.HasPrefix(node, "k") || doc.Targets[0].Describe["kubernetes.node"] != node || doc.Machine["kubernetes.node0.cpus"] == "" {
+					t.Errorf("machine %v, target %v", doc.Machine, doc.Targets[0].Describe)
+				}
+			}
+			return text, code
+		}},
+		{"pairs over two nodes", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			text, code := m.run(t, "--var", "target=pairs")
+			if code == 0 {
+				for _, target := range machineOf(t, m.dir).Targets {
+					if a, b := target.Describe["prefill/kubernetes.node"], target.Describe["decode/kubernetes.node"]; a == "" || b == "" || a == b {
+						t.Errorf("%s: prefill on %q, decode on %q", target.Addr, a, b)
+					}
+				}
+			}
+			return text, code
+		}},
+		{"load from a node", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			text, code := m.run(t, "--var", "load_node=1")
+			if code == 0 {
+				checkLoadPod(t, m.dir)
+			}
+			return text, code
+		}},
+		{"pairs with the load and the router on a node", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			text, code := m.run(t, "--var", "load_node=0", "--var", "target=pairs")
+			if code == 0 {
+				checkLoadPod(t, m.dir)
+			}
+			return text, code
+		}},
+		{"hostile names and a secret by reference", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			_, err := m.client.CoreV1().Secrets(m.name).Create(ctx, &core.Secret{ObjectMeta: meta.ObjectMeta{Name: "hf"}, StringData: map[string]string{"token": "s3cret"}}, meta.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.run(t, "--var", `head=$(HOME) "; rm -rf / # ../é`, "--var", `secrets={HF_TOKEN="hf/token"}`)
+		}},
+		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			t.Setenv("KUBECONFIG", filepath.Join(r.dir, "bench.kubeconfig"))
+			var other sync.WaitGroup
+			cmd, out := markedCommand(t, m.dir, append(m.args(), "--out", "other")...)
+			other.Go(func() {
+				if err := cmd.Run(); err != nil {
+					t.Errorf("the other run: %v\n%s", err, out)
+				}
+			})
+			text, code := m.run(t)
+			other.Wait()
+			return text, code
+		}},
+		{"inside a Pod", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.inside(t)
+		}},
+		{"an image that is not there", 4, "image_not_pulled", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", "server_image=10.79.0.1:5999/none:1")
+		}},
+		{"an image without this program", 4, "image_not_pulled", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", "image=10.79.0.1:5999/none:1")
+		}},
+		{"no room", 4, "Insufficient nvidia.com/gpu", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", "gpus=9", "--var", "queue_timeout=3s")
+		}},
+		{"quota exceeded", 4, "exceeded quota: pods", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			quota := &core.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "pods"}, Spec: core.ResourceQuotaSpec{Hard: core.ResourceList{core.ResourcePods: resource.MustParse("1")}}}
+			if _, err := m.client.CoreV1().ResourceQuotas(m.name).Create(ctx, quota, meta.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if !within(time.Minute, 100*time.Millisecond, func() bool { // the controller counts first
+				q, err := m.client.CoreV1().ResourceQuotas(m.name).Get(ctx, "pods", meta.GetOptions{})
+				return err == nil && len(q.Status.Hard) > 0
+			}) {
+				t.Fatal("the quota never held")
+			}
+			return m.run(t)
+		}},
+		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			return m.run(t)
+		}},
+		{"out of memory", 4, "OOMKilled", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", "memory=8MiB")
+		}},
+		{"evicted", 4, "pod_evicted", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				name := m.pod(t, "server", "server.vllm.sut").Name
+				if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx, &policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
+					t.Error(err)
+				}
+			}, many...)
+		}},
+		{"deleted by someone else", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "decode").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+					t.Error(err)
+				}
+			}, pairs...)
+		}},
+		{"a server that crashes", 0, "engine_failed, exit status 1", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", `fails=["crash_after=9"]`)
+		}},
+		{"the load generator's Pod deleted", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+					t.Error(err)
+				}
+			}, append(many, "--var", "load_node=1")...)
+		}},
+		{"node lost", 4, "node_lost", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			lost := ""
+			text, code := m.meanwhile(t, runStarts, func(*os.Process) {
+				lost = m.pod(t, "server", "decode").Spec.NodeName
+				r.script(t, "lose", r.dir, lost)
+			}, pairs...)
+			r.script(t, "start", r.dir, lost)
+			return text, code
+		}},
+		{"API server away for 30 seconds", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				r.script(t, "api", "stop", r.dir)
+				// real time: the server is away for as long as the name says
+				time.Sleep(30 * time.Second)
+				r.script(t, "api", "start", r.dir)
+			}, pairs...)
+		}},
+		{"interrupted", 130, "interrupted", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(p *os.Process) {
+				if err := p.Signal(syscall.SIGINT); err != nil {
+					t.Error(err)
+				}
+			}, pairs...)
+		}},
+		{"killed", 0, "deleted Job pipeline-run-", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
+			return marked(t, m.dir, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+		}},
+		{"killed and resumed", 0, "left by the interrupted run, was removed", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.meanwhile(t, secondLaunch, func(p *os.Process) { _ = p.Kill() }, pairs...)
+			return m.run(t, append(pairs, "--resume")...)
+		}},
+	} {
+		for round := range kubernetesTimes(t) {
+			t.Run(fmt.Sprintf("%s/%d", tt.name, round+1), func(t *testing.T) {
+				m := r.room(t)
+				text, code := tt.run(t, m)
+				if code != tt.code || !strings.Contains(text, tt.want) {
+					t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
+				}
+				m.empty(t, time.Minute)
+			})
+		}
+	}
+}
+
+// inside carries the file out in a Pod with a service account, and returns what it printed.
+func (m *room) inside(t *testing.T) (string, int) {
+	t.Helper()
+	ctx := context.Background()
+	if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.client.RbacV1().Roles(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.grant(t, rbac.Subject{Kind: "ServiceAccount", Name: "default", Namespace: m.name})
+	content, err := os.ReadFile(filepath.Join(m.dir, "f.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := &core.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: "file"}, Data: map[string]string{"f.hcl": string(content)}}
+	if _, err := m.client.CoreV1().ConfigMaps(m.name).Create(ctx, files, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	runner := &core.Pod{ObjectMeta: meta.ObjectMeta{Name: "runner"}, Spec: core.PodSpec{
+		RestartPolicy: core.RestartPolicyNever,
+		Volumes:       []core.Volume{{Name: "file", VolumeSource: core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: "file"}}}}},
+		Containers: []core.Container{{
+			Name: "main", Image: kubernetesImage, Args: append(m.args()[:1], "/in/f.hcl", "--out", "/tmp/out", "--progress", "plain", "--var", "namespace="+m.name),
+			VolumeMounts: []core.VolumeMount{{Name: "file", MountPath: "/in"}}, Env: []core.EnvVar{{Name: "HOME", Value: "/tmp"}},
+		}},
+	}}
+	pods := m.client.CoreV1().Pods(m.name)
+	if _, err := pods.Create(ctx, runner, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	code := -1
+	if !within(3*time.Minute, 500*time.Millisecond, func() bool {
+		p, err := pods.Get(ctx, "runner", meta.GetOptions{})
+		if err != nil || len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Terminated == nil {
+			return false
+		}
+		code = int(p.Status.ContainerStatuses[0].State.Terminated.ExitCode)
+		return true
+	}) {
+		t.Error("the runner's Pod has not ended")
+	}
+	text, err := pods.GetLogs("runner", &core.PodLogOptions{}).DoRaw(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text), code
+}
+
+// checkLoadPod sees that the load of each run came from a node, by the kernel's clock, and that nothing is
+// left of what the load generators were given.
+func checkLoadPod(t *testing.T, dir string) {
+	t.Helper()
+	doc := machineOf(t, dir)
+	for _, cell := range doc.Benchmarks[0].Cells {
+		for _, run := range cell.Runs {
+			if at, ok := run.Audit["load_node"].(string); !ok || !strings.HasPrefix(at, "k") || run.Audit["clock"] != "kernel" {
+				t.Errorf("load from %v by clock %v", run.Audit["load_node"], run.Audit["clock"])
+			}
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "out", "files", "load-*")); len(left) > 0 || err != nil {
+		t.Errorf("of load generators is left %q, %v", left, err)
+	}
+}
+
+// kubernetesTimes is how often each case runs: once, or PIPELINE_KUBERNETES_TIMES.
+func kubernetesTimes(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("PIPELINE_KUBERNETES_TIMES")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("PIPELINE_KUBERNETES_TIMES = %q is not a number of rounds", text)
+	}
+	return n
+}
+
+// TestKubernetesExample: the file of a cluster is rehearsed without one.
+func TestKubernetesExample(t *testing.T) {
+	dir := t.TempDir()
+	file, err := filepath.Abs(filepath.Join("..", "examples", "kubernetes", "kubernetes.pipeline.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, code := pipeline(t, dir, "run", file, "--simulate=virtual", "--out", "out"); code != 0 || !strings.Contains(text, "verdict: pass") {
+		t.Errorf("exit status %d\n%s", code, text)
+	}
+}

@@ -1,0 +1,72 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	authorization "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// TestRights: what a user may not do is named with its verb and resource, all of it at once.
+func TestRights(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		review := a.(clienttesting.CreateAction).GetObject().(*authorization.SelfSubjectAccessReview)
+		asked := review.Spec.ResourceAttributes
+		review.Status.Allowed = asked.Resource != "secrets" && (asked.Subresource != "exec" || asked.Verb == "get")
+		return true, review, nil
+	})
+	opt := Options{}
+	opt.complete()
+	c := &cluster{opt: opt, client: client, namespace: "bench", patience: opt.Patience}
+	err := c.checkRights(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "in namespace bench this user may not create pods/exec, create secrets, delete secrets;") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPatience: an API server that does not answer is asked again for a while, and what it decides is final.
+func TestPatience(t *testing.T) {
+	away := &url.Error{Op: "Get", URL: "https://h", Err: syscall.ECONNREFUSED}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("no"))
+	for name, tt := range map[string]struct {
+		errs  []error
+		asked int
+		class string
+	}{
+		"answers":        {[]error{nil}, 1, ""},
+		"away for a bit": {[]error{away, away, nil}, 3, ""},
+		"away":           {[]error{away}, 0, ClassAPILost},
+		"busy":           {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
+		"forbids":        {[]error{forbidden}, 1, ClassForbidden},
+		"quota":          {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))}, 1, ClassQuota},
+	} {
+		opt := Options{Poll: time.Microsecond}
+		opt.complete()
+		c := &cluster{opt: opt, patience: time.Minute}
+		if tt.class == ClassAPILost {
+			c.patience = time.Millisecond
+		}
+		asked := 0
+		err := refusal(c.ask(t.Context(), func(context.Context) error {
+			asked++
+			return tt.errs[min(asked, len(tt.errs))-1]
+		}))
+		e, _ := errors.AsType[*steps.EvictionError](err)
+		if (tt.class == "") != (err == nil) || e != nil && e.Class != tt.class || tt.asked > 0 && asked != tt.asked {
+			t.Errorf("%s: %v, asked %d times", name, err, asked)
+		}
+	}
+}
