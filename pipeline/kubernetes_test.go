@@ -116,6 +116,22 @@ func (m *room) grant(t *testing.T, to rbac.Subject) {
 	}
 }
 
+// edit changes the pipeline file.
+func (m *room) edit(t *testing.T, from, to string) {
+	t.Helper()
+	path := filepath.Join(m.dir, "f.hcl")
+	text, err := os.ReadFile(path)
+	if err == nil && !strings.Contains(string(text), from) {
+		t.Fatalf("the file has no %q", from)
+	}
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // args of the program in the room.
 func (m *room) args(more ...string) []string {
 	return append([]string{"run", "f.hcl", "--out", "out", "--progress", "plain", "--var", "namespace=" + m.name}, more...)
@@ -244,6 +260,22 @@ func TestKubernetes(t *testing.T) {
 			text, code := m.run(t, "--var", "load_node=0", "--var", "target=pairs")
 			if code == 0 {
 				checkLoadPod(t, m.dir)
+			}
+			return text, code
+		}},
+		{"repeats on machines of their own, with their load", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.edit(t, "  kubernetes {\n", "  machines {}\n  kubernetes {\n    nodes = 2\n")
+			text, code := m.run(t, "--var", "load_node=0", "--var", "repeats=2")
+			if code == 0 {
+				checkLoadPod(t, m.dir)
+				at := map[int]string{}
+				for _, run := range machineOf(t, m.dir).Benchmarks[0].Cells[0].Runs {
+					at[run.Repeat] = run.Nodes
+				}
+				if at[1] == at[2] || at[1] == "" || at[2] == "" {
+					t.Errorf("the repeats ran on %v", at)
+				}
 			}
 			return text, code
 		}},

@@ -21,6 +21,9 @@ type KubernetesSpec struct {
 	Namespace string
 	// Context of the kubeconfig and its path, "" for the current one and the usual places.
 	Context, Kubeconfig string
+	// Nodes that the machines block spreads repeats over, 0 without one: then the run has those that its
+	// servers name.
+	Nodes int
 	// LoadNode is the node on which the load is generated, with the router before it; nil for
 	// where the command runs.
 	LoadNode *int
@@ -61,6 +64,7 @@ func KubernetesSchema() Schema {
 		{Name: "namespace", Type: cty.String, Doc: "Namespace in which everything is made; that of the context unless set, or inside a Pod its own."},
 		{Name: "context", Type: cty.String, Doc: "Context of the kubeconfig; the current one unless set. It is not used inside a Pod without a kubeconfig, whose service account it is then."},
 		{Name: "kubeconfig", Type: cty.String, Doc: "Path of the kubeconfig, meant from the pipeline file's folder; that of KUBECONFIG or ~/.kube/config unless set."},
+		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the machines block spreads repeats over. Without that block the run gets the nodes that its servers name."},
 		{Name: "load_node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node on which the load is generated, counted from 0 as the argument node of servers. Routers run there, too. Give it a node without a server. Unset, both run where the command runs, which must then reach the addresses of Pods."},
 		{Name: "queue", Type: cty.String, Doc: "Local queue of Kueue that admits the Pods with GPUs."},
 		{Name: "priority_class", Type: cty.String, Doc: "Priority class of all Pods."},
@@ -83,7 +87,7 @@ func ReadKubernetes(o Object) (*KubernetesSpec, []Problem) {
 		Queue: r.name("queue", o.Text("queue")), PriorityClass: r.name("priority_class", o.Text("priority_class")),
 		ServiceAccount: r.name("service_account", o.Text("service_account")), NodeSelector: r.pairs("node_selector"),
 		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), Secrets: r.secrets(),
-		QueueTimeout: o.Duration("queue_timeout"),
+		QueueTimeout: o.Duration("queue_timeout"), Nodes: o.Int("nodes"),
 	}
 	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
 	for _, name := range s.PullSecrets {

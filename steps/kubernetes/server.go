@@ -100,18 +100,29 @@ func (s *Server) watch(log io.Writer) {
 	logs := &follower{run: s.run, pod: s.pod.Name, to: log}
 	go func() {
 		defer close(s.done)
-		var following sync.WaitGroup
-		ended := make(chan struct{})
-		following.Go(func() { logs.follow(ctx, ended) })
+		reading, giveUp := context.WithCancel(ctx)
+		defer giveUp()
+		ended, read := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(read)
+			logs.follow(reading, ended)
+		}()
 		s.state, s.lost = s.await(ctx)
 		close(ended)
-		following.Wait()
+		if !steps.EndedWithin(ctx, read, logWait) { // a node that is lost never ends its streams
+			giveUp()
+		}
+		<-read
 	}()
 }
+
+// logWait bounds the wait for the end of the log of a container that has ended.
+const logWait = 10 * time.Second
 
 // await returns how the container ended.
 func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 	var taken error // why it is being taken away, which its Pod says before it is gone
+	heard := time.Now()
 	for {
 		pod, err := s.run.get(ctx, s.pod.Name)
 		if err == nil && taken == nil {
@@ -132,6 +143,15 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		if t := stateOf(pod).Terminated; t != nil {
 			return exitState(t), lost(pod)
 		}
+		// Nobody will say how it ended: its requests would hang until they time out.
+		if gone := nodeSilent(pod); gone == nil {
+			heard = time.Now()
+		} else if time.Since(heard) > nodeWait {
+			return "its node was lost", gone
+		}
+		if e, ok := errors.AsType[*steps.EvictionError](taken); ok && e.Class == ClassNodeLost {
+			return "its node was lost", taken
+		}
 		if pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded {
 			return cmp.Or(pod.Status.Reason, string(pod.Status.Phase)), lost(pod)
 		}
@@ -140,6 +160,9 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		}
 	}
 }
+
+// nodeWait is how long a node may be said not to be ready.
+const nodeWait = 30 * time.Second
 
 // lookWait bounds the question whether a node still answers.
 const lookWait = 10 * time.Second

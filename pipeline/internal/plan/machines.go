@@ -30,6 +30,8 @@ func (b *builder) machines(p *Plan) *Machines {
 		return nil
 	case of.Slurm != nil:
 		hosts, noun = of.Slurm.Nodes, "node"
+	case of.Kubernetes != nil:
+		hosts, noun = of.Kubernetes.Nodes, "node"
 	case of.Docker != nil:
 		hosts = len(of.Docker.Hosts)
 	}
@@ -42,8 +44,11 @@ func (b *builder) machines(p *Plan) *Machines {
 		}
 	}
 	var loadNode *int
-	if of.Slurm != nil {
+	switch {
+	case of.Slurm != nil:
 		loadNode = of.Slurm.LoadNode
+	case of.Kubernetes != nil:
+		loadNode = of.Kubernetes.LoadNode
 	}
 	m := &Machines{Width: b.width(p, loadNode), Between: s.Between}
 	if m.Count = hosts / m.Width; m.Count < 2 {

@@ -12,21 +12,35 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/kubernetes"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/load/remote"
 )
 
-// Lane implements place.Place: all nodes, since repeats come one after another.
-func (p *pods) Lane(int) *place.Lane {
-	node := p.spec.LoadNode
-	if node == nil || p.run == nil || *node >= len(p.run.Nodes()) {
+// Lane implements place.Place: the nodes of a machine that repeats have for themselves, or all of them.
+func (p *pods) Lane(lane int) *place.Lane {
+	count, width := p.lanes()
+	if p.run == nil || p.spec.LoadNode == nil && count < 2 {
 		return nil
 	}
+	part := *p
+	nodes := p.run.Nodes()
+	if count > 1 {
+		part.first = lane * width
+		nodes = nodes[min(part.first, len(nodes)):min(part.first+width, len(nodes))]
+	}
 	var names []string
-	for _, n := range p.run.Nodes() {
+	for _, n := range nodes {
 		names = append(names, n.Name)
 	}
-	return &place.Lane{Place: p, Nodes: strings.Join(names, ","), Load: p.generate, LoadNode: names[*node]}
+	out := &place.Lane{Place: &part, Nodes: strings.Join(names, ",")}
+	if node := p.spec.LoadNode; node != nil && *node < len(names) {
+		out.LoadNode = names[*node]
+		out.Load = func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
+			return p.generate(ctx, p.loads[lane], run)
+		}
+	}
+	return out
 }
 
 // datasetFile is the dataset of a run in its folder.
@@ -34,7 +48,7 @@ const datasetFile = "dataset"
 
 // generate carries out a run of the load generator in the cluster. It finds the servers at their own
 // addresses, and the file of its dataset in its folder.
-func (p *pods) generate(ctx context.Context, run engine.LoadRun) (load.Result, error) {
+func (p *pods) generate(ctx context.Context, at *kubernetes.Tasks, run engine.LoadRun) (load.Result, error) {
 	path := run.Workload.Dataset.Path
 	if path != "" {
 		run.Workload.Dataset.Path = datasetFile
@@ -52,7 +66,7 @@ func (p *pods) generate(ctx context.Context, run engine.LoadRun) (load.Result, e
 		return folder, p.copyDataset(path, filepath.Join(folder, datasetFile))
 	}}
 	g.Spawner = spawner(func(ctx context.Context, c steps.Command) (steps.Child, error) {
-		return p.load.In(folder).Spawn(ctx, c)
+		return at.In(folder).Spawn(ctx, c)
 	})
 	return g.Run(ctx, run.Name, run.Options, run.Log)
 }

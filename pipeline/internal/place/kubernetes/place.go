@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
@@ -34,8 +35,10 @@ type pods struct {
 	opt  place.Options
 	spec steps.KubernetesSpec
 	run  *kubernetes.Run // nil where they are only shown
-	// load generates load on the node that the file names.
-	load *kubernetes.Tasks
+	// first node of the run, for a machine that repeats have for themselves.
+	first int
+	// loads generate load on the nodes that the file names, one for each machine.
+	loads []*kubernetes.Tasks
 }
 
 var _ place.Place = (*pods)(nil)
@@ -58,8 +61,8 @@ func newPods(opt place.Options) (*pods, error) {
 	if p.run, err = kubernetes.New(settings); err != nil {
 		return nil, err
 	}
-	if node := p.spec.LoadNode; node != nil {
-		p.load = p.run.Tasks(*node)
+	for _, node := range p.loadNodes() {
+		p.loads = append(p.loads, p.run.Tasks(node))
 	}
 	return p, nil
 }
@@ -141,6 +144,28 @@ func (p *pods) wants() []kubernetes.Want {
 		for node, n := range gpus {
 			out[node].GPUs = max(out[node].GPUs, n)
 		}
+	}
+	lanes, _ := p.lanes()
+	return slices.Repeat(out, lanes)
+}
+
+// lanes returns on how many machines the repeats of the plan are carried out, and how many nodes each is.
+func (p *pods) lanes() (count, width int) {
+	if m := p.opt.Plan.Machines; m != nil {
+		return m.Count, m.Width
+	}
+	return 1, 0
+}
+
+// loadNodes are the nodes that load comes from, by number, one for each machine.
+func (p *pods) loadNodes() []int {
+	if p.spec.LoadNode == nil {
+		return nil
+	}
+	count, width := p.lanes()
+	out := make([]int, count)
+	for i := range out {
+		out[i] = i*width + *p.spec.LoadNode
 	}
 	return out
 }
@@ -225,6 +250,7 @@ func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.
 	case place.RoleRouter:
 		node = *p.spec.LoadNode
 	}
+	node += p.first
 	slot := place.Slot{Spec: process.Spec, Launcher: p.run.Launcher(node), Self: place.Self{Program: shownProgram, Image: p.spec.Image}}
 	if p.run != nil && node < len(p.run.Nodes()) {
 		slot.Self.Program = p.run.Nodes()[node].Program
@@ -250,12 +276,10 @@ func (p *pods) Needs(doctor.Needs) doctor.Needs { return doctor.Needs{File: true
 
 // nodes of the cluster that the run has.
 func (p *pods) nodes() place.Nodes {
+	lanes, width := p.lanes()
 	out := place.Nodes{
-		Kind: "kubernetes", Lanes: 1, LoadAs: "a Pod", LoadHere: "where the command runs, beside the Pods",
+		Kind: "kubernetes", Lanes: lanes, Width: width, Load: p.loadNodes(), LoadAs: "a Pod", LoadHere: "where the command runs, beside the Pods",
 		Advice: "choose them by node_selector in the kubernetes block",
-	}
-	if node := p.spec.LoadNode; node != nil {
-		out.Load = []int{*node}
 	}
 	for _, n := range p.run.Nodes() {
 		out.List = append(out.List, place.Node{Name: n.Name, Facts: n.Facts})
