@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -140,15 +141,23 @@ func (m *room) args(more ...string) []string {
 // run carries the file out as the user "bench".
 func (m *room) run(t *testing.T, more ...string) (string, int) {
 	t.Helper()
-	t.Setenv("KUBECONFIG", filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
-	return marked(t, m.dir, m.args(more...)...)
+	cmd, out := m.command(t, m.args(more...)...)
+	err := cmd.Run()
+	return out.String(), exitStatus(t, err)
+}
+
+// command of the program by the user "bench".
+func (m *room) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd, out := markedCommand(t, m.dir, args...)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
+	return cmd, out
 }
 
 // meanwhile does the same, and something else at a moment of it: a word of its journal.
 func (m *room) meanwhile(t *testing.T, moment string, do func(program *os.Process), more ...string) (string, int) {
 	t.Helper()
-	t.Setenv("KUBECONFIG", filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
-	cmd, out := markedCommand(t, m.dir, m.args(more...)...)
+	cmd, out := m.command(t, m.args(more...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -289,9 +298,8 @@ func TestKubernetes(t *testing.T) {
 		}},
 		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
-			t.Setenv("KUBECONFIG", filepath.Join(r.dir, "bench.kubeconfig"))
 			var other sync.WaitGroup
-			cmd, out := markedCommand(t, m.dir, append(m.args(), "--out", "other")...)
+			cmd, out := m.command(t, append(m.args(), "--out", "other")...)
 			other.Go(func() {
 				if err := cmd.Run(); err != nil {
 					t.Errorf("the other run: %v\n%s", err, out)
@@ -401,7 +409,9 @@ func TestKubernetes(t *testing.T) {
 		{"killed", 0, "deleted Job pipeline-run-", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
-			return marked(t, m.dir, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+			cmd, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+			err := cmd.Run()
+			return out.String(), exitStatus(t, err)
 		}},
 		{"killed and resumed", 0, "left by the interrupted run, was removed", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
@@ -411,6 +421,9 @@ func TestKubernetes(t *testing.T) {
 	} {
 		for round := range kubernetesTimes(t) {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, round+1), func(t *testing.T) {
+				if !slices.Contains(disturbing, tt.name) {
+					t.Parallel()
+				}
 				m := r.room(t)
 				text, code := tt.run(t, m)
 				if code != tt.code || !strings.Contains(text, tt.want) {
@@ -421,6 +434,9 @@ func TestKubernetes(t *testing.T) {
 		}
 	}
 }
+
+// disturbing are the cases that no other run on the cluster would survive.
+var disturbing = []string{"node lost", "API server away for 30 seconds"}
 
 // inside carries the file out in a Pod with a service account, and returns what it printed.
 func (m *room) inside(t *testing.T) (string, int) {

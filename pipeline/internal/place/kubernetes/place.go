@@ -172,7 +172,7 @@ func (p *pods) loadNodes() []int {
 
 // How long the end of a run waits for the cluster.
 const (
-	releaseWait     = 90 * time.Second
+	releaseWait     = 30 * time.Second
 	interruptedWait = 3 * time.Second // when the run was interrupted
 )
 
