@@ -207,7 +207,7 @@ func (r *Run) awaitGone(ctx context.Context, name string) error {
 			return fmt.Errorf("whether Pod %s is gone is not known: %w", name, err)
 		}
 		if steps.Sleep(ctx, r.opt.Poll) != nil {
-			return fmt.Errorf("Pod %s of namespace %s is still there; its node hangs or does not answer", name, r.namespace)
+			return fmt.Errorf("its Pod %s of namespace %s is still there; the node hangs or does not answer", name, r.namespace)
 		}
 	}
 }

@@ -34,6 +34,8 @@ type cluster struct {
 	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
 	// begun waits longer.
 	patience time.Duration
+	// granted says that the user had all rights when the run began.
+	granted bool
 }
 
 // How many requests a second this program makes at most: client-go's five are meant for
@@ -114,23 +116,35 @@ func (c *cluster) ownAccount() (*rest.Config, string, error) {
 // ask makes a request until it is answered, as long as patience lasts. An answer is the end of it,
 // also a refusal.
 func (c *cluster) ask(ctx context.Context, request func(context.Context) error) error {
-	limit := time.Now().Add(c.patience)
+	began := time.Now()
 	for {
 		once, cancel := context.WithTimeout(ctx, c.opt.CallWait)
 		err := request(once)
 		cancel()
 		switch {
-		case err == nil || !silent(err):
+		case err == nil:
+			return nil
+		case c.granted && denied(err) && time.Since(began) < grantWait:
+		case !silent(err):
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case time.Now().After(limit):
+		case time.Since(began) > c.patience:
 			return evicted(ClassAPILost, fmt.Sprintf("the API server has not answered for %s: %v", c.patience, err))
 		}
 		if err := steps.Sleep(ctx, 4*c.opt.Poll); err != nil {
 			return err
 		}
 	}
+}
+
+// grantWait is how long an API server may deny what it has granted before: one that was started anew does
+// until it has read its roles.
+const grantWait = 15 * time.Second
+
+// denied reports whether a request was refused for want of a right.
+func denied(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
 }
 
 // silent reports whether an error is none of the API server's decisions: it is away, or busy.

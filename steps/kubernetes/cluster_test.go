@@ -41,21 +41,23 @@ func TestRights(t *testing.T) {
 func TestPatience(t *testing.T) {
 	away := &url.Error{Op: "Get", URL: "https://h", Err: syscall.ECONNREFUSED}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("no"))
+	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(`User "bench" cannot get resource`))
 	for name, tt := range map[string]struct {
 		errs  []error
 		asked int
 		class string
 	}{
-		"answers":        {[]error{nil}, 1, ""},
-		"away for a bit": {[]error{away, away, nil}, 3, ""},
-		"away":           {[]error{away}, 0, ClassAPILost},
-		"busy":           {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
-		"forbids":        {[]error{forbidden}, 1, ClassForbidden},
-		"quota":          {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))}, 1, ClassQuota},
+		"answers":          {[]error{nil}, 1, ""},
+		"away for a bit":   {[]error{away, away, nil}, 3, ""},
+		"away":             {[]error{away}, 0, ClassAPILost},
+		"busy":             {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
+		"forbids":          {[]error{forbidden}, 1, ClassForbidden},
+		"denies for a bit": {[]error{denial, nil}, 2, ""},
+		"quota":            {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))}, 1, ClassQuota},
 	} {
 		opt := Options{Poll: time.Microsecond}
 		opt.complete()
-		c := &cluster{opt: opt, patience: time.Minute}
+		c := &cluster{opt: opt, patience: time.Minute, granted: true}
 		if tt.class == ClassAPILost {
 			c.patience = time.Millisecond
 		}

@@ -33,7 +33,8 @@ type Options struct {
 	StartWait time.Duration
 	// PullWait is how long the pull of an image may take; 30 min.
 	PullWait time.Duration
-	// KillWait is how long a Pod may take to vanish after its grace; 40 s.
+	// KillWait is how long a Pod may take to vanish after its grace; 2 min, since a kubelet may look for an API
+	// server that was away with pauses of half a minute.
 	KillWait time.Duration
 	// Poll is the time between two looks at what is waited for; 300 ms.
 	Poll time.Duration
@@ -46,7 +47,7 @@ func (o *Options) complete() {
 	o.CallWait = cmp.Or(o.CallWait, 15*time.Second)
 	o.StartWait = cmp.Or(o.StartWait, 2*time.Minute)
 	o.PullWait = cmp.Or(o.PullWait, 30*time.Minute)
-	o.KillWait = cmp.Or(o.KillWait, 40*time.Second)
+	o.KillWait = cmp.Or(o.KillWait, 2*time.Minute)
 	o.Poll = cmp.Or(o.Poll, 300*time.Millisecond)
 	o.Spec.QueueTimeout = cmp.Or(o.Spec.QueueTimeout, 10*time.Minute)
 	o.Spec.GPUResource = cmp.Or(o.Spec.GPUResource, "nvidia.com/gpu")

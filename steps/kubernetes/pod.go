@@ -218,10 +218,10 @@ func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 
 // mount gives a container its volumes.
 func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, files []steps.File, held string) error {
-	add := func(source core.VolumeSource, at string, readOnly bool, sub string) {
+	add := func(source core.VolumeSource, at string, readOnly bool) {
 		name := fmt.Sprintf("v%d", len(spec.Volumes))
 		spec.Volumes = append(spec.Volumes, core.Volume{Name: name, VolumeSource: source})
-		main.VolumeMounts = append(main.VolumeMounts, core.VolumeMount{Name: name, MountPath: at, ReadOnly: readOnly, SubPath: sub})
+		main.VolumeMounts = append(main.VolumeMounts, core.VolumeMount{Name: name, MountPath: at, ReadOnly: readOnly})
 	}
 	inMemory := func(size int64) core.VolumeSource {
 		v := &core.EmptyDirVolumeSource{Medium: core.StorageMediumMemory}
@@ -231,18 +231,18 @@ func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, fil
 		return core.VolumeSource{EmptyDir: v}
 	}
 	if c.ShmSize > 0 {
-		add(inMemory(c.ShmSize), shmFolder, false, "")
+		add(inMemory(c.ShmSize), shmFolder, false)
 	}
 	for _, at := range slices.Sorted(maps.Keys(c.Tmpfs)) {
 		size, err := tmpfsSize(c.Tmpfs[at])
 		if err != nil {
 			return err
 		}
-		add(inMemory(size), at, false, "")
+		add(inMemory(size), at, false)
 	}
 	for _, v := range c.Volumes {
 		claim := &core.PersistentVolumeClaimVolumeSource{ClaimName: v.Name, ReadOnly: v.ReadOnly}
-		add(core.VolumeSource{PersistentVolumeClaim: claim}, v.Target, v.ReadOnly, "")
+		add(core.VolumeSource{PersistentVolumeClaim: claim}, v.Target, v.ReadOnly)
 	}
 	if len(files) == 0 {
 		return nil
@@ -251,7 +251,7 @@ func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, fil
 	for i, f := range files {
 		items = append(items, core.KeyToPath{Key: fileKey(i), Path: path.Clean(f.Name)})
 	}
-	add(core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: held, Items: items, DefaultMode: new(int32(0o444))}}, filesFolder, true, "")
+	add(core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: held, Items: items, DefaultMode: new(int32(0o444))}}, filesFolder, true)
 	return nil
 }
 

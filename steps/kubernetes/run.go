@@ -52,7 +52,7 @@ func (r *Run) Open(ctx context.Context, wants []Want) error {
 	if err := r.checkRights(ctx); err != nil {
 		return err
 	}
-	r.patience = r.opt.Patience
+	r.patience, r.granted = r.opt.Patience, true
 	if err := r.begin(ctx); err != nil {
 		return errors.Join(err, r.undo(ctx))
 	}
@@ -185,7 +185,7 @@ func (r *Run) Close(ctx context.Context) error {
 		return nil
 	}
 	if err := r.removeJob(ctx, r.job); err != nil {
-		return fmt.Errorf("Job %s of namespace %s and what it owns may still be there, at most until %s from now: %w", r.job, r.namespace, r.opt.Silence, err)
+		return fmt.Errorf("what Job %s of namespace %s owns may still be there, at most for another %s: %w", r.job, r.namespace, r.opt.Silence, err)
 	}
 	r.job = ""
 	return nil

@@ -201,7 +201,7 @@ func (s *Server) kubeletSilent(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
 	_, err := s.run.client.CoreV1().Pods(s.run.namespace).GetLogs(s.pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
-	if err == nil || !(strings.Contains(err.Error(), "dial tcp") || strings.Contains(err.Error(), "proxy error") || ctx.Err() != nil) {
+	if err == nil || !strings.Contains(err.Error(), "dial tcp") && !strings.Contains(err.Error(), "proxy error") && ctx.Err() == nil {
 		return nil
 	}
 	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", s.pod.Spec.NodeName, s.pod.Name, s.process.Name, err))
@@ -243,7 +243,7 @@ func (s *Server) end(ctx context.Context) error {
 		return errors.Join(r.deletePod(last, s.pod.Name, 0), r.deleteSecret(last, s.held))
 	}
 	if err := r.deletePod(last, s.pod.Name, seconds(grace)); err != nil {
-		return fmt.Errorf("Pod %s may still run: %w", s.pod.Name, err)
+		return fmt.Errorf("its Pod %s may still run: %w", s.pod.Name, err)
 	}
 	gone := make(chan error, 1)
 	go func() { gone <- r.awaitGone(last, s.pod.Name) }()
@@ -261,7 +261,7 @@ func (s *Server) end(ctx context.Context) error {
 		err = errors.Join(err, goneErr)
 	case <-hurried.Done():
 		cancel()
-		<-gone
+		err = errors.Join(err, <-gone)
 	}
 	return errors.Join(err, r.deleteSecret(last, s.held))
 }

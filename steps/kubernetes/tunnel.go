@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/tools/portforward"
@@ -20,12 +21,12 @@ func (r *Run) throughTunnels() bool { return !r.inside && r.opt.Spec.LoadNode !=
 type tunnel struct {
 	address string
 	stop    chan struct{}
-	ended   chan error
+	ended   chan error // how it ended before it was ready
+	over    sync.WaitGroup
 }
 
-// open opens a tunnel. One that breaks with the connection to the API server is opened again for each
-// new connection to it by the forwarder's own doing only while that lives: then the server is asked no more,
-// which its checks report.
+// open opens a tunnel. It ends with the connection to the API server, and the server is then not reached
+// any longer.
 func (r *Run) open(pod string, port int) (*tunnel, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(r.config)
 	if err != nil {
@@ -40,7 +41,7 @@ func (r *Run) open(pod string, port int) (*tunnel, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() { t.ended <- forwarder.ForwardPorts() }()
+	t.over.Go(func() { t.ended <- forwarder.ForwardPorts() })
 	select {
 	case <-ready:
 	case err := <-t.ended:
@@ -60,7 +61,7 @@ func (r *Run) open(pod string, port int) (*tunnel, error) {
 
 func (t *tunnel) close() {
 	close(t.stop)
-	<-t.ended
+	t.over.Wait()
 }
 
 func (r *Run) remember(tunnel, direct string) {
