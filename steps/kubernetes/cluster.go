@@ -140,7 +140,7 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 
 // grantWait is how long an API server may deny what it has granted before: one that was started anew does
 // until it has read its roles.
-const grantWait = 15 * time.Second
+const grantWait = time.Minute
 
 // denied reports whether a request was refused for want of a right.
 func denied(err error) bool {

@@ -233,7 +233,7 @@ func (s *Server) end(ctx context.Context) error {
 	}
 	_, grace := s.process.Stopping()
 	wait := r.opt.KillWait
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		grace, wait = 0, hurriedWait
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+wait)
@@ -250,7 +250,7 @@ func (s *Server) end(ctx context.Context) error {
 	select {
 	case err := <-gone:
 		return errors.Join(err, r.deleteSecret(last, s.held))
-	case <-ctx.Done():
+	case <-interrupted(ctx):
 	}
 	// Interrupted within the grace: one second more, and no longer a wait than a run that ends has.
 	hurried, stop := context.WithTimeout(context.WithoutCancel(ctx), hurriedWait)
@@ -264,6 +264,18 @@ func (s *Server) end(ctx context.Context) error {
 		err = errors.Join(err, <-gone)
 	}
 	return errors.Join(err, r.deleteSecret(last, s.held))
+}
+
+// interrupted is closed when the program was asked to end. That somebody waits no longer is no reason to
+// leave a Pod: an API server that was away needs its time.
+func interrupted(ctx context.Context) <-chan struct{} {
+	asked := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			close(asked)
+		}
+	})
+	return asked
 }
 
 // errNodeGone says that nobody on the node will end anything.

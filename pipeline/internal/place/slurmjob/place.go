@@ -225,8 +225,12 @@ func (j *job) Assign(t place.Target, p place.Process, gpus []string) (place.Slot
 	}
 	launched := at
 	launched.Node += j.first
+	spec := onNode(p.Spec, j.opt.Dir)
+	if p.Role == place.RoleRouter {
+		spec.Listen = "" // it is reached at its node's address alone
+	}
 	return place.Slot{
-		Spec: onNode(p.Spec, j.opt.Dir), Host: host, Launcher: j.job.Launcher(launched), Self: place.Self{Program: j.opt.Self},
+		Spec: spec, Host: host, Launcher: j.job.Launcher(launched), Self: place.Self{Program: j.opt.Self},
 		Show: func(p steps.Process) (steps.Process, error) {
 			argv, err := slurm.Show(j.spec, at, p)
 			p.Argv = argv
