@@ -238,7 +238,7 @@ func (s *Server) end(ctx context.Context) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+wait)
 	defer cancel()
-	if errors.Is(s.lostNode(), errNodeGone) {
+	if s.nodeGone() {
 		// Nobody there answers: the object goes, and what runs there goes when the node comes back.
 		return errors.Join(r.deletePod(last, s.pod.Name, 0), r.deleteSecret(last, s.held))
 	}
@@ -278,21 +278,18 @@ func interrupted(ctx context.Context) <-chan struct{} {
 	return asked
 }
 
-// errNodeGone says that nobody on the node will end anything.
-var errNodeGone = errors.New("the node is gone")
-
-// lostNode reports whether the server is known to be lost with its node.
-func (s *Server) lostNode() error {
+// nodeGone reports whether the server is known to be lost with its node, on which nobody will end anything.
+func (s *Server) nodeGone() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
 	defer cancel()
 	pod, err := s.run.client.CoreV1().Pods(s.run.namespace).Get(ctx, s.pod.Name, podGet)
 	if err != nil || steps.Ended(s.done) && s.lost == nil {
-		return nil //nolint:nilerr // what is not known is tried
+		return false // what is not known is tried
 	}
 	for _, cause := range []error{lost(pod), nodeSilent(pod)} {
 		if e, ok := errors.AsType[*steps.EvictionError](cause); ok && e.Class == ClassNodeLost {
-			return errNodeGone
+			return true
 		}
 	}
-	return nil
+	return false
 }

@@ -1,0 +1,88 @@
+package kubernetes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+)
+
+// placed is a file with servers of one target, in a place that is only shown.
+func placed(spec steps.KubernetesSpec, machines *plan.Machines, servers ...steps.ServerSpec) (*lang.Config, place.Options) {
+	cfg := &lang.Config{}
+	cfg.Settings.Kubernetes = &spec
+	p := &plan.Plan{Machines: machines}
+	for i, s := range servers {
+		s.Addr = "server.vllm." + string(rune('a'+i))
+		cfg.Servers = append(cfg.Servers, &lang.Server{Addr: s.Addr, Spec: s})
+		p.Targets = append(p.Targets, plan.Target{Addr: s.Addr})
+	}
+	return cfg, place.Options{Config: cfg, Plan: p, Shown: true}
+}
+
+// TestWants: a node offers what the target with the most there asks for, each machine the same, and the
+// node that load comes from is there as well.
+func TestWants(t *testing.T) {
+	two := 2
+	servers := []steps.ServerSpec{{Image: "i", GPUs: 1}, {Image: "i", GPUs: 8, Nodes: 2}, {URL: "http://h", GPUs: 9, Node: 5}}
+	for name, tt := range map[string]struct {
+		spec     steps.KubernetesSpec
+		machines *plan.Machines
+		want     []int
+	}{
+		"servers":       {want: []int{4, 4}},
+		"with the load": {spec: steps.KubernetesSpec{LoadNode: &two}, want: []int{4, 4, 0}},
+		"machines":      {spec: steps.KubernetesSpec{LoadNode: &two}, machines: &plan.Machines{Count: 2, Width: 3}, want: []int{4, 4, 0, 4, 4, 0}},
+	} {
+		_, opt := placed(tt.spec, tt.machines, servers...)
+		p, err := newPods(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, w := range p.wants() {
+			got = append(got, w.GPUs)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestAssign(t *testing.T) {
+	one := 1
+	_, opt := placed(steps.KubernetesSpec{Image: "pipeline:1", LoadNode: &one}, nil, steps.ServerSpec{Image: "i"})
+	set := place.NewSet([]place.Kind{Kind()}, opt)
+	server := place.Process{Name: "s", Spec: steps.ServerSpec{Image: "i", Node: 1}, Contained: true}
+	alone, err := set.Assign(place.Target{Processes: []place.Process{server}})
+	if err != nil || alone[0].Host != "" || alone[0].Spec.ListenHost() != place.AnyAddress || alone[0].Spec.Container != nil {
+		t.Errorf("alone: %+v, %v", alone, err)
+	}
+	router := place.Process{Name: "router", Role: place.RoleRouter}
+	both, err := set.Assign(place.Target{Together: true, Processes: []place.Process{server, router}})
+	if err != nil || both[0].Host != "NODE1" || both[0].Spec.Container.Network != steps.NetworkHost || both[1].Self.Image != "pipeline:1" || both[1].Spec.Listen != place.AnyAddress {
+		t.Errorf("together: %+v, %v", both, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	_, opt := placed(steps.KubernetesSpec{}, nil)
+	for name, tt := range map[string]struct {
+		process place.Process
+		fault   string
+	}{
+		"an image":      {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i"}}, ""},
+		"an executable": {place.Process{Spec: steps.ServerSpec{Executable: []string{"vllm"}}}, "give it an image"},
+		"GPUs by name":  {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i", Env: []steps.EnvVar{{Name: place.VisibleDevices, Value: "0"}}}}, "it names its GPUs"},
+		"a mount":       {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "a Pod has no mounts"},
+	} {
+		found := place.NewSet([]place.Kind{Kind()}, opt).Check(place.Target{Processes: []place.Process{tt.process}})
+		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Err.Error(), tt.fault) {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
