@@ -187,6 +187,15 @@ type Metric struct {
 // they can be zero: a margin of theirs is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
 
+// OfTokens reports whether values need answers that are made of tokens, which embeddings are not.
+func (m Metric) OfTokens() bool {
+	switch m.Group {
+	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput", "steady_output_throughput", "steady_window":
+		return true
+	}
+	return false
+}
+
 // BetweenTokens reports whether values are times between the tokens of a request, ours or another
 // load generator's. Tokens that come in one piece have none, so that 0 is no value of it.
 func (m Metric) BetweenTokens() bool {

@@ -59,6 +59,9 @@ func (a *app) loadCommand() *cobra.Command {
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			if f.calibrate && f.search != "" {
+				return exit(exitUsage, errors.New("--calibrate measures this client, and --search a server: leave one out"))
+			}
 			if f.calibrate {
 				return a.calibrateClient(ctx, f)
 			}
@@ -197,6 +200,9 @@ func (f loadFlags) loadModel() (steps.Load, error) {
 		l.Arrival, l.Rate = load.Poisson, rate
 	default:
 		l.Arrival, l.Rate, l.Burstiness = load.Gamma, rate, f.burstiness
+	}
+	if f.search != "" {
+		return l, nil // the arrivals are those of the search, which checks them
 	}
 	return l, load.CheckLoad(l)
 }

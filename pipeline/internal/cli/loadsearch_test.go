@@ -37,6 +37,7 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 	}{
 		{loadFlags{vllmJSON: true}, steps.Workload{}, "a search is many"},
 		{loadFlags{records: "records.gz"}, steps.Workload{}, "a search is many"},
+		{loadFlags{slo: []string{"ttft.p90:500"}}, steps.Workload{Endpoint: "embeddings"}, "embeddings have none"},
 		{loadFlags{ramp: time.Second}, steps.Workload{}, "no ramp"},
 		{loadFlags{slo: []string{"tpot.p50:40"}}, one, "--output-len asks for one"},
 	} {
@@ -44,5 +45,17 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		if _, err := tt.f.searched(tt.w); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.f, err, tt.want)
 		}
+	}
+}
+
+// TestSearchOfADuration: the arrivals of a search are its own, so that a duration bounds its probes.
+func TestSearchOfADuration(t *testing.T) {
+	f := loadFlags{search: "rate=4:64", slo: []string{"e2el.p90:500"}, rate: "inf", burstiness: 1, duration: time.Minute}
+	l, err := f.loadModel()
+	if err == nil {
+		l, err = f.searched(steps.Workload{Load: l})
+	}
+	if err != nil || l.Duration != time.Minute || l.Requests != 0 || l.Arrival != "poisson" {
+		t.Errorf("%+v, %v", l, err)
 	}
 }

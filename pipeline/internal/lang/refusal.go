@@ -191,7 +191,7 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
 			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or %s metric.e2el.", who.addr, who.verb))
-	case w.Endpoint == embeddings && ofTokens(m.Group):
+	case w.Endpoint == embeddings && m.OfTokens():
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
 			fmt.Sprintf("%s measures embeddings, so it would always be missing. %s metric.e2el or metric.request_throughput.", who.addr, who.instead()))
 	}
@@ -209,15 +209,6 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	}
 	return problem(codeRefused, at, fmt.Sprintf("metric.%s needs at least %d requests", m.ID, m.MinRequests),
 		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", who.addr, n, whyRequests(m), m.MinRequests, who.smallerStat(m, n)))
-}
-
-// ofTokens reports whether a group of metrics needs answers that are made of tokens.
-func ofTokens(group string) bool {
-	switch group {
-	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput", "steady_output_throughput", "steady_window":
-		return true
-	}
-	return false
 }
 
 // whyRequests says where the least number of requests comes from.
