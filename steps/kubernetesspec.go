@@ -177,8 +177,11 @@ func (r *kubernetesReader) secrets() map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		object, key, two := strings.Cut(all[name], "/")
 		if !variable.MatchString(name) || !two || !objectName.MatchString(object) || !secretKey.MatchString(key) {
-			// The value is not shown: somebody may have written the secret itself.
-			r.problem("secrets", "Write { VARIABLE = \"SECRET/KEY\" }: the name of a secret of the namespace and one of its keys.", "what %q stands for is not a reference to a secret", name)
+			// At the block, since the line of the argument would be shown: somebody may have written the secret itself.
+			r.found = append(r.found, Problem{
+				Summary: fmt.Sprintf("what %q of secrets stands for is not a reference to a secret", name),
+				Detail:  "Write { VARIABLE = \"SECRET/KEY\" }: the name of a secret of the namespace and one of its keys.",
+			})
 		}
 	}
 	return all

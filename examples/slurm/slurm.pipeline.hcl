@@ -62,8 +62,7 @@ server "vllm" "member" {
   }
 
   env = {
-    UCX_NET_DEVICES = "all"
-    NCCL_IB_HCA     = "mlx5"
+    NCCL_IB_HCA = "mlx5"
   }
 
   container {

@@ -59,7 +59,7 @@ func lost(pod *core.Pod) error {
 	if class, ok := podReasons[reason]; ok && pod.Status.Phase == core.PodFailed || ok && reason == "NodeLost" {
 		return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
 	}
-	if strings.HasPrefix(reason, "OutOf") {
+	if pod.Status.Phase == core.PodFailed && stateOf(pod) == (core.ContainerState{}) {
 		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
 	}
 	return nil

@@ -62,6 +62,7 @@ func connect(opt Options) (*cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, requestsAtOnce, "pipeline/"+opt.Version
 	quiet()
+	config.WarningHandler = rest.NoWarnings{}
 	c.config = config
 	c.client, err = api.NewForConfig(config)
 	return c, err
@@ -130,7 +131,7 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Since(began) > c.patience:
-			return evicted(ClassAPILost, fmt.Sprintf("the API server has not answered for %s: %v", c.patience, err))
+			return evicted(ClassAPILost, fmt.Sprintf("the API server of the cluster has not answered for %s: %v", c.patience, err))
 		}
 		if err := steps.Sleep(ctx, 4*c.opt.Poll); err != nil {
 			return err
@@ -154,6 +155,9 @@ func silent(err error) bool {
 	}
 	if _, stranger := errors.AsType[*tls.CertificateVerificationError](err); stranger {
 		return false
+	}
+	if strings.Contains(err.Error(), "getting credentials") {
+		return false // the kubeconfig's own program failed
 	}
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

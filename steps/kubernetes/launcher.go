@@ -74,7 +74,7 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
-	held, err := r.hold(ctx, p)
+	held, err := r.keep(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +90,15 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, held))
 	}
 	s := &Server{run: r, node: l.node, process: p, image: image, pod: now, held: held, done: make(chan struct{})}
-	if err := s.reach(); err != nil {
+	if err := s.reach(ctx); err != nil {
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, held))
 	}
 	s.watch(log)
 	return s, nil
 }
 
-// hold makes the secret of a process and returns its name, "" where it has none.
-func (r *Run) hold(ctx context.Context, p steps.Process) (string, error) {
+// keep makes the secret of a process and returns its name, "" where it has none.
+func (r *Run) keep(ctx context.Context, p steps.Process) (string, error) {
 	secret, err := r.secretOf(p)
 	if err != nil || secret == nil {
 		return "", err

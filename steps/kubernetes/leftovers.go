@@ -40,7 +40,7 @@ func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) 
 	return out, err
 }
 
-// Cleanup removes what [Leftovers] finds, and returns it.
+// Cleanup removes what [Leftovers] finds, and returns what is gone.
 func Cleanup(ctx context.Context, opt Options, fits func(runID, owner string) bool) ([]Left, error) {
 	c, err := connect(opt)
 	if err != nil {
@@ -48,8 +48,13 @@ func Cleanup(ctx context.Context, opt Options, fits func(runID, owner string) bo
 	}
 	found, err := c.leftovers(ctx, fits)
 	errs := []error{err}
+	var removed []Left
 	for _, l := range found {
-		errs = append(errs, c.removeJob(ctx, l.Job))
+		if err := c.removeRun(ctx, l.Job, l.RunID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, l)
 	}
-	return found, errors.Join(errs...)
+	return removed, errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	core "k8s.io/api/core/v1"
@@ -23,8 +24,10 @@ type follower struct {
 	run *Run
 	pod string
 	to  io.Writer
-	// last is the time of the last line.
-	last time.Time
+	// last is the latest time of a line, and recent the lines of its second with how often each was
+	// written: a stream can be asked for from a second on, and times of lines are neither unique nor in order.
+	last   time.Time
+	recent map[string]int
 }
 
 // follow copies until the container has ended and its log was read to the end.
@@ -60,11 +63,20 @@ func (f *follower) copy(ctx context.Context, follow bool) error {
 		return err
 	}
 	defer func() { _ = stream.Close() }()
+	return f.lines(stream, follow)
+}
+
+// lines passes on the lines of a stream that were not seen in one before. One that is cut off comes whole in
+// the next.
+func (f *follower) lines(stream io.Reader, follow bool) error {
+	seen := maps.Clone(f.recent)
 	in := bufio.NewReader(stream)
 	for {
 		line, err := in.ReadBytes('\n')
-		if len(line) > 0 {
-			if err := f.write(line); err != nil {
+		if len(line) > 0 && (err == nil || !follow) {
+			if seen[string(line)] > 0 {
+				seen[string(line)]--
+			} else if err := f.write(line); err != nil {
 				return err
 			}
 		}
@@ -77,16 +89,21 @@ func (f *follower) copy(ctx context.Context, follow bool) error {
 	}
 }
 
-// write passes a line on that was not seen before. Each begins with its time.
+// write passes a line on without its time, with which each begins.
 func (f *follower) write(line []byte) error {
 	stamp, text, _ := bytes.Cut(line, []byte(" "))
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
-	if err != nil {
-		at, text = f.last, line // the kubelet's own words
-	} else if !at.After(f.last) {
-		return nil
+	if err != nil { // the kubelet's own words
+		_, err = f.to.Write(line)
+		return err
 	}
-	f.last = at
+	if f.recent == nil || at.Truncate(time.Second).After(f.last.Truncate(time.Second)) {
+		f.recent = map[string]int{}
+	}
+	if at.After(f.last) {
+		f.last = at
+	}
+	f.recent[string(line)]++
 	_, err = f.to.Write(text)
 	return err
 }

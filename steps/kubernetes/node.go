@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	core "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/steps"
@@ -19,8 +18,10 @@ import (
 
 // Want is what a node must offer.
 type Want struct {
-	// GPUs of the target that has the most there; 0 for a node that only generates load.
+	// GPUs of the target that has the most there.
 	GPUs int
+	// Servers says that there are any: a node that only generates load needs nothing.
+	Servers bool
 }
 
 // Node of a run.
@@ -66,10 +67,10 @@ func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
 func (r *Run) lookPod(number int, w Want) *core.Pod {
 	pod := r.bare(fmt.Sprintf("node%d", number), "node")
 	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}}
+	if w.Servers {
+		main.Resources = r.resources(&steps.ContainerSpec{GPUs: &steps.GPURequest{Count: w.GPUs}})
+	}
 	if w.GPUs > 0 {
-		q := *resource.NewQuantity(int64(w.GPUs), resource.DecimalSI)
-		amounts := core.ResourceList{core.ResourceName(r.opt.Spec.GPUResource): q}
-		main.Resources = core.ResourceRequirements{Limits: amounts, Requests: amounts}
 		if r.opt.Spec.Queue != "" {
 			pod.Labels[queueLabel] = r.opt.Spec.Queue
 		}

@@ -18,7 +18,7 @@ type Options struct {
 	RunID, Owner string
 	// Version that this program must have in the image.
 	Version string
-	// Lifetime bounds the run, whatever becomes of it; 24 h.
+	// Lifetime bounds the run from its first Pod on, the wait for nodes apart; 0 for no bound.
 	Lifetime time.Duration
 	// Tell is called with news of waiting.
 	Tell func(text string)
@@ -41,7 +41,6 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	o.Lifetime = cmp.Or(o.Lifetime, 24*time.Hour)
 	o.Silence = cmp.Or(o.Silence, 5*time.Minute)
 	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
 	o.CallWait = cmp.Or(o.CallWait, 15*time.Second)

@@ -115,6 +115,7 @@ func (r *Run) bare(name, role string) *core.Pod {
 			PriorityClassName: s.PriorityClass, NodeSelector: s.NodeSelector, TerminationGracePeriodSeconds: new(int64(1)),
 		},
 	}
+	maps.Copy(pod.Annotations, undisturbed)
 	for _, name := range s.PullSecrets {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, core.LocalObjectReference{Name: name})
 	}
@@ -127,6 +128,9 @@ func (r *Run) bare(name, role string) *core.Pod {
 	}
 	return pod
 }
+
+// undisturbed asks autoscalers to leave a Pod where it is.
+var undisturbed = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 
 // meta is what all objects of a run have: names that say what they are, and marks.
 func (r *Run) meta(name, role string) meta.ObjectMeta {
@@ -263,9 +267,10 @@ func tmpfsSize(options string) (int64, error) {
 			continue
 		}
 		unit := strings.TrimLeft(text, "0123456789")
-		q, err := resource.ParseQuantity(strings.TrimSuffix(text, unit) + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi"}[strings.ToLower(unit)])
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a size", text)
+		binary, known := map[string]string{"": "", "k": "Ki", "m": "Mi", "g": "Gi"}[strings.ToLower(unit)]
+		q, err := resource.ParseQuantity(strings.TrimSuffix(text, unit) + binary)
+		if err != nil || !known {
+			return 0, fmt.Errorf("%q is not a size in bytes, k, m or g", text)
 		}
 		return q.Value(), nil
 	}

@@ -94,6 +94,7 @@ func TestCheckContainer(t *testing.T) {
 		"another network": {steps.ContainerSpec{Network: "fast"}, "a Pod has no network fast"},
 		"cores":           {steps.ContainerSpec{CPUSet: "0-3"}, "set cpu in resources"},
 		"a size":          {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=big"}}, `"big" is not a size`},
+		"a share":         {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=50%"}}, `"50%" is not a size`},
 	} {
 		err := CheckContainer(&tt.spec)
 		if (tt.fault == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.fault) {
@@ -123,6 +124,7 @@ func TestLost(t *testing.T) {
 		"the kubelet's own":  {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, ClassEvicted},
 		"a taint":            {disrupted("DeletionByTaintManager"), ClassNodeLost},
 		"no room after all":  {core.PodStatus{Phase: core.PodFailed, Reason: "OutOfnvidia.com/gpu", Message: "Node didn't have enough resource"}, ClassRefused},
+		"unlike its node":    {core.PodStatus{Phase: core.PodFailed, Reason: "TopologyAffinityError", Message: "Resources cannot be allocated"}, ClassRefused},
 		"an unknown reason":  {disrupted("SomethingElse"), ""},
 		"a reason of a life": {core.PodStatus{Phase: core.PodRunning, Reason: "Evicted"}, ""},
 	} {

@@ -94,7 +94,7 @@ func (r *Run) begin(ctx context.Context) error {
 		VolumeMounts: []core.VolumeMount{{Name: "beat", MountPath: beatFolder, ReadOnly: true}},
 	}}
 	job := &batch.Job{ObjectMeta: r.meta("run", "keeper"), Spec: batch.JobSpec{
-		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(0)), ActiveDeadlineSeconds: new(seconds(r.opt.Lifetime)),
+		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(0)), ActiveDeadlineSeconds: r.deadline(),
 		Template: core.PodTemplateSpec{ObjectMeta: keeper.ObjectMeta, Spec: keeper.Spec},
 	}}
 	made, err := r.createJob(ctx, job)
@@ -111,6 +111,14 @@ func (r *Run) begin(ctx context.Context) error {
 	r.beating = stop
 	r.beaten.Go(func() { r.beat(alive, pod) })
 	return nil
+}
+
+// deadline of the Job, in seconds: that of the run after all waits that come before its time counts.
+func (r *Run) deadline() *int64 {
+	if r.opt.Lifetime == 0 {
+		return nil // the keeper's silence is bound enough
+	}
+	return new(seconds(r.opt.Lifetime + r.opt.Spec.QueueTimeout + r.opt.PullWait + r.opt.StartWait))
 }
 
 // createJob makes a Job. A request without an answer may have made it all the same: then it is there
@@ -184,11 +192,34 @@ func (r *Run) Close(ctx context.Context) error {
 	if r.job == "" {
 		return nil
 	}
-	if err := r.removeJob(ctx, r.job); err != nil {
+	if err := r.removeRun(ctx, r.job, r.opt.RunID); err != nil {
 		return fmt.Errorf("what Job %s of namespace %s owns may still be there, at most for another %s: %w", r.job, r.namespace, r.opt.Silence, err)
 	}
 	r.job = ""
 	return nil
+}
+
+// removeRun deletes the Job of a run and waits until nothing that it owns runs any longer.
+func (c *cluster) removeRun(ctx context.Context, job, runID string) error {
+	if err := c.removeJob(ctx, job); err != nil {
+		return err
+	}
+	for {
+		left := 0
+		err := c.ask(ctx, func(ctx context.Context) error {
+			found, err := c.client.CoreV1().Pods(c.namespace).List(ctx, meta.ListOptions{LabelSelector: runLabel + "=" + labelValue(runID)})
+			if err == nil {
+				left = len(found.Items)
+			}
+			return err
+		})
+		if err != nil || left == 0 {
+			return err
+		}
+		if err := steps.Sleep(ctx, c.opt.Poll); err != nil {
+			return err
+		}
+	}
 }
 
 // removeJob deletes a Job with all that it owns and waits until it is gone. Its Pods do not get their

@@ -54,11 +54,11 @@ func (s *Server) direct() string {
 }
 
 // reach opens a tunnel to a server that is not reached directly.
-func (s *Server) reach() (err error) {
+func (s *Server) reach(ctx context.Context) (err error) {
 	if !s.run.throughTunnels() {
 		return nil
 	}
-	s.tunnel, err = s.run.open(s.pod.Name, s.process.Port)
+	s.tunnel, err = s.run.open(ctx, s.pod.Name, s.process.Port)
 	if err == nil {
 		s.run.remember(s.BaseURL(), "http://"+s.direct())
 	}
@@ -134,7 +134,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		case apierrors.IsNotFound(err) && taken != nil:
 			return "its Pod was taken away", taken
 		case apierrors.IsNotFound(err):
-			return "its Pod was deleted", evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else", s.pod.Name, s.process.Name, s.pod.Spec.NodeName))
+			return "its Pod was deleted", evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", s.pod.Name, s.process.Name, s.pod.Spec.NodeName))
 		case ctx.Err() != nil:
 			return "unknown: it could not be stopped", nil
 		case err != nil:
@@ -192,6 +192,9 @@ func (s *Server) Evicted(ctx context.Context) error {
 	if err := nodeSilent(pod); err != nil {
 		return err
 	}
+	if s.tunnel != nil && s.tunnel.broken.Load() {
+		return evicted(ClassAPILost, fmt.Sprintf("the connection through the API server by which %s is asked is broken", s.process.Name))
+	}
 	return s.kubeletSilent(ctx)
 }
 
@@ -247,10 +250,12 @@ func (s *Server) end(ctx context.Context) error {
 	}
 	gone := make(chan error, 1)
 	go func() { gone <- r.awaitGone(last, s.pod.Name) }()
+	asked, release := interrupted(ctx)
+	defer release()
 	select {
 	case err := <-gone:
 		return errors.Join(err, r.deleteSecret(last, s.held))
-	case <-interrupted(ctx):
+	case <-asked:
 	}
 	// Interrupted within the grace: one second more, and no longer a wait than a run that ends has.
 	hurried, stop := context.WithTimeout(context.WithoutCancel(ctx), hurriedWait)
@@ -268,14 +273,13 @@ func (s *Server) end(ctx context.Context) error {
 
 // interrupted is closed when the program was asked to end. That somebody waits no longer is no reason to
 // leave a Pod: an API server that was away needs its time.
-func interrupted(ctx context.Context) <-chan struct{} {
-	asked := make(chan struct{})
-	context.AfterFunc(ctx, func() {
+func interrupted(ctx context.Context) (asked <-chan struct{}, release func() bool) {
+	out := make(chan struct{})
+	return out, context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			close(asked)
+			close(out)
 		}
 	})
-	return asked
 }
 
 // nodeGone reports whether the server is known to be lost with its node, on which nobody will end anything.

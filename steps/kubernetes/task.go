@@ -83,17 +83,16 @@ func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, e
 		return nil, err
 	}
 	in, feed := io.Pipe()
-	t := &task{run: r, pod: pod, feed: feed, done: make(chan struct{})}
+	alive, stop := context.WithCancel(context.Background()) // not ctx, which bounds the start alone
+	t := &task{run: r, pod: pod, feed: feed, kill: stop, sent: make(chan struct{}), done: make(chan struct{})}
 	frames := &frameReader{stdout: c.Stdout, stderr: c.Stderr, folder: s.folder}
 	go func() { // ends with the stream, which closes the other end
+		defer close(t.sent)
 		_ = order.send(feed)
 	}()
 	go func() {
 		defer close(t.done)
-		// Not ctx, which bounds the start alone.
-		alive, stop := context.WithCancel(context.Background())
 		defer stop()
-		t.kill = stop
 		err := executor.StreamWithContext(alive, remotecommand.StreamOptions{Stdin: in, Stdout: frames, Stderr: c.Stderr})
 		_ = in.CloseWithError(io.ErrClosedPipe)
 		t.err = frames.end(err)
@@ -124,6 +123,7 @@ type task struct {
 	pod  *core.Pod
 	feed *io.PipeWriter
 	kill context.CancelFunc
+	sent chan struct{} // closed when the order is
 	done chan struct{}
 	err  error // valid once done is closed
 }
@@ -150,8 +150,14 @@ func (t *task) Signal(name string) error {
 	if steps.Ended(t.done) {
 		return nil
 	}
-	if name == "KILL" {
-		defer t.kill()
+	if name == "KILL" { // the worker ends the command when its input does
+		t.kill()
+		return nil
+	}
+	select { // behind the order, of which it would be a part
+	case <-t.sent:
+	case <-t.done:
+		return nil
 	}
 	if _, err := fmt.Fprintln(t.feed, name); err != nil && !steps.Ended(t.done) {
 		return err

@@ -1,12 +1,12 @@
 package kubernetes
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/portforward"
@@ -17,46 +17,94 @@ import (
 // cluster, where the load comes from a node. What is measured does not pass there.
 func (r *Run) throughTunnels() bool { return !r.inside && r.opt.Spec.LoadNode != nil }
 
-// tunnel leads from a port of this machine to one of a Pod.
+// tunnel leads from a port of this machine to one of a Pod. While the connection to the API server is
+// broken it leads nowhere; then it is opened again at the same port.
 type tunnel struct {
 	address string
 	stop    chan struct{}
-	ended   chan error // how it ended before it was ready
 	over    sync.WaitGroup
+	broken  atomic.Bool
 }
 
-// open opens a tunnel. It ends with the connection to the API server, and the server is then not reached
-// any longer.
-func (r *Run) open(pod string, port int) (*tunnel, error) {
+// open opens a tunnel.
+func (r *Run) open(ctx context.Context, pod string, port int) (*tunnel, error) {
+	t := &tunnel{stop: make(chan struct{})}
+	var local int
+	var ended <-chan error
+	err := r.ask(ctx, func(ctx context.Context) (err error) {
+		local, ended, err = r.forward(ctx, pod, 0, port, t.stop)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("a tunnel to Pod %s: %w", pod, err)
+	}
+	t.address = hostPort("127.0.0.1", local)
+	t.over.Go(func() { r.hold(t, ended, pod, local, port) })
+	return t, nil
+}
+
+// hold opens a tunnel again whenever it ends, until it is closed.
+func (r *Run) hold(t *tunnel, ended <-chan error, pod string, local, port int) {
+	for {
+		<-ended
+		t.broken.Store(true)
+		for {
+			select {
+			case <-t.stop:
+				return
+			case <-time.After(r.opt.Poll):
+			}
+			once, cancel := context.WithTimeout(context.Background(), r.opt.CallWait)
+			_, again, err := r.forward(once, pod, local, port, t.stop)
+			cancel()
+			if err == nil {
+				ended = again
+				t.broken.Store(false)
+				break
+			}
+		}
+	}
+}
+
+// forward forwards a port of this machine, 0 for any, to one of a Pod until stop is closed or the connection
+// ends. It returns once that works.
+func (r *Run) forward(ctx context.Context, pod string, local, port int, stop chan struct{}) (int, <-chan error, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(r.config)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	url := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	t := &tunnel{stop: make(chan struct{}), ended: make(chan error, 1)}
-	ready := make(chan struct{})
-	said := &strings.Builder{}
-	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, t.stop, ready, io.Discard, said)
+	ready, ended, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, port)}, giveUp, ready, io.Discard, io.Discard)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	t.over.Go(func() { t.ended <- forwarder.ForwardPorts() })
+	go func() { ended <- forwarder.ForwardPorts() }()
 	select {
 	case <-ready:
-	case err := <-t.ended:
-		return nil, fmt.Errorf("a tunnel to Pod %s: %w %s", pod, err, said.String())
-	case <-time.After(r.opt.CallWait):
-		close(t.stop)
-		return nil, errors.Join(fmt.Errorf("a tunnel to Pod %s was not opened within %s", pod, r.opt.CallWait), <-t.ended)
+	case err := <-ended:
+		return 0, nil, err
+	case <-ctx.Done():
+		close(giveUp)
+		return 0, nil, context.Cause(ctx)
 	}
 	ports, err := forwarder.GetPorts()
 	if err != nil {
-		t.close()
-		return nil, err
+		close(giveUp)
+		return 0, nil, err
 	}
-	t.address = hostPort("127.0.0.1", int(ports[0].Local))
-	return t, nil
+	over := make(chan error, 1)
+	go func() {
+		select {
+		case err := <-ended:
+			over <- err
+		case <-stop:
+			close(giveUp)
+			over <- <-ended
+		}
+	}()
+	return int(ports[0].Local), over, nil
 }
 
 func (t *tunnel) close() {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -24,10 +25,18 @@ func (k *kubernetesFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&k.namespace, "kube-namespace", "", "`namespace` (that of the context unless set)")
 }
 
+// check refuses names of a cluster that is not to be looked at.
+func (k *kubernetesFlags) check() error {
+	if !k.use && k.kubeconfig+k.context+k.namespace != "" {
+		return errors.New("--kubeconfig, --kube-context and --kube-namespace are for --kubernetes, which is missing")
+	}
+	return nil
+}
+
 // cleanKubernetes returns how many Jobs it deleted, each with all that it owns.
 func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) {
 	k := f.cluster
-	if !k.use || f.expired {
+	if !k.use {
 		return 0, nil
 	}
 	opt := kubernetes.Options{Getenv: a.Getenv, Version: Version(), Spec: steps.KubernetesSpec{Kubeconfig: k.kubeconfig, Context: k.context, Namespace: k.namespace}}

@@ -41,6 +41,9 @@ func (a *app) cleanupCommand() *cobra.Command {
 			"What a living run uses stays, and so do all other images and the volumes that a pipeline file names as caches.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.cluster.check(); err != nil {
+				return exit(exitUsage, err)
+			}
 			// All are tried whatever becomes of the others.
 			left, dockerErr := a.cleanDocker(cmd.Context(), f)
 			var ended int
@@ -68,6 +71,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 	f.cluster.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
 	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")
+	cmd.MarkFlagsMutuallyExclusive("kubernetes", "expired") // a cluster keeps its deadlines itself
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
 		Long: "Writes " + starter.PipelineFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night, with --kubernetes the Role that a run needs in its namespace. Nothing is ever overwritten.",
+			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nNothing is ever overwritten.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -32,10 +32,10 @@ func (a *app) initCommand() *cobra.Command {
 				return exit(exitUsage, fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program tomorrow", ref))
 			}
 			ref = cmp.Or(ref, ownRef())
-			written, err := starter.Write(dir, github, ref)
-			if err == nil && cluster {
-				err = a.writeRole(dir, &written)
+			if cluster {
+				return a.writeRole(dir)
 			}
+			written, err := starter.Write(dir, github, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
@@ -54,8 +54,9 @@ func (a *app) initCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the workflows use (its own unless set)")
-	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" as well, the Role that a run with a kubernetes block needs")
+	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" alone, the Role that a run with a kubernetes block needs")
 	cmd.Flags().BoolVar(&github, "github", false, "write GitHub workflows as well")
+	cmd.MarkFlagsMutuallyExclusive("kubernetes", "github")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,19 +14,25 @@ import (
 // roleFile holds the rights of a run in a namespace of a cluster.
 const roleFile = "pipeline-role.yaml"
 
-// writeRole writes the Role, and adds its path to those that were written.
-func (a *app) writeRole(dir string, written *[]string) error {
+// writeRole writes the Role and prints its path.
+func (a *app) writeRole(dir string) error {
 	path := filepath.Join(dir, roleFile)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit(exitInfrastructure, err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return exit(exitUsage, fmt.Errorf("%s is there already; nothing was written", path))
+	}
+	if err == nil {
+		_, err = f.WriteString(roleText(kubernetes.Rights()))
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
-		return err
+		return exit(exitInfrastructure, err)
 	}
-	_, err = f.WriteString(roleText(kubernetes.Rights()))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	*written = append(*written, path)
-	return nil
+	_, err = fmt.Fprintln(a.Out, path)
+	return err
 }
 
 // roleText is a Role with some rights, and a binding to a service account to change.

@@ -43,11 +43,8 @@ type pods struct {
 
 var _ place.Place = (*pods)(nil)
 
-// The Job of a run ends when the plan must have ended, or after a day, and a while for stopping it.
-const (
-	defaultLifetime = 24 * time.Hour
-	stopLifetime    = 15 * time.Minute
-)
+// stopLifetime is the while that a run which must have ended may take for stopping.
+const stopLifetime = 15 * time.Minute
 
 func newPods(opt place.Options) (*pods, error) {
 	p := &pods{opt: opt, spec: *opt.Config.Settings.Kubernetes}
@@ -72,13 +69,13 @@ func (p *pods) options() (kubernetes.Options, error) {
 	if err != nil {
 		return kubernetes.Options{}, err
 	}
-	lifetime := defaultLifetime
+	var lifetime time.Duration
 	if p.opt.Plan.Timeout > 0 {
-		lifetime = time.Duration(p.opt.Plan.Timeout * float64(time.Second))
+		lifetime = time.Duration(p.opt.Plan.Timeout*float64(time.Second)) + stopLifetime
 	}
 	return kubernetes.Options{
 		Spec: p.spec, Dir: dir, Getenv: p.opt.Getenv, RunID: p.opt.RunID, Owner: spawn.Owner(), Version: p.opt.Version,
-		Lifetime: lifetime + stopLifetime, Tell: p.opt.Info,
+		Lifetime: lifetime, Tell: p.opt.Info,
 	}, nil
 }
 
@@ -139,6 +136,7 @@ func (p *pods) wants() []kubernetes.Want {
 			if part.Spec.URL == "" {
 				grow(part.Spec.Node)
 				gpus[part.Spec.Node] += part.Spec.GPUs
+				out[part.Spec.Node].Servers = true
 			}
 		}
 		for node, n := range gpus {
