@@ -36,8 +36,7 @@ func BetweenOf(m metric.Metric, share float64) float64 {
 
 // amongBlocks is the error of the mean over pairs of some repeats that comes from the blocks: those
 // that were there stand for all. Where they differ by more than was given, what they show themselves
-// takes its place, with as few degrees of freedom as that has. It can make nothing easier, so that it
-// costs no error rate.
+// takes its place, with as few degrees of freedom as that has.
 func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	_, blocks := c.inBlocks(repeats, d)
 	squares := 0.0
@@ -45,7 +44,7 @@ func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 		squares += float64(len(b) * len(b))
 	}
 	const known = 1e6 // degrees of freedom of what is not estimated
-	given := Clusters{SE: c.Between * math.Sqrt(squares) / float64(max(len(d), 1)), DF: known, Drawn: true}
+	given := Clusters{SE: c.Between * math.Sqrt(squares) / float64(max(len(d), 1)), DF: known, Beside: true}
 	k, n := float64(len(blocks)), float64(len(d))
 	if k < 2 || n <= k {
 		return given
@@ -59,11 +58,23 @@ func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	}
 	_, spread := meanSD(means)
 	expected := c.Between*c.Between + within/(n-k)*k/n
-	own := Clusters{SE: spread / math.Sqrt(k), DF: k - 1, Drawn: true}
+	own := Clusters{SE: spread * math.Sqrt(squares) / n, DF: k - 1, Beside: true}
 	if own.SE <= given.SE || (distuv.ChiSquared{K: k - 1}).Survival((k-1)*spread*spread/expected) >= blockLevel {
 		return given
 	}
 	return own
+}
+
+// beside adds an error to that of n pairs. The degrees of freedom are those of the pairs, or of the error where
+// it has fewer. Satterthwaite's would be those of the larger one, which is the given one also where few pairs agree
+// by chance. bias is what a rounded clock may hide.
+func (s *Statistic) beside(c Clusters, n int, bias float64, set Settings) {
+	s.SE, s.DF = math.Hypot(s.SE, c.SE), min(float64(max(n-1, 1)), c.DF)
+	s.T = s.Shift / s.SE
+	s.Greater, s.Less = tSurvival((s.Shift-bias)/s.SE, s.DF), tSurvival((-s.Shift-bias)/s.SE, s.DF)
+	s.bound(bias, set.Critical(s.DF)*s.SE)
+	s.Exact = false
+	s.Noise = paired(s.SE * math.Sqrt(float64(n)))
 }
 
 // inBlocks are the differences of some repeats by their block, in the order in which blocks come.

@@ -133,3 +133,35 @@ func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
 		t.Errorf("reason %q", all.Reason)
 	}
 }
+
+// TestPropertyBetweenMakesNothingEasier: an error that is added to that of the pairs narrows no bound and lowers
+// no p value, however few the pairs are and whatever a rounded clock hides.
+func TestPropertyBetweenMakesNothingEasier(t *testing.T) {
+	tb := t
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 8).Draw(t, "pairs")
+		heads := make([]float64, n)
+		for i := range heads {
+			heads[i] = 0.02 * math.Exp(rapid.Float64Range(-0.1, 0.1).Draw(t, "d"))
+			if rapid.Bool().Draw(t, "rounded") {
+				heads[i] = math.Round(heads[i]*1000) / 1000
+			}
+		}
+		decide := func(between float64) gates.Decision {
+			c := comparison(tb, "ttft.p50", ratios(0.02, heads...))
+			c.Blocks, c.Between = map[int]string{}, between
+			for i, p := range c.Pairs {
+				c.Blocks[p.Repeat] = []string{"n1", "n2"}[i%2]
+			}
+			return judgeOne(tb, c)
+		}
+		these, all := decide(0), decide(rapid.Float64Range(1e-4, 0.05).Draw(t, "between"))
+		if these.Outcome == nil || all.Outcome == nil {
+			return
+		}
+		a, b := these.Outcome, all.Outcome
+		if b.P < a.P-1e-9 && a.P < 0.5 || b.SE < a.SE-1e-12 {
+			t.Fatalf("alone p %g, SE %g; with it p %g, SE %g", a.P, a.SE, b.P, b.SE)
+		}
+	})
+}

@@ -35,6 +35,8 @@ type Related struct {
 type Clusters struct {
 	SE, DF float64
 	Drawn  bool
+	// Beside says that the error is none of the pairs', and is added to theirs with degrees of freedom of its own.
+	Beside bool
 }
 
 // upTo returns what is known at the last of some repeats that has anything.
@@ -58,7 +60,11 @@ func (r Relative) All() Related {
 
 // cluster demands of the test of n pairs what the clusters say, too: the larger p value of
 // both, and the bounds that are further out.
-func (s *Statistic) cluster(c Clusters, n int, set Settings) {
+func (s *Statistic) cluster(c Clusters, n int, bias float64, set Settings) {
+	if c.Beside {
+		s.beside(c, n, bias, set)
+		return
+	}
 	if c.Drawn {
 		s.drawn(c, n, set)
 		return

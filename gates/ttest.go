@@ -31,7 +31,7 @@ var PairedTTest = &Test{
 			return x.Known.test(s, len(x.Differences), bias, set), nil
 		}
 		if x.Clusters.SE > 0 {
-			s.cluster(x.Clusters, len(x.Differences), set)
+			s.cluster(x.Clusters, len(x.Differences), bias, set)
 		}
 		return s, nil
 	},
