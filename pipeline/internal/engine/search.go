@@ -99,7 +99,8 @@ func (r *runner) conclude(run *result.Run, search *capacity.Search, goesOn bool)
 	run.Metrics = search.Metrics()
 }
 
-// probed are the probes of a run that an interrupted session has made.
+// probed are the probes of a run that an interrupted session has made. Where a repeat has nodes they may be
+// others than before, which the journal does not say of probes: the search begins anew.
 func (r *runner) probed(s *server, run plan.Run) []result.Probe {
 	if r.o.Resume == nil {
 		return nil
@@ -107,6 +108,9 @@ func (r *runner) probed(s *server, run plan.Run) []result.Probe {
 	at := searchOf{planned(s.launch.ID), run.Cell, run.Pass}
 	probes := r.o.Resume.probes[at]
 	delete(r.o.Resume.probes, at)
+	if s.lane.Nodes != "" {
+		return nil
+	}
 	for i := range probes {
 		probes[i].Resumed = true
 	}

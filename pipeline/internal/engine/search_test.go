@@ -37,6 +37,14 @@ func TestResumeInASearch(t *testing.T) {
 	if got := r.probed(s, plan.Run{Cell: "done"}); len(got) != 0 {
 		t.Errorf("a search that has ended goes on after %+v", got)
 	}
+	at := searchOf{planned("r1-a"), "cut", 0}
+	cut := b.state.probes[at]
+	elsewhere := &server{launch: s.launch}
+	elsewhere.lane.Nodes = "n2"
+	if got := r.probed(elsewhere, plan.Run{Cell: "cut"}); len(got) != 0 {
+		t.Errorf("a search on a node goes on after probes of another: %+v", got)
+	}
+	b.state.probes[at] = cut
 	got := r.probed(s, plan.Run{Cell: "cut"})
 	if len(got) != 2 || !got[0].Resumed || got[1].Load != 20 {
 		t.Fatalf("probes that are taken over: %+v", got)
