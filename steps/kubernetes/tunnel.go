@@ -30,7 +30,7 @@ type tunnel struct {
 func (r *Run) open(ctx context.Context, pod string, port int) (*tunnel, error) {
 	t := &tunnel{stop: make(chan struct{})}
 	var local int
-	var ended <-chan error
+	var ended <-chan struct{}
 	err := r.ask(ctx, func(ctx context.Context) (err error) {
 		local, ended, err = r.forward(ctx, pod, 0, port, t.stop)
 		return err
@@ -44,7 +44,7 @@ func (r *Run) open(ctx context.Context, pod string, port int) (*tunnel, error) {
 }
 
 // hold opens a tunnel again whenever it ends, until it is closed.
-func (r *Run) hold(t *tunnel, ended <-chan error, pod string, local, port int) {
+func (r *Run) hold(t *tunnel, ended <-chan struct{}, pod string, local, port int) {
 	for {
 		<-ended
 		t.broken.Store(true)
@@ -68,23 +68,27 @@ func (r *Run) hold(t *tunnel, ended <-chan error, pod string, local, port int) {
 
 // forward forwards a port of this machine, 0 for any, to one of a Pod until stop is closed or the connection
 // ends. It returns once that works.
-func (r *Run) forward(ctx context.Context, pod string, local, port int, stop chan struct{}) (int, <-chan error, error) {
+func (r *Run) forward(ctx context.Context, pod string, local, port int, stop chan struct{}) (int, <-chan struct{}, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(r.config)
 	if err != nil {
 		return 0, nil, err
 	}
 	url := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	ready, ended, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	ready, ended, giveUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, port)}, giveUp, ready, io.Discard, io.Discard)
 	if err != nil {
 		return 0, nil, err
 	}
-	go func() { ended <- forwarder.ForwardPorts() }()
+	var failed error // how it ended, once it has
+	go func() {
+		defer close(ended)
+		failed = forwarder.ForwardPorts()
+	}()
 	select {
 	case <-ready:
-	case err := <-ended:
-		return 0, nil, err
+	case <-ended:
+		return 0, nil, failed
 	case <-ctx.Done():
 		close(giveUp)
 		return 0, nil, context.Cause(ctx)
@@ -94,14 +98,14 @@ func (r *Run) forward(ctx context.Context, pod string, local, port int, stop cha
 		close(giveUp)
 		return 0, nil, err
 	}
-	over := make(chan error, 1)
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		select {
-		case err := <-ended:
-			over <- err
+		case <-ended: // the API server's, or the Pod's: it is tried again
 		case <-stop:
 			close(giveUp)
-			over <- <-ended
+			<-ended
 		}
 	}()
 	return int(ports[0].Local), over, nil
