@@ -203,7 +203,7 @@ start_api() { # DIR
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$dir/certs/accounts.pem" \
     --service-account-signing-key-file="$dir/certs/accounts-key.pem" \
     --feature-gates=SizeBasedListCostEstimate=false \
-    --default-not-ready-toleration-seconds=5 --default-unreachable-toleration-seconds=5
+    --default-not-ready-toleration-seconds=60 --default-unreachable-toleration-seconds=60
   wait_for 60 api_ready "$dir"
 }
 
