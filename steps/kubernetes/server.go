@@ -149,7 +149,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		} else if time.Since(heard) > nodeWait {
 			return "its node was lost", gone
 		}
-		if e, ok := errors.AsType[*steps.EvictionError](taken); ok && e.Class == ClassNodeLost {
+		if ofLostNode(taken) {
 			return "its node was lost", taken
 		}
 		if pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded {
@@ -210,8 +210,8 @@ func (s *Server) kubeletSilent(ctx context.Context) error {
 	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", s.pod.Spec.NodeName, s.pod.Name, s.process.Name, err))
 }
 
-// Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx ends
-// first, the kill comes at once. Later calls wait for the first and return its result.
+// Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx is
+// cancelled, the kill comes at once; a deadline of ctx shortens nothing. Later calls wait for the first and return its result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		if err := s.end(ctx); err != nil {
@@ -290,10 +290,11 @@ func (s *Server) nodeGone() bool {
 	if err != nil || steps.Ended(s.done) && s.lost == nil {
 		return false // what is not known is tried
 	}
-	for _, cause := range []error{lost(pod), nodeSilent(pod)} {
-		if e, ok := errors.AsType[*steps.EvictionError](cause); ok && e.Class == ClassNodeLost {
-			return true
-		}
-	}
-	return false
+	return ofLostNode(lost(pod)) || ofLostNode(nodeSilent(pod))
+}
+
+// ofLostNode reports whether a place was lost with its node.
+func ofLostNode(err error) bool {
+	e, ok := errors.AsType[*steps.EvictionError](err)
+	return ok && e.Class == ClassNodeLost
 }

@@ -50,25 +50,24 @@ type Sources = syntax.Sources
 
 // Settings is the pipeline block.
 type Settings struct {
-	Description     string
-	Alpha           float64       // 0.05 unless set
-	Timeout         time.Duration // 0: none
-	Lock            string
-	Slurm           *steps.SlurmSpec      // nil: the servers run on this machine
-	Docker          *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
-	Kubernetes      *steps.KubernetesSpec // nil: no server is a Pod
-	Machines        *steps.MachinesSpec   // nil: all repeats have the same machines
-	Lanes           *steps.LanesSpec      // nil: repeats come one after another
-	Bisect          *steps.BisectSpec     // nil: the file cannot be searched
-	Price           *steps.PriceSpec      // nil: nobody says what machines cost
-	Profile         *steps.ProfileSpec    // nil: nothing is profiled
-	Budget          *steps.BudgetSpec     // nil: a run spends what its repeats take
-	Resident        string                // one of steps.Residents; "": one server at a time
-	SlurmRange      hcl.Range
-	KubernetesRange hcl.Range
-	MachinesRange   hcl.Range
-	LanesRange      hcl.Range
-	BudgetRange     hcl.Range
+	Description   string
+	Alpha         float64       // 0.05 unless set
+	Timeout       time.Duration // 0: none
+	Lock          string
+	Slurm         *steps.SlurmSpec      // nil: the servers run on this machine
+	Docker        *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
+	Kubernetes    *steps.KubernetesSpec // nil: no server is a Pod
+	Machines      *steps.MachinesSpec   // nil: all repeats have the same machines
+	Lanes         *steps.LanesSpec      // nil: repeats come one after another
+	Bisect        *steps.BisectSpec     // nil: the file cannot be searched
+	Price         *steps.PriceSpec      // nil: nobody says what machines cost
+	Profile       *steps.ProfileSpec    // nil: nothing is profiled
+	Budget        *steps.BudgetSpec     // nil: a run spends what its repeats take
+	Resident      string                // one of steps.Residents; "": one server at a time
+	SlurmRange    hcl.Range
+	MachinesRange hcl.Range
+	LanesRange    hcl.Range
+	BudgetRange   hcl.Range
 	// ResidentRange is that of Resident.
 	ResidentRange hcl.Range
 	// Variance is nil where only today's pairs say how much they spread.

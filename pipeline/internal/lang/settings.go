@@ -37,66 +37,40 @@ func (e *evaluator) pipelineSettings() Settings {
 		e.report(problem(codeValue, o.at("timeout"), "timeout must be above zero", "Leave it out for none."))
 	}
 	e.placeBlocks(&s, o)
-	for _, inner := range o.Blocks["price"] {
-		var found []steps.Problem
-		s.Price, found = steps.ReadPrice(inner)
-		e.reportOf(o, "price", found)
+	s.Price, _ = settingsBlock(e, o, "price", steps.ReadPrice)
+	s.Budget, s.BudgetRange = settingsBlock(e, o, "budget", func(inner steps.Object) (*steps.BudgetSpec, []steps.Problem) {
+		return steps.ReadBudget(inner, s.Price)
+	})
+	s.Variance, s.VarianceRange = settingsBlock(e, o, "variance", steps.ReadVariance)
+	if s.Variance != nil && s.Variance.Calibration != "" {
+		s.Variance.Calibration = e.besideFile(s.Variance.Calibration)
+		s.VarianceRange = o.at("variance", "calibration")
 	}
-	for _, inner := range o.Blocks["budget"] {
-		var found []steps.Problem
-		s.Budget, found = steps.ReadBudget(inner, s.Price)
-		s.BudgetRange = o.at("budget")
-		e.reportOf(o, "budget", found)
-	}
-	for _, inner := range o.Blocks["variance"] {
-		var found []steps.Problem
-		s.Variance, found = steps.ReadVariance(inner)
-		s.VarianceRange = o.at("variance")
-		e.reportOf(o, "variance", found)
-		if s.Variance.Calibration != "" {
-			s.Variance.Calibration = e.besideFile(s.Variance.Calibration)
-			s.VarianceRange = o.at("variance", "calibration")
-		}
-	}
-	for _, inner := range o.Blocks["bisect"] {
-		var found []steps.Problem
-		s.Bisect, found = steps.ReadBisect(inner)
-		e.reportOf(o, "bisect", found)
+	s.Bisect, _ = settingsBlock(e, o, "bisect", steps.ReadBisect)
+	if s.Bisect != nil {
 		e.checkBisectVariables(s.Bisect, o)
 	}
-	for _, inner := range o.Blocks["profile"] {
-		var found []steps.Problem
-		s.Profile, found = steps.ReadProfile(inner)
-		e.reportOf(o, "profile", found)
-	}
+	s.Profile, _ = settingsBlock(e, o, "profile", steps.ReadProfile)
 	return s
+}
+
+// settingsBlock evaluates a block of the pipeline block, nil where it is not there, and says where it is.
+func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.Object) (*T, []steps.Problem)) (out *T, at hcl.Range) {
+	for _, inner := range o.Blocks[name] {
+		var found []steps.Problem
+		out, found = read(inner)
+		at = o.at(name)
+		e.reportOf(o, name, found)
+	}
+	return out, at
 }
 
 // placeBlocks evaluates the blocks that say where servers run.
 func (e *evaluator) placeBlocks(s *Settings, o object) {
-	for _, inner := range o.Blocks["slurm"] {
-		var found []steps.Problem
-		s.Slurm, found = steps.ReadSlurm(inner)
-		s.SlurmRange = o.at("slurm")
-		e.reportOf(o, "slurm", found)
-	}
-	for _, inner := range o.Blocks["docker"] {
-		var found []steps.Problem
-		s.Docker, found = steps.ReadDocker(inner)
-		e.reportOf(o, "docker", found)
-	}
-	for _, inner := range o.Blocks["kubernetes"] {
-		var found []steps.Problem
-		s.Kubernetes, found = steps.ReadKubernetes(inner)
-		s.KubernetesRange = o.at("kubernetes")
-		e.reportOf(o, "kubernetes", found)
-	}
-	for _, inner := range o.Blocks["lanes"] {
-		var found []steps.Problem
-		s.Lanes, found = steps.ReadLanes(inner)
-		s.LanesRange = o.at("lanes")
-		e.reportOf(o, "lanes", found)
-	}
+	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", steps.ReadSlurm)
+	s.Docker, _ = settingsBlock(e, o, "docker", steps.ReadDocker)
+	s.Kubernetes, _ = settingsBlock(e, o, "kubernetes", steps.ReadKubernetes)
+	s.Lanes, s.LanesRange = settingsBlock(e, o, "lanes", steps.ReadLanes)
 	e.checkOnePlace(o)
 	e.machines(s, o)
 	if s.Lanes != nil && s.Resident != "" {
@@ -106,17 +80,15 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 
 // machines evaluates the block that spreads repeats over those of another one.
 func (e *evaluator) machines(s *Settings, o object) {
-	for _, inner := range o.Blocks["machines"] {
-		var found []steps.Problem
-		s.Machines, found = steps.ReadMachines(inner)
-		s.MachinesRange = o.at("machines")
-		e.reportOf(o, "machines", found)
-		if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {
-			e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over", "The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
-		}
-		if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
-			e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other", "A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
-		}
+	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", steps.ReadMachines)
+	if s.Machines == nil {
+		return
+	}
+	if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {
+		e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over", "The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
+	}
+	if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
+		e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other", "A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
 	}
 }
 

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
@@ -27,6 +29,40 @@ type Nodes struct {
 	LoadAs, LoadHere string
 	// Advice says how to get nodes that are alike.
 	Advice string
+}
+
+// LanesOf returns on how many lanes the repeats of a plan are carried out on nodes of a cluster, and how many
+// nodes each has for itself. Repeats that come one after another have one lane of all nodes.
+func LanesOf(p *plan.Plan) (lanes, width int) {
+	if m := p.Machines; m != nil {
+		return m.Count, m.Width
+	}
+	if c := p.Cluster; c != nil && c.Lanes > 1 {
+		return c.Lanes, c.LaneNodes
+	}
+	return 1, 0
+}
+
+// LoadNodes are the nodes that load comes from, by number, one for each lane: node is that of a lane, nil where
+// load comes from none.
+func LoadNodes(p *plan.Plan, node *int) []int {
+	if node == nil {
+		return nil
+	}
+	lanes, width := LanesOf(p)
+	out := make([]int, lanes)
+	for lane := range out {
+		out[lane] = lane*width + *node
+	}
+	return out
+}
+
+// CheckNodeLoad refuses load of a node whose answers are to be delayed: what delays them runs beside the command.
+func CheckNodeLoad(node *int, delayed bool) error {
+	if delayed && node != nil {
+		return errors.New("load of a node cannot be delayed on purpose, since what delays it runs beside the command: leave load_node out")
+	}
+	return nil
 }
 
 // Node of a cluster.

@@ -19,7 +19,7 @@ import (
 
 // Lane implements place.Place: the nodes of a machine that repeats have for themselves, or all of them.
 func (p *pods) Lane(lane int) *place.Lane {
-	count, width := p.lanes()
+	count, width := place.LanesOf(p.opt.Plan)
 	if p.run == nil || p.spec.LoadNode == nil && count < 2 {
 		return nil
 	}

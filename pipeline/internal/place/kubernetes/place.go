@@ -58,7 +58,7 @@ func newPods(opt place.Options) (*pods, error) {
 	if p.run, err = kubernetes.New(settings); err != nil {
 		return nil, err
 	}
-	for _, node := range p.loadNodes() {
+	for _, node := range place.LoadNodes(p.opt.Plan, p.spec.LoadNode) {
 		p.loads = append(p.loads, p.run.Tasks(node))
 	}
 	return p, nil
@@ -143,29 +143,8 @@ func (p *pods) wants() []kubernetes.Want {
 			out[node].GPUs = max(out[node].GPUs, n)
 		}
 	}
-	lanes, _ := p.lanes()
+	lanes, _ := place.LanesOf(p.opt.Plan)
 	return slices.Repeat(out, lanes)
-}
-
-// lanes returns on how many machines the repeats of the plan are carried out, and how many nodes each is.
-func (p *pods) lanes() (count, width int) {
-	if m := p.opt.Plan.Machines; m != nil {
-		return m.Count, m.Width
-	}
-	return 1, 0
-}
-
-// loadNodes are the nodes that load comes from, by number, one for each machine.
-func (p *pods) loadNodes() []int {
-	if p.spec.LoadNode == nil {
-		return nil
-	}
-	count, width := p.lanes()
-	out := make([]int, count)
-	for i := range out {
-		out[i] = i*width + *p.spec.LoadNode
-	}
-	return out
 }
 
 // How long the end of a run waits for the cluster.
@@ -217,10 +196,7 @@ func (p *pods) check(process place.Process) error {
 
 // CheckLoad implements place.Place: what delays answers runs beside the command.
 func (p *pods) CheckLoad(_ steps.Workload, delayed bool) error {
-	if delayed && p.spec.LoadNode != nil {
-		return errors.New("load of a node cannot be delayed on purpose, since what delays it runs beside the command: leave load_node out")
-	}
-	return nil
+	return place.CheckNodeLoad(p.spec.LoadNode, delayed)
 }
 
 // Unprofiled implements place.Place: nothing is copied out of a Pod.
@@ -274,9 +250,9 @@ func (p *pods) Needs(doctor.Needs) doctor.Needs { return doctor.Needs{File: true
 
 // nodes of the cluster that the run has.
 func (p *pods) nodes() place.Nodes {
-	lanes, width := p.lanes()
+	lanes, width := place.LanesOf(p.opt.Plan)
 	out := place.Nodes{
-		Kind: "kubernetes", Lanes: lanes, Width: width, Load: p.loadNodes(), LoadAs: "a Pod", LoadHere: "where the command runs, beside the Pods",
+		Kind: "kubernetes", Lanes: lanes, Width: width, Load: place.LoadNodes(p.opt.Plan, p.spec.LoadNode), LoadAs: "a Pod", LoadHere: "where the command runs, beside the Pods",
 		Advice: "choose them by node_selector in the kubernetes block",
 	}
 	for _, n := range p.run.Nodes() {

@@ -50,7 +50,7 @@ func describeNode(ctx context.Context, sp steps.Spawner) (facts map[string]strin
 
 // nodes of the job.
 func (j *job) nodes() place.Nodes {
-	lanes, width := lanesOf(j.opt.Plan)
+	lanes, width := place.LanesOf(j.opt.Plan)
 	out := place.Nodes{
 		Kind: "slurm", Lanes: lanes, Width: width, Load: j.loadNodes(),
 		LoadAs: "a step of the job", LoadHere: "where the command runs, beside the steps of the job",

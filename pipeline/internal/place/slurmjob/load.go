@@ -33,16 +33,7 @@ func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Resul
 
 // loadNodes are the nodes that load comes from, by number, one for each lane.
 func (j *job) loadNodes() []int {
-	node := j.spec.LoadNode
-	if node == nil {
-		return nil
-	}
-	lanes, width := lanesOf(j.opt.Plan)
-	out := make([]int, lanes)
-	for lane := range out {
-		out[lane] = lane*width + *node
-	}
-	return out
+	return place.LoadNodes(j.opt.Plan, j.spec.LoadNode)
 }
 
 // loadNodeWait bounds the start of this program on a node.

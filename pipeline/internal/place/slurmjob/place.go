@@ -183,10 +183,7 @@ func (j *job) check(p place.Process) error {
 
 // CheckLoad implements place.Place: what delays answers runs beside the command.
 func (j *job) CheckLoad(_ steps.Workload, delayed bool) error {
-	if delayed && j.spec.LoadNode != nil {
-		return errors.New("load of a node cannot be delayed on purpose, since what delays it runs beside the command: leave load_node out")
-	}
-	return nil
+	return place.CheckNodeLoad(j.spec.LoadNode, delayed)
 }
 
 // Unprofiled implements place.Place: nothing is copied out of an image that Slurm starts, and nothing
