@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,9 @@ type otlpAttribute struct {
 	Value struct {
 		String *string  `json:"stringValue"`
 		Int    *otlpInt `json:"intValue"`
+		Array  *struct {
+			Values []json.RawMessage `json:"values"`
+		} `json:"arrayValue"`
 	} `json:"value"`
 }
 
@@ -68,6 +72,13 @@ var (
 	attrCached       = []string{"gen_ai.usage.cache_read.input_tokens"}
 	attrConversation = []string{"gen_ai.conversation.id"}
 )
+
+// attrSaid are what a prompt is made of, in the order in which templates put it into the prompt.
+var attrSaid = [][]string{
+	{"gen_ai.tool.definitions"},
+	{"gen_ai.system_instructions"},
+	{"gen_ai.input.messages", "gen_ai.prompt"},
+}
 
 // otlpCalls are the operations that are calls of a model which generates.
 var otlpCalls = []string{"chat", "text_completion", "generate_content"}
@@ -101,6 +112,23 @@ func (s *otlpSpan) tokens(names []string) (*int, error) {
 	return &n, nil
 }
 
+// said are the messages of a span's prompt; none where the application does not record them.
+func (s *otlpSpan) said() [][]byte {
+	var out [][]byte
+	for _, names := range attrSaid {
+		switch a, ok := s.attr(names); {
+		case !ok:
+		case a.Value.String != nil:
+			out = append(out, messagesOf([]byte(*a.Value.String))...)
+		case a.Value.Array != nil:
+			for _, raw := range a.Value.Array.Values {
+				out = append(out, raw)
+			}
+		}
+	}
+	return out
+}
+
 // failed reports whether the status of a span is an error, by its number or its name.
 func (s *otlpSpan) failed() bool {
 	return string(s.Status.Code) == "2" || bytes.Contains(s.Status.Code, []byte("STATUS_CODE_ERROR"))
@@ -113,6 +141,7 @@ type otlp struct {
 	nodes  []otlpNode
 	traces map[[16]byte]*otlpTrace
 	order  []*otlpTrace
+	said   *utterances
 }
 
 // otlpNode is what is kept of a span.
@@ -129,6 +158,7 @@ type otlpCall struct {
 	start, took   int64
 	input, output int
 	cached        *int
+	said          *utterance
 }
 
 // otlpTrace are the spans of a trace and the conversation that they are part of.
@@ -141,7 +171,7 @@ type otlpTrace struct {
 const maxSpans = maxEntries
 
 func beginOTLP(t *Table) (func(int, []byte) error, func() error) {
-	o := &otlp{orderer: orderer{table: t}, traces: map[[16]byte]*otlpTrace{}}
+	o := &otlp{orderer: orderer{table: t}, traces: map[[16]byte]*otlpTrace{}, said: newUtterances()}
 	return o.line, o.end
 }
 
@@ -218,12 +248,16 @@ func (o *otlp) callOf(s *otlpSpan) (*otlpCall, error) {
 	case *out == 0:
 		return nil, nil
 	}
-	return &otlpCall{int64(s.Start) - o.begin, int64(s.End - s.Start), *in, *out, cached}, nil
+	said := o.said.add(o.table, s.said())
+	if o.table.blocks > maxBlocks {
+		return nil, errors.New("too many different messages up to here: cut the trace")
+	}
+	return &otlpCall{int64(s.Start) - o.begin, int64(s.End - s.Start), *in, *out, cached, said}, nil
 }
 
 // leaf adds the call of a node.
 func (o *otlp) leaf(n *otlpNode) (*span, error) {
-	e := Entry{Input: n.call.input, Output: n.call.output, cached: n.call.cached, line: n.line}
+	e := Entry{Input: n.call.input, Output: n.call.output, cached: n.call.cached, said: n.call.said, line: n.line}
 	if err := o.addCall(e, float64(n.call.start)/1e9, float64(n.call.took)/1e9); err != nil {
 		return nil, lineError(n.line, "span %x: %w", n.id, err)
 	}
@@ -233,6 +267,7 @@ func (o *otlp) leaf(n *otlpNode) (*span, error) {
 // end brings the spans of each trace into their tree, and traces of one conversation into one
 // session.
 func (o *otlp) end() error {
+	o.measure()
 	var sessions [][]*span
 	known := map[string]int{}
 	for _, t := range o.order {
@@ -259,6 +294,20 @@ func (o *otlp) end() error {
 	}
 	o.finish()
 	return nil
+}
+
+// measure divides the tokens of the prompts among their messages, from the earliest call on.
+func (o *otlp) measure() {
+	var calls []*otlpCall
+	for i := range o.nodes {
+		if call := o.nodes[i].call; call != nil && call.said != nil {
+			calls = append(calls, call)
+		}
+	}
+	slices.SortStableFunc(calls, func(a, b *otlpCall) int { return cmp.Compare(a.start, b.start) })
+	for _, call := range calls {
+		call.said.measure(call.input)
+	}
 }
 
 // tree is a trace as a span; nil if it has no calls.

@@ -99,14 +99,14 @@ type piece struct {
 }
 
 // pieces are the parts of the prompt of request i. Blocks of one name have one content
-// throughout a run, so that the prefix cache finds what it found in the recorded service; what no
-// block names is drawn for this request alone. After its end the trace begins again, with other
+// throughout a run, so that the prefix cache finds what it found in the recorded service, and so have messages
+// that come after the same ones; what no block names is drawn for this request alone. After its end the trace begins again, with other
 // content.
 func (t trace) pieces(i int, seeds Seeds) []piece {
 	at, round := i%len(t.entries), i/len(t.entries)
 	e := &t.entries[at]
 	content := seeds.Content + uint64(round)
-	if len(e.Blocks) == 0 && e.Turn != nil {
+	if len(e.Blocks) == 0 && e.said == nil && e.Turn != nil {
 		return t.turns(at, content)
 	}
 	block := e.blockSize
@@ -114,6 +114,9 @@ func (t trace) pieces(i int, seeds Seeds) []piece {
 		block = t.block
 	}
 	var out []piece
+	for _, m := range e.said.path() {
+		out = append(out, piece{min(m.end, e.Input), stream(content, streamBlock, int(m.name))})
+	}
 	for k, name := range e.Blocks {
 		out = append(out, piece{min((k+1)*block, e.Input), stream(content, streamBlock, int(name))})
 	}

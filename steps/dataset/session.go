@@ -188,10 +188,13 @@ func (o *orderer) set(call int, waits, beside []int) error {
 }
 
 // continues reports whether a prompt can begin with another and its answer: whether it is long
-// enough, and begins with the whole blocks of the other where there are any.
+// enough, and begins with the whole blocks or the messages of the other where there are any.
 func continues(e, before *Entry) bool {
-	if before.Input+before.Output >= e.Input || len(e.Blocks) == 0 != (len(before.Blocks) == 0) {
+	switch {
+	case before.Input+before.Output >= e.Input, len(e.Blocks) == 0 != (len(before.Blocks) == 0), (e.said == nil) != (before.said == nil):
 		return false
+	case e.said != nil:
+		return e.said.follows(before.said)
 	}
 	whole := max(len(before.Blocks)-1, 0) // the last one may be a part
 	return len(e.Blocks) >= whole && slices.Equal(e.Blocks[:whole], before.Blocks[:whole])

@@ -36,6 +36,8 @@ type Entry struct {
 	// blockSize tokens, or the dataset's block_size where that is 0.
 	Blocks    []int64
 	blockSize int
+	// said is the last message of the prompt, where the trace holds them.
+	said *utterance
 	// cached is how many tokens of the prompt the recorded service had; nil where it did not say.
 	cached *int
 	// Turn is the entry's place in a recorded session; nil outside of one.

@@ -76,7 +76,10 @@ func counter(name string) quantity {
 // lasting is in the chain of errors about what measuring again does not change.
 type lasting struct{ error }
 
-var errNotCounted = lasting{errors.New("nothing counts what it is made of")}
+var (
+	errNotCounted      = lasting{errors.New("nothing counts what it is made of")}
+	errUnknownMachines = lasting{errors.New("servers of it answer already, and what they run on is not known")}
+)
 
 func permanent(err error) bool {
 	_, ok := errors.AsType[lasting](err)
@@ -152,10 +155,15 @@ func (t *tally) addServer(v *view) {
 }
 
 // price adds what the time of a run costs, where the file has a price for what the target holds. Of a machine
-// that lanes share, each that measures pays its part.
+// that lanes share, each that measures pays its part. What answered before the run holds machines that nobody has
+// counted.
 func (t *tally) price(p *plan.Plan, s *server) {
 	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == s.Target })
 	if p.Price == nil || i < 0 {
+		return
+	}
+	if p.Targets[i].Attached || p.Targets[i].Answering > 0 {
+		t.broken[counterPrice] = errUnknownMachines
 		return
 	}
 	hours := t.seconds / 3600

@@ -133,3 +133,16 @@ func TestPriceOfLanes(t *testing.T) {
 		}
 	}
 }
+
+// TestPriceOfAnswering: what answers before the run has no price, since nobody knows what it runs on.
+func TestPriceOfAnswering(t *testing.T) {
+	for _, target := range []plan.Target{{Attached: true}, {GPUs: 1, Answering: 1}} {
+		target.Addr = "server.vllm.a"
+		p := &plan.Plan{Price: &result.Price{MachineHour: 8, GPUHour: 2, Currency: "USD"}, Targets: []plan.Target{target}}
+		counts := &tally{rises: map[string]float64{}, broken: map[string]error{}, seconds: 3600}
+		counts.price(p, &server{job: job{Launch: plan.Launch{Target: target.Addr}}})
+		if _, err := counts.rise(counterPrice); !permanent(err) || !strings.Contains(err.Error(), "answer already") {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 		case m.Unit == metric.Money && (e.prog.settings == nil || e.prog.settings.one("price") == nil):
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs a price", m.ID),
 				"The file does not say what machines cost, so it would always be missing. Write pipeline { price { gpu_hour = \"2.50 USD\" } }."))
+		case m.Unit == metric.Money && e.answering(bm) != "":
+			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs to know the machines", m.ID),
+				fmt.Sprintf("%s answers before the run begins, and how many GPUs and machines serve there is not known, so it would always be missing. Have it launched, or compare metric.output_throughput.", e.answering(bm))))
 		case !m.Quality || m.Mutual: // those of answers have words of their own
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
@@ -133,6 +136,24 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 			}
 		}
 	}
+}
+
+// answering is a server that a benchmark measures and that is not launched, "" if there is none.
+func (e *evaluator) answering(bm *Benchmark) string {
+	for _, c := range bm.Cells {
+		var servers []*Server
+		if s := e.servers[c.Target]; s != nil {
+			servers = []*Server{s}
+		} else if d := e.deployments[c.Target]; d != nil {
+			servers = d.Servers
+		}
+		for _, s := range servers {
+			if s.Spec.URL != "" {
+				return s.Addr
+			}
+		}
+	}
+	return ""
 }
 
 // rangeOfMetric is where a gate lists a metric.

@@ -40,6 +40,7 @@ type Loop struct {
 
 	mu      sync.Mutex
 	watched []*Conn // by their descriptor
+	failed  error   // why the loop reads no more
 }
 
 // NewLoop starts a loop, which runs until Close.
@@ -70,7 +71,7 @@ func NewLoop() (*Loop, error) {
 	}
 	go func() {
 		defer close(l.ended)
-		_ = rc.Read(l.turn) // ends when the file is closed
+		l.stop(rc.Read(l.turn)) // which ends when the file is closed, or the poller fails
 	}()
 	return l, nil
 }
@@ -80,6 +81,18 @@ func (l *Loop) Close() {
 	_ = l.file.Close()
 	<-l.ended
 	_ = unix.Close(l.bell)
+}
+
+// stop ends the exchanges under way, which nobody would read any more, and those to come.
+func (l *Loop) stop(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = fmt.Errorf("epoll: waiting for connections: %w", err)
+	for _, c := range l.watched {
+		if c != nil {
+			c.finish(l.failed)
+		}
+	}
 }
 
 // turn reads from the connections that are ready, and asks to be woken for the next ones.
@@ -157,8 +170,12 @@ func (c *Conn) Close() error { return unix.Close(c.fd) }
 
 // Exchange writes a request and hands what comes to sink, until that has enough, the
 // connection ends (io.EOF), ctx is done or the deadline is there (os.ErrDeadlineExceeded).
-// sent is how writing ended, if not well; what the peer says is read all the same.
+// sent is how writing ended, if not well; what the peer says is read all the same. After the
+// deadline nothing is written.
 func (c *Conn) Exchange(ctx context.Context, deadline time.Time, request []byte, sink Sink) (sent, err error) {
+	if ctx.Err() != nil || !deadline.IsZero() && time.Until(deadline) <= 0 {
+		return nil, os.ErrDeadlineExceeded
+	}
 	c.rest, c.sent, c.sink = request, nil, sink
 	c.write()
 	if err := c.watch(); err != nil {
@@ -216,6 +233,9 @@ func (c *Conn) watch() error {
 	}
 	c.loop.mu.Lock()
 	defer c.loop.mu.Unlock()
+	if c.loop.failed != nil {
+		return c.loop.failed
+	}
 	if err := unix.EpollCtl(c.loop.ep, unix.EPOLL_CTL_ADD, c.fd, &ev); err != nil {
 		return os.NewSyscallError("epoll_ctl", err)
 	}

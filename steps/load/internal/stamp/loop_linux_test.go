@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // loopPairs are connections that one loop reads, with their servers' ends.
@@ -232,5 +234,54 @@ func TestLoopAllocatesNothingForAToken(t *testing.T) {
 	<-ended
 	if allocs > 0 {
 		t.Errorf("%v allocations a token", allocs)
+	}
+}
+
+// TestLoopLateRequest: a request whose deadline has passed, or that nobody waits for, does not go out.
+func TestLoopLateRequest(t *testing.T) {
+	clients, servers := loopPairs(t, 1)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, exchange := range map[string]struct {
+		ctx      context.Context
+		deadline time.Time
+	}{
+		"late":      {t.Context(), time.Now()},
+		"cancelled": {cancelled, soon()},
+	} {
+		_, err := clients[0].Exchange(exchange.ctx, exchange.deadline, []byte("ask"), func([]byte, int64, bool) bool { return false })
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := unix.Shutdown(clients[0].fd, unix.SHUT_WR); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(servers[0]); err != nil || len(got) > 0 {
+		t.Errorf("the server got %q, %v", got, err)
+	}
+}
+
+// TestLoopThatFails: exchanges do not wait for a loop that reads no more.
+func TestLoopThatFails(t *testing.T) {
+	clients, servers := loopPairs(t, 2)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := clients[0].Exchange(t.Context(), soon(), []byte("ask"), func([]byte, int64, bool) bool { return true })
+		ended <- err
+	}()
+	if _, err := io.ReadFull(servers[0], make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	loop := clients[0].loop
+	if err := loop.file.SetReadDeadline(time.Unix(1, 0)); err != nil { // which ends its wait
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("the exchange under way ended with %v", err)
+	}
+	<-loop.ended
+	if _, err := clients[1].Exchange(t.Context(), soon(), []byte("ask"), func([]byte, int64, bool) bool { return true }); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the next exchange ended with %v", err)
 	}
 }
