@@ -21,8 +21,8 @@ type chart struct {
 	// files behind each of its numbers, where those are fewer than fullFiles.
 	files   int
 	columns []string // the first is that of the lines' labels
-	// worth of a pair, by cells of a line: hours, say; nil where means are of pairs.
-	worth func(line, cell int) float64
+	// worth of the pairs of a file, by cells of a line: hours, say; nil where means are of pairs.
+	worth func(line, cell int, pairs float64) float64
 	lines []line
 }
 
@@ -188,9 +188,9 @@ func (c cell) evaluate(e ending) float64 {
 // value is a number that was simulated: the mean over files of their pairs, or of 100 for
 // those that hit.
 type value struct {
-	mean bool    // of pairs
-	each float64 // what a pair is worth, 0 for one pair
-	of   []float64
+	mean  bool                  // of pairs
+	worth func(float64) float64 // what they are worth, nil for pairs
+	of    []float64
 }
 
 func (v value) number() float64 {
@@ -238,9 +238,9 @@ func (c chart) valued(v value, line, cell int) value {
 	if c.worth == nil || !v.mean {
 		return v
 	}
-	v.each = c.worth(line, cell)
-	for i := range v.of {
-		v.of[i] *= v.each
+	v.worth = func(pairs float64) float64 { return c.worth(line, cell, pairs) }
+	for i, pairs := range v.of {
+		v.of[i] = v.worth(pairs)
 	}
 	return v
 }
@@ -261,7 +261,11 @@ func (v value) agrees(stated float64, statedFiles int, level float64) bool {
 		return err == nil && min(more, fewer) > level/2
 	}
 	// One sequence more at either end, so that no spread at all is no certainty.
-	ends := value{mean: true, of: append([]float64{cmp.Or(v.each, 1) * float64(fiveLooks[0]), cmp.Or(v.each, 1) * float64(fiveLooks[len(fiveLooks)-1])}, v.of...)}
+	least, most := float64(fiveLooks[0]), float64(fiveLooks[len(fiveLooks)-1])
+	if v.worth != nil {
+		least, most = v.worth(least), v.worth(most)
+	}
+	ends := value{mean: true, of: append([]float64{least, most}, v.of...)}
 	squares, centre := 0.0, ends.number()
 	for _, n := range ends.of {
 		squares += (n - centre) * (n - centre)

@@ -33,7 +33,8 @@ func knownSpreads() chart {
 		costly: true,
 		title: fmt.Sprintf("**Known spread** (`variance`), calibrated with %d pairs, files judged after 2, 4, 6, 8, 10 and 12 repeats, %% of files. "+
 			"The variance is that of the pairs over that when it was calibrated: `within = 1.5`, the default, is made for up to 2.25, `within = 2` for up to 4.", calibratedPairs),
-		columns: []string{"factor allowed, and variance today", "5 metrics, CV 5 %, no change: regression", "the same: improvement", "SD 2 %, one metric at the margin: it passes", "SD 2 %, as fast, improvement expected: certified"},
+		columns: []string{"factor allowed, and variance today", "5 metrics, CV 5 %, no change: regression", "the same: improvement", "20 metrics, no change: regression", "the same: improvement",
+			"SD 2 %, one metric at the margin: it passes", "SD 2 %, as fast, improvement expected: certified"},
 	}
 	for _, tt := range []struct{ within, variance float64 }{
 		{1.5, 0.5}, {1.5, 1}, {1.5, 2}, {2, 0.25}, {2, 1}, {2, 4},
@@ -41,13 +42,16 @@ func knownSpreads() chart {
 		wrong := math.Sqrt(tt.variance)
 		label := fmt.Sprintf("within = %g, variance × %g", tt.within, tt.variance)
 		seeded := fmt.Sprintf("%g times, within = %g", tt.variance, tt.within)
-		same := early("known, no change, "+seeded, func(s *simulator) gates.Family {
-			f := s.quiet(5, 1, math.Sqrt2*0.05)
-			for i := range f.Comparisons {
-				f.Comparisons[i] = s.known(f.Comparisons[i], math.Sqrt2*0.05, wrong, tt.within)
-			}
-			return f
-		})
+		unchanged := func(metrics int, name string) *scenario {
+			return early(name+seeded, func(s *simulator) gates.Family {
+				f := s.quiet(metrics, 1, math.Sqrt2*0.05)
+				for i := range f.Comparisons {
+					f.Comparisons[i] = s.known(f.Comparisons[i], math.Sqrt2*0.05, wrong, tt.within)
+				}
+				return f
+			})
+		}
+		same, many := unchanged(5, "known, no change, "), unchanged(20, "known, no change in 20, ")
 		marginal := early("known, at the margin, "+seeded, func(s *simulator) gates.Family {
 			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.known(s.comparison(0, 12, math.Log(1.05), 0.02), 0.02, wrong, tt.within)}}
 		})
@@ -55,7 +59,8 @@ func knownSpreads() chart {
 			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{expects(s.known(s.comparison(0, 12, 0, 0.02), 0.02, wrong, tt.within), 0)}}
 		})
 		c.lines = append(c.lines, line{label, []cell{
-			{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)}, {marginal, isPassed, atMostPercent(5)}, {expected, isCertified, atMostPercent(5)},
+			{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)}, {many, isRed, atMostPercent(5)}, {many, isBetter, atMostPercent(5)},
+			{marginal, isPassed, atMostPercent(5)}, {expected, isCertified, atMostPercent(5)},
 		}})
 	}
 	return c

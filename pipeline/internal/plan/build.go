@@ -92,7 +92,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	}
 	b.fit(p)
 	b.decide(p)
-	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, opt.Notes)
+	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.sharedCaches(p), opt.Notes)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags

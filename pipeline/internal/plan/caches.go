@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
+)
+
+// startupID is the metric that what a cache holds decides on.
+const startupID = "startup.time"
+
+// sharedCaches warns of start-up times that are compared between sides which fill a cache for each
+// other: what the first to start compiles or fetches, the other finds.
+func (b *builder) sharedCaches(p *Plan) []string {
+	var out []string
+	for _, g := range p.Gates {
+		if !g.paired() || !slices.Contains(g.Metrics, startupID) {
+			continue
+		}
+		for _, c := range g.Comparisons {
+			_, base, okBase := p.Cell(c.Base)
+			_, head, okHead := p.Cell(c.Head)
+			if !okBase || !okHead || base.Target == head.Target {
+				continue
+			}
+			shared := filledForBoth(b.lasting(base.Target), b.lasting(head.Target))
+			if len(shared) == 0 {
+				continue
+			}
+			text := fmt.Sprintf("%s: %s and %s share %s: the side that starts first fills it for the other, which starts sooner for that; give each side its own, or fill it before and append :ro on both sides",
+				g.Addr, base.Target, head.Target, strings.Join(shared, ", "))
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// filledForBoth are the places that both targets have and one of them may write to.
+func filledForBoth(base, head map[string]bool) []string {
+	var out []string
+	for place, written := range base {
+		if byHead, ok := head[place]; ok && (written || byHead) {
+			out = append(out, place)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// lasting are the volumes and folders of the machine that the containers of a target have and that
+// outlive them, with whether it may write to them.
+func (b *builder) lasting(addr string) map[string]bool {
+	out := map[string]bool{}
+	for _, spec := range launched(b.cfg, addr) {
+		if spec.Container == nil {
+			continue
+		}
+		for _, v := range spec.Container.Volumes {
+			out["volume "+v.Name] = out["volume "+v.Name] || !v.ReadOnly
+		}
+		for _, m := range spec.Container.Mounts {
+			out[m.Source] = out[m.Source] || !m.ReadOnly
+		}
+	}
+	return out
+}
+
+// launched are the servers of a target.
+func launched(cfg *lang.Config, addr string) []steps.ServerSpec {
+	if s := cfg.ServerAt(addr); s != nil {
+		return []steps.ServerSpec{s.Spec}
+	}
+	var out []steps.ServerSpec
+	if d := cfg.DeploymentAt(addr); d != nil {
+		for _, m := range d.Spec.Members {
+			out = append(out, m.Spec)
+		}
+	}
+	return out
+}
