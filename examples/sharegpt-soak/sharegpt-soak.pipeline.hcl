@@ -41,7 +41,7 @@ server "vllm" "sut" {
   container {
     network = "host"
     ipc     = "host"
-    volumes = { hf-cache = "/root/.cache/huggingface" }
+    volumes = { "hf-cache-${each.key}" = "/root/.cache/huggingface" } # each its own, since starts are compared
   }
 
   ready {
