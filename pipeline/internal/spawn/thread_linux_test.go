@@ -30,6 +30,12 @@ func TestSurvivesTheCallersThread(t *testing.T) {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
+	t.Cleanup(func() {
+		if err := r.child.Signal("KILL"); err != nil {
+			t.Error(err)
+		}
+		await(t, r.child.Done())
+	})
 	if r.tid == os.Getpid() {
 		t.Skip("the goroutine ran on the main thread, which does not end")
 	}
