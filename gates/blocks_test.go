@@ -132,6 +132,11 @@ func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
 	if !strings.Contains(all.Reason, "more machines would decide it") {
 		t.Errorf("reason %q", all.Reason)
 	}
+	// Here the pairs are what is noisy, and the machines hardly matter.
+	noisy := decide(ratios(1, 1.09, 1.08, 0.96, 0.95, 1.07, 1.06, 0.98, 0.99), 0.005)
+	if noisy.Verdict != gates.Inconclusive || !strings.Contains(noisy.Reason, "more repeats would decide it") {
+		t.Errorf("%s: %q", noisy.Verdict, noisy.Reason)
+	}
 }
 
 // TestPropertyBetweenMakesNothingEasier: an error that is added to that of the pairs narrows no bound and lowers

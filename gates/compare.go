@@ -193,7 +193,11 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 		return
 	}
 	if c.Between > 0 {
-		e.Reason += "; more machines would decide it, more repeats on these hardly"
+		if c.needsBlocks(e, m, set) {
+			e.Reason += "; more machines would decide it, more repeats on these hardly"
+		} else {
+			e.Reason += "; more repeats would decide it"
+		}
 		return
 	}
 	if c.Clusters.Drawn {
@@ -227,6 +231,22 @@ func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	}
 	above := func(x float64) float64 { return tSurvival((x-d)/spread, v.df(e.N)) }
 	return 1 - above(m-bound) + above(worse)
+}
+
+// needsBlocks reports whether a comparison that is about all blocks would stay undecided however many more
+// repeats those that there are had: the error that comes from the blocks alone leaves it open.
+func (c Comparison) needsBlocks(e *entry, m float64, set Settings) bool {
+	width := func(alpha float64) float64 {
+		return set.plan.critical(e.sample.Clusters.DF, alpha) * e.sample.Clusters.SE
+	}
+	d, worse := e.D, max(m, width(e.step))
+	switch {
+	case c.Expect == ExpectImprovement:
+		d, worse = -e.D, m+width(e.first)
+	case c.Strict:
+		worse = max(worse, m+width(set.Alpha))
+	}
+	return d+width(set.Alpha) >= m && d <= worse
 }
 
 // needSessions is the number of sessions of the head that decides with Power, if the

@@ -249,6 +249,9 @@ func (v *verifier) paired(d judged) {
 	if m := v.doc.Machines; m != nil {
 		c.Between = gates.BetweenOf(c.Metric, m.Between)
 	}
+	if c.Between > 0 && c.Known != nil {
+		v.addf("%s has a known spread of pairs, and an error between machines: a file has one of them", d.name())
+	}
 	measured(&c, v.doc, d.gate.Benchmark, base, head)
 	relate(&c, base, head)
 	if d.Descriptive {

@@ -177,6 +177,11 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		{"a budget that was not spent", slow, func(d *result.Document) { d.StoppedBy = result.StoppedBudget }, "has all of its"},
 		{"a settled session that passes", short, func(d *result.Document) { d.StoppedBy = result.StoppedSettled }, "no gate has a regression"},
 		{"given up at no look", short, func(d *result.Document) { d.StoppedBy = result.StoppedHopeless }, "no look was taken"},
+		{"a known spread beside machines that differ", slow, func(d *result.Document) {
+			d.Machines = &result.Machines{Count: 2, Between: 0.03}
+			d.Variance = &result.Variance{Within: 1.5}
+			d.Gates[0].Decisions[0].Known = &result.KnownSpread{SD: 0.01, DF: 20}
+		}, "has a known spread of pairs, and an error between machines"},
 		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} }, "in the summary"},
 	}
 	for _, tt := range tests {
