@@ -27,8 +27,8 @@ type operated struct {
 	about          float64 // a load within a factor of 8 of its capacity
 }
 
-// heldOut are the simulated servers of gates/testdata/capacity_held_out.json: nothing of the
-// method was chosen by them.
+// heldOut are the simulated servers of gates/testdata/capacity_held_out.json, on which nothing but one constant was
+// settled, and unseen those of capacity_unseen.json: the list was made, and committed, before any search of them.
 var heldOut = []operated{
 	{"chunked prefill, p99 of TTFT within 300 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{512, 512}, [2]int{32, 32},
 		[]steps.Objective{{Metric: "ttft.p99", Limit: 0.3}}, 30},
@@ -41,6 +41,22 @@ var heldOut = []operated{
 	{"an H100, mean of ITL within 30 ms and p90 of TTFT within 1 s", "h100", nil, [2]int{200, 1500}, [2]int{50, 200},
 		[]steps.Objective{{Metric: "itl.mean", Limit: 0.03}, {Metric: "ttft.p90", Limit: 1}}, 10},
 }
+
+var unseen = []operated{
+	{"prompts of 3,000 to 5,000 tokens on an H100, p95 of TTFT within 2 s", "h100", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{3000, 5000}, [2]int{16, 16},
+		[]steps.Objective{{Metric: "ttft.p95", Limit: 2}}, 6},
+	{"answers of 200 to 400 tokens on an A10, p90 of TPOT within 60 ms", "a10", nil, [2]int{100, 300}, [2]int{200, 400},
+		[]steps.Objective{{Metric: "tpot.p90", Limit: 0.06}}, 2},
+	{"16 seats, p99 of E2EL within 3 s", "fast", []steps.Arg{{Name: "max_num_seqs", Value: 16}}, [2]int{128, 512}, [2]int{20, 80},
+		[]steps.Objective{{Metric: "e2el.p99", Limit: 3}}, 40},
+	{"median of TTFT within 100 ms and p99 of ITL within 50 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{256, 1024}, [2]int{40, 120},
+		[]steps.Objective{{Metric: "ttft.p50", Limit: 0.1}, {Metric: "itl.p99", Limit: 0.05}}, 15},
+	{"an H100 with 64 seats, mean of TTFT within 200 ms", "h100", []steps.Arg{{Name: "max_num_seqs", Value: 64}}, [2]int{500, 500}, [2]int{100, 100},
+		[]steps.Objective{{Metric: "ttft.mean", Limit: 0.2}}, 15},
+}
+
+// drawnServers are the sets that TestServersOfCapacities draws, by the files of gates/testdata.
+var drawnServers = map[string][]operated{"capacity_held_out.json": heldOut, "capacity_unseen.json": unseen}
 
 // around are the logarithms of load over capacity at which a server is drawn.
 var around = []float64{-0.8, -0.4, -0.25, -0.16, -0.1, -0.06, -0.03, 0, 0.03, 0.06, 0.1, 0.16, 0.25, 0.4}
@@ -60,11 +76,18 @@ type headrooms struct {
 //	go test ./pipeline/internal/session -run ServersOfCapacities -full -v -update
 func TestServersOfCapacities(t *testing.T) {
 	if !*full || !*update {
-		t.Skip("with -full -update: it draws gates/testdata/capacity_held_out.json")
+		t.Skip("with -full -update: it draws files of gates/testdata")
 	}
-	const path = "../../../gates/testdata/capacity_held_out.json"
+	for name, servers := range drawnServers {
+		t.Run(name, func(t *testing.T) { drawServers(t, "../../../gates/testdata/"+name, servers) })
+	}
+}
+
+// drawServers draws the simulated servers of a file, and leaves those that are made up as they are.
+func drawServers(t *testing.T, path string, servers []operated) {
+	t.Helper()
 	var out []headrooms
-	for _, o := range heldOut {
+	for _, o := range servers {
 		h := o.headrooms(t)
 		t.Logf("%s, %.4g req/s: %.3g, SD %.3g", h.Label, h.Capacity, h.Headroom, h.SD)
 		out = append(out, h)
