@@ -12,10 +12,10 @@ import (
 // The operating characteristics: which files are simulated, what is counted of them and
 // what is promised. Each chart is a table of docs/statistics.md.
 func characteristics() []chart {
-	return []chart{
+	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), machines(), savings(), capacities(), capacitiesTuned(), capacitiesCompared(),
-	}
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), machines(), savings(),
+	}, capacities(), []chart{capacitiesCompared()})
 }
 
 var fiveLooks = gates.LooksBetween(4, 12)
