@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -31,11 +32,17 @@ func (v *view) bill() model.Line {
 		text += fmt.Sprintf("; %s of %s measuring, %s starting servers", wholePercent(b.MeasuredShare), of, wholePercent(b.StartShare))
 	}
 	text += v.earlierGates(b)
+	if b.ImagesSeconds >= shownImages {
+		text += fmt.Sprintf("; images took %s before the first launch, which is not in it", humanize.Duration(time.Duration(b.ImagesSeconds*float64(time.Second))))
+	}
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
 	}
 	return model.Plain(text)
 }
+
+// shownImages is from how many seconds on images were pulled, and not just found.
+const shownImages = 1
 
 // lanes says that repeats ran side by side, and how close what they do to each other comes to its limit.
 func (v *view) lanes() model.Line {

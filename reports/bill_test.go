@@ -44,6 +44,14 @@ func TestReportsSayWhatAVerdictCost(t *testing.T) {
 			t.Errorf("markdown does not say %q:\n%s", want, markdown)
 		}
 	}
+	doc.Images = []result.Image{
+		{Image: "engine:v1", For: "base", Nodes: "gpu1", Seconds: 90}, {Image: "engine:v2", For: "head", Nodes: "gpu1", Seconds: 120},
+		{Image: "engine:v1", For: "base", Nodes: "gpu2", Seconds: 150},
+	}
+	doc.Bill = result.NewBill(doc)
+	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "; images took 4 min before the first launch, which is not in it") {
+		t.Errorf("how long images took is not stated:\n%s", got)
+	}
 	doc.Simulated = result.SimulatedVirtual
 	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "Cost in the model: 11 GPU-hours") {
 		t.Errorf("a bill of virtual time does not say so:\n%s", got)

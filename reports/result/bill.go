@@ -39,6 +39,9 @@ type Bill struct {
 	// were ready. The rest is warm-up, what lies between runs, and the end of servers.
 	StartShare    float64 `json:"start_share" bounds:"0,1"`
 	MeasuredShare float64 `json:"measured_share" bounds:"0,1"`
+	// ImagesSeconds is how long images took to be there before the first launch. Nothing of it is in Spent,
+	// since the next session finds them.
+	ImagesSeconds float64 `json:"images_s,omitempty" bounds:"0,"`
 	// Gates lists what was held until each gate had its verdict.
 	Gates []GateBill `json:"gates,omitempty"`
 }
@@ -67,7 +70,7 @@ func NewBill(doc *Document) *Bill {
 	if all.machines == 0 {
 		return nil
 	}
-	bill := &Bill{Spent: all.spent(doc.Price)}
+	bill := &Bill{Spent: all.spent(doc.Price), ImagesSeconds: doc.imagesSeconds()}
 	if all.held > 0 { // or the run ended before its first launch, with what lanes did to each other
 		bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
 	}
@@ -76,6 +79,16 @@ func NewBill(doc *Document) *Bill {
 		bill.Gates = append(bill.Gates, GateBill{Gate: g.Addr, Repeats: n, Spent: spentUntil(doc, n).spent(doc.Price)})
 	}
 	return bill
+}
+
+// imagesSeconds is how long images took: machines got theirs at the same time.
+func (doc *Document) imagesSeconds() float64 {
+	longest, sums := 0.0, map[string]float64{}
+	for _, image := range doc.Images {
+		sums[image.Nodes] += image.Seconds
+		longest = max(longest, sums[image.Nodes])
+	}
+	return longest
 }
 
 // decidedAfter is the number of repeats that the decisions of a gate rest on.

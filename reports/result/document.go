@@ -109,6 +109,8 @@ type Document struct {
 	Answers []Answers `json:"answers,omitempty"`
 	// Evaluations of the heads against those of their bases.
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
+	// Images that processes were started from, as they were got before the first launch.
+	Images []Image `json:"images,omitempty"`
 	// Lanes that repeats ran in side by side; absent where they came one after another.
 	Lanes *Lanes `json:"lanes,omitempty"`
 	// Machines that repeats took in turn; absent where all had the same.
@@ -229,6 +231,15 @@ func (t Target) Version() string {
 	}
 	slices.Sort(all)
 	return strings.Join(slices.Compact(all), ", ")
+}
+
+// Image is one that processes were started from. A run that was resumed has looked for it more than once.
+type Image struct {
+	Image string `json:"image"`           // as the file names it
+	For   string `json:"for"`             // the first process that needs it
+	Nodes string `json:"nodes,omitempty"` // of the lane or machine, where there are several
+	// Seconds until it was there: a pull, or hardly anything where it was there before.
+	Seconds float64 `json:"seconds" bounds:"0,"`
 }
 
 // Launch is one start of a target.

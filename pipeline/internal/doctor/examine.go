@@ -125,7 +125,7 @@ func CheckImage(image Image, has bool) Check {
 	case image.Never:
 		c.Status, c.Found, c.Fix = Missing, "is not there, and pull is \"never\"", "build or load it first"
 	default:
-		c.Status, c.Found, c.Fix = Warn, "will be pulled", "docker pull "+image.Name+" beforehand, so that no launch waits for it"
+		c.Status, c.Found, c.Fix = Warn, "will be pulled", "docker pull "+image.Name+" beforehand, so that the run does not wait for it"
 	}
 	return c
 }

@@ -93,7 +93,7 @@ func checkSeeds(t *testing.T, loads []string) {
 	}
 }
 
-func checkDocument(t *testing.T, p *plan.Plan, out *Outcome) {
+func checkDocument(t *testing.T, p *plan.Plan, out *Outcome) *result.Document {
 	t.Helper()
 	doc := Document(p, out, About{Tool: "test", RunID: "run-1"})
 	if err := result.Validate(doc); err != nil {
@@ -109,6 +109,7 @@ func checkDocument(t *testing.T, p *plan.Plan, out *Outcome) {
 	if v := cell.Summary["ttft.p50"]; v < 0.0199 || v > 0.0201 {
 		t.Errorf("summary of ttft.p50 %v, want 0.020", v)
 	}
+	return doc
 }
 
 func TestRecordsAndEvents(t *testing.T) {

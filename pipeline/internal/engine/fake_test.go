@@ -194,7 +194,11 @@ func (fakeEngine) Name() string        { return "fake" }
 func (fakeEngine) Endpoints() []string { return []string{"completions"} }
 
 func (fakeEngine) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
-	return steps.Process{Name: spec.Addr, Argv: []string{"fake", spec.Model}, Host: host, Port: port.Number()}, nil
+	p := steps.Process{Name: spec.Addr, Argv: []string{"fake", spec.Model}, Host: host, Port: port.Number()}
+	if spec.Image != "" {
+		p.Container = spec.NewContainer()
+	}
+	return p, nil
 }
 
 func (e fakeEngine) Ready(_ context.Context, ep steps.Endpoint, _ steps.Readiness) (string, bool, error) {

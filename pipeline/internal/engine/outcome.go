@@ -24,6 +24,7 @@ type Outcome struct {
 	Describe map[string]map[string]string // by target
 	Steps    []result.Step
 	Outputs  Outputs // of the steps
+	Images   []result.Image
 	// Launched holds the planned launches in the order of their execution; an
 	// interrupted one, with what it had finished, is the last.
 	Launched    []Launched

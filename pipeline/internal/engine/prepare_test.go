@@ -17,11 +17,13 @@ import (
 // pullingLauncher has something to do before a start, and its servers say what they are.
 type pullingLauncher struct {
 	steps.Launcher
-	pull func(context.Context) error
-	host string
+	prepare func(context.Context, steps.Process) error
+	host    string
 }
 
-func (l *pullingLauncher) Prepare(ctx context.Context, _ steps.Process) error { return l.pull(ctx) }
+func (l *pullingLauncher) Prepare(ctx context.Context, p steps.Process) error {
+	return l.prepare(ctx, p)
+}
 
 func (l *pullingLauncher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	l.host = p.Host
@@ -40,7 +42,7 @@ func (describedServer) Describe() map[string]string {
 
 // pulling puts such launchers before all targets, with servers that have an image.
 func pulling(s *session, pull func(context.Context) error) *pullingLauncher {
-	l := &pullingLauncher{pull: pull}
+	l := &pullingLauncher{prepare: func(ctx context.Context, _ steps.Process) error { return pull(ctx) }}
 	resolve := s.o.Target
 	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)

@@ -25,6 +25,7 @@ type State struct {
 	Launched []Launched
 	Steps    []StepDone
 	Describe map[string]map[string]string
+	Images   []result.Image
 	Lanes    *result.Lanes // as they were checked; nil if they were not
 	// Processes that were started; most have ended.
 	Processes []event.Process
@@ -104,6 +105,10 @@ func (b *builder) add(e event.Event) error {
 		// What comes after the gates is about reports, which a resumed run writes again.
 		if e.Severity == event.Warning && !b.judged && !slices.Contains(s.Warnings, e.Text) {
 			s.Warnings = append(s.Warnings, e.Text)
+		}
+	case event.ImageReady:
+		if e.Image != nil {
+			s.Images = append(s.Images, *e.Image)
 		}
 	case event.LanesChecked:
 		s.Lanes = e.Lanes

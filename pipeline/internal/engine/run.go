@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,6 +72,7 @@ func newRunner(o Options) *runner {
 			r.out.Started = s.Started
 		}
 		maps.Copy(r.out.Describe, s.Describe)
+		r.out.Images = slices.Clone(s.Images)
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l
 			for _, a := range l.Attempts {
@@ -90,6 +92,9 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	if err := r.steps(ctx); err != nil {
+		return err
+	}
+	if err := r.images(ctx); err != nil {
 		return err
 	}
 	if err := r.checkLanes(ctx); err != nil {

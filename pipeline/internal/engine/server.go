@@ -153,6 +153,13 @@ func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	return ports, nil
 }
 
+// release gives the ports back.
+func (s *server) release() {
+	for _, release := range s.releases {
+		release()
+	}
+}
+
 // prepare gets what the members need, which is no part of their start-up. What cannot be
 // got, such as an image of a registry that is down, says nothing about the server.
 func (r *runner) prepare(ctx context.Context, s *server) error {
@@ -404,9 +411,7 @@ func (r *runner) stop(ctx context.Context, s *server) error {
 	for _, group := range s.teardown(ctx) {
 		errs = append(errs, s.stopGroup(told, group)...)
 	}
-	for _, release := range s.releases {
-		release()
-	}
+	s.release()
 	errs = append(errs, s.closeLogs(), r.vacate(ctx, s))
 	return errors.Join(errs...)
 }

@@ -25,6 +25,8 @@ const (
 	Diagnostic   Type = "diagnostic"
 	StepStart    Type = "step_start"
 	StepEnd      Type = "step_end"
+	ImageStart   Type = "image_start"
+	ImageReady   Type = "image_ready"
 	LanesChecked Type = "lanes_checked"
 	LaunchStart  Type = "launch_start"
 	LaunchState  Type = "launch_state"
@@ -87,6 +89,7 @@ type Event struct {
 	Probe    *result.Probe     `json:"probe,omitempty"`
 	Started  *result.Launch    `json:"launched,omitempty"`
 	Step     *result.Step      `json:"step,omitempty"`
+	Image    *result.Image     `json:"image,omitempty"`
 	Lanes    *result.Lanes     `json:"lanes,omitempty"`
 	Gate     *result.Gate      `json:"gate,omitempty"`
 	Failure  *result.Failure   `json:"failure,omitempty"`

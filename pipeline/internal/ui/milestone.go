@@ -49,6 +49,8 @@ func milestones(e event.Event) []line {
 		return diagnosed(e)
 	case event.StepEnd:
 		return stepEnded(e)
+	case event.ImageReady:
+		return imageReady(e)
 	case event.LaunchReady:
 		return []line{{good, readyText(e)}}
 	case event.LaunchFail:
@@ -71,6 +73,14 @@ func milestones(e event.Event) []line {
 		return []line{summed(e)}
 	}
 	return nil
+}
+
+// imageReady is the line of an image that was not there before.
+func imageReady(e event.Event) []line {
+	if e.Image == nil || e.Image.Seconds < 1 {
+		return nil
+	}
+	return []line{{good, clean(e.Text)}}
 }
 
 func planned(e event.Event) []line {

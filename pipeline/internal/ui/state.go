@@ -56,7 +56,9 @@ func (s *state) handle(e event.Event) {
 		}
 	case event.StepStart:
 		s.step = &activity{name(e.Addr), "running", e.Time}
-	case event.StepEnd:
+	case event.ImageStart:
+		s.step = imageActivity(e)
+	case event.StepEnd, event.ImageReady:
 		s.step = nil
 	case event.LaunchStart, event.LaunchState, event.LaunchReady, event.LaunchFail, event.LaunchStop:
 		s.handleLaunch(e)
@@ -72,6 +74,14 @@ func (s *state) handle(e event.Event) {
 	case event.Summary:
 		s.verdict, s.judged = e.Verdict, e.Verdict != ""
 	}
+}
+
+// imageActivity is an image that is looked for or pulled.
+func imageActivity(e event.Event) *activity {
+	if e.Image == nil {
+		return nil
+	}
+	return &activity{"image " + name(e.Image.Image), "pulling", e.Time}
 }
 
 // schedule takes over what any event says about the schedule.

@@ -257,7 +257,7 @@ func TestAnyEvents(t *testing.T) {
 	number := rapid.OneOf(rapid.IntRange(-3, 300), rapid.Just(1<<40))
 	seconds := rapid.OneOf(rapid.Float64Range(-10, 1e6), rapid.Float64())
 	types := []event.Type{
-		event.Version, event.PlanReady, event.Diagnostic, event.StepStart, event.StepEnd, event.LaunchStart, event.LaunchState,
+		event.Version, event.PlanReady, event.Diagnostic, event.StepStart, event.StepEnd, event.ImageStart, event.ImageReady, event.LaunchStart, event.LaunchState,
 		event.LaunchReady, event.LaunchFail, event.LaunchStop, event.LaunchDone, event.ProcessStart, event.RunStart, event.RunProgress,
 		event.RunEnd, event.RepeatEnd, event.Look, event.GateResult, event.ReportDone, event.Interrupted, event.Heartbeat, event.Summary, "new",
 	}
@@ -289,6 +289,7 @@ func TestAnyEvents(t *testing.T) {
 				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]result.StepStatus{"done", "cached", "failed", "x"}).Draw(rt, "status"), Failure: &failure, Log: text()}
 				e.Plan = &event.PlanTotals{Runs: number.Draw(rt, "n"), Seconds: seconds.Draw(rt, "s"), Simulated: text()}
 				e.Started = &result.Launch{Startup: seconds.Draw(rt, "s"), Log: text()}
+				e.Image = &result.Image{Image: text(), Seconds: seconds.Draw(rt, "s")}
 			}
 			for _, view := range views {
 				view.Handle(e)

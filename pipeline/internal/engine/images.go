@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// images gets the images of all launches before the first of them: no pull falls beside a launch, and
+// one that fails costs no GPU time. Lanes with machines of their own pull at the same time. A launch
+// asks for its images once more, which are there then.
+func (r *runner) images(ctx context.Context) error {
+	if r.plan.Simulated != "" { // by this program, which is there
+		return nil
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var all sync.WaitGroup
+	for _, rep := range r.lanesLeft() {
+		all.Go(func() {
+			if err := r.imagesOf(ctx, rep); err != nil {
+				end(err) // the first is the cause of all others
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.bus.Err()
+}
+
+// lanesLeft are the launches that are left, as one repeat for each lane that has images of its own: lanes
+// of one machine share them.
+func (r *runner) lanesLeft() []plan.Repeat {
+	var out []plan.Repeat
+	for _, rep := range r.plan.Repeats {
+		lane := rep.Lane
+		if r.plan.Lanes != nil {
+			lane = 0
+		}
+		i := slices.IndexFunc(out, func(of plan.Repeat) bool { return of.Lane == lane })
+		if i < 0 {
+			i = len(out)
+			out = append(out, plan.Repeat{Lane: lane})
+		}
+		for _, l := range rep.Launches {
+			_, done := r.resumed[l.ID]
+			known := slices.ContainsFunc(out[i].Launches, func(of plan.Launch) bool { return of.Target == l.Target })
+			if !done && !known {
+				out[i].Launches = append(out[i].Launches, l)
+			}
+		}
+	}
+	return out
+}
+
+// imagesOf gets the images that the targets of a lane are started from, each once on every node.
+func (r *runner) imagesOf(ctx context.Context, rep plan.Repeat) error {
+	lane := r.lane(rep)
+	type image struct {
+		name, platform string
+		node           int
+	}
+	got := map[image]bool{}
+	for _, l := range rep.Launches {
+		needs, err := r.contained(job{Launch: l, lane: lane})
+		if err != nil {
+			return err
+		}
+		for _, n := range needs {
+			c := n.process.Container
+			of := image{c.Image, c.Platform, n.node}
+			if got[of] {
+				continue
+			}
+			got[of] = true
+			if err := r.image(ctx, n, lane.Nodes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// contained is a process that is started from an image.
+type contained struct {
+	process  steps.Process
+	node     int
+	launcher steps.Preparer
+}
+
+// contained lists the processes of a launch whose images a launcher gets.
+func (r *runner) contained(j job) ([]contained, error) {
+	s := &server{job: j, target: r.plan.Target(j.Target)}
+	var err error
+	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
+		return nil, r.config(s, err)
+	}
+	prepares := func(m Member) bool { _, ok := m.Launcher.(steps.Preparer); return ok }
+	if s.spec.Render == nil || !slices.ContainsFunc(s.spec.Members, prepares) {
+		return nil, nil
+	}
+	ports, err := r.takePorts(s)
+	defer s.release()
+	if err != nil {
+		return nil, err
+	}
+	processes, err := s.spec.Render(j.ID, ports)
+	if err != nil {
+		return nil, r.config(s, err)
+	}
+	var out []contained
+	for _, m := range s.spec.Members {
+		launcher, ok := m.Launcher.(steps.Preparer)
+		if p := processes[m.Name].Process; ok && p.Container != nil {
+			out = append(out, contained{p, m.Spec.Node, launcher})
+		}
+	}
+	return out, nil
+}
+
+// image gets an image. That it cannot be got says nothing about a server.
+func (r *runner) image(ctx context.Context, of contained, nodes string) error {
+	image := result.Image{Image: of.process.Container.Image, For: of.process.Name, Nodes: nodes}
+	start := image
+	r.bus.Emit(event.Event{Type: event.ImageStart, Image: &start, Text: "looking for image " + image.Image})
+	began := r.o.Now()
+	if err := of.launcher.Prepare(ctx, of.process); err != nil {
+		return &machineError{fmt.Errorf("before anything is launched: %w", err)}
+	}
+	image.Seconds = r.o.Now().Sub(began).Seconds()
+	r.mu.Lock()
+	r.out.Images = append(r.out.Images, image)
+	r.mu.Unlock()
+	r.bus.Emit(event.Event{Type: event.ImageReady, Image: &image, Text: fmt.Sprintf("image %s is there after %s", image.Image, humanize.Duration(seconds(image.Seconds)))})
+	return nil
+}
