@@ -70,6 +70,8 @@ func (v *view) machines() model.Line {
 	switch {
 	case m == nil:
 		return nil
+	case m.Confirm:
+		return v.confirmed()
 	case m.Between == 0:
 		return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about the mean over these", m.Count))
 	}

@@ -23,6 +23,11 @@ const maxProblems = 20
 func Validate(doc *Document) error {
 	v := newValidator(doc)
 	v.document(doc)
+	if again := doc.Confirmed(); again != nil {
+		for _, problem := range newValidator(again).confirmation(again) {
+			v.addf("confirmation.%w", problem)
+		}
+	}
 	return errors.Join(v.problems...)
 }
 
@@ -92,6 +97,11 @@ func (v *validator) ref(known map[string]bool, id, what, path string, at ...any)
 
 func (v *validator) document(doc *Document) {
 	v.values(reflect.ValueOf(doc).Elem(), "")
+	v.references(doc)
+}
+
+// references checks what leads somewhere, and the order of looks.
+func (v *validator) references(doc *Document) {
 	v.looks(doc.Looks, "looks")
 	v.looks(doc.LooksTaken, "looks_taken")
 	for i, l := range doc.Launches {
@@ -103,6 +113,13 @@ func (v *validator) document(doc *Document) {
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i], fmt.Sprintf("gates[%d]", i))
 	}
+}
+
+// confirmation checks the references of a session on a second machine; its values are checked as those
+// of the document that it is a part of.
+func (v *validator) confirmation(doc *Document) []error {
+	v.references(doc)
+	return v.problems
 }
 
 // values checks what the types say of every field: the values of its enumeration, and its

@@ -34,6 +34,8 @@ type Options struct {
 	// Step resolves a step once the outputs of the steps before it are known. It may be
 	// nil for a plan without steps. An error is a fault of the file.
 	Step func(addr string, outputs Outputs) (StepSpec, error)
+	// Outputs of steps that were carried out before this run.
+	Outputs Outputs
 	// Ports hands out free ports; *process.Ports is one.
 	Ports Ports
 	// Env is what steps are given to work with; Log is set by the engine.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -25,6 +26,8 @@ type Outcome struct {
 	Steps    []result.Step
 	Outputs  Outputs // of the steps
 	Images   []result.Image
+	// Spent is what the run held machines for, with what it had before it was resumed.
+	Spent plan.Spending
 	// Launched holds the planned launches in the order of their execution; an
 	// interrupted one, with what it had finished, is the last.
 	Launched    []Launched

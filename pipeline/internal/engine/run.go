@@ -66,6 +66,7 @@ func newRunner(o Options) *runner {
 		resumed: map[string]Launched{},
 		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{},
 	}
+	maps.Copy(r.outputs, o.Outputs)
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {
 		if !s.Started.IsZero() {
@@ -130,7 +131,7 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	for {
 		rep, replaces, ok := replacement(r.plan, r.out.Launched)
-		if !ok || r.plan.Exceeded(r.spending().Plus(r.expected([]plan.Repeat{rep}))) != "" {
+		if !ok || r.exceeded(r.spending().Plus(r.expected([]plan.Repeat{rep}))) != "" {
 			return false, nil
 		}
 		if over, err := r.repeat(ctx, rep, replaces); err != nil || over {
@@ -208,7 +209,7 @@ func (r *runner) stopAtTheEnd() error {
 // finish turns the way a run ended into its status.
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	out := r.out
-	out.Ended, out.Outputs = r.o.Now(), r.outputs
+	out.Ended, out.Outputs, out.Spent = r.o.Now(), r.outputs, r.spending()
 	config, isConfig := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:

@@ -62,7 +62,7 @@ func (p *Plan) unpriced() string {
 	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
 }
 
-// Extra is what comes on top of the repeats: the profile of a regression, the check of lanes.
+// Extra is what comes on top of the repeats: the profile of a regression, its confirmation, the check of lanes.
 type Extra struct {
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"` // at most, without starts of which nothing is known
@@ -112,7 +112,12 @@ func (p *Plan) profileText() string {
 	if e == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%d more launches where a gate regresses, about %s", e.Launches, Duration(e.Seconds))
+	return fmt.Sprintf("%d more launches where a gate regresses, ", e.Launches) + p.extraText(e)
+}
+
+// extraText is how long something takes that comes on top, and what it holds: "about 3 min; 0.05 GPU-hours".
+func (p *Plan) extraText(e *Extra) string {
+	text := "about " + Duration(e.Seconds)
 	if p.Estimate.UnknownStarts > 0 {
 		text += ", without the start of servers"
 	}

@@ -130,7 +130,7 @@ func (b *builder) fit(p *Plan) {
 	}
 	if n < most {
 		cut := p.upTo(n)
-		p.Benchmarks, p.Repeats, p.Looks, p.Estimate = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate
+		p.Benchmarks, p.Repeats, p.Looks, p.Estimate, p.Confirm = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate, cut.Confirm
 		p.Budget.Repeats = most
 	}
 }
@@ -140,6 +140,9 @@ func (p *Plan) spending() Spending {
 	sum := Spending{p.Estimate.MachineHours, p.Estimate.GPUHours, p.Estimate.Seconds}
 	if p.Lanes != nil {
 		sum = sum.Plus(p.Lanes.Check.spending())
+	}
+	if p.Confirm != nil {
+		sum = sum.Plus(p.Confirm.spending())
 	}
 	return sum
 }
@@ -155,7 +158,7 @@ func (p *Plan) upTo(n int) *Plan {
 		bm.RepeatMin, bm.RepeatMax = min(bm.RepeatMin, n), min(bm.RepeatMax, n)
 	}
 	cut.Repeats, cut.Looks = schedule(cut.Benchmarks, cut.places()), looks(cut.Benchmarks)
-	cut.Estimate = estimate(&cut)
+	cut.Estimate, cut.Confirm = estimate(&cut), cut.confirmation()
 	return &cut
 }
 
@@ -227,6 +230,9 @@ func (p *Plan) budgetText() string {
 		text += fmt.Sprintf(": buys %d of the %s that the file allows", len(p.Repeats), humanize.Count(p.Budget.Repeats, "repeat"))
 	default:
 		text += fmt.Sprintf(": buys all %s", humanize.Count(len(p.Repeats), "repeat"))
+	}
+	if p.Confirm != nil {
+		text += " on the first machine and as many on the second, half of it for each"
 	}
 	return text + "; the run ends earlier where every gate has its verdict, or none is likely to get one"
 }

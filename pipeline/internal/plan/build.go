@@ -87,6 +87,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
+	p.Confirm = p.confirmation()
 	if p.Lanes != nil {
 		p.Lanes.Check = p.laneCheck(p.Lanes.Passes)
 	}

@@ -124,8 +124,10 @@ func content(c Cell, repeat int) int {
 
 // handedOver says that nothing is launched or run for a cell: its results come from
 // elsewhere, and its repeats are as many as there are.
-func (c *Cell) handedOver() bool {
-	return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
+func (c *Cell) handedOver() bool { return handedOver(c.Workload) }
+
+func handedOver(w steps.Workload) bool {
+	return w.Driver != nil && w.Driver.Kind == steps.DriverResults
 }
 
 // looks are the numbers of repeats after which all gates are judged. The file has one

@@ -1,0 +1,41 @@
+package reports
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// confirmed says on which machine a session ran whose regressions a second one confirms, and what became of
+// them there: "On gpu-a; of 2 comparisons that regressed, gpu-b confirms 1 after 6 repeats (0.4 GPU-hours)".
+func (v *view) confirmed() model.Line {
+	first := v.doc.Nodes()
+	if first == "" {
+		first = "the first of two machines"
+	}
+	again := v.doc.Confirmed()
+	if again == nil {
+		return model.Plain("On " + first + ": nothing was run again on the second machine, which confirms what regresses")
+	}
+	second := again.Nodes()
+	if second == "" {
+		second = "the second machine"
+	}
+	asked, confirmed := 0, 0
+	for _, g := range again.Gates {
+		asked += len(g.Decisions)
+		for _, d := range g.Decisions {
+			if d.Verdict == result.Regression {
+				confirmed++
+			}
+		}
+	}
+	took := ""
+	if again.Bill != nil {
+		took = " (" + v.spent(again.Bill.Spent) + ")"
+	}
+	return model.Plain(fmt.Sprintf("On %s; of %s that regressed, %s confirms %d after %s%s",
+		first, humanize.Count(asked, "comparison"), second, confirmed, humanize.Count(again.RepeatsDone, "repeat"), took))
+}
