@@ -32,8 +32,11 @@ func (v *view) bill() model.Line {
 		text += fmt.Sprintf("; %s of %s measuring, %s starting servers", wholePercent(b.MeasuredShare), of, wholePercent(b.StartShare))
 	}
 	text += v.earlierGates(b)
-	if b.ImagesSeconds >= shownImages {
-		text += fmt.Sprintf("; images took %s before the first launch, which is not in it", humanize.Duration(time.Duration(b.ImagesSeconds*float64(time.Second))))
+	if b.ImagesSeconds >= shownBeside {
+		text += fmt.Sprintf("; images took %s before the first launch, which is not in it", durationOf(b.ImagesSeconds))
+	}
+	if b.ReadAheadSeconds >= shownBeside {
+		text += fmt.Sprintf("; weights were read ahead of starts in %s, which is not in it", durationOf(b.ReadAheadSeconds))
 	}
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
@@ -41,8 +44,13 @@ func (v *view) bill() model.Line {
 	return model.Plain(text)
 }
 
-// shownImages is from how many seconds on images were pulled, and not just found.
-const shownImages = 1
+// shownBeside is from how many seconds on something took time that is not in the bill: below it images and
+// weights were just found where they should be.
+const shownBeside = 1
+
+func durationOf(seconds float64) string {
+	return humanize.Duration(time.Duration(seconds * float64(time.Second)))
+}
 
 // lanes says that repeats ran side by side, and how close what they do to each other comes to its limit.
 func (v *view) lanes() model.Line {

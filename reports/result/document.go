@@ -236,6 +236,16 @@ func (t Target) Version() string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
+// ReadAhead is what was read of a target's weights before its start, while nothing was measured.
+type ReadAhead struct {
+	Bytes int `json:"bytes" bounds:"0,"` // that they have
+	// Read are those that were not in memory already.
+	Read    int     `json:"read_bytes" bounds:"0,"`
+	Seconds float64 `json:"seconds" bounds:"0,"`
+	// Skipped says why nothing was read, or not all.
+	Skipped string `json:"skipped,omitempty"`
+}
+
 // Image is one that processes were started from. A run that was resumed has looked for it more than once.
 type Image struct {
 	Image string `json:"image"`           // as the file names it
@@ -258,6 +268,8 @@ type Launch struct {
 	// Held is the time from the start until all of its processes had ended, in seconds. Of a launch
 	// that stayed loaded beside others it is the time in which it had its turn.
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
+	// ReadAhead is absent where weights were not to be read before the start.
+	ReadAhead *ReadAhead `json:"read_ahead,omitempty"`
 	// Beside counts the launches that had the machine together with it, in other lanes.
 	Beside int `json:"beside,omitempty" bounds:"0,"`
 	// Sleep is absent where the launch was never put to sleep.

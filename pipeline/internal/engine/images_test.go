@@ -171,3 +171,44 @@ func TestLanesOfAMachineShareImages(t *testing.T) {
 		t.Errorf("lanes of a machine: %+v", got)
 	}
 }
+
+// Weights are read before a start and are no part of it; what is not read is said once for each side.
+func TestWeightsAreReadAheadOfStarts(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 2)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		resolve := s.o.Target
+		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+			spec, err := resolve(addr, outputs)
+			spec.ReadAhead = func(context.Context) result.ReadAhead {
+				if running := len(s.events.of(event.RunStart)) - len(s.events.of(event.RunEnd)); running != 0 {
+					t.Errorf("weights are read while %d runs go on", running)
+				}
+				if addr == head {
+					return result.ReadAhead{Bytes: 20, Skipped: "they do not fit"}
+				}
+				time.Sleep(time.Minute)
+				return result.ReadAhead{Bytes: 10, Read: 10}
+			}
+			return spec, err
+		}
+		out := s.run(t, t.Context())
+		const said = ": its weights are not read ahead, and what is read of them counts as its start-up: they do not fit"
+		if all := strings.Join(out.Warnings, "\n"); strings.Count(all, said) != 1 || !strings.Contains(all, head+said) {
+			t.Errorf("warnings %s", all)
+		}
+		for _, l := range out.Launched {
+			want := result.ReadAhead{Bytes: 10, Read: 10, Seconds: 60}
+			if l.Target == head {
+				want = result.ReadAhead{Bytes: 20, Skipped: "they do not fit"}
+			}
+			if a := l.Attempts[0]; *a.ReadAhead != want || a.Startup > 7 || a.Held > 30 {
+				t.Errorf("%s: %+v, start-up %v s, held %v s", l.Target, *a.ReadAhead, a.Startup, a.Held)
+			}
+		}
+		doc := checkDocument(t, p, out)
+		if bill := result.NewBill(doc); bill.ReadAheadSeconds != 120 {
+			t.Errorf("bill %+v", bill)
+		}
+	})
+}

@@ -19,7 +19,7 @@ func (e *evaluator) pipelineSettings() Settings {
 	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
 	s := Settings{
 		Description: o.Text("description"), Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"),
-		Resident: o.Text("resident"),
+		Resident: o.Text("resident"), ReadAhead: o.Known("read_ahead") && o.Value("read_ahead").True(),
 	}
 	if s.Resident != "" {
 		s.ResidentRange = o.at("resident")
@@ -73,6 +73,9 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 	s.Lanes, s.LanesRange = settingsBlock(e, o, "lanes", steps.ReadLanes)
 	e.checkOnePlace(o)
 	e.machines(s, o)
+	if s.ReadAhead && (s.Slurm != nil || s.Kubernetes != nil) {
+		e.report(problem(codeCheck, o.at("read_ahead"), "weights are read ahead on this machine alone", "The servers run on the nodes of a cluster, whose memory nothing here fills. Remove read_ahead."))
+	}
 	if s.Lanes != nil && s.Resident != "" {
 		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
 	}

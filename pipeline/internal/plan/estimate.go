@@ -201,6 +201,7 @@ func fingerprint(p *Plan) string {
 		Cluster   *Cluster  `json:",omitempty"`
 		Resident  string    `json:",omitempty"`
 		Lanes     *lanes    `json:",omitempty"`
+		ReadAhead bool      `json:",omitempty"`
 		Machines  *Machines `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed(), p.Machines})[:16]
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed(), p.ReadAhead, p.Machines})[:16]
 }

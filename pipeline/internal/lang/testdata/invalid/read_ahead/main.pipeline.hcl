@@ -1,0 +1,6 @@
+pipeline {
+  read_ahead = true
+  slurm {
+    nodes = 2
+  }
+}
