@@ -27,8 +27,8 @@ func TestRealSelftest(t *testing.T) {
 	}
 }
 
-// startVLLM starts a vLLM of its own and returns where it answers.
-func startVLLM(t *testing.T, venv string) string {
+// startVLLM starts a vLLM of its own, with more arguments, and returns where it answers.
+func startVLLM(t *testing.T, venv string, more ...string) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,8 +43,11 @@ func startVLLM(t *testing.T, venv string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(venv, "bin", "vllm"), "serve", filepath.Join(venv, "model"), "--served-model-name", "tiny",
-		"--host", "127.0.0.1", "--port", port, "--dtype", "bfloat16", "--max-model-len", "2048", "--enforce-eager")
+	args := []string{
+		"serve", filepath.Join(venv, "model"), "--served-model-name", "tiny",
+		"--host", "127.0.0.1", "--port", port, "--dtype", "bfloat16", "--max-model-len", "2048", "--enforce-eager",
+	}
+	cmd := exec.Command(filepath.Join(venv, "bin", "vllm"), append(args, more...)...)
 	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "VLLM_SERVER_DEV_MODE=1", "VLLM_CPU_KVCACHE_SPACE=1")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -154,7 +154,7 @@ type Engine interface {
 	// Classify finds the cause of a failure in the last log lines. Class is "unknown" if none matches.
 	Classify(logTail []string) (class, evidence string)
 	// Endpoints lists the workload endpoints it can serve ("completions", "chat",
-	// "generate", "embeddings").
+	// "generate", "embeddings", "rerank").
 	Endpoints() []string
 }
 

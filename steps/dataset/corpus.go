@@ -29,6 +29,8 @@ type Corpus struct {
 	TokensPerByte float64
 	// Chat says that the endpoint takes messages: conversations are sent as such.
 	Chat bool
+	// Rerank says that the endpoint takes queries with documents.
+	Rerank bool
 }
 
 // TextCorpus is the corpus for an endpoint that takes only text. ids, if the server's

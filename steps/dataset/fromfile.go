@@ -134,7 +134,7 @@ func (c *chooser) tokens(ctx context.Context, texts []string) ([]counted, error)
 // prompt makes a prompt of entry i.
 func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
 	e := &c.m.Table.Entries[i]
-	p := Prompt{Text: e.Text, Messages: e.Messages, IDs: e.IDs, Input: e.Input, Output: e.Output}
+	p := Prompt{Text: e.Text, Messages: e.Messages, IDs: e.IDs, Documents: e.Documents, Input: e.Input, Output: e.Output}
 	switch {
 	case c.spec.OutputMin > 0 && (e.Output == 0 || c.conversations):
 		p.Output = between(stream(c.m.Seeds.Lengths, streamLengths, i), c.spec.OutputMin, c.spec.OutputMax)
@@ -144,6 +144,12 @@ func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
 		return p, invalid("%s, line %d: no output_tokens, and the dataset has no output_len", c.spec.Path, e.line)
 	}
 	switch {
+	case c.m.Rerank != (e.Documents != nil):
+		return p, invalid("%s, line %d: a query with documents is for endpoint = \"rerank\", which asks nothing else", c.spec.Path, e.line)
+	case e.Documents != nil:
+		for _, d := range e.Documents {
+			p.Input += text.n + c.draw.estimate(d)
+		}
 	case e.Messages != nil && !c.m.Chat:
 		return p, invalid("%s, line %d: messages need endpoint = \"chat\"", c.spec.Path, e.line)
 	case e.IDs != nil && c.m.Chat:

@@ -75,13 +75,23 @@ func All() Kinds {
 			Check: checkSpans, Source: talk,
 		},
 		{
+			Name: "rerank", Doc: "Made-up queries, each with documents that are to be ranked by it: for endpoint = \"rerank\".",
+			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of a document: a number, or { min = 128, max = 1024 } for uniform lengths."), queryLen, documents},
+			Check: checkInput, Source: ask,
+		},
+		{
+			Name: "multimodal", Doc: "Made-up texts, each with pictures (JPEG) and sounds (WAV) of noise: for endpoint = \"chat\".",
+			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of the text: a number, or { min = 128, max = 1024 } for uniform lengths."), outputLen, images, imageWidth, imageHeight, sounds, soundSeconds},
+			Check: checkMultimodal, Source: show,
+		},
+		{
 			Name: "sharegpt", Doc: "Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate},
 			Check: checkOutput, Read: readShareGPT, Source: choose(true), StandIn: newStandIn, OwnLengths: true,
 			Origin: "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, file ShareGPT_V3_unfiltered_cleaned_split.json",
 		},
 		{
-			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids) or messages, and output_tokens if it is to differ from output_len.",
+			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids), messages, or a query with its documents, and output_tokens if it is to differ from output_len.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate},
 			Check: checkOutput, Read: readPrompts, Source: choose(false),
 		},
@@ -204,6 +214,20 @@ func (f *Files) Check(d steps.Dataset) error {
 		return err
 	}
 	return kind.check(d)
+}
+
+// CheckEndpoint returns an error for a dataset whose prompts an endpoint cannot be sent: one ranks documents, which
+// the others have no use for, and one alone takes messages.
+func CheckEndpoint(d steps.Dataset, endpoint string) error {
+	switch ranks := endpoint == "rerank"; {
+	case ranks && d.Kind != "rerank" && d.Kind != "file":
+		return fmt.Errorf("endpoint %q ranks documents, and a dataset of kind %q has none; use dataset \"rerank\", or \"file\" with lines of query and documents", endpoint, d.Kind)
+	case d.Kind == "multimodal" && endpoint != "chat":
+		return fmt.Errorf("a dataset of kind %q holds pictures or sound, which are parts of messages; send them to endpoint = \"chat\"", d.Kind)
+	case !ranks && d.Kind == "rerank":
+		return fmt.Errorf("a dataset of kind %q holds queries with their documents; send them to endpoint = \"rerank\"", d.Kind)
+	}
+	return nil
 }
 
 // Rehearsed is a dataset as a simulated run has it: where the file is not there and the

@@ -15,6 +15,8 @@ type Prompt struct {
 	Text string
 	// Messages are those of a chat request, a JSON array, of about Input tokens.
 	Messages json.RawMessage
+	// Documents are to be ranked by Text, which is a query.
+	Documents []string
 	// Input and Output are the wanted lengths in tokens.
 	Input, Output int
 }
@@ -44,6 +46,10 @@ func Hash(prompts []Prompt) string {
 		if p.Messages != nil {
 			put(len(p.Messages))
 			h.Write(p.Messages)
+		}
+		for _, d := range p.Documents {
+			put(len(d))
+			h.Write([]byte(d))
 		}
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])

@@ -26,6 +26,8 @@ type Entry struct {
 	Text     string
 	Messages json.RawMessage
 	IDs      []int
+	// Documents are to be ranked by Text.
+	Documents []string
 	// Answer is the recorded answer, whose length is that of the answer to ask for.
 	Answer string
 	// Input and Output are lengths in tokens, 0 where the file does not say them.
@@ -145,6 +147,8 @@ type promptLine struct {
 	Prompt       json.RawMessage `json:"prompt"`
 	IDs          []int           `json:"prompt_token_ids"`
 	Messages     json.RawMessage `json:"messages"`
+	Query        string          `json:"query"`
+	Documents    []string        `json:"documents"`
 	OutputTokens *int            `json:"output_tokens"`
 	OutputLen    *int            `json:"output_len"`
 	MaxTokens    *int            `json:"max_tokens"`
@@ -197,9 +201,16 @@ func (e *Entry) setPrompt(l promptLine) error {
 		}
 		e.Messages = l.Messages
 	}
+	if l.Query != "" || len(l.Documents) > 0 {
+		given++
+		if l.Query == "" || len(l.Documents) == 0 {
+			return errors.New("a query needs documents, and documents a query")
+		}
+		e.Text, e.Documents = l.Query, l.Documents
+	}
 	switch {
 	case given != 1:
-		return fmt.Errorf("it has %d of prompt, prompt_token_ids and messages, and needs exactly one", given)
+		return fmt.Errorf("it has %d of prompt, prompt_token_ids, messages and query, and needs exactly one", given)
 	case e.Text == "" && len(e.IDs) == 0 && e.Messages == nil:
 		return errors.New("the prompt is empty")
 	}

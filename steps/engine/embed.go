@@ -31,7 +31,7 @@ func (c *Client) embed(ctx context.Context, ep steps.Endpoint, model, text strin
 		return fmt.Errorf("canary request: %w", err)
 	}
 	if generatesNothing(a) {
-		return refused.Err("canary request")
+		return c.rank(ctx, ep, model, text, refused)
 	}
 	if !a.OK() {
 		return a.Err("canary request: POST /v1/embeddings")
@@ -43,6 +43,20 @@ func (c *Client) embed(ctx context.Context, ep steps.Endpoint, model, text strin
 	}
 	if json.Unmarshal(a.Body, &answer) != nil || len(answer.Data) == 0 || len(answer.Data[0].Embedding) == 0 {
 		return errors.New("canary request: the answer of /v1/embeddings has no embedding")
+	}
+	return nil
+}
+
+// rank asks for the order of two documents, as embed does for an embedding.
+func (c *Client) rank(ctx context.Context, ep steps.Endpoint, model, text string, refused Answer) error {
+	a, err := c.Post(ctx, ep, "/v1/rerank", map[string]any{"model": model, "query": text, "documents": []string{text, text}})
+	switch {
+	case err != nil:
+		return fmt.Errorf("canary request: %w", err)
+	case generatesNothing(a):
+		return refused.Err("canary request")
+	case !a.OK():
+		return a.Err("canary request: POST /v1/rerank")
 	}
 	return nil
 }

@@ -107,6 +107,10 @@ func TestPoll(t *testing.T) {
 			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": `200 {"data":[{"embedding":[0.5]}]}`},
 			state:   steps.StateReady,
 		},
+		"reranker": {
+			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": "404", "/v1/chat/completions": "404", "/v1/embeddings": "404", "/v1/rerank": `200 {"results":[{"index":0,"relevance_score":0.5}]}`},
+			state:   steps.StateReady,
+		},
 		"embedding model of an old vLLM": {
 			answers: map[string]string{"/v1/models": `200 {"data":[{"id":"m"}]}`, "/health": "200", "/v1/completions": `400 {"message":"The model does not support Completions API"}`, "/v1/embeddings": `200 {"data":[{"embedding":[0.5]}]}`},
 			state:   steps.StateReady,

@@ -67,8 +67,8 @@ func TestRequestsAreThoseOfTheEnginesClients(t *testing.T) {
 					delete(ours, member)
 					delete(theirs.Body, member)
 				}
-				if endpoint(i) == endpointEmbeddings {
-					delete(theirs.Body, "ignore_eos") // which an embedding has no use for
+				if endpoint(i).pooled() {
+					delete(theirs.Body, "ignore_eos") // which what generates nothing has no use for
 				}
 				if theirs.Body["lora_path"] == "" {
 					delete(theirs.Body, "lora_path") // no adapter
@@ -109,6 +109,11 @@ func sameRequest(t *testing.T, e endpoint, theirs map[string]any) map[string]any
 			for _, id := range ids {
 				p.IDs = append(p.IDs, int(id.(float64)))
 			}
+		}
+	}
+	if documents, ok := theirs["documents"].([]any); ok {
+		for _, d := range documents {
+			p.Documents = append(p.Documents, d.(string))
 		}
 	}
 	if parts := content(theirs); len(parts) > 1 {

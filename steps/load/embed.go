@@ -33,22 +33,37 @@ func (d *document) arrived(resp *response, err error, cancelled bool) (record.Fa
 	return "", ""
 }
 
-// embedding is the answer of the embeddings endpoint.
-type embedding struct{ document }
+// pooledForm is the form of the answers of an endpoint that generates nothing.
+type pooledForm struct {
+	scan func([]byte) (pooledAnswer, bool)
+	// without is what an answer without a value lacks.
+	without string
+}
+
+var pooledForms = map[endpoint]pooledForm{
+	endpointEmbeddings: {scanEmbeddings, "an answer without an embedding"},
+	endpointRerank:     {scanRanking, "an answer without a score"},
+}
+
+// pooled is the answer of an endpoint that generates nothing.
+type pooled struct {
+	document
+	form pooledForm
+}
 
 // classify judges the answer and takes from it what counts.
-func (e *embedding) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+func (e *pooled) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := e.arrived(resp, err, cancelled); f != "" {
 		return f, text
 	}
-	a, ok := scanEmbeddings(e.b)
+	a, ok := e.form.scan(e.b)
 	switch {
 	case !ok:
-		return record.FailGarbage, clip(fmt.Sprintf("not a JSON object (content type %q): %.100q", resp.contentType, e.b), maxError)
+		return record.FailGarbage, clip(fmt.Sprintf("not the JSON of an answer (content type %q): %.100q", resp.contentType, e.b), maxError)
 	case a.failure != nil:
 		return record.FailStreamError, errorText(a.failure)
-	case a.vectors == 0:
-		return record.FailEmpty, "an answer without an embedding"
+	case a.values == 0:
+		return record.FailEmpty, e.form.without
 	}
 	if a.prompt > 0 {
 		e.rec.PromptTokens = a.prompt
@@ -57,16 +72,16 @@ func (e *embedding) classify(resp *response, err error, cancelled bool) (record.
 	return "", ""
 }
 
-// embeddings is what counts in an answer of /v1/embeddings.
-type embeddings struct {
-	vectors int // that are not empty
+// pooledAnswer is what counts in an answer without tokens.
+type pooledAnswer struct {
+	values  int // vectors that are not empty, or scores
 	prompt  int // tokens, -1 where the server does not say
 	failure []byte
 }
 
 // scanEmbeddings reads an answer without decoding its numbers, which are thousands. ok is
 // false for anything but a JSON object.
-func scanEmbeddings(data []byte) (a embeddings, ok bool) {
+func scanEmbeddings(data []byte) (a pooledAnswer, ok bool) {
 	usage := chunk{prompt: -1}
 	s := jsonscan.Of(data)
 	if s.Peek() != '{' {
@@ -78,7 +93,7 @@ func scanEmbeddings(data []byte) (a embeddings, ok bool) {
 			for range s.Array {
 				for field := range s.Object {
 					if s.Filled() && string(field) == "embedding" {
-						a.vectors++
+						a.values++
 					}
 				}
 			}
@@ -89,6 +104,43 @@ func scanEmbeddings(data []byte) (a embeddings, ok bool) {
 		default:
 			s.Skip()
 		}
+	}
+	a.prompt = usage.prompt
+	return a, s.Done()
+}
+
+// scanRanking reads scores: those of vLLM's object, or of SGLang's list.
+func scanRanking(data []byte) (a pooledAnswer, ok bool) {
+	usage := chunk{prompt: -1}
+	s := jsonscan.Of(data)
+	scores := func() {
+		for range s.Array {
+			for field := range s.Object {
+				if name := string(field); name == "relevance_score" || name == "score" {
+					a.values++
+				}
+				s.Skip()
+			}
+		}
+	}
+	switch s.Peek() {
+	case '[':
+		scores()
+	case '{':
+		for name := range s.Object {
+			switch string(name) {
+			case "results":
+				scores()
+			case "usage":
+				usage.scanUsage(&s)
+			case "error":
+				a.failure = failureOf(&s)
+			default:
+				s.Skip()
+			}
+		}
+	default:
+		return a, false
 	}
 	a.prompt = usage.prompt
 	return a, s.Done()

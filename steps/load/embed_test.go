@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -36,7 +37,7 @@ func TestEmbeddings(t *testing.T) {
 		{"an empty one", whole("200 OK", "application/json", `{"data":[{"embedding":[]}]}`), record.FailEmpty, ""},
 		{"error in a 200", whole("200 OK", "application/json", `{"error":{"message":"no pooling","type":"BadRequest"}}`), record.FailStreamError, "BadRequest: no pooling"},
 		{"page", whole("200 OK", "text/html", "<html>Welcome</html>"), record.FailGarbage, "text/html"},
-		{"half a document", whole("200 OK", "application/json", vectorAnswer[:60]), record.FailGarbage, "not a JSON object"},
+		{"half a document", whole("200 OK", "application/json", vectorAnswer[:60]), record.FailGarbage, "not the JSON of an answer"},
 		{"status", whole("404 Not Found", "application/json", `{"message":"not here"}`), record.FailStatus, "status 404: not here"},
 		{"cut", func(w net.Conn, _ string, _ map[string]any) bool {
 			_, _ = io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n"+vectorAnswer[:40])
@@ -74,6 +75,41 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
+// TestRanking: a ranking is vLLM's object or SGLang's list, and has no tokens.
+func TestRanking(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string
+		want   record.Failure
+		tokens int
+	}{
+		"vLLM":      {`{"id":"x","results":[{"index":1,"document":{"text":"a"},"relevance_score":0.5},{"index":0,"relevance_score":-1e-3}],"usage":{"prompt_tokens":12,"total_tokens":12}}`, "", 12},
+		"SGLang":    {`[{"score":0.5,"document":"a","index":0,"meta_info":{"id":"x"}}]`, "", 0},
+		"no scores": {`{"results":[],"usage":{"prompt_tokens":12}}`, record.FailEmpty, 0},
+		"an error":  {`{"error":{"message":"no pooling","type":"BadRequest"}}`, record.FailStreamError, 0},
+		"a page":    {`<html>`, record.FailGarbage, 0},
+	} {
+		s := serve(t, func(w net.Conn, _ string, _ map[string]any) bool {
+			return reply(w, "200 OK", "application/json", tt.answer)
+		})
+		w := workload(1)
+		w.Endpoint = "rerank"
+		w.Dataset = steps.Dataset{Kind: "rerank", InputMin: 8, InputMax: 8, Options: map[string]any{"documents": 2.0}}
+		run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
+		r := run.Requests[0]
+		if r.Failure != tt.want || tt.want == "" && tt.tokens > 0 && r.PromptTokens != tt.tokens {
+			t.Errorf("%s: %+v", name, r)
+		}
+		body := s.seen().bodies[0]
+		if documents, _ := body["documents"].([]any); len(documents) != 2 || body["query"] == "" || body["stream"] != nil {
+			t.Errorf("%s: sent %v", name, body)
+		}
+		m := record.Reduce(run)
+		if _, first := m["ttft.p50"]; first {
+			t.Errorf("%s: metrics %v", name, m)
+		}
+	}
+}
+
 // FuzzScanEmbeddings compares the scanner with encoding/json on everything valid.
 func FuzzScanEmbeddings(f *testing.F) {
 	for _, s := range []string{vectorAnswer, `{"data":null}`, `{"data":[1,{"embedding":null},{"embedding":[0],"x":{}}]}`, `{"error":"x"}`} {
@@ -102,8 +138,8 @@ func FuzzScanEmbeddings(f *testing.F) {
 				n++
 			}
 		}
-		if strings.Count(data, `"embedding"`) == len(want.Data) && a.vectors != n {
-			t.Fatalf("%d vectors in %q, want %d", a.vectors, data, n)
+		if strings.Count(data, `"embedding"`) == len(want.Data) && a.values != n {
+			t.Fatalf("%d vectors in %q, want %d", a.values, data, n)
 		}
 	})
 }

@@ -24,6 +24,7 @@ const (
 	endpointChat
 	endpointGenerate
 	endpointEmbeddings
+	endpointRerank
 )
 
 // endpoints are the names of steps.Endpoints and their paths.
@@ -32,6 +33,7 @@ var endpoints = [...]struct{ name, path string }{
 	endpointChat:        {"chat", "/v1/chat/completions"},
 	endpointGenerate:    {"generate", "/generate"},
 	endpointEmbeddings:  {"embeddings", "/v1/embeddings"},
+	endpointRerank:      {"rerank", "/v1/rerank"},
 }
 
 func parseEndpoint(name string) (endpoint, error) {
@@ -43,6 +45,9 @@ func parseEndpoint(name string) (endpoint, error) {
 	}
 	return 0, fmt.Errorf("load: endpoint %w", steps.Endpoints.Check(name))
 }
+
+// pooled endpoints answer with one document, which is not made of tokens.
+func (e endpoint) pooled() bool { return steps.Pooled(endpoints[e].name) }
 
 func (e endpoint) path() string { return endpoints[e].path }
 
@@ -143,7 +148,7 @@ func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 		return nil, fmt.Errorf("load: request body: %w", err)
 	}
 	accept := "Accept: text/event-stream"
-	if e.endpoint == endpointEmbeddings || e.workload.Answers != nil {
+	if e.endpoint.pooled() || e.workload.Answers != nil {
 		accept = "Accept: application/json"
 	}
 	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, accept), nil
@@ -160,6 +165,8 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 		return b
 	case endpointEmbeddings:
 		return e.embeddingsBody(p)
+	case endpointRerank:
+		return e.rerankBody(p)
 	}
 	maps.Copy(b, map[string]any{
 		"model":       e.model,
@@ -216,6 +223,13 @@ func (e *encoder) embeddingsBody(p dataset.Prompt) map[string]any {
 	if p.IDs != nil {
 		b["input"] = p.IDs
 	}
+	maps.Copy(b, e.workload.Body)
+	return b
+}
+
+// rerankBody asks how well documents answer a query.
+func (e *encoder) rerankBody(p dataset.Prompt) map[string]any {
+	b := map[string]any{"model": e.model, "query": p.Text, "documents": p.Documents}
 	maps.Copy(b, e.workload.Body)
 	return b
 }

@@ -97,8 +97,8 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e == endpointEmbeddings {
-		return nil, steps.Unsupported("", "embeddings cannot be rehearsed: a model of answers has no tokens for them")
+	if e.pooled() {
+		return nil, steps.Unsupported("", opt.Workload.Endpoint+" cannot be rehearsed: a model of answers has no tokens for it")
 	}
 	if dataset.RealAnswers(opt.Workload.Dataset) {
 		return nil, steps.Unsupported("", "conversations with real_answers cannot be rehearsed: a model of answers has no words; leave real_answers out, or run with --simulate")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/timer"
 )
@@ -120,6 +121,9 @@ func checkWorkload(opt Options) (endpoint, error) {
 		return 0, errors.New("load: warm-up and request timeout must not be negative")
 	}
 	if err := opt.Files.Check(w.Dataset); err != nil {
+		return 0, fmt.Errorf("load: %w", err)
+	}
+	if err := dataset.CheckEndpoint(w.Dataset, w.Endpoint); err != nil {
 		return 0, fmt.Errorf("load: %w", err)
 	}
 	return parseEndpoint(w.Endpoint)

@@ -41,7 +41,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		sent = later(due, begin)
 	}
 	a := &attempt{rec: newRequest(i, planned, prompt.Input, prompt.Output), lag: int64(sent.Sub(due))}
-	if r.endpoint == endpointEmbeddings {
+	if r.endpoint.pooled() {
 		a.rec.WantTokens = 0
 	}
 	a.rec.Sent = r.model(int64(sent.Sub(r.t0)))
@@ -105,8 +105,8 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	var resp *response
 	var err error
 	switch {
-	case r.endpoint == endpointEmbeddings:
-		out := &embedding{document{rec: &a.rec, scale: r.scale}}
+	case r.endpoint.pooled():
+		out := &pooled{document: document{rec: &a.rec, scale: r.scale}, form: pooledForms[r.endpoint]}
 		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	case r.opt.Workload.Answers != nil:

@@ -18,7 +18,7 @@ import (
 // lora_path.
 func TestModels(t *testing.T) {
 	const n = 4000
-	for _, name := range []string{"completions", "chat", "generate", "embeddings"} {
+	for _, name := range []string{"completions", "chat", "generate", "embeddings", "rerank"} {
 		e, err := parseEndpoint(name)
 		if err != nil {
 			t.Fatal(err)

@@ -26,9 +26,9 @@ func corpus(ctx context.Context, c *client, enc *encoder) (dataset.Corpus, error
 
 // corpusOf is the embedded text for an endpoint, given its token ids.
 func corpusOf(e endpoint, ids []int) dataset.Corpus {
-	if e == endpointChat {
+	if e == endpointChat || e == endpointRerank { // whose requests have words
 		text := dataset.TextCorpus(ids)
-		text.Chat = true
+		text.Chat, text.Rerank = e == endpointChat, e == endpointRerank
 		return text
 	}
 	return dataset.Corpus{IDs: ids}

@@ -30,7 +30,7 @@ func New() steps.Engine { return openai{client: engine.NewClient()} }
 func (openai) Name() string { return Name }
 
 // Endpoints that such a server may have; which of them it has shows in use.
-func (openai) Endpoints() []string { return []string{"completions", "chat", "embeddings"} }
+func (openai) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 
 // Ready polls once; see [engine.Poll] for the states. Without a path of its own the list
 // of models is the first sign of health.

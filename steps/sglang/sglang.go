@@ -35,7 +35,9 @@ func New() steps.Engine { return sglang{client: engine.NewClient(), wait: steps.
 func (sglang) Name() string { return Name }
 
 // Endpoints that SGLang serves and the load generator can use.
-func (sglang) Endpoints() []string { return []string{"completions", "chat", "generate", "embeddings"} }
+func (sglang) Endpoints() []string {
+	return []string{"completions", "chat", "generate", "embeddings", "rerank"}
+}
 
 // Ready polls once; see [engine.Poll] for the states. SGLang's /health generates a token
 // of its own in current versions, and still it lists its models before they are loaded.

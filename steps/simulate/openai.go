@@ -21,6 +21,7 @@ func (s *Server) routesOpenAI(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, false) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, true) })
+	mux.HandleFunc("POST /v1/embeddings", s.embeddings)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
 }
 
@@ -132,10 +133,18 @@ func adapterNames(values []string) []string {
 	return names
 }
 
+// serves returns an error for a model that the server does not have; without a name it is its own.
+func (s *Server) serves(model string) error {
+	if model == "" || model == s.launch.served || slices.Contains(s.launch.adapters, model) {
+		return nil
+	}
+	return wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model", Message: fmt.Sprintf("The model `%s` does not exist.", model)}
+}
+
 // accept checks a request and resolves its lengths.
 func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
-	if req.Model != "" && req.Model != s.launch.served && !slices.Contains(s.launch.adapters, req.Model) {
-		return nil, wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model", Message: fmt.Sprintf("The model `%s` does not exist.", req.Model)}
+	if err := s.serves(req.Model); err != nil {
+		return nil, err
 	}
 	if req.N != nil && *req.N != 1 {
 		return nil, wire.BadRequest("the simulated server makes one answer for each request; send n=1")

@@ -133,6 +133,7 @@ func (sglang) oneToken() bool { return true }
 
 func (sglang) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", healthy)
+	mux.HandleFunc("POST /v1/rerank", s.ranking(s.rankingSGLang))
 	mux.HandleFunc("/generate", s.generate)
 	for _, path := range []string{"GET /server_info", "GET /get_server_info"} {
 		mux.HandleFunc(path, s.serverInfo)

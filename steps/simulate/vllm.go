@@ -178,6 +178,7 @@ func (vllm) oneToken() bool { return false }
 
 func (vllm) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", healthy)
+	mux.HandleFunc("POST /v1/rerank", s.ranking(s.rankingVLLM))
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		wire.WriteJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
 	})

@@ -34,7 +34,7 @@ func New() steps.Engine { return vllm{client: engine.NewClient(), wait: steps.Sl
 func (vllm) Name() string { return Name }
 
 // Endpoints that vLLM serves and the load generator can use.
-func (vllm) Endpoints() []string { return []string{"completions", "chat", "embeddings"} }
+func (vllm) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 
 // Ready polls once; see [engine.Poll] for the states.
 func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {

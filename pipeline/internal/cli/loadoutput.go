@@ -51,8 +51,8 @@ func (f loadFlags) setBody(w *steps.Workload) error {
 			return fmt.Errorf("--goodput %q: limits are those of ttft, tpot and e2el", limit)
 		}
 	}
-	if f.endpoint == "embeddings" && (w.Goodput.TTFT > 0 || w.Goodput.TPOT > 0) {
-		return errors.New("--goodput: embeddings have no tokens; limit e2el")
+	if steps.Pooled(f.endpoint) && (w.Goodput.TTFT > 0 || w.Goodput.TPOT > 0) {
+		return errors.New("--goodput: answers of " + f.endpoint + " have no tokens; limit e2el")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
 		o.Backend = "sglang"
 	case "chat":
 		o.Backend = "vllm-chat"
-	case "embeddings":
+	case "embeddings", "rerank":
 		o.Backend = "sglang-embedding"
 	}
 	return o
@@ -129,8 +129,11 @@ func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.F
 		}
 		d.Options[name] = value
 	}
-	if f.endpoint == "embeddings" { // their answers have no length, and datasets need one
+	if steps.Pooled(f.endpoint) { // their answers have no length, and datasets need one
 		d.OutputMin, d.OutputMax = 1, 1
+	}
+	if err := dataset.CheckEndpoint(*d, f.endpoint); err != nil {
+		return nil, err
 	}
 	if f.realAnswers && !kind.Has("real_answers") {
 		return nil, errors.New("--real-answers needs --dataset chat")

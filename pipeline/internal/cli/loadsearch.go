@@ -131,8 +131,8 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 		if m, _ := metric.Lookup(o.Metric); w.Dataset.OutputMax == 1 && m.BetweenTokens() {
 			return l, fmt.Errorf("--slo %s is of the tokens after the first, and --output-len asks for one", text)
 		}
-		if m, _ := metric.Lookup(o.Metric); w.Endpoint == "embeddings" && m.OfTokens() {
-			return l, fmt.Errorf("--slo %s is of tokens, and embeddings have none", text)
+		if m, _ := metric.Lookup(o.Metric); steps.Pooled(w.Endpoint) && m.OfTokens() {
+			return l, fmt.Errorf("--slo %s is of tokens, and %s have none", text, w.Endpoint)
 		}
 		if strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}) {
 			return l, fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)

@@ -211,6 +211,8 @@ func endpoint(v string) string {
 		return "generate"
 	case strings.Contains(v, "embedding"):
 		return "embeddings"
+	case strings.Contains(v, "rerank"):
+		return "rerank"
 	}
 	return v
 }

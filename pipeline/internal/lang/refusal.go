@@ -95,7 +95,7 @@ func split(c Cell, axis string) (value, rest string) {
 // bound on concurrency may be the very thing compared, and so may be the way of asking.
 func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 	declared := comparability.Declare(base.Differ...).And(comparability.MaxConcurrency)
-	if a.Endpoint != embeddings && b.Endpoint != embeddings {
+	if !steps.Pooled(a.Endpoint) && !steps.Pooled(b.Endpoint) {
 		declared = declared.And("endpoint")
 	}
 	found := comparability.Compare(comparability.OfWorkload(a), comparability.OfWorkload(b), declared)
@@ -212,9 +212,9 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
 			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or %s metric.e2el.", who.addr, who.verb))
-	case w.Endpoint == embeddings && m.OfTokens():
-		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and embeddings have none", m.ID),
-			fmt.Sprintf("%s measures embeddings, so it would always be missing. %s metric.e2el or metric.request_throughput.", who.addr, who.instead()))
+	case steps.Pooled(w.Endpoint) && m.OfTokens():
+		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and answers of %s have none", m.ID, w.Endpoint),
+			fmt.Sprintf("%s generates nothing, so it would always be missing. %s metric.e2el or metric.request_throughput.", who.addr, who.instead()))
 	}
 	if w.Driver == nil && w.Dataset.OutputMax == 1 && slices.Contains([]string{"tpot", "itl", "itl_token"}, m.Group) {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of the tokens after the first", m.ID),

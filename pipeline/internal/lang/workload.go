@@ -116,7 +116,10 @@ func (c cell) dataset() steps.Dataset {
 	if datasets.RealAnswers(out) && c.Text("endpoint") != "chat" {
 		c.fail("real_answers needs endpoint = \"chat\"", "Only its messages can hold what the server said.", "dataset")
 	}
-	if c.Text("endpoint") == embeddings && out.OutputMin == 0 {
+	if err := datasets.CheckEndpoint(out, c.Text("endpoint")); err != nil {
+		c.fail("the dataset is not for this endpoint", diag.Sentence(err), "dataset")
+	}
+	if steps.Pooled(c.Text("endpoint")) && out.OutputMin == 0 {
 		out.OutputMin, out.OutputMax = 1, 1 // an answer has no length, and datasets need one
 	}
 	if d.ok && c.ok {
@@ -185,8 +188,8 @@ func (c cell) goodput(o steps.Object, endpoint string) (g steps.Goodput) {
 		case !o.Known(l.name):
 		case *l.into <= 0:
 			c.fail(l.name+" must be above zero", "No request would be good. Leave it out for no limit.", "goodput", l.name)
-		case endpoint == embeddings && l.name != "e2el":
-			c.fail("an embedding has no "+l.name, "It is not made of tokens. Limit e2el instead.", "goodput", l.name)
+		case steps.Pooled(endpoint) && l.name != "e2el":
+			c.fail("an answer of "+endpoint+" has no "+l.name, "It is not made of tokens. Limit e2el instead.", "goodput", l.name)
 		}
 	}
 	if c.ok && g == (steps.Goodput{}) && !o.Has("ttft") && !o.Has("tpot") && !o.Has("e2el") {
@@ -194,9 +197,6 @@ func (c cell) goodput(o steps.Object, endpoint string) (g steps.Goodput) {
 	}
 	return g
 }
-
-// embeddings is the endpoint whose answers are not made of tokens.
-const embeddings = "embeddings"
 
 // body holds the extra fields of the request.
 func (c cell) body() map[string]any {

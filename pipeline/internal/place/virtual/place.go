@@ -82,8 +82,8 @@ func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 		}
 	case w.Driver != nil:
 		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
-	case w.Endpoint == "embeddings":
-		return errors.New("it asks for embeddings, and the model of virtual time knows answers of tokens alone")
+	case steps.Pooled(w.Endpoint):
+		return fmt.Errorf("it asks for %s, and the model of virtual time knows answers of tokens alone; use --simulate", w.Endpoint)
 	case dataset.RealAnswers(w.Dataset):
 		return errors.New("its conversations go on with real answers (real_answers), and the model of virtual time has no words; use --simulate")
 	}

@@ -53,6 +53,7 @@ def vllm():
         "vllm": "/v1/completions",
         "openai-chat": "/v1/chat/completions",
         "openai-embeddings": "/v1/embeddings",
+        "vllm-rerank": "/v1/rerank",
     }
     cases = {
         "completions": ("vllm", {"prompt": "What?"}),
@@ -66,6 +67,7 @@ def vllm():
         "chat with a picture": ("openai-chat", {"prompt": "What?", "multi_modal_content": PICTURE}),
         "chat with a sound": ("openai-chat", {"prompt": "What?", "multi_modal_content": SOUND}),
         "embeddings": ("openai-embeddings", {"prompt": "What?"}),
+        "rerank": ("vllm-rerank", {"prompt": ["What?", "This.", "That."]}),
     }
     out = {}
     for name, (backend, more) in cases.items():
