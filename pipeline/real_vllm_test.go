@@ -30,7 +30,7 @@ func TestRealVLLM(t *testing.T) {
 	venv := realVLLM(t)
 	out := filepath.Join(t.TempDir(), "run")
 	file := filepath.Join("..", "examples", "vllm-cpu", "vllm-cpu.pipeline.hcl")
-	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--var", "repeats=3", "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)
 	if err != nil {

@@ -78,7 +78,7 @@ benchmark "queue" {
 
   load {
     arrival  = "poisson"
-    rate     = 20
+    rate     = 60
     requests = 160
   }
 
