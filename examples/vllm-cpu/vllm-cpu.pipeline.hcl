@@ -78,7 +78,7 @@ benchmark "queue" {
 
   load {
     arrival  = "poisson"
-    rate     = 60
+    rate     = 40
     requests = 160
   }
 
