@@ -53,8 +53,9 @@ func TestRealVLLMRequests(t *testing.T) {
 	t.Run("record", func(t *testing.T) { recordAndReplay(t, url) })
 }
 
-// sendShapes sends all shapes.
+// sendShapes sends a request of every shape to a real vLLM, which answers it.
 func sendShapes(t *testing.T, url string) {
+	t.Helper()
 	const (
 		schema = `{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`
 		tools  = `{"tools":[{"type":"function","function":{"name":"weather","parameters":` + schema + `}}],"tool_choice":"auto"}`
@@ -105,6 +106,7 @@ func sendShapes(t *testing.T, url string) {
 // recordAndReplay records conversations in front of a server, which it names, and replays them: as many calls and
 // tokens as were sent, and each conversation is a session.
 func recordAndReplay(t *testing.T, url string) {
+	t.Helper()
 	const users, turns, requests = 2, 3, 12
 	trace := filepath.Join(t.TempDir(), "trace.jsonl")
 	recorder, end := startRecorder(t, url, trace)

@@ -74,8 +74,7 @@ func (r Resolver) checkTarget(found *faults, t plan.Target) {
 
 // checkWorkload reports why a workload cannot be measured.
 func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
-	switch {
-	case dataset.Absent(w.Dataset):
+	if dataset.Absent(w.Dataset) {
 		return errors.New(r.Config.Files.AbsentText(w.Dataset))
 	}
 	return r.Places.CheckLoad(w, delayed)
