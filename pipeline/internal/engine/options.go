@@ -23,6 +23,8 @@ type Options struct {
 	Plan *plan.Plan
 	// Store keeps the evidence; *store.Dir is one.
 	Store Store
+	// Prefix of the names of what runs leave in the store, where another run leaves its own there, too.
+	Prefix string
 	Bus   *event.Bus
 
 	// Target resolves a target once the outputs of all steps are known. It is called

@@ -11,6 +11,9 @@ import (
 // Compared names one comparison of a gate: a metric of its head's cell.
 type Compared struct{ Gate, Head, Metric string }
 
+// ConfirmPrefix is what the names of launches on the second machine begin with.
+const ConfirmPrefix = "confirm-"
+
 // confirmLane is that of the machine which confirms what regresses on the first.
 const confirmLane = 1
 
@@ -102,7 +105,7 @@ func (g Gate) only(red []Compared) Gate {
 func (p *Plan) again(rep Repeat, cells map[string]bool) Repeat {
 	out := Repeat{Index: rep.Index, Lane: confirmLane, Beside: rep.Beside}
 	for _, l := range rep.Launches {
-		again := Launch{ID: "confirm-" + l.ID, Target: l.Target}
+		again := Launch{ID: ConfirmPrefix + l.ID, Target: l.Target}
 		for _, run := range l.Runs {
 			if !cells[run.Cell] {
 				continue

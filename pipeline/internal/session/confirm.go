@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
@@ -65,7 +64,7 @@ func (s *session) confirm(ctx context.Context, opt engine.Options, outcome *engi
 // confirmation opens the directory of a plan on the second machine, or goes on with it where the run was
 // resumed, and makes the options those of a run there.
 func (s *session) confirmation(opt *engine.Options, p *plan.Plan) (*store.Dir, *store.Journal, error) {
-	dir, name, err := s.confirmDir(opt, p)
+	dir, err := s.confirmDir(opt, p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +80,7 @@ func (s *session) confirmation(opt *engine.Options, p *plan.Plan) (*store.Dir, *
 			m.AdvanceTo(opt.Resume.Last)
 		}
 	}
-	opt.Store, opt.Bus = below{dir, name}, event.NewBus(s.now, after, journal)
+	opt.Store, opt.Prefix, opt.Bus = beside{dir, s.dir}, plan.ConfirmPrefix, event.NewBus(s.now, after, journal)
 	for _, view := range s.opt.Views {
 		opt.Bus.Attach(masked{view, s.redact})
 	}
@@ -90,7 +89,7 @@ func (s *session) confirmation(opt *engine.Options, p *plan.Plan) (*store.Dir, *
 
 // confirmDir makes the directory of a plan on the second machine, with what it holds already. Where the run
 // was resumed with more repeats the plan is another one, and the directory, too.
-func (s *session) confirmDir(opt *engine.Options, p *plan.Plan) (*store.Dir, string, error) {
+func (s *session) confirmDir(opt *engine.Options, p *plan.Plan) (*store.Dir, error) {
 	for n := 1; ; n++ {
 		name := "confirm"
 		if n > 1 {
@@ -99,34 +98,35 @@ func (s *session) confirmDir(opt *engine.Options, p *plan.Plan) (*store.Dir, str
 		at := filepath.Join(s.dir.Path(), name)
 		if _, err := os.Stat(filepath.Join(at, store.PlanFile)); errors.Is(err, fs.ErrNotExist) {
 			opt.Resume = nil
-			dir, err := store.Create(at, s.redact)
-			return dir, name, err
+			if err := os.RemoveAll(at); err != nil { // of a run that was killed before it wrote its plan there
+				return nil, fmt.Errorf("the directory of the second machine: %w", err)
+			}
+			return store.Create(at, s.redact)
 		}
 		dir, err := store.Resume(at, s.redact)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		opt.Resume, err = engine.LoadState(dir)
 		if err == nil && opt.Resume.Plan.Fingerprint == p.Fingerprint {
-			return dir, name, nil
+			return dir, nil
 		}
 		if err = errors.Join(err, dir.Close()); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 }
 
-// below keeps what a run leaves in a directory of the run's, and names it from there.
-type below struct {
+// beside keeps the plan of a confirmation in a directory of its own, and records and logs among those of the run.
+type beside struct {
 	engine.Store
-	name string
+	run *store.Dir
 }
 
 // WriteRecords implements engine.Store.
-func (b below) WriteRecords(name string, write func(io.Writer) error) (string, error) {
-	file, err := b.Store.WriteRecords(name, write)
-	if file != "" {
-		file = path.Join(b.name, file)
-	}
-	return file, err
+func (b beside) WriteRecords(name string, write func(io.Writer) error) (string, error) {
+	return b.run.WriteRecords(name, write)
 }
+
+// Log implements engine.Store.
+func (b beside) Log(name string) (*store.Log, error) { return b.run.Log(name) }

@@ -116,7 +116,7 @@ type stoppingAt struct {
 
 // Handle implements event.Handler.
 func (s *stoppingAt) Handle(e event.Event) {
-	if e.Type == s.at && strings.HasPrefix(e.Launch, "confirm-") {
+	if e.Type == s.at && strings.HasPrefix(e.Launch, plan.ConfirmPrefix) {
 		if s.n--; s.n == 0 {
 			s.stop(errors.New("stopped by hand"))
 		}
@@ -129,6 +129,17 @@ func TestAConfirmationIsGoneOnWith(t *testing.T) {
 	want := confirming(t, t.Context(), filepath.Join(t.TempDir(), "run"), "4", false, new(stoppingAt))
 	if want.Verdict != result.Regression || want.Confirmation == nil || len(want.Confirmation.Launches) != 8 || len(want.Launches) != 8 {
 		t.Fatalf("%s with %d launches, and %+v", want.Verdict, len(want.Launches), want.Confirmation)
+	}
+	records := map[string]bool{}
+	for _, b := range append(want.Benchmarks, want.Confirmation.Benchmarks...) {
+		for _, c := range b.Cells {
+			for _, r := range c.Runs {
+				records[r.Records] = true
+			}
+		}
+	}
+	if len(records) != 16 {
+		t.Errorf("16 runs have %d files of records", len(records))
 	}
 	if reason := want.Gates[0].Decisions[0].Reason; !strings.Contains(reason, "on machine 0") || !strings.Contains(reason, "on machine 1") {
 		t.Errorf("the reason is %q", reason)
@@ -150,6 +161,19 @@ func TestAConfirmationIsGoneOnWith(t *testing.T) {
 				t.Errorf("%s: %s with %d launches on the second machine, want %s: %s", d.Verdict, d.Reason, len(whole.Confirmation.Launches), w.Verdict, w.Reason)
 			}
 		})
+	}
+}
+
+// TestAConfirmationThatHadNoPlanYetBegins: a run may be killed between the directory and the plan.
+func TestAConfirmationThatHadNoPlanYetBegins(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	confirming(t, t.Context(), out, "4", false, new(stoppingAt))
+	if err := os.Remove(filepath.Join(out, "confirm", "plan.json")); err != nil {
+		t.Fatal(err)
+	}
+	whole := confirming(t, t.Context(), out, "4", true, new(stoppingAt))
+	if whole.Verdict != result.Regression || len(whole.Confirmation.Launches) != 8 {
+		t.Errorf("%s after %d launches on the second machine", whole.Verdict, len(whole.Confirmation.Launches))
 	}
 }
 
