@@ -25,7 +25,7 @@ type Options struct {
 	Store Store
 	// Prefix of the names of what runs leave in the store, where another run leaves its own there, too.
 	Prefix string
-	Bus   *event.Bus
+	Bus    *event.Bus
 
 	// Target resolves a target once the outputs of all steps are known. It is called
 	// anew for every launch. An error is a fault of the file.

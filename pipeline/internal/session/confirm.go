@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -80,7 +79,7 @@ func (s *session) confirmation(opt *engine.Options, p *plan.Plan) (*store.Dir, *
 			m.AdvanceTo(opt.Resume.Last)
 		}
 	}
-	opt.Store, opt.Prefix, opt.Bus = beside{dir, s.dir}, plan.ConfirmPrefix, event.NewBus(s.now, after, journal)
+	opt.Store, opt.Prefix, opt.Bus = beside{dir, s.dir}, plan.ConfirmPrefix, s.bus.Beside(after, journal)
 	for _, view := range s.opt.Views {
 		opt.Bus.Attach(masked{view, s.redact})
 	}

@@ -112,10 +112,16 @@ type stoppingAt struct {
 	at   event.Type
 	n    int
 	stop context.CancelCauseFunc
+	seq  int // of the last event; later ones have larger ones
+	back int // events that had not
 }
 
 // Handle implements event.Handler.
 func (s *stoppingAt) Handle(e event.Event) {
+	if e.Seq <= s.seq {
+		s.back++
+	}
+	s.seq = e.Seq
 	if e.Type == s.at && strings.HasPrefix(e.Launch, plan.ConfirmPrefix) {
 		if s.n--; s.n == 0 {
 			s.stop(errors.New("stopped by hand"))
@@ -126,7 +132,8 @@ func (s *stoppingAt) Handle(e event.Event) {
 // TestAConfirmationIsGoneOnWith: a run that is interrupted on its second machine has no verdict yet, and one
 // that is resumed launches only what is missing there and comes to what it would have come to.
 func TestAConfirmationIsGoneOnWith(t *testing.T) {
-	want := confirming(t, t.Context(), filepath.Join(t.TempDir(), "run"), "4", false, new(stoppingAt))
+	seen := new(stoppingAt)
+	want := confirming(t, t.Context(), filepath.Join(t.TempDir(), "run"), "4", false, seen)
 	if want.Verdict != result.Regression || want.Confirmation == nil || len(want.Confirmation.Launches) != 8 || len(want.Launches) != 8 {
 		t.Fatalf("%s with %d launches, and %+v", want.Verdict, len(want.Launches), want.Confirmation)
 	}
@@ -155,7 +162,11 @@ func TestAConfirmationIsGoneOnWith(t *testing.T) {
 			if cut.Status != result.StatusInterrupted || cut.ExitCode != 130 || d.Verdict != result.Inconclusive || !strings.Contains(d.Reason, "not confirmed yet") {
 				t.Errorf("%s, exit status %d, %s: %s", cut.Status, cut.ExitCode, d.Verdict, d.Reason)
 			}
-			whole := confirming(t, t.Context(), out, "4", true, new(stoppingAt))
+			again := new(stoppingAt)
+			whole := confirming(t, t.Context(), out, "4", true, again)
+			if seen.back+at.back+again.back > 0 {
+				t.Errorf("events are not numbered in one row: %d, %d and %d go back", seen.back, at.back, again.back)
+			}
 			d, w := whole.Gates[0].Decisions[0], want.Gates[0].Decisions[0]
 			if d.Verdict != w.Verdict || d.Reason != w.Reason || len(whole.Launches) != 8 || len(whole.Confirmation.Launches) != 8 {
 				t.Errorf("%s: %s with %d launches on the second machine, want %s: %s", d.Verdict, d.Reason, len(whole.Confirmation.Launches), w.Verdict, w.Reason)
