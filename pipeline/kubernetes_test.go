@@ -20,6 +20,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -114,6 +115,45 @@ func (m *room) grant(t *testing.T, to rbac.Subject) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// admit has the namespace admit Pods of a level of the Pod Security Standards alone.
+func (m *room) admit(t *testing.T, level string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":%q}}}`, level)
+	if _, err := m.client.CoreV1().Namespaces().Patch(context.Background(), m.name, types.MergePatchType, patch, meta.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claim makes a claim that is bound to a folder of a node.
+func (m *room) claim(t *testing.T, name, node string) {
+	t.Helper()
+	ctx := context.Background()
+	size := core.ResourceList{core.ResourceStorage: resource.MustParse("1Mi")}
+	volume := &core.PersistentVolume{ObjectMeta: meta.ObjectMeta{Name: m.name}, Spec: core.PersistentVolumeSpec{
+		Capacity: size, AccessModes: []core.PersistentVolumeAccessMode{core.ReadWriteMany}, StorageClassName: m.name,
+		PersistentVolumeSource: core.PersistentVolumeSource{HostPath: &core.HostPathVolumeSource{Path: t.TempDir()}},
+		NodeAffinity: &core.VolumeNodeAffinity{Required: &core.NodeSelector{NodeSelectorTerms: []core.NodeSelectorTerm{
+			{MatchFields: []core.NodeSelectorRequirement{{Key: "metadata.name", Operator: core.NodeSelectorOpIn, Values: []string{node}}}},
+		}}},
+	}}
+	if _, err := m.client.CoreV1().PersistentVolumes().Create(ctx, volume, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.client.CoreV1().PersistentVolumes().Delete(ctx, m.name, meta.DeleteOptions{}) })
+	claims := m.client.CoreV1().PersistentVolumeClaims(m.name)
+	if _, err := claims.Create(ctx, &core.PersistentVolumeClaim{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: core.PersistentVolumeClaimSpec{
+		AccessModes: volume.Spec.AccessModes, StorageClassName: &m.name, Resources: core.VolumeResourceRequirements{Requests: size}, VolumeName: m.name,
+	}}, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !within(time.Minute, 100*time.Millisecond, func() bool {
+		now, err := claims.Get(ctx, name, meta.GetOptions{})
+		return err == nil && now.Status.Phase == core.ClaimBound
+	}) {
+		t.Fatal("the claim was never bound")
 	}
 }
 
@@ -296,6 +336,31 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t, "--var", `head=$(HOME) "; rm -rf / # ../é`, "--var", `secrets={HF_TOKEN="hf/token"}`)
 		}},
+		{"a namespace that admits restricted Pods alone", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.admit(t, "restricted")
+			return m.run(t, "--var", "confined=true")
+		}},
+		{"a server that the namespace does not admit", 4, `violates PodSecurity "restricted:latest"`, func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.admit(t, "restricted")
+			return m.run(t)
+		}},
+		{"a volume that one node reaches", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.claim(t, "weights", "k2")
+			text, code := m.run(t, "--var", `volumes={weights="/models"}`)
+			if code == 0 {
+				if node := machineOf(t, m.dir).Machine["kubernetes.node0"]; node != "k2" {
+					t.Errorf("servers with a volume of k2 were placed on %s", node)
+				}
+			}
+			return text, code
+		}},
+		{"a volume that is not there", 4, `persistentvolumeclaim "weights" not found in namespace pipeline-test-`, func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.run(t, "--var", `volumes={weights="/models"}`)
+		}},
 		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			var other sync.WaitGroup
@@ -367,6 +432,14 @@ func TestKubernetes(t *testing.T) {
 				}
 			}, pairs...)
 		}},
+		{"deleted by someone else, with the time to end", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "server.vllm.sut").Name, meta.DeleteOptions{}); err != nil {
+					t.Error(err)
+				}
+			}, many...)
+		}},
 		{"a server that crashes", 0, "engine_failed, exit status 1", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", `fails=["crash_after=9"]`)
@@ -378,6 +451,14 @@ func TestKubernetes(t *testing.T) {
 					t.Error(err)
 				}
 			}, append(many, "--var", "load_node=1")...)
+		}},
+		{"the load generator's Pod lost between two launches", 0, "the Pod of the load generator is replaced", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, secondLaunch, func(*os.Process) {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+					t.Error(err)
+				}
+			}, "--var", "load_node=1")
 		}},
 		{"node lost", 4, "node_lost", func(t *testing.T, m *room) (string, int) {
 			t.Helper()

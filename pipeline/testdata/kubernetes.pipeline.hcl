@@ -50,6 +50,16 @@ variable "memory" {
   default = null
 }
 
+variable "confined" {
+  type    = bool
+  default = false
+}
+
+variable "volumes" {
+  type    = map(string)
+  default = {}
+}
+
 variable "head" {
   type    = string
   default = "head"
@@ -90,6 +100,12 @@ server "vllm" "sut" {
   container {
     entrypoint = ["/pipeline", "simulate", "--", "vllm", "serve"]
     memory     = var.memory
+    volumes    = var.volumes
+
+    # As the level "restricted" of the Pod Security Standards asks for.
+    user         = var.confined ? "1000" : null
+    cap_drop     = var.confined ? ["ALL"] : []
+    security_opt = var.confined ? ["no-new-privileges", "seccomp=builtin"] : []
   }
   ready {
     interval = "50ms"

@@ -96,7 +96,7 @@ func within(path, prefix string) bool {
 // confines reports whether a security option leaves the container confined. The system
 // call filter may be switched off, as ROCm asks for: capabilities still hold.
 func confines(option string) bool {
-	return option == "seccomp=unconfined" || option == "seccomp:unconfined" || strings.HasPrefix(option, "no-new-privileges")
+	return option == "seccomp=unconfined" || option == "seccomp:unconfined" || option == "seccomp=builtin" || strings.HasPrefix(option, "no-new-privileges")
 }
 
 // systemFolders of the machine. What is below them is theirs too.

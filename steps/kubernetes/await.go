@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -91,15 +92,21 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 
 // unscheduled is the end of the wait for a node.
 func (r *Run) unscheduled(pod *core.Pod, waited time.Duration) error {
+	why := unschedulable(pod)
+	if missing := missingClaim.FindString(why); missing != "" {
+		return evicted(ClassUnschedulable, fmt.Sprintf("Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name, pod.Annotations[nameLabel], missing, r.namespace))
+	}
 	if waited < r.opt.Spec.QueueTimeout {
 		return nil
 	}
-	why := unschedulable(pod)
 	if why == "" {
 		why = "the scheduler says nothing"
 	}
 	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name, pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, why))
 }
+
+// missingClaim is what a scheduler says of a claim that nobody has made.
+var missingClaim = regexp.MustCompile(`persistentvolumeclaim "[^"]*" not found`)
 
 // unschedulable is what the scheduler, or whoever holds the Pod back, says.
 func unschedulable(pod *core.Pod) string {

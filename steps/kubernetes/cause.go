@@ -1,11 +1,14 @@
 package kubernetes
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 
 	core "k8s.io/api/core/v1"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // stateOf is the state of a Pod's container; the zero value where there is none yet.
@@ -61,6 +64,30 @@ func lost(pod *core.Pod) error {
 	}
 	if pod.Status.Phase == core.PodFailed && stateOf(pod) == (core.ContainerState{}) {
 		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
+	}
+	return nil
+}
+
+// takenAway says how the place of a Pod that we have not asked to end was lost, nil while it has it.
+func takenAway(pod *core.Pod) error {
+	if err := lost(pod); err != nil {
+		return err
+	}
+	if pod.DeletionTimestamp != nil {
+		return deleted(pod)
+	}
+	return nodeSilent(pod)
+}
+
+// deleted is the loss of a Pod that somebody else has deleted.
+func deleted(pod *core.Pod) error {
+	return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name, pod.Annotations[nameLabel], pod.Spec.NodeName))
+}
+
+// placeLoss is an error that is the loss of a place, nil where it is another, which says nothing of a place.
+func placeLoss(err error) error {
+	if lost, ok := errors.AsType[*steps.EvictionError](err); ok {
+		return lost
 	}
 	return nil
 }

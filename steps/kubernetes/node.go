@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	core "k8s.io/api/core/v1"
@@ -16,13 +17,9 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Want is what a node must offer.
-type Want struct {
-	// GPUs of the target that has the most there.
-	GPUs int
-	// Servers says that there are any: a node that only generates load needs nothing.
-	Servers bool
-}
+// Want is what a node must offer: room for each of some groups of servers, one group after the other. A
+// node that only generates load needs nothing.
+type Want struct{ Groups [][]*steps.ContainerSpec }
 
 // Node of a run.
 type Node struct {
@@ -66,21 +63,55 @@ func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
 
 func (r *Run) lookPod(number int, w Want) *core.Pod {
 	pod := r.bare(fmt.Sprintf("node%d", number), "node")
-	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}}
-	if w.Servers {
-		main.Resources = r.resources(&steps.ContainerSpec{GPUs: &steps.GPURequest{Count: w.GPUs}})
-	}
-	if w.GPUs > 0 {
-		if r.opt.Spec.Queue != "" {
-			pod.Labels[queueLabel] = r.opt.Spec.Queue
-		}
+	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}, Resources: r.room(w)}
+	if gpus := main.Resources.Limits[core.ResourceName(r.opt.Spec.GPUResource)]; !gpus.IsZero() && r.opt.Spec.Queue != "" {
+		pod.Labels[queueLabel] = r.opt.Spec.Queue
 	}
 	pod.Spec.Containers = []core.Container{main}
+	pod.Spec.Volumes = claims(w)
+	confine(&pod.Spec)
 	pod.Spec.Affinity = &core.Affinity{PodAntiAffinity: &core.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []core.PodAffinityTerm{{
 		LabelSelector: &meta.LabelSelector{MatchLabels: map[string]string{runLabel: pod.Labels[runLabel], roleLabel: "node"}},
 		TopologyKey:   core.LabelHostname,
 	}}}}
 	return pod
+}
+
+// room is the most that a group of servers takes of each resource.
+func (r *Run) room(w Want) core.ResourceRequirements {
+	most := core.ResourceList{}
+	for _, group := range w.Groups {
+		sum := core.ResourceList{}
+		for _, server := range group {
+			for name, amount := range r.resources(server).Limits {
+				amount.Add(sum[name])
+				sum[name] = amount
+			}
+		}
+		for name, amount := range sum {
+			if before := most[name]; amount.Cmp(before) > 0 {
+				most[name] = amount
+			}
+		}
+	}
+	return requirements(most)
+}
+
+// claims are the volumes of all servers of a node, which the scheduler then finds a node for that reaches them.
+// No container mounts them.
+func claims(w Want) []core.Volume {
+	var out []core.Volume
+	seen := map[string]bool{}
+	for _, server := range slices.Concat(w.Groups...) {
+		for _, v := range server.Volumes {
+			if seen[v.Name] {
+				continue
+			}
+			seen[v.Name] = true
+			out = append(out, core.Volume{Name: fmt.Sprintf("v%d", len(out)), VolumeSource: claim(v)})
+		}
+	}
+	return out
 }
 
 // lookAt starts a Pod that looks, and reads what it says.
@@ -147,6 +178,7 @@ func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id
 		Name: containerName, Image: c.Image, ImagePullPolicy: pullPolicies[c.Pull], Command: []string{"/pipeline-only-pulls-this-image"},
 	}}
 	bind(&pod.Spec, r.nodes[node].Name)
+	confine(&pod.Spec)
 	defer func() { err = errors.Join(err, r.discard(ctx, pod.Name, "")) }()
 	if err := r.create(ctx, pod); err != nil {
 		return "", err

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	core "k8s.io/api/core/v1"
@@ -37,7 +36,6 @@ func CheckContainer(c *steps.ContainerSpec) error {
 		{c.PID != "" && c.PID != "host", "pid " + c.PID, "leave it out, or set it to host"},
 		{c.CPUSet != "" || c.MemSet != "", "cpuset and memset", "set cpu in resources of the kubernetes block"},
 		{len(c.Ulimits) > 0, "ulimits", "Kubernetes has none; the container runtime of the nodes sets them"},
-		{len(c.SecurityOpt) > 0, "security_opt", "leave it out"},
 		{len(c.Devices)+len(c.CDI) > 0, "devices", "ask for what the device plugin offers in resources of the kubernetes block"},
 		{len(c.Mounts) > 0, "mounts", "volumes are claims of the namespace by name"},
 		{c.GPUs != nil && len(c.GPUs.IDs) > 0, "GPUs by name", "set gpus to their number; the device plugin chooses them"},
@@ -214,10 +212,19 @@ func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 	if c.GPUs != nil && c.GPUs.Count > 0 {
 		amounts[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
 	}
+	return requirements(amounts)
+}
+
+func requirements(amounts core.ResourceList) core.ResourceRequirements {
 	if len(amounts) == 0 {
 		return core.ResourceRequirements{}
 	}
 	return core.ResourceRequirements{Limits: amounts, Requests: amounts}
+}
+
+// claim is a volume that is a claim of the namespace.
+func claim(v steps.Volume) core.VolumeSource {
+	return core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: v.Name, ReadOnly: v.ReadOnly}}
 }
 
 // mount gives a container its volumes.
@@ -245,8 +252,7 @@ func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, fil
 		add(inMemory(size), at, false)
 	}
 	for _, v := range c.Volumes {
-		claim := &core.PersistentVolumeClaimVolumeSource{ClaimName: v.Name, ReadOnly: v.ReadOnly}
-		add(core.VolumeSource{PersistentVolumeClaim: claim}, v.Target, v.ReadOnly)
+		add(claim(v), v.Target, v.ReadOnly)
 	}
 	if len(files) == 0 {
 		return nil
@@ -275,60 +281,6 @@ func tmpfsSize(options string) (int64, error) {
 		return q.Value(), nil
 	}
 	return 0, nil
-}
-
-// security of a container, nil for the cluster's own.
-func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
-	var s core.SecurityContext
-	set := c.Privileged
-	if c.Privileged {
-		s.Privileged = new(true)
-	}
-	if len(c.CapAdd)+len(c.CapDrop) > 0 {
-		set = true
-		s.Capabilities = &core.Capabilities{Add: capabilities(c.CapAdd), Drop: capabilities(c.CapDrop)}
-	}
-	if c.User != "" {
-		set = true
-		user, group, two := strings.Cut(c.User, ":")
-		uid, err := strconv.ParseInt(user, 10, 64)
-		gid, groupErr := int64(0), error(nil)
-		if two {
-			gid, groupErr = strconv.ParseInt(group, 10, 64)
-			s.RunAsGroup = &gid
-		}
-		if err != nil || groupErr != nil {
-			return nil, fmt.Errorf("user %q must be a number in a Pod, or two with a colon between", c.User)
-		}
-		s.RunAsUser = &uid
-	}
-	for _, g := range c.GroupAdd {
-		if _, err := strconv.ParseInt(g, 10, 64); err != nil {
-			return nil, fmt.Errorf("group_add: %q must be a number in a Pod", g)
-		}
-	}
-	if !set {
-		return nil, nil
-	}
-	return &s, nil
-}
-
-func capabilities(names []string) []core.Capability {
-	var out []core.Capability
-	for _, n := range names {
-		out = append(out, core.Capability(n))
-	}
-	return out
-}
-
-// numbers of texts that security has checked.
-func numbers(texts []string) []int64 {
-	var out []int64
-	for _, t := range texts {
-		n, _ := strconv.ParseInt(t, 10, 64)
-		out = append(out, n)
-	}
-	return out
 }
 
 // escape keeps the kubelet from expanding $(NAME) in commands and variables.

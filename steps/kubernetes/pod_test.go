@@ -93,6 +93,8 @@ func TestCheckContainer(t *testing.T) {
 		"a group's name":  {steps.ContainerSpec{GroupAdd: []string{"video"}}, `"video" must be a number`},
 		"another network": {steps.ContainerSpec{Network: "fast"}, "a Pod has no network fast"},
 		"cores":           {steps.ContainerSpec{CPUSet: "0-3"}, "set cpu in resources"},
+		"a filter":        {steps.ContainerSpec{SecurityOpt: []string{"seccomp=/etc/own.json"}}, `a Pod has no security_opt "seccomp=/etc/own.json"`},
+		"confined":        {steps.ContainerSpec{User: "1000", CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges", "seccomp:builtin"}}, ""},
 		"a size":          {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=big"}}, `"big" is not a size`},
 		"a share":         {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=50%"}}, `"50%" is not a size`},
 	} {

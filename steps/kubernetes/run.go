@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,6 +94,7 @@ func (r *Run) begin(ctx context.Context) error {
 		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerKeep, beatFolder + "/" + beatFile, r.opt.Silence.String()},
 		VolumeMounts: []core.VolumeMount{{Name: "beat", MountPath: beatFolder, ReadOnly: true}},
 	}}
+	confine(&keeper.Spec)
 	job := &batch.Job{ObjectMeta: r.meta("run", "keeper"), Spec: batch.JobSpec{
 		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(0)), ActiveDeadlineSeconds: r.deadline(),
 		Template: core.PodTemplateSpec{ObjectMeta: keeper.ObjectMeta, Spec: keeper.Spec},
@@ -143,11 +145,16 @@ func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, e
 func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 	name := ""
 	find := func(ctx context.Context) error {
-		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper,batch.kubernetes.io/job-name=" + r.job})
-		if err == nil && len(found.Items) > 0 {
-			name = found.Items[0].Name
+		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper," + runLabel + "=" + labelValue(r.opt.RunID)})
+		if err != nil {
+			return err
 		}
-		return err
+		for _, p := range found.Items {
+			if slices.ContainsFunc(p.OwnerReferences, func(o meta.OwnerReference) bool { return o.UID == r.owner.UID }) {
+				name = p.Name
+			}
+		}
+		return nil
 	}
 	limit := time.Now().Add(r.opt.StartWait)
 	for name == "" {

@@ -65,6 +65,14 @@ func (s *Server) reach(ctx context.Context) (err error) {
 	return err
 }
 
+// unreach closes the tunnel of a server that has ended. Its address stands for the server until that is
+// stopped: another program may listen at it on the node of the load.
+func (s *Server) unreach() {
+	if s.tunnel != nil {
+		s.tunnel.close()
+	}
+}
+
 // BaseURL is where it will answer.
 func (s *Server) BaseURL() string {
 	if s.tunnel != nil {
@@ -100,6 +108,7 @@ func (s *Server) watch(log io.Writer) {
 	logs := &follower{run: s.run, pod: s.pod.Name, to: log}
 	go func() {
 		defer close(s.done)
+		defer s.unreach()
 		reading, giveUp := context.WithCancel(ctx)
 		defer giveUp()
 		ended, read := make(chan struct{}), make(chan struct{})
@@ -126,7 +135,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 	for {
 		pod, err := s.run.get(ctx, s.pod.Name)
 		if err == nil && taken == nil {
-			taken = lost(pod)
+			taken = s.loss(pod)
 		}
 		switch {
 		case apierrors.IsNotFound(err) && s.asked.Load():
@@ -134,14 +143,14 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		case apierrors.IsNotFound(err) && taken != nil:
 			return "its Pod was taken away", taken
 		case apierrors.IsNotFound(err):
-			return "its Pod was deleted", evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", s.pod.Name, s.process.Name, s.pod.Spec.NodeName))
+			return "its Pod was deleted", deleted(s.pod)
 		case ctx.Err() != nil:
 			return "unknown: it could not be stopped", nil
 		case err != nil:
 			return "unknown: " + err.Error(), err
 		}
 		if t := stateOf(pod).Terminated; t != nil {
-			return exitState(t), lost(pod)
+			return exitState(t), s.loss(pod)
 		}
 		// Nobody will say how it ended: its requests would hang until they time out.
 		if gone := nodeSilent(pod); gone == nil {
@@ -153,12 +162,20 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 			return "its node was lost", taken
 		}
 		if pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded {
-			return cmp.Or(pod.Status.Reason, string(pod.Status.Phase)), lost(pod)
+			return cmp.Or(pod.Status.Reason, string(pod.Status.Phase)), s.loss(pod)
 		}
 		if steps.Sleep(ctx, s.run.opt.Poll) != nil {
 			return "unknown: it could not be stopped", nil
 		}
 	}
+}
+
+// loss says how the server's place was lost, nil while it has it or where we have asked it to end.
+func (s *Server) loss(pod *core.Pod) error {
+	if err := lost(pod); err != nil || s.asked.Load() || pod.DeletionTimestamp == nil {
+		return err
+	}
+	return deleted(pod)
 }
 
 // nodeWait is how long a node may be said not to be ready.
@@ -177,16 +194,13 @@ func (s *Server) Evicted(ctx context.Context) error {
 		return s.lost
 	}
 	pod, err := s.run.get(ctx, s.pod.Name)
-	if err != nil {
-		if _, away := errors.AsType[*steps.EvictionError](err); away {
-			return err
-		}
-		if apierrors.IsNotFound(err) && !s.asked.Load() {
-			return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) was deleted by someone else", s.pod.Name, s.process.Name))
-		}
-		return nil
+	switch {
+	case apierrors.IsNotFound(err) && !s.asked.Load():
+		return deleted(s.pod)
+	case err != nil:
+		return placeLoss(err)
 	}
-	if err := lost(pod); err != nil {
+	if err := s.loss(pod); err != nil {
 		return err
 	}
 	if err := nodeSilent(pod); err != nil {
@@ -195,19 +209,19 @@ func (s *Server) Evicted(ctx context.Context) error {
 	if s.tunnel != nil && s.tunnel.broken.Load() {
 		return evicted(ClassAPILost, fmt.Sprintf("the connection through the API server by which %s is asked is broken", s.process.Name))
 	}
-	return s.kubeletSilent(ctx)
+	return s.run.kubeletSilent(ctx, pod)
 }
 
 // kubeletSilent asks the node for a line of the log: the cluster notices that a node is gone only after a
 // while.
-func (s *Server) kubeletSilent(ctx context.Context) error {
+func (r *Run) kubeletSilent(ctx context.Context, pod *core.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
-	_, err := s.run.client.CoreV1().Pods(s.run.namespace).GetLogs(s.pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
+	_, err := r.client.CoreV1().Pods(r.namespace).GetLogs(pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
 	if err == nil || !strings.Contains(err.Error(), "dial tcp") && !strings.Contains(err.Error(), "proxy error") && ctx.Err() == nil {
 		return nil
 	}
-	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", s.pod.Spec.NodeName, s.pod.Name, s.process.Name, err))
+	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", pod.Spec.NodeName, pod.Name, pod.Annotations[nameLabel], err))
 }
 
 // Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx is
@@ -227,10 +241,11 @@ const hurriedWait = 3 * time.Second
 
 func (s *Server) end(ctx context.Context) error {
 	r := s.run
-	defer func() { s.cancel(); <-s.done }()
-	if s.tunnel != nil {
-		defer s.tunnel.close()
-	}
+	defer func() {
+		s.cancel()
+		<-s.done
+		r.forget(s.BaseURL(), "http://"+s.direct())
+	}()
 	if !steps.Ended(s.done) {
 		s.asked.Store(true)
 	}

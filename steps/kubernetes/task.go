@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
@@ -40,14 +41,47 @@ type taskSpawner struct {
 	folder string
 }
 
-// place returns the Pod of the tasks.
+// place returns the Pod of the tasks. One that was lost since the last task is replaced.
 func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.run
 	if t.pod != nil {
-		return t.pod, nil
+		why, err := t.gone(ctx)
+		if err != nil || why == nil {
+			return t.pod, err
+		}
+		t.run.opt.Tell(fmt.Sprintf("the Pod of the load generator is replaced: %v", why))
+		if err := t.run.discard(ctx, t.pod.Name, ""); err != nil {
+			return nil, err
+		}
+		t.pod = nil
 	}
+	made, err := t.make(ctx)
+	t.pod = made
+	return made, err
+}
+
+// gone says why the Pod takes no task any longer, nil while it does.
+func (t *Tasks) gone(ctx context.Context) (why, err error) {
+	now, err := t.run.get(ctx, t.pod.Name)
+	if apierrors.IsNotFound(err) {
+		return deleted(t.pod), nil
+	}
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if why := takenAway(now); why != nil {
+		return why, nil
+	}
+	if ended := stateOf(now).Terminated; ended != nil {
+		return fmt.Errorf("Pod %s on node %s has ended: %s", now.Name, now.Spec.NodeName, exitState(ended)), nil
+	}
+	return nil, nil
+}
+
+// make makes the Pod and waits until it runs.
+func (t *Tasks) make(ctx context.Context) (*core.Pod, error) {
+	r := t.run
 	pod := r.bare(fmt.Sprintf("load%d", t.node), "load")
 	pod.Spec.HostNetwork = true // no bridge between the client and what it measures
 	pod.Spec.Containers = []core.Container{{
@@ -56,6 +90,7 @@ func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 	}}
 	pod.Spec.Volumes = []core.Volume{{Name: "work", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}}}
 	bind(&pod.Spec, r.nodes[t.node].Name)
+	confine(&pod.Spec)
 	if err := r.create(ctx, pod); err != nil {
 		return nil, err
 	}
@@ -63,7 +98,6 @@ func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, ""))
 	}
-	t.pod = now
 	return now, nil
 }
 
@@ -168,13 +202,16 @@ func (t *task) Signal(name string) error {
 // Evicted reports whether the Pod or its node was lost.
 func (t *task) Evicted(ctx context.Context) error {
 	now, err := t.run.get(ctx, t.pod.Name)
-	if err != nil {
-		if _, away := errors.AsType[*steps.EvictionError](err); away {
-			return err
-		}
-		return evicted(ClassDeleted, fmt.Sprintf("Pod %s of the load generator: %v", t.pod.Name, err))
+	switch {
+	case apierrors.IsNotFound(err):
+		return deleted(t.pod)
+	case err != nil:
+		return placeLoss(err)
 	}
-	return errors.Join(lost(now), nodeSilent(now))
+	if err := takenAway(now); err != nil {
+		return err
+	}
+	return t.run.kubeletSilent(ctx, now)
 }
 
 // filesOf lists the plain files of a folder by their names.

@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // throughTunnels reports whether servers are asked through the API server: from outside of the
@@ -21,41 +22,41 @@ func (r *Run) throughTunnels() bool { return !r.inside && r.opt.Spec.LoadNode !=
 // broken it leads nowhere; then it is opened again at the same port.
 type tunnel struct {
 	address string
-	stop    chan struct{}
+	end     context.CancelFunc
 	over    sync.WaitGroup
 	broken  atomic.Bool
 }
 
 // open opens a tunnel.
 func (r *Run) open(ctx context.Context, pod string, port int) (*tunnel, error) {
-	t := &tunnel{stop: make(chan struct{})}
+	life, end := context.WithCancel(context.Background())
+	t := &tunnel{end: end}
 	var local int
 	var ended <-chan struct{}
 	err := r.ask(ctx, func(ctx context.Context) (err error) {
-		local, ended, err = r.forward(ctx, pod, 0, port, t.stop)
+		local, ended, err = r.forward(ctx, life, pod, 0, port)
 		return err
 	})
 	if err != nil {
+		end()
 		return nil, fmt.Errorf("a tunnel to Pod %s: %w", pod, err)
 	}
 	t.address = hostPort("127.0.0.1", local)
-	t.over.Go(func() { r.hold(t, ended, pod, local, port) })
+	t.over.Go(func() { r.hold(life, t, ended, pod, local, port) })
 	return t, nil
 }
 
 // hold opens a tunnel again whenever it ends, until it is closed.
-func (r *Run) hold(t *tunnel, ended <-chan struct{}, pod string, local, port int) {
+func (r *Run) hold(life context.Context, t *tunnel, ended <-chan struct{}, pod string, local, port int) {
 	for {
 		<-ended
 		t.broken.Store(true)
 		for {
-			select {
-			case <-t.stop:
+			if steps.Sleep(life, r.opt.Poll) != nil {
 				return
-			case <-time.After(r.opt.Poll):
 			}
-			once, cancel := context.WithTimeout(context.Background(), r.opt.CallWait)
-			_, again, err := r.forward(once, pod, local, port, t.stop)
+			once, cancel := context.WithTimeout(life, r.opt.CallWait)
+			_, again, err := r.forward(once, life, pod, local, port)
 			cancel()
 			if err == nil {
 				ended = again
@@ -66,9 +67,9 @@ func (r *Run) hold(t *tunnel, ended <-chan struct{}, pod string, local, port int
 	}
 }
 
-// forward forwards a port of this machine, 0 for any, to one of a Pod until stop is closed or the connection
-// ends. It returns once that works.
-func (r *Run) forward(ctx context.Context, pod string, local, port int, stop chan struct{}) (int, <-chan struct{}, error) {
+// forward forwards a port of this machine, 0 for any, to one of a Pod until life or the connection ends. It
+// returns once that works, or ctx ends.
+func (r *Run) forward(ctx, life context.Context, pod string, local, port int) (int, <-chan struct{}, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(r.config)
 	if err != nil {
 		return 0, nil, err
@@ -103,7 +104,7 @@ func (r *Run) forward(ctx context.Context, pod string, local, port int, stop cha
 		defer close(over)
 		select {
 		case <-ended: // the API server's, or the Pod's: it is tried again
-		case <-stop:
+		case <-life.Done():
 			close(giveUp)
 			<-ended
 		}
@@ -112,7 +113,7 @@ func (r *Run) forward(ctx context.Context, pod string, local, port int, stop cha
 }
 
 func (t *tunnel) close() {
-	close(t.stop)
+	t.end()
 	t.over.Wait()
 }
 
@@ -120,6 +121,15 @@ func (r *Run) remember(tunnel, direct string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tunnels[tunnel] = direct
+}
+
+// forget a tunnel, unless another server has its address now.
+func (r *Run) forget(tunnel, direct string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tunnels[tunnel] == direct {
+		delete(r.tunnels, tunnel)
+	}
 }
 
 // Direct is the address of a server in the cluster, where url is that of a tunnel to it.

@@ -115,7 +115,8 @@ func (p *pods) removeLeft(ctx context.Context) error {
 	return nil
 }
 
-// wants is what each node must offer: GPUs for the target that has the most there.
+// wants is what each node must offer: room for the servers of each target there, or for those of all where they
+// stay loaded together.
 func (p *pods) wants() []kubernetes.Want {
 	var out []kubernetes.Want
 	grow := func(node int) {
@@ -126,21 +127,25 @@ func (p *pods) wants() []kubernetes.Want {
 	if node := p.spec.LoadNode; node != nil {
 		grow(*node)
 	}
-	for _, t := range p.opt.Plan.Targets {
+	for i, t := range p.opt.Plan.Targets {
 		var members []steps.Member
 		for _, s := range p.opt.Config.ServersOf(t.Addr) {
 			members = append(members, steps.Member{Spec: s.Spec})
 		}
-		gpus := map[int]int{}
-		for _, part := range place.Spread(members) {
-			if part.Spec.URL == "" {
-				grow(part.Spec.Node)
-				gpus[part.Spec.Node] += part.Spec.GPUs
-				out[part.Spec.Node].Servers = true
-			}
+		group := i
+		if p.opt.Plan.Resident != "" {
+			group = 0
 		}
-		for node, n := range gpus {
-			out[node].GPUs = max(out[node].GPUs, n)
+		for _, part := range place.Spread(members) {
+			if part.Spec.URL != "" {
+				continue
+			}
+			grow(part.Spec.Node)
+			w := &out[part.Spec.Node]
+			for len(w.Groups) <= group {
+				w.Groups = append(w.Groups, nil)
+			}
+			w.Groups[group] = append(w.Groups[group], part.Spec.NewContainer())
 		}
 	}
 	lanes, _ := place.LanesOf(p.opt.Plan)

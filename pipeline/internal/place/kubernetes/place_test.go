@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,28 +25,42 @@ func placed(spec steps.KubernetesSpec, machines *plan.Machines, servers ...steps
 	return cfg, place.Options{Config: cfg, Plan: p, Shown: true}
 }
 
-// TestWants: a node offers what the target with the most there asks for, each machine the same, and the
-// node that load comes from is there as well.
+// TestWants: a node offers room for the servers of each target there, or of all that stay loaded together, each
+// machine the same, and the node that load comes from is there as well.
 func TestWants(t *testing.T) {
 	two := 2
 	servers := []steps.ServerSpec{{Image: "i", GPUs: 1}, {Image: "i", GPUs: 8, Nodes: 2}, {URL: "http://h", GPUs: 9, Node: 5}}
 	for name, tt := range map[string]struct {
 		spec     steps.KubernetesSpec
 		machines *plan.Machines
-		want     []int
+		resident string
+		want     []string // of each node, the GPUs of each server of each group
 	}{
-		"servers":       {want: []int{4, 4}},
-		"with the load": {spec: steps.KubernetesSpec{LoadNode: &two}, want: []int{4, 4, 0}},
-		"machines":      {spec: steps.KubernetesSpec{LoadNode: &two}, machines: &plan.Machines{Count: 2, Width: 3}, want: []int{4, 4, 0, 4, 4, 0}},
+		"servers":       {want: []string{"[1] [4]", "[] [4]"}},
+		"with the load": {spec: steps.KubernetesSpec{LoadNode: &two}, want: []string{"[1] [4]", "[] [4]", ""}},
+		"machines": {
+			spec: steps.KubernetesSpec{LoadNode: &two}, machines: &plan.Machines{Count: 2, Width: 3},
+			want: []string{"[1] [4]", "[] [4]", "", "[1] [4]", "[] [4]", ""},
+		},
+		"loaded together": {resident: steps.ResidentLoaded, want: []string{"[1 4]", "[4]"}},
 	} {
 		_, opt := placed(tt.spec, tt.machines, servers...)
+		opt.Plan.Resident = tt.resident
 		p, err := newPods(opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []int
+		var got []string
 		for _, w := range p.wants() {
-			got = append(got, w.GPUs)
+			var groups []string
+			for _, group := range w.Groups {
+				gpus := []int{}
+				for _, c := range group {
+					gpus = append(gpus, c.GPUs.Count)
+				}
+				groups = append(groups, fmt.Sprint(gpus))
+			}
+			got = append(got, strings.Join(groups, " "))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)

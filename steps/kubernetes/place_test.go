@@ -1,0 +1,192 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// started is a run on a cluster whose Pods run as soon as they are made.
+func started(t *testing.T) *Run {
+	t.Helper()
+	client := fake.NewClientset()
+	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
+		pod.Spec.NodeName = "k1"
+		pod.Status = core.PodStatus{Phase: core.PodRunning, ContainerStatuses: []core.ContainerStatus{{Name: containerName, State: core.ContainerState{Running: &core.ContainerStateRunning{}}}}}
+		return false, nil, nil
+	})
+	r := runOf(steps.KubernetesSpec{Image: "i"})
+	r.client, r.namespace, r.nodes, r.patience = client, "bench", []Node{{Name: "k1", Address: "10.0.0.1"}}, r.opt.Patience
+	r.tunnels = map[string]string{}
+	return r
+}
+
+// change changes a Pod of the cluster.
+func change(t *testing.T, r *Run, name string, do func(*core.Pod)) {
+	t.Helper()
+	pods := r.client.CoreV1().Pods(r.namespace)
+	pod, err := pods.Get(t.Context(), name, meta.GetOptions{})
+	if err == nil {
+		do(pod)
+		_, err = pods.Update(t.Context(), pod, meta.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deletes has somebody ask for the end of a Pod, which takes its grace.
+func deletes(pod *core.Pod) { pod.DeletionTimestamp = &meta.Time{} }
+
+// evicts has the cluster take a Pod away.
+func evicts(pod *core.Pod) {
+	pod.Status.Conditions = []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}}
+}
+
+func ends(pod *core.Pod) {
+	pod.Status.ContainerStatuses[0].State = core.ContainerState{Terminated: &core.ContainerStateTerminated{ExitCode: 2}}
+}
+
+// TestLoadPodReplaced: tasks share a Pod, and one that was lost in between is replaced before the next.
+func TestLoadPodReplaced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose func(*core.Pod) // nil removes it
+		why  string
+	}{
+		"gone":    {nil, "was deleted by someone else"},
+		"deleted": {deletes, "was deleted by someone else"},
+		"evicted": {evicts, "EvictionByEvictionAPI"},
+		"ended":   {ends, "has ended: exit status 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := started(t)
+			var told []string
+			r.opt.Tell = func(text string) { told = append(told, text) }
+			tasks := r.Tasks(0)
+			first, err := tasks.place(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := tasks.place(t.Context()); err != nil || again.Name != first.Name || len(told) > 0 {
+				t.Fatalf("the second task: %v, %v, told %q", again, err, told)
+			}
+			if tt.lose == nil {
+				err = r.client.CoreV1().Pods(r.namespace).Delete(t.Context(), first.Name, meta.DeleteOptions{})
+			} else {
+				change(t, r, first.Name, tt.lose)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err := tasks.place(t.Context())
+			if err != nil || next.Name == first.Name || len(told) != 1 || !strings.Contains(told[0], tt.why) {
+				t.Errorf("%v, %v, told %q", next, err, told)
+			}
+			if left, err := r.client.CoreV1().Pods(r.namespace).List(t.Context(), meta.ListOptions{}); err != nil || len(left.Items) != 1 {
+				t.Errorf("%v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestTaskEvicted: a task whose Pod is being taken away has lost its place, in words that say which Pod and where;
+// what is no loss of a place is none.
+func TestTaskEvicted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose        func(*core.Pod)
+		err         error // of the API server
+		class, text string
+	}{
+		"there":         {func(*core.Pod) {}, nil, "", ""},
+		"deleted":       {deletes, nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
+		"evicted":       {evicts, nil, ClassEvicted, "(load0) on node k1: EvictionByEvictionAPI: Eviction API: evicting"},
+		"it crashed":    {ends, nil, "", ""},
+		"not to be got": {nil, errors.New("no such thing"), "", ""},
+	} {
+		r := started(t)
+		pod, err := r.Tasks(0).place(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.lose != nil {
+			change(t, r, pod.Name, tt.lose)
+		}
+		if tt.err != nil {
+			r.client.(*fake.Clientset).PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tt.err })
+		}
+		err = (&task{run: r, pod: pod}).Evicted(t.Context())
+		e, _ := errors.AsType[*steps.EvictionError](err)
+		if (tt.class == "") != (err == nil) || e != nil && (e.Class != tt.class || !strings.Contains(e.Reason, tt.text)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestServerDeleted: a server whose Pod somebody deletes has not failed, also where it has the time to end well.
+func TestServerDeleted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked bool
+		class string
+	}{"by someone": {false, ClassDeleted}, "by us": {true, ""}} {
+		r := started(t)
+		pod, err := r.Tasks(0).place(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{run: r, pod: pod, process: steps.Process{Name: "s"}, done: make(chan struct{})}
+		s.asked.Store(tt.asked)
+		change(t, r, pod.Name, deletes)
+		running := s.Evicted(t.Context())
+		change(t, r, pod.Name, ends)
+		state, ended := s.await(t.Context())
+		for _, err := range []error{running, ended} {
+			e, _ := errors.AsType[*steps.EvictionError](err)
+			if (tt.class == "") != (err == nil) || e != nil && e.Class != tt.class {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if state != "exit status 2" {
+			t.Errorf("%s: it ended with %q", name, state)
+		}
+	}
+}
+
+// TestTunnelsForgotten: a run of many launches keeps the tunnels of the servers that it has.
+func TestTunnelsForgotten(t *testing.T) {
+	r := started(t)
+	for range 3 {
+		pod, err := r.Tasks(0).place(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, end := context.WithCancel(t.Context())
+		s := &Server{run: r, pod: pod, process: steps.Process{Name: "s", Port: 8000}, tunnel: &tunnel{address: "127.0.0.1:4000", end: end}, done: make(chan struct{}), cancel: func() {}}
+		r.remember(s.BaseURL(), "http://"+s.direct())
+		s.unreach()
+		close(s.done)
+		if got := r.Direct(s.BaseURL()); got != "http://10.0.0.1:8000" {
+			t.Errorf("of a server that is not stopped yet: %s", got)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.tunnels) > 0 {
+		t.Errorf("tunnels are left: %v", r.tunnels)
+	}
+	r.tunnels["http://127.0.0.1:4000"] = "http://10.0.0.1:9000"
+	r.forget("http://127.0.0.1:4000", "http://10.0.0.1:8000")
+	if len(r.tunnels) != 1 {
+		t.Error("the tunnel of another server at the same port was forgotten")
+	}
+}

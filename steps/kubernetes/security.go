@@ -1,0 +1,115 @@
+package kubernetes
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// ownUser is whom this program runs as in its own Pods: nobody that an image or a node knows.
+const ownUser = 65532
+
+// confine gives a Pod of ours no more rights than the level "restricted" of the Pod Security Standards
+// leaves: namespaces of many clusters admit no others.
+func confine(pod *core.PodSpec) {
+	pod.SecurityContext = &core.PodSecurityContext{
+		RunAsNonRoot: new(true), RunAsUser: new(int64(ownUser)), RunAsGroup: new(int64(ownUser)),
+		SeccompProfile: &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault},
+	}
+	for i := range pod.Containers {
+		pod.Containers[i].SecurityContext = &core.SecurityContext{
+			AllowPrivilegeEscalation: new(false), Capabilities: &core.Capabilities{Drop: []core.Capability{"ALL"}},
+		}
+	}
+}
+
+// security of a server's container, nil for the cluster's own.
+func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
+	var s core.SecurityContext
+	set := c.Privileged
+	if c.Privileged {
+		s.Privileged = new(true)
+	}
+	if len(c.CapAdd)+len(c.CapDrop) > 0 {
+		set = true
+		s.Capabilities = &core.Capabilities{Add: capabilities(c.CapAdd), Drop: capabilities(c.CapDrop)}
+	}
+	if c.User != "" {
+		set = true
+		if err := runAs(&s, c.User); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range c.GroupAdd {
+		if _, err := strconv.ParseInt(g, 10, 64); err != nil {
+			return nil, fmt.Errorf("group_add: %q must be a number in a Pod", g)
+		}
+	}
+	for _, o := range c.SecurityOpt {
+		option, ok := securityOptions[strings.Replace(o, ":", "=", 1)]
+		if !ok {
+			return nil, fmt.Errorf("a Pod has no security_opt %q; it has no-new-privileges, seccomp=builtin and seccomp=unconfined", o)
+		}
+		set = true
+		option(&s)
+	}
+	if !set {
+		return nil, nil
+	}
+	return &s, nil
+}
+
+// securityOptions of a container that a Pod has as well, in Docker's words.
+var securityOptions = map[string]func(*core.SecurityContext){
+	"no-new-privileges":      noNewPrivileges,
+	"no-new-privileges=true": noNewPrivileges,
+	"seccomp=builtin": func(s *core.SecurityContext) {
+		s.SeccompProfile = &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault}
+	},
+	"seccomp=unconfined": func(s *core.SecurityContext) {
+		s.SeccompProfile = &core.SeccompProfile{Type: core.SeccompProfileTypeUnconfined}
+	},
+}
+
+func noNewPrivileges(s *core.SecurityContext) { s.AllowPrivilegeEscalation = new(false) }
+
+// runAs sets the user, a number or two with a colon between, as a Pod takes no names.
+func runAs(s *core.SecurityContext, text string) error {
+	user, group, two := strings.Cut(text, ":")
+	uid, err := strconv.ParseInt(user, 10, 64)
+	gid, groupErr := int64(0), error(nil)
+	if two {
+		gid, groupErr = strconv.ParseInt(group, 10, 64)
+		s.RunAsGroup = &gid
+	}
+	if err != nil || groupErr != nil {
+		return fmt.Errorf("user %q must be a number in a Pod, or two with a colon between", text)
+	}
+	s.RunAsUser = &uid
+	if uid != 0 {
+		s.RunAsNonRoot = new(true)
+	}
+	return nil
+}
+
+func capabilities(names []string) []core.Capability {
+	var out []core.Capability
+	for _, n := range names {
+		out = append(out, core.Capability(n))
+	}
+	return out
+}
+
+// numbers of texts that security has checked.
+func numbers(texts []string) []int64 {
+	var out []int64
+	for _, t := range texts {
+		n, _ := strconv.ParseInt(t, 10, 64)
+		out = append(out, n)
+	}
+	return out
+}
