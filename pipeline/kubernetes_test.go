@@ -494,6 +494,37 @@ func TestKubernetes(t *testing.T) {
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
+		{"killed on another machine", 0, "stays: its program runs, or ran on another machine", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
+			jobs, err := m.client.BatchV1().Jobs(m.name).List(ctx, meta.ListOptions{})
+			if err != nil || len(jobs.Items) != 1 {
+				t.Fatalf("%v, %v", jobs, err)
+			}
+			patch := []byte(`{"metadata":{"annotations":{"pipeline/owner":"elsewhere/pid:[1]/1:1"}}}`)
+			if _, err := m.client.BatchV1().Jobs(m.name).Patch(ctx, jobs.Items[0].Name, types.MergePatchType, patch, meta.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			first, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+			firstErr := first.Run()
+			second, rest := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name, "--run-id", jobs.Items[0].Annotations["pipeline/run"])
+			if err := second.Run(); err != nil || !strings.Contains(rest.String(), "deleted Job") {
+				t.Errorf("%v\n%s", err, rest)
+			}
+			return out.String(), exitStatus(t, firstErr)
+		}},
+		{"nothing to clean up", 0, "no run has left a Job in namespace pipeline-test-", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			cmd, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+			err := cmd.Run()
+			return out.String(), exitStatus(t, err)
+		}},
+		{"what doctor says of the cluster", 0, "all that a run needs in namespace pipeline-test-", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)
+			err := cmd.Run()
+			return out.String(), exitStatus(t, err)
+		}},
 		{"killed and resumed", 0, "left by the interrupted run, was removed", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			m.meanwhile(t, secondLaunch, func(p *os.Process) { _ = p.Kill() }, pairs...)

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // KubernetesSpec is the namespace of a Kubernetes cluster in which servers run, as Pods that one
@@ -83,22 +86,34 @@ func KubernetesSchema() Schema {
 func ReadKubernetes(o Object) (*KubernetesSpec, []Problem) {
 	r := kubernetesReader{o: o, found: KubernetesSchema().Check(o)}
 	s := &KubernetesSpec{
-		Image: o.Text("image"), Namespace: r.name("namespace", o.Text("namespace")), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
-		Queue: r.name("queue", o.Text("queue")), PriorityClass: r.name("priority_class", o.Text("priority_class")),
-		ServiceAccount: r.name("service_account", o.Text("service_account")), NodeSelector: r.pairs("node_selector"),
+		Image: o.Text("image"), Namespace: o.Text("namespace"), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
+		Queue: o.Text("queue"), PriorityClass: o.Text("priority_class"), ServiceAccount: o.Text("service_account"), NodeSelector: r.pairs("node_selector"),
 		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), Secrets: r.secrets(),
 		QueueTimeout: o.Duration("queue_timeout"), Nodes: o.Int("nodes"),
 	}
 	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
-	for _, name := range s.PullSecrets {
-		r.name("pull_secrets", name)
-	}
+	r.names(s)
 	if _, ok := o.number("load_node"); ok {
 		node := o.Int("load_node")
 		s.LoadNode = &node
 	}
+	r.selector(s)
 	r.resources(s)
 	return s, r.found
+}
+
+// CheckClaim says why a volume's name cannot be that of a PersistentVolumeClaim.
+func CheckClaim(name string) error { return validName(name, validation.IsDNS1123Subdomain) }
+
+// validName is what Kubernetes says against a name, without its examples.
+func validName(name string, rules ...func(string) []string) error {
+	for _, rule := range rules {
+		if found := rule(name); len(found) > 0 {
+			text, _, _ := strings.Cut(found[0], " (e.g. ")
+			return errors.New("Kubernetes says: " + text)
+		}
+	}
+	return nil
 }
 
 // kubernetesReader collects problems while it reads.
@@ -111,16 +126,34 @@ func (r *kubernetesReader) problem(argument, detail, format string, args ...any)
 	r.found = append(r.found, Problem{Path: []string{argument}, Summary: fmt.Sprintf(format, args...), Detail: detail})
 }
 
-// objectName is a DNS subdomain (RFC 1123), as the names of nearly all objects are.
-var objectName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-
-// name checks the name of an object, which becomes part of requests.
-func (r *kubernetesReader) name(argument, name string) string {
-	if name != "" && !objectName.MatchString(name) {
-		r.problem(argument, "Names have lower-case letters, digits, dashes and dots.", "%q is not the name of an object in Kubernetes", name)
-		return ""
+// names checks the names of objects, which become part of requests and of Pods.
+func (r *kubernetesReader) names(s *KubernetesSpec) {
+	r.name("namespace", s.Namespace, validation.IsDNS1123Label)
+	r.name("queue", s.Queue, validation.IsDNS1123Subdomain, validation.IsValidLabelValue)
+	r.name("priority_class", s.PriorityClass, validation.IsDNS1123Subdomain)
+	r.name("service_account", s.ServiceAccount, validation.IsDNS1123Subdomain)
+	for _, name := range s.PullSecrets {
+		r.name("pull_secrets", name, validation.IsDNS1123Subdomain)
 	}
-	return name
+}
+
+func (r *kubernetesReader) name(argument, name string, rules ...func(string) []string) {
+	if err := validName(name, rules...); name != "" && err != nil {
+		r.problem(argument, err.Error()+".", "%q is not the name of an object in Kubernetes", name)
+	}
+}
+
+// selector checks the labels that nodes shall have.
+func (r *kubernetesReader) selector(s *KubernetesSpec) {
+	for _, key := range slices.Sorted(maps.Keys(s.NodeSelector)) {
+		err := validName(key, validation.IsQualifiedName)
+		if err == nil {
+			err = validName(s.NodeSelector[key], validation.IsValidLabelValue)
+		}
+		if err != nil {
+			r.problem("node_selector", err.Error()+".", "%q = %q is not a label that a node can have", key, s.NodeSelector[key])
+		}
+	}
 }
 
 func (r *kubernetesReader) pairs(argument string) map[string]string {
@@ -140,9 +173,7 @@ func (r *kubernetesReader) pairs(argument string) map[string]string {
 
 var (
 	tolerated = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9./_-]*)(=([A-Za-z0-9._-]*))?(:(NoSchedule|PreferNoSchedule|NoExecute))?$`)
-	quantity  = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`)
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	secretKey = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 )
 
 func (r *kubernetesReader) tolerations() []Toleration {
@@ -150,7 +181,7 @@ func (r *kubernetesReader) tolerations() []Toleration {
 	var out []Toleration
 	for _, text := range texts {
 		m := tolerated.FindStringSubmatch(text)
-		if m == nil {
+		if m == nil || validName(m[1], validation.IsQualifiedName) != nil || validName(m[3], validation.IsValidLabelValue) != nil {
 			r.problem("tolerations", "Write KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute.", "%q is not a toleration", text)
 			continue
 		}
@@ -159,16 +190,45 @@ func (r *kubernetesReader) tolerations() []Toleration {
 	return out
 }
 
-// resources checks amounts; those of GPUs are the servers' own.
+// resources checks names and amounts; those of GPUs are the servers' own.
 func (r *kubernetesReader) resources(s *KubernetesSpec) {
+	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || standardResource(s.GPUResource)) {
+		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.", "%q is not what a device plugin can call a GPU", s.GPUResource)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Resources)) {
-		switch {
+		amount, err := resource.ParseQuantity(s.Resources[name])
+		whole := amount.MilliValue()%1000 == 0
+		switch fault := resourceFault(name); {
 		case name == s.GPUResource:
 			r.problem("resources", "Set gpus of the server.", "%s is what gpus of a server ask for", name)
-		case !quantity.MatchString(s.Resources[name]):
+		case fault != "":
+			r.problem("resources", fault, "%q is not a resource of a container", name)
+		case err != nil || amount.Sign() < 0:
 			r.problem("resources", "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.", "%q is not an amount of %s", s.Resources[name], name)
+		case !whole && !standardResource(name):
+			r.problem("resources", "What a device plugin offers is counted in whole numbers.", "%q is not an amount of %s", s.Resources[name], name)
 		}
 	}
+}
+
+// resourceFault says why a container cannot ask for a resource of a name, "" where it can.
+func resourceFault(name string) string {
+	domain, _, two := strings.Cut(name, "/")
+	switch {
+	case standardResource(name):
+		return ""
+	case !two || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io"):
+		return "Resources are cpu, memory, ephemeral-storage, hugepages-SIZE and what device plugins offer under a domain of theirs, such as rdma/hca."
+	}
+	if err := validName(name, validation.IsQualifiedName); err != nil {
+		return err.Error() + "."
+	}
+	return ""
+}
+
+// standardResource reports whether a resource is one of Kubernetes' own.
+func standardResource(name string) bool {
+	return slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) || strings.HasPrefix(name, "hugepages-")
 }
 
 // secrets reads references to keys of secrets.
@@ -176,7 +236,7 @@ func (r *kubernetesReader) secrets() map[string]string {
 	all := r.pairs("secrets")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		object, key, two := strings.Cut(all[name], "/")
-		if !variable.MatchString(name) || !two || !objectName.MatchString(object) || !secretKey.MatchString(key) {
+		if !variable.MatchString(name) || !two || validName(object, validation.IsDNS1123Subdomain) != nil || validName(key, validation.IsConfigMapKey) != nil {
 			// At the block, since the line of the argument would be shown: somebody may have written the secret itself.
 			r.found = append(r.found, Problem{
 				Summary: fmt.Sprintf("what %q of secrets stands for is not a reference to a secret", name),

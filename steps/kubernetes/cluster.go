@@ -29,6 +29,7 @@ type cluster struct {
 	client    api.Interface
 	config    *rest.Config // nil for a fake
 	namespace string
+	context   string // of the kubeconfig, "" without one
 	// inside says that this program runs in a Pod of it.
 	inside bool
 	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
@@ -95,6 +96,10 @@ func (c *cluster) configure() (config *rest.Config, namespace string, err error)
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	c.context = spec.Context
+	if raw, err := loaded.RawConfig(); err == nil && c.context == "" {
+		c.context = raw.CurrentContext
 	}
 	namespace, _, err = loaded.Namespace()
 	return config, namespace, err

@@ -13,26 +13,36 @@ type Left struct {
 	RunID          string
 }
 
-// Leftovers lists the Jobs of runs in the namespace whose mark fits. Of Options those are used that
+// Found is what runs have in a namespace.
+type Found struct {
+	Where Where
+	// Left are the Jobs whose mark fits, and Kept those whose mark does not.
+	Left, Kept []Left
+}
+
+// Leftovers lists the Jobs of runs in the namespace by whether their mark fits. Of Options those are used that
 // say how the cluster is reached.
-func Leftovers(ctx context.Context, opt Options, fits func(runID, owner string) bool) ([]Left, error) {
+func Leftovers(ctx context.Context, opt Options, fits func(runID, owner string) bool) (Found, error) {
 	c, err := connect(opt)
 	if err != nil {
-		return nil, err
+		return Found{}, err
 	}
 	return c.leftovers(ctx, fits)
 }
 
-func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) bool) ([]Left, error) {
-	var out []Left
+func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) bool) (Found, error) {
+	out := Found{Where: c.where()}
 	err := c.ask(ctx, func(ctx context.Context) error {
 		found, err := c.client.BatchV1().Jobs(c.namespace).List(ctx, meta.ListOptions{LabelSelector: managedLabel + "=" + managedBy + "," + roleLabel + "=keeper"})
 		if err != nil {
 			return err
 		}
 		for _, j := range found.Items {
-			if run := j.Annotations[runLabel]; fits(run, j.Annotations[ownerLabel]) {
-				out = append(out, Left{c.namespace, j.Name, run})
+			run := j.Annotations[runLabel]
+			if one := (Left{c.namespace, j.Name, run}); fits(run, j.Annotations[ownerLabel]) {
+				out.Left = append(out.Left, one)
+			} else {
+				out.Kept = append(out.Kept, one)
 			}
 		}
 		return nil
@@ -40,21 +50,22 @@ func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) 
 	return out, err
 }
 
-// Cleanup removes what [Leftovers] finds, and returns what is gone.
-func Cleanup(ctx context.Context, opt Options, fits func(runID, owner string) bool) ([]Left, error) {
+// Cleanup removes what [Leftovers] finds. What is gone is Left, and what could not be removed is in the error.
+func Cleanup(ctx context.Context, opt Options, fits func(runID, owner string) bool) (Found, error) {
 	c, err := connect(opt)
 	if err != nil {
-		return nil, err
+		return Found{}, err
 	}
-	found, err := c.leftovers(ctx, fits)
+	out, err := c.leftovers(ctx, fits)
 	errs := []error{err}
-	var removed []Left
+	found := out.Left
+	out.Left = nil
 	for _, l := range found {
 		if err := c.removeRun(ctx, l.Job, l.RunID); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		removed = append(removed, l)
+		out.Left = append(out.Left, l)
 	}
-	return removed, errors.Join(errs...)
+	return out, errors.Join(errs...)
 }

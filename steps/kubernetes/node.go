@@ -40,6 +40,8 @@ type Look struct {
 	Version string            `json:"version"`
 	Program string            `json:"program"`
 	Facts   map[string]string `json:"facts"`
+	// Build says which program has a Version that others have as well.
+	Build build `json:"build,omitzero"`
 }
 
 // chooseNodes has the scheduler choose as many nodes as are wanted, no two the same, by Pods that ask
@@ -47,14 +49,17 @@ type Look struct {
 // returns.
 func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
 	r.nodes = make([]Node, len(wants))
-	names, errs := make([]string, len(wants)), make([]error, len(wants))
+	names, errs, builds := make([]string, len(wants)), make([]error, len(wants)), make([]build, len(wants))
 	var all sync.WaitGroup
 	for i, w := range wants {
 		pod := r.lookPod(i, w)
 		names[i] = pod.Name
-		all.Go(func() { r.nodes[i], errs[i] = r.lookAt(ctx, pod) })
+		all.Go(func() { r.nodes[i], builds[i], errs[i] = r.lookAt(ctx, pod) })
 	}
 	all.Wait()
+	if errors.Join(errs...) == nil {
+		r.compareBuilds(builds)
+	}
 	for _, name := range names {
 		errs = append(errs, r.discard(ctx, name, ""))
 	}
@@ -114,23 +119,41 @@ func claims(w Want) []core.Volume {
 	return out
 }
 
+// compareBuilds warns where the program on the nodes may be another than this one, whose version says nothing.
+func (r *Run) compareBuilds(theirs []build) {
+	if released(r.opt.Version) {
+		return
+	}
+	ours, err := buildOf(r.opt.Self)
+	if err != nil {
+		r.opt.Warn(fmt.Sprintf("whether image %s has this program cannot be told: %v", r.opt.Spec.Image, err))
+		return
+	}
+	for _, b := range theirs {
+		if text := doubt(r.opt.Spec.Image, r.opt.Version, b, ours); text != "" {
+			r.opt.Warn(text)
+			return
+		}
+	}
+}
+
 // lookAt starts a Pod that looks, and reads what it says.
-func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, error) {
+func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 	if err := r.create(ctx, pod); err != nil {
-		return Node{}, err
+		return Node{}, build{}, err
 	}
 	now, err := r.awaitPod(ctx, pod.Name, running)
 	if err != nil {
-		return Node{}, err
+		return Node{}, build{}, err
 	}
 	look, err := r.readLook(ctx, pod.Name)
 	if err != nil {
-		return Node{}, err
+		return Node{}, build{}, err
 	}
 	if look.Version != r.opt.Version {
-		return Node{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one", r.opt.Spec.Image, look.Version, r.opt.Version)
+		return Node{}, build{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one", r.opt.Spec.Image, look.Version, r.opt.Version)
 	}
-	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts}, nil
+	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts}, look.Build, nil
 }
 
 // readLook reads the line of a Pod that looks, which then waits to be removed.

@@ -16,12 +16,13 @@ type Options struct {
 	Getenv func(string) string
 	// RunID and Owner mark what is made, for [Leftovers]. Owner may be "".
 	RunID, Owner string
-	// Version that this program must have in the image.
-	Version string
+	// Version that this program must have in the image, and Self its path here, by whose content builds are told
+	// apart that have no version of their own.
+	Version, Self string
 	// Lifetime bounds the run from its first Pod on, the wait for nodes apart; 0 for no bound.
 	Lifetime time.Duration
-	// Tell is called with news of waiting.
-	Tell func(text string)
+	// Tell is called with news of waiting, Warn with what speaks against the results.
+	Tell, Warn func(text string)
 
 	// Silence is how long the keeper waits for a sign of life; 5 min.
 	Silence time.Duration
@@ -52,6 +53,9 @@ func (o *Options) complete() {
 	o.Spec.GPUResource = cmp.Or(o.Spec.GPUResource, "nvidia.com/gpu")
 	if o.Tell == nil {
 		o.Tell = func(string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }

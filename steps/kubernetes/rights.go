@@ -33,8 +33,17 @@ func Rights() []Right {
 	}
 }
 
-// checkRights asks the API server for each right, and names all that are missing.
+// checkRights names all rights that are missing.
 func (c *cluster) checkRights(ctx context.Context) error {
+	missing, err := c.missingRights(ctx)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace, strings.Join(missing, ", ")))
+}
+
+// missingRights asks the API server for each right, and returns those that are missing as verb and resource.
+func (c *cluster) missingRights(ctx context.Context) ([]string, error) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var missing []string
@@ -56,13 +65,10 @@ func (c *cluster) checkRights(ctx context.Context) error {
 	}
 	all.Wait()
 	if failed != nil {
-		return fmt.Errorf("asking for the rights in namespace %s: %w", c.namespace, failed)
-	}
-	if len(missing) == 0 {
-		return nil
+		return nil, fmt.Errorf("asking for the rights in namespace %s: %w", c.namespace, failed)
 	}
 	slices.Sort(missing)
-	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace, strings.Join(missing, ", ")))
+	return missing, nil
 }
 
 func (c *cluster) may(ctx context.Context, r Right, verb string) (bool, error) {

@@ -67,7 +67,7 @@ func TestOwnPods(t *testing.T) {
 	r.client, r.namespace, r.nodes = client, "bench", []Node{{Name: "k1"}}
 	for _, make := range []func() error{
 		func() error { return r.begin(ctx) },
-		func() error { _, err := r.lookAt(ctx, r.lookPod(0, Want{})); return err },
+		func() error { _, _, err := r.lookAt(ctx, r.lookPod(0, Want{})); return err },
 		func() error { _, err := r.prepare(ctx, 0, &steps.ContainerSpec{Image: "i"}); return err },
 		func() error { _, err := r.Tasks(0).place(ctx); return err },
 	} {

@@ -74,7 +74,7 @@ func (t *Tasks) gone(ctx context.Context) (why, err error) {
 		return why, nil
 	}
 	if ended := stateOf(now).Terminated; ended != nil {
-		return fmt.Errorf("Pod %s on node %s has ended: %s", now.Name, now.Spec.NodeName, exitState(ended)), nil
+		return fmt.Errorf("its container on node %s has ended: %s", now.Spec.NodeName, exitState(ended)), nil
 	}
 	return nil, nil
 }

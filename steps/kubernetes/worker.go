@@ -42,7 +42,11 @@ func (w InPod) Work(ctx context.Context, words []string) error {
 		}
 		return w.keep(ctx, words[1], silence)
 	case len(words) == 1 && words[0] == workerLook:
-		if err := json.NewEncoder(w.Out).Encode(Look{Version: w.Version, Program: w.Self, Facts: w.Facts(ctx)}); err != nil {
+		look := Look{Version: w.Version, Program: w.Self, Facts: w.Facts(ctx)}
+		if !released(w.Version) {
+			look.Build, _ = buildOf(w.Self) // where it cannot be read there is doubt
+		}
+		if err := json.NewEncoder(w.Out).Encode(look); err != nil {
 			return err
 		}
 		<-ctx.Done()

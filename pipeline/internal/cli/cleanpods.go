@@ -33,7 +33,7 @@ func (k *kubernetesFlags) check() error {
 	return nil
 }
 
-// cleanKubernetes returns how many Jobs it deleted, each with all that it owns.
+// cleanKubernetes returns how many Jobs it found. Those that it deletes go with all that they own.
 func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) {
 	k := f.cluster
 	if !k.use {
@@ -49,8 +49,17 @@ func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) 
 		clean, done = kubernetes.Leftovers, "would delete"
 	}
 	found, err := clean(ctx, opt, fits)
-	for _, l := range found {
+	for _, l := range found.Left {
 		fmt.Fprintf(a.Out, "%s Job %s of namespace %s, of run %s\n", done, l.Job, l.Namespace, l.RunID)
 	}
-	return len(found), err
+	if f.runID != "" {
+		found.Kept = nil // other runs were not meant
+	}
+	for _, l := range found.Kept {
+		fmt.Fprintf(a.Out, "Job %s of namespace %s stays: its program runs, or ran on another machine, of which nothing is known here; --run-id %s removes it\n", l.Job, l.Namespace, l.RunID)
+	}
+	if err == nil && len(found.Left)+len(found.Kept) == 0 {
+		fmt.Fprintf(a.Out, "no run has left a Job in %s\n", found.Where)
+	}
+	return len(found.Left) + len(found.Kept), err
 }

@@ -55,11 +55,11 @@ func (a *app) cleanupCommand() *cobra.Command {
 				}
 			}
 			cancelled, slurmErr := a.cleanSlurm(cmd.Context(), f)
-			deleted, podsErr := a.cleanKubernetes(cmd.Context(), f)
+			jobs, podsErr := a.cleanKubernetes(cmd.Context(), f)
 			if err := errors.Join(dockerErr, processErr, slurmErr, podsErr); err != nil {
 				return exit(exitInfrastructure, err)
 			}
-			if left+ended+cancelled+deleted == 0 {
+			if left+ended+cancelled+jobs == 0 {
 				fmt.Fprintln(a.Out, "nothing is left")
 			}
 			return nil

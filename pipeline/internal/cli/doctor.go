@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
+	"github.com/servegate/pipeline/pipeline/internal/place/kubernetes"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/spf13/cobra"
@@ -41,7 +43,8 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 			return err
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), target.Folder(cfg)
-		hosts = append(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ())...)
+		hosts = slices.Concat(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ()),
+			kubernetes.Examine(ctx, cfg, dir, a.Environ(), Version()))
 	}
 	getenv, done, err := dockerhost.ReachedEnv(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {

@@ -28,6 +28,7 @@ type Needs struct {
 	LockedMemory bool
 
 	docker *steps.DockerSpec // the hosts that containers are placed on, nil for one
+	pods   bool              // containers are Pods of a cluster
 }
 
 // Image of a container.
@@ -46,7 +47,7 @@ type Target struct {
 // NeedsOf lists what the targets with some addresses need, all of them if there are none.
 // What is known only after a step is left out.
 func NeedsOf(cfg *lang.Config, addrs []string) Needs {
-	n := Needs{File: true, docker: cfg.Settings.Docker}
+	n := Needs{File: true, docker: cfg.Settings.Docker, pods: cfg.Settings.Kubernetes != nil}
 	wanted := func(addr string) bool { return len(addrs) == 0 || slices.Contains(addrs, addr) }
 	members := map[string]bool{}
 	for _, d := range cfg.Deployments {
@@ -78,7 +79,7 @@ func (n *Needs) deployment(d *lang.Deployment) {
 		processes = processes || s.Spec.Image == "" && s.Spec.URL == ""
 	}
 	n.Targets = append(n.Targets, t)
-	if d.Transfer == nil || d.Transfer.Object.Text("transport") != "rdma" {
+	if d.Transfer == nil || d.Transfer.Object.Text("transport") != "rdma" || n.pods {
 		return
 	}
 	n.RDMA = true
@@ -95,7 +96,7 @@ func (n *Needs) deployment(d *lang.Deployment) {
 
 // server notes what a server needs, and returns the GPUs it asks for.
 func (n *Needs) server(spec steps.ServerSpec) []Request {
-	if spec.URL != "" {
+	if spec.URL != "" || n.pods && spec.Image != "" {
 		return nil
 	}
 	if spec.Port != 0 && !slices.Contains(n.Ports, spec.Port) {

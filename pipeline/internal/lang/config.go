@@ -74,6 +74,8 @@ type Settings struct {
 	// Variance is nil where only today's pairs say how much they spread.
 	Variance      *steps.VarianceSpec
 	VarianceRange hcl.Range
+	// ClusterRange is where the kubernetes block says how its cluster is reached.
+	ClusterRange hcl.Range
 }
 
 // Variable as it was resolved.

@@ -50,6 +50,8 @@ type evaluator struct {
 	workloadSchema steps.Schema
 	// cells were expanded so far, in all benchmarks.
 	cells int
+	// pods are the settings that servers become Pods by, nil where they do not.
+	pods *pods
 	// files of datasets.
 	files *datasets.Files
 }

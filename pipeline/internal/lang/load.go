@@ -119,6 +119,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	}
 	e.checkShares(cfg.Gates, cfg.Settings.Alpha)
 	e.fill(cfg)
+	e.checkLoadNode()
 	var axes []string
 	for _, b := range cfg.Benchmarks {
 		for _, a := range b.Axes {

@@ -42,6 +42,9 @@ func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abst
 		e.check(&o, b.kind, func(p steps.Problem) bool { return !sourceOK && aboutSource(p) })
 	}
 	srv.Spec = e.spec(inst.addr, b.kind, o)
+	if !abstract {
+		e.checkPod(o, srv.Spec)
+	}
 	model, modelKnown := o.Attrs["model"], o.Known("model") || !o.Has("model")
 	text := ""
 	if model != cty.NilVal {

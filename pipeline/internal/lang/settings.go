@@ -69,7 +69,8 @@ func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.O
 func (e *evaluator) placeBlocks(s *Settings, o object) {
 	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", steps.ReadSlurm)
 	s.Docker, _ = settingsBlock(e, o, "docker", steps.ReadDocker)
-	s.Kubernetes, _ = settingsBlock(e, o, "kubernetes", steps.ReadKubernetes)
+	s.Kubernetes, s.ClusterRange = settingsBlock(e, o, "kubernetes", steps.ReadKubernetes)
+	e.cluster(s, o)
 	s.Lanes, s.LanesRange = settingsBlock(e, o, "lanes", steps.ReadLanes)
 	e.checkOnePlace(o)
 	e.machines(s, o)
@@ -85,6 +86,10 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 func (e *evaluator) machines(s *Settings, o object) {
 	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", steps.ReadMachines)
 	if s.Machines == nil {
+		if s.Kubernetes != nil && s.Kubernetes.Nodes > 0 {
+			e.report(problem(codeCheck, o.at("kubernetes", "nodes"), "nodes is for repeats that are spread over machines",
+				"The run gets the nodes that its servers name. Add a machines block, or remove nodes."))
+		}
 		return
 	}
 	if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {

@@ -10,8 +10,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
@@ -56,12 +60,24 @@ func newPods(opt place.Options) (*pods, error) {
 		return nil, err
 	}
 	if p.run, err = kubernetes.New(settings); err != nil {
-		return nil, err
+		return nil, p.unreachable(err)
 	}
 	for _, node := range place.LoadNodes(p.opt.Plan, p.spec.LoadNode) {
 		p.loads = append(p.loads, p.run.Tasks(node))
 	}
 	return p, nil
+}
+
+// unreachable puts an error of the cluster's configuration at its place in the file. Where the file says how
+// the cluster is reached it is a fault of the file, else one of where the command runs.
+func (p *pods) unreachable(err error) error {
+	at := p.opt.Config.Settings.ClusterRange
+	if p.spec.Kubeconfig+p.spec.Context == "" {
+		return fmt.Errorf("%s:%d: the kubernetes block: %w", at.Filename, at.Start.Line, err)
+	}
+	return &engine.ConfigError{Addr: "kubernetes", Range: plan.Range(at), Err: hcl.Diagnostics{{
+		Severity: hcl.DiagError, Summary: "the cluster cannot be found", Detail: diag.Sentence(err), Subject: &at,
+	}}}
 }
 
 func (p *pods) options() (kubernetes.Options, error) {
@@ -74,8 +90,8 @@ func (p *pods) options() (kubernetes.Options, error) {
 		lifetime = time.Duration(p.opt.Plan.Timeout*float64(time.Second)) + stopLifetime
 	}
 	return kubernetes.Options{
-		Spec: p.spec, Dir: dir, Getenv: p.opt.Getenv, RunID: p.opt.RunID, Owner: spawn.Owner(), Version: p.opt.Version,
-		Lifetime: lifetime, Tell: p.opt.Info,
+		Spec: p.spec, Dir: dir, Getenv: p.opt.Getenv, RunID: p.opt.RunID, Owner: spawn.Owner(), Version: p.opt.Version, Self: p.opt.Self,
+		Lifetime: lifetime, Tell: p.opt.Info, Warn: p.opt.Warn,
 	}, nil
 }
 
@@ -105,11 +121,11 @@ func (p *pods) removeLeft(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left, err := kubernetes.Cleanup(ctx, settings, func(run, _ string) bool { return run == p.opt.RunID })
+	found, err := kubernetes.Cleanup(ctx, settings, func(run, _ string) bool { return run == p.opt.RunID })
 	if err != nil {
 		return fmt.Errorf("what the interrupted run left in the cluster cannot be removed: %w", err)
 	}
-	for _, l := range left {
+	for _, l := range found.Left {
 		p.opt.Warn(fmt.Sprintf("Job %s of namespace %s, left by the interrupted run, was removed", l.Job, l.Namespace))
 	}
 	return nil

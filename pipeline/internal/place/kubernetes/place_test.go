@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kubernetes"
 )
 
 // placed is a file with servers of one target, in a place that is only shown.
@@ -98,6 +100,39 @@ func TestCheck(t *testing.T) {
 		found := place.NewSet([]place.Kind{Kind()}, opt).Check(place.Target{Processes: []place.Process{tt.process}})
 		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Err.Error(), tt.fault) {
 			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+// TestSurveyed: what a run would lack is missing, and what it need not see is not.
+func TestSurveyed(t *testing.T) {
+	where := kubernetes.Where{Namespace: "bench", Server: "https://h:6443", Context: "c"}
+	for name, tt := range map[string]struct {
+		survey kubernetes.Survey
+		want   string
+	}{
+		"well": {
+			kubernetes.Survey{Where: where, Version: "v1.34.4", Nodes: []kubernetes.NodeGPUs{{Name: "a", GPUs: 8}, {Name: "b", GPUs: 2}}},
+			"ok v1.34.4, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok a (8), b (2)\n",
+		},
+		"nothing": {
+			kubernetes.Survey{Where: where, NoNamespace: true, Missing: []string{"create pods", "get pods/log"}, Nodes: []kubernetes.NodeGPUs{}},
+			"missing there is no namespace bench of https://h:6443 (context c)\nmissing in namespace bench this user may not create pods, get pods/log\nwarn none that is ready for Pods\n",
+		},
+		"nodes unseen": {
+			kubernetes.Survey{Where: where, Version: "v1"},
+			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n",
+		},
+	} {
+		got := ""
+		for _, c := range surveyed(tt.survey, "nvidia.com/gpu") {
+			got += string(c.Status) + " " + c.Found + "\n"
+			if (c.Status == doctor.OK) != (c.Fix == "") {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

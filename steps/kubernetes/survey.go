@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Survey is what a cluster says of itself to this user. Nothing is made for it.
+type Survey struct {
+	Where   Where
+	Version string
+	// NoNamespace says that the namespace is not there, as far as this user may see it.
+	NoNamespace bool
+	// Missing are the rights that a run lacks, as verb and resource.
+	Missing []string
+	// Nodes that the block chooses from, by name, with how many GPUs Pods can have there; nil where this user
+	// may not list nodes, which no run does.
+	Nodes []NodeGPUs
+}
+
+// Where is the namespace of a cluster that was asked.
+type Where struct {
+	Namespace string
+	Server    string // its address
+	Context   string // of the kubeconfig, "" without one
+}
+
+// String names the namespace with its cluster.
+func (w Where) String() string {
+	text := "namespace " + w.Namespace + " of " + w.Server
+	if w.Context != "" {
+		text += " (context " + w.Context + ")"
+	}
+	return text
+}
+
+// NodeGPUs is a node with the number of its GPUs.
+type NodeGPUs struct {
+	Name string
+	GPUs int64
+}
+
+func (c *cluster) where() Where {
+	w := Where{Namespace: c.namespace, Context: c.context}
+	if c.config != nil {
+		w.Server = c.config.Host
+	}
+	return w
+}
+
+// Examine surveys a cluster. Of Options those are used that say how it is reached.
+func Examine(ctx context.Context, opt Options) (Survey, error) {
+	c, err := connect(opt)
+	if err != nil {
+		return Survey{}, err
+	}
+	return c.survey(ctx)
+}
+
+func (c *cluster) survey(ctx context.Context) (Survey, error) {
+	s := Survey{Where: c.where()}
+	var is *version.Info
+	err := c.ask(ctx, func(context.Context) (err error) {
+		is, err = c.client.Discovery().ServerVersion()
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	s.Version = is.GitVersion
+	err = c.ask(ctx, func(ctx context.Context) error {
+		_, err := c.client.CoreV1().Namespaces().Get(ctx, c.namespace, meta.GetOptions{})
+		return err
+	})
+	s.NoNamespace = apierrors.IsNotFound(err)
+	if err != nil && !s.NoNamespace && !apierrors.IsForbidden(err) {
+		return s, err
+	}
+	if s.Missing, err = c.missingRights(ctx); err != nil {
+		return s, err
+	}
+	s.Nodes, err = c.nodesWithGPUs(ctx)
+	if apierrors.IsForbidden(err) {
+		err = nil
+	}
+	return s, err
+}
+
+func (c *cluster) nodesWithGPUs(ctx context.Context) ([]NodeGPUs, error) {
+	out := []NodeGPUs{}
+	err := c.ask(ctx, func(ctx context.Context) error {
+		found, err := c.client.CoreV1().Nodes().List(ctx, meta.ListOptions{LabelSelector: labels.SelectorFromSet(c.opt.Spec.NodeSelector).String()})
+		if err != nil {
+			return err
+		}
+		out = out[:0]
+		for _, n := range found.Items {
+			if gpus := n.Status.Allocatable[core.ResourceName(c.opt.Spec.GPUResource)]; gpus.Value() > 0 && !n.Spec.Unschedulable {
+				out = append(out, NodeGPUs{n.Name, gpus.Value()})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(a, b NodeGPUs) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
