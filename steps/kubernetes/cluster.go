@@ -35,6 +35,7 @@ type cluster struct {
 	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
 	// begun waits longer.
 	patience time.Duration
+	silence  silence
 	// granted says that the user had all rights when the run began.
 	granted bool
 }
@@ -119,6 +120,32 @@ func (c *cluster) ownAccount() (*rest.Config, string, error) {
 	return config, strings.TrimSpace(string(namespace)), err
 }
 
+// silence is how long an API server has answered no request. Many ask at the same time and one after the other,
+// and patience with it is that of all of them.
+type silence struct {
+	mu            sync.Mutex
+	since, latest time.Time // of requests without an answer; zero while there is one
+}
+
+// broken notes an answer.
+func (s *silence) broken() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = time.Time{}
+}
+
+// goesOn notes a request without an answer, and returns how long there has been none. What was long ago, when nobody
+// asked again, does not count.
+func (s *silence) goesOn(now time.Time, patience time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() || now.Sub(s.latest) > patience {
+		s.since = now
+	}
+	s.latest = now
+	return now.Sub(s.since)
+}
+
 // ask makes a request until it is answered, as long as patience lasts. An answer is the end of it,
 // also a refusal.
 func (c *cluster) ask(ctx context.Context, request func(context.Context) error) error {
@@ -127,6 +154,9 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 		once, cancel := context.WithTimeout(ctx, c.opt.CallWait)
 		err := request(once)
 		cancel()
+		if !silent(err) {
+			c.silence.broken()
+		}
 		switch {
 		case err == nil:
 			return nil
@@ -135,7 +165,7 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case time.Since(began) > c.patience:
+		case max(time.Since(began), c.silence.goesOn(time.Now(), c.patience)) > c.patience:
 			return evicted(ClassAPILost, fmt.Sprintf("the API server of the cluster has not answered for %s: %v", c.patience, err))
 		}
 		if err := steps.Sleep(ctx, 4*c.opt.Poll); err != nil {
@@ -155,6 +185,9 @@ func denied(err error) bool {
 
 // silent reports whether an error is none of the API server's decisions: it is away, or busy.
 func silent(err error) bool {
+	if err == nil {
+		return false
+	}
 	if apierrors.ReasonForError(err) != meta.StatusReasonUnknown {
 		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err)
 	}

@@ -72,3 +72,31 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+// TestPatienceOfAll: a run that has waited long enough for an API server does not wait again for each Pod that it
+// would end, and does for the next absence.
+func TestPatienceOfAll(t *testing.T) {
+	away := &url.Error{Op: "Get", URL: "https://h", Err: syscall.ECONNREFUSED}
+	opt := Options{Poll: time.Microsecond}
+	opt.complete()
+	c := &cluster{opt: opt, patience: 20 * time.Millisecond}
+	ask := func(answer error) (asked int) {
+		_ = c.ask(t.Context(), func(context.Context) error { asked++; return answer })
+		return asked
+	}
+	for _, step := range []struct {
+		answer error
+		once   bool
+	}{{away, false}, {away, true}, {away, true}, {nil, true}, {away, false}, {apierrors.NewNotFound(schema.GroupResource{}, "p"), true}, {away, false}} {
+		if asked := ask(step.answer); (asked == 1) != step.once {
+			t.Errorf("%v: asked %d times", step.answer, asked)
+		}
+	}
+	var s silence
+	now := time.Unix(0, 0)
+	for i, past := range []time.Duration{0, time.Second, 2 * time.Second, time.Hour} {
+		if got, want := s.goesOn(now.Add(past), time.Minute), past%time.Hour; got != want {
+			t.Errorf("request %d: silent for %s, want %s", i, got, want)
+		}
+	}
+}
