@@ -38,6 +38,9 @@ func (v *view) bill() model.Line {
 	if b.ReadAheadSeconds >= shownBeside {
 		text += fmt.Sprintf("; weights were read ahead of starts in %s, which is not in it", durationOf(b.ReadAheadSeconds))
 	}
+	if again := v.doc.Confirmed(); again != nil && again.Bill != nil {
+		text += "; confirming took " + v.spent(again.Bill.Spent) + " more"
+	}
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // confirmed says on which machine a session ran whose regressions a second one confirms, and what became of
-// them there: "On gpu-a; of 2 comparisons that regressed, gpu-b confirms 1 after 6 repeats (0.4 GPU-hours)".
+// them there: "On gpu-a; of 2 comparisons that regressed, gpu-b confirms 1 after 6 repeats".
 func (v *view) confirmed() model.Line {
 	first := v.doc.Nodes()
 	if first == "" {
@@ -32,10 +32,6 @@ func (v *view) confirmed() model.Line {
 			}
 		}
 	}
-	took := ""
-	if again.Bill != nil {
-		took = " (" + v.spent(again.Bill.Spent) + ")"
-	}
-	return model.Plain(fmt.Sprintf("On %s; of %s that regressed, %s confirms %d after %s%s",
-		first, humanize.Count(asked, "comparison"), second, confirmed, humanize.Count(again.RepeatsDone, "repeat"), took))
+	return model.Plain(fmt.Sprintf("On %s; of %s that regressed, %s confirms %d after %s",
+		first, humanize.Count(asked, "comparison"), second, confirmed, humanize.Count(again.RepeatsDone, "repeat")))
 }
