@@ -26,7 +26,7 @@ var order = [][]string{
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
-	{"event", "weights", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular", "git", "profile"},
+	{"event", "weights", "caches", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular", "git", "profile"},
 }
 
 func TestOrderOfImport(t *testing.T) {

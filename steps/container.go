@@ -129,6 +129,14 @@ func (s ServerSpec) NewContainer() *ContainerSpec {
 		c = *s.Container
 	}
 	c.Image = s.Image
+	c.Mounts, c.Volumes = slices.Clip(c.Mounts), slices.Clip(c.Volumes)
+	for _, cache := range s.Caches {
+		if cache.Volume != "" {
+			c.Volumes = append(c.Volumes, Volume{Name: cache.Volume, Target: cache.Path})
+		} else {
+			c.Mounts = append(c.Mounts, Mount{Source: cache.Folder, Target: cache.Path})
+		}
+	}
 	if c.GPUs == nil && s.GPUs > 0 && len(c.CDI) == 0 && !slices.ContainsFunc(c.Devices, ContainerDevice.isROCm) {
 		c.GPUs = &GPURequest{Count: s.GPUs}
 	}

@@ -2,6 +2,7 @@ package steps_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,4 +202,22 @@ func FuzzReadContainer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A container has the caches that its server keeps, beside what its block mounts, which stays as it is.
+func TestContainerHasCaches(t *testing.T) {
+	block := &steps.ContainerSpec{Mounts: append(make([]steps.Mount, 0, 4), steps.Mount{Source: "/srv", Target: "/models"})}
+	spec := steps.ServerSpec{Image: "i", Container: block, Caches: []steps.Cache{{Folder: "compile", Path: "/c"}, {Volume: "tuned", Path: "/t"}}}
+	for range 2 {
+		c := spec.NewContainer()
+		if want := []steps.Mount{{Source: "/srv", Target: "/models"}, {Source: "compile", Target: "/c"}}; !slices.Equal(c.Mounts, want) {
+			t.Errorf("mounts %+v", c.Mounts)
+		}
+		if want := []steps.Volume{{Name: "tuned", Target: "/t"}}; !slices.Equal(c.Volumes, want) {
+			t.Errorf("volumes %+v", c.Volumes)
+		}
+	}
+	if len(block.Mounts) != 1 || len(block.Volumes) != 0 {
+		t.Errorf("the block of the file has become %+v", block)
+	}
 }

@@ -54,6 +54,8 @@ type ServerSpec struct {
 	// Container holds the container block of a server with an image; nil if there is none.
 	// It is completed by NewContainer.
 	Container *ContainerSpec
+	// Caches that are kept between launches.
+	Caches []Cache
 	// Simulate holds the simulate block, used only with --simulate.
 	Simulate map[string]any
 }

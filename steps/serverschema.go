@@ -20,6 +20,7 @@ func ServerSchema() Schema {
 		Blocks: []BlockSchema{
 			{Type: "ready", Max: 1, Schema: readySchema(), Doc: "When the server counts as ready, and how long that may take."},
 			{Type: "container", Max: 1, Schema: containerSchema(), Doc: "How the container of a server with an image runs."},
+			{Type: "cache", Schema: cacheSchema(), Doc: "What the server keeps from launch to launch, such as what it compiled. The first launch of each side fills it or brings it up to date: its start-up time is compared with nothing, all else that it measures counts. Simulated runs ignore it."},
 			{Type: "simulate", Max: 1, Schema: simulateSchema(), Doc: "How the simulated server behaves. Used only with --simulate; a real launch ignores it."},
 		},
 	}
@@ -120,6 +121,7 @@ func CheckServer(o Object) []Problem {
 		}
 	}
 	found = append(found, checkContainer(o)...)
+	found = append(found, checkCaches(o)...)
 	return append(found, checkEnv(o)...)
 }
 

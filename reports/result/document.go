@@ -236,6 +236,23 @@ func (t Target) Version() string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
+// Cache is a folder or volume that a server keeps from launch to launch.
+type Cache struct {
+	Name string `json:"name"` // of the folder or volume
+	At   string `json:"at"`   // path in the container, or variable that names it
+	// Before the launch and After it; absent where nothing can be seen of it: volumes, and other machines.
+	Before *CacheState `json:"before,omitempty"`
+	After  *CacheState `json:"after,omitempty"`
+}
+
+// CacheState is what is in a cache.
+type CacheState struct {
+	Files int `json:"files" bounds:"0,"`
+	Bytes int `json:"bytes" bounds:"0,"`
+	// Digest of the names and sizes of the files: two states with the same are alike.
+	Digest string `json:"digest"`
+}
+
 // ReadAhead is what was read of a target's weights before its start, while nothing was measured.
 type ReadAhead struct {
 	Bytes int `json:"bytes" bounds:"0,"` // that they have
@@ -270,6 +287,11 @@ type Launch struct {
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
 	// ReadAhead is absent where weights were not to be read before the start.
 	ReadAhead *ReadAhead `json:"read_ahead,omitempty"`
+	// Caches that the servers keep from launch to launch.
+	Caches []Cache `json:"caches,omitempty"`
+	// Filling is whether the launch filled its caches or brought them up to date: the first of a target on its
+	// machines, and each that found one emptied. Its start-up time is no value of a metric.
+	Filling bool `json:"filling,omitempty"`
 	// Beside counts the launches that had the machine together with it, in other lanes.
 	Beside int `json:"beside,omitempty" bounds:"0,"`
 	// Sleep is absent where the launch was never put to sleep.

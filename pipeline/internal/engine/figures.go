@@ -49,7 +49,7 @@ func (s *server) ofLaunch(run *result.Run, scale float64) {
 	if run.Metrics == nil {
 		return
 	}
-	if s.launch.Startup > 0 {
+	if s.launch.Startup > 0 && !s.launch.Filling {
 		run.Metrics[metricStartup] = s.launch.Startup * scale
 	}
 	if tokens := s.kvTokens(); tokens > 0 {

@@ -108,6 +108,9 @@ func (r *runner) contained(j job) ([]contained, error) {
 	if s.spec.Render == nil || !slices.ContainsFunc(s.spec.Members, prepares) {
 		return nil, nil
 	}
+	if err := makeCaches(s.spec); err != nil {
+		return nil, err
+	}
 	ports, err := r.takePorts(s)
 	defer s.release()
 	if err != nil {

@@ -45,13 +45,14 @@ type runner struct {
 	plan    *plan.Plan
 	bus     *event.Bus
 	out     *Outcome
-	mu      sync.Mutex // of out, warned, unseen and late, while repeats run side by side
+	mu      sync.Mutex // of out, warned, unseen, filled and late, while repeats run side by side
 	outputs Outputs
 	eta     *eta
 	resumed map[string]Launched // by id of the plan
 	warned  map[string]bool
 	unseen  map[string]bool   // servers whose metrics cannot be read
 	labels  map[string]labels // of measures, by the first target that has them
+	filled  filled            // caches of targets
 	late    map[string]bool   // targets whose simulated servers fell behind
 	early   string            // why a complete run ended early
 	began   time.Time         // of this part of the run, and the seconds that launches had taken before
@@ -64,7 +65,7 @@ func newRunner(o Options) *runner {
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
 		outputs: Outputs{}, began: o.Now(),
 		resumed: map[string]Launched{},
-		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{},
+		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
 	}
 	maps.Copy(r.outputs, o.Outputs)
 	r.eta = newETA(o.Plan, o.Now)
@@ -76,6 +77,7 @@ func newRunner(o Options) *runner {
 		r.out.Images = slices.Clone(s.Images)
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l
+			r.filledBefore(l)
 			for _, a := range l.Attempts {
 				r.before += a.Held
 			}

@@ -81,10 +81,14 @@ func (r *runner) emit(s *server, e event.Event) {
 
 // bringUp starts a target and waits until it serves.
 func (r *runner) bringUp(ctx context.Context, s *server) *fault {
+	if err := makeCaches(s.spec); err != nil {
+		return newFault(phaseStart, err)
+	}
 	if err := r.render(ctx, s); err != nil {
 		return newFault(phaseStart, err)
 	}
 	r.readAhead(ctx, s)
+	r.beginWithCaches(s)
 	s.began = s.lane.Clock.Now()
 	for _, wave := range s.spec.Order {
 		for _, name := range wave {
@@ -421,6 +425,7 @@ func (r *runner) held(s *server) {
 
 // keep adds the attempt to the launch it belongs to.
 func (r *runner) keep(s *server) {
+	r.leaveCaches(s)
 	s.got.Attempts = append(s.got.Attempts, *s.snapshot())
 }
 

@@ -41,6 +41,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
 		d.Warnings = append(c.likeness(g, cmp, base, head).warnings(), otherWork(id, base, head)...)
 		d.Warnings = append(d.Warnings, leftOut(m, base, head)...)
+		d.Warnings = append(d.Warnings, c.filled(m, base, head)...)
 		if comparison.Known != nil {
 			d.Warnings = append(d.Warnings, c.otherVersion(base, id)...)
 		}

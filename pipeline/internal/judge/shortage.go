@@ -17,7 +17,42 @@ func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Ce
 	if why := c.withoutPartner(g, base, head); why != "" {
 		return why
 	}
-	return withoutValue(m, base, head)
+	return withoutValue(m, base, head, c.filling(m, base, head))
+}
+
+// filling are the repeats in which a launch of either side filled its caches: their start-up times are left
+// out by design, however long they took.
+func (c *collector) filling(m metric.Metric, base, head *result.Cell) map[int]bool {
+	out := map[int]bool{}
+	if m.ID != startupTime {
+		return out
+	}
+	for _, l := range c.doc.Launches {
+		for _, cell := range []*result.Cell{base, head} {
+			for r := range sound(cell) {
+				if l.Filling && r.Launch == l.ID {
+					out[r.Pair()] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// startupTime is the metric that a cache decides on.
+const startupTime = "startup.time"
+
+// filled states which start-up times were left out.
+func (c *collector) filled(m metric.Metric, base, head *result.Cell) []string {
+	repeats := slices.Sorted(maps.Keys(c.filling(m, base, head)))
+	if len(repeats) == 0 {
+		return nil
+	}
+	names := make([]string, len(repeats))
+	for i, n := range repeats {
+		names[i] = fmt.Sprint(n)
+	}
+	return []string{fmt.Sprintf("start-up times of repeat %s are left out, in which caches were filled or brought up to date", firstOf(names))}
 }
 
 // applyShortage takes back a verdict in favour of the head that rests on fewer pairs than there
@@ -91,14 +126,14 @@ func firstOf(names []string) string {
 }
 
 // withoutValue is set when repeats that went well on both sides have no value of a metric that
-// others have: their pairs would drop out unseen.
-func withoutValue(m metric.Metric, base, head *result.Cell) string {
+// others have: their pairs would drop out unseen. Those that are meant to have none do not count.
+func withoutValue(m metric.Metric, base, head *result.Cell, meant map[int]bool) string {
 	b, h := repeatsOf(base, m.ID), repeatsOf(head, m.ID)
 	var without []string
 	measured := false
 	for _, repeat := range slices.Sorted(maps.Keys(h)) {
 		inBase, both := b[repeat]
-		if !both {
+		if !both || meant[repeat] {
 			continue
 		}
 		measured = measured || inBase && h[repeat]

@@ -35,7 +35,7 @@ func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpe
 		Args: e.args(o), Env: e.environment(o),
 		Port: o.Int("port"), Dir: o.Text("dir"), Node: o.Int("node"), Nodes: o.Int("nodes"), APIKey: text("api_key"),
 		Ready: readiness(o), StopGrace: o.Duration("stop_grace"),
-		Container: container(o), Simulate: settings(o, "simulate"),
+		Container: container(o), Caches: caches(o), Simulate: settings(o, "simulate"),
 	}
 }
 
@@ -57,6 +57,15 @@ func container(o object) *steps.ContainerSpec {
 		return c
 	}
 	return nil
+}
+
+// caches are the cache blocks. What is wrong in them, the kind's check has said.
+func caches(o object) []steps.Cache {
+	var out []steps.Cache
+	for _, b := range o.Blocks["cache"] {
+		out = append(out, steps.ReadCache(b))
+	}
+	return out
 }
 
 // words is an argument that is a string or a list of strings.

@@ -22,10 +22,26 @@ func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	} else if !filepath.IsAbs(spec.Dir) {
 		spec.Dir = filepath.Join(dir, spec.Dir)
 	}
+	if spec.Image == "" {
+		for _, c := range spec.Caches {
+			spec.Env = append(steps.WithoutEnv(spec.Env, c.Env), steps.EnvVar{Name: c.Env, Value: FromFolder(c.Folder, dir)})
+		}
+	}
 	if len(spec.Executable) > 0 {
 		spec.Executable = append([]string{Program(spec.Executable[0], dir)}, spec.Executable[1:]...)
 	}
 	return spec
+}
+
+// FromFolder makes a path absolute that a file in dir names.
+func FromFolder(name, dir string) string {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return name
 }
 
 // Program makes the path of a program of a file in dir absolute; a plain name is found by

@@ -93,7 +93,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	}
 	b.fit(p)
 	b.decide(p)
-	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.sharedCaches(p), opt.Notes)
+	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags
@@ -358,10 +358,11 @@ func settings(s steps.ServerSpec, hosts *steps.DockerSpec) string {
 		Container *steps.ContainerSpec
 		GPUs      int
 		Simulate  map[string]any
-		Node      int      `json:",omitempty"`
-		Nodes     int      `json:",omitempty"`
-		Hosts     []string `json:",omitempty"`
-	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes, hostsOf(s, hosts)})[:16]
+		Node      int           `json:",omitempty"`
+		Nodes     int           `json:",omitempty"`
+		Hosts     []string      `json:",omitempty"`
+		Caches    []steps.Cache `json:",omitempty"`
+	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes, hostsOf(s, hosts), s.Caches})[:16]
 }
 
 // hostsOf are the Docker hosts that a server runs on, of those that the file names.

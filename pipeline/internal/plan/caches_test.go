@@ -41,3 +41,37 @@ func TestSharedCaches(t *testing.T) {
 		}
 	}
 }
+
+// A cache that each side keeps for itself makes no difference of the sides, so that an A/A run is one; that
+// one side keeps one and the other does not is a difference. One for both is warned of as a volume is.
+func TestDeclaredCaches(t *testing.T) {
+	kept := func(folder, env string) []steps.Cache { return []steps.Cache{{Folder: folder, Env: env}} }
+	for name, tt := range map[string]struct {
+		base, head []steps.Cache
+		differ     int
+		warns      bool
+	}{
+		"one for each side":   {kept("a", "CACHE"), kept("b", "CACHE"), 0, false},
+		"one side alone":      {nil, kept("b", "CACHE"), 1, false},
+		"by another variable": {kept("a", "CACHE"), kept("b", "OTHER"), 2, false},
+		"one for both":        {kept("a", "CACHE"), kept("a", "CACHE"), 0, true},
+	} {
+		cfg := config(4, 2, 4)
+		m, _ := metric.Lookup("startup.time")
+		cfg.Gates[0].Metrics = []metric.Metric{m}
+		head := cfg.Servers[0].Spec
+		head.Addr = cfg.Servers[1].Spec.Addr
+		cfg.Servers[1].Spec = head
+		cfg.Servers[0].Spec.Caches, cfg.Servers[1].Spec.Caches = tt.base, tt.head
+		p := build(t, cfg, Options{})
+		if s := p.Sides[0]; len(s.Differences) != tt.differ || s.Identical != (tt.differ == 0) {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if !strings.Contains(strings.Join(p.Warnings, "\n"), "startup.time has a pair less") {
+			t.Errorf("%s: warnings %q", name, p.Warnings)
+		}
+		if warns := strings.Contains(strings.Join(p.Warnings, "\n"), " share "); warns != tt.warns {
+			t.Errorf("%s: warnings %q", name, p.Warnings)
+		}
+	}
+}

@@ -301,6 +301,11 @@ func (t traits) add(name string, v reflect.Value) {
 			}
 		}
 		return
+	case []steps.Cache: // where each side keeps its own is no difference of what they are
+		for _, c := range x {
+			t.leaf(join(name, c.Use()), "kept")
+		}
+		return
 	case []steps.Member:
 		for _, m := range x {
 			t.leaf(join(m.Name, "role"), m.Role)

@@ -21,6 +21,7 @@ import (
 // machine's GPUs. together says that others must reach it.
 func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
 	spec := plain(slot.Spec)
+	spec.Caches = nil
 	if slot.Self.Image == "" {
 		return spec
 	}

@@ -36,8 +36,7 @@ func (r Resolver) weights(parts []place.Part) ([]string, error) {
 		if p.Spec.URL != "" {
 			continue
 		}
-		at := place.Target{Processes: []place.Process{{Name: p.Name, Spec: p.Spec, Contained: r.contained(p.Spec)}}}
-		if !r.Places.Here([]place.Target{at}) {
+		if !r.here(p) {
 			return nil, fmt.Errorf("%s runs on another machine", p.Spec.Addr)
 		}
 		files, err := weights.Find(p.Spec, r.Dir, r.Getenv)
