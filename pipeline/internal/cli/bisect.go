@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
@@ -116,7 +117,8 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	if cfg.Settings.Bisect == nil {
 		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers", paths[0]))
 	}
-	if err := a.checkSearch(f, cfg, paths); err != nil {
+	p, err := a.checkSearch(f, cfg, paths)
+	if err != nil {
 		return nil, err
 	}
 	// Builds get what every step gets of the environment: no secrets.
@@ -128,11 +130,14 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	}
 	defer func() { _ = s.Folder.Close() }() // every entry of its journal is synced
 	fmt.Fprintf(a.Err, "search: %s\n", s.Folder.Path())
+	for _, note := range machineNotes(p) {
+		fmt.Fprintf(a.Err, "note: %s\n", note)
+	}
 	found, err := s.Run(ctx)
 	if err != nil {
 		return nil, a.searchError(ctx, s, err)
 	}
-	doc := s.Document(found, "pipeline "+Version(), a.bisectNotes(ctx, s))
+	doc := s.Document(found, "pipeline "+Version(), append(a.bisectNotes(ctx, s), machineNotes(p)...))
 	a.redact.Value(doc)
 	if err := errors.Join(a.writeBisection(doc, s.Folder.Path()), s.Builder.Clear()); err != nil {
 		return nil, a.searchError(ctx, s, err)
@@ -142,19 +147,27 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 
 // checkSearch plans the file with the defaults of its variables: what no candidate changes, such as
 // a pattern that matches nothing, is found before anything is built.
-func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) error {
+func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) (*plan.Plan, error) {
 	f.run.plan.ignoreNoise, f.run.plan.allowIdentical = true, true
 	p, diags, err := a.buildPlan(cfg, f.run.plan, paths)
 	switch {
 	case err != nil:
-		return exit(exitUsage, err)
+		return nil, exit(exitUsage, err)
 	case diags.HasErrors():
-		return a.report(cfg, diags)
+		return nil, a.report(cfg, diags)
 	}
 	if err := bisect.CheckPlan(p); err != nil {
-		return exit(exitUsage, err)
+		return nil, exit(exitUsage, err)
 	}
-	return nil
+	return p, nil
+}
+
+// machineNotes say on which machines a search measures, where there are several.
+func machineNotes(p *plan.Plan) []string {
+	if p.Machines == nil || p.Machines.Count < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("The ends are compared on all %d machines, and each pair after that is measured on the first alone: a change that only another machine shows is not found.", p.Machines.Count)}
 }
 
 // searchError is how a search ends that has no answer, or could not write it. What a file is at
