@@ -350,6 +350,8 @@ type recorder struct {
 func (r *recorder) Handle(e event.Event) { r.mu.Lock(); r.events = append(r.events, e); r.mu.Unlock() }
 
 func (r *recorder) of(t event.Type) []event.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var out []event.Event
 	for _, e := range r.events {
 		if e.Type == t {
