@@ -24,12 +24,15 @@ func (v *view) confirmed() model.Line {
 		second = "the second machine"
 	}
 	asked, confirmed := 0, 0
-	for _, g := range again.Gates {
-		asked += len(g.Decisions)
+	for _, g := range v.doc.Gates {
 		for _, d := range g.Decisions {
-			if d.Verdict == result.Regression {
+			switch {
+			case v.doc.Confirmation.Decision(g.Addr, d.ID) == nil:
+				continue
+			case d.Verdict == result.Regression:
 				confirmed++
 			}
+			asked++
 		}
 	}
 	return model.Plain(fmt.Sprintf("On %s; of %s that regressed, %s confirms %d after %s",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -15,7 +16,8 @@ import (
 // regression is larger than on the first machine alone. What is not confirmed is inconclusive, and never passes.
 //
 // What fails needs no confirmation: requests and launches that fail, limits that are broken, other or
-// worse answers. Neither does a comparison whose head does not even work on the second machine.
+// worse answers. Neither does a comparison whose head does not even work on the second machine, or fails more
+// often there than its base: what it still answers may be as fast.
 
 // confirming reports whether a second machine is to confirm what regresses in a document.
 func confirming(doc *result.Document) bool { return doc.Machines != nil && doc.Machines.Confirm }
@@ -116,6 +118,8 @@ func confirm(d *result.Decision, g *result.Gate, doc *result.Document) {
 		d.Reason += fmt.Sprintf("; confirmed: %s, %s on %s", found, changed(second), there)
 	case second.Verdict == result.Missing && headFailed(again, g.Benchmark, second):
 		d.Reason += fmt.Sprintf("; %s, and on %s %s", found, there, second.Reason)
+	case failsMore(again, g, second) != "":
+		d.Reason += fmt.Sprintf("; %s, and on %s the head fails: %s", found, there, failsMore(again, g, second))
 	case second.Verdict == result.Missing, second.Verdict == result.Invalid:
 		refuse(d, fmt.Sprintf("not confirmed: %s, and what %s measured is %s: %s", found, there, second.Verdict, second.Reason), true)
 	default:
@@ -134,6 +138,23 @@ func headFailed(doc *result.Document, benchmark string, d *result.Decision) bool
 	cells := index(doc)
 	base, head := cells[key(benchmark, d.BaseCell)], cells[key(benchmark, d.Cell)]
 	return base != nil && head != nil && valid(base) > 0 && valid(head) == 0
+}
+
+// failsMore says how the head of a comparison fails significantly more often than its base, "" if it does not. It
+// is tested by itself: that the metric regressed on the first machine bounds how often that is wrong.
+func failsMore(doc *result.Document, g *result.Gate, d *result.Decision) string {
+	cells := index(doc)
+	base, head := cells[key(g.Benchmark, d.BaseCell)], cells[key(g.Benchmark, d.Cell)]
+	if base == nil || head == nil {
+		return ""
+	}
+	j, err := gates.Judge(gates.Family{Alpha: doc.Alpha, Success: []gates.Success{{
+		ID: d.ID, Gate: g.Addr, Alpha: g.Alpha, CanFail: true, Base: outcomes(base.Current()), Head: outcomes(head.Current()),
+	}}})
+	if err != nil || j.Success[0].Verdict != gates.Regression {
+		return ""
+	}
+	return j.Success[0].Reason
 }
 
 // machineNames are those of both machines for people.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -53,6 +54,14 @@ func TestARegressionCountsOnlyIfItIsConfirmed(t *testing.T) {
 		"the head fails there": {1.1, func(s session) {
 			s.eachAgain(1, func(r *result.Run) { r.Status, r.Metrics = result.RunFailed, nil })
 		}, result.Regression, 1, "and on gpu-b the head has no valid run"},
+		"requests fail there": {1, func(s session) {
+			s.eachAgain(1, func(r *result.Run) { r.Failed = r.Sent / 4 })
+		}, result.Regression, 1, "; +10.0 % on gpu-a, and on gpu-b the head fails: 200 of 800 requests of the head failed, 0 of 800 of the base"},
+		"requests of both fail there": {1, func(s session) {
+			for cell := range 2 {
+				s.eachAgain(cell, func(r *result.Run) { r.Failed = r.Sent / 4 })
+			}
+		}, result.Inconclusive, 0, "0.0 % on gpu-b (pass)"},
 		"the base fails there": {1.1, func(s session) {
 			s.eachAgain(0, func(r *result.Run) { r.Status, r.Metrics = result.RunFailed, nil })
 		}, result.Inconclusive, 4, "what gpu-b measured is missing: the base has no valid run"},
@@ -135,6 +144,38 @@ func TestVerifyFindsAForgedConfirmation(t *testing.T) {
 		tt.forge(doc)
 		if err := Verify(doc, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, tt.want)
+		}
+	}
+}
+
+// A regression that is still to be confirmed settles no gate: what else of the gate waits for repeats would be
+// left undecided for one that the second machine does not have.
+func TestWhatIsToBeConfirmedSettlesNoGate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		confirm bool
+		change  func(*result.Run) // of the head
+		settled bool
+	}{
+		"on one machine":        {false, nil, true},
+		"to be confirmed":       {true, nil, false},
+		"requests of it failed": {true, func(r *result.Run) { r.Failed = r.Sent / 2 }, true},
+	} {
+		s := newSession()
+		s.plan.Gates[0].Metrics = []string{"ttft.p50", "ttft.p99"}
+		s.plan.Benchmarks[0].RepeatMax, s.plan.Looks, s.plan.Budget = 3*repeats, []int{repeats, 3 * repeats}, &plan.Budget{GPUHours: 1}
+		if tt.confirm {
+			s.plan.Confirm = &plan.Extra{}
+		}
+		s.each(1, func(r *result.Run) {
+			r.Metrics["ttft.p50"] *= 1.2
+			r.Metrics["ttft.p99"] *= 1.05 + 0.1*float64(r.Repeat%2)
+			if tt.change != nil {
+				tt.change(r)
+			}
+		})
+		look, err := TakeLook(s.plan, s.doc, Options{})
+		if err != nil || look.Open == 0 || look.Stop || look.Settled != tt.settled {
+			t.Errorf("%s: %+v, want settled %v (%v)", name, look, tt.settled, err)
 		}
 	}
 }

@@ -48,7 +48,9 @@ func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 // sequence is the family with its looks.
 func (c *collector) sequence(ended bool) gates.Sequence {
 	looks, before := c.plan.SessionLooks()
-	return gates.Sequence{Family: c.family, Looks: looks, Before: before, Ended: ended, Resumable: ended && resumable(c.doc)}
+	return gates.Sequence{
+		Family: c.family, Looks: looks, Before: before, Ended: ended, Resumable: ended && resumable(c.doc), Provisional: c.plan.Confirm != nil,
+	}
 }
 
 // judgement judges the family: at its looks, or once.
