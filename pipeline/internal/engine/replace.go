@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -118,7 +119,8 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 	for _, l := range r.Launches {
 		runs := slices.DeleteFunc(slices.Clone(l.Runs), func(run plan.Run) bool { return !keep(run.Cell) })
 		if len(runs) > 0 {
-			out.Launches = append(out.Launches, plan.Launch{ID: fmt.Sprintf("r%d-%s", index, l.Target), Target: l.Target, Runs: runs})
+			id := strings.Replace(l.ID, fmt.Sprintf("r%d-", r.Index), fmt.Sprintf("r%d-", index), 1)
+			out.Launches = append(out.Launches, plan.Launch{ID: id, Target: l.Target, Runs: runs})
 		}
 	}
 	return out
