@@ -123,7 +123,7 @@ func confirm(d *result.Decision, g *result.Gate, doc *result.Document) {
 	case second.Verdict == result.Missing, second.Verdict == result.Invalid:
 		refuse(d, fmt.Sprintf("not confirmed: %s, and what %s measured is %s: %s", found, there, second.Verdict, second.Reason), true)
 	default:
-		refuse(d, fmt.Sprintf("not confirmed: %s, %s on %s (%s)", found, changed(second), there, second.Verdict), false)
+		refuse(d, fmt.Sprintf("not confirmed: %s, %s on %s (%s)", found, changed(second), there, second.VerdictText()), false)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -113,6 +115,26 @@ func TestWhatNeedsNoConfirmation(t *testing.T) {
 	}
 }
 
+// Where an improvement is expected, any significant change for the worse is a regression, and is one on the second
+// machine on the same terms: whatever the margin, which may be 0.
+func TestARegressionOfAnExpectedImprovementIsConfirmed(t *testing.T) {
+	for _, margin := range []metric.Margin{0, 0.2} {
+		for factor, want := range map[float64]result.Verdict{1.08: result.Regression, 0.9: result.Inconclusive} {
+			s := confirmedBy(factor)
+			s.plan.Gates[0].Expect, s.plan.Gates[0].Margin = gates.ExpectImprovement, margin
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if d := s.doc.Gates[0].Decisions[0]; d.Verdict != want {
+				t.Errorf("margin %g, %g on the second machine: %s: %s, want %s", margin, factor, d.Verdict, d.Reason, want)
+			}
+			if err := Verify(stored(t, s.doc), nil); err != nil {
+				t.Errorf("margin %g, %g on the second machine: %v", margin, factor, err)
+			}
+		}
+	}
+}
+
 // A confirmation is believed only as far as its own runs give it, on the terms of the first machine.
 func TestVerifyFindsAForgedConfirmation(t *testing.T) {
 	decision := func(d *result.Document) *result.Decision { return &d.Confirmation.Gates[0].Decisions[0] }
@@ -124,9 +146,10 @@ func TestVerifyFindsAForgedConfirmation(t *testing.T) {
 		"a verdict of the second": {1.1, func(d *result.Document) {
 			decision(d).Verdict, d.Confirmation.Gates[0].Verdict = result.Pass, result.Pass
 		}, "the second machine: "},
-		"a smaller change":  {1.1, func(d *result.Document) { decision(d).Change = new(0.01) }, "has the change 0.01"},
-		"another margin":    {1.1, func(d *result.Document) { d.Confirmation.Gates[0].Margin, decision(d).Margin = 0.2, 0.2 }, "on other terms"},
-		"a gate of its own": {1.1, func(d *result.Document) { d.Confirmation.Gates[0].Addr = "gate.other" }, "the second machine has gate.other"},
+		"a smaller change":    {1.1, func(d *result.Document) { decision(d).Change = new(0.01) }, "has the change 0.01"},
+		"another margin":      {1.1, func(d *result.Document) { d.Confirmation.Gates[0].Margin, decision(d).Margin = 0.2, 0.2 }, "on other terms"},
+		"another expectation": {1.1, func(d *result.Document) { d.Confirmation.Gates[0].Expect = result.ExpectImprovement }, "on other terms"},
+		"a gate of its own":   {1.1, func(d *result.Document) { d.Confirmation.Gates[0].Addr = "gate.other" }, "the second machine has gate.other"},
 		"a red that is none": {1, func(d *result.Document) {
 			d.Gates[0].Decisions[0].Verdict, d.Gates[0].Verdict, d.Verdict, d.ExitCode = result.Regression, result.Regression, result.Regression, 1
 		}, "its runs give inconclusive"},

@@ -138,7 +138,7 @@ func (v *verifier) confirmation() {
 			continue
 		}
 		of := v.doc.Gates[i]
-		if g.Margin != of.Margin || g.Alpha != of.Alpha || g.Test != of.Test || g.Strict != of.Strict || g.OnRegression != of.OnRegression || g.Benchmark != of.Benchmark || g.BaselineKind != of.BaselineKind {
+		if g.Margin != of.Margin || g.Expect != of.Expect || g.Alpha != of.Alpha || g.Test != of.Test || g.Strict != of.Strict || g.OnRegression != of.OnRegression || g.Benchmark != of.Benchmark || g.BaselineKind != of.BaselineKind {
 			v.addf("%s is judged on other terms on the second machine than on the first", g.Addr)
 		}
 	}

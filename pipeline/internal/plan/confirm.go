@@ -81,8 +81,7 @@ func (p *Plan) Confirming(red []Compared) *Plan {
 	return &out
 }
 
-// only is a gate with those of its comparisons alone that regressed. That an improvement was expected
-// of them is no question any more.
+// only is a gate with those of its comparisons alone that regressed.
 func (g Gate) only(red []Compared) Gate {
 	var kept []Comparison
 	for _, c := range g.Comparisons {
@@ -96,7 +95,7 @@ func (g Gate) only(red []Compared) Gate {
 			kept = append(kept, c)
 		}
 	}
-	g.Comparisons, g.Expect, g.Power, g.Losses = kept, "", nil, nil
+	g.Comparisons, g.Power, g.Losses = kept, nil, nil
 	return g
 }
 
