@@ -123,7 +123,11 @@ func confirm(d *result.Decision, g *result.Gate, doc *result.Document) {
 	case second.Verdict == result.Missing, second.Verdict == result.Invalid:
 		refuse(d, fmt.Sprintf("not confirmed: %s, and what %s measured is %s: %s", found, there, second.Verdict, second.Reason), true)
 	default:
-		refuse(d, fmt.Sprintf("not confirmed: %s, %s on %s (%s)", found, changed(second), there, second.VerdictText()), false)
+		why := fmt.Sprintf("not confirmed: %s, %s on %s (%s)", found, changed(second), there, second.VerdictText())
+		if again.StoppedBy == result.StoppedBudget {
+			why += ", where the session " + again.StatusReason
+		}
+		refuse(d, why, false)
 	}
 }
 

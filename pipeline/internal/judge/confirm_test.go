@@ -53,6 +53,9 @@ func TestARegressionCountsOnlyIfItIsConfirmed(t *testing.T) {
 		"the machine failed": {1.1, func(s session) {
 			s.doc.Confirmation.Status, s.doc.Confirmation.StatusReason = result.StatusFailed, "no such host"
 		}, result.Inconclusive, 4, "gpu-b failed (no such host); --resume goes on there"},
+		"its budget is spent": {1.04, func(s session) {
+			s.doc.Confirmation.StoppedBy, s.doc.Confirmation.StatusReason, s.doc.Confirmation.RepeatsPlanned = result.StoppedBudget, "ended after 4 repeats", 2*repeats
+		}, result.Inconclusive, 0, "on gpu-b (pass), where the session ended after 4 repeats"},
 		"the head fails there": {1.1, func(s session) {
 			s.eachAgain(1, func(r *result.Run) { r.Status, r.Metrics = result.RunFailed, nil })
 		}, result.Regression, 1, "and on gpu-b the head has no valid run"},
