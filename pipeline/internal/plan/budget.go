@@ -172,7 +172,7 @@ func (b *builder) decides(p *Plan) bool {
 		}
 		compared = true
 		level := p.Level(g)
-		if p.repeatsOf(g.Benchmark) >= 2 && p.undecidable(g, level) == "" && b.quietEnough(p, g, level) {
+		if p.repeatsOf(g.Benchmark) >= 2 && p.undecidable(g, level, b.filling(p, g)) == "" && b.quietEnough(p, g, level) {
 			return true
 		}
 	}

@@ -42,18 +42,27 @@ func (b *builder) sharedCaches(p *Plan) []string {
 
 // filledFirst says that start-up times of launches that fill caches do not count, which takes pairs away.
 func (b *builder) filledFirst(p *Plan) []string {
-	keeps := func(hash string) bool {
-		_, cell, ok := p.Cell(hash)
-		return ok && slices.ContainsFunc(launched(b.cfg, cell.Target), func(s steps.ServerSpec) bool { return len(s.Caches) > 0 })
-	}
 	var out []string
 	for _, g := range p.Gates {
-		kept := slices.ContainsFunc(g.Comparisons, func(c Comparison) bool { return keeps(c.Base) || keeps(c.Head) })
-		if g.paired() && slices.Contains(g.Metrics, startupID) && kept {
+		if b.filling(p, g) > 0 {
 			out = append(out, g.Addr+": the first launch of each side fills the caches that it keeps, and its start-up time does not count: startup.time has a pair less on each machine")
 		}
 	}
 	return out
+}
+
+// filling is how many repeats of a gate have no start-up times to compare, since a side fills its caches in them:
+// the first on each machine.
+func (b *builder) filling(p *Plan, g Gate) int {
+	keeps := func(hash string) bool {
+		_, cell, ok := p.Cell(hash)
+		return ok && slices.ContainsFunc(launched(b.cfg, cell.Target), func(s steps.ServerSpec) bool { return len(s.Caches) > 0 })
+	}
+	kept := slices.ContainsFunc(g.Comparisons, func(c Comparison) bool { return keeps(c.Base) || keeps(c.Head) })
+	if p.Simulated != "" || !g.paired() || !slices.Contains(g.Metrics, startupID) || !kept {
+		return 0
+	}
+	return min(p.places(), p.repeatsOf(g.Benchmark))
 }
 
 // filledForBoth are the places that both targets have and one of them may write to.

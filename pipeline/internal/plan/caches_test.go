@@ -75,3 +75,31 @@ func TestDeclaredCaches(t *testing.T) {
 		}
 	}
 }
+
+// The repeats in which caches are filled decide nothing on start-up times: what is left has to.
+func TestFilledCachesLeaveEnoughRepeats(t *testing.T) {
+	for _, tt := range []struct {
+		test    string
+		repeats int
+		caches  bool
+		want    string
+	}{
+		{"paired_t", 2, false, ""},
+		{"paired_t", 2, true, "filled in 1 repeat of 2"},
+		{"paired_t", 3, true, ""},
+		{"permutation", 5, false, ""},
+		{"permutation", 5, true, "by 4 repeats alone"},
+		{"permutation", 6, true, ""},
+	} {
+		cfg := config(tt.repeats, 2, 4)
+		m, _ := metric.Lookup("startup.time")
+		cfg.Gates[0].Metrics, cfg.Gates[0].Test = []metric.Metric{m}, tt.test
+		if tt.caches {
+			cfg.Servers[0].Spec.Caches = []steps.Cache{{Folder: "a", Env: "CACHE"}}
+		}
+		_, diags := Build(cfg, Options{IgnoreNoise: true})
+		if refused := diags.HasErrors(); refused != (tt.want != "") || refused && !strings.Contains(diags[0].Detail, tt.want) {
+			t.Errorf("%s with %d repeats, caches %t: %v, want …%s…", tt.test, tt.repeats, tt.caches, diags, tt.want)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (b *builder) decide(p *Plan) {
 		}
 		src := b.cfg.GateAt(g.Addr)
 		level := p.Level(*g)
-		if why := p.undecidable(*g, level); why != "" {
+		if why := p.undecidable(*g, level, b.filling(p, *g)); why != "" {
 			b.fail(src.Range, "gate cannot decide", why)
 			continue
 		}
@@ -100,11 +100,16 @@ func (p *Plan) joint(group string) int {
 	return max(1, n)
 }
 
-// undecidable returns why the planned repeats cannot reject at a level, whatever the data.
-func (p *Plan) undecidable(g Gate, level float64) string {
+// undecidable returns why the planned repeats cannot reject at a level, whatever the data. Some of them may fill
+// caches, and have no start-up times.
+func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 	test, n := p.Test(g), p.repeatsOf(g.Benchmark)
 	if n < 2 {
 		return "" // one repeat is warned of, and shown for what it is
+	}
+	if filling > 0 && (n-filling < test.LeastRepeats || gates.CanReject(test, n-filling, level) != nil && gates.CanReject(test, n, level) == nil) {
+		return fmt.Sprintf("The caches of its servers are filled in %s of %d, whose start-up times do not count, and %s cannot decide startup.time by %s alone. Plan more repeats, or a gate of its own for startup.time.",
+			humanize.Count(filling, "repeat"), n, test, humanize.Count(n-filling, "repeat"))
 	}
 	if n < test.LeastRepeats {
 		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, test.LeastRepeats, g.Benchmark, n, gates.PairedTTest)
