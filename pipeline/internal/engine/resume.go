@@ -17,8 +17,9 @@ import (
 type State struct {
 	RunID   string
 	Started time.Time
-	Seq     int       // of the last event
-	Last    time.Time // of the last event
+	Seq     int           // of the last event
+	Last    time.Time     // of the last event
+	Took    time.Duration // by all parts of the run, without what lies between them
 	// Plan as it was when the run began.
 	Plan *plan.Plan
 	// Launched holds the planned launches that are complete.
@@ -88,6 +89,9 @@ type builder struct {
 
 func (b *builder) add(e event.Event) error {
 	s := b.state
+	if e.Type != event.Version && !s.Last.IsZero() { // which begins a further part, after a time that is nobody's
+		s.Took += e.Time.Sub(s.Last)
+	}
 	s.Seq, s.Last = e.Seq, e.Time
 	switch e.Type {
 	case event.Version:

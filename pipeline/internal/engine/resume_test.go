@@ -42,6 +42,7 @@ func cut(t *testing.T, path string, p *plan.Plan, journal []byte) *store.Dir {
 var sameOutcome = cmp.Options{
 	cmpopts.IgnoreFields(Outcome{}, "Started", "Ended"),
 	cmpopts.IgnoreFields(result.Launch{}, "Startup"),
+	cmpopts.IgnoreFields(plan.Spending{}, "Seconds"), // with those of what was cut off
 	cmpopts.EquateEmpty(),
 }
 
@@ -68,6 +69,22 @@ func (s *session) byLaunch(behave func(target string, repeat, attempt int) behav
 			attempt = 2
 		}
 		return behave(target, e.Repeat, attempt)
+	}
+}
+
+// TestWhatARunTook adds up its parts, without the time in which it lay.
+func TestWhatARunTook(t *testing.T) {
+	b := builder{state: &State{}, open: map[string]*Launched{}}
+	for _, e := range []struct {
+		at  int
+		typ event.Type
+	}{{0, event.Version}, {10, event.PlanReady}, {100, event.RepeatEnd}, {1000, event.Version}, {1050, event.RepeatEnd}} {
+		if err := b.add(event.Event{Type: e.typ, Time: time.Unix(int64(e.at), 0)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := 150 * time.Second; b.state.Took != want {
+		t.Errorf("%s, want %s", b.state.Took, want)
 	}
 }
 

@@ -55,7 +55,7 @@ type runner struct {
 	filled  filled            // caches of targets
 	late    map[string]bool   // targets whose simulated servers fell behind
 	early   string            // why a complete run ended early
-	began   time.Time         // of this part of the run, and the seconds that launches had taken before
+	began   time.Time         // of this part of the run, and the seconds that those before it took
 	before  float64
 }
 
@@ -74,13 +74,10 @@ func newRunner(o Options) *runner {
 			r.out.Started = s.Started
 		}
 		maps.Copy(r.out.Describe, s.Describe)
-		r.out.Images = slices.Clone(s.Images)
+		r.out.Images, r.before = slices.Clone(s.Images), s.Took.Seconds()
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l
 			r.filledBefore(l)
-			for _, a := range l.Attempts {
-				r.before += a.Held
-			}
 		}
 		for _, w := range s.Warnings {
 			r.warned[w] = true
