@@ -58,7 +58,12 @@ func durationOf(seconds float64) string {
 // lanes says that repeats ran side by side, and how close what they do to each other comes to its limit.
 func (v *view) lanes() model.Line {
 	l := v.doc.Lanes
-	if l == nil || !l.Shown {
+	switch {
+	case l == nil:
+		return nil
+	case l.OneLane != "":
+		return model.Plain(fmt.Sprintf("One repeat after another, each in one of %d lanes of one machine: %s", len(l.List), l.OneLane))
+	case !l.Shown:
 		return nil // that they were refused is why there is no verdict
 	}
 	text := fmt.Sprintf("In %d lanes of one machine", len(l.List))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -16,9 +17,17 @@ type LanesSpec struct {
 	// Interference is by how much a lane may be slower for what the others do, as a share; 0 means
 	// half of the margin of each gate.
 	Interference float64
+	// OnInterference is what becomes of the run where that is not shown: InterferenceFails or InterferenceOneLane.
+	OnInterference string
 	// Passes of the check of that at most; 0 means that their number follows from that of the lanes.
 	Passes int
 }
+
+// What becomes of a run whose lanes are not shown to leave each other alone.
+const (
+	InterferenceFails   = "fail"
+	InterferenceOneLane = "one_lane"
+)
 
 // LaneSpec is one part of a machine.
 type LaneSpec struct {
@@ -42,7 +51,10 @@ func LeastLanePasses(lanes int) int { return max(4, lanes+lanes%2) }
 // LanesSchema describes the lanes block.
 func LanesSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "interference", Type: cty.Number, Unit: UnitPercent, Doc: "How much slower a lane may be while the others are busy; half of the margin of each gate unless set. It is measured before the first repeat, by what each lane begins with and the metrics of the gates; a run in which it is not shown to be less ends there."},
+		{Name: "interference", Type: cty.Number, Unit: UnitPercent, Doc: "How much slower a lane may be while the others are busy; half of the margin of each gate unless set. It is measured before the first repeat, by what each lane begins with and the metrics of the gates; on_interference says what becomes of a run in which it is not shown to be less."},
+		{Name: "on_interference", Type: cty.String, Default: cty.StringVal(InterferenceFails), Enum: enum.Values{
+			{Name: InterferenceFails, Doc: "the run ends there, with exit status 4"}, {Name: InterferenceOneLane, Doc: "repeats come one after another, each in its lane, with the others idle"},
+		}, Doc: "What becomes of a run whose lanes are not shown to leave each other alone."},
 		{Name: "passes", Type: cty.Number, Rule: Whole(1, mostLanePasses), Doc: "How often each cell is measured for that at most, in one lane alone and in all of them at once, the lanes in turn. Twice as often as is the least unless set; the least is 4, and one for each lane."},
 	}, Blocks: []BlockSchema{
 		{Type: "lane", Min: 2, Max: mostLanes, Doc: "A part of the machine. No two have a core, a GPU or a network device in common.", Schema: Schema{Attrs: []Attr{
@@ -56,7 +68,7 @@ func LanesSchema() Schema {
 
 // ReadLanes reads a lanes block and finds what is wrong with it beyond types.
 func ReadLanes(o Object) (*LanesSpec, []Problem) {
-	s := &LanesSpec{Interference: o.Float("interference"), Passes: o.Int("passes")}
+	s := &LanesSpec{Interference: o.Float("interference"), OnInterference: o.Text("on_interference"), Passes: o.Int("passes")}
 	found := LanesSchema().Check(o)
 	if o.Known("interference") && (s.Interference <= 0 || s.Interference > mostInterference) {
 		found = append(found, Problem{Path: []string{"interference"}, Summary: "interference must be above 0 and at most 20 %",

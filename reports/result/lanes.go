@@ -8,9 +8,12 @@ type Lanes struct {
 	List []Lane `json:"list"`
 	// Passes of each cell: in each one lane of a side alone, and all of them at once.
 	Passes int `json:"passes,omitempty" bounds:"0,"`
-	// Shown says that no metric is worse by its limit; without it nothing was measured in lanes.
-	Shown  bool     `json:"shown"`
-	Slowed []Slowed `json:"slowed"`
+	// Shown says that no metric is worse by its limit; without it nothing was measured in several lanes at once.
+	Shown bool `json:"shown"`
+	// OneLane is why repeats came one after another, each in its lane; absent where they ran side by side, or
+	// the run ended with the check.
+	OneLane string   `json:"one_lane,omitempty"`
+	Slowed  []Slowed `json:"slowed"`
 	// Spent is what the check took; absent where servers were replaced by processes.
 	Spent *Spent `json:"spent,omitempty"`
 }

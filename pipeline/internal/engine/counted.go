@@ -155,7 +155,7 @@ func (t *tally) addServer(v *view) {
 }
 
 // price adds what the time of a run costs, where the file has a price for what the target holds. Of a machine
-// that lanes share, each that measures pays its part. What answered before the run holds machines that nobody has
+// that lanes share, each pays its part, alone in their check, too: else it would seem slower there than beside others. What answered before the run holds machines that nobody has
 // counted.
 func (t *tally) price(p *plan.Plan, s *server) {
 	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == s.Target })
@@ -167,7 +167,7 @@ func (t *tally) price(p *plan.Plan, s *server) {
 		return
 	}
 	hours := t.seconds / 3600
-	machines := float64(max(p.Targets[i].Machines, 1)) / float64(1+s.beside)
+	machines := float64(max(p.Targets[i].Machines, 1)) / float64(1+s.launch.Beside)
 	if amount := p.Price.Of(hours*machines, hours*float64(p.Targets[i].GPUs)); amount > 0 {
 		t.rises[counterPrice] = amount
 	}

@@ -122,14 +122,16 @@ func TestCountRun(t *testing.T) {
 	}
 }
 
-// TestPriceOfLanes: what measures at the same time on one machine pays for it together, and for its own GPUs alone.
+// TestPriceOfLanes: launches beside each other pay for their machine together and for their GPUs each, alone in a turn or not.
 func TestPriceOfLanes(t *testing.T) {
 	p := &plan.Plan{Price: &result.Price{MachineHour: 8, GPUHour: 2, Currency: "USD"}, Targets: []plan.Target{{Addr: "server.vllm.a", GPUs: 1}}}
 	for beside, want := range []float64{10, 6, 2 + 8/3.} {
-		counts := &tally{rises: map[string]float64{}, seconds: 3600}
-		counts.price(p, &server{job: job{Launch: plan.Launch{Target: "server.vllm.a"}}, beside: beside})
-		if got := counts.rises[counterPrice]; math.Abs(got-want) > 1e-12 {
-			t.Errorf("an hour beside %d others costs %g, want %g", beside, got, want)
+		for turn := range beside + 1 {
+			counts := &tally{rises: map[string]float64{}, seconds: 3600}
+			counts.price(p, &server{job: job{Launch: plan.Launch{Target: "server.vllm.a"}}, launch: result.Launch{Beside: beside}, beside: turn})
+			if got := counts.rises[counterPrice]; math.Abs(got-want) > 1e-12 {
+				t.Errorf("an hour beside %d others, of which %d measure, costs %g, want %g", beside, turn, got, want)
+			}
 		}
 	}
 }

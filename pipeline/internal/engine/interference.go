@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,38 +17,74 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// checkLanes sees, before the first repeat, that lanes of one machine do not slow each other. Each
-// launches what it begins with, and that stays up: targets have the neighbours that they will have,
-// what differs between launches is in both halves of each pair, and a few passes are enough. The run
-// ends where it is not shown.
+// checkLanes sees, before the first repeat, that lanes of one machine do not slow each other. They
+// launch what they will launch at the same time, and that stays up: targets have the neighbours that they will
+// have, what differs between launches is in both halves of each pair, and a few passes are enough. Where it is
+// not shown the run ends, or its repeats come one after another.
 func (r *runner) checkLanes(ctx context.Context) error {
 	if r.o.Lane == nil || !slices.ContainsFunc(r.plan.Rounds(), func(round []plan.Repeat) bool { return r.plan.Beside(round) > 0 }) {
 		return nil
 	}
-	if s := r.o.Resume; s != nil && s.Lanes != nil && s.Lanes.Shown {
-		r.out.Lanes = s.Lanes
-		return nil
+	if known := r.lanesKnown(); known != nil {
+		r.out.Lanes = known
+		if known.Shown {
+			return nil
+		}
+		return r.inOneLane(cmp.Or(known.OneLane, lanesText(known)))
 	}
 	r.note(fmt.Sprintf("measuring how much the %d lanes slow each other", len(r.plan.Lanes.List)))
-	launches := r.plan.LaneCheck()
-	found, err := r.lanesBeside(ctx, launches)
-	if failed, ok := errors.AsType[*laneFailure](err); ok && failed.target != launches[0].Target {
-		// A head that fails is for the gates to judge: it counts in the repeats.
-		r.note(fmt.Sprintf("%v: measuring it with %s in all lanes", failed, launches[0].Target))
-		for lane := range launches {
-			launches[lane].Target, launches[lane].Runs = launches[0].Target, launches[0].Runs
-		}
-		found, err = r.lanesBeside(ctx, launches)
-	}
-	if found == nil || err != nil {
+	found, err := r.lanesBeside(ctx)
+	if found == nil {
 		return err
 	}
 	r.out.Lanes = found
-	r.bus.Emit(event.Event{Type: event.LanesChecked, Lanes: found, Text: lanesText(found)})
-	if !found.Shown {
-		return errors.New(lanesText(found))
+	text := lanesText(found)
+	switch failed, ok := errors.AsType[*laneFailure](err); {
+	case ok && firstBase(r.plan, []string{failed.target}) == "":
+		// A head that fails is for the gates to judge. One that fails at times is in no lane beside others, since
+		// nothing shows what they do to each other.
+		err = r.inOneLane(failed.Error())
+	case err == nil && !found.Shown && r.plan.Lanes.OneLane:
+		err = r.inOneLane(text)
+	case err == nil && !found.Shown:
+		err = fmt.Errorf("%s; give them less in common, allow more interference or passes, have repeats come one after another by on_interference, or leave the lanes out", text)
 	}
-	return r.bus.Err()
+	r.bus.Emit(event.Event{Type: event.LanesChecked, Lanes: found, Text: text})
+	return errors.Join(err, r.bus.Err())
+}
+
+// lanesKnown is what an earlier part of the run found out about its lanes, and nil where they are to be checked: a
+// run that ended because they slow each other goes on where that was repaired.
+func (r *runner) lanesKnown() *result.Lanes {
+	s := r.o.Resume
+	if s == nil || s.Lanes == nil {
+		return nil
+	}
+	if l := s.Lanes; l.Shown || l.OneLane != "" || r.plan.Lanes.OneLane && len(l.Slowed) > 0 {
+		return l
+	}
+	return nil
+}
+
+// inOneLane has repeats come one after another, each in its lane. The budget was planned for lanes side by side:
+// the run ends where no gate can decide with what is left of it.
+func (r *runner) inOneLane(why string) error {
+	r.plan = r.plan.InOneLane()
+	r.eta.inOneLane()
+	needs, spending := r.plan.ToDecide(), r.spending()
+	if len(r.resumed) > 0 {
+		needs = 0 // they have begun to
+	}
+	for _, rep := range r.plan.Repeats[:needs] {
+		spending = spending.Plus(r.expected([]plan.Repeat{rep}))
+	}
+	if bound := r.exceeded(spending); bound != "" && needs > 0 {
+		return fmt.Errorf("%s; one after another, the %s that a gate needs to decide would exceed the budget of %s; allow more of it, or leave the lanes out",
+			why, humanize.Count(needs, "repeat"), bound)
+	}
+	r.out.Lanes.OneLane = r.o.Redact.String(why)
+	r.note(why + ": repeats come one after another, each in its lane")
+	return nil
 }
 
 // laneFailure is the failure of a target in the check of lanes.
@@ -59,20 +96,48 @@ type laneFailure struct {
 func (e *laneFailure) Error() string { return e.err.Error() }
 func (e *laneFailure) Unwrap() error { return e.err }
 
-// laneCheck is the check of the lanes of a plan.
+// laneCheck is the check of launches beside each other.
 type laneCheck struct {
 	*runner
 	servers []*server // by lane
 	runs    []judge.LaneRun
 	found   *result.Lanes
+	spent   plan.Spending
 }
 
-// lanesBeside measures what lanes do to each other with a launch in each.
-func (r *runner) lanesBeside(ctx context.Context, launches []plan.Launch) (*result.Lanes, error) {
-	c := laneCheck{runner: newRunner(r.o)}
-	c.bus, c.outputs = event.NewBus(r.o.Now, 0), r.outputs
-	err := c.run(ctx, launches)
-	return c.found, err
+// lanesBeside measures what lanes do to each other, as long as nothing is found. What an error ends is known by
+// what it took alone.
+func (r *runner) lanesBeside(ctx context.Context) (all *result.Lanes, err error) {
+	if all, _, err = judge.Lanes(r.plan, nil); err != nil {
+		return nil, err
+	}
+	var spent plan.Spending
+	if s := r.o.Resume; s != nil && s.Lanes != nil && s.Lanes.Spent != nil {
+		spent = plan.Spending{MachineHours: s.Lanes.Spent.MachineHours, GPUHours: s.Lanes.Spent.GPUHours}
+	}
+	defer func() {
+		if err != nil {
+			all.Passes, all.Shown, all.Slowed = 0, false, []result.Slowed{}
+		}
+		if spent.MachineHours > 0 {
+			of := r.plan.Price.Spent(spent.MachineHours, spent.GPUHours)
+			all.Spent = &of
+		}
+	}()
+	for _, launches := range r.plan.LaneCheck() {
+		c := laneCheck{runner: newRunner(r.o)}
+		c.bus, c.outputs = event.NewBus(r.o.Now, 0), r.outputs
+		err = c.run(ctx, launches)
+		spent = spent.Plus(c.spent)
+		if err != nil {
+			return all, err
+		}
+		all.Passes, all.Shown, all.Slowed = max(all.Passes, c.found.Passes), c.found.Shown, append(all.Slowed, c.found.Slowed...)
+		if !all.Shown {
+			break
+		}
+	}
+	return all, nil
 }
 
 func (c *laneCheck) run(ctx context.Context, launches []plan.Launch) (err error) {
@@ -148,7 +213,7 @@ func (c *laneCheck) start(ctx context.Context) error {
 		}
 		s := c.servers[lane]
 		_, class, evidence := s.cause(f)
-		return &laneFailure{s.Target, fmt.Errorf("lanes: %s does not start in lane %d while the others start (%s): %s", s.Target, lane, class, c.o.Redact.String(evidence))}
+		return &laneFailure{s.Target, fmt.Errorf("%s does not start in lane %d while the others start (%s): %s", s.Target, lane, class, c.o.Redact.String(evidence))}
 	}
 	return nil
 }
@@ -201,7 +266,7 @@ func (c *laneCheck) once(ctx context.Context, s *server, run plan.Run) (result.R
 	case err != nil:
 		return result.Run{}, err
 	case cause != nil:
-		return result.Run{}, &laneFailure{s.Target, fmt.Errorf("lanes: lane %d, %s: %w", slices.Index(c.servers, s), s.Target, cause.err)}
+		return result.Run{}, &laneFailure{s.Target, fmt.Errorf("%s in lane %d: %w", s.Target, slices.Index(c.servers, s), cause.err)}
 	}
 	return of.got.Runs[0].Run, nil
 }
@@ -227,15 +292,10 @@ func (c *laneCheck) stop(ctx context.Context) error {
 		errs[lane] = c.runner.stop(ctx, s)
 		c.held(s)
 	})
-	spent := plan.Spending{}
 	for _, s := range c.servers {
-		spent = spent.Plus(s.target.OfLaunch(s.launch.Held).Beside(s.launch.Beside))
+		c.spent = c.spent.Plus(s.target.OfLaunch(s.launch.Held).Beside(s.launch.Beside))
 	}
 	c.servers = nil
-	if c.found != nil && spent.MachineHours > 0 {
-		of := c.plan.Price.Spent(spent.MachineHours, spent.GPUHours)
-		c.found.Spent = &of
-	}
 	return errors.Join(errs...)
 }
 
@@ -266,9 +326,9 @@ func lanesText(l *result.Lanes) string {
 	case l.Shown:
 		return "lanes do not slow each other: " + few(within)
 	case len(slow) > 0:
-		return fmt.Sprintf("lanes slow each other: %s; give them less in common, allow more interference, or leave the lanes out", few(slow))
+		return "lanes slow each other: " + few(slow)
 	case len(open) > 0:
-		return fmt.Sprintf("lanes are not shown not to slow each other after %s: %s; allow more passes or more interference, or leave the lanes out", humanize.Count(l.Passes, "pass"), few(open))
+		return fmt.Sprintf("lanes are not shown not to slow each other after %s: %s", humanize.Count(l.Passes, "pass"), few(open))
 	}
 	return "lanes are not shown not to slow each other: no run of the check counts"
 }

@@ -73,7 +73,7 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 // laneCells are the cells of a check of lanes.
 func laneCells(p *plan.Plan) []string {
 	var out []string
-	for _, launch := range p.LaneCheck() {
+	for _, launch := range slices.Concat(p.LaneCheck()...) {
 		for _, run := range launch.Runs {
 			if !slices.Contains(out, run.Cell) {
 				out = append(out, run.Cell)

@@ -18,6 +18,9 @@ type Lanes struct {
 	// it is half of the margin of each gate. Passes of the check are at most that.
 	Interference float64 `json:"interference,omitempty"`
 	Passes       int     `json:"passes"`
+	// OneLane has repeats come one after another, each in its lane, where lanes slow each other; else the run ends
+	// there. A resumed run need not find it unchanged.
+	OneLane bool `json:"one_lane,omitempty"`
 	// Check is what seeing that takes at most.
 	Check Extra `json:"check"`
 }
@@ -107,7 +110,7 @@ func (b *builder) laneSettings(p *Plan) *Lanes {
 	if repeats < 2 || !b.inLanes(p, s) {
 		return nil // one repeat runs alone
 	}
-	l := &Lanes{List: s.Lanes[:min(len(s.Lanes), repeats)], Interference: s.Interference, Passes: s.Passes}
+	l := &Lanes{List: s.Lanes[:min(len(s.Lanes), repeats)], Interference: s.Interference, Passes: s.Passes, OneLane: s.OnInterference == steps.InterferenceOneLane}
 	if l.Passes == 0 {
 		l.Passes = 2 * steps.LeastLanePasses(len(l.List))
 	}
@@ -162,36 +165,70 @@ func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
 	return true
 }
 
-// LaneCheck is what each lane launches so that lanes can be seen to be busy: what it begins with in
-// the first round, so that each target has the neighbours that it will have, with each of its cells
-// once. Answers and evaluations are not measured in time.
-func (p *Plan) LaneCheck() []Launch {
+// InOneLane is the plan with its repeats one after another, each in its lane.
+func (p *Plan) InOneLane() *Plan {
+	one := *p
+	one.Lanes = nil
+	one.Estimate = estimate(&one)
+	return &one
+}
+
+// LaneCheck is what lanes launch at the same time so that they can be seen to be busy: what they begin with in
+// the first round, and what comes later there that was not among it, so that each target has the neighbours
+// that it will have.
+func (p *Plan) LaneCheck() [][]Launch {
 	rounds := p.Rounds()
 	if len(rounds) == 0 {
 		return nil
 	}
-	var out []Launch
-	for _, rep := range rounds[0] {
-		if len(rep.Launches) == 0 {
-			return nil
-		}
-		first := rep.Launches[0]
-		l := Launch{ID: fmt.Sprintf("lane%d-%s", rep.Lane, first.Target), Target: first.Target}
-		for _, run := range first.Runs {
-			_, cell, _ := p.Cell(run.Cell)
-			if run.Pass <= 1 && cell.Workload.Answers == nil && cell.evaluation() == nil {
-				l.Runs = append(l.Runs, run)
+	var out [][]Launch
+	checked := map[string]bool{}
+	for turn := 0; ; turn++ {
+		var launches []Launch
+		further := false
+		for _, rep := range rounds[0] {
+			if turn == len(rep.Launches) {
+				return out
 			}
+			launches = append(launches, p.checked(rep.Launches[turn], rep.Lane))
+			further = further || !checked[rep.Launches[turn].Target]
 		}
-		out = append(out, l)
+		if !further {
+			continue
+		}
+		out = append(out, launches)
+		for _, l := range launches {
+			checked[l.Target] = true
+		}
 	}
-	return out
 }
 
-// laneCheck is what the check of lanes takes with so many passes: all servers are started at once,
-// and in each pass one lane of each target measures alone, and all of them together.
+// checked is a launch in the check of lanes, with each of its cells once. Answers and evaluations are not
+// measured in time.
+func (p *Plan) checked(of Launch, lane int) Launch {
+	l := Launch{ID: fmt.Sprintf("lane%d-%s", lane, of.Target), Target: of.Target}
+	for _, run := range of.Runs {
+		_, cell, _ := p.Cell(run.Cell)
+		if run.Pass <= 1 && cell.Workload.Answers == nil && cell.evaluation() == nil {
+			l.Runs = append(l.Runs, run)
+		}
+	}
+	return l
+}
+
+// laneCheck is what the check of lanes takes with so many passes.
 func (p *Plan) laneCheck(passes int) Extra {
-	launches := p.LaneCheck()
+	var sum Extra
+	for _, launches := range p.LaneCheck() {
+		of := p.checkOf(launches, passes)
+		sum = Extra{sum.Launches + of.Launches, sum.Seconds + of.Seconds, sum.MachineHours + of.MachineHours, sum.GPUHours + of.GPUHours}
+	}
+	return sum
+}
+
+// checkOf is what it takes to check launches beside each other: all servers are started at once,
+// and in each pass one lane of each target measures alone, and all of them together.
+func (p *Plan) checkOf(launches []Launch, passes int) Extra {
 	once := map[string]float64{} // by target
 	start := 0.0
 	for _, l := range launches {
@@ -223,8 +260,13 @@ func (p *Plan) lanesText() string {
 	}
 	e, least := p.Estimate, p.laneCheck(p.Lanes.least())
 	took := span(Duration(least.Seconds), Duration(p.Lanes.Check.Seconds))
-	return fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s%s",
+	text := fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s%s",
 		p.lanes(), Duration(e.Sequential-e.Seconds), Duration(e.Sequential), took, p.Lanes.limitText(), p.checkBill(least))
+	if p.Lanes.OneLane {
+		one := p.InOneLane().Estimate
+		text += "; where that is not shown, repeats come one after another: " + p.extraText(&Extra{Seconds: one.Seconds, MachineHours: one.MachineHours, GPUHours: one.GPUHours})
+	}
+	return text
 }
 
 // checkBill is what the check of lanes holds beside the repeats, of which alone the bill is:
@@ -269,6 +311,9 @@ func (p *Plan) laneWarnings() []string {
 	var out []string
 	if saved, check := p.Estimate.Sequential-p.Estimate.Seconds, p.laneCheck(p.Lanes.least()).Seconds; check >= saved {
 		out = append(out, fmt.Sprintf("lanes save %s, and seeing that they do not slow each other takes %s or more: leave the lanes out, or measure more repeats", Duration(saved), Duration(check)))
+	}
+	if n, least := p.Budget.inOneLane(); n < least {
+		out = append(out, fmt.Sprintf("the budget buys %s one after another, and no gate can decide before %d: the run ends with its check where that does not show that lanes leave each other alone", humanize.Count(n, "repeat"), least))
 	}
 	if !slices.ContainsFunc(p.Gates, Gate.paired) {
 		out = append(out, "no gate compares sides, so that nothing says which metrics lanes must not change: TTFT and TPOT are looked at")

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -114,10 +116,11 @@ func TestWhatLanesMustNotChange(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	checks := p.LaneCheck()
-	if len(checks) != 2 {
-		t.Fatalf("the check launches %+v", checks)
+	all := p.LaneCheck()
+	if len(all) != 1 || len(all[0]) != 2 {
+		t.Fatalf("the check launches %+v", all)
 	}
+	checks := all[0]
 	for lane, check := range checks {
 		if first := p.Repeats[lane].Launches[0]; len(check.Runs) != 2 || check.Target != first.Target || check.Runs[0].Cell != first.Runs[0].Cell {
 			t.Errorf("the check launches %+v in lane %d, whose first repeat begins with %+v", check, lane, first)
@@ -143,5 +146,59 @@ func TestWhatLanesMustNotChange(t *testing.T) {
 	p.Gates = nil
 	if of := p.LaneMetrics(check.Runs[0].Cell); len(of) != 2 {
 		t.Errorf("without gates: %+v", of)
+	}
+}
+
+// A side that no lane begins with is launched for the check of lanes, too, beside those that it will be beside.
+func TestEverySideIsCheckedInLanes(t *testing.T) {
+	p := &Plan{Lanes: &Lanes{List: make([]steps.LaneSpec, 2)}}
+	b := Benchmark{Addr: "b", RepeatMax: 2}
+	for _, side := range []string{"a", "b", "c", "d", "e"} {
+		b.Cells = append(b.Cells, Cell{Hash: side, WorkKey: side, Target: side})
+	}
+	p.Benchmarks = []Benchmark{b}
+	for sides, want := range []string{2: "[ab]", 3: "[ac bb]", 4: "[ad bc]", 5: "[ae bd cc]"} {
+		if sides == 0 || want == "" {
+			continue
+		}
+		p.Benchmarks[0].Cells = b.Cells[:sides]
+		p.Repeats = schedule(p.Benchmarks, 2)
+		var got []string
+		for _, launches := range p.LaneCheck() {
+			text := ""
+			for _, l := range launches {
+				text += l.Target
+			}
+			got = append(got, text)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%d sides: %v, want %s", sides, got, want)
+		}
+	}
+}
+
+// A budget of time that buys all repeats in lanes buys fewer one after another, and says how many.
+func TestABudgetOfLanesInOneLane(t *testing.T) {
+	cfg := inLanes(12, 2)
+	cfg.Benchmarks[0].RepeatMin = 4
+	cfg.Settings.Lanes.OnInterference = steps.InterferenceOneLane
+	p, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 100 }})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	cfg.Settings.Budget = &steps.BudgetSpec{Time: time.Duration((p.Estimate.Seconds + p.Lanes.Check.Seconds) * float64(time.Second))}
+	if p, diags = Build(cfg, Options{LaunchTime: func([]string) float64 { return 100 }}); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if bought, least := p.Budget.inOneLane(); len(p.Repeats) != 12 || bought != 6 || least < 2 || least > 6 {
+		t.Errorf("the budget buys %d repeats in lanes and %d one after another, of which %d are needed", len(p.Repeats), bought, least)
+	}
+	if one := p.InOneLane(); len(one.Rounds()) != 12 || one.Estimate.Seconds != p.Estimate.Sequential || one.Fingerprint != p.Fingerprint {
+		t.Errorf("one after another: %d rounds in %g s", len(one.Rounds()), one.Estimate.Seconds)
+	}
+	cfg.Settings.Lanes.OnInterference = steps.InterferenceFails
+	other, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 100 }})
+	if _, least := other.Budget.inOneLane(); diags.HasErrors() || least != 0 || other.Fingerprint != p.Fingerprint {
+		t.Errorf("a run that ended with its check cannot go on in one lane: %v, %+v", diags, other.Budget)
 	}
 }
