@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +18,13 @@ type Info struct {
 	// name or by the Container Device Interface. A daemon that knows neither may still do
 	// so by a hook, which it does not report.
 	NVIDIA bool
+	// GPUs is how many of NVIDIA's the Container Device Interface has there; 0 where it has none, or the daemon
+	// does not tell.
+	GPUs int
+	// CPUs and MemoryBytes of its machine, with its Kernel, OS and Arch.
+	CPUs             int
+	MemoryBytes      int64
+	Kernel, OS, Arch string
 }
 
 // Inspect asks the daemon at host what it is. An error says that it does not answer.
@@ -32,15 +40,27 @@ func Inspect(ctx context.Context, host string) (Info, error) {
 		ServerVersion, DockerRootDir string
 		Runtimes                     map[string]any
 		DiscoveredDevices            []struct{ ID string }
+
+		NCPU                                         int
+		MemTotal                                     int64
+		KernelVersion, OperatingSystem, Architecture string
 	}
 	if err := d.get(ctx, "/info", nil, &answer); err != nil {
 		return Info{}, err
 	}
-	_, nvidia := answer.Runtimes["nvidia"]
-	for _, device := range answer.DiscoveredDevices {
-		nvidia = nvidia || strings.HasPrefix(device.ID, "nvidia.com/gpu")
+	out := Info{
+		Version: answer.ServerVersion, RootDir: answer.DockerRootDir, Local: d.local,
+		CPUs: answer.NCPU, MemoryBytes: answer.MemTotal, Kernel: answer.KernelVersion, OS: answer.OperatingSystem, Arch: answer.Architecture,
 	}
-	return Info{Version: answer.ServerVersion, RootDir: answer.DockerRootDir, Local: d.local, NVIDIA: nvidia}, nil
+	_, out.NVIDIA = answer.Runtimes["nvidia"]
+	for _, device := range answer.DiscoveredDevices {
+		gpu, ok := strings.CutPrefix(device.ID, "nvidia.com/gpu")
+		out.NVIDIA = out.NVIDIA || ok
+		if _, err := strconv.Atoi(strings.TrimPrefix(gpu, "=")); ok && err == nil { // or it is all of them, or one by another name
+			out.GPUs++
+		}
+	}
+	return out, nil
 }
 
 // HasImage reports whether the daemon at host has an image, by name, digest or ID.

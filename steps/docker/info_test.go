@@ -9,16 +9,21 @@ func TestInspect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
 		nvidia bool
+		gpus   int
 	}{
-		"runtime": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{},"nvidia":{"path":"nvidia-container-runtime"}}}`, true},
-		"CDI":     {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"Source":"cdi","ID":"nvidia.com/gpu=0"}]}`, true},
-		"neither": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"Source":"cdi","ID":"rdma.io/nic=0"}]}`, false},
+		"runtime": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{},"nvidia":{"path":"nvidia-container-runtime"}}}`, true, 0},
+		"CDI":     {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"ID":"nvidia.com/gpu=0"},{"ID":"nvidia.com/gpu=1"},{"ID":"nvidia.com/gpu=GPU-5f6e"},{"ID":"nvidia.com/gpu=all"}],"NCPU":64,"MemTotal":1099511627776,"KernelVersion":"6.8.0","OperatingSystem":"Ubuntu 24.04.1 LTS","Architecture":"x86_64"}`, true, 2},
+		"neither": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"Source":"cdi","ID":"rdma.io/nic=0"}]}`, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			f.lists = map[string]string{"/info": tt.answer}
 			got, err := Inspect(context.Background(), f.host)
-			if want := (Info{Version: "28.5.2", RootDir: "/d", Local: true, NVIDIA: tt.nvidia}); err != nil || got != want {
+			want := Info{Version: "28.5.2", RootDir: "/d", Local: true, NVIDIA: tt.nvidia, GPUs: tt.gpus}
+			if name == "CDI" {
+				want.CPUs, want.MemoryBytes, want.Kernel, want.OS, want.Arch = 64, 1<<40, "6.8.0", "Ubuntu 24.04.1 LTS", "x86_64"
+			}
+			if err != nil || got != want {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

@@ -60,9 +60,9 @@ func names(fits func(decisive) bool) []string {
 
 // Unlike compares two hosts that do the same in one run: hard is the first fact that they
 // must have alike and have not, soft the first other one that is worth a warning; "" for
-// none.
-func Unlike(a, b map[string]string) (hard, soft string) {
-	gpus := withGPUs(a) || withGPUs(b)
+// none. gpus says that GPUs do the work, though the facts may not tell.
+func Unlike(a, b map[string]string, gpus bool) (hard, soft string) {
+	gpus = gpus || withGPUs(a) || withGPUs(b)
 	for _, d := range decisiveFacts {
 		switch {
 		case a[d.name] == b[d.name]:

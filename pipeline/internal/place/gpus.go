@@ -110,6 +110,12 @@ func chosen(spec steps.ServerSpec) bool {
 	return spec.Image != "" && c != nil && (c.GPUs != nil || len(c.CDI) > 0 || spec.NewContainer().GPUs == nil)
 }
 
+// wantsGPUs reports whether the file gives a server devices, or asks for some.
+func wantsGPUs(spec steps.ServerSpec) bool {
+	c := spec.NewContainer()
+	return spec.GPUs > 0 || len(named(spec)) > 0 || c != nil && (c.GPUs != nil || len(c.CDI)+len(c.Devices) > 0 || c.Runtime != "")
+}
+
 func named(spec steps.ServerSpec) []string {
 	if spec.Image != "" && spec.Container != nil && spec.Container.GPUs != nil {
 		return spec.Container.GPUs.IDs

@@ -80,11 +80,12 @@ const classUnlikeNodes = "unlike_nodes"
 func (n Nodes) Compare(opt Options) (differences []string, err error) {
 	for _, t := range opt.Plan.Targets {
 		hosts := n.rolesOn(opt.Config, t.Addr)
+		gpus := slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(byRole(opt.Config, t.Addr)))...), wantsGPUs)
 		for _, role := range slices.Sorted(maps.Keys(hosts)) {
 			first := n.List[hosts[role][0]]
 			for _, i := range hosts[role][1:] {
 				other := n.List[i]
-				hard, soft := probe.Unlike(first.Facts, other.Facts)
+				hard, soft := probe.Unlike(first.Facts, other.Facts, gpus)
 				if hard != "" {
 					return nil, &steps.EvictionError{Class: classUnlikeNodes, Reason: fmt.Sprintf(
 						"%s: the hosts of role %q are not alike: node %s has %s and node %s has %s; %s, or place the servers on others",

@@ -229,6 +229,8 @@ func (h *hosts) Preflight(ctx context.Context) error {
 		if err := h.buildSimulator(ctx); err != nil {
 			return fmt.Errorf("--simulate=container: %w", err)
 		}
+	} else if err := h.compare(ctx); err != nil {
+		return fmt.Errorf("looking at the hosts of the docker block: %w", err)
 	}
 	if h.opt.Resumed {
 		return h.removeLeft(ctx)
