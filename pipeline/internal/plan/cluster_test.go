@@ -59,6 +59,24 @@ func TestRepeatsSideBySide(t *testing.T) {
 	}
 }
 
+// Machines side by side are taken at the same time, each by every so many repeats as without, and a round more does not fit.
+func TestMachinesSideBySide(t *testing.T) {
+	cfg := clustered(5, steps.SlurmSpec{Nodes: 3, SideBySide: true})
+	cfg.Settings.Machines = &steps.MachinesSpec{Between: 0.03}
+	p, diags := Build(cfg, Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if got, want := orders(p), "0bh 1hb 2bh; 0hb 1bh"; got != want || p.Machines == nil || p.Machines.Count != p.Cluster.Lanes {
+		t.Errorf("%s on %+v, want %s", got, p.Machines, want)
+	}
+	cfg.Settings.Slurm.SideBySide = false
+	turns, _ := Build(cfg, Options{})
+	if got, want := orders(turns), "0bh; 1hb; 2bh; 0hb; 1bh"; got != want || turns.Estimate.Seconds <= 2*p.Estimate.Seconds {
+		t.Errorf("in turn %s in %g s, and %g s side by side", got, turns.Estimate.Seconds, p.Estimate.Seconds)
+	}
+}
+
 // TestPropertyBothOrdersAreTakenEquallyOften after every even number of repeats, and on each
 // lane after every even number of its own: a linear drift falls on both sides alike.
 func TestPropertyBothOrdersAreTakenEquallyOften(t *testing.T) {
