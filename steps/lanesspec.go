@@ -44,10 +44,6 @@ const (
 	mostLanes        = 64
 )
 
-// LeastLanePasses is the least number of passes that show what lanes do to each other: as many as repeats
-// show something, an even number, and one for each lane.
-func LeastLanePasses(lanes int) int { return max(4, lanes+lanes%2) }
-
 // LanesSchema describes the lanes block.
 func LanesSchema() Schema {
 	return Schema{Attrs: []Attr{
@@ -55,7 +51,7 @@ func LanesSchema() Schema {
 		{Name: "on_interference", Type: cty.String, Default: cty.StringVal(InterferenceFails), Enum: enum.Values{
 			{Name: InterferenceFails, Doc: "the run ends there, with exit status 4"}, {Name: InterferenceOneLane, Doc: "repeats come one after another, each in its lane, with the others idle"},
 		}, Doc: "What becomes of a run whose lanes are not shown to leave each other alone."},
-		{Name: "passes", Type: cty.Number, Rule: Whole(1, mostLanePasses), Doc: "How often each cell is measured for that at most, in one lane alone and in all of them at once, the lanes in turn. Twice as often as is the least unless set; the least is 4, and one for each lane."},
+		{Name: "passes", Type: cty.Number, Rule: Whole(1, mostLanePasses), Doc: "How often each cell is measured for that at most, in one lane alone and in all of them at once, the lanes in turn. Twice as often as is the least unless set; the least is 4, and one for each lane that begins with the same side."},
 	}, Blocks: []BlockSchema{
 		{Type: "lane", Min: 2, Max: mostLanes, Doc: "A part of the machine. No two have a core, a GPU or a network device in common.", Schema: Schema{Attrs: []Attr{
 			{Name: "cores", Type: cty.String, Rule: coreList, Doc: "Cores that its servers run on, such as \"0-15\"; executables are started by taskset, containers get a cpuset. Leave some for the load generator."},
@@ -93,10 +89,6 @@ func ReadLanes(o Object) (*LanesSpec, []Problem) {
 		found = append(found, unnamed(i, "gpus", l.GPUs)...)
 		found = append(found, unnamed(i, "nics", l.NICs)...)
 		found = append(found, claims.of(i, "network device", "nics", l.NICs)...)
-	}
-	if least := LeastLanePasses(len(s.Lanes)); o.Known("passes") && s.Passes < least {
-		found = append(found, Problem{Path: []string{"passes"}, Summary: fmt.Sprintf("passes must be %d or more", least),
-			Detail: fmt.Sprintf("It is %d, and fewer show nothing of %d lanes.", s.Passes, len(s.Lanes))})
 	}
 	return s, append(found, uneven(s.Lanes)...)
 }

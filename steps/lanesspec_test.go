@@ -59,24 +59,3 @@ func TestLanesHaveNothingInCommon(t *testing.T) {
 		}
 	}
 }
-
-// As many passes as show something, and each lane has its turn.
-func TestPassesOfLanes(t *testing.T) {
-	for lanes, want := range map[int]int{2: 4, 4: 4, 5: 6, 8: 8} {
-		var o Object
-		o.Blocks = map[string][]Object{}
-		for i := range lanes {
-			o.Blocks["lane"] = append(o.Blocks["lane"], laneObject(map[string]string{"cores": fmt.Sprint(i)}))
-		}
-		for _, passes := range []int{want - 1, want} {
-			o.Attrs = map[string]cty.Value{"passes": cty.NumberIntVal(int64(passes)), "interference": cty.NumberFloatVal(0.02)}
-			if s, found := ReadLanes(o); (len(found) == 0) != (passes == want) || s.Passes != passes {
-				t.Errorf("%d lanes, %d passes: %v", lanes, passes, found)
-			}
-		}
-	}
-	o := Object{Attrs: map[string]cty.Value{"interference": cty.NumberFloatVal(0.5)}}
-	if _, found := ReadLanes(o); len(found) != 1 || found[0].Path[0] != "interference" {
-		t.Errorf("an interference of 50 %%: %v", found)
-	}
-}

@@ -10,31 +10,39 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// lanePlan is a plan of two lanes whose check measures one cell.
-func lanePlan() *plan.Plan {
+// lanePlan is a plan of lanes whose check measures one cell, each of them alone in its turn.
+func lanePlan(lanes int) *plan.Plan {
 	launches := []plan.Launch{{Target: "t", Runs: []plan.Run{{Benchmark: "b", Cell: "c"}}}}
-	return &plan.Plan{
-		Alpha: 0.05, Lanes: &plan.Lanes{List: make([]steps.LaneSpec, 2), Passes: 8},
+	p := &plan.Plan{
+		Alpha: 0.05, Lanes: &plan.Lanes{List: make([]steps.LaneSpec, lanes), Passes: 8, LeastPasses: 4},
 		Benchmarks: []plan.Benchmark{{Addr: "b", Cells: []plan.Cell{{Hash: "c"}}}},
 		Gates:      []plan.Gate{{Addr: "g", Benchmark: "b", Metrics: []string{"tpot.p50"}, Margin: 0.05, Comparisons: []plan.Comparison{{Base: "c", Head: "h"}}}},
-		Repeats:    []plan.Repeat{{Index: 1, Launches: launches}, {Index: 2, Lane: 1, Launches: launches}},
 	}
+	for lane := range lanes {
+		p.Repeats = append(p.Repeats, plan.Repeat{Index: lane + 1, Lane: lane, Launches: launches})
+	}
+	return p
 }
 
-// checked plays the check of two lanes that slow each other by a share, in passes that spread by
-// another.
-func checked(t *testing.T, slower, spread float64, seed uint64) *result.Lanes {
+// checked plays the check of lanes that slow each other by a share, which spreads by another between them, in
+// passes that spread, too.
+func checked(t *testing.T, lanes int, slower, between, spread float64, seed uint64) *result.Lanes {
 	t.Helper()
-	p, rng := lanePlan(), rand.New(rand.NewPCG(seed, 1))
+	p, rng := lanePlan(lanes), rand.New(rand.NewPCG(seed, 1))
+	slowed, mean := make([]float64, lanes), 0.0
+	for lane := range slowed {
+		slowed[lane] = between * rng.NormFloat64()
+		mean += slowed[lane] / float64(lanes)
+	}
 	var runs []LaneRun
 	for pass := 1; ; pass++ {
 		for _, alone := range []bool{true, false} {
-			for lane := range 2 {
+			for lane := range lanes {
 				value := 0.01 * math.Exp(spread/math.Sqrt2*rng.NormFloat64())
 				if !alone {
-					value *= 1 + slower
+					value *= 1 + slower + slowed[lane] - mean // the mean over the lanes is what pairs have
 				}
-				if lane == (pass-1)%2 || !alone {
+				if lane == (pass-1)%lanes || !alone {
 					runs = append(runs, LaneRun{Lane: lane, Pass: pass, Alone: alone, Cell: "c", Run: result.Run{Status: result.RunOK, Metrics: map[string]float64{"tpot.p50": value}}})
 				}
 			}
@@ -54,22 +62,25 @@ func checked(t *testing.T, slower, spread float64, seed uint64) *result.Lanes {
 func TestLanesThatSlowEachOtherAreRefused(t *testing.T) {
 	const files = 400
 	for _, tt := range []struct {
-		slower, spread float64
-		least, most    int // files in which they are used
+		lanes                   int
+		slower, between, spread float64
+		least, most             int // files in which they are used
 	}{
-		{0, 0.01, files * 97 / 100, files},
-		{0.025, 0.01, 0, files * 7 / 100}, // 5 % are 20, and more than 28 come by chance in 1 of 30 tests
-		{0.06, 0.01, 0, 0},
+		{2, 0, 0, 0.01, files * 97 / 100, files},
+		{4, 0, 0.005, 0.01, files * 97 / 100, files}, // as many as there are passes at the first look
+		{2, 0.025, 0, 0.01, 0, files * 7 / 100},      // 5 % are 20, and more than 28 come by chance in 1 of 30 tests
+		{4, 0.025, 0.01, 0.01, 0, files * 7 / 100},
+		{2, 0.06, 0, 0.01, 0, 0},
 	} {
 		used := 0
 		for seed := range uint64(files) {
-			if got := checked(t, tt.slower, tt.spread, seed); got.Shown {
+			if got := checked(t, tt.lanes, tt.slower, tt.between, tt.spread, seed); got.Shown {
 				used++
 			}
 		}
-		t.Logf("slower by %.1f %%, passes spread by %.0f %%: used in %d of %d", 100*tt.slower, 100*tt.spread, used, files)
+		t.Logf("%d lanes slower by %.1f ± %.1f %%, passes spread by %.0f %%: used in %d of %d", tt.lanes, 100*tt.slower, 100*tt.between, 100*tt.spread, used, files)
 		if used < tt.least || used > tt.most {
-			t.Errorf("lanes slower by %g are used in %d of %d files", tt.slower, used, files)
+			t.Errorf("%d lanes slower by %g are used in %d of %d files", tt.lanes, tt.slower, used, files)
 		}
 	}
 }

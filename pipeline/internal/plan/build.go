@@ -89,7 +89,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
 	p.Confirm = p.confirmation()
 	if p.Lanes != nil {
-		p.Lanes.Check = p.laneCheck(p.Lanes.Passes)
+		b.lanePasses(p)
 	}
 	b.fit(p)
 	b.decide(p)

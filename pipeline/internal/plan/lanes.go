@@ -18,6 +18,8 @@ type Lanes struct {
 	// it is half of the margin of each gate. Passes of the check are at most that.
 	Interference float64 `json:"interference,omitempty"`
 	Passes       int     `json:"passes"`
+	// LeastPasses show something.
+	LeastPasses int `json:"least_passes"`
 	// OneLane has repeats come one after another, each in its lane, where lanes slow each other; else the run ends
 	// there. A resumed run need not find it unchanged.
 	OneLane bool `json:"one_lane,omitempty"`
@@ -48,9 +50,29 @@ func (p *Plan) Beside(round []Repeat) int {
 }
 
 // Looks are the numbers of passes after which the check of lanes is judged.
-func (l *Lanes) Looks() gates.Looks { return gates.LooksBetween(l.least(), l.Passes) }
+func (l *Lanes) Looks() gates.Looks { return gates.LooksBetween(l.LeastPasses, l.Passes) }
 
-func (l *Lanes) least() int { return min(steps.LeastLanePasses(len(l.List)), l.Passes) }
+// lanePasses sets how often each cell is measured in the check of lanes: as often at least as repeats show something,
+// an even number, and so that each lane of a target has its turn alone.
+func (b *builder) lanePasses(p *Plan) {
+	l := p.Lanes
+	l.LeastPasses = 4
+	for _, launches := range p.LaneCheck() {
+		of := map[string]int{}
+		for _, launch := range launches {
+			of[launch.Target]++
+			l.LeastPasses = max(l.LeastPasses, of[launch.Target]+of[launch.Target]%2)
+		}
+	}
+	if l.Passes == 0 {
+		l.Passes = 2 * l.LeastPasses
+	}
+	if l.Passes < l.LeastPasses {
+		b.fail(b.cfg.Settings.LanesRange, fmt.Sprintf("passes must be %d or more", l.LeastPasses), fmt.Sprintf("It is %d, and fewer show nothing of %d lanes.", l.Passes, len(l.List)))
+		l.Passes = l.LeastPasses
+	}
+	l.Check = p.laneCheck(l.Passes)
+}
 
 // defaultMargin is that of metrics which no gate compares.
 const defaultMargin metric.Margin = 0.05
@@ -110,11 +132,7 @@ func (b *builder) laneSettings(p *Plan) *Lanes {
 	if repeats < 2 || !b.inLanes(p, s) {
 		return nil // one repeat runs alone
 	}
-	l := &Lanes{List: s.Lanes[:min(len(s.Lanes), repeats)], Interference: s.Interference, Passes: s.Passes, OneLane: s.OnInterference == steps.InterferenceOneLane}
-	if l.Passes == 0 {
-		l.Passes = 2 * steps.LeastLanePasses(len(l.List))
-	}
-	return l
+	return &Lanes{List: s.Lanes[:min(len(s.Lanes), repeats)], Interference: s.Interference, Passes: s.Passes, OneLane: s.OnInterference == steps.InterferenceOneLane}
 }
 
 // inLanes reports whether all targets can be launched in each lane, and says why not.
@@ -258,7 +276,7 @@ func (p *Plan) lanesText() string {
 	if p.Lanes == nil || p.lanes() < 2 {
 		return ""
 	}
-	e, least := p.Estimate, p.laneCheck(p.Lanes.least())
+	e, least := p.Estimate, p.laneCheck(p.Lanes.LeastPasses)
 	took := span(Duration(least.Seconds), Duration(p.Lanes.Check.Seconds))
 	text := fmt.Sprintf("%d repeats at a time, each with its sides in one lane: saves %s of %s of the machine, and no GPU time; before them, %s to see that lanes slow each other by less than %s%s",
 		p.lanes(), Duration(e.Sequential-e.Seconds), Duration(e.Sequential), took, p.Lanes.limitText(), p.checkBill(least))
@@ -309,7 +327,7 @@ func (p *Plan) laneWarnings() []string {
 		return nil
 	}
 	var out []string
-	if saved, check := p.Estimate.Sequential-p.Estimate.Seconds, p.laneCheck(p.Lanes.least()).Seconds; check >= saved {
+	if saved, check := p.Estimate.Sequential-p.Estimate.Seconds, p.laneCheck(p.Lanes.LeastPasses).Seconds; check >= saved {
 		out = append(out, fmt.Sprintf("lanes save %s, and seeing that they do not slow each other takes %s or more: leave the lanes out, or measure more repeats", Duration(saved), Duration(check)))
 	}
 	if n, least := p.Budget.inOneLane(); n < least {

@@ -202,3 +202,20 @@ func TestABudgetOfLanesInOneLane(t *testing.T) {
 		t.Errorf("a run that ended with its check cannot go on in one lane: %v, %+v", diags, other.Budget)
 	}
 }
+
+// As many passes as show something, and each lane that begins with a side has its turn.
+func TestPassesOfLanes(t *testing.T) {
+	for lanes, want := range map[int]int{2: 4, 4: 4, 6: 4, 8: 4, 9: 6, 16: 8} {
+		for _, passes := range []int{0, want - 1, want} {
+			cfg := inLanes(lanes, lanes)
+			cfg.Settings.Lanes.Passes = passes
+			p, diags := Build(cfg, Options{})
+			if refused := strings.Contains(diags.Error(), fmt.Sprintf("passes must be %d or more", want)); refused != (passes == want-1) || diags.HasErrors() != refused {
+				t.Errorf("%d lanes, %d passes: %v", lanes, passes, diags)
+			}
+			if passes == 0 && (p.Lanes.LeastPasses != want || p.Lanes.Passes != 2*want) {
+				t.Errorf("%d lanes are measured in %d to %d passes, want %d to %d", lanes, p.Lanes.LeastPasses, p.Lanes.Passes, want, 2*want)
+			}
+		}
+	}
+}
