@@ -225,6 +225,26 @@ func TestBurstGPTTrace(t *testing.T) {
 	}
 }
 
+// TestTimesOfTraces: each form has a unit of its own.
+func TestTimesOfTraces(t *testing.T) {
+	for name, text := range map[string]string{
+		"Azure":                "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.9500000,600,8\n2023-11-17 00:00:01.2000000,12,3\n",
+		"Azure, with the zone": "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,600,8\n2024-05-10 00:00:01.25993+00:00,12,3\n",
+		"Bailian": `{"chat_id":5,"parent_chat_id":-1,"timestamp":61.25,"input_length":600,"output_length":8,"type":"text","turn":1,"hash_ids":[1,2]}
+{"chat_id":6,"parent_chat_id":5,"timestamp":62.5,"input_length":12,"output_length":3,"type":"text","turn":2,"hash_ids":[1]}`,
+	} {
+		table, err := readKind("trace", strings.NewReader(text))
+		if err != nil || len(table.Entries) != 2 || table.Sessions != 0 {
+			t.Errorf("%s: %+v, %v", name, table, err)
+			continue
+		}
+		a, b := table.Entries[0], table.Entries[1]
+		if a.Input != 600 || b.Output != 3 || a.At != 0 || b.At.Round(time.Microsecond) != 1250*time.Millisecond || len(a.Blocks) > 0 && a.blockSize != 16 {
+			t.Errorf("%s: %+v and %+v", name, a, b)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ kind, text, want string }{
 		"sharegpt lines":     {"sharegpt", `{"conversations":[]}`, "not a list"},
@@ -243,7 +263,8 @@ func TestReadRefuses(t *testing.T) {
 		"trace back in time": {"trace", `{"timestamp":2,"input_length":3,"output_length":1}` + "\n" + `{"timestamp":1,"input_length":3,"output_length":1}`, "line 2: its time is before"},
 		"trace no length":    {"trace", `{"timestamp":2,"input_length":0,"output_length":1}`, "at least 1"},
 		"trace far":          {"trace", `{"timestamp":1e300,"input_length":1,"output_length":1}`, "out of range"},
-		"csv column":         {"trace", "Timestamp,Request tokens\n1,2\n", `no column "Response tokens"`},
+		"csv column":         {"trace", "Timestamp,Request tokens\n1,2\n", "Timestamp, Request tokens, Response tokens; or TIMESTAMP, ContextTokens, GeneratedTokens"},
+		"csv date":           {"trace", "TIMESTAMP,ContextTokens,GeneratedTokens\n16.11.2023,2,3\n", "line 2"},
 		"csv number":         {"trace", "Timestamp,Request tokens,Response tokens\nx,2,3\n", "line 2"},
 		"another kind":       {"random", "", "not read from a file"},
 	} {

@@ -97,7 +97,7 @@ func All() Kinds {
 		},
 		{
 			Name:  "trace",
-			Doc:   "Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids) or BurstGPT's (CSV); or sessions of agents: Mooncake's form with session_id, that of Weka and AgentX, or OpenTelemetry's spans of calls (OTLP in JSON lines). The times are those of a load with arrival = \"trace\". In a session a request waits for those that it came after in the recording, and then as long as it did there; arrival = \"closed\" has max_concurrency sessions go on at once.",
+			Doc:   "Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids), Bailian's, or the CSVs of BurstGPT and Azure; or sessions of agents: Mooncake's form with session_id, that of Weka and AgentX, or OpenTelemetry's spans of calls (OTLP in JSON lines). The times are those of a load with arrival = \"trace\". In a session a request waits for those that it came after in the recording, and then as long as it did there; arrival = \"closed\" has max_concurrency sessions go on at once.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize, withDoc(realAnswers, "Put what the server answered into the turns of a session that follow, instead of made-up answers of the recorded lengths. Needs endpoint = \"chat\". false unless set.")},
 			Check: checkOutput, Read: readTrace, Source: newTrace, OwnLengths: true,
 		},

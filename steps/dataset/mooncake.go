@@ -9,7 +9,7 @@ import (
 
 // mooncakeLine is a line of Mooncake's form (https://github.com/kvcache-ai/Mooncake): its first
 // four members. The others make sessions of the lines: session_id and delay are those of
-// NVIDIA's aiperf; block_size, duration, id and parents are ours.
+// NVIDIA's aiperf and Dynamo; block_size, duration, id and parents are ours.
 type mooncakeLine struct {
 	Timestamp *float64 `json:"timestamp"` // milliseconds, as all times
 	Input     *int     `json:"input_length"`
@@ -22,7 +22,15 @@ type mooncakeLine struct {
 	Duration *float64 `json:"duration"`
 	ID       *string  `json:"id"`
 	Parents  []string `json:"parents"`
+
+	// ChatID is of a line of Alibaba's Bailian (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
+	ChatID json.RawMessage `json:"chat_id"`
+	// WaitFor is of a line of Dynamo's agents, whose graphs are not read.
+	WaitFor json.RawMessage `json:"wait_for"`
 }
+
+// bailianBlock is how many tokens the blocks of Bailian's lines have, whose times are in seconds.
+const bailianBlock = 16
 
 // mooncake reads lines of Mooncake's form.
 type mooncake struct {
@@ -42,6 +50,9 @@ type mooncakeSession struct {
 	parents map[int][]string
 	// chained sessions are those whose lines say their delay after the line before.
 	chained bool
+	// first names the first block of the session, and whole says of the later lines of a chain whether they begin with it.
+	first *int64
+	whole *bool
 	// untimed is the first call of which the trace does not say how long it took.
 	untimed *int
 }
@@ -58,6 +69,13 @@ func (m *mooncake) line(n int, text []byte) error {
 	}
 	if l.Input == nil || l.Output == nil || (l.Timestamp == nil && (l.Session == nil || l.Delay == nil)) {
 		return errors.New("it needs timestamp (milliseconds), input_length and output_length; a later line of a session_id can have a delay in the place of its timestamp")
+	}
+	if l.WaitFor != nil {
+		return errors.New("it has wait_for, of Dynamo's agentic traces, which are not read: give its session id, parents and duration instead")
+	}
+	if l.ChatID != nil && l.Timestamp != nil {
+		*l.Timestamp *= 1000
+		l.BlockSize = bailianBlock
 	}
 	if limit := options[blockSize.Name].high; l.BlockSize < 0 || l.BlockSize > limit {
 		return fmt.Errorf("block_size = %d must be a whole number from 1 to %d", l.BlockSize, limit)
@@ -98,17 +116,20 @@ func (m *mooncake) session(name *string) *mooncakeSession {
 	return s
 }
 
-// time is when a line's call began, in seconds. In aiperf's form a later line without blocks says
-// only what it adds to what was said before.
+// time is when a line's call began, in seconds, and whether its prompt goes on with that of the line before.
 func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, error) {
 	switch first := len(s.calls) == 0; {
 	case l.Delay != nil && !first && !(*l.Delay >= 0):
 		return 0, fmt.Errorf("its delay of %g ms is negative: times run backwards", *l.Delay)
 	case l.Delay != nil && !first:
 		last := s.calls[len(s.calls)-1]
-		if before := m.table.Entries[last]; len(l.HashIDs) == 0 {
-			e.Input += before.Input + before.Output
+		if e.adds = s.adds(l); e.adds {
+			e.Input += m.table.Entries[last].Input + m.table.Entries[last].Output
 		}
+		if s.whole != nil && *s.whole == e.adds {
+			return 0, errors.New("of its session some later lines begin with the first block, as whole prompts do, and others do not, as what is added to a prompt: give all of them whole, or none")
+		}
+		s.whole = new(!e.adds)
 		return m.ends[last].Seconds() + *l.Delay/1000, nil
 	case l.Timestamp == nil:
 		return 0, errors.New("the first line of a session needs a timestamp")
@@ -119,10 +140,19 @@ func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, 
 	return *l.Timestamp / 1000, nil
 }
 
+// adds reports whether a later line of a chain is what it adds to the conversation, as aiperf writes it: whole prompts,
+// which Dynamo writes, begin with the first block of their session.
+func (s *mooncakeSession) adds(l mooncakeLine) bool {
+	return len(l.HashIDs) == 0 || s.first == nil || l.HashIDs[0] != *s.first
+}
+
 // add notes what a line says of the lines before it.
 func (s *mooncakeSession) add(l mooncakeLine, call int) error {
 	first := len(s.calls) == 0
 	s.calls = append(s.calls, call)
+	if first && len(l.HashIDs) > 0 {
+		s.first = new(l.HashIDs[0])
+	}
 	if l.ID != nil {
 		if _, twice := s.ids[*l.ID]; twice {
 			return fmt.Errorf("the id %q is there twice", *l.ID)

@@ -321,18 +321,13 @@ func (o *otlp) tree(t *otlpTrace) (*span, error) {
 	}
 	var roots []int32
 	for _, n := range t.nodes {
-		node := &o.nodes[n]
-		if node.parent == [8]byte{} {
+		if parent, there := byID[o.nodes[n].parent]; there && o.nodes[n].parent != [8]byte{} {
+			o.nodes[parent].inner = append(o.nodes[parent].inner, n)
+		} else {
 			roots = append(roots, n)
-			continue
 		}
-		parent, there := byID[node.parent]
-		if !there {
-			return nil, lineError(node.line, "the parent of the span %x, %x, is not in the file: export whole traces, or leave parentSpanId out of the outermost spans", node.id, node.parent)
-		}
-		o.nodes[parent].inner = append(o.nodes[parent].inner, n)
 	}
-	whole, err := o.spans(roots, 1)
+	whole, err := o.roots(roots)
 	if err != nil {
 		return nil, err
 	}
@@ -342,6 +337,29 @@ func (o *otlp) tree(t *otlpTrace) (*span, error) {
 		}
 	}
 	return whole, nil
+}
+
+// roots is the span of the outermost spans of a trace. A program's own spans often lack the parent that called it: that is
+// of no matter for spans without calls, nor where all calls are below one span.
+func (o *otlp) roots(nodes []int32) (*span, error) {
+	var list []*span
+	var orphan *otlpNode
+	for _, n := range nodes {
+		inner, err := o.spans([]int32{n}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if inner == nil {
+			continue
+		}
+		if node := &o.nodes[n]; orphan == nil && node.parent != [8]byte{} {
+			orphan = node
+		}
+		if list = append(list, inner); orphan != nil && len(list) > 1 {
+			return nil, lineError(orphan.line, "the parent of the span %x, %x, is not in the file, and not all calls of its trace are below it: export whole traces, or leave parentSpanId out of the outermost spans", orphan.id, orphan.parent)
+		}
+	}
+	return together(list), nil
 }
 
 // spans is the span of what is side by side; nil if it has no calls. Where calls lie within a
@@ -367,11 +385,16 @@ func (o *otlp) spans(nodes []int32, depth int) (*span, error) {
 			list = append(list, inner)
 		}
 	}
+	return together(list), nil
+}
+
+// together is the span of what is side by side; nil if that is nothing.
+func together(list []*span) *span {
 	switch len(list) {
 	case 0:
-		return nil, nil
+		return nil
 	case 1:
-		return list[0], nil
+		return list[0]
 	}
-	return group(list, list[0].line), nil
+	return group(list, list[0].line)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -106,21 +107,25 @@ func (t trace) pieces(i int, seeds Seeds) []piece {
 	at, round := i%len(t.entries), i/len(t.entries)
 	e := &t.entries[at]
 	content := seeds.Content + uint64(round)
-	if len(e.Blocks) == 0 && e.said == nil && e.Turn != nil {
+	if e.Turn != nil && (e.adds || len(e.Blocks) == 0 && e.said == nil) {
 		return t.turns(at, content)
-	}
-	block := e.blockSize
-	if block == 0 {
-		block = t.block
 	}
 	var out []piece
 	for _, m := range e.said.path() {
 		out = append(out, piece{min(m.end, e.Input), stream(content, streamBlock, int(m.name))})
 	}
-	for k, name := range e.Blocks {
-		out = append(out, piece{min((k+1)*block, e.Input), stream(content, streamBlock, int(name))})
-	}
+	out = append(out, t.blocks(e, 0, e.Input, content)...)
 	return append(out, piece{e.Input, stream(seeds.Content, streamContent, i)})
+}
+
+// blocks are those of an entry from one token of its prompt to another.
+func (t trace) blocks(e *Entry, from, to int, content uint64) []piece {
+	size := cmp.Or(e.blockSize, t.block)
+	out := make([]piece, len(e.Blocks))
+	for k, name := range e.Blocks {
+		out[k] = piece{min(from+(k+1)*size, to), stream(content, streamBlock, int(name))}
+	}
+	return out
 }
 
 // turns are the parts of a prompt that continues others: theirs, their answers, and its own.
@@ -131,6 +136,9 @@ func (t trace) turns(at int, content uint64) []piece {
 		turn := e.Turn
 		if turn.Shared < end {
 			out = append(out, piece{end, stream(content, streamContent, at)})
+			own := t.blocks(e, turn.Shared, end, content)
+			slices.Reverse(own)
+			out = append(out, own...)
 		}
 		end = min(end, turn.Shared)
 		if turn.From == nil {

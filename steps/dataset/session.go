@@ -191,6 +191,8 @@ func (o *orderer) set(call int, waits, beside []int) error {
 // enough, and begins with the whole blocks or the messages of the other where there are any.
 func continues(e, before *Entry) bool {
 	switch {
+	case e.adds:
+		return true
 	case before.Input+before.Output >= e.Input, len(e.Blocks) == 0 != (len(before.Blocks) == 0), (e.said == nil) != (before.said == nil):
 		return false
 	case e.said != nil:

@@ -78,6 +78,18 @@ func TestSessions(t *testing.T) {
 {"timestamp":1,"input_length":5,"output_length":2,"session_id":"b"}`, []string{
 			"s0 0 at 0s", "s1 1 at 1ms", "s0 2 at 2s after [0] +2s from 0",
 		}},
+		// As aiperf writes them: what a line adds, its hash_ids too.
+		"Mooncake, delays and blocks": {`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
+{"input_length":150,"output_length":20,"session_id":"a","delay":2000,"hash_ids":[3]}
+{"input_length":530,"output_length":20,"session_id":"a","delay":500,"hash_ids":[4,5]}`, []string{
+			"s0 0 at 0s", "s0 1 at 2s after [0] +2s from 0", "s0 2 at 2.5s after [1] +500ms from 1",
+		}},
+		// As Dynamo does: whole prompts.
+		"Mooncake, delays and whole prompts": {`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
+{"input_length":1150,"output_length":20,"session_id":"a","delay":2000,"hash_ids":[1,2,3]}
+{"input_length":530,"output_length":20,"session_id":"a","delay":500,"hash_ids":[1,9]}`, []string{
+			"s0 0 at 0s", "s0 1 at 2s after [0] +2s from 0", "s0 2 at 2.5s after [1] +500ms",
+		}},
 		"Mooncake, parents": {`{"timestamp":0,"duration":10,"input_length":30,"output_length":4,"session_id":"a","id":"x","parents":[]}
 {"timestamp":20,"duration":10,"input_length":50,"output_length":4,"session_id":"a","id":"y","parents":["x"]}
 {"timestamp":31,"duration":10,"input_length":40,"output_length":4,"session_id":"a","id":"z","parents":["x"]}`, []string{
@@ -97,12 +109,27 @@ func TestSessions(t *testing.T) {
 {"t":4,"type":"subagent","requests":[{"t":4,"type":"s","in":64,"out":5,"hash_ids":[9],"api_time":1}]}]}`, []string{
 			"s0 0 at 0s", "s0 1 at 1s after [0] +750ms from 0", "s0 2 at 3s after [1] +1s",
 		}},
+		// As published sets have it: seconds rounded down, calls that say no time, and a subagent whose t is its end.
+		"Weka, rounded times": {`{"id":"x","block_size":64,"requests":[
+{"t":0,"type":"n","in":128,"out":10,"hash_ids":[1,2]},
+{"t":9,"type":"n","in":256,"out":10,"hash_ids":[1,2,3,4],"api_time":2.4},
+{"t":11,"type":"n","in":320,"out":10,"hash_ids":[1,2,3,4,5],"api_time":3,"think_time":0},
+{"t":14.5,"type":"subagent","duration_ms":null,"requests":[{"t":0,"type":"n","in":64,"out":5,"hash_ids":[19],"api_time":8}]},
+{"t":20.5,"type":"subagent","duration_ms":6000,"requests":[{"t":0,"type":"n","in":64,"out":5,"hash_ids":[9],"api_time":1}]},
+{"t":21,"type":"n","in":384,"out":10,"hash_ids":[1,2,3,4,5,6],"api_time":1,"think_time":7}]}`, []string{
+			"s0 0 at 0s", "s0 1 at 9s after [0] +9s from 0", "s0 2 at 11s after [1] +0s from 1", "s0 3 at 14.5s after [2] +500ms",
+			"s0 4 at 14.5s after [2] +500ms", "s0 5 at 21s after [4] +5.5s from 2",
+		}},
 		// An agent (1) with a call, a tool (3) that is an agent with two calls at once, and a call; a
 		// second trace of the same conversation, whose outer span is recorded by two libraries.
 		"OpenTelemetry": {otlpSpans(1, "4 3 2 3 50 5", "5 3 2.5 4 40 5", "3 1 1.5 4.5", "2 1 0 1 100 10") + "\n" +
 			otlpSpans(2, "8 7 10 11 300 10", "7 0 10 12 300 10") + "\n" + otlpSpans(1, "6 1 5 6 200 10", "1 0 0 7"), []string{
 			"s0 0 at 0s", "s0 1 at 2s after [0] +1s", "s0 2 at 2.5s after [0] +1.5s", "s0 3 at 5s after [1 2] +1s from 0",
 			"s0 4 at 10s after [3] +4s from 3",
+		}},
+		// The program's own spans: what called it is not there, nor what called what it answered.
+		"OpenTelemetry, without the callers": {otlpSpans(1, "1 90 0 7", "2 1 0 1 100 10", "3 1 2 3 200 10", "4 91 0 1"), []string{
+			"s0 0 at 0s", "s0 1 at 2s after [0] +1s from 0",
 		}},
 	} {
 		table, err := readKind("trace", strings.NewReader(oneLineEach(tt.text)))
@@ -151,7 +178,9 @@ func TestSessionsRefused(t *testing.T) {
 		"weka back":        {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1,"api_time":1},{"t":0,"type":"n","in":1,"out":1}]}`, "line 1: request 2 begins at 0 s, before"},
 		"weka no time":     {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1},{"t":2,"type":"n","in":1,"out":1}]}`, "line 1: request 1: it has no api_time"},
 		"weka nested":      {`{"block_size":1,"requests":[{"t":1,"type":"subagent","requests":[{"t":1,"type":"subagent","requests":[{}]}]}]}`, "line 1: subagent at request 1: it has subagents of its own"},
-		"otlp parent":      {otlpSpans(1, "2 1 0 1 5 5"), "line 1: the parent of the span 0000000000000002, 0000000000000001, is not in the file"},
+		"whole and added":  {call(1, `,"hash_ids":[1]`) + call(2, `,"delay":3,"hash_ids":[1,2]`) + call(20, `,"delay":3,"hash_ids":[7]`), "line 3: of its session some later lines begin with the first block"},
+		"graph":            {`{"timestamp":1,"input_length":9,"output_length":1,"request_id":"b","wait_for":["a"]}`, "line 1: it has wait_for, of Dynamo's agentic traces"},
+		"otlp parent":      {otlpSpans(1, "2 1 0 1 5 5", "3 0 2 3 5 5"), "line 1: the parent of the span 0000000000000002, 0000000000000001, is not in the file"},
 		"otlp cycle":       {"\n" + otlpSpans(1, "2 1 0 1 5 5", "1 2 0 1 5 5"), "line 2: the span 0000000000000002 is below itself: a cycle"},
 		"otlp twice":       {otlpSpans(1, "1 0 0 1 5 5") + "\n" + otlpSpans(1, "1 0 0 1 5 5"), "line 2: the span 0000000000000001 is there twice"},
 		"otlp back":        {otlpSpans(1, "1 0 2 1 5 5"), "times run backwards"},
@@ -246,6 +275,38 @@ func TestPromptsOfSessions(t *testing.T) {
 	}
 	if len(messages) != 5 || messages[1].Role != "assistant" || string(messages[1].Content) != `"real"` || len(messages[3].Content) < 20 {
 		t.Errorf("messages %s", messages)
+	}
+}
+
+// TestAddedBlocks: where lines name what they add, a prompt is the one before it, its answer, and these blocks, which are those
+// of other sessions too.
+func TestAddedBlocks(t *testing.T) {
+	table, err := readKind("trace", strings.NewReader(`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
+{"input_length":550,"output_length":20,"session_id":"a","delay":2000,"hash_ids":[3,4]}
+{"timestamp":9000,"input_length":1200,"output_length":40,"session_id":"b","hash_ids":[1,3,5]}
+{"input_length":30,"output_length":20,"session_id":"b","delay":9}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, Material{Corpus: Corpus{IDs: ids(5000)}, Table: table})
+	p := Prompts(src, 4, Seeds{1, 1})
+	for i, want := range []int{600, 1190, 1200, 1270} {
+		if p[i].Input != want || len(p[i].IDs) != want {
+			t.Errorf("prompt %d has %d ids, want %d", i, len(p[i].IDs), want)
+		}
+	}
+	for _, tt := range []struct {
+		what string
+		a, b []int
+	}{
+		{"the prompt before", p[0].IDs, p[1].IDs[:600]},
+		{"an added block", p[1].IDs[640:1152], p[2].IDs[512:1024]},
+		{"the session's first block", p[0].IDs[:512], p[2].IDs[:512]},
+		{"the prompt before a line without names", p[2].IDs, p[3].IDs[:1200]},
+	} {
+		if !slices.Equal(tt.a, tt.b) {
+			t.Errorf("%s is not the same", tt.what)
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type Entry struct {
 	// blockSize tokens, or the dataset's block_size where that is 0.
 	Blocks    []int64
 	blockSize int
+	// adds is set where Blocks are those of what the prompt adds to the call that it continues.
+	adds bool
 	// said is the last message of the prompt, where the trace holds them.
 	said *utterance
 	// cached is how many tokens of the prompt the recorded service had; nil where it did not say.

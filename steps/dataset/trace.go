@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,8 +32,31 @@ var traceForms = []traceForm{
 	{"resourceSpans", "OTLP's, spans of OpenTelemetry", beginOTLP},
 }
 
-// readTrace reads a trace of arrivals: a CSV of BurstGPT, with Timestamp in seconds, Request
-// tokens and Response tokens (https://github.com/HPMLL/BurstGPT), or lines of JSON in one of
+// csvForm is one form of traces that are CSVs.
+type csvForm struct {
+	// time, input and output are its columns.
+	time, input, output string
+	// seconds reads a time, since whenever.
+	seconds func(string) (float64, error)
+}
+
+// csvForms are all of them: BurstGPT's (https://github.com/HPMLL/BurstGPT), and Azure's of LLM inference
+// (https://github.com/Azure/AzurePublicDataset).
+var csvForms = []csvForm{
+	{"Timestamp", "Request tokens", "Response tokens", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }},
+	{"TIMESTAMP", "ContextTokens", "GeneratedTokens", dateSeconds},
+}
+
+// dateSeconds is a date and time, with or without its zone.
+func dateSeconds(text string) (float64, error) {
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	if err != nil {
+		at, err = time.Parse("2006-01-02 15:04:05Z07:00", text)
+	}
+	return float64(at.UnixMicro()) / 1e6, err
+}
+
+// readTrace reads a trace of arrivals: a CSV in one of the csvForms, or lines of JSON in one of
 // the traceForms.
 func readTrace(r io.Reader) (*Table, error) {
 	t := &Table{}
@@ -44,7 +68,7 @@ func readTrace(r io.Reader) (*Table, error) {
 	case first == '{':
 		err = t.readForm(br)
 	default:
-		err = t.readBurstGPT(br)
+		err = t.readCSV(br)
 	}
 	if err != nil || len(t.Entries) == 0 {
 		return t, err
@@ -131,26 +155,20 @@ func (t *Table) addAt(e Entry, at float64) error {
 	return t.add(e)
 }
 
-// readBurstGPT reads the CSV form. Requests without an answer failed in the recorded
-// service; they are left out, as vLLM does.
-func (t *Table) readBurstGPT(r io.Reader) error {
+// readCSV reads a CSV. Requests without an answer failed in the recorded service; they are left out, as
+// vLLM does.
+func (t *Table) readCSV(r io.Reader) error {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
 	head, err := c.Read()
 	if err != nil {
 		return fmt.Errorf("neither a JSON object a line nor a CSV: %w", err)
 	}
-	column := map[string]int{}
-	for i, name := range head {
-		column[name] = i
+	form, at, err := csvFormOf(head)
+	if err != nil {
+		return err
 	}
-	var at [3]int
-	for i, name := range []string{"Timestamp", "Request tokens", "Response tokens"} {
-		var ok bool
-		if at[i], ok = column[name]; !ok {
-			return fmt.Errorf("the CSV has no column %q; it needs Timestamp, Request tokens and Response tokens", name)
-		}
-	}
+	var begin *float64
 	for {
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
@@ -160,21 +178,40 @@ func (t *Table) readBurstGPT(r io.Reader) error {
 			return err
 		}
 		line, _ := c.FieldPos(0)
-		if err := t.addRow(row[at[0]], row[at[1]], row[at[2]], line); err != nil {
+		seconds, err := form.seconds(row[at[0]])
+		if begin == nil {
+			begin = &seconds
+		}
+		if err == nil {
+			err = t.addRow(seconds-*begin, row[at[1]], row[at[2]], line)
+		}
+		if err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 }
 
-func (t *Table) addRow(timestamp, input, output string, line int) error {
-	seconds, err1 := strconv.ParseFloat(timestamp, 64)
-	in, err2 := strconv.Atoi(input)
-	out, err3 := strconv.Atoi(output)
-	if err := errors.Join(err1, err2, err3); err != nil {
+// csvFormOf finds the form of a CSV by its head, and the places of its columns.
+func csvFormOf(head []string) (csvForm, [3]int, error) {
+	var known []string
+	for _, f := range csvForms {
+		at := [3]int{slices.Index(head, f.time), slices.Index(head, f.input), slices.Index(head, f.output)}
+		if !slices.Contains(at[:], -1) {
+			return f, at, nil
+		}
+		known = append(known, strings.Join([]string{f.time, f.input, f.output}, ", "))
+	}
+	return csvForm{}, [3]int{}, fmt.Errorf("the CSV has not all columns of a form that is known: %s", strings.Join(known, "; or "))
+}
+
+func (t *Table) addRow(at float64, input, output string, line int) error {
+	in, err1 := strconv.Atoi(input)
+	out, err2 := strconv.Atoi(output)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	if out == 0 {
 		return nil
 	}
-	return t.addTimed(Entry{Input: in, Output: out, line: line}, seconds)
+	return t.addTimed(Entry{Input: in, Output: out, line: line}, at)
 }

@@ -24,6 +24,8 @@ type wekaEntry struct {
 	Took    *float64    `json:"api_time"`
 	Thought *float64    `json:"think_time"`
 	Calls   []wekaEntry `json:"requests"`
+	// Lasted is how long a subagent ran, in milliseconds.
+	Lasted float64 `json:"duration_ms"`
 }
 
 // weka reads lines of Weka's form.
@@ -72,6 +74,7 @@ type wekaSession struct {
 func (s wekaSession) spans(list []wekaEntry, begin float64) ([]*span, error) {
 	var out []*span
 	var names blockNames
+	timed := slices.ContainsFunc(list, func(e wekaEntry) bool { return e.Took != nil || e.Thought != nil })
 	for i, e := range list {
 		switch {
 		case e.At == nil:
@@ -85,11 +88,10 @@ func (s wekaSession) spans(list []wekaEntry, begin float64) ([]*span, error) {
 			if e.Output == 0 {
 				continue
 			}
-			took, err := e.took(list[i+1:])
-			if err == nil {
-				err = s.addCall(s.entry(e, &names), at, took)
+			if !timed && i+1 < len(list) {
+				return nil, fmt.Errorf("request %d: it has no api_time, nor what follows it a think_time, so that it is not known how long its tools took", i+1)
 			}
-			if err != nil {
+			if err := s.addCall(s.entry(e, &names), at, e.took(list[i+1:])); err != nil {
 				return nil, fmt.Errorf("request %d: %w", i+1, err)
 			}
 			out = append(out, s.callSpan(len(s.table.Entries)-1))
@@ -120,18 +122,24 @@ func (s wekaSession) entry(e wekaEntry, names *blockNames) Entry {
 	return out
 }
 
-// took is how long a call took: until what follows, less the time that the agent thought, where
-// the trace does not say it.
-func (e wekaEntry) took(next []wekaEntry) (float64, error) {
-	switch {
-	case e.Took != nil:
-		return *e.Took, nil
-	case len(next) == 0:
-		return 0, nil
-	case next[0].At != nil && next[0].Thought != nil:
-		return max(*next[0].At-*next[0].Thought-*e.At, 0), nil
+// took is how long a call took. What follows it with a think_time came after it. Published traces are in whole seconds, so that an
+// answer may seem to end up to one too late, and they have calls of which they say no time: then the whole gap is
+// waited for, as kv-cache-tester does.
+func (e wekaEntry) took(next []wekaEntry) float64 {
+	took := 0.0
+	if e.Took != nil {
+		took = *e.Took
 	}
-	return 0, errors.New("it has no api_time, nor what follows it a think_time, so that it is not known how long its tools took")
+	if len(next) == 0 || next[0].At == nil || next[0].Thought == nil {
+		return took
+	}
+	switch gap := *next[0].At - *e.At; {
+	case e.Took == nil:
+		return max(gap-*next[0].Thought, 0)
+	case took > gap && took < gap+1:
+		return gap
+	}
+	return took
 }
 
 // subagent is a subagent as a span; nil without calls.
@@ -140,8 +148,8 @@ func (s wekaSession) subagent(e wekaEntry, begin float64) (*span, error) {
 		return nil, errors.New("it has subagents of its own, which this form does not have")
 	}
 	start := begin
-	if s.relative {
-		start += *e.At
+	if s.relative { // t is when it was over, where it says how long it ran
+		start += *e.At - e.Lasted/1000
 	}
 	inner, err := s.spans(e.Calls, start)
 	if err != nil || len(inner) == 0 {
