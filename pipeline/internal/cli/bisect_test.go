@@ -116,15 +116,15 @@ func commits(t *testing.T, dir string, n int) []string {
 	return strings.Fields(git("", "rev-list", "--reverse", "main"))
 }
 
-// find searches a file with the whole program, in virtual time.
-func find(t *testing.T, dir string, seed int, slow, list []string) *bisection.Document {
+// find searches a file with the whole program, in virtual time. Its text has places for the seed and the commits that are worse.
+func find(t *testing.T, dir, text string, seed int, worse, list []string) *bisection.Document {
 	t.Helper()
-	bad, err := json.Marshal(slow)
+	bad, err := json.Marshal(worse)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "f.pipeline.hcl")
-	if err := os.WriteFile(file, fmt.Appendf(nil, searched, seed, bad), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, text, seed, bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, log bytes.Buffer
@@ -160,7 +160,7 @@ func TestSearches(t *testing.T) {
 	right, wrong, launches := 0, 0, 0
 	for seed := range searches {
 		at := 1 + seed*7%searchedCommits
-		doc := find(t, dir, seed, list[at:], list)
+		doc := find(t, dir, searched, seed, list[at:], list)
 		launches += doc.Launches
 		switch {
 		case doc.Answer == bisection.Found && len(doc.Steps) == 1 && doc.Steps[0].Bad == list[at]:
@@ -171,13 +171,53 @@ func TestSearches(t *testing.T) {
 	}
 	none := 0
 	for seed := range max(1, searches/5) {
-		if find(t, dir, searches+seed, []string{}, list).Answer == bisection.None {
+		if find(t, dir, searched, searches+seed, []string{}, list).Answer == bisection.None {
 			none++
 		}
 	}
 	t.Logf("%d of %d right, %d wrong, %.1f launches; %d without a step", right, searches, wrong, float64(launches)/float64(searches), none)
 	if right*100 < 95*searches || wrong*100 > 5*searches || launches > 40*searches || none*100 < 95*max(1, searches/5) {
 		t.Errorf("promised are 95 %% right, 5 %% wrong, 40 launches, and 95 %% without a step where there is none")
+	}
+}
+
+// TestSearchesByCounters: what is followed can be what servers count: a metric of the table, a measure of the file, and one that is
+// compared by its difference.
+func TestSearchesByCounters(t *testing.T) {
+	dir := t.TempDir()
+	list := commits(t, dir, 8)
+	drafting := strings.NewReplacer(
+		`slowdown     = contains(%s, each.value) ? "8%%" : "0%%"`, `acceptance = contains(%s, each.value) ? "60%%" : "70%%"`,
+		`  model      = "tiny"`, "  version = \"0.11.0\"\n  model = \"tiny\"\n  args = { speculative_config = { method = \"ngram\", num_speculative_tokens = 4 } }",
+		"output_len = 8", "output_len = 32",
+		"requests        = 10", "requests        = 20",
+	).Replace(searched)
+	for metric, margin := range map[string]string{
+		"metric.acceptance.length": "1.5%%", "metric.measure.drafted": "3%%", "metric.measure.accepted": "2pp",
+	} {
+		doc := find(t, dir, strings.NewReplacer("metric.tpot.mean", metric, "5%%", margin).Replace(drafting)+`
+measure "drafted" {
+  description = "Drafted per output token"
+  series      = "vllm:spec_decode_num_draft_tokens_total"
+  kind        = "counter"
+  per         = "output_token"
+  unit        = "tokens"
+  better      = "lower"
+}
+
+measure "accepted" {
+  description = "Share that is accepted"
+  series      = "vllm:spec_decode_num_accepted_tokens_total"
+  kind        = "counter"
+  over        = "vllm:spec_decode_num_draft_tokens_total"
+  unit        = "fraction"
+  better      = "higher"
+  compare     = "difference"
+}
+`, 1, list[3:], list)
+		if doc.Answer != bisection.Found || len(doc.Steps) != 1 || doc.Steps[0].Bad != list[3] || "metric."+doc.Metric != metric {
+			t.Errorf("%s: %s, %+v", metric, doc.Answer, doc.Steps)
+		}
 	}
 }
 
