@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -74,7 +75,7 @@ func (b *builder) lanePasses(p *Plan) {
 	l.Check = p.laneCheck(l.Passes)
 }
 
-// defaultMargin is that of metrics which no gate compares.
+// defaultMargin is that of metrics which no gate compares, and of those that it compares by any change at all.
 const defaultMargin metric.Margin = 0.05
 
 // LaneMetric is a metric in which lanes must not slow each other, by Limit or more.
@@ -89,10 +90,10 @@ func (p *Plan) LaneMetrics(cell string) []LaneMetric {
 	var out []LaneMetric
 	add := func(id string, margin metric.Margin) {
 		m, ok := p.Metric(id)
-		if !ok || m.Scale != metric.Log || m.Level != metric.RunLevel || m.Mutual || m.Quality || margin <= 0 {
+		if !ok || m.Scale != metric.Log || m.Level != metric.RunLevel || m.Mutual || m.Quality {
 			return
 		}
-		limit := margin / 2
+		limit := cmp.Or(margin, defaultMargin) / 2
 		if p.Lanes.Interference > 0 {
 			limit = metric.Margin(p.Lanes.Interference)
 		}

@@ -134,6 +134,12 @@ func TestWhatLanesMustNotChange(t *testing.T) {
 	if len(of) == 0 || of[0].ID != p.Gates[0].Metrics[0] || of[0].Limit != p.Gates[0].Margin/2 {
 		t.Errorf("%+v of a gate with %v and margin %g", of, p.Gates[0].Metrics, p.Gates[0].Margin)
 	}
+	margin := p.Gates[0].Margin
+	p.Gates[0].Margin = 0 // of a gate that expects any improvement
+	if of := p.LaneMetrics(check.Runs[0].Cell); of[0].ID != p.Gates[0].Metrics[0] || of[0].Limit != defaultMargin/2 {
+		t.Errorf("%+v of a gate with %v and no margin", of, p.Gates[0].Metrics)
+	}
+	p.Gates[0].Margin = margin
 	p.Lanes.Interference = 0.01
 	if of := p.LaneMetrics(check.Runs[0].Cell); of[0].Limit != 0.01 {
 		t.Errorf("limit %g", of[0].Limit)
