@@ -31,27 +31,35 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 		out.Passes = max(out.Passes, r.Pass)
 	}
 	family := gates.Family{Alpha: p.Alpha}
+	var unseen []result.Slowed
 	for _, hash := range laneCells(p) {
 		_, cell, _ := p.Cell(hash)
 		for _, m := range p.LaneMetrics(hash) {
 			pairs, lanes := lanePairs(runs, hash, m.ID)
+			slowed := result.Slowed{Cell: hash, Label: plan.Label(cell.Values), Metric: m.ID, Limit: m.Limit, Pairs: len(pairs)}
 			if len(pairs) == 0 {
-				continue // the cell has no such metric, or none of its runs counts
+				if unpaired(runs, hash, m.ID) {
+					slowed.Verdict, slowed.Reason = result.Missing, "no pass has a run that counts both alone and beside the others"
+					unseen = append(unseen, slowed)
+				}
+				continue
 			}
-			out.Slowed = append(out.Slowed, result.Slowed{Cell: hash, Label: plan.Label(cell.Values), Metric: m.ID, Limit: m.Limit, Pairs: len(pairs)})
+			out.Slowed = append(out.Slowed, slowed)
 			family.Comparisons = append(family.Comparisons, gates.Comparison{
 				ID: hash + " " + m.ID, Gate: "lanes", Metric: m.Metric, Margin: m.Limit, CanFail: true, Pairs: pairs, Planned: p.Lanes.Passes, Blocks: lanes,
 			})
 		}
 	}
+	last := out.Passes >= p.Lanes.Passes
 	if len(family.Comparisons) == 0 {
-		return out, out.Passes >= p.Lanes.Passes, nil
+		out.Slowed = append(out.Slowed, unseen...)
+		return out, last, nil
 	}
-	progress, err := gates.Sequence{Family: family, Looks: p.Lanes.Looks(), Ended: out.Passes >= p.Lanes.Passes}.Judge()
+	progress, err := gates.Sequence{Family: family, Looks: p.Lanes.Looks(), Ended: last}.Judge()
 	if err != nil {
 		return nil, false, fmt.Errorf("judging lanes: %w", err)
 	}
-	out.Shown = len(progress.Judgement.Comparisons) > 0
+	out.Shown = len(progress.Judgement.Comparisons) > 0 && len(unseen) == 0
 	for i, d := range progress.Judgement.Comparisons {
 		s := &out.Slowed[i]
 		s.Verdict, s.Reason, s.Warnings = result.Verdict(d.Verdict), d.Reason, d.Warnings
@@ -67,7 +75,21 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 		}
 		over = over || d.Verdict == gates.Regression
 	}
-	return out, over || progress.Stop, nil
+	out.Slowed = append(out.Slowed, unseen...)
+	return out, over || progress.Stop && (last || len(unseen) == 0), nil
+}
+
+// unpaired reports whether a cell was measured, and has no pair for want of runs that count rather than because it has
+// no such metric.
+func unpaired(runs []LaneRun, cell, id string) bool {
+	measured, counts, known := false, false, false
+	for _, r := range runs {
+		if r.Cell == cell {
+			ok := r.Run.Status == result.RunOK
+			measured, counts, known = true, counts || ok, known || ok && r.Run.Metrics[id] > 0
+		}
+	}
+	return measured && (known || !counts)
 }
 
 // laneCells are the cells of a check of lanes.

@@ -84,3 +84,44 @@ func TestLanesThatSlowEachOtherAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A cell whose runs beside the others are all void is not shown to be left alone, however the others are; one that has
+// no such metric hinders nothing.
+func TestLanesAreNotShownByCellsThatDoNotCount(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		run   result.Run // of a second cell beside the others
+		shown bool
+	}{
+		{"void", result.Run{Status: result.RunVoid}, false},
+		{"counts", result.Run{Status: result.RunOK, Metrics: map[string]float64{"tpot.p50": 0.01}}, true},
+		{"no such metric", result.Run{Status: result.RunOK, Metrics: map[string]float64{"e2el.p50": 1}}, true},
+	} {
+		p := lanePlan(2)
+		p.Benchmarks[0].Cells = append(p.Benchmarks[0].Cells, plan.Cell{Hash: "d"})
+		p.Gates[0].Comparisons = append(p.Gates[0].Comparisons, plan.Comparison{Base: "d", Head: "e"})
+		for i := range p.Repeats {
+			p.Repeats[i].Launches = []plan.Launch{{Target: "t", Runs: []plan.Run{{Benchmark: "b", Cell: "c"}, {Benchmark: "b", Cell: "d"}}}}
+		}
+		ok := result.Run{Status: result.RunOK, Metrics: map[string]float64{"tpot.p50": 0.01}}
+		var runs []LaneRun
+		var got *result.Lanes
+		pass := 1
+		for over := false; !over; pass++ {
+			alone := ok
+			if tt.name == "no such metric" {
+				alone = tt.run
+			}
+			runs = append(runs,
+				LaneRun{Pass: pass, Alone: true, Cell: "c", Run: ok}, LaneRun{Pass: pass, Cell: "c", Run: ok},
+				LaneRun{Pass: pass, Alone: true, Cell: "d", Run: alone}, LaneRun{Pass: pass, Cell: "d", Run: tt.run})
+			var err error
+			if got, over, err = Lanes(p, runs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got.Shown != tt.shown || got.Passes != map[bool]int{true: 4, false: 8}[tt.shown] {
+			t.Errorf("%s: shown is %v after %d passes: %+v", tt.name, got.Shown, got.Passes, got.Slowed)
+		}
+	}
+}
