@@ -35,13 +35,16 @@ func (v *view) failures() *model.Section {
 	if n := len(groups); n > 0 {
 		title = append(title, humanize.Count(n, "failure")+" of servers and steps")
 	}
+	if n := v.runsWith(result.RunFailed); n > 0 {
+		title = append(title, humanize.Count(n, "failed run"))
+	}
 	if failed > 0 {
 		title = append(title, fmt.Sprintf("%s of %s failed", humanize.Commas(fmt.Sprint(failed)), humanize.Count(sent, "request")))
 	}
 	if len(s.Notes) == 0 && len(s.Tables) == 0 {
 		return nil
 	}
-	s.Title = model.Plain(cmp.Or(strings.Join(title, " · "), "Failed runs"))
+	s.Title = model.Plain(strings.Join(title, " · "))
 	return s
 }
 
@@ -160,6 +163,17 @@ func (v *view) runsByReason(status result.RunStatus, noun, verb string) []model.
 		notes = append(notes, model.Join(": ", head, nonEmpty(k.reason)))
 	}
 	return notes
+}
+
+// runsWith counts the runs of a status.
+func (v *view) runsWith(status result.RunStatus) int {
+	n := 0
+	v.eachRun(allRuns, func(_ cellAt, r *result.Run) {
+		if r.Status == status {
+			n++
+		}
+	})
+	return n
 }
 
 // eachRun calls f for the runs of every cell: all of them, or those that count.

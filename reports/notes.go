@@ -34,7 +34,7 @@ func (v *view) warnings() *model.Section {
 	for _, w := range order {
 		line := model.Join(": ", places[w][0], model.Plain(w))
 		if n := len(places[w]) - 1; n > 0 {
-			line = append(line, model.Span{Text: fmt.Sprintf(" (and %d more times)", n)})
+			line = append(line, model.Span{Text: " (and in " + humanize.Count(n, "more comparison") + ")"})
 		}
 		s.Notes = append(s.Notes, line)
 	}
@@ -50,7 +50,7 @@ func (v *view) gateList() *model.Section {
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true}, {Title: "place", Wrap: true, Aside: true},
 	}}
 	if v.doc.Bill != nil {
-		t.Columns = append(t.Columns, model.Column{Title: "decided after", Align: model.Right}, model.Column{Title: "cost until then", Align: model.Right})
+		t.Columns = append(t.Columns, model.Column{Title: "decided after", Align: model.Right, Aside: true}, model.Column{Title: "cost until then", Align: model.Right, Aside: true})
 	}
 	for _, g := range v.gates {
 		gate := model.Code(g.Addr)
@@ -85,6 +85,15 @@ func gateVerdict(g *result.Gate) string {
 	return g.VerdictText() + " (fails)"
 }
 
+// countOf is a number of comparisons with a verdict: "2 regressions", "2 inconclusive".
+func countOf(n int, verdict result.Verdict) string {
+	switch verdict {
+	case result.Regression, result.Improvement, result.Pass:
+		return humanize.Count(n, string(verdict))
+	}
+	return fmt.Sprintf("%d %s", n, verdict)
+}
+
 func gateCounts(g *result.Gate) string {
 	t := map[result.Verdict]int{}
 	for _, d := range g.Decisions {
@@ -95,7 +104,7 @@ func gateCounts(g *result.Gate) string {
 		result.Regression, result.Invalid, result.Missing, result.Inconclusive, result.Improvement, result.Pass,
 	} {
 		if n := t[verdict]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
+			parts = append(parts, countOf(n, verdict))
 		}
 	}
 	if len(parts) == 0 {

@@ -73,7 +73,8 @@ func profiledSide(s *result.ProfileSide, per string) model.Line {
 
 func profileTable(p *result.Profile) model.Table {
 	t := model.Table{Columns: []model.Column{
-		{Title: "operation", Wrap: true}, {Title: "on"}, {Title: "base per " + p.Per, Align: model.Right}, {Title: "head per " + p.Per, Align: model.Right},
+		{Title: "operation", Wrap: true}, {Title: "on", Aside: true},
+		{Title: "base per " + p.Per, Align: model.Right, Aside: true}, {Title: "head per " + p.Per, Align: model.Right, Aside: true},
 		{Title: "change", Align: model.Right}, {Title: "of base", Align: model.Right}, {Title: "calls per " + p.Per, Align: model.Right, Aside: true},
 	}, Omitted: p.Operations - len(p.Rows)}
 	for _, r := range p.Rows {

@@ -279,3 +279,16 @@ func TestCompareHostileNames(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsAreCounted: a warning of several comparisons is there once, with how many more have it.
+func TestWarningsAreCounted(t *testing.T) {
+	for more, want := range []string{"unlike work\n", "unlike work (and in 1 more comparison)\n", "unlike work (and in 2 more comparisons)\n"} {
+		doc := regression()
+		for i := range more + 1 {
+			doc.Gates[0].Decisions[i].Warnings = append(doc.Gates[0].Decisions[i].Warnings, "unlike work")
+		}
+		if out := string(written(t, "text", doc, reports.Options{})); strings.Count(out, "unlike work") != 1 || !strings.Contains(out, want) {
+			t.Errorf("%d more: no %q in\n%s", more, want, out)
+		}
+	}
+}

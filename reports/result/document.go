@@ -428,8 +428,8 @@ type Run struct {
 	// Between is the time from the last answer of the run before it in the launch to its first
 	// request, of the warm-up if there is one: what the program adds, in seconds of the clock.
 	Between    float64        `json:"between_s,omitempty" bounds:"0,"`
-	Sent       int            `json:"sent"`
-	Failed     int            `json:"failed"`
+	Sent       int            `json:"sent"`                 // requests; of a search those of the probes that held
+	Failed     int            `json:"failed"`               // of them
 	Failures   map[string]int `json:"failures,omitempty"`   // by class
 	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -26,14 +27,44 @@ func (p *printer) table(t *model.Table) {
 	for i, c := range t.Columns {
 		header[i] = Line(model.Plain(c.Title), model.MaxCell)
 	}
-	widths := columnWidths(t, header, cells, width(p.o)-iconWidth(t))
+	total := width(p.o) - iconWidth(t)
+	t, header, cells, left := withoutAsides(t, header, cells, total)
+	widths := columnWidths(t, header, cells, total)
 	p.row(t, "", "", header, widths)
 	for i, r := range t.Rows {
 		p.row(t, r.Icon.Symbol(), iconColors[r.Icon], cells[i], widths)
 	}
+	if len(left) > 0 {
+		p.b.WriteString("+" + humanize.Count(len(left), "column") + " where there is room: " + strings.Join(left, ", ") + "\n")
+	}
 	if t.Omitted > 0 {
 		p.b.WriteString("+" + humanize.Count(t.Omitted, "more row") + "\n")
 	}
+}
+
+// withoutAsides leaves columns out that are aside, the last one first, as long as the others do not fit.
+func withoutAsides(t *model.Table, header []string, cells [][]string, total int) (*model.Table, []string, [][]string, []string) {
+	var left []string
+	for i, c := range slices.Backward(t.Columns) {
+		if !c.Aside {
+			continue
+		}
+		sum := 0
+		for _, w := range columnWidths(t, header, cells, total) {
+			sum += w + len(gap)
+		}
+		if sum-len(gap) <= total {
+			break
+		}
+		left = slices.Insert(left, 0, header[i])
+		fewer := *t
+		fewer.Columns = slices.Delete(slices.Clone(t.Columns), i, i+1)
+		t, header = &fewer, slices.Delete(slices.Clone(header), i, i+1)
+		for r := range cells {
+			cells[r] = slices.Delete(cells[r], i, i+1)
+		}
+	}
+	return t, header, cells, left
 }
 
 func textCells(t *model.Table) [][]string {

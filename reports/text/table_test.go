@@ -27,3 +27,26 @@ func TestWordsAreBrokenOnlyToFit(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowTerminal: where not all columns fit, those that matter least are left out from the right, and named.
+func TestNarrowTerminal(t *testing.T) {
+	line := func(s string) model.Line { return model.Plain(s) }
+	table := &model.Table{
+		Columns: []model.Column{{Title: "cell"}, {Title: "base", Aside: true}, {Title: "change"}, {Title: "margin", Aside: true}},
+		Rows:    []model.Row{{Cells: []model.Line{line(strings.Repeat("c", 40)), line("1.71 ms"), line("+10.0 %"), line("5 %")}}},
+	}
+	for width, want := range map[int]string{
+		80: "cell                                      base     change   margin\n" + strings.Repeat("c", 40) + "  1.71 ms  +10.0 %  5 %\n",
+		60: "cell                                      base     change\n" + strings.Repeat("c", 40) + "  1.71 ms  +10.0 %\n+1 column where there is room: margin\n",
+	} {
+		var p printer
+		p.o.Width = width
+		p.table(table)
+		if got := p.b.String(); got != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", width, got, want)
+		}
+	}
+	if len(table.Columns) != 4 {
+		t.Error("the table itself has lost a column")
+	}
+}
