@@ -129,8 +129,11 @@ func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool)
 	if n := len(o.Blocks[t.Type]); n < t.Min && !abstract {
 		o.ok = false
 		if own := o.layers[len(o.layers)-1].block; !own.hasUnknown {
-			e.report(problem(codeMissing, own.header, fmt.Sprintf("%s has no %s block", own.typ.name, t.Type),
-				fmt.Sprintf("Add %s to it.", usage(fromSchema(t)))))
+			title := fmt.Sprintf("%s has no %s block", own.typ.name, t.Type)
+			if n > 0 {
+				title = fmt.Sprintf("%s needs %d %s blocks and has %d", own.typ.name, t.Min, t.Type, n)
+			}
+			e.report(problem(codeMissing, own.header, title, fmt.Sprintf("Add %s to it.", usage(fromSchema(t)))))
 		}
 	}
 }

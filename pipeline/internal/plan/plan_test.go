@@ -204,7 +204,7 @@ func TestShares(t *testing.T) {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"family of 4 at 0.04 ", "family of 4 at 0.01 ", "at 0.05 one-sided without correction"} {
+	for _, want := range []string{"family of 4, success rates included, at 0.04 ", "family of 4, success rates included, at 0.01 ", "at 0.05 one-sided without correction"} {
 		if strings.Count(text.String(), want) != 1 {
 			t.Errorf("the plan does not say %q once:\n%s", want, text.String())
 		}

@@ -168,8 +168,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 		fmt.Fprintf(w, "%s\tlimit on %s of %s\n", term.Escape(g.Addr), humanize.Count(len(g.Comparisons), "cell"), term.Escape(g.Benchmark))
 		return
 	}
-	fmt.Fprintf(w, "%s\t%s on %s, margin %s\n", term.Escape(g.Addr), strings.Join(g.Metrics, ", "),
-		humanize.Count(len(g.Comparisons), "comparison"), p.marginText(g))
+	fmt.Fprintf(w, "%s\t%s in %s, margin %s\n", term.Escape(g.Addr), strings.Join(g.Metrics, ", "),
+		humanize.Count(len(g.Comparisons), "cell"), p.marginText(g))
 	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
@@ -232,7 +232,7 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 		fmt.Fprintf(w, "  \t%s, at %.3g one-sided without correction: a regression does not fail the file\n", pairs, cmp.Or(g.Alpha, p.Alpha))
 		return
 	}
-	fmt.Fprintf(w, "  \t%s, Holm over a family of %d at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
+	fmt.Fprintf(w, "  \t%s, Holm over a family of %d, success rates included, at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
 	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
 		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", humanize.Count(n, "repeat"), repeats)
 	}
