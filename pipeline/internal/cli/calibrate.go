@@ -76,7 +76,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 		return err
 	}
 	if doc.Status != result.StatusComplete {
-		return exit(max(doc.ExitCode, exitInfrastructure), fmt.Errorf("the calibration is %s: %s", doc.Status, doc.StatusReason))
+		return exit(max(doc.ExitCode, exitInfrastructure), fmt.Errorf("nothing was calibrated: %s", doc.StatusReason))
 	}
 	found, err := calibrate.Analyse(p, doc)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 // writeCalibration prints what was found, for people.
 func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tpass SD\tof that requests, at most")
+	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tpass SD\tof it by requests, at most")
 	for _, n := range r.Noise {
 		if !slices.ContainsFunc(p.Gates, func(g plan.Gate) bool { return slices.Contains(g.Metrics, n.Metric) }) {
 			continue
@@ -157,7 +157,7 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	if r.Files > 0 {
 		_, err = fmt.Fprintf(tw, "\nfalse alarms: %d in %d sessions of at most %d repeats, judged as the file says\n", r.Alarms, r.Files, r.PerFile)
 	} else {
-		_, err = fmt.Fprintf(tw, "\nfalse alarms: not known; %d pairs make up one session of the file\n", r.PerFile)
+		_, err = fmt.Fprintf(tw, "\nfalse alarms: not known, since a session of the file takes %d pairs; --pairs %[1]d makes one\n", r.PerFile)
 	}
 	return errors.Join(err, tw.Flush())
 }

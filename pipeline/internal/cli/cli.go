@@ -294,6 +294,7 @@ func (a *app) root() *cobra.Command {
 		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
 		mockServerCommand(), a.loadWorkerCommand(), a.podWorkerCommand(),
 	)
+	withUsage(root)
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 )
@@ -138,7 +139,7 @@ func (a *app) validateCommand() *cobra.Command {
 			for _, s := range p.Sides {
 				fmt.Fprintf(a.Out, "%s: %s\n", escape.Line(s.Title(), 200), escape.Line(strings.Join(s.Lines(), "; "), 1000))
 			}
-			_, err = fmt.Fprintf(a.Out, "valid: %d servers, %d benchmarks, %d gates\n", len(cfg.Servers), len(cfg.Benchmarks), len(cfg.Gates))
+			_, err = fmt.Fprintln(a.Out, "valid: "+contents(cfg))
 			return err
 		},
 	}
@@ -146,6 +147,22 @@ func (a *app) validateCommand() *cobra.Command {
 	allowIdenticalFlag(cmd, &allowIdentical)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON")
 	return cmd
+}
+
+// contents counts what a file declares: "2 servers, 1 benchmark, 1 gate".
+func contents(cfg *lang.Config) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{
+		{len(cfg.Servers), "server"}, {len(cfg.Deployments), "deployment"}, {len(cfg.Benchmarks), "benchmark"}, {len(cfg.Gates), "gate"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, humanize.Count(c.n, c.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []string) error {

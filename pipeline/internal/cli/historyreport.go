@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/series"
 	"github.com/spf13/cobra"
@@ -78,6 +79,9 @@ func (a *app) trends(ctx context.Context, f trendFlags) (*series.History, error)
 	h, err := a.readHistory(ctx, f.history)
 	if err != nil {
 		return nil, err
+	}
+	if location, _ := a.historyLocation(f.history); len(h.Records) == 0 {
+		fmt.Fprintf(a.Err, "note: there is no record at %s\n", escape.Line(location, 200))
 	}
 	doc, err := trends.Of(h, q)
 	if err != nil {

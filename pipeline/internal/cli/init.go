@@ -28,6 +28,9 @@ func (a *app) initCommand() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
+			if strings.HasSuffix(dir, ".hcl") {
+				return exit(exitUsage, fmt.Errorf("init takes a folder, and writes %s into it: %s is the name of a file", starter.PipelineFile, dir))
+			}
 			if ref != "" && !actionRef.MatchString(ref) {
 				return exit(exitUsage, fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program tomorrow", ref))
 			}

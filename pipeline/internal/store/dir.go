@@ -47,7 +47,9 @@ type Dir struct {
 
 // Create makes path a run directory and locks it. It must be absent or empty.
 func Create(path string, redact *event.Redactor) (*Dir, error) {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := os.MkdirAll(path, 0o700); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Errorf("create the run directory: %w: name a place that you may write to with --out", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("create the run directory: %w", misnamed(err))
 	}
 	d, err := open(path, redact)

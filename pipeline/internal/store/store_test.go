@@ -132,6 +132,14 @@ func TestResumeSweepsTemporaryFiles(t *testing.T) {
 	}
 }
 
+// TestNowhereToWrite: who may not write below the working directory is told of --out.
+func TestNowhereToWrite(t *testing.T) {
+	_, err := Create("/sys/pipeline", nil) // root may not write there either
+	if err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestFilesAreMaskedAndWhole(t *testing.T) {
 	d := create(t, t.TempDir())
 	if err := d.WriteJSON(ResultsFile, map[string]string{"error": "token top-secret refused"}); err != nil {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,7 +69,7 @@ func milestones(e event.Event) []line {
 	case event.ReportDone:
 		return []line{{neutral, "wrote " + name(e.Path)}}
 	case event.Interrupted:
-		return []line{{caution, join(": ", "interrupted", clean(e.Text))}}
+		return []line{{caution, cmp.Or(clean(e.Text), "interrupted")}}
 	case event.Summary:
 		return []line{summed(e)}
 	}
@@ -214,15 +215,18 @@ func runEnded(e event.Event) line {
 	default:
 		return line{bad, join(": ", head, name(string(r.Status)), clean(r.Reason))}
 	}
-	parts := figures(r)
-	if r.Search != nil {
-		parts = []string{capacity.FoundText(r.Search), humanize.Count(len(r.Search.Probes), "probe")}
+	parts, sent, of := figures(r), r.Sent, ""
+	if r.Search != nil { // its run counts the requests of probes that held alone
+		parts, sent, of = []string{capacity.FoundText(r.Search), humanize.Count(len(r.Search.Probes), "probe")}, 0, " at loads that held"
+		for _, p := range r.Search.Probes {
+			sent += p.Sent
+		}
 	}
-	requests := humanize.Count(r.Sent, "request") + " in " + span(r.Duration)
+	requests := humanize.Count(sent, "request") + " in " + span(r.Duration)
 	how := good
 	if r.Failed > 0 {
 		how = caution
-		requests += fmt.Sprintf(", %d failed (%s)", r.Failed, name(tally(r.Failures)))
+		requests += fmt.Sprintf(", %d failed%s (%s)", r.Failed, of, name(tally(r.Failures)))
 	}
 	if r.Overloaded {
 		how = caution

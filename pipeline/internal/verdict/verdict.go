@@ -3,7 +3,9 @@
 package verdict
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -29,10 +31,14 @@ func Options(cfg *lang.Config, p *plan.Plan, past *history.History) judge.Option
 
 // ReadDocument reads a results file, or the one of a run directory.
 func ReadDocument(path string) (*result.Document, error) {
+	dir := path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, store.ResultsFile)
 	}
 	f, err := regular.Open(path)
+	if _, planned := os.Stat(filepath.Join(dir, store.PlanFile)); planned == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading results: %w: the run has not ended; if it was killed, `pipeline run FILE --resume --out %s` goes on with it", err, dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/servegate/pipeline/steps/enum"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// withUsage makes what is said of wrong arguments and flags end with what would be right.
+func withUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(nearFlag)
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return fmt.Errorf("%w: write %s", err, c.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, c := range cmd.Commands() {
+		withUsage(c)
+	}
+}
+
+// nearFlag names the flag that a misspelt one most likely meant.
+func nearFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if name := enum.Nearest(unknown.GetSpecifiedName(), names); name != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, name)
+	}
+	return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
+}
