@@ -19,7 +19,13 @@ import (
 // the head that rests on one.
 func bound(d *result.Decision, base, head *result.Cell) {
 	m, ok := metric.Lookup(d.Metric)
-	if !ok || m.Group != "capacity" || d.Kind != result.KindMetric {
+	switch {
+	case !ok || m.Group != "capacity":
+		return
+	case d.Kind == result.KindAssert:
+		boundLimit(d, head)
+		return
+	case d.Kind != result.KindMetric:
 		return
 	}
 	var of *result.Search
@@ -47,6 +53,25 @@ func bound(d *result.Decision, base, head *result.Cell) {
 		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max", capacity.Text(of.Over, of.Max))
 	default:
 		d.Reason = fmt.Sprintf("the base carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
+	}
+}
+
+// boundLimit takes back the verdict of a limit where the capacity may be on its other side.
+func boundLimit(d *result.Decision, head *result.Cell) {
+	hides := result.AtLeast // a capacity that is higher than its value
+	if higher := d.LimitOp == ">=" || d.LimitOp == ">"; higher == (d.Verdict == result.Pass) {
+		hides = result.AtMost
+	}
+	var of *result.Search
+	if d.HeadBound, of = boundOf(head, hides); d.HeadBound != hides || d.Verdict != result.Pass && d.Verdict != result.Regression {
+		return
+	}
+	d.Verdict, d.Warnings = result.Inconclusive, nil
+	switch hides {
+	case result.AtMost:
+		d.Reason = fmt.Sprintf("a launch carried at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
+	default:
+		d.Reason = fmt.Sprintf("a launch carried at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -73,6 +75,48 @@ func TestARepeatThatHeldNowhere(t *testing.T) {
 			t.Errorf("repeat %d: %s with %q: %s", repeat, d.Verdict, d.HeadBound, d.Reason)
 		}
 		if err := Verify(s.doc, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestALimitDoesNotRestOnABound: whether a limit on a capacity holds is not known where the capacity may be on its other side.
+func TestALimitDoesNotRestOnABound(t *testing.T) {
+	for _, tt := range []struct {
+		op       string
+		limit    float64
+		capacity float64
+		bound    result.Bound
+		want     result.Verdict
+		reason   string
+	}{
+		{">=", 12, 10, result.AtLeast, result.Inconclusive, "a launch carried at least 10 req/s, the end of the search, and how much more is not known: raise max"},
+		{">=", 9, 10, result.AtLeast, result.Pass, ""},
+		{">=", 0.5, 1, result.AtMost, result.Inconclusive, "a launch carried at most 1 req/s, the least load of the search, and by how much less is not known: lower min"},
+		{">=", 2, 1, result.AtMost, result.Regression, ""},
+		{"<", 12, 10, result.AtLeast, result.Inconclusive, "raise max"},
+		{"<", 9, 10, result.AtLeast, result.Regression, ""},
+		{">=", 4, 5, "", result.Pass, ""},
+	} {
+		s := newSession()
+		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+		s.each(1, func(r *result.Run) {
+			r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10, Bound: tt.bound}
+			r.Metrics["capacity.rate"] = tt.capacity
+		})
+		limit := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
+			v := in.Metrics["capacity.rate"]
+			l := lang.Limit{Metric: "capacity.rate", Op: tt.op, Value: v, Limit: tt.limit, Known: true, Holds: v >= tt.limit == (tt.op == ">=")}
+			return AssertResult{Holds: l.Holds, Message: "too little", Limits: []lang.Limit{l}}, nil
+		}
+		if err := Judge(s.plan, s.doc, Options{Assert: limit}); err != nil {
+			t.Fatal(err)
+		}
+		d := s.doc.Gates[0].Decisions[0]
+		if d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) || d.HeadBound != tt.bound {
+			t.Errorf("%s %g with %s %g: %s, %s", tt.op, tt.limit, d.HeadBound, tt.capacity, d.Verdict, d.Reason)
+		}
+		if err := Verify(stored(t, s.doc), nil); err != nil {
 			t.Error(err)
 		}
 	}
