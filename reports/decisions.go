@@ -174,8 +174,8 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 func (v *view) verdictCells(r verdictRow, commonLevel bool) []model.Line {
 	d := r.d
 	s := scaleOf(d)
-	base, head, change := atLeast(d.BaseBound, d.BaseValue)+s.Value(orNaN(d.BaseValue)), atLeast(d.HeadBound, d.HeadValue)+s.Value(orNaN(d.HeadValue)), changeText(d, s)
-	margin := marginText(d, s)
+	base, head := valueTexts(d)
+	change, margin := changeText(d, s), marginText(d, s)
 	if d.Kind == result.KindAssert {
 		base = humanize.None
 		head, margin, change = limitTexts(d)
@@ -410,10 +410,18 @@ func iconOf(g *result.Gate, v result.Verdict) model.Icon {
 	return model.IconInvalid
 }
 
-// atLeast is what stands before a value that is a bound.
-func atLeast(b result.Bound, value *float64) string {
-	if value == nil {
-		return ""
+// valueTexts are the values of both sides, with a sign before one that is a bound.
+func valueTexts(d *result.Decision) (base, head string) {
+	text := func(b result.Bound, value *float64) string {
+		if value == nil {
+			return humanize.None
+		}
+		return boundSign(b) + scaleOf(d).Value(*value)
 	}
+	return text(d.BaseBound, d.BaseValue), text(d.HeadBound, d.HeadValue)
+}
+
+// boundSign is what stands before a value that is a bound.
+func boundSign(b result.Bound) string {
 	return map[result.Bound]string{result.AtLeast: "≥ ", result.AtMost: "≤ "}[b]
 }

@@ -31,8 +31,8 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 			Label: fmt.Sprint(p.Repeat), Base: p.Base * s.Factor, Head: p.Head * s.Factor, Worse: diff > 0,
 		})
 	}
-	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.",
-		c.headName, c.baseName, worse, humanize.Count(len(pairs), "repeat"), s.Value(orNaN(r.d.BaseValue)), s.Value(orNaN(r.d.HeadValue)))
+	base, head := valueTexts(r.d)
+	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.", c.headName, c.baseName, worse, humanize.Count(len(pairs), "repeat"), base, head)
 	return page.Chart(chart)
 }
 

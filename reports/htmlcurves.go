@@ -106,7 +106,7 @@ func curveNotes(c *curves.Chart) []string {
 // capacityWords are the capacities that searches found.
 func capacityWords(c *curves.Chart) string {
 	var parts []string
-	interval := "not known"
+	interval := ""
 	for _, l := range c.Lines {
 		k := l.Capacity
 		if k == nil {
@@ -120,9 +120,9 @@ func capacityWords(c *curves.Chart) string {
 			text = "at most " + text
 		case k.Interval():
 			text += fmt.Sprintf(" (%s … %s)", humanize.Number(k.Lower), humanize.Number(k.Upper))
-			interval = "over launches"
+			interval = "; the zone is its 95 % interval, over launches"
 			if k.OneLaunch {
-				interval = "of the fit of one launch"
+				interval = "; the zone is its 95 % interval, of the fit of one launch"
 			}
 		}
 		parts = append(parts, l.Name+" "+text)
@@ -130,7 +130,7 @@ func capacityWords(c *curves.Chart) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Dotted: the capacity, the highest load within all limits, in %s: %s; the zone is its 95 %% interval, %s.", c.Load.Unit, strings.Join(parts, ", "), interval)
+	return fmt.Sprintf("Dotted: the capacity, the highest load within all limits (%s): %s%s.", c.Load.Unit, strings.Join(parts, ", "), interval)
 }
 
 // curveDrawing draws the charts of one workload.
@@ -358,7 +358,7 @@ func (d *curveDrawing) capacity(chart *svg.Lines, class string, l curves.Line) {
 	if k == nil {
 		return
 	}
-	tip := "capacity of " + l.Name + ": " + humanize.Number(k.Value) + " " + d.c.Load.Unit
+	tip := "capacity of " + l.Name + ": " + boundSign(k.Bound) + humanize.Number(k.Value) + " " + d.c.Load.Unit
 	chart.Segments = append(chart.Segments, svg.Segment{X1: k.Value, Y1: math.Inf(-1), X2: k.Value, Y2: math.Inf(1), Class: "capacity " + class, Tip: tip})
 	if k.Interval() {
 		chart.Zones = append(chart.Zones, svg.Zone{From: k.Lower, To: k.Upper, Class: class})

@@ -167,11 +167,13 @@ func (v *view) verdictSentence(r verdictRow) model.Line {
 	s := scaleOf(d)
 	line := model.Line{{Text: d.VerdictText(), Style: model.Strong}}
 	if d.N > 0 && d.Kind != result.KindAssert {
-		line = append(line, model.Span{Text: fmt.Sprintf(": %s → %s, %s", s.Value(orNaN(d.BaseValue)), s.Value(orNaN(d.HeadValue)), changeText(d, s))})
+		base, head := valueTexts(d)
+		line = append(line, model.Span{Text: fmt.Sprintf(": %s → %s, %s", base, head, changeText(d, s))})
 	} else if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
 		line = append(line, model.Span{Text: fmt.Sprintf(": %s, limit %s, %s", value, limit, headroom)})
 	} else if d.HeadValue != nil {
-		line = append(line, model.Span{Text: ": " + s.Value(*d.HeadValue)})
+		_, head := valueTexts(d)
+		line = append(line, model.Span{Text: ": " + head})
 	}
 	if i := intervalText(d, s); i != humanize.None {
 		line = append(line, model.Span{Text: fmt.Sprintf(" (%s %s)", intervalName(v.decisionLevel(r)), i)})

@@ -13,14 +13,14 @@ import (
 func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	value, limit, headroom = humanize.None, humanize.None, humanize.None
 	if d.HeadValue != nil {
-		value = scaleOf(d).Value(*d.HeadValue)
+		_, value = valueTexts(d)
 	}
 	if d.Limit == nil {
 		return value, limit, headroom
 	}
 	s := humanize.ScaleFor(d.Unit, *d.Limit)
 	limit = operatorSign(d.LimitOp) + " " + s.With(humanize.Exact(*d.Limit*s.Factor))
-	if d.HeadValue != nil {
+	if d.HeadValue != nil && d.HeadBound == "" {
 		headroom = headroomText(s, *d.HeadValue, *d.Limit, d.LimitOp)
 	}
 	return value, limit, headroom
@@ -32,20 +32,23 @@ func headroomText(s humanize.Scale, value, limit float64, op result.Operator) st
 	if op == ">" || op == ">=" {
 		room = -room
 	}
-	switch {
-	case op == "==" || op == "!=":
+	if op == "==" || op == "!=" {
 		if room == 0 {
 			return humanize.None
 		}
 		return s.Difference(value - limit)
-	case limit == 0 && room < 0:
-		return s.Value(-room) + " beyond"
-	case limit == 0:
-		return s.Value(room) + " left"
-	case room < 0:
-		return humanize.Number(-100*room/math.Abs(limit)) + " % beyond"
 	}
-	return humanize.Number(100*room/math.Abs(limit)) + " % left"
+	side := " left"
+	if room < 0 {
+		room, side = -room, " beyond"
+	}
+	switch {
+	case s.Unit == "%": // 1 % of 99 % would be next to nothing, and is all that may fail
+		return humanize.Number(room*s.Factor) + " pp" + side
+	case limit == 0:
+		return s.Value(room) + side
+	}
+	return humanize.Number(100*room/math.Abs(limit)) + " %" + side
 }
 
 // operatorSign is an operator as people write it.

@@ -53,6 +53,53 @@ func TestObjectivesInEveryFormat(t *testing.T) {
 	}
 }
 
+// TestLimitsThatDoNotSeeAQueue: a server that falls behind while all limits hold is named.
+func TestLimitsThatDoNotSeeAQueue(t *testing.T) {
+	for _, behind := range []int{0, 2, 3} {
+		doc := searched(4)
+		for k := range doc.Benchmarks[0].Cells[0].Runs {
+			for i := range doc.Benchmarks[0].Cells[0].Runs[k].Search.Probes {
+				if p := &doc.Benchmarks[0].Cells[0].Runs[k].Search.Probes[i]; p.Load == 16 { // the highest that held
+					p.Overloaded = k < behind
+				}
+			}
+		}
+		out := string(written(t, "markdown", doc, reports.Options{}))
+		if said := strings.Contains(out, "`side=base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) || strings.Contains(out, "fell behind") != said {
+			t.Errorf("%d launches fell behind: said %v", behind, said)
+		}
+	}
+}
+
+// TestBoundsInEveryFormat: a capacity beyond the range of its search is a bound wherever it is printed.
+func TestBoundsInEveryFormat(t *testing.T) {
+	doc := searched(4)
+	for i := range doc.Benchmarks[0].Cells {
+		c := &doc.Benchmarks[0].Cells[i]
+		c.Summary = map[string]float64{"capacity.rate": 64}
+		for k := range c.Runs {
+			c.Runs[k].Search.Capacity, c.Runs[k].Search.Bound = new(64.0), result.AtLeast
+		}
+	}
+	doc.Gates = []result.Gate{{Addr: "gate.capacity", Benchmark: "benchmark.sweep", Verdict: result.Inconclusive, Decisions: []result.Decision{{
+		ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Base: "base", Head: "head", Metric: "capacity.rate", Label: "Capacity", Unit: "req/s", Direction: "higher", Scale: "log",
+		Verdict: result.Inconclusive, N: 4, BaseValue: new(64.0), HeadValue: new(64.0), Change: new(0.0), BaseBound: result.AtLeast, HeadBound: result.AtLeast,
+	}}}}
+	bare := regexp.MustCompile(`[^≥] 64(?:\.0)? req/s`)
+	for _, f := range reports.AllFormats() {
+		out := string(written(t, f.Name, doc, reports.Options{}))
+		sign := "≥ 64"
+		if f.Name == "json" || f.Name == "csv" || f.Name == "curves" {
+			sign = "at_least"
+		} else if found := bare.FindString(out); found != "" {
+			t.Errorf("%s has %q without a sign", f.Name, found)
+		}
+		if !strings.Contains(out, sign) {
+			t.Errorf("%s lacks %q", f.Name, sign)
+		}
+	}
+}
+
 // TestObjectivesThatNeverHeld: a side whose SLO holds nowhere has no value and no headroom.
 func TestObjectivesThatNeverHeld(t *testing.T) {
 	doc := searched(4)

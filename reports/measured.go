@@ -121,7 +121,7 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 		for _, id := range ids {
 			text := humanize.None
 			if x, ok := c.Summary[id]; ok {
-				text = humanize.Number(x * scales[id].Factor)
+				text = boundOf(c, id) + humanize.Number(x*scales[id].Factor)
 			}
 			row.Cells = append(row.Cells, model.Plain(text))
 		}
@@ -175,12 +175,25 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 		text := humanize.None
 		if c := cells[value]; c != nil {
 			if x, ok := c.Summary[m.ID]; ok {
-				text = s.Value(x)
+				text = boundOf(c, m.ID) + s.Value(x)
 			}
 		}
 		row.Cells = append(row.Cells, model.Plain(text))
 	}
 	return row
+}
+
+// boundOf is the sign before a capacity that searches of a cell did not find the end of.
+func boundOf(c *result.Cell, id string) string {
+	if m, _ := metric.Lookup(id); m.Group != "capacity" {
+		return ""
+	}
+	for _, r := range c.Current() {
+		if r.Status == result.RunOK && r.Search != nil && r.Search.Bound != "" {
+			return boundSign(r.Search.Bound)
+		}
+	}
+	return ""
 }
 
 // split takes an axis out of the values.

@@ -139,6 +139,29 @@ func (v *view) objectiveSection() *model.Section {
 	}
 	return &model.Section{
 		Kind: model.Objectives, Title: model.Plain("Limits at the highest load that held (means over launches)"), Tables: []model.Table{t},
-		Notes: []model.Line{model.Plain("Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},
+		Notes: append([]model.Line{model.Plain("Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")}, v.heldBehind()...),
 	}
+}
+
+// heldBehind names the cells of which most launches fell behind at the highest load that held: no limit is on what waits there.
+func (v *view) heldBehind() []model.Line {
+	var notes []model.Line
+	for _, at := range allCells(v.doc) {
+		launches, behind := 0, 0
+		for _, r := range at.cell.Current() {
+			if r.Search == nil || r.Status != result.RunOK {
+				continue
+			}
+			launches++
+			if held, _ := endsOf(r.Search); held != nil && held.Overloaded {
+				behind++
+			}
+		}
+		if 2*behind > launches {
+			name := cmp.Or(v.valuesName(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
+			notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
+				"fell behind at the highest load that held in %d of %s: more was asked than it could answer, and the limits do not see it. Limit TTFT or E2EL, or send more requests", behind, humanize.Count(launches, "launch")))))
+		}
+	}
+	return notes
 }
