@@ -106,6 +106,10 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 		return l, fmt.Errorf("--search %s: both ends must be above zero", f.search)
 	case to <= from:
 		return l, fmt.Errorf("--search %s: the second end must be above the first", f.search)
+	case over == "rate" && l.MaxConcurrency > 0:
+		return l, errors.New("--max-concurrency holds back the rates that --search tries, so that the limits could hold at any of them: leave it out")
+	case over == "concurrency" && l.Requests > 0 && to > float64(l.Requests):
+		return l, fmt.Errorf("--search %s: %d requests are never sent by %g users at once: send more, or lower the second end", f.search, l.Requests, to)
 	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
 		return l, fmt.Errorf("--search %s: numbers of users are whole", f.search)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -39,9 +40,11 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		{loadFlags{records: "records.gz"}, steps.Workload{}, "a search is many"},
 		{loadFlags{slo: []string{"ttft.p90:500"}}, steps.Workload{Endpoint: "embeddings"}, "embeddings have none"},
 		{loadFlags{ramp: time.Second}, steps.Workload{}, "no ramp"},
+		{loadFlags{}, steps.Workload{Load: steps.Load{MaxConcurrency: 16}}, "holds back the rates"},
+		{loadFlags{search: "concurrency=1:401"}, steps.Workload{Load: steps.Load{Requests: 400}}, "never sent by 401 users"},
 		{loadFlags{slo: []string{"tpot.p50:40"}}, one, "--output-len asks for one"},
 	} {
-		tt.f.search, tt.f.burstiness = "rate=4:64", 1
+		tt.f.search, tt.f.burstiness = cmp.Or(tt.f.search, "rate=4:64"), 1
 		if _, err := tt.f.searched(tt.w); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.f, err, tt.want)
 		}

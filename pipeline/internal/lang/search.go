@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/capacity"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
@@ -49,7 +50,13 @@ func searchBlock() steps.BlockSchema {
 func (c cell) searching(o, in steps.Object, l steps.Load) steps.Load {
 	s := &steps.Search{
 		Min: c.number(in, "min", aboveZero, "load", "search", "min"), Max: c.number(in, "max", aboveZero, "load", "search", "max"),
-		Resolution: in.Float("resolution"), Probes: in.Int("probes"),
+		Resolution: in.Float("resolution"),
+	}
+	if in.Known("probes") {
+		var err error
+		if s.Probes, err = whole(in.Value("probes"), capacity.LeastProbes, maxProbes); err != nil {
+			c.fail("probes is out of range", diag.Sentence(err), "load", "search", "probes")
+		}
 	}
 	for i, b := range in.Blocks["slo"] {
 		if objective, ok := c.objective(i, b); ok {
@@ -88,15 +95,17 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 		}
 		c.fail(summary, detail, "load", "search", "min")
 	case s.Min > 0 && s.Max > s.Min*capacity.MaxRatio:
-		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.3g, and at most %g can be searched.", s.Max/s.Min, float64(capacity.MaxRatio)), "load", "search", "max")
+		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.6g, and at most %g can be searched.", s.Max/s.Min, float64(capacity.MaxRatio)), "load", "search", "max")
 	case what == steps.SearchConcurrency && !(whole(s.Min) && whole(s.Max)):
 		c.fail("numbers of users are whole", fmt.Sprintf("min is %g and max %g.", s.Min, s.Max), "load", "search", "min")
+	case what == steps.SearchConcurrency && l.Requests > 0 && s.Max > float64(l.Requests):
+		c.fail("max is more users than a probe has requests", fmt.Sprintf("%d requests are never sent by %g users at once. Plan more requests, or lower max.", l.Requests, s.Max), "load", "search", "max")
+	case what == steps.SearchRate && l.MaxConcurrency > 0:
+		c.fail("max_concurrency holds back what the search asks for", "The server would never see the rates of the probes, so that the SLO could hold at any of them. Remove it.", "load", "max_concurrency")
 	case what == steps.SearchRate && s.Max > maxRate:
 		c.fail("max is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", s.Max, maxRate), "load", "search", "max")
 	case !(s.Resolution >= 0.001 && s.Resolution <= 0.5):
 		c.fail("resolution must be between 0.1 % and 50 %", fmt.Sprintf("It is %.3g %%.", 100*s.Resolution), "load", "search", "resolution")
-	case s.Probes < capacity.LeastProbes || s.Probes > maxProbes:
-		c.fail("probes is out of range", fmt.Sprintf("A search takes %d to %d of them, and it is %d.", capacity.LeastProbes, maxProbes, s.Probes), "load", "search", "probes")
 	default:
 		c.checkLoad(c.probed(o), l.At(s.Min))
 	}
@@ -104,16 +113,12 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 
 // probed is the block of a load as that of a probe would be.
 func (c cell) probed(o steps.Object) steps.Object {
-	attrs := maps.Clone(o.Attrs)
-	for _, name := range []string{"rate", "max_concurrency"} {
-		if !o.Has(name) {
-			attrs[name] = cty.NumberIntVal(1)
-		}
-	}
+	searched := "rate"
 	if o.Text("arrival") == load.Closed {
-		delete(attrs, "rate")
+		searched = "max_concurrency"
 	}
-	o.Attrs = attrs
+	o.Attrs = maps.Clone(o.Attrs)
+	o.Attrs[searched] = cty.NumberIntVal(1)
 	return o
 }
 

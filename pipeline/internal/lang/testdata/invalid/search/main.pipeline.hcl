@@ -349,3 +349,76 @@ gate "goodput" {
   metrics   = [metric.goodput.rate]
   margin    = "5%"
 }
+
+benchmark "held_back" {
+  matrix { side = ["base", "head"] }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    requests        = 400
+    max_concurrency = 16
+    search {
+      min = 2
+      max = 32
+      slo {
+        metric = metric.ttft.p95
+        limit  = "500ms"
+      }
+    }
+  }
+}
+
+benchmark "more_users_than_requests" {
+  matrix { side = ["base", "head"] }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    requests = 400
+    arrival  = "closed"
+    search {
+      min = 1
+      max = 401
+      slo {
+        metric = metric.ttft.p95
+        limit  = "500ms"
+      }
+    }
+  }
+}
+
+benchmark "users_with_a_rate" {
+  matrix { side = ["base", "head"] }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    requests = 400
+    arrival  = "closed"
+    rate     = 4
+    search {
+      min = 2
+      max = 32
+      slo {
+        metric = metric.ttft.p95
+        limit  = "500ms"
+      }
+    }
+  }
+}
+
+benchmark "half_a_probe" {
+  matrix { side = ["base", "head"] }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    requests = 400
+    search {
+      min    = 2
+      max    = 32
+      probes = 8.5
+      slo {
+        metric = metric.ttft.p95
+        limit  = "500ms"
+      }
+    }
+  }
+}
