@@ -38,6 +38,8 @@ var (
 	unseen  = sync.OnceValue(func() []carrier { return readCarriers("testdata/capacity_unseen.json") })
 	heldOut = sync.OnceValue(func() []carrier { return readCarriers("testdata/capacity_held_out.json") })
 	tuned   = sync.OnceValue(func() []carrier { return readCarriers("testdata/capacity_servers.json") })
+	// floors are servers whose latency load hardly moves, close to its limit, before it rises: there the method is at its end.
+	floors = sync.OnceValue(func() []carrier { return readCarriers("testdata/capacity_floors.json") })
 )
 
 func readCarriers(path string) (out []carrier) {
@@ -61,12 +63,14 @@ func capacities() []chart {
 	}
 	return []chart{
 		set("**Searches of a capacity** (`load { search }`), of at most 8 probes from 8 to 400 req/s until ± 2 %: how many are within 2 % of the true capacity (the median error is at most 2 % where half of them are), "+
-			"and how many 95 % intervals of single launches cover it. 300 searches each, of servers that were listed when the method was what it is.",
+			"and how many 95 % intervals of single launches cover it. 300 searches each, of servers that were listed when the method was what it is, but for the flattest slope that it knows.",
 			"server", unseen(), 300, bound{least: 50}, bound{least: 90}),
 		set("**The same searches of servers that the method was not made with**, but whose mean was in sight when its last constant was settled, 300 each.",
 			"held-out server", heldOut(), 300, bound{least: 50}, bound{least: 93}),
 		set("**The same searches of the servers that the method was made with**, 200 each.",
 			"tuned server", tuned(), 200, bound{least: 50}, bound{least: 90}),
+		set("**The same searches of servers whose latency load hardly moves** before it rises, and which are close to their limit all the time, 200 each: what is measured far from the capacity says nothing of where it is.",
+			"server with a floor", floors(), 200, bound{}, bound{}),
 	}
 }
 

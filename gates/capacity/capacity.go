@@ -39,10 +39,10 @@ const (
 	MaxRatio = 1e4
 )
 
-// The grid of the posterior. Slopes are those of latencies over load: half a percent of latency
-// for a percent of load, to a cliff.
+// The grid of the posterior. Slopes are those of latencies over load: from a floor that load hardly
+// moves, whose headroom says little of where it ends, to a cliff.
 const (
-	slopes, leastSlope, slopeRatio = 12, 0.4, 1.5
+	slopes, leastSlope, slopeRatio = 12, 0.054, 1.8
 	noises, leastNoise, noiseRatio = 9, 0.005, 1.9
 	// beyond is how far the capacity may be outside of the range, in logarithms.
 	beyond = 0.4
