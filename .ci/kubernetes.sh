@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # A Kubernetes of two nodes on one machine, for tests: a control plane, and for each node a
-# kubelet and a containerd with a network, file system and processes of their own. Needs
-# root, Go, and Debian's etcd-server, containerd, runc, containernetworking-plugins,
-# iproute2, iptables, openssl, curl and util-linux. Kubernetes itself is built of its
-# sources (.ci/kubernetes): neither Debian 12 nor PyPI has anything that is lighter.
+# kubelet and a containerd with a network, file system and processes of their own. Beside
+# them is Kueue, for the namespaces with the label pipeline.test/kueue=true. Needs root, Go,
+# and Debian's etcd-server, containerd, runc, containernetworking-plugins, iproute2, iptables,
+# openssl, curl and util-linux. Kubernetes and Kueue are built of their sources
+# (.ci/kubernetes): neither Debian 12 nor PyPI has anything that is lighter.
 #
 #   .ci/kubernetes.sh build                        build it, if it is not in the cache
 #   .ci/kubernetes.sh up DIR                       start it; then read DIR/env
@@ -46,11 +47,14 @@ build() {
   exec 8>"$(dirname "$out")/lock"
   flock 8
   if [ -d "$out" ]; then return 0; fi
-  local new
+  local new kueue
   rm -rf "$(dirname "$out")"/*.?????? # of builds that were killed
   new=$(mktemp -d "$out.XXXXXX")
   (cd "$source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$new/" \
-    -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" . ./image ./pause) || { rm -rf "$new"; return 1; }
+    -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" . ./image ./pause sigs.k8s.io/kueue/cmd/kueue) || { rm -rf "$new"; return 1; }
+  kueue=$(cd "$source" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components
+  install -D -m 644 -t "$new/resources" "$kueue"/crd/bases/*.yaml
+  install -m 644 "$kueue/webhook/manifests.yaml" "$new/webhooks.yaml"
   mv "$new" "$out"
   exec 8>&-
 }
@@ -222,6 +226,58 @@ control_plane() { # DIR
     --leader-elect=false --secure-port=0
 }
 
+# define makes an object of YAML.
+define() { # DIR PATH
+  api "$1" POST "$2" -H "Content-Type: application/yaml" --data-binary @- >/dev/null
+}
+
+# all_known: the API server lists all of Kueue's resources.
+all_known() { # DIR
+  local listed
+  listed=$(api "$1" GET /apis/kueue.x-k8s.io/v1beta2) || return 1
+  [ "$(grep -o '"singularName":"[a-z]' <<<"$listed" | wc -l)" = "$(ls "$1/bin/resources" | wc -l)" ]
+}
+
+# start_kueue starts Kueue as a program of this machine. Its resources and webhooks are those
+# of its sources, but for two: the version that it asks for is the one that is stored, so that
+# nothing is converted, and a webhook has an address instead of a Service.
+start_kueue() { # DIR
+  local dir=$1 file kind bundle
+  certificate "$dir/certs" kueue /CN=kueue "extendedKeyUsage=serverAuth
+subjectAltName=IP:$here"
+  install -D "$dir/certs/kueue.pem" "$dir/etc/kueue/metrics/certs/tls.crt"
+  install "$dir/certs/kueue-key.pem" "$dir/etc/kueue/metrics/certs/tls.key"
+  cat >"$dir/etc/kueue.yaml" <<CONF
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+health: {healthProbeBindAddress: "$here:18081"}
+metrics: {bindAddress: "0"}
+webhook: {host: "$here", port: 19443, certDir: /etc/kueue/metrics/certs}
+leaderElection: {leaderElect: false}
+internalCertManagement: {enable: false}
+integrations: {frameworks: [batch/job, pod]}
+featureGates: {VisibilityOnDemand: false}
+CONF
+  for file in "$dir"/bin/resources/*.yaml; do
+    sed 's/^    storage: true$/    storage: past/; s/^    storage: false$/    storage: true/; s/^    storage: past$/    storage: false/' "$file" |
+      define "$dir" /apis/apiextensions.k8s.io/v1/customresourcedefinitions
+  done
+  wait_for 60 all_known "$dir"
+  # It looks for certificates at a path of /etc that no flag changes.
+  daemon "$dir" kueue unshare --mount --propagation private sh -c 'mount --bind "$1/etc" /etc
+    exec "$1/bin/kueue" --config=/etc/kueue.yaml --kubeconfig="$1/admin.kubeconfig"' kueue "$dir"
+  wait_for 60 curl -sf -o /dev/null "http://$here:18081/readyz"
+  bundle=$(base64 -w0 "$dir/certs/ca.pem")
+  for kind in Mutating Validating; do
+    {
+      echo "apiVersion: admissionregistration.k8s.io/v1"
+      sed -n "/^kind: $kind/,/^---/p" "$dir/bin/webhooks.yaml" |
+        sed "/^---/d; /^    service:/d; /^      name: webhook-service/d; /^      namespace: system/d
+          s|^      path: \(.*\)|    url: https://$here:19443\1\n    caBundle: $bundle\n  namespaceSelector: {matchLabels: {pipeline.test/kueue: \"true\"}}|"
+    } | define "$dir" "/apis/admissionregistration.k8s.io/v1/${kind,}webhookconfigurations"
+  done
+}
+
 # snapshotter is overlayfs where the file system of DIR can be its upper layer.
 snapshotter() { # DIR
   mkdir -p "$1/overlay"/{lower,upper,work,all}
@@ -389,6 +445,7 @@ up() { # DIR
     node_conf "$dir" "$node"
     start_node "$dir" "$node"
   done
+  start_kueue "$dir"
   for node in $nodes; do equip "$dir" "$node"; done
   wait_for 60 all_ready "$dir"
   cat >"$dir/env" <<ENV
@@ -401,7 +458,7 @@ ENV
 down() { # DIR
   local dir=$1 name
   for name in $nodes; do lose_node "$dir" "$name"; done
-  for name in kube-scheduler kube-controller-manager kube-apiserver etcd; do kill_daemon "$dir" "$name"; done
+  for name in kueue kube-scheduler kube-controller-manager kube-apiserver etcd; do kill_daemon "$dir" "$name"; done
   unplug
   rm -rf "$dir"
 }
@@ -438,7 +495,7 @@ alone() { # DIR
   unplug
 }
 
-usage() { sed -n '2,21p' "$0"; exit 64; }
+usage() { sed -n '2,22p' "$0"; exit 64; }
 
 # folder is the absolute path of a cluster that was started.
 folder() { # DIR

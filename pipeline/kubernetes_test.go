@@ -69,8 +69,9 @@ func (r *kubernetesRig) script(t *testing.T, args ...string) {
 // room is a namespace in which the user "bench" has the rights that the program says it needs.
 type room struct {
 	*kubernetesRig
-	name string
-	dir  string // with the pipeline file
+	name   string
+	dir    string // with the pipeline file
+	queued bool   // Kueue has workloads here
 }
 
 func (r *kubernetesRig) room(t *testing.T) *room {
@@ -80,7 +81,7 @@ func (r *kubernetesRig) room(t *testing.T) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &room{r, made.Name, t.TempDir()}
+	m := &room{kubernetesRig: r, name: made.Name, dir: t.TempDir()}
 	t.Cleanup(func() { _ = r.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}) })
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
 		_, err := r.client.CoreV1().ServiceAccounts(m.name).Get(ctx, "default", meta.GetOptions{})
@@ -121,7 +122,13 @@ func (m *room) grant(t *testing.T, to rbac.Subject) {
 // admit has the namespace admit Pods of a level of the Pod Security Standards alone.
 func (m *room) admit(t *testing.T, level string) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":%q}}}`, level)
+	m.label(t, "pod-security.kubernetes.io/enforce", level)
+}
+
+// label puts a label on the namespace.
+func (m *room) label(t *testing.T, key, value string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
 	if _, err := m.client.CoreV1().Namespaces().Patch(context.Background(), m.name, types.MergePatchType, patch, meta.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +143,8 @@ func (m *room) claim(t *testing.T, name, node string) {
 		Capacity: size, AccessModes: []core.PersistentVolumeAccessMode{core.ReadWriteMany}, StorageClassName: m.name,
 		PersistentVolumeSource: core.PersistentVolumeSource{HostPath: &core.HostPathVolumeSource{Path: t.TempDir()}},
 		NodeAffinity: &core.VolumeNodeAffinity{Required: &core.NodeSelector{NodeSelectorTerms: []core.NodeSelectorTerm{
-			{MatchFields: []core.NodeSelectorRequirement{{Key: "metadata.name", Operator: core.NodeSelectorOpIn, Values: []string{node}}}},
+			// by its label: fields of a node mean nothing to the scheduler here, who would take any node
+			{MatchExpressions: []core.NodeSelectorRequirement{{Key: core.LabelHostname, Operator: core.NodeSelectorOpIn, Values: []string{node}}}},
 		}}},
 	}}
 	if _, err := m.client.CoreV1().PersistentVolumes().Create(ctx, volume, meta.CreateOptions{}); err != nil {
@@ -254,10 +262,21 @@ func (m *room) empty(t *testing.T, limit time.Duration) {
 		for _, s := range secrets.Items {
 			left = append(left, "Secret "+s.Name)
 		}
+		if m.queued {
+			left = append(left, m.workloads()...)
+		}
 		return len(left) == 0
 	}) {
 		t.Errorf("left in the namespace: %v", left)
 	}
+}
+
+// kubernetesCase is a pipeline that is carried out in a namespace of its own.
+type kubernetesCase struct {
+	name string
+	code int
+	want string // in what the program prints
+	run  func(t *testing.T, m *room) (string, int)
 }
 
 // TestKubernetes carries pipelines out as Pods of a cluster of two nodes and ends them in every way:
@@ -267,12 +286,7 @@ func TestKubernetes(t *testing.T) {
 	ctx := context.Background()
 	many := []string{"--var", "requests=600"}
 	pairs := append([]string{"--var", "target=pairs"}, many...)
-	for _, tt := range []struct {
-		name string
-		code int
-		want string // in what the program prints
-		run  func(t *testing.T, m *room) (string, int)
-	}{
+	cases := []kubernetesCase{
 		{"servers", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			text, code := m.run(t)
@@ -411,7 +425,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t)
 		}},
-		{"out of memory", 4, "OOMKilled", func(t *testing.T, m *room) (string, int) {
+		{"out of memory", 4, "its limit of memory is 8Mi", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "memory=8MiB")
 		}},
@@ -479,6 +493,19 @@ func TestKubernetes(t *testing.T) {
 				r.script(t, "api", "start", r.dir)
 			}, pairs...)
 		}},
+		{"API server away for five minutes", 4, "api_lost", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				r.script(t, "api", "stop", r.dir)
+				// real time: the server is away for as long as the name says
+				time.Sleep(5 * time.Minute)
+				r.script(t, "api", "start", r.dir)
+			}, pairs...)
+		}},
+		{"killed, and nobody cleans up", -1, "", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
+		}},
 		{"interrupted", 130, "interrupted", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(p *os.Process) {
@@ -530,8 +557,13 @@ func TestKubernetes(t *testing.T) {
 			m.meanwhile(t, secondLaunch, func(p *os.Process) { _ = p.Kill() }, pairs...)
 			return m.run(t, append(pairs, "--resume")...)
 		}},
-	} {
-		for round := range kubernetesTimes(t) {
+	}
+	for _, tt := range append(cases, queueCases()...) {
+		rounds, limit := kubernetesTimes(t), time.Minute
+		if slices.Contains(patient, tt.name) {
+			rounds, limit = min(1, len(os.Getenv("PIPELINE_KUBERNETES_TIMES"))), 8*time.Minute
+		}
+		for round := range rounds {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, round+1), func(t *testing.T) {
 				if !slices.Contains(disturbing, tt.name) {
 					t.Parallel()
@@ -541,14 +573,17 @@ func TestKubernetes(t *testing.T) {
 				if code != tt.code || !strings.Contains(text, tt.want) {
 					t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
 				}
-				m.empty(t, time.Minute)
+				m.empty(t, limit)
 			})
 		}
 	}
 }
 
 // disturbing are the cases that no other run on the cluster would survive.
-var disturbing = []string{"node lost", "API server away for 30 seconds"}
+var disturbing = []string{"node lost", "API server away for 30 seconds", "API server away for five minutes"}
+
+// patient are the cases that take minutes. They run once, where PIPELINE_KUBERNETES_TIMES is set.
+var patient = []string{"API server away for five minutes", "killed, and nobody cleans up"}
 
 // inside carries the file out in a Pod with a service account, and returns what it printed.
 func (m *room) inside(t *testing.T) (string, int) {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,12 +70,12 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 			return nil, err
 		}
 		if pod.Spec.NodeName == "" {
-			if err := r.unscheduled(pod, time.Since(began)); err != nil {
+			if err := r.unscheduled(ctx, pod, time.Since(began)); err != nil {
 				return nil, err
 			}
-			if why := unschedulable(pod); why != "" && why != told {
+			if why := unschedulable(pod); why != "" && why != told && (!gated(pod) || time.Since(began) > gateWait) {
 				told = why
-				r.opt.Tell(fmt.Sprintf("Pod %s waits for a node: %s", name, steps.Line(why, maxReason)))
+				r.opt.Tell(fmt.Sprintf("Pod %s waits for a node: %s", name, steps.Line(r.heldBack(ctx, pod), maxReason)))
 			}
 		} else {
 			if scheduled.IsZero() {
@@ -91,7 +92,7 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 }
 
 // unscheduled is the end of the wait for a node.
-func (r *Run) unscheduled(pod *core.Pod, waited time.Duration) error {
+func (r *Run) unscheduled(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	why := unschedulable(pod)
 	if missing := missingClaim.FindString(why); missing != "" {
 		return evicted(ClassUnschedulable, fmt.Sprintf("Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name, pod.Annotations[nameLabel], missing, r.namespace))
@@ -99,10 +100,23 @@ func (r *Run) unscheduled(pod *core.Pod, waited time.Duration) error {
 	if waited < r.opt.Spec.QueueTimeout {
 		return nil
 	}
-	if why == "" {
-		why = "the scheduler says nothing"
+	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name, pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod)))
+}
+
+// gateWait is how long a queue that admits a Pod may take without a word about it.
+const gateWait = 3 * time.Second
+
+// gated reports whether a Pod is kept from the scheduler, as by its queue.
+func gated(pod *core.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
+
+// heldBack is why a Pod has no node, in the words of the scheduler and of the queue that has not admitted it.
+func (r *Run) heldBack(ctx context.Context, pod *core.Pod) string {
+	why := cmp.Or(unschedulable(pod), "the scheduler says nothing")
+	if queue := pod.Labels[queueLabel]; queue != "" && gated(pod) {
+		said := r.warnings(ctx, "involvedObject.kind=Workload", "pod-"+pod.Name+"-")
+		return fmt.Sprintf("%s; queue %s: %s", why, queue, cmp.Or(said, "no event says why; is there a LocalQueue of this name?"))
 	}
-	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name, pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, why))
+	return why
 }
 
 // missingClaim is what a scheduler says of a claim that nobody has made.
@@ -155,18 +169,20 @@ const maxEvents = 3
 
 // eventsOf quotes the warnings about an object.
 func (r *Run) eventsOf(ctx context.Context, kind, name string) string {
-	found, err := r.client.CoreV1().Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name})
+	return cmp.Or(r.warnings(ctx, "involvedObject.kind="+kind+",involvedObject.name="+name, name), "there are no events about it")
+}
+
+// warnings quotes those about the selected objects whose names begin so, "" for none.
+func (r *Run) warnings(ctx context.Context, selector, prefix string) string {
+	found, err := r.client.CoreV1().Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: selector})
 	if err != nil {
 		return "its events cannot be read: " + err.Error()
 	}
 	var out []string
 	for _, e := range found.Items {
-		if text := e.Reason + ": " + e.Message; e.Type == core.EventTypeWarning && !strings.HasPrefix(e.Message, "Error: ") && !slices.Contains(out, text) {
+		if text := e.Reason + ": " + e.Message; e.Type == core.EventTypeWarning && strings.HasPrefix(e.InvolvedObject.Name, prefix) && !strings.HasPrefix(e.Message, "Error: ") && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
-	}
-	if len(out) == 0 {
-		return "there are no events about it"
 	}
 	return strings.Join(out[max(0, len(out)-maxEvents):], "; ")
 }

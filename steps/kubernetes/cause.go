@@ -40,6 +40,22 @@ var disruptions = map[string]string{
 	"DeletionByPodGC":        ClassNodeLost,
 }
 
+// terminationTarget is the condition of a Pod that Kueue takes away, whatever its reason.
+const terminationTarget core.PodConditionType = "TerminationTarget"
+
+// disruption is the class of a condition that says who took a Pod away, "" for others.
+func disruption(c core.PodCondition) string {
+	switch {
+	case c.Status != core.ConditionTrue:
+		return ""
+	case c.Type == terminationTarget:
+		return ClassEvicted
+	case c.Type == core.DisruptionTarget:
+		return disruptions[c.Reason]
+	}
+	return ""
+}
+
 // podReasons are the reasons of a Pod that failed as a whole.
 var podReasons = map[string]string{
 	"Evicted": ClassEvicted, "Preempting": ClassEvicted, "Shutdown": ClassEvicted, "Terminated": ClassEvicted, "NodeShutdown": ClassEvicted,
@@ -51,7 +67,7 @@ var podReasons = map[string]string{
 func lost(pod *core.Pod) error {
 	about := fmt.Sprintf("Pod %s (%s)", pod.Name, pod.Annotations[nameLabel])
 	for _, c := range pod.Status.Conditions {
-		if class := disruptions[c.Reason]; c.Type == core.DisruptionTarget && c.Status == core.ConditionTrue && class != "" {
+		if class := disruption(c); class != "" {
 			return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, c.Reason, c.Message))
 		}
 	}

@@ -78,7 +78,7 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
-	pod, err := r.podOf(p, r.nodes[l.node].Name, held)
+	pod, err := r.podOf(p, r.nodes[l.node], held)
 	if err == nil {
 		err = r.create(ctx, pod)
 	}

@@ -19,6 +19,7 @@ const (
 	ownerLabel   = "pipeline/owner"
 	beatLabel    = "pipeline/beat"
 	queueLabel   = "kueue.x-k8s.io/queue-name"
+	queuedLabel  = "kueue.x-k8s.io/managed" // that Kueue sets
 )
 
 var (

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,8 @@ type Node struct {
 	Program string
 	// Facts of the machine.
 	Facts map[string]string
+	// Selector of the Pod that has chosen it. A queue has added the labels of the flavor that it took.
+	Selector map[string]string
 }
 
 // Nodes of the run by their number, none before Open.
@@ -146,6 +149,11 @@ func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 	if err != nil {
 		return Node{}, build{}, err
 	}
+	if queue := pod.Labels[queueLabel]; queue != "" && now.Labels[queuedLabel] == "" {
+		r.unqueued.Do(func() {
+			r.opt.Warn(fmt.Sprintf("queue %q does not admit the Pods of this run: no Kueue whose integration of Pods is on sees namespace %s", queue, r.namespace))
+		})
+	}
 	look, err := r.readLook(ctx, pod.Name)
 	if err != nil {
 		return Node{}, build{}, err
@@ -153,8 +161,11 @@ func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 	if look.Version != r.opt.Version {
 		return Node{}, build{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one", r.opt.Spec.Image, look.Version, r.opt.Version)
 	}
-	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts}, look.Build, nil
+	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts, Selector: now.Spec.NodeSelector}, look.Build, nil
 }
+
+// killed is the exit status of what the kernel has killed.
+const killed = 128 + int32(syscall.SIGKILL)
 
 // readLook reads the line of a Pod that looks, which then waits to be removed.
 func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
@@ -180,7 +191,11 @@ func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
 		if err != nil {
 			return Look{}, err
 		}
-		if t := stateOf(now).Terminated; t != nil {
+		switch t := stateOf(now).Terminated; {
+		case t == nil:
+		case t.ExitCode == killed: // nobody else kills it; the kubelet does not always see why
+			return Look{}, fmt.Errorf("looking at node %s: Pod %s was killed: %s: its limit of memory is %s", now.Spec.NodeName, pod, exitState(t), memoryLimit(now))
+		default:
 			return Look{}, fmt.Errorf("image %s does not have this program as its entrypoint: %s: %s", r.opt.Spec.Image, exitState(t), steps.Line(string(text), maxReason))
 		}
 		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {

@@ -60,7 +60,7 @@ func checkTmpfs(c *steps.ContainerSpec) error {
 
 // podOf describes the Pod of a process on a node. held is the secret with its secret variables and
 // its files, "" where it has none.
-func (r *Run) podOf(p steps.Process, node, held string) (*core.Pod, error) {
+func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) {
 	c := p.Container
 	guard, err := security(c)
 	if err != nil {
@@ -95,7 +95,8 @@ func (r *Run) podOf(p steps.Process, node, held string) (*core.Pod, error) {
 	for name, value := range c.Labels {
 		pod.Annotations["pipeline/label."+labelValue(name)] = value
 	}
-	bind(spec, node)
+	bind(spec, node.Name)
+	spec.NodeSelector = node.Selector
 	if err := mount(spec, &main, c, p.Files, held); err != nil {
 		return nil, err
 	}

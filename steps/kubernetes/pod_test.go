@@ -41,7 +41,7 @@ func TestPod(t *testing.T) {
 	if err != nil || string(secret.Data["env.1"]) != "s3cret" || string(secret.Data["file.0"]) != "s3cret too" {
 		t.Fatalf("%v, %v", secret, err)
 	}
-	pod, err := r.podOf(p, "k1", secret.Name)
+	pod, err := r.podOf(p, Node{Name: "k1", Selector: map[string]string{"gpu.kind": "h100"}}, secret.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestPod(t *testing.T) {
 		t.Errorf("mounted at %v", at)
 	}
 	field := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
-	if field.Values[0] != "k1" || !pod.Spec.HostNetwork || *pod.Spec.TerminationGracePeriodSeconds != 2 || pod.Labels[queueLabel] != "gpu" ||
+	if field.Values[0] != "k1" || !pod.Spec.HostNetwork || *pod.Spec.TerminationGracePeriodSeconds != 2 || pod.Labels[queueLabel] != "gpu" || pod.Spec.NodeSelector["gpu.kind"] != "h100" ||
 		len(pod.OwnerReferences) != 1 || *c.SecurityContext.RunAsUser != 1000 || pod.Spec.Tolerations[0].Operator != core.TolerationOpExists {
 		t.Errorf("%s", text)
 	}
@@ -114,10 +114,12 @@ func TestLost(t *testing.T) {
 	disrupted := func(reason string) core.PodStatus {
 		return core.PodStatus{Conditions: []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: reason, Message: "said so"}}}
 	}
+	queue := core.PodCondition{Type: terminationTarget, Status: core.ConditionTrue, Reason: "WorkloadEvictedDueToPreempted", Message: "Preempted to accommodate a workload"}
 	for name, tt := range map[string]struct {
 		status core.PodStatus
 		class  string
 	}{
+		"its queue":          {core.PodStatus{Phase: core.PodRunning, Conditions: []core.PodCondition{queue}}, ClassEvicted},
 		"running":            {core.PodStatus{Phase: core.PodRunning}, ""},
 		"a crash":            {terminated("Error", 1), ""},
 		"the kernel's kill":  {terminated("OOMKilled", 137), ClassOutOfMemory},

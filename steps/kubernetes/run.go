@@ -25,6 +25,8 @@ type Run struct {
 	owner meta.OwnerReference
 
 	nodes []Node
+	// unqueued warns of a queue that nobody keeps, once.
+	unqueued sync.Once
 	// images that were pulled, by node and reference.
 	images sync.Map
 

@@ -82,7 +82,7 @@ func TestOwnPods(t *testing.T) {
 	}
 	server, err := r.podOf(steps.Process{Name: "s", Argv: []string{"x"}, Container: &steps.ContainerSpec{
 		Image: "i", User: "1000", CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges", "seccomp=builtin"},
-	}}, "k1", "")
+	}}, Node{Name: "k1"}, "")
 	if err != nil || !restricted(server.Spec) {
 		t.Errorf("the server's Pod: %+v, %v", server, err)
 	}
