@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -188,5 +189,22 @@ func TestTunnelsForgotten(t *testing.T) {
 	r.forget("http://127.0.0.1:4000", "http://10.0.0.1:8000")
 	if len(r.tunnels) != 1 {
 		t.Error("the tunnel of another server at the same port was forgotten")
+	}
+}
+
+// TestLooksThatEnd: a Pod that was to say what its node is was killed, or has another program.
+func TestLooksThatEnd(t *testing.T) {
+	for code, want := range map[int32]string{137: "was killed: exit status 137 (signal: killed): its limit of memory is 8Mi", 1: "does not have this program as its entrypoint"} {
+		r := started(t)
+		r.client = fake.NewClientset(&core.Pod{
+			ObjectMeta: meta.ObjectMeta{Name: "p", Namespace: r.namespace},
+			Spec:       core.PodSpec{Containers: []core.Container{{Name: containerName, Resources: core.ResourceRequirements{Limits: core.ResourceList{core.ResourceMemory: resource.MustParse("8Mi")}}}}},
+			Status: core.PodStatus{ContainerStatuses: []core.ContainerStatus{{Name: containerName, State: core.ContainerState{
+				Terminated: &core.ContainerStateTerminated{Reason: "Error", ExitCode: code},
+			}}}},
+		})
+		if _, err := r.readLook(t.Context(), "p"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("exit status %d: %v", code, err)
+		}
 	}
 }
