@@ -158,6 +158,9 @@ func exit(code int, err error) error {
 // Main runs one command and returns the exit code.
 func Main(args []string, s Streams) int {
 	app := newApp(s)
+	for _, arg := range args {
+		app.redact.Learn(secret.Within(arg)...)
+	}
 	root := app.root()
 	root.SetArgs(args)
 	code := app.exitCode(root.ExecuteContext(context.Background()))
@@ -167,7 +170,7 @@ func Main(args []string, s Streams) int {
 	return code
 }
 
-// newApp masks the secrets of the environment in all that a command prints.
+// newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
 	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
