@@ -34,7 +34,7 @@ func (v *view) warnings() *model.Section {
 	for _, w := range order {
 		line := model.Join(": ", places[w][0], model.Plain(w))
 		if n := len(places[w]) - 1; n > 0 {
-			line = append(line, model.Span{Text: " (and in " + humanize.Count(n, "more comparison") + ")"})
+			line = append(line, model.Span{Text: " (and " + humanize.Count(n, "more time") + ")"})
 		}
 		s.Notes = append(s.Notes, line)
 	}

@@ -282,7 +282,7 @@ func TestCompareHostileNames(t *testing.T) {
 
 // TestWarningsAreCounted: a warning of several comparisons is there once, with how many more have it.
 func TestWarningsAreCounted(t *testing.T) {
-	for more, want := range []string{"unlike work\n", "unlike work (and in 1 more comparison)\n", "unlike work (and in 2 more comparisons)\n"} {
+	for more, want := range []string{"unlike work\n", "unlike work (and 1 more time)\n", "unlike work (and 2 more times)\n"} {
 		doc := regression()
 		for i := range more + 1 {
 			doc.Gates[0].Decisions[i].Warnings = append(doc.Gates[0].Decisions[i].Warnings, "unlike work")

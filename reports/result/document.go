@@ -429,7 +429,7 @@ type Run struct {
 	// request, of the warm-up if there is one: what the program adds, in seconds of the clock.
 	Between    float64        `json:"between_s,omitempty" bounds:"0,"`
 	Sent       int            `json:"sent"`                 // requests; of a search those of the probes that held
-	Failed     int            `json:"failed"`               // of them
+	Failed     int            `json:"failed"`               // of those that were sent
 	Failures   map[string]int `json:"failures,omitempty"`   // by class
 	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.
@@ -604,7 +604,7 @@ type Decision struct {
 // Requests that were sent, and those of them that failed.
 type Requests struct {
 	Sent   int `json:"sent"`   // in all
-	Failed int `json:"failed"` // of them
+	Failed int `json:"failed"` // of those that were sent
 }
 
 // Estimate describes a comparison without deciding anything.

@@ -21,6 +21,9 @@ func withUsage(cmd *cobra.Command) {
 		}
 	}
 	for _, c := range cmd.Commands() {
+		if c.HasSubCommands() && !c.Runnable() {
+			c.RunE = nearCommand
+		}
 		withUsage(c)
 	}
 }
@@ -37,4 +40,19 @@ func nearFlag(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; did you mean --%s?", err, name)
 	}
 	return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
+}
+
+// nearCommand refuses what is no command of a group, which cobra answers with help and success.
+func nearCommand(group *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return group.Help()
+	}
+	var names []string
+	for _, c := range group.Commands() {
+		names = append(names, c.Name())
+	}
+	if name := enum.Nearest(args[0], names); name != "" {
+		return fmt.Errorf("unknown command %q for %q; did you mean %s?", args[0], group.CommandPath(), name)
+	}
+	return fmt.Errorf("unknown command %q for %q; %s --help lists them", args[0], group.CommandPath(), group.CommandPath())
 }

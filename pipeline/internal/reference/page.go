@@ -129,7 +129,7 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 		if sub.Hidden || !sub.IsAvailableCommand() || sub.Name() == "help" || sub.Name() == "completion" {
 			continue
 		}
-		if sub.Runnable() {
+		if !sub.HasSubCommands() {
 			f(sub)
 		}
 		each(sub, f)

@@ -37,7 +37,7 @@ func ReadDocument(path string) (*result.Document, error) {
 	}
 	f, err := regular.Open(path)
 	if _, planned := os.Stat(filepath.Join(dir, store.PlanFile)); planned == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading results: %w: the run has not ended; if it was killed, `pipeline run FILE --resume --out %s` goes on with it", err, dir)
+		return nil, fmt.Errorf("reading results: %w: its run has not ended; a `pipeline run` that was killed goes on with --resume --out %s", err, dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
