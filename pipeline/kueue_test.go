@@ -11,6 +11,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -140,7 +141,12 @@ func (m *room) occupy(t *testing.T, name, priority string) {
 		PriorityClassName: priority, TerminationGracePeriodSeconds: new(int64(1)),
 		Containers: []core.Container{{Name: "main", Image: "docker.io/pipeline/pause:1", ImagePullPolicy: core.PullNever, Resources: core.ResourceRequirements{Limits: gpu}}},
 	}}
-	if _, err := m.client.CoreV1().Pods(m.name).Create(ctx, pod, meta.CreateOptions{}); err != nil {
+	var err error
+	// the API server hears of a priority class a moment after it has stored it
+	if !within(time.Minute, 100*time.Millisecond, func() bool {
+		_, err = m.client.CoreV1().Pods(m.name).Create(ctx, pod, meta.CreateOptions{})
+		return !apierrors.IsForbidden(err)
+	}) || err != nil {
 		t.Fatal(err)
 	}
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
