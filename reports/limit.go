@@ -11,10 +11,8 @@ import (
 // limitTexts are the value of a limit, what it is set against, and how much room is left.
 // Each is none where there is nothing to print.
 func limitTexts(d *result.Decision) (value, limit, headroom string) {
-	value, limit, headroom = humanize.None, humanize.None, humanize.None
-	if d.HeadValue != nil {
-		_, value = valueTexts(d)
-	}
+	_, value = valueTexts(d)
+	limit, headroom = humanize.None, humanize.None
 	if d.Limit == nil {
 		return value, limit, headroom
 	}

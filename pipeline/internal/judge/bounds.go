@@ -39,7 +39,10 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	}
 	if of != nil && d.Refuted && (d.HeadBound == result.AtLeast || d.BaseBound == result.AtMost) {
 		d.Refuted = false
-		d.Reason = "an improvement is not excluded: " + beyond(d, of)
+		d.Reason = "an improvement is not excluded: " + unknown("the base carries", result.AtMost, of)
+		if d.HeadBound == result.AtLeast {
+			d.Reason = "an improvement is not excluded: " + unknown("the head carries", result.AtLeast, of)
+		}
 	}
 	hidden := d.BaseBound == result.AtLeast || d.HeadBound == result.AtMost
 	if of == nil || !hidden || d.Verdict != result.Pass && d.Verdict != result.Improvement && d.Verdict != result.Inconclusive {
@@ -48,11 +51,11 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	d.Verdict, d.Refuted, d.NeedPairs = result.Inconclusive, false, 0
 	switch d.HeadBound {
 	case result.AtMost:
-		d.Reason = fmt.Sprintf("the head carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
+		d.Reason = unknown("the head carries", result.AtMost, of)
 	case result.AtLeast:
 		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max", capacity.Text(of.Over, of.Max))
 	default:
-		d.Reason = fmt.Sprintf("the base carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
+		d.Reason = unknown("the base carries", result.AtLeast, of)
 	}
 }
 
@@ -66,21 +69,15 @@ func boundLimit(d *result.Decision, head *result.Cell) {
 	if d.HeadBound, of = boundOf(head, hides); d.HeadBound != hides || d.Verdict != result.Pass && d.Verdict != result.Regression {
 		return
 	}
-	d.Verdict, d.Warnings = result.Inconclusive, nil
-	switch hides {
-	case result.AtMost:
-		d.Reason = fmt.Sprintf("a launch carried at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
-	default:
-		d.Reason = fmt.Sprintf("a launch carried at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
-	}
+	d.Verdict, d.Warnings, d.Reason = result.Inconclusive, nil, unknown("a launch carried", hides, of)
 }
 
-// beyond says on which side a value that is a bound hides how much better the head is.
-func beyond(d *result.Decision, of *result.Search) string {
-	if d.HeadBound == result.AtLeast {
-		return fmt.Sprintf("the head carries at least %s, the end of the search, and how much more is not known: raise max", capacity.Text(of.Over, of.Max))
+// unknown says that a capacity is beyond an end of its search, and what would show how far.
+func unknown(carries string, b result.Bound, of *result.Search) string {
+	if b == result.AtMost {
+		return fmt.Sprintf("%s at most %s, the least load of the search, and by how much less is not known: lower min", carries, capacity.Text(of.Over, of.Min))
 	}
-	return fmt.Sprintf("the base carries at most %s, the least load of the search, and by how much less is not known: lower min", capacity.Text(of.Over, of.Min))
+	return fmt.Sprintf("%s at least %s, the end of the search, and how much more is not known: raise max", carries, capacity.Text(of.Over, of.Max))
 }
 
 // boundOf is the bound that any run of a cell has, the one that hides a worse head before the other,

@@ -36,8 +36,10 @@ func ReadDocument(path string) (*result.Document, error) {
 		path = filepath.Join(path, store.ResultsFile)
 	}
 	f, err := regular.Open(path)
-	if _, planned := os.Stat(filepath.Join(dir, store.PlanFile)); planned == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading results: %w: its run has not ended; a `pipeline run` that was killed goes on with --resume --out %s", err, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, noPlan := os.Stat(filepath.Join(dir, store.PlanFile)); noPlan == nil {
+			err = fmt.Errorf("%w: its run has not ended; a `pipeline run` that was killed goes on with --resume --out %s", err, dir)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
