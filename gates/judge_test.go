@@ -100,6 +100,14 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+func TestZeroOfAMeasureNamesTheArgument(t *testing.T) {
+	c := comparison(t, "ttft.p99", ratios(0.4, 1, 0, 1))
+	c.Metric.ID, c.Metric.Group = "measure.stalls", metric.DeclaredGroup
+	if d := judgeOne(t, c); d.Verdict != gates.Invalid || !strings.Contains(d.Reason, `a measure that may be 0 needs compare = "difference"`) {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
+	}
+}
+
 func TestArithmeticOfADecision(t *testing.T) {
 	base := []float64{101.2, 99.8, 100.5, 100.1, 99.4}
 	head := []float64{105.9, 104.2, 106.1, 103.8, 105.0}

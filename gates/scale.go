@@ -19,12 +19,14 @@ func worse(m metric.Metric) float64 {
 // sums, squares and quotients finite.
 const beyondMeasure = 1e100
 
-// usable refuses values that have no place on the scale.
-func usable(s metric.Scale, v float64) error {
+// usable refuses values that have no place on the scale of a metric.
+func usable(m metric.Metric, v float64) error {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > beyondMeasure:
 		return fmt.Errorf("is %g, not a finite number", v)
-	case s == metric.Log && v < 1/beyondMeasure:
+	case m.Scale == metric.Log && v < 1/beyondMeasure && m.Group == metric.DeclaredGroup:
+		return fmt.Errorf("is %g, which has no logarithm; a measure that may be 0 needs compare = \"difference\"", v)
+	case m.Scale == metric.Log && v < 1/beyondMeasure:
 		return fmt.Errorf("is %g, which has no logarithm", v)
 	}
 	return nil
@@ -44,7 +46,7 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 			name  string
 			value float64
 		}{{"base", p.Base}, {"head", p.Head}} {
-			if err := usable(m.Scale, side.value); err != nil {
+			if err := usable(m, side.value); err != nil {
 				return nil, 0, fmt.Errorf("the %s's value of repeat %d %w", side.name, p.Repeat, err)
 			}
 		}

@@ -143,7 +143,7 @@ func finite(s metric.Scale, d float64) float64 {
 func signed(m metric.Metric, side string, values []float64) ([]float64, error) {
 	x := make([]float64, len(values))
 	for i, v := range values {
-		if err := usable(m.Scale, v); err != nil {
+		if err := usable(m, v); err != nil {
 			return nil, fmt.Errorf("the %s's value %d %w", side, i+1, err)
 		}
 		if m.Scale == metric.Log {
