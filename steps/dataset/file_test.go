@@ -232,6 +232,9 @@ func TestTimesOfTraces(t *testing.T) {
 		"Azure, with the zone": "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,600,8\n2024-05-10 00:00:01.25993+00:00,12,3\n",
 		"Bailian": `{"chat_id":5,"parent_chat_id":-1,"timestamp":61.25,"input_length":600,"output_length":8,"type":"text","turn":1,"hash_ids":[1,2]}
 {"chat_id":6,"parent_chat_id":5,"timestamp":62.5,"input_length":12,"output_length":3,"type":"text","turn":2,"hash_ids":[1]}`,
+		"Azure of a spreadsheet": byteOrderMark + "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.95,600,8\n2023-11-17 00:00:01.2,12,3\n",
+		"Mooncake before zero": `{"timestamp":-2000,"input_length":600,"output_length":8}
+{"timestamp":-750,"input_length":12,"output_length":3}`,
 	} {
 		table, err := readKind("trace", strings.NewReader(text))
 		if err != nil || len(table.Entries) != 2 || table.Sessions != 0 {
@@ -243,6 +246,21 @@ func TestTimesOfTraces(t *testing.T) {
 			t.Errorf("%s: %+v and %+v", name, a, b)
 		}
 	}
+}
+
+// TestSizeOfBlocks: a trace with smaller blocks than Mooncake's would be replayed without what its prompts share.
+func TestSizeOfBlocks(t *testing.T) {
+	table, err := readKind("trace", strings.NewReader(`{"timestamp":0,"input_length":100,"output_length":1,"hash_ids":[1,2,3,4,5,6,7]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := steps.Dataset{Kind: "trace", Path: "t.jsonl"}
+	_, err = fromTable(t.Context(), d, Material{Corpus: Corpus{IDs: ids(500)}, Table: table})
+	if err == nil || !strings.Contains(err.Error(), "3072 tokens with a block_size of 512, and all its prompts 100: give block_size") {
+		t.Error(err)
+	}
+	d.Options = map[string]any{"block_size": 16}
+	fromFile(t, d, Material{Corpus: Corpus{IDs: ids(500)}, Table: table})
 }
 
 func TestReadRefuses(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -58,7 +59,7 @@ type mooncakeSession struct {
 }
 
 func beginMooncake(t *Table) (func(int, []byte) error, func() error) {
-	m := &mooncake{orderer: orderer{table: t}, names: map[string]*mooncakeSession{}}
+	m := &mooncake{orderer: orderer{table: t}, names: map[string]*mooncakeSession{}, latest: math.Inf(-1)}
 	return m.line, m.end
 }
 

@@ -69,6 +69,9 @@ func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error
 	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
 		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
 	}
+	if err := t.checkBlocks(); err != nil {
+		return nil, err
+	}
 	real := RealAnswers(d)
 	switch {
 	case given.Table.Sessions > 0 && real && !given.Chat:
@@ -79,6 +82,28 @@ func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error
 		return nil, invalid("%s: real_answers needs a trace of sessions, and this one does not say which requests belong together", m.spec.Path)
 	}
 	return t, nil
+}
+
+// checkBlocks refuses a size of blocks with which the trace would name more tokens than its prompts have. A prompt
+// here and there may have a block too many.
+func (t trace) checkBlocks() error {
+	named, have := 0, 0
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.blockSize != 0 || len(e.Blocks) == 0 {
+			continue
+		}
+		named += (len(e.Blocks) - 1) * t.block
+		have += e.Input
+		if e.adds && e.Turn != nil {
+			have -= e.Turn.Shared
+		}
+	}
+	if named > have {
+		return invalid("%s: all whole blocks of its hash_ids have %d tokens with a block_size of %d, and all its prompts %d: "+
+			"give block_size, in the dataset or in each line, as the tokens that its blocks have", t.spec.Path, named, t.block, have)
+	}
+	return nil
 }
 
 func (t trace) Len() int { return len(t.entries) }

@@ -20,6 +20,9 @@ const (
 	maxTraceTime = 10 * 365 * 24 * time.Hour
 )
 
+// byteOrderMark is what spreadsheets write before UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // Entry is one request of a file, before its text has become tokens.
 type Entry struct {
 	// One of Text, Messages and IDs is the prompt; none of them in a trace.
@@ -64,7 +67,11 @@ func (k Kind) read(r io.Reader) (*Table, error) {
 	if k.Read == nil {
 		return nil, fmt.Errorf("datasets of kind %q are not read from a file", k.Name)
 	}
-	t, err := k.Read(r)
+	br := bufio.NewReader(r)
+	if head, _ := br.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		_, _ = br.Discard(len(byteOrderMark))
+	}
+	t, err := k.Read(br)
 	if err != nil {
 		return nil, err
 	}
