@@ -75,7 +75,7 @@ func (v *view) lanes() model.Line {
 		if w.Label != "" {
 			where += " at " + w.Label
 		}
-		text += fmt.Sprintf(": beside the others %s changes by %+.1f %%, at most %.1f %% (allowed are %.3g %%)", where, 100**w.Worse, 100**w.Most, 100*float64(w.Limit))
+		text += fmt.Sprintf(": beside the others %s is %s, at most %.1f %% (allowed are %.3g %%)", where, w.Change(), 100**w.Most, 100*float64(w.Limit))
 	}
 	return model.Plain(text)
 }

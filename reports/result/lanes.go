@@ -1,6 +1,10 @@
 package result
 
-import "github.com/servegate/pipeline/gates/metric"
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/gates/metric"
+)
 
 // Lanes are the parts of one machine that repeats were measured in side by side, and how much they
 // slowed each other before the first repeat.
@@ -43,6 +47,14 @@ type Slowed struct {
 	Reason  string  `json:"reason"` // for the verdict
 	// Warnings of it, such as that it is not the same in all lanes.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Change is "6.1 % worse" or "0.3 % better", beside the others; Worse must be known.
+func (s *Slowed) Change() string {
+	if *s.Worse < 0 {
+		return fmt.Sprintf("%.1f %% better", -100**s.Worse)
+	}
+	return fmt.Sprintf("%.1f %% worse", 100**s.Worse)
 }
 
 // Worst is what comes closest to its limit, or exceeds it most; nil where nothing was found out.

@@ -342,7 +342,7 @@ func few(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// slowedText is "tpot.p50 at rate=2 +6.1 % beside the others (at most +7.0 %, allowed are 2.5 %)".
+// slowedText is "tpot.p50 at rate=2 is 6.1 % worse beside the others (at most 7.0 %, allowed are 2.5 %)".
 func slowedText(s *result.Slowed) string {
 	where := s.Metric
 	if s.Label != "" {
@@ -351,5 +351,5 @@ func slowedText(s *result.Slowed) string {
 	if s.Worse == nil {
 		return where + " (" + s.Reason + ")"
 	}
-	return fmt.Sprintf("%s %+.1f %% beside the others (at most %+.1f %%, allowed are %.3g %%)", where, 100**s.Worse, 100**s.Most, 100*float64(s.Limit))
+	return fmt.Sprintf("%s is %s beside the others (at most %.1f %%, allowed are %.3g %%)", where, s.Change(), 100**s.Most, 100*float64(s.Limit))
 }
