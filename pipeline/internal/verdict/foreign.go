@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -77,6 +78,9 @@ func matching(path string) ([]string, error) {
 }
 
 func readForeignFile(path string, opt convert.ReadOptions) ([]convert.Run, error) {
+	if _, err := os.Stat(filepath.Join(path, store.ResultsFile)); err == nil {
+		return nil, fmt.Errorf("%s: %w: use it as it is", path, convert.ErrOurs)
+	}
 	file, err := regular.Open(path)
 	if err != nil {
 		return nil, err
