@@ -38,10 +38,12 @@ demo-live: SIMULATE = --simulate
 
 # Packages two at a time for each processor, since many wait for sockets and processes. A flag is
 # known to the packages that define it alone, so that each set of flags is a command; vet is
-# for make lint. The last one runs the whole program: alone, and its tests many at a time, but not those with
-# daemons.
+# for make lint. The last ones run the whole program: alone, and its tests many at a time, but
+# those with daemons not; of them only those of Kubernetes, which wait for Pods.
 JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PARALLEL := 6
+PROGRAM  := $(GO) test -vet=off -timeout 75m ./pipeline
+CLUSTER  := '^TestKubernetes$$'
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 25
 # A test lives for seconds: memory is cheaper than collecting it.
@@ -51,7 +53,7 @@ test:
 	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL))
 	$(GO) test $(JOBS) $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
 	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(ARITHMETIC),$(filter $(LONG),$(PROPERTIES))) $(RAPID) -timeout 60m $(FULL))
-	$(if $(FULL),nice -n 19 $(GO) test $(JOBS) $(ARITHMETIC) $(RAPID) -timeout 75m $(FULL) & arithmetic=$$!;) $(GO) test -vet=off -timeout 75m -parallel $(PARALLEL) ./pipeline $(if $(FULL),$(FULL); status=$$?; wait $$arithmetic && exit $$status)
+	$(if $(FULL),nice -n 19 $(GO) test $(JOBS) $(ARITHMETIC) $(RAPID) -timeout 75m $(FULL) & arithmetic=$$!;) $(PROGRAM) -parallel $(PARALLEL) $(if $(FULL),$(FULL) -skip $(CLUSTER) && $(PROGRAM) -parallel 6 -run $(CLUSTER); status=$$?; wait $$arithmetic && exit $$status)
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
