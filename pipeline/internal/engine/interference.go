@@ -236,6 +236,10 @@ func (c *laneCheck) measure(ctx context.Context, pass int, turn []int) error {
 			run.Seed += uint64(pass) // the same prompts alone and beside the others
 			all.Go(func() {
 				measured, err := c.once(ctx, s, run)
+				if err == nil && measured.Status == result.RunFailed && len(turn) == 1 {
+					// No neighbour is to blame, and no further pass helps.
+					err = &laneFailure{s.Target, fmt.Errorf("%s alone in lane %d: %s", s.Target, lane, measured.Reason)}
+				}
 				if err != nil {
 					errs[at] = err
 					return

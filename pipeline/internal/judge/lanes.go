@@ -38,8 +38,8 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 			pairs, lanes := lanePairs(runs, hash, m.ID)
 			slowed := result.Slowed{Cell: hash, Label: plan.Label(cell.Values), Metric: m.ID, Limit: m.Limit, Pairs: len(pairs)}
 			if len(pairs) == 0 {
-				if unpaired(runs, hash, m.ID) {
-					slowed.Verdict, slowed.Reason = result.Missing, "no pass has a run that counts both alone and beside the others"
+				if why, ok := unpaired(runs, hash, m.ID); ok {
+					slowed.Verdict, slowed.Reason = result.Missing, "no pass has a run that counts both alone and beside the others"+why
 					unseen = append(unseen, slowed)
 				}
 				continue
@@ -80,16 +80,20 @@ func Lanes(p *plan.Plan, runs []LaneRun) (out *result.Lanes, over bool, err erro
 }
 
 // unpaired reports whether a cell was measured, and has no pair for want of runs that count rather than because it has
-// no such metric.
-func unpaired(runs []LaneRun, cell, id string) bool {
+// no such metric; and why the last of them does not count.
+func unpaired(runs []LaneRun, cell, id string) (why string, is bool) {
 	measured, counts, known := false, false, false
 	for _, r := range runs {
-		if r.Cell == cell {
-			ok := r.Run.Status == result.RunOK
-			measured, counts, known = true, counts || ok, known || ok && r.Run.Metrics[id] > 0
+		if r.Cell != cell {
+			continue
+		}
+		ok := r.Run.Status == result.RunOK
+		measured, counts, known = true, counts || ok, known || ok && r.Run.Metrics[id] > 0
+		if !ok {
+			why = ": " + r.Run.Reason
 		}
 	}
-	return measured && (known || !counts)
+	return why, measured && (known || !counts)
 }
 
 // laneCells are the cells of a check of lanes.

@@ -3,6 +3,7 @@ package judge
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -93,7 +94,7 @@ func TestLanesAreNotShownByCellsThatDoNotCount(t *testing.T) {
 		run   result.Run // of a second cell beside the others
 		shown bool
 	}{
-		{"void", result.Run{Status: result.RunVoid}, false},
+		{"void", result.Run{Status: result.RunVoid, Reason: "the client was slow"}, false},
 		{"counts", result.Run{Status: result.RunOK, Metrics: map[string]float64{"tpot.p50": 0.01}}, true},
 		{"no such metric", result.Run{Status: result.RunOK, Metrics: map[string]float64{"e2el.p50": 1}}, true},
 	} {
@@ -119,6 +120,9 @@ func TestLanesAreNotShownByCellsThatDoNotCount(t *testing.T) {
 			if got, over, err = Lanes(p, runs); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if last := got.Slowed[len(got.Slowed)-1]; !tt.shown && !strings.HasSuffix(last.Reason, "both alone and beside the others: the client was slow") {
+			t.Errorf("%s: %s", tt.name, last.Reason)
 		}
 		if got.Shown != tt.shown || got.Passes != map[bool]int{true: 4, false: 8}[tt.shown] {
 			t.Errorf("%s: shown is %v after %d passes: %+v", tt.name, got.Shown, got.Passes, got.Slowed)
