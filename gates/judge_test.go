@@ -103,7 +103,7 @@ func TestVerdicts(t *testing.T) {
 func TestZeroOfAMeasureNamesTheArgument(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(0.4, 1, 0, 1))
 	c.Metric.ID, c.Metric.Group = "measure.stalls", metric.DeclaredGroup
-	if d := judgeOne(t, c); d.Verdict != gates.Invalid || !strings.Contains(d.Reason, `a measure that may be 0 needs compare = "difference"`) {
+	if d := judgeOne(t, c); d.Verdict != gates.Invalid || !strings.Contains(d.Reason, `a measure that can be 0 or less needs compare = "difference"`) {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }

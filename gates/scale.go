@@ -25,7 +25,7 @@ func usable(m metric.Metric, v float64) error {
 	case math.IsNaN(v) || math.Abs(v) > beyondMeasure:
 		return fmt.Errorf("is %g, not a finite number", v)
 	case m.Scale == metric.Log && v < 1/beyondMeasure && m.Group == metric.DeclaredGroup:
-		return fmt.Errorf("is %g, which has no logarithm; a measure that may be 0 needs compare = \"difference\"", v)
+		return fmt.Errorf("is %g, which has no logarithm; a measure that can be 0 or less needs compare = \"difference\"", v)
 	case m.Scale == metric.Log && v < 1/beyondMeasure:
 		return fmt.Errorf("is %g, which has no logarithm", v)
 	}
