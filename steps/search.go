@@ -1,5 +1,7 @@
 package steps
 
+import "slices"
+
 // Search varies a load to find the highest at which a service level objective (SLO) holds. What it
 // varies follows from the arrival: the number of users of a closed loop, or else the rate.
 type Search struct {
@@ -12,6 +14,23 @@ type Search struct {
 	Probes     int     `json:"probes"`
 	// SLO are the limits that have to hold together.
 	SLO []Objective `json:"slo"`
+}
+
+// What a search is where its owner says nothing else.
+const (
+	SearchProbes     = 8
+	SearchResolution = 0.02
+	// SearchSuccess is the share of requests that have to succeed: the latencies of the others are in no
+	// percentile.
+	SearchSuccess = 0.99
+)
+
+// LimitSuccess adds the usual limit on the share of requests that succeed, unless there is one.
+func (s *Search) LimitSuccess() {
+	const id = "success.rate"
+	if !slices.ContainsFunc(s.SLO, func(o Objective) bool { return o.Metric == id }) {
+		s.SLO = append(s.SLO, Objective{Metric: id, Limit: SearchSuccess})
+	}
 }
 
 // Objective is a limit on a metric of a run, in the metric's unit.

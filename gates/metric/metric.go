@@ -187,6 +187,13 @@ type Metric struct {
 // they can be zero: a margin of theirs is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
 
+// Objective reports whether a limit on the metric can be part of an SLO: whether it is a time or a share that
+// the requests of one run get.
+func (m Metric) Objective() bool {
+	return m.Level == RunLevel && !m.Mutual && m.Tool == "" && !m.Informational && !m.Quality && !m.Counted &&
+		(m.Unit == Seconds || m.Unit == Fraction)
+}
+
 // OfTokens reports whether values need answers that are made of tokens, which embeddings are not.
 func (m Metric) OfTokens() bool {
 	switch m.Group {

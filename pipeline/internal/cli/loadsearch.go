@@ -18,13 +18,6 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Defaults of `load --search`, those of a search block.
-const (
-	searchProbes     = 8
-	searchResolution = 0.02
-	searchSuccess    = 0.99
-)
-
 // searchLoad searches the highest load within the limits of --slo.
 func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) error {
 	l, err := f.searched(opt.Workload)
@@ -123,7 +116,7 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	default:
 		l.Arrival = load.Poisson
 	}
-	l.Search = &steps.Search{Min: from, Max: to, Resolution: searchResolution, Probes: searchProbes}
+	l.Search = &steps.Search{Min: from, Max: to, Resolution: steps.SearchResolution, Probes: steps.SearchProbes}
 	for _, text := range f.slo {
 		o, err := objectiveOf(text)
 		if err != nil {
@@ -149,9 +142,7 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	if len(l.Search.SLO) == 0 {
 		return l, errors.New("--search needs --slo, such as --slo ttft.p95:500,tpot.mean:40")
 	}
-	if !slices.ContainsFunc(l.Search.SLO, func(o steps.Objective) bool { return o.Metric == "success.rate" }) {
-		l.Search.SLO = append(l.Search.SLO, steps.Objective{Metric: "success.rate", Limit: searchSuccess})
-	}
+	l.Search.LimitSuccess()
 	if from*capacities.MaxRatio < to {
 		return l, fmt.Errorf("--search %s spans more than a factor of %g", f.search, float64(capacities.MaxRatio))
 	}
@@ -166,8 +157,8 @@ func objectiveOf(text string) (steps.Objective, error) {
 	switch {
 	case !ok || err != nil || !(x > 0):
 		return steps.Objective{}, fmt.Errorf("--slo %q must be of the form ttft.p95:500 (milliseconds) or success.rate:99.9 (percent)", text)
-	case !known || m.Tool != "" || m.Level != metric.RunLevel || m.Mutual || m.Quality || m.Informational || m.Unit != metric.Seconds && m.Unit != metric.Fraction:
-		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share of a run", text, id)
+	case !known || !m.Objective():
+		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share that requests get, such as ttft.p95, e2el.p99 or success.rate", text, id)
 	case m.Unit == metric.Seconds:
 		return steps.Objective{Metric: m.ID, Limit: x / 1000}, nil
 	case x > 100:

@@ -16,15 +16,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Defaults and bounds of a search.
+// Bounds of a search.
 const (
-	defaultProbes     = 8
-	maxProbes         = 64
-	defaultResolution = 0.02
-	maxObjectives     = 16
-	// usualSuccess is the share of requests that have to succeed where the file sets none: the
-	// latencies of the others are in no percentile.
-	usualSuccess = 0.99
+	maxProbes     = 64
+	maxObjectives = 16
 )
 
 func searchBlock() steps.BlockSchema {
@@ -35,8 +30,8 @@ func searchBlock() steps.BlockSchema {
 			Attrs: []steps.Attr{
 				{Name: "min", Type: cty.Number, Required: true, Doc: "Least load of the range. The SLO has to hold there: a base that does not hold it is a fault of the file, a head a regression."},
 				{Name: "max", Type: cty.Number, Required: true, Doc: "Greatest load of the range. Where the SLO holds there, the capacity is at least that."},
-				{Name: "resolution", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(defaultResolution), Doc: "Half-width of the 95 % interval at which the search ends."},
-				{Name: "probes", Type: cty.Number, Default: cty.NumberIntVal(defaultProbes), Doc: "Most loads that are tried in a launch."},
+				{Name: "resolution", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(steps.SearchResolution), Doc: "Half-width of the 95 % interval at which the search ends."},
+				{Name: "probes", Type: cty.Number, Default: cty.NumberIntVal(steps.SearchProbes), Doc: "Most loads that are tried in a launch."},
 			},
 			Blocks: []steps.BlockSchema{{Type: "slo", Min: 1, Max: maxObjectives, Doc: "A limit that has to hold, together with those of the other slo blocks. Unless one limits metric.success.rate, 99 % of requests have to succeed.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "metric", Type: cty.DynamicPseudoType, Required: true, Doc: "Metric of a run, such as metric.ttft.p99, metric.success.rate or metric.goodput.share."},
@@ -63,9 +58,7 @@ func (c cell) searching(o, in steps.Object, l steps.Load) steps.Load {
 			s.SLO = append(s.SLO, objective)
 		}
 	}
-	if !slices.ContainsFunc(s.SLO, func(o steps.Objective) bool { return o.Metric == "success.rate" }) {
-		s.SLO = append(s.SLO, steps.Objective{Metric: "success.rate", Limit: usualSuccess})
-	}
+	s.LimitSuccess()
 	if l.Search = s; !c.ok {
 		return l
 	}
@@ -131,7 +124,7 @@ func (c cell) objective(i int, b steps.Object) (steps.Objective, bool) {
 		}
 		return steps.Objective{}, false
 	}
-	if m.Level != metric.RunLevel || m.Mutual || m.Tool != "" || m.Informational || m.Quality || m.Counted || m.Group == capacityGroup || m.Unit != metric.Seconds && m.Unit != metric.Fraction {
+	if !m.Objective() {
 		c.report(problem(codeLoad, c.slo(i, "metric"), fmt.Sprintf("metric.%s cannot be an objective", m.ID),
 			"An SLO is about what requests of a run get: a time such as metric.ttft.p99 or metric.tpot.p50, metric.success.rate, or metric.goodput.share."))
 		return steps.Objective{}, false
