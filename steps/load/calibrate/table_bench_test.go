@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func BenchmarkTable(b *testing.B) {
 		b.Skip("runs once, for minutes")
 	}
 	t := &table{b: b, began: time.Now()}
-	out(os.Stdout, "\nload average before: %s\n", loadAverage())
+	out(os.Stdout, "\nload average before: %s; pauses of the machine: %s\n", loadAverage(), pauses(5*time.Second))
 	n := 0
 	if v, err := strconv.Atoi(os.Getenv("PIPELINE_BENCH_REQUESTS")); err == nil {
 		n = v
@@ -283,6 +284,24 @@ func (t *table) print() {
 		out(os.Stdout, "%-86s  %-52s  %-28s  %s\n", r.what, r.measured, r.target, r.verdict)
 	}
 	out(os.Stdout, "load average after: %s; %v in all. Above 2 other work was in the way, and the figures say nothing.\n\n", loadAverage(), time.Since(t.began).Round(time.Second))
+}
+
+// pauses is how often and how long a loop that only reads the clock was kept from it: no client that runs here is
+// more punctual.
+func pauses(total time.Duration) string {
+	const counts = 200 * time.Microsecond
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var number int
+	var lost, longest time.Duration
+	for began, last := time.Now(), time.Now(); last.Sub(began) < total; {
+		now := time.Now()
+		if gap := now.Sub(last); gap > counts {
+			number, lost, longest = number+1, lost+gap, max(longest, gap)
+		}
+		last = now
+	}
+	return fmt.Sprintf("%d of more than %v in %v, %.2f %% of the time, the longest %v", number, counts, total, 100*float64(lost)/float64(total), longest.Round(10*time.Microsecond))
 }
 
 // loadAverage is the machine's, where it says it.
