@@ -111,13 +111,17 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	return t, nil
 }
 
-// CheckArrival returns an *InvalidError for an arrival by which the requests of a file cannot be sent.
-func (f *Files) CheckArrival(d steps.Dataset, arrival string) error {
+// CheckTrace returns an *InvalidError for a trace that cannot be replayed as its dataset says, or whose requests
+// cannot be sent by an arrival. Datasets of other kinds pass.
+func (f *Files) CheckTrace(d steps.Dataset, arrival string) error {
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err != nil || !kind.Has(timeScale.Name) {
 		return err
 	}
 	t, err := f.Table(d)
+	if err == nil {
+		err = replayable(t, d)
+	}
 	if err != nil || t.Sessions == 0 {
 		return err
 	}

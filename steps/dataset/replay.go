@@ -66,10 +66,7 @@ type sessions struct {
 func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error) {
 	m := newMaker(d, given.Corpus, false)
 	t := trace{maker: m, entries: given.Table.Entries, block: option(m.spec, "block_size"), scale: timeScaleOf(m.spec)}
-	if last := t.entries[len(t.entries)-1].At; float64(last)*t.scale > float64(maxTraceTime) {
-		return nil, invalid("%s: with a time_scale of %g the trace lasts too long", m.spec.Path, t.scale)
-	}
-	if err := t.checkBlocks(); err != nil {
+	if err := replayable(given.Table, d); err != nil {
 		return nil, err
 	}
 	real := RealAnswers(d)
@@ -84,16 +81,19 @@ func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error
 	return t, nil
 }
 
-// checkBlocks refuses a size of blocks with which the trace would name more tokens than its prompts have. A prompt
-// here and there may have a block too many.
-func (t trace) checkBlocks() error {
-	named, have := 0, 0
-	for i := range t.entries {
-		e := &t.entries[i]
+// replayable refuses options with which a trace would last too long, or name more tokens than its prompts have. A
+// prompt here and there may have a block too many.
+func replayable(t *Table, d steps.Dataset) error {
+	if last, scale := t.Entries[len(t.Entries)-1].At, timeScaleOf(d); float64(last)*scale > float64(maxTraceTime) {
+		return invalid("%s: with a time_scale of %g the trace lasts too long", d.Path, scale)
+	}
+	block, named, have := option(d, blockSize.Name), 0, 0
+	for i := range t.Entries {
+		e := &t.Entries[i]
 		if e.blockSize != 0 || len(e.Blocks) == 0 {
 			continue
 		}
-		named += (len(e.Blocks) - 1) * t.block
+		named += (len(e.Blocks) - 1) * block
 		have += e.Input
 		if e.adds && e.Turn != nil {
 			have -= e.Turn.Shared
@@ -101,7 +101,7 @@ func (t trace) checkBlocks() error {
 	}
 	if named > have {
 		return invalid("%s: all whole blocks of its hash_ids have %d tokens with a block_size of %d, and all its prompts %d: "+
-			"give block_size, in the dataset or in each line, as the tokens that its blocks have", t.spec.Path, named, t.block, have)
+			"give block_size, in the dataset or in each line, as the tokens that its blocks have", d.Path, named, block, have)
 	}
 	return nil
 }

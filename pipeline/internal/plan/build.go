@@ -142,7 +142,13 @@ type builder struct {
 	diags hcl.Diagnostics
 }
 
+// fail reports what is wrong at a place, once: cells of a benchmark often share it.
 func (b *builder) fail(at hcl.Range, summary, detail string) {
+	if slices.ContainsFunc(b.diags, func(d *hcl.Diagnostic) bool {
+		return d.Summary == summary && d.Detail == detail && d.Subject != nil && *d.Subject == at
+	}) {
+		return
+	}
 	b.diags = append(b.diags, &hcl.Diagnostic{
 		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: at.Ptr(),
 	})

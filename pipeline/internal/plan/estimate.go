@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
@@ -25,15 +26,15 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	if w.Dataset.Sum == "" {
 		return runSeconds(w)
 	}
-	if w.Load.Arrival != "trace" {
-		if err := b.cfg.Files.CheckArrival(w.Dataset, w.Load.Arrival); err != nil {
-			b.fail(src.Range, "the trace cannot be replayed", diag.Sentence(err))
-		}
-		return runSeconds(w)
+	var span time.Duration
+	err := b.cfg.Files.CheckTrace(w.Dataset, w.Load.Arrival)
+	if err == nil && w.Load.Arrival == "trace" {
+		span, err = b.cfg.Files.Span(w.Dataset, w.Load.Requests)
 	}
-	span, err := b.cfg.Files.Span(w.Dataset, w.Load.Requests)
 	if err != nil {
 		b.fail(src.Range, "the trace cannot be replayed", diag.Sentence(err))
+	}
+	if err != nil || w.Load.Arrival != "trace" {
 		return runSeconds(w)
 	}
 	if w.Load.Duration > 0 {
