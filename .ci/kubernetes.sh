@@ -17,8 +17,8 @@
 #   .ci/kubernetes.sh down DIR                     stop all of it and remove what it made
 #
 # The API server is https://10.79.0.1:16443. DIR/admin.kubeconfig may do everything,
-# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". Each node has eight
-# nvidia.com/gpu of cardboard. A Pod's address is reached from the machine, too. There is
+# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". Each node has so many
+# nvidia.com/gpu of cardboard that no test waits for one. A Pod's address is reached from the machine, too. There is
 # no DNS and no kube-proxy: of all Services only "kubernetes" has an address that works.
 set -euo pipefail
 
@@ -29,6 +29,7 @@ etcd=127.0.0.1:16379
 service=10.79.200.1
 bridge=pipeline-k8s
 nodes="k1 k2"
+gpus=8 # of cardboard, of each node
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/kubernetes" && pwd)
 
 # built is the folder of the programs. Its name is that of their sources.
@@ -392,7 +393,7 @@ start_node() { # DIR NODE
 equip() { # DIR NODE
   wait_for 60 grep -q "Successfully registered node" "$1/$2/kubelet.log"
   api "$1" PATCH "/api/v1/nodes/$2/status" -H "Content-Type: application/json-patch+json" \
-    -d '[{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "8"}]' >/dev/null
+    -d '[{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "'"$gpus"'"}]' >/dev/null
 }
 
 # stop_node ends containerd and kubelet, as for an upgrade.
@@ -422,7 +423,7 @@ node_ready() { # DIR NODE
   status=$(api "$1" GET "/api/v1/nodes/$2") || return 1
   case $status in *'"taints"'*) return 1 ;; esac
   grep -q '"type":"Ready","status":"True"' <<<"$status" &&
-    [ "$(grep -o '"nvidia.com/gpu":"8"' <<<"$status" | wc -l)" = 2 ]
+    [ "$(grep -o "\"nvidia.com/gpu\":\"$gpus\"" <<<"$status" | wc -l)" = 2 ]
 }
 
 all_ready() { # DIR
