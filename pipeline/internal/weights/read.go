@@ -24,10 +24,16 @@ const (
 // Ahead reads what of some files is not in memory. Where they do not fit in what is available of it, nothing
 // is read: what was read first would be gone again. Seconds are left to the caller.
 func Ahead(ctx context.Context, files []string) (result.ReadAhead, error) {
-	return ahead(ctx, files, available)
+	return memory{available, inMemory}.ahead(ctx, files)
 }
 
-func ahead(ctx context.Context, files []string, available func() (int64, error)) (result.ReadAhead, error) {
+// memory is that of this machine: how much of it can be had, and whether a part of a file is in it.
+type memory struct {
+	available func() (int64, error)
+	has       func(file *os.File, at, length int64) bool
+}
+
+func (m memory) ahead(ctx context.Context, files []string) (result.ReadAhead, error) {
 	var out result.ReadAhead
 	var parts []part
 	for _, name := range files {
@@ -40,7 +46,7 @@ func ahead(ctx context.Context, files []string, available func() (int64, error))
 			parts = append(parts, part{name, at})
 		}
 	}
-	free, err := available()
+	free, err := m.available()
 	if err != nil {
 		return out, err
 	}
@@ -48,7 +54,7 @@ func ahead(ctx context.Context, files []string, available func() (int64, error))
 		out.Skipped = fmt.Sprintf("%s of weights do not fit in the %s of memory that are available", bytesText(float64(out.Bytes)), bytesText(float64(free)))
 		return out, nil
 	}
-	out.Read, err = readAll(ctx, parts)
+	out.Read, err = m.readAll(ctx, parts)
 	return out, err
 }
 
@@ -62,11 +68,14 @@ type part struct {
 
 // readAll reads the parts that are not in memory, some at a time, and returns how many bytes they had. It
 // looks at all parts before it reads one, since reading some makes the kernel read others.
-func readAll(ctx context.Context, parts []part) (int, error) {
+func (m memory) readAll(ctx context.Context, parts []part) (int, error) {
 	missing := make([]bool, len(parts))
-	err := each(ctx, len(parts), func(r *reader, i int) (err error) {
-		missing[i], err = r.missing(parts[i])
-		return err
+	err := each(ctx, len(parts), func(r *reader, i int) error {
+		if err := r.open(parts[i].name); err != nil {
+			return err
+		}
+		missing[i] = !m.has(r.file, parts[i].at, chunk)
+		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -115,14 +124,6 @@ func each(ctx context.Context, n int, do func(r *reader, i int) error) error {
 type reader struct {
 	file   *os.File
 	buffer []byte
-}
-
-// missing reports whether some of a part is not in memory.
-func (r *reader) missing(p part) (bool, error) {
-	if err := r.open(p.name); err != nil {
-		return false, err
-	}
-	return !inMemory(r.file, p.at, chunk), nil
 }
 
 func (r *reader) read(p part) (int, error) {
