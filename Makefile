@@ -11,8 +11,9 @@ LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERS
 with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
 PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
 LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
-# Simulations of arithmetic alone, which nobody waits for: they get the processors that the whole program leaves idle.
-ARITHMETIC := $(filter ./gates/%,$(LONG))
+# Simulations without sockets, processes or a clock, which nobody waits for: they get the processors that the
+# whole program leaves idle.
+ARITHMETIC := $(filter ./gates/% ./pipeline/internal/session/,$(LONG))
 
 .PHONY: build demo demo-live test full wander race lint fmt golden bench operating-characteristics contract clean
 
@@ -44,16 +45,17 @@ JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PARALLEL := 6
 PROGRAM  := $(GO) test -vet=off -timeout 75m ./pipeline
 CLUSTER  := '^TestKubernetes$$'
+IDLE      = $(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(ARITHMETIC)) -timeout 75m $(FULL) && $(GO) test $(JOBS) $(filter $(PROPERTIES),$(ARITHMETIC)) $(RAPID) -timeout 75m $(FULL)
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 25
 # A test lives for seconds: memory is cheaper than collecting it.
 test: export GOGC ?= 400
 test:
 	$(GO) test $(JOBS) $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(if $(FULL),$(LONG)))")
-	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(LONG)) -timeout 60m $(FULL))
+	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(PROPERTIES) $(ARITHMETIC),$(LONG)) -timeout 60m $(FULL))
 	$(GO) test $(JOBS) $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
 	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(ARITHMETIC),$(filter $(LONG),$(PROPERTIES))) $(RAPID) -timeout 60m $(FULL))
-	$(if $(FULL),nice -n 19 $(GO) test $(JOBS) $(ARITHMETIC) $(RAPID) -timeout 75m $(FULL) & arithmetic=$$!;) $(PROGRAM) -parallel $(PARALLEL) $(if $(FULL),$(FULL) -skip $(CLUSTER) && $(PROGRAM) -parallel 6 -run $(CLUSTER); status=$$?; wait $$arithmetic && exit $$status)
+	$(if $(FULL),nice -n 19 sh -c '$(IDLE)' & arithmetic=$$!;) $(PROGRAM) -parallel $(PARALLEL) $(if $(FULL),$(FULL) -skip $(CLUSTER) && $(PROGRAM) -parallel 6 -run $(CLUSTER); status=$$?; wait $$arithmetic && exit $$status)
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
