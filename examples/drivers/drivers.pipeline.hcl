@@ -67,9 +67,9 @@ benchmark "ours" {
     requests = local.number
   }
 
-  # Client and server share the cores of one small machine here, and of 50 requests the 99th percentile is the latest one.
+  # Client and server share the cores of one small machine here.
   limits {
-    lag_p99 = "500ms"
+    lag_p99 = "100ms"
   }
 
   repeat {
