@@ -1,18 +1,78 @@
 package weights
 
 import (
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// What was read is in the page cache. What the kernel keeps of a file, and for how long, is its affair: that
-// something was not there is seen with a memory that is made up.
-func TestInMemoryAfterRead(t *testing.T) {
-	const bytes = 2*chunk + 12345
-	path := weightsOf(t, "m.safetensors", bytes)
-	if got, err := plenty.ahead(t.Context(), []string{path}); err != nil || got.Read != bytes {
+// cached reports whether the page cache holds each page of a file, as mincore says, which this program's own
+// files may be asked for.
+func cached(t *testing.T, f *os.File, size int) []bool {
+	t.Helper()
+	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Munmap(mapped); err != nil {
+			t.Error(err)
+		}
+	}()
+	pages := make([]byte, (size+os.Getpagesize()-1)/os.Getpagesize())
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mapped[0])), uintptr(size), uintptr(unsafe.Pointer(&pages[0]))); errno != 0 {
+		t.Fatal(errno)
+	}
+	in := make([]bool, len(pages))
+	for i, page := range pages {
+		in[i] = page&1 != 0
+	}
+	return in
+}
+
+// inMemory agrees with mincore. What the kernel keeps of a file is its affair, so that it is asked each time.
+func TestInMemory(t *testing.T) {
+	const size = 2*chunk + 12345
+	f, err := os.Open(weightsOf(t, "m.safetensors", size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := unix.Preadv2(int(f.Fd()), [][]byte{make([]byte, 1)}, 0, unix.RWF_NOWAIT); errors.Is(err, unix.EOPNOTSUPP) {
+		t.Skip("this file system does not say what is in memory")
+	}
+	if !slices.Contains(cached(t, f, size), false) && !inMemory(f, 0, size) {
+		t.Error("all of a file is in memory, and it is not seen")
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(cached(t, f, size), true) && inMemory(f, 0, size) {
+		t.Error("nothing of a file is in memory, and all of it is said to be")
+	}
+	if n, err := io.Copy(io.Discard, f); err != nil || n != size {
+		t.Fatal(n, err)
+	}
+	if !slices.Contains(cached(t, f, size), false) && !inMemory(f, 0, size) {
+		t.Error("all of a file was read, and it is not seen")
+	}
+}
+
+// What was read ahead is in memory, and not read again.
+func TestAheadReadsOnce(t *testing.T) {
+	const size = 2*chunk + 12345
+	path := weightsOf(t, "m.safetensors", size)
+	if got, err := plenty.ahead(t.Context(), []string{path}); err != nil || got.Read != size {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	f, err := os.Open(path)
@@ -20,10 +80,10 @@ func TestInMemoryAfterRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !inMemory(f, 0, bytes) {
-		t.Skip("this file system does not say what is in memory")
+	if !inMemory(f, 0, size) {
+		t.Skip("this machine has not kept it, or its file system does not say so")
 	}
-	if got, err := Ahead(t.Context(), []string{path}); err != nil || got.Bytes != bytes || got.Read != 0 {
+	if got, err := Ahead(t.Context(), []string{path}); err != nil || got.Bytes != size || got.Read != 0 {
 		t.Errorf("read again: %+v, %v", got, err)
 	}
 }
