@@ -32,6 +32,10 @@ server "vllm" "base" {
   abstract = true
   model    = "Qwen/Qwen2.5-7B-Instruct"
   args     = { max_model_len = 4096 }
+
+  container {
+    volumes = { hf-cache = "/root/.cache/huggingface" }
+  }
 }
 
 server "vllm" "release" {

@@ -51,6 +51,10 @@ server "vllm" "sut" {
   model   = "Qwen/Qwen3-8B"
   gpus    = 1
 
+  container {
+    volumes = { hf-cache = "/root/.cache/huggingface" }
+  }
+
   # Read with --simulate only.
   simulate {
     profile      = "h100"

@@ -93,6 +93,7 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 	})
 	if !diags.HasErrors() {
 		diags = append(diags, target.CheckSimulation(cfg, p, a.engines(), a.connectors)...)
+		diags = append(diags, target.CheckDownloads(cfg, p)...)
 		diags = append(diags, target.CheckProfile(a.places, cfg, p, a.engines(), a.connectors)...)
 	}
 	return p, diags, nil

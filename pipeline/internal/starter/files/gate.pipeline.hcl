@@ -56,6 +56,10 @@ server "vllm" "sut" {
   gpus  = 1
   env   = { HF_TOKEN = var.hf_token }
 
+  container {
+    volumes = { hf-cache = "/root/.cache/huggingface" } # the model is downloaded once
+  }
+
   args = {
     max_model_len = 4096
   }

@@ -1,0 +1,88 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
+)
+
+// hubModel matches a model that the Hugging Face hub names: an organisation and a model.
+var hubModel = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+
+// gatedModels are the beginnings of names of models that the hub gives only to accounts that have
+// accepted a licence.
+var gatedModels = []string{"meta-llama/", "google/gemma-"}
+
+// hubCache is where an image that runs as root keeps what it has downloaded.
+const hubCache = "/root/.cache/huggingface"
+
+// CheckDownloads warns of containers of the plan that download their model at every launch, and of
+// those that ask for a gated model without a token.
+func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
+	var out problems
+	if p.Simulated != "" {
+		return nil
+	}
+	for _, t := range p.Targets {
+		for _, s := range cfg.ServersOf(t.Addr) {
+			// A kind with images of its own is an engine that reads its model from the hub.
+			if s.Spec.Image == "" || len(s.Spec.OwnImages) == 0 || !hubModel.MatchString(s.Spec.Model) {
+				continue
+			}
+			if !keepsDownloads(s.Spec) {
+				out.add(hcl.DiagWarning, "each launch downloads the model again",
+					fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
+			}
+			if gated(s.Spec.Model) && !hasToken(s.Spec) {
+				out.add(hcl.DiagWarning, "a gated model without a token",
+					fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
+			}
+		}
+	}
+	return out.list
+}
+
+// keepsDownloads reports whether the folder of a container that the hub's client downloads to
+// outlives a launch.
+func keepsDownloads(spec steps.ServerSpec) bool {
+	home, _ := steps.Getenv(spec.Env, "HF_HOME")
+	hub, _ := steps.Getenv(spec.Env, "HF_HUB_CACHE")
+	dir := cmp.Or(hub, home, hubCache)
+	var kept []string
+	if c := spec.Container; c != nil {
+		for _, v := range c.Volumes {
+			kept = append(kept, v.Target)
+		}
+		for _, m := range c.Mounts {
+			kept = append(kept, m.Target)
+		}
+	}
+	for _, c := range spec.Caches {
+		kept = append(kept, c.Path)
+	}
+	return slices.ContainsFunc(kept, func(target string) bool {
+		// An image whose user is not root has its cache in another home.
+		return strings.HasPrefix(dir+"/", path.Clean(target)+"/") || strings.Contains(target, "huggingface")
+	})
+}
+
+func gated(model string) bool {
+	return slices.ContainsFunc(gatedModels, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+}
+
+func hasToken(spec steps.ServerSpec) bool {
+	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
+		if token, _ := steps.Getenv(spec.Env, name); token != "" {
+			return true
+		}
+	}
+	return false
+}

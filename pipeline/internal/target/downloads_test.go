@@ -1,0 +1,57 @@
+package target_test
+
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/target"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/vllm"
+)
+
+func TestCheckDownloads(t *testing.T) {
+	const (
+		again = "each launch downloads the model again"
+		token = "a gated model without a token"
+	)
+	volume := func(target string) *steps.ContainerSpec {
+		return &steps.ContainerSpec{Volumes: []steps.Volume{{Name: "hf", Target: target}}}
+	}
+	env := func(name, value string) []steps.EnvVar { return []steps.EnvVar{{Name: name, Value: value}} }
+	for name, tt := range map[string]struct {
+		spec      steps.ServerSpec
+		simulated string
+		want      []string
+	}{
+		"image alone":             {spec: steps.ServerSpec{Image: "i:1", Model: "Qwen/Qwen2.5-7B-Instruct"}, want: []string{again}},
+		"simulated":               {spec: steps.ServerSpec{Image: "i:1", Model: "Qwen/Qwen2.5-7B-Instruct"}, simulated: plan.SimulateVirtual},
+		"executable":              {spec: steps.ServerSpec{Executable: []string{"vllm"}, Model: "Qwen/Qwen2.5-7B-Instruct"}},
+		"model of the image":      {spec: steps.ServerSpec{Image: "i:1", Model: "/models/qwen"}},
+		"volume at the cache":     {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/root/.cache/huggingface")}},
+		"volume above the cache":  {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/root/.cache/")}},
+		"volume of another user":  {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/home/vllm/.cache/huggingface")}},
+		"volume beside the cache": {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/root/.cache/vllm")}, want: []string{again}},
+		"folder that is told":     {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/weights"), Env: env("HF_HOME", "/weights/hf")}},
+		"told another folder":     {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Container: volume("/root/.cache"), Env: env("HF_HOME", "/tmp")}, want: []string{again}},
+		"cache block":             {spec: steps.ServerSpec{Image: "i:1", Model: "a/b", Caches: []steps.Cache{{Volume: "v", Path: "/root/.cache/huggingface"}}}},
+		"gated":                   {spec: steps.ServerSpec{Image: "i:1", Model: "meta-llama/Llama-3.1-8B", Container: volume("/root/.cache")}, want: []string{token}},
+		"empty token":             {spec: steps.ServerSpec{Image: "i:1", Model: "meta-llama/Llama-3.1-8B", Container: volume("/root/.cache"), Env: env("HF_TOKEN", "")}, want: []string{token}},
+		"with a token":            {spec: steps.ServerSpec{Image: "i:1", Model: "meta-llama/Llama-3.1-8B", Container: volume("/root/.cache"), Env: env("HF_TOKEN", "x")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := tt.spec
+			spec.OwnImages = vllm.Kind().Images
+			cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: spec}}}
+			found := target.CheckDownloads(cfg, &plan.Plan{Simulated: tt.simulated, Targets: []plan.Target{{Addr: "server.vllm.sut"}}})
+			if len(found) != len(tt.want) {
+				t.Fatalf("got %v, want %v", found, tt.want)
+			}
+			for i, d := range found {
+				if d.Summary != tt.want[i] {
+					t.Errorf("got %q, want %q", d.Summary, tt.want[i])
+				}
+			}
+		})
+	}
+}
