@@ -20,6 +20,12 @@ variable "head" {
   default     = "vllm/vllm-openai:v0.11.0"
 }
 
+variable "hf_token" {
+  description = "Token of an account that has accepted the model's licence: PIPELINE_VAR_hf_token in the environment."
+  default     = ""
+  sensitive   = true
+}
+
 variable "quick" {
   type        = bool
   description = "A few cells of the sweep, for a rehearsal."
@@ -38,6 +44,7 @@ server "vllm" "sut" {
   version  = "0.11.0"
   model    = "meta-llama/Llama-3.1-8B-Instruct"
   gpus     = 1
+  env      = { HF_TOKEN = var.hf_token }
 
   args = {
     max_model_len         = 131072

@@ -20,12 +20,19 @@ variable "head" {
   default     = "vllm/vllm-openai:v0.11.0"
 }
 
+variable "hf_token" {
+  description = "Token of an account that has accepted the model's licence: PIPELINE_VAR_hf_token in the environment."
+  default     = ""
+  sensitive   = true
+}
+
 server "vllm" "sut" {
   for_each = { base = var.base, head = var.head }
   image    = each.value
   version  = "0.11.0"
   model    = "meta-llama/Llama-3.1-8B-Instruct"
   gpus     = 1
+  env      = { HF_TOKEN = var.hf_token }
 
   container {
     network = "host"

@@ -39,11 +39,13 @@ func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 			}
 			if !keepsDownloads(s.Spec) {
 				out.add(hcl.DiagWarning, "each launch downloads the model again",
-					fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
+					fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; "+
+						"write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
 			}
 			if gated(s.Spec.Model) && !hasToken(s.Spec) {
 				out.add(hcl.DiagWarning, "a gated model without a token",
-					fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
+					fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, "+
+						"pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
 			}
 		}
 	}
