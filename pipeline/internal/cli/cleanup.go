@@ -146,24 +146,15 @@ func noDaemon(host string) bool {
 // cleanProcesses returns how many it ended: all that a program has left which has ended
 // itself.
 func (a *app) cleanProcesses(f cleanupFlags) (int, error) {
-	orphans, err := spawn.FindOrphans()
-	errs := []error{err}
-	ended := 0
-	for _, o := range orphans {
-		command := strings.Join(o.Argv, " ")
-		if f.dryRun {
-			fmt.Fprintf(a.Out, "would end process %d: %q\n", o.PID, command)
-			ended++
-			continue
-		}
-		killed, err := spawn.KillOrphan(o.PID, o.StartTime)
-		errs = append(errs, err)
-		if killed {
-			fmt.Fprintf(a.Out, "ended process %d: %q\n", o.PID, command)
-			ended++
-		}
+	find, done := func() ([]spawn.Orphan, error) { return spawn.EndOrphans() }, "ended"
+	if f.dryRun {
+		find, done = spawn.FindOrphans, "would end"
 	}
-	return ended, errors.Join(errs...)
+	found, err := find()
+	for _, o := range found {
+		fmt.Fprintf(a.Out, "%s process %d: %q\n", done, o.PID, o.Command())
+	}
+	return len(found), err
 }
 
 // cleanSlurm returns how many jobs and steps it cancelled. A machine without Slurm's

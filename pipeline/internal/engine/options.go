@@ -70,9 +70,9 @@ type Options struct {
 	// servers; what it returns is called after the last one, before anything is stopped. nil
 	// means that nothing does.
 	Attend func(context.Context, []Attended) (end func(context.Context))
-	// KillOrphan ends a process that a killed run has left, if it is still the same
-	// one, and reports whether it did; nil means that none is looked for.
-	KillOrphan func(pid int, start uint64) (bool, error)
+	// EndLeft ends the processes that killed programs have left, waits for their end and returns
+	// their numbers and commands; nil means that none is looked for.
+	EndLeft func(owners []string) ([]string, error)
 	// Now is the clock for time stamps; nil means time.Now.
 	Now func() time.Time
 	// After is the clock for waits between two questions to a server; nil means time.After.
@@ -147,8 +147,8 @@ func (o *Options) withDefaults() Options {
 	if out.After == nil {
 		out.After = time.After
 	}
-	if out.KillOrphan == nil {
-		out.KillOrphan = func(int, uint64) (bool, error) { return false, nil }
+	if out.EndLeft == nil {
+		out.EndLeft = func([]string) ([]string, error) { return nil, nil }
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) *session 
 		p.Benchmarks[0].Cells[i].Workload.Load.Requests = 12
 	}
 	s := newSession(t, p)
-	spawner := spawn.New(spawn.Options{Environ: os.Environ(), OnSpawn: JournalSpawn(s.bus)})
+	spawner := spawn.New(spawn.Options{Environ: os.Environ(), OnSpawn: JournalSpawn(s.bus, spawn.Owner())})
 	t.Cleanup(spawner.Close)
 	launcher := process.New(spawner, process.Options{})
 	s.o.Load, s.o.Ports = load.Run, new(process.Ports)

@@ -28,9 +28,9 @@ type State struct {
 	Describe map[string]map[string]string
 	Images   []result.Image
 	Lanes    *result.Lanes // as they were checked; nil if they were not
-	// Processes that were started; most have ended.
-	Processes []event.Process
-	Warnings  []string
+	// Owners of the processes that were started: the programs that have carried the run out.
+	Owners   []string
+	Warnings []string
 
 	probes map[searchOf][]result.Probe // of searches that had not ended
 }
@@ -117,8 +117,8 @@ func (b *builder) add(e event.Event) error {
 	case event.LanesChecked:
 		s.Lanes = e.Lanes
 	case event.ProcessStart:
-		if e.Process != nil {
-			s.Processes = append(s.Processes, *e.Process)
+		if e.Process != nil && e.Process.Owner != "" && !slices.Contains(s.Owners, e.Process.Owner) {
+			s.Owners = append(s.Owners, e.Process.Owner)
 		}
 	case event.LaunchStart:
 		b.launchStart(e)
@@ -168,9 +168,9 @@ func (b *builder) attempt(e event.Event) {
 }
 
 // JournalSpawn returns a hook for the spawner that notes every process, so that a later
-// run can find what this one leaves when it is killed.
-func JournalSpawn(bus *event.Bus) func(pid int, start uint64, argv []string) {
+// run can find what this one leaves when it is killed. owner names this program.
+func JournalSpawn(bus *event.Bus, owner string) func(pid int, start uint64, argv []string) {
 	return func(pid int, start uint64, argv []string) {
-		bus.Emit(event.Event{Type: event.ProcessStart, Process: &event.Process{PID: pid, Start: start, Argv: argv}})
+		bus.Emit(event.Event{Type: event.ProcessStart, Process: &event.Process{PID: pid, Start: start, Argv: argv, Owner: owner}})
 	}
 }

@@ -302,7 +302,7 @@ func TestResumeEndsOrphans(t *testing.T) {
 		if err := s.dir.WriteJSON(store.PlanFile, p); err != nil {
 			t.Fatal(err)
 		}
-		note := JournalSpawn(s.bus)
+		note := JournalSpawn(s.bus, "boot/pid:[1]/7:9")
 		note(11, 100, []string{"fake"})
 		note(12, 200, []string{"fake"})
 		state, err := LoadState(s.dir)
@@ -312,15 +312,15 @@ func TestResumeEndsOrphans(t *testing.T) {
 		again := sessionIn(t, p, s.dir, state.Seq)
 		again.o.Resume = state
 		var asked []string
-		again.o.KillOrphan = func(pid int, start uint64) (bool, error) {
-			asked = append(asked, fmt.Sprint(pid, " ", start))
-			return pid == 12, nil
+		again.o.EndLeft = func(owners []string) ([]string, error) {
+			asked = append(asked, owners...)
+			return []string{"12 (fake)"}, nil
 		}
 		out := again.run(t, t.Context())
-		if diff := cmp.Diff([]string{"11 100", "12 200"}, asked); diff != "" {
+		if diff := cmp.Diff([]string{"boot/pid:[1]/7:9"}, asked); diff != "" {
 			t.Error(diff)
 		}
-		if len(out.Warnings) == 0 || !strings.Contains(out.Warnings[0], "12") {
+		if len(out.Warnings) == 0 || !strings.Contains(out.Warnings[0], "12 (fake)") {
 			t.Errorf("warnings %q", out.Warnings)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,14 +143,12 @@ func (r *runner) replace(ctx context.Context) (over bool, err error) {
 // begin ends what a killed run left, and writes down what this one is about.
 func (r *runner) begin(ctx context.Context) error {
 	if r.o.Resume != nil {
-		for _, p := range r.o.Resume.Processes {
-			killed, err := r.o.KillOrphan(p.PID, p.Start)
-			if err != nil {
-				return fmt.Errorf("a process that the interrupted run left cannot be ended: %w", err)
-			}
-			if killed {
-				r.warn(fmt.Sprintf("process %d, left by the interrupted run, was ended", p.PID))
-			}
+		ended, err := r.o.EndLeft(r.o.Resume.Owners)
+		if err != nil {
+			return fmt.Errorf("a process that the interrupted run left cannot be ended: %w", err)
+		}
+		if len(ended) > 0 {
+			r.warn("ended processes that the interrupted run had left: " + strings.Join(ended, ", "))
 		}
 	} else if err := r.o.Store.WriteJSON(store.PlanFile, r.plan); err != nil {
 		return err

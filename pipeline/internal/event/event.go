@@ -112,6 +112,8 @@ type Process struct {
 	PID   int      `json:"pid"`
 	Start uint64   `json:"start"`
 	Argv  []string `json:"argv,omitempty"`
+	// Owner names the program that started it, among all since the boot of the machine.
+	Owner string `json:"owner,omitempty"`
 }
 
 // Progress of a run. Times in seconds.

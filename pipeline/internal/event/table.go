@@ -73,7 +73,7 @@ var FieldDocs = map[string]string{
 	"progress": "requests sent, done, failed, in flight, and first latencies", "run": "a run as results.json has it", "probe": "a load that a search tried, as results.json has it", "launched": "a launch as results.json has it",
 	"step": "a step as results.json has it", "gate": "a gate as results.json has it", "failure": "why something failed, with the end of the log",
 	"range": "a place in the pipeline file", "verdict": "a verdict", "exit_code": "the exit code of the program", "severity": "error, warning or info",
-	"detail": "what to do about it", "path": "of the file", "process": "PID, start time and command line", "outputs": "outputs of a step",
+	"detail": "what to do about it", "path": "of the file", "process": "PID, start time, command line and the program that started it", "outputs": "outputs of a step",
 	"describe": "what a server says of itself", "plan": "how many benchmarks, cells, repeats, launches, runs, seconds and gates",
 }
 

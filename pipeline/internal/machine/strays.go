@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 )
@@ -12,13 +11,26 @@ import (
 // machine under the next launch.
 func EndStrays() []string {
 	var out []string
-	for _, p := range spawn.FindStrays() {
-		what := fmt.Sprintf("process %d (%s) had left the group of its server", p.PID, strings.Join(p.Argv, " "))
-		if _, err := spawn.KillOrphan(p.PID, p.StartTime); err != nil {
-			out = append(out, fmt.Sprintf("%s and could not be ended: %v", what, err))
-			continue
-		}
-		out = append(out, what+" and was ended")
+	ended, err := spawn.EndStrays()
+	for _, p := range ended {
+		out = append(out, fmt.Sprintf("process %d (%s) had left the group of its server and was ended", p.PID, p.Command()))
+	}
+	if err != nil {
+		out = append(out, fmt.Sprintf("a process that had left the group of its server could not be ended: %v", err))
 	}
 	return out
+}
+
+// EndLeft ends what killed programs have left on this machine, by their owners, and returns what
+// it has ended. It ends nothing if no owner is named.
+func EndLeft(owners []string) ([]string, error) {
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	ended, err := spawn.EndOrphans(owners...)
+	out := make([]string, len(ended))
+	for i, p := range ended {
+		out[i] = fmt.Sprintf("%d (%s)", p.PID, p.Command())
+	}
+	return out, err
 }

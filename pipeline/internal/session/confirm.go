@@ -73,7 +73,7 @@ func (s *session) confirmation(opt *engine.Options, p *plan.Plan) (*store.Dir, *
 	}
 	after := 0
 	if opt.Resume != nil {
-		opt.Resume.Processes = nil // they are in the run's own journal
+		opt.Resume.Owners = nil // they are in the run's own journal
 		after = opt.Resume.Seq
 		if m := s.targets.Places.Model(); m != nil {
 			m.AdvanceTo(opt.Resume.Last)

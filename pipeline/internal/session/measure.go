@@ -55,7 +55,7 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	opt.Cache, opt.Front, opt.Drive = s.cache(), s.opt.Front, s.drive
 	opt.Probe = func(ctx context.Context) map[string]string { return places.Facts(machine.Facts(ctx, s.spawner)) }
 	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
-	opt.KillOrphan = spawn.KillOrphan
+	opt.EndLeft = machine.EndLeft
 	outcome, err := s.runAndConfirm(ctx, opt)
 	if err == nil {
 		s.profile(ctx, opt, outcome)

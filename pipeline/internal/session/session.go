@@ -158,7 +158,7 @@ func open(opt Options) (*session, error) {
 	for _, view := range opt.Views {
 		s.bus.Attach(masked{view, s.redact})
 	}
-	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus)})
+	s.spawner = spawn.New(spawn.Options{Environ: opt.Environ, OnSpawn: engine.JournalSpawn(s.bus, spawn.Owner())})
 	if s.targets, err = s.resolver(); err != nil {
 		return nil, errors.Join(err, s.journal.Close(), s.dir.Close())
 	}

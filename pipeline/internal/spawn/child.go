@@ -15,6 +15,8 @@ import (
 type child struct {
 	cmd    *exec.Cmd
 	pid    int
+	start  uint64 // clock ticks since boot; 0 where the system does not say
+	record *record
 	linger time.Duration
 	done   chan struct{}
 	err    error // valid once done is closed

@@ -7,7 +7,8 @@
 // Each child leads a process group of its own, so that the Ctrl-C of a terminal reaches
 // only us and a signal to the group reaches all that the child has started. When the
 // leader ends, what is left of its group is asked to end and then killed. When this
-// program is killed, Linux kills the leaders; [FindOrphans] finds the rest.
+// program is killed, Linux kills the leaders; [FindOrphans] finds the rest by the mark in their
+// environment, by the groups that the program has recorded, and by their parents.
 //
 // The environment is an allow-list (see [Policy]); no shell is ever involved.
 //

@@ -2,25 +2,89 @@ package spawn
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
 )
 
-// The owner is killed with -9: the kernel kills the leader, and what the leader had
-// started is found and killed by the journal's entry.
-func TestOrphans(t *testing.T) {
+// Parts that this test program plays when one of them is its first argument. core and worker
+// are vLLM's EngineCore and Worker: they overwrite the memory in which the kernel looks for their
+// title and environment. bare has never had an environment.
+const (
+	corePart  = "spawn-test-core"
+	apartPart = "spawn-test-apart" // a core in a session of its own
+	barePart  = "spawn-test-bare"
+)
+
+func playEngine(args []string) {
+	if len(args) < 2 || !strings.HasPrefix(args[1], "spawn-test-") {
+		return
+	}
+	if args[1] == barePart {
+		_, _ = fmt.Fprintf(os.Stdout, "left bare %d\n", os.Getpid())
+		select {}
+	}
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	owner := exec.Command(self)
-	owner.Env = append(os.Environ(), ownerVar+"=sleep 1000 & echo left $!; wait")
+	if args[1] == apartPart {
+		if _, err := syscall.Setsid(); err != nil {
+			panic(err)
+		}
+	}
+	if err := rewrite("VLLM::EngineCore"); err != nil {
+		panic(err)
+	}
+	bare := exec.Command(self, barePart)
+	bare.Env, bare.Stdout = []string{}, os.Stdout
+	if err := bare.Start(); err != nil {
+		panic(err)
+	}
+	_, _ = fmt.Fprintf(os.Stdout, "left core %d\n", os.Getpid())
+	select {}
+}
+
+// rewrite does what setproctitle does: it writes a title over the arguments, and zeros over the
+// rest of them and over the environment.
+func rewrite(title string) error {
+	data, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return err
+	}
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	const argStart, envEnd = 48 - 3, 51 - 3
+	from, err1 := strconv.ParseInt(fields[argStart], 10, 64)
+	to, err2 := strconv.ParseInt(fields[envEnd], 10, 64)
+	memory, err3 := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	defer func() { _ = memory.Close() }()
+	block := make([]byte, to-from)
+	copy(block, title)
+	_, err = memory.WriteAt(block, from)
+	return err
+}
+
+// killedOwner starts a program that has sh run a script, waits until all parts have told their
+// process ids and ready says so, and kills the program with -9. It returns the leader and the parts.
+func killedOwner(t *testing.T, script string, parts int, ready func(left map[string]int) bool) (leader entry, left map[string]int) {
+	t.Helper()
+	owner := exec.Command(ownProgram(t))
+	owner.Env = append(os.Environ(), ownerVar+"="+script)
 	out, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -28,44 +92,232 @@ func TestOrphans(t *testing.T) {
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var leader, left int
-	var leaderStart uint64
+	left = map[string]int{}
 	lines := bufio.NewScanner(out)
-	for (leader == 0 || left == 0) && lines.Scan() {
-		_, _ = fmt.Sscanf(lines.Text(), "child %d %d", &leader, &leaderStart)
-		_, _ = fmt.Sscanf(lines.Text(), "left %d", &left)
+	for (leader.pid == 0 || len(left) < parts) && lines.Scan() {
+		var name string
+		var pid int
+		if n, _ := fmt.Sscanf(lines.Text(), "left %s %d", &name, &pid); n == 2 {
+			left[name] = pid
+		}
+		_, _ = fmt.Sscanf(lines.Text(), "child %d %d", &leader.pid, &leader.start)
 	}
-	if leader == 0 || left == 0 || leaderStart == 0 {
-		t.Fatalf("the owner said leader %d (%d), left %d", leader, leaderStart, left)
+	if leader.start == 0 || len(left) < parts {
+		t.Fatalf("the owner said leader %v, left %v", leader, left)
 	}
-	if found := orphanPIDs(t); slices.Contains(found, leader) || slices.Contains(found, left) {
-		t.Errorf("children of a living owner are no orphans: %v", found)
+	t.Cleanup(func() { // whatever the test has found
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	eventually(t, "the owner is ready to be killed", func() bool { return ready(left) })
+	found := orphanPIDs(t)
+	for name, pid := range left {
+		if slices.Contains(found, pid) {
+			t.Errorf("%s of a living owner is no orphan: %v", name, found)
+		}
 	}
 	if err := owner.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = owner.Wait() // it was killed
+	eventually(t, "the leader is killed with its owner", func() bool { return !isAlive(leader.pid, leader.start) })
+	return leader, left
+}
 
-	eventually(t, "the leader is killed with its owner", func() bool { return !isAlive(leader, leaderStart) })
-	if !slices.Contains(orphanPIDs(t), left) {
-		t.Errorf("process %d was not found", left)
+func ownProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if killed, err := KillOrphan(leader, leaderStart+1<<40); killed || err != nil {
-		t.Errorf("a later group with this number: %v, %v", killed, err)
-	}
-	if killed, err := KillOrphan(leader, leaderStart); !killed || err != nil {
-		t.Errorf("the rest of the group: %v, %v", killed, err)
-	}
-	eventually(t, "the rest is gone", func() bool { return !slices.Contains(orphanPIDs(t), left) })
-	if killed, err := KillOrphan(leader, leaderStart); killed || err != nil {
-		t.Errorf("again: %v, %v", killed, err)
+	return self
+}
+
+// The owner is killed with -9: the kernel kills the leader, and what the leader had started is
+// found and ended, whether it carries our mark, has rewritten its title and its environment, has
+// none, or has left for a session of its own.
+func TestOrphans(t *testing.T) {
+	self := ownProgram(t)
+	atOnce := func(map[string]int) bool { return true }
+	for name, tt := range map[string]struct {
+		script string
+		want   []string
+		ready  func(map[string]int) bool
+	}{
+		"marked":         {"sleep 1000 & echo left sleep $!; wait", []string{"sleep"}, atOnce},
+		"rewritten":      {self + " " + corePart + " & wait", []string{"bare", "core"}, atOnce},
+		"no environment": {"env -i " + self + " " + barePart + " & wait", []string{"bare"}, atOnce},
+		// It is found once its owner has searched.
+		"own session": {self + " " + apartPart + " & wait", []string{"bare", "core"}, func(left map[string]int) bool {
+			return slices.ContainsFunc(readRecords(), func(k kept) bool {
+				return slices.ContainsFunc(k.entries, func(e entry) bool { return e.pid == left["core"] && !e.group })
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, left := killedOwner(t, tt.script, len(tt.want), tt.ready)
+			found, err := FindOrphans()
+			if err != nil {
+				t.Fatal(err)
+			}
+			owner := ""
+			for _, part := range tt.want {
+				i := slices.IndexFunc(found, func(o Orphan) bool { return o.PID == left[part] })
+				if i < 0 {
+					t.Fatalf("%s (%d) was not found in %v", part, left[part], found)
+				}
+				owner = found[i].Owner
+				if part == "core" && found[i].Command() != "VLLM::EngineCore" {
+					t.Errorf("the core is called %q", found[i].Command())
+				}
+			}
+			if ended, err := EndOrphans(owner + "1"); err != nil || len(ended) > 0 {
+				t.Errorf("those of another owner: %v, %v", ended, err)
+			}
+			ended, err := EndOrphans(owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for part, pid := range left {
+				if slices.ContainsFunc(ended, func(o Orphan) bool { return o.PID == pid }) {
+					got = append(got, part)
+				}
+				if p, err := readProcess(pid); err == nil && !p.ended() {
+					t.Errorf("%s still runs", part)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("ended:\n%s", diff)
+			}
+			if slices.ContainsFunc(readRecords(), func(k kept) bool { return k.owner == owner }) {
+				t.Error("its record is still there")
+			}
+		})
 	}
 }
 
-func TestKillOrphanLeavesOthersAlone(t *testing.T) {
-	// A process that is not ours: no mark in its environment.
+// A group, or a process, that has got the number of a recorded one is a stranger's.
+func TestNamed(t *testing.T) {
+	const seen = 500
+	group := entry{group: true, pid: 10, start: 100}
+	for name, tt := range map[string]struct {
+		all  []process
+		of   entry
+		want []int
+	}{
+		"leader and member":              {[]process{{pid: 10, group: 10, start: 100}, {pid: 11, group: 10, start: 900}}, group, []int{10, 11}},
+		"leader that was not reaped":     {[]process{{pid: 10, group: 10, start: 100, state: 'Z'}, {pid: 11, group: 10, start: 110}}, group, []int{11}},
+		"member alone":                   {[]process{{pid: 11, group: 10, start: 110}, {pid: 12, group: 10, start: 900}}, group, []int{11, 12}},
+		"another leader":                 {[]process{{pid: 10, group: 10, start: 101}, {pid: 11, group: 10, start: 110}}, group, nil},
+		"a later group without a leader": {[]process{{pid: 11, group: 10, start: 501}, {pid: 12, group: 10, start: 502}}, group, nil},
+		"an earlier group":               {[]process{{pid: 11, group: 10, start: 99}}, group, nil},
+		"the process":                    {[]process{{pid: 10, group: 7, start: 100}}, entry{pid: 10, start: 100}, []int{10}},
+		"another process":                {[]process{{pid: 10, group: 7, start: 101}}, entry{pid: 10, start: 100}, nil},
+		"a zombie":                       {[]process{{pid: 10, group: 7, start: 100, state: 'Z'}}, entry{pid: 10, start: 100}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, p := range table(tt.all).named(tt.of, seen) {
+				got = append(got, p.pid)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What grows from a known process, and what never does.
+func TestFamily(t *testing.T) {
+	me, parent := os.Getpid(), os.Getppid()
+	around := []process{
+		{pid: me, parent: parent, group: 5, session: 5}, {pid: parent, parent: 1, group: parent, session: 5}, {pid: 1, group: 1, session: 1},
+	}
+	for name, tt := range map[string]struct {
+		all  []process
+		want []int
+	}{
+		"alone":                 {nil, []int{100}},
+		"children":              {[]process{{pid: 101, parent: 100, group: 101}, {pid: 102, parent: 101, group: 102}}, []int{100, 101, 102}},
+		"group without leader":  {[]process{{pid: 101, parent: 1, group: 90}}, []int{100, 101}},
+		"group of another":      {[]process{{pid: 90, parent: 1, group: 90}, {pid: 101, parent: 1, group: 90}}, []int{100}},
+		"leader is a zombie":    {[]process{{pid: 90, parent: 1, group: 90, state: 'Z'}, {pid: 101, parent: 1, group: 90}}, []int{100, 101}},
+		"session that it leads": {[]process{{pid: 101, parent: 100, group: 101, session: 101}, {pid: 102, parent: 1, group: 102, session: 101}}, []int{100, 101, 102}},
+		"session of another":    {[]process{{pid: 102, parent: 1, group: 102, session: 80}}, []int{100}},
+		"above us":              {[]process{{pid: parent, parent: 100, group: parent, session: 5}}, []int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := table(append(append(around, process{pid: 100, parent: 1, group: 90, session: 80}), tt.all...))
+			got := []int{}
+			for pid := range all.family(map[int]string{100: "o", me: "o", 7777: "o"}) {
+				got = append(got, pid)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func table(list []process) processes {
+	all := processes{}
+	for _, p := range list {
+		all[p.pid] = p
+	}
+	return all
+}
+
+// A group that has ended leaves no entry, and a Spawner without children no record.
+func TestRecordForgets(t *testing.T) {
+	s := New(Options{Environ: os.Environ()})
+	child := start(t, s, steps.Command{Argv: []string{"sleep", "1000"}})
+	dir := s.recorded().dir
+	name := filepath.Join(dir, entry{true, child.PID(), startOf(t, child.PID())}.file())
+	if _, err := os.Stat(name); err != nil {
+		t.Error(err)
+	}
+	if err := child.Signal("KILL"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, child.Done())
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a group that has ended is still recorded")
+	}
+	s.Close()
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a Spawner that has ended is still recorded")
+	}
+}
+
+// The folder of records must be one into which nobody else writes.
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(dir, "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{own: true, open: false, link: false, filepath.Join(dir, "none"): false} {
+		if private(path) != want {
+			t.Errorf("%s is private: %v", path, !want)
+		}
+	}
+}
+
+func TestKillLeavesOthersAlone(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,41 +325,57 @@ func TestKillOrphanLeavesOthersAlone(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	begin, err := startTime(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, at := range map[string]uint64{"no mark": begin, "other start": begin + 1} {
-		if killed, err := KillOrphan(cmd.Process.Pid, at); killed || err != nil || !isAlive(cmd.Process.Pid, begin) {
-			t.Errorf("%s: killed %v, %v", name, killed, err)
-		}
+	begin := startOf(t, cmd.Process.Pid)
+	if killed, err := kill(cmd.Process.Pid, begin+1); killed || err != nil || !isAlive(cmd.Process.Pid, begin) {
+		t.Errorf("another start: killed %v, %v", killed, err)
 	}
 	for _, pid := range []int{-1, 0, 1, os.Getpid()} {
-		if killed, err := KillOrphan(pid, 1); killed || err == nil {
+		if killed, err := kill(pid, 1); killed || err == nil {
 			t.Errorf("process %d: %v, %v", pid, killed, err)
 		}
 	}
 }
 
-func TestKillOrphanLeader(t *testing.T) {
+// A mark means its owner by number and start time.
+func TestOrphanOfEarlierProgram(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = []string{MarkVar + "=" + strconv.Itoa(os.Getpid()) + ":1"} // our number, another start
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	begin, err := startTime(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if !slices.Contains(orphanPIDs(t), cmd.Process.Pid) {
 		t.Error("a process whose owner has another start time is an orphan")
 	}
-	if killed, err := KillOrphan(cmd.Process.Pid, begin); !killed || err != nil {
-		t.Errorf("%v, %v", killed, err)
+	ended, err := EndOrphans(ownerPlace() + "/" + strconv.Itoa(os.Getpid()) + ":1")
+	if err != nil || len(ended) != 1 || ended[0].PID != cmd.Process.Pid {
+		t.Errorf("%v, %v", ended, err)
 	}
 	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// A server's process that has rewritten itself is ours on a GPU, too.
+func TestOwnerOfRewritten(t *testing.T) {
+	s := newSpawner(t, Options{})
+	r, w := io.Pipe()
+	defer func() { _ = w.Close() }()
+	start(t, s, steps.Command{Argv: []string{ownProgram(t), corePart}, Stdout: w})
+	lines := bufio.NewScanner(r)
+	left := map[string]int{}
+	for len(left) < 2 && lines.Scan() {
+		var name string
+		var pid int
+		if n, _ := fmt.Sscanf(lines.Text(), "left %s %d", &name, &pid); n == 2 {
+			left[name] = pid
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	for name, pid := range left {
+		if got := OwnerOf(pid); got != Ours {
+			t.Errorf("%s is %v", name, got)
+		}
 	}
 }
 
@@ -122,6 +390,15 @@ func orphanPIDs(t *testing.T) []int {
 		pids[i] = o.PID
 	}
 	return pids
+}
+
+func startOf(t *testing.T, pid int) uint64 {
+	t.Helper()
+	begin, err := startTime(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begin
 }
 
 // eventually polls for what the kernel does in its own time.

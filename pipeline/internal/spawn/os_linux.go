@@ -20,6 +20,9 @@ func attributes() *syscall.SysProcAttr {
 func (c *child) reap() {
 	waitWithoutReaping(c.pid)
 	c.endGroup()
+	if !groupAlive(c.pid) {
+		c.record.ended(c.pid, c.start)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = ignoreHeldOutput(c.cmd.Wait())

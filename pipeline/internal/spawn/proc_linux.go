@@ -11,9 +11,10 @@ import (
 
 // process is what /proc/PID/stat says of a process.
 type process struct {
-	pid, group int
-	state      byte
-	start      uint64 // clock ticks since boot
+	pid, parent, group, session int
+	name                        string
+	state                       byte
+	start                       uint64 // clock ticks since boot
 }
 
 // ended reports whether it is a zombie or about to vanish.
@@ -42,8 +43,10 @@ func eachProcess(f func(process) bool) {
 	}
 }
 
+func procDir(pid int) string { return "/proc/" + strconv.Itoa(pid) }
+
 func readProcess(pid int) (process, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	data, err := os.ReadFile(procDir(pid) + "/stat")
 	if err != nil {
 		return process{}, err
 	}
@@ -59,17 +62,23 @@ func parseStat(data []byte) (process, error) {
 		return process{}, errors.New("the line of /proc has no name in parentheses")
 	}
 	fields := strings.Fields(line[end+1:])
-	const state, group, start = 0, 2, 19
+	const state, parent, group, session, start = 0, 1, 2, 3, 19
 	if len(fields) <= start || len(fields[state]) != 1 {
 		return process{}, fmt.Errorf("the line of /proc has %d fields after the name; at least %d were expected", len(fields), start+1)
 	}
-	p := process{state: fields[state][0]}
+	p := process{name: line[open+1 : end], state: fields[state][0]}
 	var err error
 	if p.pid, err = strconv.Atoi(strings.TrimSpace(line[:open])); err != nil {
 		return process{}, fmt.Errorf("process id: %w", err)
 	}
-	if p.group, err = strconv.Atoi(fields[group]); err != nil {
-		return process{}, fmt.Errorf("process group: %w", err)
+	for _, f := range []struct {
+		what string
+		at   int
+		to   *int
+	}{{"parent", parent, &p.parent}, {"process group", group, &p.group}, {"session", session, &p.session}} {
+		if *f.to, err = strconv.Atoi(fields[f.at]); err != nil {
+			return process{}, fmt.Errorf("%s: %w", f.what, err)
+		}
 	}
 	if p.start, err = strconv.ParseUint(fields[start], 10, 64); err != nil {
 		return process{}, fmt.Errorf("start time: %w", err)
@@ -86,7 +95,7 @@ func startTime(pid int) (uint64, error) {
 // markOf returns the mark in the environment of a process, "" if it has none or is not
 // ours to read.
 func markOf(pid int) string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	data, err := os.ReadFile(procDir(pid) + "/environ")
 	if err != nil {
 		return ""
 	}
@@ -100,7 +109,7 @@ func markOf(pid int) string {
 
 // argvOf returns the command line of a process.
 func argvOf(pid int) []string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	data, err := os.ReadFile(procDir(pid) + "/cmdline")
 	if err != nil || len(data) == 0 {
 		return nil
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 func TestParseStat(t *testing.T) {
-	tail := " 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 18446744073709551615"
+	tail := " 1 42 41 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 18446744073709551615"
 	for line, want := range map[string]process{
-		"42 (sleep) S" + tail + "\n":             {pid: 42, group: 42, state: 'S', start: 987654},
-		"42 (a b) c (d)) Z" + tail:               {pid: 42, group: 42, state: 'Z', start: 987654},
-		"42 (\n) R" + tail:                       {pid: 42, group: 42, state: 'R', start: 987654},
-		"7 () X 1 -5 1" + tail[len(" 1 42 42"):]: {pid: 7, group: -5, state: 'X', start: 987654},
+		"42 (sleep) S" + tail + "\n":             {pid: 42, parent: 1, group: 42, session: 41, name: "sleep", state: 'S', start: 987654},
+		"42 (a b) c (d)) Z" + tail:               {pid: 42, parent: 1, group: 42, session: 41, name: "a b) c (d)", state: 'Z', start: 987654},
+		"42 (\n) R" + tail:                       {pid: 42, parent: 1, group: 42, session: 41, name: "\n", state: 'R', start: 987654},
+		"7 () X 1 -5 1" + tail[len(" 1 42 41"):]: {pid: 7, parent: 1, group: -5, session: 1, state: 'X', start: 987654},
 	} {
 		got, err := parseStat([]byte(line))
 		if err != nil {

@@ -31,8 +31,7 @@ type Options struct {
 	Policy Policy
 	// OnSpawn, if not nil, is called with each child before Spawn returns: its process id,
 	// its start time (clock ticks since boot; 0 where the system does not say) and its
-	// argv. A journal of these lets KillOrphan end what a killed run has left. It must
-	// not call the Spawner.
+	// argv. It must not call the Spawner.
 	OnSpawn func(pid int, startTime uint64, argv []string)
 	// Linger is how long the rest of a group may take to end by itself once its leader
 	// is gone, and how long others may hold its output open; 2 s unless set. Engine
@@ -53,6 +52,7 @@ type Spawner struct {
 
 	mu     sync.Mutex
 	closed bool
+	record *record // nil before the first start
 }
 
 var _ steps.Spawner = (*Spawner)(nil)
@@ -80,14 +80,29 @@ type startRequest struct {
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var beat <-chan time.Time
 	for {
 		select {
 		case r := <-s.starts:
+			if beat == nil {
+				tick := time.NewTicker(beatEvery)
+				defer tick.Stop()
+				beat = tick.C
+			}
 			r.done <- r.cmd.Start()
+		case <-beat:
+			s.recorded().beat()
 		case <-s.quit:
 			return
 		}
 	}
+}
+
+// recorded returns the record of what was started, nil if there is none.
+func (s *Spawner) recorded() *record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
 }
 
 // ErrClosed is returned by Spawn after Close.
@@ -112,6 +127,9 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if s.closed {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrClosed)
 	}
+	if s.record == nil {
+		s.record = openRecord()
+	}
 	r := startRequest{cmd: cmd, done: make(chan error, 1)}
 	select {
 	case s.starts <- r:
@@ -121,10 +139,11 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if err := <-r.done; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	ch := &child{cmd: cmd, pid: cmd.Process.Pid, linger: s.opt.Linger, done: make(chan struct{})}
+	ch := &child{cmd: cmd, pid: cmd.Process.Pid, record: s.record, linger: s.opt.Linger, done: make(chan struct{})}
+	ch.start, _ = startTime(ch.pid)
+	s.record.started(ch.pid, ch.start)
 	if s.opt.OnSpawn != nil {
-		start, _ := startTime(ch.pid)
-		s.opt.OnSpawn(ch.pid, start, c.Argv)
+		s.opt.OnSpawn(ch.pid, ch.start, c.Argv)
 	}
 	go func() {
 		ch.reap()
@@ -158,7 +177,10 @@ func (s *Spawner) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.once.Do(func() { close(s.quit) })
+	s.once.Do(func() {
+		close(s.quit)
+		s.recorded().close()
+	})
 }
 
 // ownMark identifies this process among all that have run since the last boot.

@@ -22,6 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	playEngine(os.Args)
 	if script := os.Getenv(ownerVar); script != "" {
 		own(script)
 	}
