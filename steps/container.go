@@ -129,7 +129,12 @@ func (s ServerSpec) NewContainer() *ContainerSpec {
 		c = *s.Container
 	}
 	c.Image = s.Image
-	c.Mounts, c.Volumes = slices.Clip(c.Mounts), slices.Clip(c.Volumes)
+	c.Mounts, c.Volumes = slices.Clone(c.Mounts), slices.Clip(c.Volumes)
+	for i, m := range c.Mounts {
+		if s.Folder != "" && m.Source != "" {
+			c.Mounts[i].Source = fromFolder(s.Folder, m.Source)
+		}
+	}
 	for _, cache := range s.Caches {
 		if cache.Volume != "" {
 			c.Volumes = append(c.Volumes, Volume{Name: cache.Volume, Target: cache.Path})

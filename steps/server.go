@@ -1,8 +1,10 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +37,9 @@ type ServerSpec struct {
 	Port int
 	// Dir is the working directory of a process, "" for the pipeline file's folder.
 	Dir string
+	// Folder is where the relative paths of the server start, "" for the pipeline file's folder. The server of a change
+	// has the change's own folder, where the file before the change judges.
+	Folder string `json:"-"`
 	// Under are the words of a program that starts the server in place of the launcher, before
 	// its command line: a profiler. The server then runs in a group of its own.
 	Under []string `json:"-"`
@@ -58,6 +63,31 @@ type ServerSpec struct {
 	Caches []Cache
 	// Simulate holds the simulate block, used only with --simulate.
 	Simulate map[string]any
+}
+
+// From returns the folder where the relative paths of the server start, given the pipeline file's folder.
+func (s ServerSpec) From(dir string) string { return cmp.Or(s.Folder, dir) }
+
+// ModelFolder returns the folder that the server would find its model in on this machine, given the pipeline file's
+// folder: below its working directory, or below what its container mounts.
+func (s ServerSpec) ModelFolder(dir string) string {
+	dir = s.From(dir)
+	if s.Container != nil && filepath.IsAbs(s.Model) {
+		for _, m := range s.Container.Mounts {
+			if rest, ok := strings.CutPrefix(s.Model+"/", strings.TrimRight(m.Target, "/")+"/"); ok && m.Source != "" {
+				return filepath.Join(fromFolder(dir, m.Source), rest)
+			}
+		}
+	}
+	return fromFolder(fromFolder(dir, s.Dir), s.Model)
+}
+
+// fromFolder makes a path that starts at a folder one that is found from here.
+func fromFolder(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // Arg is one engine argument. Value is a string, bool, float64, int64, []any or

@@ -21,7 +21,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
-	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/bisection"
@@ -186,7 +185,7 @@ func (a *app) searchError(ctx context.Context, s *bisect.Search, err error) erro
 // newSearch lists the candidates and opens the folder.
 func (a *app) newSearch(ctx context.Context, f bisectFlags, cfg *lang.Config, paths []string, sp *spawn.Spawner) (*bisect.Search, error) {
 	spec := cfg.Settings.Bisect
-	dir := target.Folder(cfg)
+	dir := cfg.Folder()
 	repo := git.Repo{Spawner: sp, Dir: filepath.Join(dir, spec.Repository)}
 	if filepath.IsAbs(spec.Repository) {
 		repo.Dir = spec.Repository

@@ -9,7 +9,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/place/kubernetes"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
-	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +41,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		if err != nil {
 			return err
 		}
-		needs, dir = doctor.NeedsOf(cfg, nil), target.Folder(cfg)
+		needs, dir = doctor.NeedsOf(cfg, nil), cfg.Folder()
 		hosts = slices.Concat(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ()),
 			kubernetes.Examine(ctx, cfg, dir, a.Environ(), Version()))
 	}

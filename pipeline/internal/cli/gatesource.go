@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -91,15 +91,62 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 	return out, nil
 }
 
-// ownHistory refuses stored baselines from below the working directory where the change
-// must not judge itself: it can bring files there.
-func (a *app) ownHistory(f sourceFlags, h historyFlag, cfg *lang.Config) error {
+// judgedHistory returns where the history is that a change is judged with. One in the checkout of the change is replaced
+// by that of the base, since the change could write its own there.
+func (a *app) judgedHistory(f sourceFlags, h historyFlag, head, base *lang.Config) (historyFlag, error) {
 	location, stated := a.historyLocation(h)
-	stored := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
-	if f.source != gatesOfBase || !stored || stated {
-		return nil
+	if f.source != gatesOfBase || history.OnBranch(location) {
+		return h, nil
 	}
-	return fmt.Errorf("%s is in the checkout of the change, which could write its own baseline there: name the history with --history or $%s", location, historyEnv)
+	needed := stated || slices.ContainsFunc(base.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
+	before, inside, err := beforeChange(location, head.Folder(), baseFolder(f.base))
+	switch {
+	case err != nil && !needed:
+		before = filepath.Join(baseFolder(f.base), defaultHistory)
+	case err != nil:
+		return h, fmt.Errorf("the history: %w", err)
+	case !inside:
+		return h, nil
+	}
+	if _, err := os.Stat(before); needed && (err != nil || before == absolute(location)) {
+		return h, fmt.Errorf("the history %s is in the checkout of the change, which could write its own sessions there, and the base has none (%s): "+
+			"name a directory outside of the checkout by its absolute path, or a branch, with --history or $%s", location, before, historyEnv)
+	}
+	return historyFlag{location: before, implied: !stated}, nil
+}
+
+// beforeChange returns a path of the change's checkout as it is in the base's, given the folders of both pipeline files.
+// inside is false for an absolute path outside of the checkout, which is the job's own.
+func beforeChange(name, head, base string) (path string, inside bool, err error) {
+	abs := absolute(name)
+	below := func(dir string) bool {
+		rel, err := filepath.Rel(dir, abs)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if filepath.IsAbs(name) && !below(head) && !below(absolute(".")) {
+		return name, false, nil
+	}
+	head, base = absolute(head), absolute(base)
+	rel, err := filepath.Rel(head, abs)
+	if err != nil {
+		return "", false, err
+	}
+	for up := rel; up == ".." || strings.HasPrefix(up, ".."+string(filepath.Separator)); up = strings.TrimPrefix(up[2:], string(filepath.Separator)) {
+		if filepath.Base(head) != filepath.Base(base) {
+			return "", false, fmt.Errorf("%s is above the folder of the pipeline, and --base-file lies in another folder than the pipeline does, "+
+				"so the one before the change cannot be found: name it by an absolute path outside of the checkout", name)
+		}
+		head, base = filepath.Dir(head), filepath.Dir(base)
+		rel = strings.TrimPrefix(up[2:], string(filepath.Separator))
+	}
+	return filepath.Join(base, rel), true, nil
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // readBase reads the pipeline before the change. Variables that it does not declare are the
@@ -111,7 +158,7 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 		return nil, err
 	}
 	if f.source == gatesOfBase {
-		if config.varFiles, err = baseVarFiles(config.varFiles, target.Folder(head), baseFolder(f.base)); err != nil {
+		if config.varFiles, err = baseVarFiles(config.varFiles, head.Folder(), baseFolder(f.base)); err != nil {
 			return nil, err
 		}
 	}
@@ -156,21 +203,13 @@ func baseFolder(path string) string {
 // baseVarFiles are files of variables as they were before the change. An absolute path
 // outside of the change's folder is the job's own and stays.
 func baseVarFiles(files []string, head, base string) ([]string, error) {
-	var out []string
-	for _, name := range files {
-		abs, err := filepath.Abs(name)
+	out := make([]string, len(files))
+	for i, name := range files {
+		path, _, err := beforeChange(name, head, base)
 		if err != nil {
 			return nil, err
 		}
-		below, err := filepath.Rel(head, abs)
-		if err != nil || !filepath.IsLocal(below) {
-			if !filepath.IsAbs(name) {
-				return nil, fmt.Errorf("--var-file %s is not in the folder of the pipeline, so that the one before the change cannot be found: name a file outside of the checkout by its absolute path, or use --var", name)
-			}
-			out = append(out, name)
-			continue
-		}
-		out = append(out, filepath.Join(base, below))
+		out[i] = path
 	}
 	return out, nil
 }

@@ -385,7 +385,7 @@ func TestChangeBringsItsOwnHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.write("base.pipeline.hcl", strings.ReplaceAll(string(text), "baseline.paired", "baseline.stored"))
-	if code := a.runAs(t.Context(), args); code != exitUsage || !strings.Contains(out.String(), "could write its own baseline") {
+	if code := a.runAs(t.Context(), args); code != exitUsage || !strings.Contains(out.String(), "could write its own sessions") {
 		t.Errorf("exit status %d: %s", code, out)
 	}
 	files, err := baseVarFiles([]string{filepath.Join(j.dir, "ci", "x.tfvars"), "/etc/job.tfvars"}, j.dir, "/base")

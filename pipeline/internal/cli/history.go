@@ -81,7 +81,11 @@ const historyEnv = "PIPELINE_HISTORY"
 var defaultHistory = filepath.Join(".pipeline", "history")
 
 // historyFlag says where earlier sessions are kept.
-type historyFlag struct{ location string }
+type historyFlag struct {
+	location string
+	// implied is set where no flag and no variable names the location.
+	implied bool
+}
 
 func (f *historyFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.location, "history", "", "`location` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
@@ -90,7 +94,7 @@ func (f *historyFlag) register(cmd *cobra.Command) {
 // historyLocation returns where the history is, and whether a flag or the environment names it.
 func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
 	if location := cmp.Or(f.location, a.Getenv(historyEnv)); location != "" {
-		return location, true
+		return location, !f.implied
 	}
 	return defaultHistory, false
 }

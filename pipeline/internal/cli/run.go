@@ -164,9 +164,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	dir := target.Folder(cfg)
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
-	if err := errors.Join(err, a.ownHistory(f.gates, f.history, judged.Config), setFailOn(judged.Config, f.failOn)); err != nil {
+	if err == nil {
+		f.history, err = a.judgedHistory(f.gates, f.history, cfg, judged.Config)
+	}
+	if err := errors.Join(err, setFailOn(judged.Config, f.failOn)); err != nil {
 		return exit(exitUsage, err)
 	}
 	cfg, f.plan.notes = judged.Config, judged.notes
@@ -213,7 +215,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	opt := a.sessionOptions(f, cfg, p, view)
-	opt.Self, opt.Dir, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, dir, past, a.Getenv("GITHUB_STEP_SUMMARY"), publish, a.redact
+	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"), publish, a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
 	a.posted = publish.posted
@@ -240,7 +242,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 // sessionOptions are those that every session of this program has.
 func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
-		Config: cfg, Plan: p, Dir: target.Folder(cfg), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Config: cfg, Plan: p, Dir: cfg.Folder(), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats, Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
 	}

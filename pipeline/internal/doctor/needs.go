@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -104,7 +105,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 	}
 	if spec.Image == "" {
 		if len(spec.Executable) > 0 {
-			n.program(spec.Executable[0])
+			n.program(own(spec.Executable[0], spec.Folder))
 		}
 		return requests(spec)
 	}
@@ -125,6 +126,14 @@ func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
 		return false
 	}
 	return n.docker.Hosts[spec.Node].Elsewhere()
+}
+
+// own returns the program of a server that has a folder of its own.
+func own(name, folder string) string {
+	if folder != "" && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		return filepath.Join(folder, name)
+	}
+	return name
 }
 
 func (n *Needs) program(name string) {

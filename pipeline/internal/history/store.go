@@ -62,6 +62,9 @@ func Open(ctx context.Context, location string, opt Options) (Store, error) {
 	return openGit(ctx, cmp.Or(remote, "origin"), cmp.Or(branch, defaultBranch), opt)
 }
 
+// OnBranch reports whether a location is a branch of a repository.
+func OnBranch(location string) bool { return strings.HasPrefix(location, gitPrefix) }
+
 // Add encodes a record and appends it.
 func Add(ctx context.Context, s Store, r Record) (name string, err error) {
 	content, err := encode(r)

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -32,6 +35,7 @@ var plantable = []string{"slowdown", "corrupt"}
 func (c *Config) TakeHead(head *Config) error {
 	base, targets := c.sides()
 	taken := map[string]*Config{}
+	c.models = &sameFiles{}
 	for _, addr := range targets {
 		if slices.Contains(base, addr) {
 			continue
@@ -101,6 +105,9 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 		if _, name := merged(s.Spec, theirs[i].Spec); name != "" {
 			return fmt.Errorf("%s has another %s than before the change, which decides what is measured: merge that first", s.Addr, name)
 		}
+		if err := c.sameModel(head, s.Spec, theirs[i].Spec); err != nil {
+			return err
+		}
 		taken[s.Addr] = head
 	}
 	if d, e := c.DeploymentAt(addr), head.DeploymentAt(addr); d != nil {
@@ -131,10 +138,37 @@ func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
 	for _, t := range from.serversOf(from.targets()) {
 		if t.Addr == s.Addr {
 			*spec, _ = merged(*spec, t.Spec)
+			spec.Folder = from.Folder()
 			s.Late = s.Late || t.Late
 			return
 		}
 	}
+}
+
+// Folder returns the folder of the pipeline's file: relative paths in it start here.
+func (c *Config) Folder() string {
+	if c.Sources == nil || len(c.Sources.Files) == 0 || c.Sources.Files[0].Name == syntax.StdinName {
+		return "."
+	}
+	dir, err := filepath.Abs(filepath.Dir(c.Sources.Files[0].Name))
+	if err != nil {
+		return filepath.Dir(c.Sources.Files[0].Name)
+	}
+	return dir
+}
+
+// sameModel refuses a server of the head whose model is in the change's checkout and is another one than before the
+// change. Both names are equal, so only the files show it.
+func (c *Config) sameModel(head *Config, base, own steps.ServerSpec) error {
+	if base.Model == "" || base.URL != "" {
+		return nil
+	}
+	was := base.ModelFolder(c.Folder())
+	own.Folder, own.Model = head.Folder(), base.Model
+	if is := own.ModelFolder(""); !c.models.equal(was, is) {
+		return fmt.Errorf("%s serves %s, and the change has other files there than before (%s and %s), which decide what is measured: merge them first", base.Addr, base.Model, is, was)
+	}
+	return nil
 }
 
 // targets are the addresses of everything that could be measured.
@@ -272,7 +306,7 @@ func (c *Config) resolveTaken(addr string, spec steps.ServerSpec, outputs map[st
 	if diags.HasErrors() {
 		return spec, diags
 	}
-	return mergedLate(spec, theirs)
+	return c.mergedLate(from, spec, theirs)
 }
 
 // resolveMembers does so for the servers of a deployment.
@@ -280,28 +314,35 @@ func (c *Config) resolveMembers(d *Deployment, outputs map[string]map[string]str
 	if len(d.Servers) == 0 || c.taken[d.Servers[0].Addr] == nil {
 		return nil
 	}
-	theirs, diags := c.taken[d.Servers[0].Addr].ResolveDeployment(d.Addr, outputs)
+	from := c.taken[d.Servers[0].Addr]
+	theirs, diags := from.ResolveDeployment(d.Addr, outputs)
 	if diags.HasErrors() {
 		return diags
 	}
 	for i := range d.Spec.Members {
 		m := &d.Spec.Members[i]
 		j := slices.IndexFunc(theirs.Members, func(t steps.Member) bool { return t.Name == m.Name })
-		if m.Spec, diags = mergedLate(m.Spec, theirs.Members[j].Spec); diags.HasErrors() {
+		if m.Spec, diags = c.mergedLate(from, m.Spec, theirs.Members[j].Spec); diags.HasErrors() {
 			return diags
 		}
 	}
 	return nil
 }
 
-func mergedLate(base, head steps.ServerSpec) (steps.ServerSpec, hcl.Diagnostics) {
+func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.ServerSpec, hcl.Diagnostics) {
+	const detail = "It decides what is measured, and the file before the change judges. Merge that first."
 	out, name := merged(base, head)
 	if name != "" {
 		return base, hcl.Diagnostics{{
-			Severity: hcl.DiagError, Extra: codeRefused, Summary: fmt.Sprintf("%s has another %s than before the change", base.Addr, name),
-			Detail: "It decides what is measured, and the file before the change judges. Merge that first.",
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: fmt.Sprintf("%s has another %s than before the change", base.Addr, name), Detail: detail,
 		}}
 	}
+	if err := c.sameModel(from, base, head); err != nil {
+		return base, hcl.Diagnostics{{
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: base.Addr + " has another model than before the change", Detail: diag.Sentence(err),
+		}}
+	}
+	out.Folder = from.Folder()
 	return out, nil
 }
 

@@ -15,12 +15,13 @@ const AnyAddress = "0.0.0.0"
 const Loopback = "127.0.0.1"
 
 // InFolder makes the working directory of a process absolute, and an executable that names
-// a path. Both are meant from the pipeline file's folder.
+// a path. Both start at the server's own folder, and caches at the pipeline file's folder.
 func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
+	own := spec.From(dir)
 	if spec.Dir == "" {
-		spec.Dir = dir
+		spec.Dir = own
 	} else if !filepath.IsAbs(spec.Dir) {
-		spec.Dir = filepath.Join(dir, spec.Dir)
+		spec.Dir = filepath.Join(own, spec.Dir)
 	}
 	if spec.Image == "" {
 		for _, c := range spec.Caches {
@@ -28,7 +29,7 @@ func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
 		}
 	}
 	if len(spec.Executable) > 0 {
-		spec.Executable = append([]string{Program(spec.Executable[0], dir)}, spec.Executable[1:]...)
+		spec.Executable = append([]string{Program(spec.Executable[0], own)}, spec.Executable[1:]...)
 	}
 	return spec
 }

@@ -241,7 +241,7 @@ type trait struct {
 
 // cosmetic are the fields that change where and how patiently a server is asked, and nothing
 // about what it is.
-var cosmetic = []string{"Addr", "Name", "Port", "MetricsPort", "Listen", "Ready", "StopGrace", "ServedName", "APIKey", "Labels"}
+var cosmetic = []string{"Addr", "Name", "Folder", "Port", "MetricsPort", "Listen", "Ready", "StopGrace", "ServedName", "APIKey", "Labels"}
 
 // traitNames are the names of both sides, sorted; what a server is comes first.
 func traitNames(a, b traits) []string {

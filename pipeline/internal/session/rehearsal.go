@@ -52,7 +52,7 @@ func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines ma
 	virtual.Simulated = plan.SimulateVirtual
 	r := &Rehearsal{
 		cfg: cfg, plan: p, places: kinds, cells: map[string]measuredOn{},
-		target: target.Resolver{Config: cfg, Plan: &virtual, Engines: engines, Connectors: connectors, Dir: target.Folder(cfg)},
+		target: target.Resolver{Config: cfg, Plan: &virtual, Engines: engines, Connectors: connectors, Dir: cfg.Folder()},
 	}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {

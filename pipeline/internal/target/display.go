@@ -62,7 +62,7 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.T
 
 // Shown is the resolver of a plan that is only shown or checked.
 func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
-	dir := Folder(cfg)
+	dir := cfg.Folder()
 	places := place.NewSet(kinds, place.Options{Config: cfg, Plan: p, Dir: dir, Self: "pipeline", Shown: true})
 	return Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
 }

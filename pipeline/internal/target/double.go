@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/place"
@@ -95,7 +93,7 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 			return s, fmt.Errorf("%s: simulate.%s: %w", spec.Addr, name, err)
 		}
 	}
-	architecture, ok, err := model.ReadArchitecture(modelDir(spec, dir))
+	architecture, ok, err := model.ReadArchitecture(spec.ModelFolder(dir))
 	if err != nil {
 		return s, fmt.Errorf("%s: model: %w", spec.Addr, err)
 	}
@@ -170,27 +168,6 @@ func set(s *simulate.Settings, name string, value any) error {
 		return fmt.Errorf("value %v of type %T does not fit", value, value)
 	}
 	return nil
-}
-
-// modelDir is the folder that a server's model would be in on this machine: as the process
-// would find it, from its working directory, or below what a container mounts.
-func modelDir(spec steps.ServerSpec, dir string) string {
-	if spec.Container != nil && filepath.IsAbs(spec.Model) {
-		for _, m := range spec.Container.Mounts {
-			if rest, ok := strings.CutPrefix(spec.Model+"/", strings.TrimRight(m.Target, "/")+"/"); ok && m.Source != "" {
-				return filepath.Join(fromDir(dir, m.Source), rest)
-			}
-		}
-	}
-	return fromDir(fromDir(dir, spec.Dir), spec.Model)
-}
-
-// fromDir makes a path of a file in dir one that is found from here.
-func fromDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 func asFloat(v any) (float64, bool) {

@@ -3,13 +3,11 @@ package target
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
@@ -105,7 +103,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 	if p.Simulated == "" || len(out.list) > 0 {
 		return out.list
 	}
-	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: Folder(cfg)}
+	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		switch {
@@ -123,7 +121,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 // does not fit on.
 func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: Folder(cfg)}
+	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
 	for _, s := range cfg.Servers {
 		if s.Spec.Simulate["profile"] == nil {
 			continue
@@ -193,16 +191,4 @@ func (r Resolver) SizeNotes() []string {
 		}
 	}
 	return notes
-}
-
-// Folder is the folder of a pipeline's file: relative paths in it are meant from here.
-func Folder(cfg *lang.Config) string {
-	if cfg.Sources == nil || len(cfg.Sources.Files) == 0 || cfg.Sources.Files[0].Name == syntax.StdinName {
-		return "."
-	}
-	dir, err := filepath.Abs(filepath.Dir(cfg.Sources.Files[0].Name))
-	if err != nil {
-		return filepath.Dir(cfg.Sources.Files[0].Name)
-	}
-	return dir
 }
