@@ -6,16 +6,16 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 export CGO_ENABLED ?= 0
 LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
+# One set of flags for building, testing, vetting and linting: they share the compiled packages.
+export GOFLAGS ?= -trimpath
+
 # Packages with property tests, which draw the same each time here and wander in the nightly
 # workflow, and packages with simulations that are long when they are whole.
 with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
 PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
 LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
-# Simulations without sockets, processes or a clock, which nobody waits for: they get the processors that the
-# whole program leaves idle.
-ARITHMETIC := $(filter ./gates/% ./pipeline/internal/session/,$(LONG))
 
-.PHONY: build demo demo-live test full wander race lint fmt golden bench operating-characteristics contract clean
+.PHONY: build demo demo-live tester test packages program full soak times wander race lint fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
 build:
@@ -37,32 +37,58 @@ demo demo-live: build
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
 
-# Packages two at a time for each processor, since many wait for sockets and processes. A flag is
+# .ci/tests runs `go test`, prints failures and skipped tests, and keeps the times of all in LOG.
+# Packages run two at a time for each processor, since many wait for sockets and processes. A flag is
 # known to the packages that define it alone, so that each set of flags is a command; vet is
-# for make lint. The last ones run the whole program: alone, and its tests many at a time, but
-# those with daemons not; of them only those of Kubernetes, which wait for Pods.
+# for make lint. The tests of the whole program come last, in one binary that each group of them uses.
+TESTS    := bin/tests
+LOG      ?= bin/tests.jsonl
 JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 PARALLEL := 6
-PROGRAM  := $(GO) test -vet=off -timeout 75m ./pipeline
-CLUSTER  := '^TestKubernetes$$'
-IDLE      = $(GO) test $(JOBS) $(filter-out $(PROPERTIES),$(ARITHMETIC)) -timeout 75m $(FULL) && $(GO) test $(JOBS) $(filter $(PROPERTIES),$(ARITHMETIC)) $(RAPID) -timeout 75m $(FULL)
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 25
+PLAIN     = $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(if $(FULL),$(LONG)))")
 # A test lives for seconds: memory is cheaper than collecting it.
-test: export GOGC ?= 400
-test:
-	$(GO) test $(JOBS) $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(if $(FULL),$(LONG)))")
-	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(PROPERTIES) $(ARITHMETIC),$(LONG)) -timeout 60m $(FULL))
-	$(GO) test $(JOBS) $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
-	$(if $(FULL),$(GO) test $(JOBS) $(filter-out $(ARITHMETIC),$(filter $(LONG),$(PROPERTIES))) $(RAPID) -timeout 60m $(FULL))
-	$(if $(FULL),nice -n 19 sh -c '$(IDLE)' & arithmetic=$$!;) $(PROGRAM) -parallel $(PARALLEL) $(if $(FULL),$(FULL) -skip $(CLUSTER) && $(PROGRAM) -parallel 6 -run $(CLUSTER); status=$$?; wait $$arithmetic && exit $$status)
+test packages program full soak: export GOGC ?= 400
+test: tester
+	@rm -f $(LOG)
+	@$(MAKE) --no-print-directory packages program
+	@$(TESTS) summary $(LOG)
+
+tester:
+	@$(GO) build -o $(TESTS) ./.ci/tests
+
+packages: tester
+	$(TESTS) run $(LOG) $(JOBS) -timeout 60m $(PLAIN)
+	$(TESTS) run $(LOG) $(JOBS) -timeout 60m $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
+	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter-out $(PROPERTIES),$(LONG)) $(FULL))
+	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter $(LONG),$(PROPERTIES)) $(RAPID) $(FULL))
+
+# ONLY='-run X' or '-skip X' selects a group of the tests of the whole program.
+bin/pipeline.test: FORCE
+	$(GO) test -c -vet=off -ldflags '-s -w' -o $@ ./pipeline
+program: tester bin/pipeline.test
+	$(TESTS) binary $(LOG) ./pipeline bin/pipeline.test -test.timeout=75m -test.parallel=$(PARALLEL) $(ONLY) $(FULL)
+FORCE:
 
 # The same with every long simulation whole: error rates at the number of files that they are
 # stated for, every mutant, every line of a journal, every failure on every side.
-full: FULL = -full
-full: PARALLEL = 2
-full: CHECKS = 100
-full: test
+full soak: FULL = -full
+full soak: PARALLEL = 2
+full soak: CHECKS = 100
+full: tester
+	@rm -f $(LOG)
+	@$(MAKE) --no-print-directory packages program FULL='$(FULL)' PARALLEL=$(PARALLEL) CHECKS=$(CHECKS)
+	@$(TESTS) summary $(LOG)
+
+# The same again, with each end of a run on a cluster played many times. .ci/run soak starts the clusters.
+soak: export PIPELINE_SLURM_TIMES ?= 10
+soak: export PIPELINE_KUBERNETES_TIMES ?= 20
+soak: full
+
+# Write the times of the last .ci/run into CONTRIBUTING.md.
+times: tester
+	$(TESTS) write CONTRIBUTING.md bin/stages.tsv bin/ci-*.jsonl
 
 # Property tests from random seeds, many times as long. A failure prints the seed that repeats it.
 wander: CHECKS = 2000

@@ -38,12 +38,15 @@ func TestContainersLeaveNothing(t *testing.T) {
 	t.Run("ends", func(t *testing.T) {
 		for _, target := range []struct {
 			name  string
-			times int // that each way to end is tried
+			times int // that each way to end is tried with -full
 		}{{"servers", 2}, {"pairs", 1}} {
 			for _, end := range ends {
-				rounds := target.times * end.ways
-				if !*full {
-					rounds = min(rounds, 2)
+				rounds := min(2, end.ways)
+				switch {
+				case *full:
+					rounds = target.times * end.ways
+				case inCI() && target.name == "servers":
+					rounds = end.ways
 				}
 				for round := range rounds {
 					t.Run(fmt.Sprintf("%s %s %d", target.name, end.name, round), func(t *testing.T) {

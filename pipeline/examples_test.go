@@ -73,6 +73,9 @@ func required() []string {
 	return strings.FieldsFunc(os.Getenv("PIPELINE_TEST_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// inCI reports whether something is required, as CI does: then each kind of failure is played once.
+func inCI() bool { return len(required()) > 0 }
+
 // pipeline runs the program in a folder and returns its output and exit status.
 func pipeline(tb testing.TB, dir string, args ...string) (string, int) {
 	tb.Helper()

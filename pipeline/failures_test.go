@@ -28,9 +28,12 @@ type injected struct {
 	head, base int
 	// containers: shown in containers as well.
 	containers bool
-	// always: shown on both sides, and on the base without -full, too; and alike: only with
+	// always: shown on both sides, and on the base without -full, too; and alike: only in CI and with
 	// -full, since another one ends in the same way.
 	always, alike bool
+	// waits: each launch takes its time limit. A base is launched twice and a head four times, so that it is
+	// shown on the base, and on the head only with -full.
+	waits bool
 }
 
 var injectedVLLM = []injected{
@@ -39,8 +42,8 @@ var injectedVLLM = []injected{
 	{fail: "nccl_timeout", class: "nccl", evidence: "torch.distributed.DistBackendError: NCCL error", head: 1, base: 4, containers: true, alike: true},
 	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "To serve at least one request with the model's max seq len", head: 1, base: 4, alike: true},
 	{fail: "port_in_use", class: "port_in_use", evidence: "[Errno 98] Address already in use", head: 1, base: 4, containers: true},
-	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (8s; last state "listening": GET /health: status 503)`, ready: "8s", head: 1, base: 4, containers: true},
-	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "8s", head: 1, base: 4},
+	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (8s; last state "listening": GET /health: status 503)`, ready: "8s", head: 1, base: 4, containers: true, waits: true},
+	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "8s", head: 1, base: 4, waits: true},
 	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (1.5s; last state "starting"`, ready: "1500ms", head: 1, base: 4, alike: true},
 	{fail: "slow_start=300ms"},
 	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4, containers: true, always: true},
@@ -63,7 +66,7 @@ func TestInjectedFailures(t *testing.T) {
 	for engine, failures := range map[string][]injected{"vllm": injectedVLLM, "sglang": injectedSGLang} {
 		for _, f := range failures {
 			for _, side := range []string{"head", "base", "both"} {
-				if side == "both" && !f.always || !*full && (f.alike || side != "head" && !f.always) {
+				if !f.shown(side) {
 					continue
 				}
 				t.Run(engine+" "+f.fail+" "+side, func(t *testing.T) {
@@ -75,12 +78,27 @@ func TestInjectedFailures(t *testing.T) {
 	}
 }
 
+// shown reports whether a failure is shown on a side: on all with -full, and on one else.
+func (f injected) shown(side string) bool {
+	switch {
+	case side == "both":
+		return f.always
+	case *full || f.always:
+		return true
+	case f.alike && !inCI():
+		return false
+	case f.waits:
+		return side == "base"
+	}
+	return side == "head"
+}
+
 // TestInjectedFailuresInContainers: the same where servers are containers.
 func TestInjectedFailuresInContainers(t *testing.T) {
 	needDocker(t)
 	for _, f := range injectedVLLM {
 		for _, side := range []string{"head", "base"} {
-			if !f.containers || side == "base" && !f.always {
+			if !f.containers || !f.always && (side == "base") != (f.waits && !*full) {
 				continue
 			}
 			t.Run(f.fail+" "+side, func(t *testing.T) {

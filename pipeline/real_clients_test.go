@@ -11,17 +11,18 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestRealClients runs examples/drivers: five load generators measure one launch of a real
+// realClients runs examples/drivers: five load generators measure one launch of a real
 // vLLM. Each file is imported as it is, agrees with itself and with the server's own
 // counters, and is compared with the others as far as their definitions go.
-func TestRealClients(t *testing.T) {
-	venv := realVLLM(t)
+func realClients(t *testing.T, venv string) {
+	t.Helper()
 	for _, client := range []string{"clients/bin/guidellm", "aiperf/bin/aiperf"} {
 		if _, err := os.Stat(filepath.Join(venv, client)); err != nil {
 			skipOrFail(t, "clients", "examples/drivers/setup.sh "+venv+" has not installed "+client)
 		}
 	}
 	out := filepath.Join(t.TempDir(), "run")
+	keepLogs(t, out)
 	file := filepath.Join("..", "examples", "drivers", "drivers.pipeline.hcl")
 	text, code := pipeline(t, ".", "run", file, "--var", "venv="+venv, "--var", "repeats=1", "--out", out, "--progress", "plain")
 	t.Log(text)

@@ -12,12 +12,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestRealBenchServe has a real `vllm bench serve` measure a simulated server as the driver
+// realBenchServe has a real `vllm bench serve` measure a simulated server as the driver
 // of a benchmark: its file, its printed block and our own measurement of the same server
 // must agree, each as exactly as it can.
-func TestRealBenchServe(t *testing.T) {
-	venv := realVLLM(t)
+func realBenchServe(t *testing.T, venv string) {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
+	keepLogs(t, out)
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "bench-serve.pipeline.hcl"), "--simulate", "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	t.Log(text)
 	if code != 0 {

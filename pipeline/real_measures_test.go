@@ -12,11 +12,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestRealVLLMMeasures holds the metrics of counters to what a real vLLM says elsewhere: to what its own
+// realMeasures holds the metrics of counters to what a real vLLM says elsewhere: to what its own
 // log says of drafts, to what the prompts repeat, and to measures that the file declares of the same series.
-func TestRealVLLMMeasures(t *testing.T) {
-	venv := realVLLM(t)
+func realMeasures(t *testing.T, venv string) {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
+	keepLogs(t, out)
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-measures.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	doc, err := verdict.ReadDocument(out)
 	if err != nil || code != 0 {

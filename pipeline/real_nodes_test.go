@@ -10,11 +10,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestRealVLLMNodes spreads one real vLLM over two processes, as over two nodes: what is
+// realNodes spreads one real vLLM over two processes, as over two nodes: what is
 // rendered is taken by its own parser, the ranks connect, and requests are answered.
-func TestRealVLLMNodes(t *testing.T) {
-	venv := realVLLM(t)
+func realNodes(t *testing.T, venv string) {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
+	keepLogs(t, out)
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)

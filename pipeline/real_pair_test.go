@@ -12,18 +12,19 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// TestRealVLLMPair runs the pairs of examples/vllm-cpu-pd beside one server: real KV
-// caches move, by files and by NIXL over TCP, every run proves it, and the whole is judged.
-func TestRealVLLMPair(t *testing.T) {
-	venv := realVLLM(t)
+// realPair runs the pairs of examples/vllm-cpu-pd beside one server: real KV
+// caches move, by files and by NIXL over TCP, and every run proves it.
+func realPair(t *testing.T, venv string) {
+	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c", "import nixl._api").CombinedOutput(); err != nil {
 		skipOrFail(t, "vllm", "NIXL is not in "+venv+", run examples/vllm-cpu-pd/setup.sh "+venv+": "+string(out))
 	}
 	out := filepath.Join(t.TempDir(), "run")
+	keepLogs(t, out)
 	file := filepath.Join("..", "examples", "vllm-cpu-pd", "vllm-cpu-pd.pipeline.hcl")
 	text, code := pipeline(t, ".", "run", file, "--out", out, "--progress", "plain",
 		"--only", "side=deployment.files", "--only", "side=deployment.nixl",
-		"--var", "venv="+venv, "--var", "folder="+t.TempDir(), "--var", "repeats=2", "--var", "requests=20")
+		"--var", "venv="+venv, "--var", "folder="+t.TempDir(), "--var", "repeats=1", "--var", "requests=20")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)
 	if err != nil {
@@ -39,7 +40,6 @@ func TestRealVLLMPair(t *testing.T) {
 	} {
 		checkMoved(t, doc, target, want)
 	}
-	checkJudged(t, doc, "deployment.files", "deployment.nixl")
 }
 
 // TestRealVLLMPairInContainers runs a real pair over NIXL as containers. Their image is
@@ -55,12 +55,6 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	const image = "pipeline-test-vllm:empty"
-	build := exec.CommandContext(t.Context(), "docker", "--host", dockerHost(), "build", "--tag", image, "-")
-	build.Stdin = strings.NewReader("FROM scratch\nENV PIPELINE_TEST=1\n")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	file, err := os.ReadFile(filepath.Join("testdata", "vllm-containers.pipeline.hcl"))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +63,7 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, code := marked(t, dir, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain",
-		"--var", "image="+image, "--var", "venv="+venv, "--var", "python="+strings.TrimSpace(string(python)))
+		"--var", "image="+emptyImage(t), "--var", "venv="+venv, "--var", "python="+strings.TrimSpace(string(python)))
 	t.Log(text)
 	doc, err := verdict.ReadDocument(filepath.Join(dir, "out"))
 	if err != nil {
@@ -79,24 +73,7 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 		t.Errorf("exit status %d, the run is %s, want 0 and complete", code, doc.Status)
 	}
 	checkMoved(t, doc, "deployment.nixl", "100 % of the prompt tokens reached decode as KV, over TCP")
-	checkJudged(t, doc, "deployment.nixl")
 	nothingLeft(t, dir)
-}
-
-// checkJudged demands a verdict on the latencies of each head that data decided.
-func checkJudged(t *testing.T, doc *result.Document, heads ...string) {
-	t.Helper()
-	judged := map[string]bool{}
-	for _, d := range doc.Gates[0].Decisions {
-		judged[d.Head+" "+d.Metric] = d.Verdict != result.Missing && d.Verdict != result.Invalid
-	}
-	for _, head := range heads {
-		for _, metric := range []string{"ttft.mean", "e2el.mean"} {
-			if !judged[head+" "+metric] {
-				t.Errorf("%s of %s is not judged: %v", metric, head, judged)
-			}
-		}
-	}
 }
 
 // checkMoved holds the runs of a target to what they have to prove, "" for nothing.
@@ -120,7 +97,7 @@ func checkMoved(t *testing.T, doc *result.Document, target, want string) {
 			}
 		}
 	}
-	if valid < 2 {
-		t.Errorf("%s has %d valid runs, want 2", target, valid)
+	if valid != 1 {
+		t.Errorf("%s has %d valid runs, want 1", target, valid)
 	}
 }

@@ -36,10 +36,10 @@ func sent(t *testing.T, url string, requests int, args ...string) (tokens struct
 	return tokens
 }
 
-// TestRealVLLMRequests sends each shape of request that a text model serves to a real vLLM, and then records traffic
+// realRequests sends each shape of request that a text model serves to a real vLLM, and then records traffic
 // in front of it and replays it.
-func TestRealVLLMRequests(t *testing.T) {
-	venv := realVLLM(t)
+func realRequests(t *testing.T, venv string) {
+	t.Helper()
 	adapter := filepath.Join(t.TempDir(), "adapter")
 	script, err := filepath.Abs(filepath.Join("testdata", "make_adapter.py"))
 	if err != nil {
@@ -178,9 +178,9 @@ func startRecorder(t *testing.T, target, out string) (url string, end func() str
 	}
 }
 
-// TestRealVLLMPooling sends what generates nothing to a real vLLM that pools.
-func TestRealVLLMPooling(t *testing.T) {
-	venv := realVLLM(t)
+// realPooling sends what generates nothing to a real vLLM that pools.
+func realPooling(t *testing.T, venv string) {
+	t.Helper()
 	url := startVLLM(t, venv, "--runner", "pooling", "--convert", "embed")
 	queries := filepath.Join(t.TempDir(), "queries.jsonl")
 	if err := os.WriteFile(queries, []byte(`{"query":"What?","documents":["This.","That."],"output_tokens":1}`+"\n"), 0o600); err != nil {

@@ -355,6 +355,11 @@ func TestSlurm(t *testing.T) {
 			r.script(t, "node", "n2")
 			return text, code
 		}},
+		{"a real engine", 1, "verdict: regression", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			args := llamaArgs(t, realLlama(t), filepath.Join(dir, "llama.hcl"), "pipeline {\n  slurm {\n    time = \"20m\"\n  }\n}\n\n")
+			return marked(t, dir, append(args, "--only", "side=slow")...)
+		}},
 		{"no such partition", 4, "allocation_refused", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "partition=nope")...)

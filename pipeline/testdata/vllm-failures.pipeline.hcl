@@ -1,4 +1,4 @@
-# One server that cannot start, for TestRealVLLMFailures. What is wrong is given by --var.
+# One server that cannot start, for TestRealVLLM/failures. What is wrong is given by --var.
 
 variable "venv" { type = string }
 

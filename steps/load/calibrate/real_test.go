@@ -3,6 +3,7 @@ package calibrate
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -28,6 +29,9 @@ const (
 	realOutput   = 32
 )
 
+// againstVLLM is the number of repeats of TestAgainstVLLM. One is enough for what the test demands.
+var againstVLLM = flag.Int("against-vllm", 1, "repeats of the comparison with vllm bench serve, whose table -v prints")
+
 // medians of a run in milliseconds: TTFT, TPOT, ITL.
 type medians [3]float64
 
@@ -44,11 +48,7 @@ func TestAgainstVLLM(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ours, theirs []medians
-	repeats := 2 // enough for what is demanded; the table is printed with -v
-	if testing.Verbose() {
-		repeats = 5
-	}
-	for i := range repeats {
+	for i := range *againstVLLM {
 		var a, b medians
 		var err error
 		if i%2 == 0 {

@@ -1,12 +1,11 @@
-# A server that answers already, on both sides, for TestRealSelftest.
+# A server that answers already, on both sides, for TestLlamaCPP/selftest.
 
 variable "url" { type = string }
 
-server "vllm" "sut" {
-  for_each    = toset(["base", "head"])
-  url         = var.url
-  model       = "tiny"
-  served_name = "tiny"
+server "openai" "sut" {
+  for_each = toset(["base", "head"])
+  url      = var.url
+  model    = "tiny"
 }
 
 dataset "random" "short" {
@@ -15,7 +14,7 @@ dataset "random" "short" {
 }
 
 benchmark "short" {
-  target  = server.vllm.sut[matrix.side]
+  target  = server.openai.sut[matrix.side]
   dataset = dataset.random.short
 
   matrix {
