@@ -14,7 +14,7 @@ import (
 func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), machines(), confirmations(), savings(),
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
 }
 

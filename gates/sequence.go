@@ -32,9 +32,6 @@ type Sequence struct {
 	// its budget is spent. It is judged at its planned looks alone, since each stop would else be a
 	// look that no level was kept for.
 	Resumable bool
-	// Provisional is set where a comparison that regresses is to be confirmed elsewhere before it is a regression.
-	// It settles no gate then, so that nothing else of its gate is left undecided for it.
-	Provisional bool
 }
 
 // Progress is where a sequence stands.
@@ -49,8 +46,6 @@ type Progress struct {
 	Stop bool
 	Next int
 	Open []string
-
-	provisional bool
 }
 
 // Judge takes the looks in their order and returns whether to go on. Repeats that looks wait
@@ -62,7 +57,7 @@ func (s Sequence) Judge() (Progress, error) {
 		return Progress{}, fmt.Errorf("sequence cannot be judged: %w", err)
 	}
 	c := &course{Sequence: s, repeats: s.Family.repeats(), plan: newPlanner(), final: map[string]Decision{}}
-	p := Progress{provisional: s.Provisional}
+	p := Progress{}
 	for _, n := range c.due() {
 		c.look(len(p.Taken), n, false)
 		p.Taken = append(p.Taken, n)

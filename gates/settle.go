@@ -9,8 +9,7 @@ import (
 )
 
 // Settled reports whether no further repeat changes the verdict of a gate: each comparison that
-// waits for more is of a gate that has a regression already, and one that needs no confirmation. Stopping
-// there makes nothing worse: what was found stays, and what waits stays undecided.
+// waits for more is of a gate that has a regression already. Stopping there makes nothing worse: what was found stays, and what waits stays undecided.
 func (p Progress) Settled() bool {
 	return p.Stop || len(p.Open) > 0 && len(p.unsettled()) == 0
 }
@@ -19,9 +18,8 @@ func (p Progress) Settled() bool {
 func (p Progress) unsettled() []Decision {
 	all := slices.Concat(p.Judgement.Comparisons, p.Judgement.Success)
 	red := map[string]bool{}
-	for i, d := range all {
-		certain := !p.provisional || i >= len(p.Judgement.Comparisons) // what fails needs no confirmation
-		red[d.Gate] = red[d.Gate] || d.Verdict == Regression && certain
+	for _, d := range all {
+		red[d.Gate] = red[d.Gate] || d.Verdict == Regression
 	}
 	return slices.DeleteFunc(all, func(d Decision) bool { return !slices.Contains(p.Open, d.ID) || red[d.Gate] })
 }

@@ -38,9 +38,6 @@ func (v *view) bill() model.Line {
 	if b.ReadAheadSeconds >= shownBeside {
 		text += fmt.Sprintf("; weights were read ahead of starts in %s, which is not in it", durationOf(b.ReadAheadSeconds))
 	}
-	if again := v.doc.Confirmed(); again != nil && again.Bill != nil {
-		text += "; confirming took " + v.spent(again.Bill.Spent) + " more"
-	}
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
 	}
@@ -86,8 +83,6 @@ func (v *view) machines() model.Line {
 	switch {
 	case m == nil:
 		return nil
-	case m.Confirm:
-		return v.confirmed()
 	case m.Between == 0:
 		return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about the mean over these", m.Count))
 	}

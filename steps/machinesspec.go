@@ -6,14 +6,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MachinesSpec spreads the repeats of a run over the machines of its docker or slurm block, or keeps the second
-// of them for what regresses on the first.
+// MachinesSpec spreads the repeats of a run over the machines of its docker, slurm or kubernetes block.
 type MachinesSpec struct {
 	// Between is the standard deviation of what a change does from machine to machine, as a share; 0
 	// means that gates judge the mean over the machines that there are.
 	Between float64
-	// Confirm runs all repeats on the first of two machines, and what regresses there again on the second.
-	Confirm bool
 }
 
 // mostBetween bounds MachinesSpec.Between: beyond it no gate decides anything.
@@ -23,21 +20,16 @@ const mostBetween = 0.5
 func MachinesSchema() Schema {
 	return Schema{Attrs: []Attr{
 		{Name: "between", Type: cty.Number, Unit: UnitPercent, Doc: "By how much what a change does differs from machine to machine, as a standard deviation, for example \"3%\". Gates then judge what the change does on all machines like these, whatever these two or three have in common; unset, they judge its mean over the machines of the run. For gates that judge pairs by t-test."},
-		{Name: "confirm", Type: cty.Bool, Doc: "Runs all repeats on the first of two machines. Where a comparison of two sides regresses there, its sides are run again on the second, with as many repeats and looks, and the verdict is a regression only if they regress there, too; else it is inconclusive. Failed launches and requests and limits need no confirmation."},
 	}}
 }
 
 // ReadMachines reads a machines block and finds what is wrong with it beyond types.
 func ReadMachines(o Object) (*MachinesSpec, []Problem) {
-	s := &MachinesSpec{Between: o.Float("between"), Confirm: o.Known("confirm") && o.Value("confirm").True()}
+	s := &MachinesSpec{Between: o.Float("between")}
 	found := MachinesSchema().Check(o)
 	if o.Known("between") && !(s.Between > 0 && s.Between <= mostBetween) {
 		found = append(found, Problem{Path: []string{"between"}, Summary: "between must be above 0 and at most 50 %",
 			Detail: fmt.Sprintf("It is %g %%. It is by how much what a change does differs from machine to machine; leave it out where the verdict is to be about these machines.", 100*s.Between)})
-	}
-	if s.Confirm && o.Known("between") {
-		found = append(found, Problem{Path: []string{"confirm"}, Summary: "confirm and between exclude each other",
-			Detail: "With confirm all repeats run on the first machine, and with between they take the machines in turn. Remove one of them."})
 	}
 	return s, found
 }

@@ -115,9 +115,6 @@ type Document struct {
 	Lanes *Lanes `json:"lanes,omitempty"`
 	// Machines that repeats took in turn; absent where all had the same.
 	Machines *Machines `json:"machines,omitempty"`
-	// Confirmation of what regressed on the first machine by the second; absent where none was planned, or
-	// nothing regressed.
-	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
 	// where nothing was launched, or servers were replaced by simulated processes.
 	Price *Price `json:"price,omitempty"`

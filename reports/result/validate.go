@@ -23,11 +23,6 @@ const maxProblems = 20
 func Validate(doc *Document) error {
 	v := newValidator(doc)
 	v.document(doc)
-	if again := doc.Confirmed(); again != nil {
-		for _, problem := range newValidator(again).confirmation(again) {
-			v.addf("confirmation.%w", problem)
-		}
-	}
 	return errors.Join(v.problems...)
 }
 
@@ -113,13 +108,6 @@ func (v *validator) references(doc *Document) {
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i], fmt.Sprintf("gates[%d]", i))
 	}
-}
-
-// confirmation checks the references of a session on a second machine; its values are checked as those
-// of the document that it is a part of.
-func (v *validator) confirmation(doc *Document) []error {
-	v.references(doc)
-	return v.problems
 }
 
 // values checks what the types say of every field: the values of its enumeration, and its

@@ -164,7 +164,7 @@ func CheckPlan(p *plan.Plan) error {
 // repeat. Pairs come in mirrored order by turns, each with content of its own.
 func ProbePlan(p *plan.Plan, f Followed, k int) (*plan.Plan, error) {
 	out := *p
-	out.Gates, out.Benchmarks, out.Warnings, out.Confirm = nil, nil, nil, nil
+	out.Gates, out.Benchmarks, out.Warnings = nil, nil, nil
 	for _, g := range p.Gates {
 		i := slices.IndexFunc(g.Comparisons, func(c plan.Comparison) bool { return slices.Equal(c.Values, f.Values) })
 		if g.Addr != f.Gate || i < 0 {

@@ -24,7 +24,7 @@ func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
 	for _, round := range next {
 		spending = spending.Plus(r.expected(round))
 	}
-	bound := r.exceeded(spending)
+	bound := r.plan.Exceeded(spending)
 	if bound == "" {
 		return false
 	}
@@ -40,15 +40,6 @@ func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
 		"ended after %s of at most %d: %s would exceed the budget of %s; %s", humanize.Count(done, "repeat"), len(r.plan.Repeats), what, bound, goesOn))
 	r.warn(r.early)
 	return true
-}
-
-// exceeded names the bound of the budget that a spending is above, "" if it is within all. Where a second
-// machine is to confirm what regresses, as much again is kept for it.
-func (r *runner) exceeded(s plan.Spending) string {
-	if r.plan.Confirm != nil {
-		s = s.Plus(s)
-	}
-	return r.plan.Exceeded(s)
 }
 
 // untilLook are the rounds until the next look, where one was just taken, or else the next round: a

@@ -33,7 +33,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		Price: p.Price, Machine: o.Machine, Images: o.Images, Lanes: o.Lanes, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
 	}
 	if m := p.Machines; m != nil {
-		doc.Machines = &result.Machines{Count: m.Count, Between: m.Between, Confirm: m.Confirm}
+		doc.Machines = &result.Machines{Count: m.Count, Between: m.Between}
 	}
 	for _, w := range slices.Concat(p.Warnings, o.Warnings) {
 		if !slices.Contains(doc.Warnings, w) {

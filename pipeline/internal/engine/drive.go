@@ -148,7 +148,7 @@ func driverText(d *steps.Driver) string {
 
 // runName names what a run leaves in the run directory.
 func (r *runner) runName(s *server, run plan.Run) string {
-	name := fmt.Sprintf("%sr%d-%s", r.o.Prefix, s.repeat, run.Cell)
+	name := fmt.Sprintf("r%d-%s", s.repeat, run.Cell)
 	if run.Pass > 0 {
 		name += fmt.Sprintf("-pass%d", run.Pass)
 	}

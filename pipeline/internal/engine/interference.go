@@ -78,7 +78,7 @@ func (r *runner) inOneLane(why string) error {
 	for _, rep := range r.plan.Repeats[:needs] {
 		spending = spending.Plus(r.expected([]plan.Repeat{rep}))
 	}
-	if bound := r.exceeded(spending); bound != "" && needs > 0 {
+	if bound := r.plan.Exceeded(spending); bound != "" && needs > 0 {
 		return fmt.Errorf("%s; one after another, the %s that a gate needs to decide would exceed the budget of %s; allow more of it, or leave the lanes out",
 			why, humanize.Count(needs, "repeat"), bound)
 	}

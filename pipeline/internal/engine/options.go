@@ -23,9 +23,7 @@ type Options struct {
 	Plan *plan.Plan
 	// Store keeps the evidence; *store.Dir is one.
 	Store Store
-	// Prefix of the names of what runs leave in the store, where another run leaves its own there, too.
-	Prefix string
-	Bus    *event.Bus
+	Bus   *event.Bus
 
 	// Target resolves a target once the outputs of all steps are known. It is called
 	// anew for every launch. An error is a fault of the file.
@@ -36,8 +34,6 @@ type Options struct {
 	// Step resolves a step once the outputs of the steps before it are known. It may be
 	// nil for a plan without steps. An error is a fault of the file.
 	Step func(addr string, outputs Outputs) (StepSpec, error)
-	// Outputs of steps that were carried out before this run.
-	Outputs Outputs
 	// Ports hands out free ports; *process.Ports is one.
 	Ports Ports
 	// Env is what steps are given to work with; Log is set by the engine.

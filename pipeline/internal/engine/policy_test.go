@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -62,23 +61,6 @@ func TestReplacementProperty(t *testing.T) {
 		}
 		checkOrientation(t, p, done)
 	})
-}
-
-// TestAReplacementKeepsTheNameOfItsMachine: both machines of a run leave what they measure again in one folder of logs.
-func TestAReplacementKeepsTheNameOfItsMachine(t *testing.T) {
-	p := makePlan(t, []string{base, head}, []float64{2}, 4)
-	p.Gates[0].BaselineKind = result.BaselinePaired
-	cmp := p.Gates[0].Comparisons[0]
-	p = p.Confirming([]plan.Compared{{Gate: p.Gates[0].Addr, Head: cmp.Head, Metric: p.Gates[0].Metrics[0]}})
-	done, replaced := carryOut(p, func() result.RunStatus { return result.RunVoid })
-	for _, l := range done {
-		if !strings.HasPrefix(l.ID, fmt.Sprintf("%sr%d-server", plan.ConfirmPrefix, l.Repeat)) {
-			t.Errorf("repeat %d is launched as %s on the second machine", l.Repeat, l.ID)
-		}
-	}
-	if replaced == 0 {
-		t.Error("nothing was measured again")
-	}
 }
 
 // checkOrientation: a replacement has all sides, in the order of what it replaces.

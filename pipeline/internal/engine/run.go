@@ -68,7 +68,6 @@ func newRunner(o Options) *runner {
 		resumed: map[string]Launched{},
 		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
 	}
-	maps.Copy(r.outputs, o.Outputs)
 	r.eta = newETA(o.Plan, o.Now)
 	if s := o.Resume; s != nil {
 		if !s.Started.IsZero() {
@@ -131,7 +130,7 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	for {
 		rep, replaces, ok := replacement(r.plan, r.out.Launched)
-		if !ok || r.exceeded(r.spending().Plus(r.expected([]plan.Repeat{rep}))) != "" {
+		if !ok || r.plan.Exceeded(r.spending().Plus(r.expected([]plan.Repeat{rep}))) != "" {
 			return false, nil
 		}
 		if over, err := r.repeat(ctx, rep, replaces); err != nil || over {

@@ -150,35 +150,21 @@ type Handler interface {
 // they were attached. It is safe for concurrent use: handlers see one event at a time.
 type Bus struct {
 	now      func() time.Time
-	count    *count
+	mu       sync.Mutex
+	seq      int
 	handlers []Handler
-}
-
-// count numbers the events of one bus, or of several.
-type count struct {
-	mu  sync.Mutex
-	seq int
 }
 
 // NewBus returns a bus whose events carry the times of now. The first event has the
 // number after+1; a resumed run continues the count of its journal.
 func NewBus(now func() time.Time, after int, handlers ...Handler) *Bus {
-	return &Bus{now: now, count: &count{seq: after}, handlers: handlers}
-}
-
-// Beside returns a bus with handlers of its own that counts on with b, at after+1 or later. A handler of both
-// sees one event at a time.
-func (b *Bus) Beside(after int, handlers ...Handler) *Bus {
-	b.count.mu.Lock()
-	defer b.count.mu.Unlock()
-	b.count.seq = max(b.count.seq, after)
-	return &Bus{now: b.now, count: b.count, handlers: handlers}
+	return &Bus{now: now, seq: after, handlers: handlers}
 }
 
 // Attach adds a handler behind those that are there. It sees later events only.
 func (b *Bus) Attach(h Handler) {
-	b.count.mu.Lock()
-	defer b.count.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.handlers = append(b.handlers, h)
 }
 
@@ -190,10 +176,10 @@ func (b *Bus) Start(program, runID string) {
 // Emit numbers and stamps e and hands it on. It returns when every handler is done with
 // it, so an event that a journal syncs is on the disk then, unless Err says otherwise.
 func (b *Bus) Emit(e Event) {
-	b.count.mu.Lock()
-	defer b.count.mu.Unlock()
-	b.count.seq++
-	e.Seq, e.Time = b.count.seq, b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seq++
+	e.Seq, e.Time = b.seq, b.now()
 	for _, h := range b.handlers {
 		h.Handle(e)
 	}
@@ -202,8 +188,8 @@ func (b *Bus) Emit(e Event) {
 // Err returns the first error of the first handler that has one (an Err method that
 // returns it). A run whose journal cannot be written must not go on.
 func (b *Bus) Err() error {
-	b.count.mu.Lock()
-	defer b.count.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, h := range b.handlers {
 		if f, ok := h.(interface{ Err() error }); ok {
 			if err := f.Err(); err != nil {

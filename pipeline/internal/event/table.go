@@ -63,7 +63,7 @@ var Types = []Info{
 
 // FieldDocs says what a field holds, by its JSON name.
 var FieldDocs = map[string]string{
-	"seq": "counts the events of a run directory from 1, with those of a second machine that confirms", "time": "when it happened", "type": "the type of the event", "text": "one line for people",
+	"seq": "counts the events of a run directory from 1", "time": "when it happened", "type": "the type of the event", "text": "one line for people",
 	"addr": "the block that it is about", "schema": "version of the stream", "program": "version of the program", "run_id": "the ID of the run directory",
 	"repeat": "the repeat, from 1", "repeats": "of so many", "launch": "the launch's ID", "target": "what is launched", "cell": "the cell's hash",
 	"image": "an image as results.json has it",

@@ -49,7 +49,7 @@ func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 func (c *collector) sequence(ended bool) gates.Sequence {
 	looks, before := c.plan.SessionLooks()
 	return gates.Sequence{
-		Family: c.family, Looks: looks, Before: before, Ended: ended, Resumable: ended && resumable(c.doc), Provisional: c.plan.Confirm != nil,
+		Family: c.family, Looks: looks, Before: before, Ended: ended, Resumable: ended && resumable(c.doc),
 	}
 }
 

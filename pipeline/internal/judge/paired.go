@@ -50,7 +50,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		c.shortages[at] = c.shortage(g, m, base, head)
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
-	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 || cmp.Only != nil {
+	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
 		return nil // nothing ran, and the metrics say missing; or metrics alone are compared
 	}
 	c.family.Success = append(c.family.Success, success)

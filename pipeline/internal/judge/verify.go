@@ -33,7 +33,6 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i])
 	}
-	v.confirmation()
 	if len(v.problems) == 0 && len(v.family.Comparisons)+len(v.family.Success) > 0 {
 		v.decisions()
 	}
@@ -116,32 +115,6 @@ func sameBill(a, b *result.Bill) bool {
 		slices.EqualFunc(a.Gates, b.Gates, func(x, y result.GateBill) bool {
 			return x.Gate == y.Gate && x.Repeats == y.Repeats && spent(x.Spent, y.Spent)
 		})
-}
-
-// confirmation verifies what the second machine decided, and that it did so on the terms of the first.
-func (v *verifier) confirmation() {
-	again := v.doc.Confirmed()
-	if again == nil {
-		return
-	}
-	if !confirming(v.doc) {
-		v.addf("the document has a confirmation, and no second machine was to confirm anything")
-		return
-	}
-	if err := Verify(again, v.tests); err != nil {
-		v.addf("the second machine: %w", err)
-	}
-	for _, g := range again.Gates {
-		i := slices.IndexFunc(v.doc.Gates, func(of result.Gate) bool { return of.Addr == g.Addr })
-		if i < 0 {
-			v.addf("the second machine has %s, and the first has not", g.Addr)
-			continue
-		}
-		of := v.doc.Gates[i]
-		if g.Margin != of.Margin || g.Expect != of.Expect || g.Alpha != of.Alpha || g.Test != of.Test || g.Strict != of.Strict || g.OnRegression != of.OnRegression || g.Benchmark != of.Benchmark || g.BaselineKind != of.BaselineKind {
-			v.addf("%s is judged on other terms on the second machine than on the first", g.Addr)
-		}
-	}
 }
 
 // summaries checks the figures of cells.
@@ -440,7 +413,6 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		v.addf("%s has the bounds %q and %q, and its runs give %q and %q", d.name(), d.BaseBound, d.HeadBound, want.BaseBound, want.HeadBound)
 	}
 	suspend(&want, d.gate, v.doc)
-	confirm(&want, d.gate, v.doc)
 	withhold(&want, d.gate.Expect, withholders(v.doc.Gates))
 	if !slices.Equal(d.WithheldBy, want.WithheldBy) {
 		v.addf("%s is withheld by %q, and the gates withhold it by %q", d.name(), d.WithheldBy, want.WithheldBy)

@@ -22,8 +22,11 @@ type habit struct {
 }
 
 // habits come from Terraform, Terragrunt, Packer, docker bake, GitHub Actions, k6 and
-// Nomad: a name of theirs is no misspelt name of ours, however near one may be.
+// Nomad, and from earlier versions of this program: a name of theirs is no misspelt name of
+// ours, however near one may be.
 var habits = []habit{
+	{inArgument, []string{"confirm"},
+		"This version does not run regressions again on a second machine. Run the file there in a second job, or measure on both machines by machines { }."},
 	{inRoot | inCall, []string{"env", "getenv", "get_env", "environ"},
 		`The environment is read through variables: write variable "NAME" {} and set PIPELINE_VAR_NAME, or --var NAME=VALUE. A server's own environment is its argument env = { NAME = "value" }.`},
 	{inRoot, []string{"secrets", "secret", "github", "inputs", "input", "vars", "runner", "job", "needs"},

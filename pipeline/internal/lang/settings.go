@@ -95,12 +95,6 @@ func (e *evaluator) machines(s *Settings, o object) {
 	if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {
 		e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over", "The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
 	}
-	if s.Machines.Confirm && s.Slurm != nil && s.Slurm.SideBySide {
-		e.report(problem(codeCheck, o.at("machines", "confirm"), "confirm and side_by_side exclude each other", "All repeats run on the first machine, one after another, and the second is used where something regressed. Remove side_by_side of the slurm block, or confirm."))
-	}
-	if s.Machines.Confirm && len(o.Blocks["variance"]) > 0 {
-		e.report(problem(codeCheck, o.at("machines", "confirm"), "confirm and variance exclude each other", "A spread that is known is that of pairs of one machine, and says nothing of the second. Remove the variance block, or confirm."))
-	}
 	if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
 		e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other", "A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
 	}

@@ -151,7 +151,7 @@ func (b *builder) fit(p *Plan) {
 	}
 	if n < most {
 		cut := p.upTo(n)
-		p.Benchmarks, p.Repeats, p.Looks, p.Estimate, p.Confirm = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate, cut.Confirm
+		p.Benchmarks, p.Repeats, p.Looks, p.Estimate = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate
 		p.Budget.Repeats = most
 	}
 	if p.Lanes != nil && p.Lanes.OneLane {
@@ -168,9 +168,6 @@ func (p *Plan) spending() Spending {
 	if p.Lanes != nil {
 		sum = sum.Plus(p.Lanes.Check.spending())
 	}
-	if p.Confirm != nil {
-		sum = sum.Plus(p.Confirm.spending())
-	}
 	return sum
 }
 
@@ -185,7 +182,7 @@ func (p *Plan) upTo(n int) *Plan {
 		bm.RepeatMin, bm.RepeatMax = min(bm.RepeatMin, n), min(bm.RepeatMax, n)
 	}
 	cut.Repeats, cut.Looks = schedule(cut.Benchmarks, cut.places()), looks(cut.Benchmarks)
-	cut.Estimate, cut.Confirm = estimate(&cut), cut.confirmation()
+	cut.Estimate = estimate(&cut)
 	return &cut
 }
 
@@ -260,9 +257,6 @@ func (p *Plan) budgetText() string {
 	}
 	if n, least := p.Budget.inOneLane(); least > 0 && n < len(p.Repeats) {
 		text += fmt.Sprintf(", %d of them where they come one after another", n)
-	}
-	if p.Confirm != nil {
-		text += " on the first machine and as many on the second, half of it for each"
 	}
 	return text + "; the run ends earlier where every gate has its verdict, or none is likely to get one"
 }

@@ -87,7 +87,6 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
-	p.Confirm = p.confirmation()
 	if p.Lanes != nil {
 		b.lanePasses(p)
 	}

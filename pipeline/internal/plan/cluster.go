@@ -150,7 +150,7 @@ func (p *Plan) lanes() int {
 
 // places is the number of machines, or parts of them, that repeats take in turn.
 func (p *Plan) places() int {
-	if p.Machines != nil && !p.Machines.Confirm {
+	if p.Machines != nil {
 		return p.Machines.Count
 	}
 	return p.lanes()

@@ -105,10 +105,7 @@ func notSelectedText(list []result.NotSelected) string {
 // Of lists the metrics by which a comparison of the gate is judged: all of them, but for
 // those of the launch where another comparison is of the same one.
 func (g Gate) Of(c Comparison) []string {
-	switch {
-	case c.Only != nil:
-		return c.Only
-	case !c.SameLaunches:
+	if !c.SameLaunches {
 		return g.Metrics
 	}
 	return slices.DeleteFunc(slices.Clone(g.Metrics), func(id string) bool {
@@ -179,9 +176,7 @@ func (p *Plan) families() map[string]int {
 			continue
 		}
 		for _, c := range g.Comparisons {
-			if c.Only == nil { // with its success rates
-				sizes[g.group()]++
-			}
+			sizes[g.group()]++ // of its success rates
 			if g.BaselineKind == result.BaselineStored || !attached[c.Base] && !attached[c.Head] {
 				sizes[g.group()] += len(g.Of(c))
 			}

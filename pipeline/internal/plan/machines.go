@@ -18,8 +18,6 @@ type Machines struct {
 	// Between is the standard deviation of what a change does from one to another, as a share; absent
 	// where the gates judge the mean over these.
 	Between float64 `json:"between,omitempty"`
-	// Confirm says that repeats run on the first, and what regresses there again on the second.
-	Confirm bool `json:"confirm,omitempty"`
 }
 
 // machines are those of the file; nil where all repeats have the same. Replacements of servers as
@@ -52,18 +50,13 @@ func (b *builder) machines(p *Plan) *Machines {
 	case of.Kubernetes != nil:
 		loadNode = of.Kubernetes.LoadNode
 	}
-	m := &Machines{Width: b.width(p, loadNode), Between: s.Between, Confirm: s.Confirm}
+	m := &Machines{Width: b.width(p, loadNode), Between: s.Between}
 	if m.Count = hosts / m.Width; m.Count < 2 {
 		b.fail(of.MachinesRange, "machines needs two of them",
 			fmt.Sprintf("The servers of one repeat take %s, and the file has %d: add %d, or leave the block out.", humanize.Count(m.Width, noun), hosts, 2*m.Width-hosts))
 		return nil
 	}
-	if m.Confirm && m.Count > 2 {
-		b.fail(of.MachinesRange, "confirm is for two machines",
-			fmt.Sprintf("The servers of one repeat take %s, and the file has %d, so that some would have nothing to do. Leave %d out, or confirm.", humanize.Count(m.Width, noun), hosts, hosts-2*m.Width))
-		return nil
-	}
-	if !b.onMachines(p, of.Docker != nil) || m.Confirm && !b.confirms(p) {
+	if !b.onMachines(p, of.Docker != nil) {
 		return nil
 	}
 	repeats := 0
@@ -73,9 +66,7 @@ func (b *builder) machines(p *Plan) *Machines {
 	if repeats < 2 {
 		return nil // one repeat has one
 	}
-	if !m.Confirm {
-		m.Count = min(m.Count, repeats)
-	}
+	m.Count = min(m.Count, repeats)
 	return m
 }
 
@@ -129,9 +120,6 @@ func (p *Plan) machinesText() string {
 	one := "one of them"
 	if m.Width > 1 {
 		one = fmt.Sprintf("one of them, of %d hosts or nodes each", m.Width)
-	}
-	if m.Confirm {
-		return fmt.Sprintf("2, the first for all repeats, each with all its sides on %s; what regresses there is run again on the second, and is a regression only if it is one there, too", one)
 	}
 	text := fmt.Sprintf("%d, in turn, each repeat with all its sides on %s; gates judge ", m.Count, one)
 	if m.Between > 0 {

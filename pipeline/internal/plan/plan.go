@@ -59,9 +59,6 @@ type Plan struct {
 	Estimate Estimate `json:"estimate"`
 	// Profile is what comes on top where a gate regresses and the file has that profiled.
 	Profile *Extra `json:"profile,omitempty"`
-	// Confirm is what comes on top at most where gates regress and a second machine is to confirm that; nil
-	// where none is.
-	Confirm *Extra `json:"confirm,omitempty"`
 	// Notes are what was known of the plan before it was made; they are among the Warnings.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -209,8 +206,6 @@ type Comparison struct {
 	// SameLaunches says that an earlier comparison of the gate is of the same targets. What
 	// a launch has one value of is compared there.
 	SameLaunches bool `json:"same_launches,omitempty"`
-	// Only are the metrics that are compared, without success rates; absent where those of the gate are.
-	Only []string `json:"only,omitempty"`
 }
 
 // Repeat is one launch of every target with the passes of every cell in each.

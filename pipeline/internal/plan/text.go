@@ -142,9 +142,6 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.billText(); text != "" {
 		fmt.Fprintf(w, "bill\t%s\n", text)
 	}
-	if text := p.confirmText(); text != "" {
-		fmt.Fprintf(w, "confirm\t%s\n", text)
-	}
 	if text := p.profileText(); text != "" {
 		fmt.Fprintf(w, "profile\t%s\n", text)
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -29,7 +28,7 @@ func (s *session) measure(ctx context.Context) (*engine.Outcome, []string, error
 	}
 	if m := s.targets.Places.Model(); m != nil {
 		opt.Ports, opt.Load, opt.Drive, opt.Lane = m.Ports, m.Load, modelled(0), s.lanes(s.targets)
-		outcome, err := s.runAndConfirm(ctx, opt)
+		outcome, err := engine.Run(ctx, opt)
 		if err != nil {
 			return outcome, nil, err
 		}
@@ -56,7 +55,7 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	opt.Probe = func(ctx context.Context) map[string]string { return places.Facts(machine.Facts(ctx, s.spawner)) }
 	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
 	opt.EndLeft = machine.EndLeft
-	outcome, err := s.runAndConfirm(ctx, opt)
+	outcome, err := engine.Run(ctx, opt)
 	if err == nil {
 		s.profile(ctx, opt, outcome)
 	}
@@ -64,21 +63,6 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 		s.warn(err.Error())
 	}
 	return outcome, machine.EndStrays(), err
-}
-
-// runAndConfirm carries the plan out, and what regressed again where a second machine is to confirm it. Both
-// have the time of the file together.
-func (s *session) runAndConfirm(ctx context.Context, opt engine.Options) (*engine.Outcome, error) {
-	if limit := s.opt.Plan.Timeout; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(limit*float64(time.Second)), engine.ErrTimeout)
-		defer cancel()
-	}
-	outcome, err := engine.Run(ctx, opt)
-	if err == nil {
-		err = s.confirm(ctx, opt, outcome)
-	}
-	return outcome, err
 }
 
 // lock waits for what the run keeps for itself: the lock of the file, the GPUs, and the cores where lanes

@@ -27,7 +27,6 @@ func (s *session) profile(ctx context.Context, opt engine.Options, outcome *engi
 		return
 	}
 	doc := engine.Document(s.opt.Plan, outcome, s.about())
-	doc.Confirmation = s.confirmed
 	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return // the session judges it again, and says so
 	}

@@ -148,9 +148,6 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 	if err != nil {
 		return nil, err
 	}
-	if err := r.confirm(seed, doc, folder); err != nil {
-		return nil, err
-	}
 	return doc, verdict.Judge(r.cfg, r.plan, doc, nil)
 }
 
@@ -187,24 +184,6 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 		return nil, err
 	}
 	return r.document(planned.restore(out)), nil
-}
-
-// confirm carries out what regressed once more where a second machine is to confirm it, with noise of its own.
-func (r *Rehearsal) confirm(seed int, doc *result.Document, folder func(string) (string, error)) error {
-	red, err := judge.Red(r.plan, doc, verdict.Options(r.cfg, r.plan, nil))
-	if err != nil || len(red) == 0 {
-		return err
-	}
-	second := *r
-	second.plan = r.plan.Confirming(red)
-	virtual := *second.plan
-	virtual.Simulated = plan.SimulateVirtual
-	second.target.Plan = &virtual
-	again, err := second.carryOut(seed, folder)
-	if err == nil {
-		doc.Confirmation = result.NewConfirmation(again)
-	}
-	return err
 }
 
 func (r *Rehearsal) document(out *engine.Outcome) *result.Document {

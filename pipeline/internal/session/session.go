@@ -132,8 +132,6 @@ type session struct {
 	targets target.Resolver
 	// profiled is the profile of a regression, nil where none was made.
 	profiled *result.Profile
-	// confirmed is what the second machine measured of what regressed, nil where nothing was run again.
-	confirmed *result.Confirmation
 	// now is the clock of the run: that of the model where it is carried out in one.
 	now func() time.Time
 }
@@ -265,7 +263,7 @@ func (s *session) run(ctx context.Context) (*result.Document, error) {
 	if s.opt.Plan.Simulated != "" {
 		notes = append(notes, s.targets.SizeNotes()...)
 	}
-	doc.Warnings, doc.Confirmation = slices.Concat(doc.Warnings, notes), s.confirmed
+	doc.Warnings = slices.Concat(doc.Warnings, notes)
 	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
 		return nil, err
 	}
