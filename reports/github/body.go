@@ -209,7 +209,11 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 		lines = append(lines, "**Which commit it was:** "+escape.Code(s.bisect+" --good "+short(s.base)+" --bad "+short(s.event.SHA), 1000))
 	}
 	if s.event.Number > 0 || s.event.Name == "workflow_run" {
-		lines = append(lines, "**Measure again or accept:** anybody who can push comments `/pipeline run`, or `/pipeline accept REASON` "+
+		commit := ""
+		if s.event.Fork() { // its head can change after a review
+			commit = " " + short(s.event.SHA)
+		}
+		lines = append(lines, "**Measure again or accept:** anybody who can push comments `/pipeline run"+commit+"`, or `/pipeline accept"+commit+" REASON` "+
 			"(<sub>the workflow of `pipeline init --github` carries them out</sub>)")
 	}
 	if len(lines) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
@@ -20,7 +21,7 @@ type Command struct {
 
 var (
 	runCommand    = regexp.MustCompile(`^/pipeline run(?: ([0-9a-f]{7,64}))?$`)
-	acceptCommand = regexp.MustCompile(`^/pipeline accept(?: (\S.{0,499}))?$`)
+	acceptCommand = regexp.MustCompile(`^/pipeline accept(?: ([0-9a-f]{7,64}))?(?: (\S.{0,499}))?$`)
 )
 
 // ParseCommand reads a comment that is a command and nothing else. One that only quotes a
@@ -31,7 +32,7 @@ func ParseCommand(body string) (Command, bool) {
 		return Command{Name: "run", Commit: m[1]}, true
 	}
 	if m := acceptCommand.FindStringSubmatch(line); m != nil {
-		return Command{Name: "accept", Reason: m[1]}, true
+		return Command{Name: "accept", Commit: m[1], Reason: m[2]}, true
 	}
 	return Command{}, false
 }
@@ -70,7 +71,7 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	}
 	command, ok := ParseCommand(c.Body)
 	if !ok {
-		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT` or `/pipeline accept REASON`, and nothing else"}, nil
+		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT`, `/pipeline accept REASON` or `/pipeline accept COMMIT REASON`, and nothing else"}, nil
 	}
 	may, err := r.API.MayWrite(ctx, c.Author)
 	if err != nil {
@@ -113,6 +114,8 @@ func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (st
 		return r.runAgain(ctx, pr)
 	case c.Reason == "":
 		return "", &refusalError{"an acceptance needs a reason: /pipeline accept REASON"}
+	case fork && c.Commit == "":
+		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline accept %s REASON if that is the commit you mean", short(pr.HeadSHA))}
 	}
 	return r.accept(ctx, pr, c.Reason)
 }
@@ -141,12 +144,24 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 	return fmt.Sprintf("run %d of %s goes again as attempt %d", last.Run.ID, short(pr.HeadSHA), last.Run.Attempt+1), nil
 }
 
-// externalID is that of our check runs.
-var externalID = regexp.MustCompile(`^[0-9]{1,18}\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
+// externalID is that of our check runs: run, attempt, and what distinguishes several of them.
+var externalID = regexp.MustCompile(`^([0-9]{1,18})\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
 
-// accept marks the failed check runs of the head, and the statuses of the same runs, as
-// accepted. The measured result stays in them, and a new commit is judged anew.
+// measured reports whether a check run was written by one of some runs. Check runs of other workflows can have an
+// external ID of the same form, and those of other tools in the same run have another page.
+func measured(k Check, runs []WorkflowRun) bool {
+	m := externalID.FindStringSubmatch(k.ExternalID)
+	return m != nil && strings.HasSuffix(k.DetailsURL, "/actions/runs/"+m[1]) &&
+		slices.ContainsFunc(runs, func(w WorkflowRun) bool { return strconv.FormatInt(w.Run.ID, 10) == m[1] && w.SHA == k.SHA })
+}
+
+// accept marks the failed check runs that the measuring workflow wrote on the head, and the statuses of the same runs,
+// as accepted. The measured result stays in them, and a new commit is judged anew.
 func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (string, error) {
+	measuring, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
+	if err != nil {
+		return "", err
+	}
 	all, err := r.API.Checks(ctx, pr.HeadSHA, "")
 	if err != nil {
 		return "", err
@@ -155,7 +170,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	runs := map[string]bool{}
 	n := 0
 	for _, k := range all {
-		if !externalID.MatchString(k.ExternalID) || k.Conclusion != Failure {
+		if k.Conclusion != Failure || !measured(k, measuring) {
 			continue
 		}
 		k.Annotations = nil
@@ -172,7 +187,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		n++
 	}
 	if n == 0 {
-		return "", &refusalError{fmt.Sprintf("no failed check run of this program is on %s: there is nothing to accept", short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept", short(pr.HeadSHA), r.Workflow)}
 	}
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {

@@ -17,6 +17,8 @@ func TestParseCommand(t *testing.T) {
 		"/pipeline run 1a2b3c4":               {Name: "run", Commit: "1a2b3c4"},
 		"/pipeline accept larger blocks, #12": {Name: "accept", Reason: "larger blocks, #12"},
 		"/pipeline accept":                    {Name: "accept"},
+		"/pipeline accept 1a2b3c4 larger":     {Name: "accept", Commit: "1a2b3c4", Reason: "larger"},
+		"/pipeline accept 1a2b3c4":            {Name: "accept", Commit: "1a2b3c4"},
 		"":                                    {},
 		"please /pipeline run":                {},
 		" /pipeline run":                      {},
@@ -179,5 +181,43 @@ func TestAccept(t *testing.T) {
 	}
 	if again := respond(t, s, "wim", "/pipeline accept again", nil); !strings.Contains(again.Refused, "nothing to accept") {
 		t.Errorf("%+v", again)
+	}
+}
+
+// TestAcceptTakesOwnChecksAlone: the failed check of another workflow, or of another tool in the same run, stays as it
+// is, whatever its external ID looks like.
+func TestAcceptTakesOwnChecksAlone(t *testing.T) {
+	s := hub(t, "o/r")
+	s.AddCheck(githubtest.Check{Name: "deploy", SHA: sha, ExternalID: "9998.1", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/9998"})
+	s.AddCheck(githubtest.Check{Name: "lint", SHA: sha, ExternalID: "8123.1", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/8123/job/5"})
+	s.AddCheck(githubtest.Check{Name: "unknown", SHA: sha, ExternalID: "1.1.0123456789abcdef", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/1"})
+	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); got.Done == "" {
+		t.Fatalf("%+v", got)
+	}
+	for _, k := range s.Checks() {
+		want := "failure"
+		if k.Name == "pipeline" {
+			want = "success"
+		}
+		if k.Conclusion != want {
+			t.Errorf("check %s with external ID %s is %s, want %s", k.Name, k.ExternalID, k.Conclusion, want)
+		}
+	}
+}
+
+// TestAcceptOfAFork: what is accepted of a fork is the commit that a user has named.
+func TestAcceptOfAFork(t *testing.T) {
+	s := hub(t, "stranger/r")
+	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); !strings.Contains(got.Refused, "/pipeline accept 1a2b3c4 REASON") {
+		t.Errorf("without a commit: %+v", got)
+	}
+	if got := respond(t, s, "wim", "/pipeline accept 2b3c4d5 larger blocks", nil); !strings.Contains(got.Refused, "by now") {
+		t.Errorf("another commit: %+v", got)
+	}
+	if got := s.Checks()[0].Conclusion; got != "failure" {
+		t.Errorf("the check is %s", got)
+	}
+	if got := respond(t, s, "wim", "/pipeline accept 1a2b3c4 larger blocks", nil); got.Done == "" || s.Checks()[0].Conclusion != "success" {
+		t.Errorf("%+v, the check is %s", got, s.Checks()[0].Conclusion)
 	}
 }

@@ -44,8 +44,8 @@ type commenter struct {
 	seen []section
 	// mine is this leg's section, of which at first only its identity is known.
 	mine section
-	// unsure reports that a comment may be there which no poll has shown yet.
-	unsure bool
+	// created is set once a comment was created. Another run may have created one that no poll has shown yet.
+	created bool
 }
 
 // owned is a comment of ours.
@@ -202,10 +202,10 @@ func (c *commenter) writeWithin(ctx context.Context, target *owned, budget int) 
 	case err != nil:
 		return Comment{}, err
 	case target == nil:
-		made, unsure, err := createOnce(ctx, c.clock,
+		c.created = true
+		made, _, err := createOnce(ctx, c.clock,
 			func() (Comment, error) { return c.api.CreateComment(ctx, c.number, text) },
 			func() (Comment, bool) { return c.find(ctx) })
-		c.unsure = c.unsure || unsure
 		return made, err
 	case target.Body == text:
 		return target.Comment, nil
@@ -238,15 +238,16 @@ func (c *commenter) find(ctx context.Context) (Comment, bool) {
 	return own[i].Comment, true
 }
 
-// poll lists the comments after one was written. Where others may be writing, or a reply was
-// lost, it waits first until what was written before can be seen.
+// poll lists the comments after one was written. Where other legs may be writing, it first waits for them. After a
+// comment was created it lists until that one is shown: a list that lags shows comments in their order, so of several
+// runs that create one at once the last sees those of all others, and removes what is too many.
 func (c *commenter) poll(ctx context.Context, made Comment) ([]owned, error) {
 	if c.mine.matrix || len(c.seen) > 0 {
 		if err := pause(ctx, c.clock, waitForOthers+jittered(time.Second)); err != nil {
 			return nil, err
 		}
 	}
-	if !c.unsure {
+	if !c.created {
 		return c.own(ctx)
 	}
 	return settled(ctx, c.clock, func() ([]owned, bool, error) {

@@ -411,6 +411,47 @@ func TestLegsAtOnce(t *testing.T) {
 	}
 }
 
+// TestRunsAtOnceWhileTheListLags: two runs of one pull request create their comment at about the same time, and lists are
+// behind. One comment is left, that of the newer run.
+func TestRunsAtOnceWhileTheListLags(t *testing.T) {
+	seed := uint64(0)
+	for _, lag := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second, 5 * time.Second} {
+		for _, latency := range []time.Duration{0, 900 * time.Millisecond} {
+			for newerFirst := -6 * time.Second; newerFirst <= 6*time.Second; newerFirst += 500 * time.Millisecond {
+				seed++
+				synctest.Test(t, func(t *testing.T) {
+					s := virtual()
+					s.Lag = lag
+					rng := rand.New(rand.NewPCG(seed, 2))
+					var mu sync.Mutex
+					s.Before = func(string) {
+						mu.Lock()
+						d := time.Duration(rng.Int64N(int64(latency) + 1))
+						mu.Unlock()
+						time.Sleep(d)
+					}
+					finish := func(id int64, v result.Verdict, after time.Duration) {
+						time.Sleep(max(after, 0))
+						e := pullRequest()
+						e.Run.ID = id
+						p := &github.Publisher{API: direct(t, s), Event: e, Settings: github.Settings{Comment: mode.Update}}
+						if w := p.Finish(t.Context(), document(v, 1)).Warnings; len(w) > 0 {
+							t.Errorf("run %d: %q", id, w)
+						}
+					}
+					var wg sync.WaitGroup
+					wg.Go(func() { finish(1, result.Pass, newerFirst) })
+					wg.Go(func() { finish(2, result.Regression, -newerFirst) })
+					wg.Wait()
+					if own := mine(s); len(own) != 1 || !strings.Contains(own[0].Body, "run=2.1") {
+						t.Errorf("lag %v, latency up to %v, newer run %v before the older one: %d comments", lag, latency, newerFirst, len(own))
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestManyLegsFit: forty legs of large reports stay within the limit, and no verdict is lost.
 func TestManyLegsFit(t *testing.T) {
 	s := fake(t)

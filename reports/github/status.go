@@ -9,8 +9,8 @@ import (
 // maxDescription is what GitHub takes of a status, in characters.
 const maxDescription = 140
 
-// status is the commit status of a result. It has no neutral state: what does not fail the
-// run is a success.
+// status returns the commit status of a result. GitHub has no neutral state for it: what neither passes nor fails the
+// run stays pending.
 func status(s Status, doc *result.Document, o reports.Options) Status {
 	s.Description = escape.Text(title(doc, o), maxDescription)
 	switch {
@@ -18,8 +18,10 @@ func status(s Status, doc *result.Document, o reports.Options) Status {
 		s.State = "error"
 	case conclusion(doc) == Failure:
 		s.State = "failure"
-	default:
+	case conclusion(doc) == Success:
 		s.State = "success"
+	default:
+		s.State = "pending"
 	}
 	return s
 }

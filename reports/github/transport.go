@@ -141,11 +141,15 @@ func (t *transport) send(req *http.Request, body []byte, left *budget) (resp *ht
 		clone.Header.Set("Authorization", "Bearer "+t.token)
 	}
 	resp, err = t.next.RoundTrip(clone)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case resp == nil || resp.Body == nil:
+		return nil, errors.New("no answer")
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or broken
-	content, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	answer := resp.Body
+	defer func() { _ = answer.Close() }() // read to its end, or broken
+	content, err := io.ReadAll(io.LimitReader(answer, maxBody))
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func (a *app) abandon(ctx context.Context) {
 	if err != nil {
 		return // then none was begun, either
 	}
-	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, event.Repo))
+	api, err := github.NewClient(a.githubOptions(event.Repo))
 	if err != nil {
 		a.warn("check runs and statuses are left as they are: " + err.Error())
 		return

@@ -95,8 +95,10 @@ func readChange(getenv func(string) string) change {
 		c.number, c.base, c.head, c.from = max(pr.Number, p.Number), pr.Base.Ref, pr.Head.SHA, pr.Head.Repo.FullName
 	case p.MergeGroup != nil:
 		c.base, c.head = p.MergeGroup.BaseRef, p.MergeGroup.HeadSHA
-		if m := queued.FindStringSubmatch(p.MergeGroup.HeadRef); m != nil {
+		if m := queued.FindStringSubmatch(p.MergeGroup.HeadRef); m != nil && c.event == "merge_group" {
 			c.number, _ = strconv.Atoi(m[1]) // too many digits: no number
+			// Only who may write puts a pull request into the queue, and GitHub makes its branch in the repository itself.
+			c.from = c.repo
 		}
 	case p.Issue != nil:
 		c.number = p.Issue.Number

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -237,6 +238,8 @@ type app struct {
 	noColor  bool
 	// job is the change that the job is about, nil until it is read.
 	job *change
+	// transport reaches GitHub; nil is that of the standard library.
+	transport http.RoundTripper
 	// posted is what the last run wrote on GitHub, for the outputs of an action.
 	posted github.Posted
 }

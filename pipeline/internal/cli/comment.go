@@ -98,7 +98,7 @@ func (a *app) github() (github.Event, *github.Client, error) {
 	if err != nil {
 		return ev, nil, exit(exitUsage, err)
 	}
-	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, ev.Repo))
+	api, err := github.NewClient(a.githubOptions(ev.Repo))
 	if err != nil {
 		return ev, nil, exit(exitUsage, err)
 	}

@@ -218,7 +218,7 @@ func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry boo
 // connect gives a tracker its GitHub. A dry run does without where there is no token.
 func (a *app) connect(ctx context.Context, k *github.Tracker) error {
 	repo := a.Getenv("GITHUB_REPOSITORY")
-	options := github.OptionsFromEnv(a.Getenv, repo)
+	options := a.githubOptions(repo)
 	if k.DryRun && (repo == "" || options.Token == "") {
 		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN the issues that exist are not known")
 		return nil

@@ -177,8 +177,15 @@ func (p *publishers) annotate(a *app, doc *result.Document) {
 	}
 }
 
+// githubOptions returns how GitHub is reached about a repository.
+func (a *app) githubOptions(repo string) github.Options {
+	o := github.OptionsFromEnv(a.Getenv, repo)
+	o.Transport = a.transport
+	return o
+}
+
 func (p *publishers) add(a *app, event github.Event, settings []github.Settings, mask func(string) string) {
-	api, err := github.NewClient(github.OptionsFromEnv(a.Getenv, event.Repo))
+	api, err := github.NewClient(a.githubOptions(event.Repo))
 	if err != nil {
 		p.notice = err.Error()
 		return
@@ -211,7 +218,7 @@ func (p *publishers) Start(ctx context.Context) []string {
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptTime)
 		defer cancel()
 		for _, one := range p.list {
-			one.Cancel(ended) // what fails is tried no more: there is no time
+			session.Guard(func() []string { return one.Cancel(ended) }) // what fails is tried no more: there is no time
 		}
 	})
 	return warnings
@@ -223,7 +230,7 @@ func (p *publishers) start(ctx context.Context) []string {
 	defer cancel()
 	var warnings []string
 	for _, one := range p.list {
-		warnings = append(warnings, one.Start(ctx)...)
+		warnings = append(warnings, session.Guard(func() []string { return one.Start(ctx) })...)
 	}
 	return warnings
 }
@@ -291,8 +298,10 @@ func (p *publishers) Finish(ctx context.Context, doc *result.Document) []string 
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(interruptTime, cancel) })()
 	for _, one := range p.list {
-		p.posted = one.Finish(bounded, doc)
-		warnings = slices.Concat(warnings, p.posted.Notes, p.posted.Warnings)
+		warnings = append(warnings, session.Guard(func() []string {
+			p.posted = one.Finish(bounded, doc)
+			return slices.Concat(p.posted.Notes, p.posted.Warnings)
+		})...)
 	}
 	return warnings
 }
@@ -306,7 +315,7 @@ func (p *publishers) Abort(ctx context.Context, err error) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
 	for _, one := range p.list {
-		warnings = append(warnings, one.Fail(ctx, fmt.Sprint(err))...)
+		warnings = append(warnings, session.Guard(func() []string { return one.Fail(ctx, fmt.Sprint(err)) })...)
 	}
 	return warnings
 }

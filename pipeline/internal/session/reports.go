@@ -28,7 +28,9 @@ func (s *session) write(doc *result.Document) (written, warnings []string, err e
 	}
 	for _, f := range s.opt.Formats.Kept() {
 		file := f.File()
-		failed := s.dir.WriteFile(file, func(w io.Writer) error { return f.Document(w, doc, reports.Options{}) })
+		failed := s.dir.WriteFile(file, func(w io.Writer) error {
+			return contained(func() error { return f.Document(w, doc, reports.Options{}) })
+		})
 		switch {
 		case failed == nil:
 			written = append(written, filepath.Join(s.dir.Path(), file))
@@ -39,11 +41,14 @@ func (s *session) write(doc *result.Document) (written, warnings []string, err e
 		}
 	}
 	for _, r := range s.opt.Config.Reports {
-		paths, failed := s.block(r, doc)
-		written = append(written, paths...)
+		failed := contained(func() error {
+			paths, err := s.block(r, doc)
+			written = append(written, paths...)
+			return err
+		})
 		missed("a report of "+r.Addr, failed)
 	}
-	missed("the step summary", s.summaries(doc))
+	missed("the step summary", contained(func() error { return s.summaries(doc) }))
 	return written, warnings, err
 }
 

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/github/mode"
+)
+
+// publishing is a service that runs are published to. What is added to this table is put through TestPublisherFaults.
+type publishing struct {
+	name string
+	// open returns how the service answers, and makes a publisher that reaches it by a transport.
+	open func(t *testing.T) (answers http.RoundTripper, publisher func(http.RoundTripper) session.Publisher)
+}
+
+var publishings = []publishing{{"GitHub", openGitHub}}
+
+func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) session.Publisher) {
+	t.Helper()
+	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
+	hub := githubtest.NewVirtual()
+	hub.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: "o/r", HeadBranch: "fix"})
+	event := filepath.Join(t.TempDir(), "event.json")
+	payload := `{"number":7,"pull_request":{"number":7,"head":{"sha":"` + sha + `","ref":"fix","repo":{"full_name":"o/r"}}}}`
+	if err := os.WriteFile(event, []byte(payload), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "8123",
+		"GITHUB_RUN_ATTEMPT": "1", "GITHUB_API_URL": hub.URL, "GITHUB_TOKEN": githubtest.Token,
+	}
+	return hub.Transport(), func(next http.RoundTripper) session.Publisher {
+		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next}
+		settings := []github.Settings{{Comment: mode.Update, Check: "pipeline", Status: "pipeline/status"}}
+		return a.publishers(settings, nil, false, func(text string) string { return text })
+	}
+}
+
+// fault is what becomes of a request instead of its answer.
+type fault struct {
+	name string
+	do   func(*http.Request, http.RoundTripper) (*http.Response, error)
+}
+
+func answered(r *http.Request, status int, body io.Reader) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r,
+	}
+}
+
+var faults = []fault{
+	{"an answer that breaks off", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text[:len(text)/2]), broken{}))
+		return resp, nil
+	}},
+	{"neither an answer nor an error", func(*http.Request, http.RoundTripper) (*http.Response, error) { return nil, nil }},
+	{"an answer without a body", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		resp := answered(r, http.StatusOK, strings.NewReader(""))
+		resp.Body = nil
+		return resp, nil
+	}},
+	{"no connection", func(*http.Request, http.RoundTripper) (*http.Response, error) {
+		return nil, errors.New("connection refused")
+	}},
+	{"status 500", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return answered(r, http.StatusInternalServerError, strings.NewReader("<html>")), nil
+	}},
+	{"no end", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}},
+	{"no JSON", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return answered(r, http.StatusOK, strings.NewReader("\x00<html>{{{")), nil
+	}},
+	{"JSON of nothing", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return answered(r, http.StatusOK, strings.NewReader("null")), nil
+	}},
+	{"a list of nothing", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return answered(r, http.StatusOK, strings.NewReader("[null]")), nil
+	}},
+	{"JSON of another kind", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return answered(r, http.StatusOK, strings.NewReader(`{"id":"x","check_runs":7,"data":[]}`)), nil
+	}},
+	{"a panic", func(*http.Request, http.RoundTripper) (*http.Response, error) { panic("index out of range") }},
+}
+
+// broken is a connection that breaks.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// faulty lets a fault happen to one request, and to all after it where it lasts.
+type faulty struct {
+	next  http.RoundTripper
+	fault fault
+	at    int
+	lasts bool
+	seen  int
+}
+
+func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.seen++
+	if n := f.seen - 1; n == f.at || f.lasts && n > f.at {
+		return f.fault.do(r, f.next)
+	}
+	return f.next.RoundTrip(r)
+}
+
+// measured carries a red session out in virtual time and returns its exit status, and a digest of the result and the
+// evidence without what is warned of.
+func measured(t *testing.T, file, out string, publisher session.Publisher) (code int, evidence string) {
+	t.Helper()
+	j := newBaseJudge(t, "")
+	a, said := j.app()
+	cfg, err := a.load(configFlags{}, []string{file})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	p, err := a.plan(cfg, planFlags{simulate: "virtual", timeScale: 1}, []string{file})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	opt := a.sessionOptions(runFlags{out: out}, cfg, p, nil)
+	opt.Views, opt.Publisher, opt.Redactor, opt.Random = nil, publisher, a.redact, strings.NewReader(strings.Repeat("x", 1000))
+	opt.Now = func() time.Time { return time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC) }
+	res, err := session.Run(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sha256.New()
+	doc := *res.Document
+	doc.Warnings = nil
+	if err := json.NewEncoder(h).Encode(doc); err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join(out, "records"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(h, "%s %x\n", strings.TrimPrefix(path, out), sha256.Sum256(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.ExitCode, fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// TestPublisherFaults lets each fault happen to each request to a service in turn, alone and from there on. The verdict,
+// the exit status and the evidence are those of a run that publishes nothing.
+func TestPublisherFaults(t *testing.T) {
+	j := newBaseJudge(t, judgedFile)
+	file := filepath.Join(j.dir, "base.pipeline.hcl")
+	var want string
+	synctest.Test(t, func(t *testing.T) {
+		var code int
+		if code, want = measured(t, file, filepath.Join(t.TempDir(), "out"), nil); code != exitRegression {
+			t.Fatalf("nothing is published: exit status %d", code)
+		}
+	})
+	for _, service := range publishings {
+		requests := 0
+		run := func(name string, f faulty) {
+			synctest.Test(t, func(t *testing.T) {
+				answers, publisher := service.open(t)
+				f.next = answers
+				code, got := measured(t, file, filepath.Join(t.TempDir(), "out"), publisher(&f))
+				if code != exitRegression || got != want {
+					t.Errorf("%s: exit status %d, the same evidence: %t", name, code, got == want)
+				}
+				requests = max(requests, f.seen)
+			})
+		}
+		run(service.name, faulty{at: -1})
+		if requests < 5 {
+			t.Fatalf("%s was asked %d times: the test shows nothing", service.name, requests)
+		}
+		last := requests
+		for i, fault := range faults {
+			for at := range last {
+				if !*full && (i+at)%6 > 0 {
+					continue
+				}
+				run(fmt.Sprintf("%s: %s for request %d", service.name, fault.name, at), faulty{fault: fault, at: at})
+			}
+			run(fmt.Sprintf("%s: %s for every request", service.name, fault.name), faulty{fault: fault, lasts: true})
+		}
+	}
+}
