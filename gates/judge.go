@@ -15,6 +15,7 @@ func Judge(f Family) (Judgement, error) {
 		decisions[i] = e.decision()
 	}
 	j := assemble(f, decisions, groups)
+	refuseFewRuns(j.Success)
 	guard(f, &j)
 	return j, nil
 }

@@ -77,7 +77,7 @@ func (s Sequence) Judge() (Progress, error) {
 		c.look(0, 0, true) // nothing was measured
 	}
 	if taken || p.Stop {
-		p.Judgement = c.judgement()
+		p.Judgement = c.judgement(p.Stop)
 	}
 	if !p.Stop {
 		p.Next, p.Open = c.next(p.Taken), c.open
@@ -189,8 +189,8 @@ func (c *course) describe() {
 // waits reports whether more repeats may decide the comparison.
 func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design != Sessions }
 
-// judgement sets the final decisions in their places.
-func (c *course) judgement() Judgement {
+// judgement sets the final decisions in their places. At the end, no more repeats can tell.
+func (c *course) judgement(end bool) Judgement {
 	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil, c.plan)
 	decisions := make([]Decision, len(c.entries))
 	for i, e := range c.entries {
@@ -207,6 +207,9 @@ func (c *course) judgement() Judgement {
 		decisions[i] = d
 	}
 	j := assemble(c.Family, decisions, c.groups)
+	if end {
+		refuseFewRuns(j.Success)
+	}
 	guard(c.Family, &j)
 	return j
 }

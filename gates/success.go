@@ -192,3 +192,27 @@ func requests(e *entry) {
 		e.settle(Inconclusive, fmt.Sprintf("%s, in %d of %d runs of the head and %d of %d of the base: not significant after Holm", counts, head.WithFailures, head.Runs-head.ServerFailed, base.WithFailures, base.Runs-base.ServerFailed))
 	}
 }
+
+// refuseFewRuns makes success rates invalid where every run of the head has lost requests and no run of the base, and the
+// runs are too few for any outcome to be significant. Equal sides do that in 4⁻ⁿ of sessions of n repeats at most, and
+// no repeat is left to tell: the head must not be green with what it lost.
+func refuseFewRuns(success []Decision) {
+	for i := range success {
+		d := &success[i]
+		if d.Verdict != Inconclusive || d.Requests == nil {
+			continue
+		}
+		base, head := d.Requests.Base, d.Requests.Head
+		runs, others := head.Runs-head.ServerFailed, base.Runs-base.ServerFailed
+		if d.Requests.HeadSuspect && head.WithFailures == runs && runs >= twice && base.WithFailures == 0 && others > 0 {
+			d.Verdict, d.Need = Invalid, nil
+			d.Reason = fmt.Sprintf("%d of %d requests of the head failed, in each of its %d runs, and none of %d of the base: "+
+				"too few repeats to call it a regression after Holm, so plan at least %d", head.Failed, head.Sent, runs, base.Sent, max(runs+1, runsFor(d.Level)))
+		}
+	}
+}
+
+// runsFor returns the least number of runs of each side that can be significant at a level, see runFloor.
+func runsFor(level float64) int {
+	return int(math.Ceil(-math.Log(level) / math.Log(4)))
+}

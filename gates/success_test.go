@@ -98,7 +98,7 @@ func TestSuccessIsPartOfTheFamily(t *testing.T) {
 		f.Comparisons = append(f.Comparisons, comparison(t, id, ratios(1, 1.01, 0.99, 1.02)))
 	}
 	d := judge(t, f).Success[0]
-	if d.Verdict != gates.Inconclusive || d.GroupSize != 8 {
+	if d.Verdict != gates.Invalid || d.Infrastructure || d.GroupSize != 8 || !strings.Contains(d.Reason, "plan at least 4") {
 		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.Outcome.PHolm)
 	}
 }

@@ -207,7 +207,7 @@ func expectsImprovement(r verdictRow) bool {
 
 // aboutImprovement reports whether the p values of a row are those of an improvement.
 func aboutImprovement(r verdictRow) bool {
-	return expectsImprovement(r) && r.d.Verdict != result.Regression
+	return r.d.PBetter || expectsImprovement(r) && r.d.Verdict != result.Regression
 }
 
 // subject is what the p values of a row are about.
@@ -236,7 +236,10 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 			}
 		}
 		need := "an improvement needs p (Holm) at most its level; it is excluded where the better end of the interval is not beyond m"
-		if !aboutImprovement(r) {
+		switch {
+		case r.d.PBetter && !expectsImprovement(r):
+			need = "an improvement needs p (Holm) at most its level and d̄ ≤ −m"
+		case !aboutImprovement(r):
 			need = "a regression needs d̄ ≥ m, a pass the worse end of the interval below m"
 		}
 		if r.gate.Strict {

@@ -33,6 +33,8 @@ type view struct {
 	rows   []verdictRow // all decisions, worst first
 	cells  map[string]cellAt
 	judged map[string]int // decisions about the same comparison
+	// outcome is what the gates that are shown come to.
+	outcome result.Outcome
 	// several sides are compared: rows say which.
 	severalSides bool
 	// anchors are where a page says more about a decision; nil in other formats.
@@ -55,6 +57,11 @@ func newView(doc *result.Document, o Options) *view {
 			v.gates = append(v.gates, &doc.Gates[i])
 		}
 	}
+	shown := result.Document{Status: doc.Status}
+	for _, g := range v.gates {
+		shown.Gates = append(shown.Gates, *g)
+	}
+	v.outcome = shown.Outcome()
 	sides := map[[2]string]bool{}
 	for _, g := range v.gates {
 		for i := range g.Decisions {

@@ -23,6 +23,11 @@ func (r verdictRow) passed() bool {
 	return r.d.Verdict == result.Pass || r.d.Verdict == result.Improvement
 }
 
+// empty reports whether nothing was measured for the row.
+func (r verdictRow) empty() bool {
+	return r.d.BaseValue == nil && r.d.HeadValue == nil && r.d.Verdict != result.Regression
+}
+
 // class orders rows: what fails the file, then what warns, then what is ignored, then
 // what passed.
 func (r verdictRow) class() int {
@@ -99,9 +104,11 @@ func (v *view) findings() *model.Section {
 	return &model.Section{Kind: model.Findings, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
-// found are the rows that did not pass: those that are shown, and those that are folded.
+// found are the rows that did not pass: those that are shown, and those that are folded. Rows without any value say
+// nothing where the infrastructure failed.
 func (v *view) found() (shown, folded []verdictRow) {
-	rows := v.where(func(r verdictRow) bool { return !r.passed() })
+	failed := v.outcome.Cause == result.CauseFailed || v.outcome.Cause == result.CauseInfrastructure
+	rows := v.where(func(r verdictRow) bool { return !r.passed() && !(failed && r.empty()) })
 	if n := v.o.Unfolded; n > 0 && len(rows) > n {
 		return rows[:n], rows[n:]
 	}

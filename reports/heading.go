@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
@@ -51,40 +52,49 @@ func (v *view) heading() (model.Icon, model.Line) {
 }
 
 func (v *view) verdict() (model.Icon, string) {
-	t := tally{of: map[result.Verdict]int{}}
-	for _, g := range v.gates {
-		t.count(g)
+	text := strings.ReplaceAll(v.outcome.Headline, result.Repeats, fmt.Sprintf("%d of %s", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat")))
+	if text == "" {
+		t := tally{of: map[result.Verdict]int{}}
+		for _, g := range v.gates {
+			t.count(g)
+		}
+		text = t.text(len(v.gates)) + v.capacityText()
 	}
-	doc := &result.Document{Status: v.doc.Status}
-	for _, g := range v.gates {
-		doc.Gates = append(doc.Gates, *g)
-	}
-	exit := result.Exit(doc)
-	switch {
-	case exit == result.ExitInfrastructure:
-		return model.IconInfrastructure, "infrastructure failure, no verdict on the change"
-	case v.doc.Status == result.StatusInterrupted && exit != result.ExitRegression:
-		return model.IconInterrupted, fmt.Sprintf("interrupted after %d of %s, no verdict", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat"))
-	case len(v.gates) == 0:
-		return model.IconInfo, "measured, no gates"
-	}
-	return verdictIcon(exit, t), t.text(len(v.gates))
+	return causeIcons[v.outcome.Cause], text
 }
 
-func verdictIcon(exit int, t tally) model.Icon {
-	switch {
-	case exit == result.ExitRegression:
-		return model.IconRegression
-	case exit == result.ExitUndecided && t.of[result.Missing]+t.of[result.Invalid] > 0:
-		return model.IconInvalid
-	case exit == result.ExitUndecided:
-		return model.IconInconclusive
-	case t.of[result.Regression]+t.of[result.Missing]+t.of[result.Invalid] > 0:
-		return model.IconWarning
-	case t.of[result.Inconclusive] > 0:
-		return model.IconInconclusive
+// causeIcons mark the causes of outcomes.
+var causeIcons = map[result.Cause]model.Icon{
+	result.CauseRegression: model.IconRegression, result.CauseLimit: model.IconRegression,
+	result.CauseFailed: model.IconInfrastructure, result.CauseInfrastructure: model.IconInfrastructure,
+	result.CauseInterrupted: model.IconInterrupted, result.CauseUnjudged: model.IconInvalid,
+	result.CauseUndecided: model.IconInconclusive, result.CauseInconclusive: model.IconInconclusive,
+	result.CauseTolerated: model.IconWarning, result.CauseUngated: model.IconInfo, result.CausePass: model.IconPass,
+}
+
+// capacityText returns the values of the first comparison of a capacity, as a part of the headline: ", capacity
+// 19.9 → 21.0 req/s".
+func (v *view) capacityText() string {
+	found := v.where(func(r verdictRow) bool {
+		return strings.HasPrefix(r.d.Metric, "capacity.") && r.d.SuiteCells == 0 && r.d.BaseValue != nil && r.d.HeadValue != nil
+	})
+	if len(found) == 0 {
+		return ""
 	}
-	return model.IconPass
+	text := ", capacity " + valuesText(found[0].d)
+	if len(found) > 1 {
+		text += fmt.Sprintf(" at %s and %d more", v.cellName(found[0]).String(), len(found)-1)
+	}
+	return text
+}
+
+// valuesText returns the values of both sides with one unit: "19.9 → 21.0 req/s".
+func valuesText(d *result.Decision) string {
+	base, head := valueTexts(d)
+	if number, ok := strings.CutSuffix(base, " "+scaleOf(d).Unit); ok && strings.HasSuffix(head, " "+scaleOf(d).Unit) {
+		base = number
+	}
+	return base + " → " + head
 }
 
 // text is "1 of 2 gates regressed, 1 inconclusive".
@@ -127,7 +137,7 @@ func (v *view) lead() []model.Line {
 	if v.doc.Title != "" {
 		lines = append(lines, model.Plain(v.doc.Title))
 	}
-	for _, l := range []model.Line{v.status(), v.worst(), v.context(), v.lanes(), v.machines(), v.bill()} {
+	for _, l := range []model.Line{v.status(), v.worst(), v.next(), v.context(), v.lanes(), v.machines(), v.bill()} {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}
@@ -173,19 +183,120 @@ func (v *view) worst() model.Line {
 	case len(v.rows) == 0:
 		return nil
 	case len(open) == 0:
-		text := fmt.Sprintf("Each of %d comparisons is shown to be within its margin.", len(v.rows))
-		if len(v.rows) == 1 {
-			text = "The one comparison is shown to be within its margin."
-		}
-		if n := len(v.where(expectsImprovement)); n > 0 {
-			text = fmt.Sprintf("The improvement that is expected is shown in %s; the others are shown to be within their margins.", humanize.Count(n, "comparison"))
-		}
-		return model.Plain(text)
+		return v.passed()
+	case v.outcome.Cause == result.CauseInfrastructure:
+		return v.infrastructure(open)
 	}
 	return model.Plain(v.undecided(open))
 }
 
-// worstOf is the first three findings. Those that are no measure of a metric and have one
+// passed says what was shown where everything passes: what improved, and that the rest is not worse.
+func (v *view) passed() model.Line {
+	improved := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Improvement })
+	rest := len(v.rows) - len(improved)
+	shown := "shown not to be worse by the margin"
+	switch {
+	case len(improved) == 0 && rest == 1:
+		return model.Plain("The one comparison is " + shown + ".")
+	case len(improved) == 0:
+		return model.Plain(fmt.Sprintf("Each of %d comparisons is %s.", rest, shown))
+	}
+	line := append(model.Plain("Improved: "), v.worstOf(improved)...)
+	if rest > 0 {
+		verb := "are"
+		if rest == 1 {
+			verb = "is"
+		}
+		line = append(line, model.Span{Text: fmt.Sprintf("; %s %s %s", humanize.Count(rest, "other comparison"), verb, shown)})
+	}
+	return append(line, model.Span{Text: "."})
+}
+
+// infrastructure says why the base fails too, each reason once.
+func (v *view) infrastructure(open []verdictRow) model.Line {
+	var reasons []string
+	for _, r := range open {
+		if r.d.Infrastructure && !slices.Contains(reasons, r.d.Reason) {
+			reasons = append(reasons, r.d.Reason)
+		}
+	}
+	const most = 3
+	text := strings.Join(reasons[:min(most, len(reasons))], "; ")
+	if n := len(reasons) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(text))
+}
+
+// next says what to do about the result.
+func (v *view) next() model.Line {
+	text := v.outcome.Next
+	if c := v.outcome.Cause; c == result.CauseUndecided || c == result.CauseInconclusive {
+		text = strings.TrimSpace(text + " " + v.wouldDecide())
+	}
+	if text == "" {
+		return nil
+	}
+	return model.Line{{Text: "Next:", Style: model.Strong}, {Text: " " + text}}
+}
+
+// wouldDecide says what would decide the comparisons that are open: more repeats and what they take, or margins that
+// the repeats of this session find. It is "" where neither is known.
+func (v *view) wouldDecide() string {
+	need := v.need()
+	if need == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("About %s would decide it", humanize.Count(need, "repeat"))
+	if done := v.doc.RepeatsDone; done > 0 && !v.doc.Started.IsZero() {
+		if took := v.doc.Ended.Sub(v.doc.Started); took > 0 {
+			text += fmt.Sprintf(" (%s; %d took %s)", humanize.Duration(took*time.Duration(need)/time.Duration(done)), done, humanize.Duration(took))
+		}
+	}
+	if need > v.doc.RepeatsPlanned {
+		text += fmt.Sprintf(": raise the repeats, of which the file allows %d", v.doc.RepeatsPlanned)
+	}
+	if margins := v.margins(); margins != "" {
+		text += ", or set a margin that this many find: " + margins
+	}
+	return text + "."
+}
+
+// need is the number of repeats that would decide the comparison that needs most, 0 where that is not known.
+func (v *view) need() int {
+	need := 0
+	for _, r := range v.rows {
+		if r.d.Verdict == result.Inconclusive && !r.d.Refuted {
+			need = max(need, r.d.NeedPairs)
+		}
+	}
+	return need
+}
+
+// margins are the largest changes that a session like this one finds in comparisons that are open, by metric.
+func (v *view) margins() string {
+	most := map[string]*result.Decision{}
+	var order []string
+	for _, r := range v.rows {
+		if d := r.d; d.Verdict == result.Inconclusive && d.NeedPairs > 0 && d.Detectable > float64(d.Margin) {
+			label := metricLabel(d)
+			if most[label] == nil {
+				order = append(order, label)
+			}
+			if most[label] == nil || d.Detectable > most[label].Detectable {
+				most[label] = d
+			}
+		}
+	}
+	const shown = 3
+	var parts []string
+	for _, label := range order[:min(shown, len(order))] {
+		parts = append(parts, detectable(most[label], scaleOf(most[label]))+" for "+label)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// worstOf returns the first three findings. Those that are no measure of a metric and have one
 // reason (a server that fails in every cell) are one.
 func (v *view) worstOf(regressions []verdictRow) model.Line {
 	const most = 3
@@ -216,36 +327,32 @@ func (v *view) worstOf(regressions []verdictRow) model.Line {
 	return line
 }
 
-// undecided is how much could not be decided, and what would decide it.
+// undecided is how much could not be decided.
 func (v *view) undecided(open []verdictRow) string {
-	n, need, refuted := 0, 0, 0
+	n, refuted := 0, 0
 	for _, r := range open {
 		switch {
 		case r.d.Refuted:
 			refuted++
 		case r.d.Verdict == result.Inconclusive:
 			n++
-			need = max(need, r.d.NeedPairs)
 		}
 	}
+	comparisons := humanize.Count(len(v.rows), "comparison")
 	var parts []string
 	if n > 0 {
-		s := fmt.Sprintf("%d of %s could not be decided", n, humanize.Count(len(v.rows), "comparison"))
-		if need > 0 {
-			s += fmt.Sprintf(" (about %s would)", humanize.Count(need, "repeat"))
-		}
-		parts = append(parts, s)
+		parts = append(parts, fmt.Sprintf("%d of %s could not be decided", n, comparisons))
 	}
 	if refuted > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s cannot have the improvement that is expected", refuted, humanize.Count(len(v.rows), "comparison")))
+		parts = append(parts, fmt.Sprintf("%d of %s cannot have the improvement that is expected", refuted, comparisons))
 	}
 	if rest := len(open) - n - refuted; rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, humanize.Count(len(v.rows), "comparison")))
+		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, comparisons))
 	}
 	return strings.Join(parts, "; ") + ". This is not a pass."
 }
 
-// finding is one regression in words, which is that of so many other cells, too.
+// finding returns one regression or improvement in words, which is that of so many other cells, too.
 func (v *view) finding(r verdictRow, others int) model.Line {
 	d := r.d
 	s := scaleOf(d)
@@ -259,6 +366,9 @@ func (v *view) finding(r verdictRow, others int) model.Line {
 		line = append(line, model.Span{Text: " and " + humanize.Count(others, "other cell")})
 	}
 	var notes []string
+	if d.Kind == result.KindMetric && d.BaseValue != nil && d.HeadValue != nil {
+		notes = append(notes, valuesText(d))
+	}
 	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
 		notes = append(notes, value+", limit "+limit+", "+headroom)
 	}

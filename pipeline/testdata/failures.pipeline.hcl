@@ -68,3 +68,12 @@ gate "latency" {
   on_inconclusive = "ignore"
   on_invalid      = "warn"
 }
+
+# A limit beside it hides nothing: a head that does not start is a regression with it and without.
+gate "slo" {
+  benchmark = benchmark.b
+  assert {
+    condition     = self.e2el.p50 < 60
+    error_message = "slow"
+  }
+}

@@ -213,13 +213,23 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 		if s.event.Fork() { // its head can change after a review
 			commit = " " + short(s.event.SHA)
 		}
-		lines = append(lines, "**Measure again or accept:** anybody who can push comments `/pipeline run"+commit+"`, or `/pipeline accept"+commit+" REASON` "+
-			"(<sub>the workflow of `pipeline init --github` carries them out</sub>)")
+		lines = append(lines, commands(commit, doc.Outcome().Accept))
 	}
 	if len(lines) == 0 {
 		return ""
 	}
 	return "\n" + strings.Join(lines, "<br>\n") + "\n"
+}
+
+// commands says what a comment can ask for, about a commit where it is not the head. Only what blocks merging and was
+// measured can be accepted.
+func commands(commit string, accept bool) string {
+	title, or := "Measure again", ""
+	if accept {
+		title, or = "Measure again or accept", ", or `/pipeline accept"+commit+" REASON`"
+	}
+	return "**" + title + ":** anybody who can push comments `/pipeline run" + commit + "`" + or +
+		" (<sub>the workflow of `pipeline init --github` carries it out</sub>)"
 }
 
 // gates links the lines of the gates that did not pass at the commit that was measured, a

@@ -27,20 +27,8 @@ const (
 	maxMessage     = 4000
 )
 
-// conclusion is what a result means for a check. Only what fails the run fails the check;
-// what is merely not decided is neutral, with which a required check is content.
-func conclusion(doc *result.Document) string {
-	worst := result.Overall(doc.Gates)
-	switch {
-	case doc.Status == result.StatusInterrupted && doc.ExitCode != result.ExitRegression:
-		return Cancelled
-	case doc.Status == result.StatusFailed || result.Exit(doc) != result.ExitOK || doc.ExitCode != result.ExitOK:
-		return Failure
-	case len(doc.Gates) == 0, worst == result.Pass, worst == result.Improvement:
-		return Success
-	}
-	return Neutral
-}
+// conclusion is what a result means for a check.
+func conclusion(doc *result.Document) string { return string(doc.Outcome().Check) }
 
 // title is the verdict in words.
 func title(doc *result.Document, o reports.Options) string {

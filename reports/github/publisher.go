@@ -322,9 +322,15 @@ func (p *Publisher) Cancel(ctx context.Context) []string {
 	return p.end(ctx, Cancelled, "Cancelled", "The run was ended before it had a verdict.")
 }
 
-// Fail posts that the run ended without a result.
-func (p *Publisher) Fail(ctx context.Context, reason string) []string {
-	return p.end(ctx, Failure, "Infrastructure or configuration: no verdict", p.Mask.of(escape.Inline(p.Mask.of(reason), maxMessage)))
+// Fail posts that the run ended without a result: by the configuration, which is the change's own, or by the
+// infrastructure.
+func (p *Publisher) Fail(ctx context.Context, reason string, configuration bool) []string {
+	failed := result.OutcomeOf(result.CauseFailed)
+	conclusion, title := string(failed.Check), failed.Headline
+	if configuration {
+		conclusion, title = Failure, "configuration, no verdict"
+	}
+	return p.end(ctx, conclusion, title, p.Mask.of(escape.Inline(p.Mask.of(reason), maxMessage)))
 }
 
 // end completes what Start began.

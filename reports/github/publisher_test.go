@@ -99,7 +99,7 @@ func TestConclusions(t *testing.T) {
 		"inconclusive": {document(result.Inconclusive, 1), "neutral", "pending"},
 		"undecided":    {undecided, "failure", "failure"},
 		"interrupted":  {interrupted, "cancelled", "error"},
-		"failed":       {failed, "failure", "error"},
+		"failed":       {failed, "neutral", "error"},
 	} {
 		s := fake(t)
 		p := publisher(t, s, newClock(), pullRequest(), everything())
@@ -246,20 +246,53 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// TestEnds: what was begun does not stay so, whatever ends the run.
+// TestEnds: what was begun does not stay so, whatever ends the run. Only a fault of the change's own file fails the check.
 func TestEnds(t *testing.T) {
-	for want, end := range map[string]func(*github.Publisher) []string{
-		"cancelled": func(p *github.Publisher) []string { return p.Cancel(t.Context()) },
-		"failure":   func(p *github.Publisher) []string { return p.Fail(t.Context(), "no <Docker> daemon answers") },
+	const why = "no <Docker> daemon answers"
+	for _, tt := range []struct {
+		want string
+		end  func(*github.Publisher) []string
+	}{
+		{"cancelled", func(p *github.Publisher) []string { return p.Cancel(t.Context()) }},
+		{"neutral", func(p *github.Publisher) []string { return p.Fail(t.Context(), why, false) }},
+		{"failure", func(p *github.Publisher) []string { return p.Fail(t.Context(), why, true) }},
 	} {
 		s := fake(t)
 		p := publisher(t, s, newClock(), pullRequest(), everything())
-		if w := append(p.Start(t.Context()), end(p)...); len(w) > 0 {
+		if w := append(p.Start(t.Context()), tt.end(p)...); len(w) > 0 {
 			t.Error(w)
 		}
 		k, st := s.Checks(), s.Statuses()
-		if len(k) != 1 || k[0].Conclusion != want || strings.Contains(k[0].Summary, "<") || st[len(st)-1].State != "error" {
+		if len(k) != 1 || k[0].Conclusion != tt.want || strings.Contains(k[0].Summary, "<") || st[len(st)-1].State != "error" {
 			t.Errorf("%+v, %+v", k, st)
+		}
+	}
+}
+
+// TestOnlyWhatBlocksCanBeAccepted: an acceptance is offered where a verdict blocks merging, and nowhere else.
+func TestOnlyWhatBlocksCanBeAccepted(t *testing.T) {
+	failed := document(result.Invalid, 1)
+	failed.Status = result.StatusFailed
+	for name, tt := range map[string]struct {
+		doc    *result.Document
+		accept bool
+	}{
+		"regression":   {document(result.Regression, 1), true},
+		"missing":      {document(result.Missing, 1), true},
+		"inconclusive": {document(result.Inconclusive, 1), false},
+		"failed":       {failed, false},
+	} {
+		s := fake(t)
+		p := publisher(t, s, newClock(), pullRequest(), everything())
+		p.Start(t.Context())
+		p.Finish(t.Context(), tt.doc)
+		comments := mine(s)
+		if len(comments) != 1 {
+			t.Fatalf("%s: %d comments", name, len(comments))
+		}
+		body := comments[0].Body
+		if !strings.Contains(body, "`/pipeline run`") || strings.Contains(body, "/pipeline accept") != tt.accept {
+			t.Errorf("%s: accept is to be offered: %v\n%s", name, tt.accept, body)
 		}
 	}
 }

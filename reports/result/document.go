@@ -570,11 +570,13 @@ type Decision struct {
 	Later *Estimate `json:"later,omitempty"`
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
 	HolmLevel float64 `json:"holm_level,omitempty" bounds:"0,1"`
-	// P one-sided for "worse", PHolm adjusted over the family. Where an improvement is expected
-	// and the verdict is no regression, they are for "better by more than the margin".
-	P      *float64      `json:"p,omitempty" bounds:"0,1"`
-	PHolm  *float64      `json:"p_holm,omitempty" bounds:"0,1"`
-	Margin metric.Margin `json:"margin,omitempty"` // as of the gate
+	// P one-sided for "worse", PHolm adjusted over the family. Where an improvement was found they are for "better",
+	// and PBetter says so. Where one is expected and the verdict is no regression, they are for "better by more than the
+	// margin".
+	P       *float64      `json:"p,omitempty" bounds:"0,1"`
+	PHolm   *float64      `json:"p_holm,omitempty" bounds:"0,1"`
+	PBetter bool          `json:"p_better,omitempty"`
+	Margin  metric.Margin `json:"margin,omitempty"` // as of the gate
 	// Limit is what HeadValue is set against in an assert, and LimitOp how; absent where its
 	// condition is no comparison of numbers. A limit on what was not measured has no HeadValue.
 	Limit   *float64 `json:"limit,omitempty"`

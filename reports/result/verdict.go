@@ -105,46 +105,5 @@ const (
 	ExitUndecided      = 5
 )
 
-// Exit is the exit code that doc asks for: 4 for a failure of the infrastructure, else 1
-// for a regression, else 5 for a verdict that could not be reached, each where its gate
-// treats that as failure, else 0. A session that was interrupted has reached none, whatever
-// its finished repeats show; the status of the signal is the program's, like usage errors.
-func Exit(doc *Document) int {
-	if doc.Status == StatusFailed {
-		return ExitInfrastructure
-	}
-	code := ExitOK
-	if doc.Status == StatusInterrupted {
-		code = ExitUndecided
-	}
-	for i := range doc.Gates {
-		g := &doc.Gates[i]
-		code = worseExit(code, g.exit(g.Verdict))
-		for _, d := range g.Decisions {
-			if d.Infrastructure {
-				return ExitInfrastructure
-			}
-			code = worseExit(code, g.exit(d.Verdict))
-		}
-	}
-	return code
-}
-
-func (g *Gate) exit(v Verdict) int {
-	switch {
-	case g.On(v) != Fail:
-		return ExitOK
-	case v == Regression:
-		return ExitRegression
-	default:
-		return ExitUndecided
-	}
-}
-
-func worseExit(a, b int) int {
-	priority := []int{ExitInfrastructure, ExitRegression, ExitUndecided, ExitOK}
-	if slices.Index(priority, b) < slices.Index(priority, a) {
-		return b
-	}
-	return a
-}
+// Exit returns the exit status that the outcome of doc has.
+func Exit(doc *Document) int { return doc.Outcome().Exit }

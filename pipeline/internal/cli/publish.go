@@ -315,7 +315,8 @@ func (p *publishers) Abort(ctx context.Context, err error) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
 	for _, one := range p.list {
-		warnings = append(warnings, session.Guard(func() []string { return one.Fail(ctx, fmt.Sprint(err)) })...)
+		configuration := misused(err) || len(configErrors(err)) > 0
+		warnings = append(warnings, session.Guard(func() []string { return one.Fail(ctx, fmt.Sprint(err), configuration) })...)
 	}
 	return warnings
 }

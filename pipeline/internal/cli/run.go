@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -273,10 +274,8 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	if code := interruptCode(context.Cause(ctx)); code != 0 {
 		return exit(code, err)
 	}
-	for _, misuse := range []error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun} {
-		if errors.Is(err, misuse) {
-			return exit(exitUsage, err)
-		}
+	if misused(err) {
+		return exit(exitUsage, err)
 	}
 	faults := configErrors(err)
 	if len(faults) == 0 {
@@ -287,6 +286,13 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 		diags = append(diags, faultDiagnostic(cfg, f)...)
 	}
 	return a.report(cfg, diags)
+}
+
+// misused reports whether the command was given what it cannot work on.
+func misused(err error) bool {
+	return slices.ContainsFunc([]error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun}, func(misuse error) bool {
+		return errors.Is(err, misuse)
+	})
 }
 
 // configErrors finds every fault of the file in a tree of errors.

@@ -59,7 +59,8 @@ func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect 
 	if k := found.Known; k != nil {
 		d.Known = &result.KnownSpread{SD: k.SD, DF: k.DF, Weight: k.Weight(), Contradicted: found.Contradicted}
 	}
-	if d.Kind == result.KindMetric && expect == result.ExpectImprovement && d.Verdict != result.Regression {
+	expects := d.Kind == result.KindMetric && expect == result.ExpectImprovement && d.Verdict != result.Regression
+	if d.PBetter = d.Verdict == result.Improvement; d.PBetter || expects {
 		d.P, d.PHolm = &found.PBetter, &found.PBetterHolm
 	}
 	if in := found.Interval; in != nil {

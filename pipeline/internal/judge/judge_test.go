@@ -219,7 +219,9 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v: want the value and the limit of 0.1 s", d)
 	}
 
-	// A server that never answered is not worse than anything: it was not measured.
+	// A server that never answered is not worse than anything: it was not measured. Where no other target works either,
+	// it is the infrastructure.
+	base := s.doc.Benchmarks[0].Cells[0].Runs
 	for name, run := range map[string]result.Run{
 		"did not start":           {Status: result.RunFailed, Reason: "exit status 1"},
 		"invalidSuccess all":      {Status: result.RunFailed, Sent: 40, Failed: 40, Failures: map[string]int{"connect": 40}},
@@ -231,13 +233,20 @@ func TestLimits(t *testing.T) {
 			runs[i] = run
 			runs[i].Repeat = repeat
 		}
-		if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
-			t.Fatal(err)
-		}
-		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Missing || !d.Infrastructure || s.doc.ExitCode != 4 || !strings.Contains(d.Reason, "answered no request") {
-			t.Errorf("%s: %+v, exit %d; want missing, infrastructure, 4", name, d, s.doc.ExitCode)
+		for alone, exit := range map[bool]int{false: result.ExitUndecided, true: result.ExitInfrastructure} {
+			if s.doc.Benchmarks[0].Cells[0].Runs = base; alone {
+				s.doc.Benchmarks[0].Cells[0].Runs = nil
+			}
+			if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+				t.Fatal(err)
+			}
+			d := s.doc.Gates[0].Decisions[0]
+			if d.Verdict != result.Missing || d.Infrastructure != alone || s.doc.ExitCode != exit || !strings.Contains(d.Reason, "answered no request") {
+				t.Errorf("%s, alone: %v: %+v, exit %d; want missing, exit %d", name, alone, d, s.doc.ExitCode, exit)
+			}
 		}
 	}
+	s.doc.Benchmarks[0].Cells[0].Runs = base
 	// One that answered and failed requests is beyond its limit on errors.
 	for i := range s.doc.Benchmarks[0].Cells[1].Runs {
 		r := &s.doc.Benchmarks[0].Cells[1].Runs[i]
@@ -248,6 +257,73 @@ func TestLimits(t *testing.T) {
 	}
 	if d := s.doc.Gates[0].Decisions; d[0].Verdict != result.Missing || d[1].Verdict != result.Regression || s.doc.ExitCode != 1 {
 		t.Errorf("%+v, exit %d: failed requests break the limit on errors, and leave no time to judge", d, s.doc.ExitCode)
+	}
+}
+
+// A limit does not hide that the head does not start: the exit status is that of the file without it. Where the base
+// does not start either, both are the infrastructure.
+func TestALimitHidesNoDeadHead(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		base, head bool // dead
+		limit      bool
+		exit       int
+	}{
+		{"head", false, true, false, result.ExitRegression},
+		{"head, with a limit", false, true, true, result.ExitRegression},
+		{"base, with a limit", true, false, true, result.ExitUndecided},
+		{"both", true, true, false, result.ExitInfrastructure},
+		{"both, with a limit", true, true, true, result.ExitInfrastructure},
+	} {
+		s := newSession()
+		if tt.limit {
+			s.plan.Gates = append(s.plan.Gates, plan.Gate{
+				Addr: "gate.slo", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", OnMissing: "fail", Comparisons: []plan.Comparison{{Head: "head"}},
+			})
+		}
+		for cell, is := range []bool{tt.base, tt.head} {
+			if is {
+				s.each(cell, dead)
+			}
+		}
+		holds := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) { return AssertResult{Holds: in.Errors == 0}, nil }
+		if err := Judge(s.plan, s.doc, Options{Assert: holds}); err != nil {
+			t.Fatal(err)
+		}
+		if s.doc.ExitCode != tt.exit {
+			t.Errorf("%s: exit %d, want %d (%s)", tt.name, s.doc.ExitCode, tt.exit, reasons(s.doc))
+		}
+	}
+}
+
+// A head that loses requests in every run where the base loses none is never green, however few repeats there are.
+func TestAHeadThatLosesRequestsIsNeverGreen(t *testing.T) {
+	for n := 2; n <= repeats; n++ {
+		for _, gates := range []int{1, 8} {
+			for _, looks := range []bool{false, true} {
+				s := newSession()
+				s.plan.Benchmarks[0].RepeatMax = n
+				for i := 1; i < gates; i++ {
+					more := s.plan.Gates[0]
+					more.Addr = fmt.Sprintf("gate.g%d", i)
+					s.plan.Gates = append(s.plan.Gates, more)
+				}
+				if looks && n > 2 {
+					s.plan.Looks = []int{2, n}
+				}
+				for cell := range s.doc.Benchmarks[0].Cells {
+					c := &s.doc.Benchmarks[0].Cells[cell]
+					c.Runs = c.Runs[:n]
+				}
+				s.each(1, func(r *result.Run) { r.Sent, r.Failed = 40, 10+4*r.Repeat })
+				if err := Judge(s.plan, s.doc, Options{}); err != nil {
+					t.Fatal(err)
+				}
+				if s.doc.Outcome().Check != result.CheckFailure {
+					t.Errorf("%d repeats, %d gates, looks %v: exit %d (%s)", n, gates, looks, s.doc.ExitCode, reasons(s.doc))
+				}
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	d.Kind, d.Label, d.N, d.Margin = result.KindAssert, "limit", valid(cell), 0
 	in := assertInput(cell)
 	if reason, infrastructure := unanswered(runs, in); reason != "" {
-		d.Verdict, d.Reason, d.Infrastructure = result.Missing, reason, infrastructure
+		d.Verdict, d.Reason, d.Infrastructure = result.Missing, reason, infrastructure && !c.othersWork(cell.Target)
 		c.add(gate, d)
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result
 
 // unanswered returns why a limit has nothing to be set against, "" where it has. A server that
 // answered no request at all has not been measured, so nothing is known to be worse: what
-// failed is the infrastructure.
+// failed is the infrastructure, unless other targets work.
 func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructure bool) {
 	if in.Requests == 0 {
 		return "the cell has no valid run", false
@@ -106,6 +106,23 @@ func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructur
 		return "the server answered no request", true
 	}
 	return "the server answered no request: " + why, true
+}
+
+// othersWork reports whether another target of the session has valid runs, so that what fails is this target. A target
+// that others are compared with is never to blame by itself.
+func (c *collector) othersWork(target string) bool {
+	works := false
+	for _, cell := range c.cells {
+		works = works || cell.Target != target && valid(cell) > 0
+	}
+	for _, g := range c.plan.Gates {
+		for _, of := range g.Comparisons {
+			if base := c.cells[key(g.Benchmark, of.Base)]; base != nil && base.Target == target {
+				return false
+			}
+		}
+	}
+	return works
 }
 
 // failedConnect is the class of requests that could not connect.

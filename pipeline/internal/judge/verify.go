@@ -424,6 +424,9 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		v.addf("%s is %s, and its runs give %s (%s)", d.name(), d.Verdict, want.Verdict, want.Reason)
 		return
 	}
+	if d.PBetter != want.PBetter {
+		v.addf("%s: its p is said to be for better, or is not, where its runs give the other one", d.name())
+	}
 	if d.Reason != want.Reason {
 		v.addf("%s: the reason %q is not that of its runs, %q", d.name(), d.Reason, want.Reason)
 	}

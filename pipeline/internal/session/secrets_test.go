@@ -290,7 +290,7 @@ func posted(t *testing.T, doc *result.Document, p planter, redact *event.Redacto
 	pub := &github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}
 	pub.Start(t.Context())
 	pub.Finish(t.Context(), doc)
-	(&github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}).Fail(t.Context(), "before "+p.text)
+	(&github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}).Fail(t.Context(), "before "+p.text, true)
 	return wire.sent.String()
 }
 

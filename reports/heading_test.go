@@ -1,0 +1,66 @@
+package reports_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestImprovementsAreStated: what improved is named with its values, the rest is not said to be within a margin on both
+// sides, and the headline of a capacity has its values.
+func TestImprovementsAreStated(t *testing.T) {
+	doc := passing()
+	d := &doc.Gates[0].Decisions[0]
+	d.Metric, d.Label, d.Unit, d.Direction, d.Scale = "capacity.rate", "Capacity", string(metric.RequestsPerSec), metric.HigherIsBetter, metric.Log
+	d.BaseValue, d.HeadValue, d.Change, d.Lower, d.Upper = new(19.9), new(21.0), new(0.055), new(0.03), new(0.08)
+	d.Verdict, d.PBetter, d.PHolm = result.Improvement, true, new(0.002)
+	doc.Gates[0].Verdict = result.Worst(result.Pass)
+	heading, rest, _ := strings.Cut(render(t, doc, reports.Options{}), "\n")
+	if !strings.Contains(heading, "2 of 2 gates passed, capacity 19.9 → 21.0 req/s") {
+		t.Errorf("the headline is %q", heading)
+	}
+	for _, want := range []string{
+		"Improved: **Capacity +5.5 %** at `rate=4` (19.9 → 21.0 req/s, ", "; 6 other comparisons are shown not to be worse by the margin.", "| 0.002 |",
+	} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("%q is missing in\n%s", want, rest[:600])
+		}
+	}
+}
+
+// TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
+func TestNextOfEachCause(t *testing.T) {
+	open := inconclusive()
+	open.Gates[0].OnInconclusive = result.Warn
+	open.Gates[0].Decisions[0].NeedPairs, open.Gates[0].Decisions[0].Detectable = 42, 0.071
+	base := infrastructure()
+	base.Status, base.StatusReason = result.StatusComplete, ""
+	for name, tt := range map[string]struct {
+		doc       *result.Document
+		want, not []string
+	}{
+		"inconclusive": {open, []string{
+			"This does not block merging. About 42 repeats would decide it (13 h 22 min; 2 took 38 min): raise the repeats, of which the file allows 2",
+			"or set a margin that this many find: 7.1 % for TTFT p99",
+		}, []string{"nothing to accept"}},
+		"undecided":      {inconclusive(), []string{"This blocks merging"}, nil},
+		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},
+		"base fails too": {base, []string{"**Infrastructure**: base fails too", "repair the base or the machine"}, []string{"| — | — |"}},
+		"interrupted":    {interrupted(), []string{"run --resume goes on"}, nil},
+	} {
+		lead, _, _ := strings.Cut(render(t, tt.doc, reports.Options{}), "<details>")
+		for _, want := range tt.want {
+			if !strings.Contains(lead, want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, lead)
+			}
+		}
+		for _, not := range tt.not {
+			if strings.Contains(lead, not) {
+				t.Errorf("%s: %q is in\n%s", name, not, lead)
+			}
+		}
+	}
+}
