@@ -286,7 +286,9 @@ func TestALimitHidesNoDeadHead(t *testing.T) {
 				s.each(cell, dead)
 			}
 		}
-		holds := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) { return AssertResult{Holds: in.Errors == 0}, nil }
+		holds := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
+			return AssertResult{Holds: in.Errors == 0}, nil
+		}
 		if err := Judge(s.plan, s.doc, Options{Assert: holds}); err != nil {
 			t.Fatal(err)
 		}
