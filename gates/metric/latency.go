@@ -12,7 +12,7 @@ type quantity struct {
 // latencies are the groups of times that are reduced to statistics of a run.
 func latencies() []Group {
 	quantities := []quantity{
-		{"ttft", "TTFT", "time to first token: arrival of the first stream event with a token, from the send", vllm, Log, false},
+		{"ttft", "TTFT", "time to first token: arrival of the first stream event with visible text, from the send", vllm, Log, false},
 		{"tpot", "TPOT", "time per output token without the first: (last − first token event) / (output tokens − 1), per request with more than one token that did not all come in one piece", vllm, Log, false},
 		{"itl", "ITL", "inter-token latency: gap between consecutive stream events with tokens, one value per event, pooled over all requests", vllm, Log, false},
 		{"itl_token", "ITL per token", "inter-token latency per token: a gap that brought dn tokens counts dn times as gap/dn, pooled over all requests", sglang + ", native endpoint", Log, false},

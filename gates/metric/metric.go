@@ -9,9 +9,9 @@
 //
 // For a successful request let planned be its arrival time in the schedule, sent the
 // time just before its first byte was written (after any wait for a free concurrency
-// slot), t1 … tk the arrivals of the k stream events that carried tokens, c1 … ck the
-// cumulative output tokens after each of them, and n = ck the output tokens by the
-// server's own count. Failed requests enter no latency.
+// slot), t1 … tk the arrivals of the k stream events that carried tokens, from the first
+// one with visible text on, c1 … ck the cumulative output tokens after each of them, and
+// n the output tokens by the server's own count, without those before t1. Failed requests enter no latency.
 //
 //	ttft                 t1 − sent                                vLLM
 //	tpot                 (tk − t1) / (n − 1), requests with n > 1 vLLM

@@ -107,6 +107,8 @@ type Document struct {
 	Gates      []Gate      `json:"gates"`      // with what was decided
 	// Answers of the heads against those of their bases.
 	Answers []Answers `json:"answers,omitempty"`
+	// Requests of the heads against those of their bases, where the program sent them itself.
+	Requests []ComparedRequests `json:"requests,omitempty"`
 	// Evaluations of the heads against those of their bases.
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
 	// Images that processes were started from, as they were got before the first launch.
@@ -448,6 +450,8 @@ type Run struct {
 	Started time.Time `json:"started,omitzero"`
 	// Transport is what is known of the KV transfer; absent where none was declared.
 	Transport *Transport `json:"transport,omitempty"`
+	// Requests that were measured; absent where another load generator sent them, and in a search.
+	Requests *RunRequests `json:"requests,omitempty"`
 	// Answers that were collected; absent in a run that measures.
 	Answers *RunAnswers `json:"answers,omitempty"`
 	// Search is how the run found the load that the target carries; absent in a run at one load.

@@ -9,23 +9,24 @@ import (
 // enums are the closed types of a document with their values. Validate, the schema and the
 // order of verdicts read this table.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[Status]():           texts(StatusComplete, StatusInterrupted, StatusFailed),
-	reflect.TypeFor[StoppedBy]():        texts(StoppedBudget, StoppedSettled, StoppedHopeless),
-	reflect.TypeFor[Verdict]():          texts(severity...),
-	reflect.TypeFor[Expectation]():      texts(ExpectImprovement),
-	reflect.TypeFor[Action]():           texts(Fail, Warn, Ignore),
-	reflect.TypeFor[RunStatus]():        texts(RunOK, RunFailed, RunVoid, RunCancelled),
-	reflect.TypeFor[VoidCause]():        texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete),
-	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
-	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
-	reflect.TypeFor[TransportStatus]():  texts(TransportProved, TransportContradicted, TransportUnproven),
-	reflect.TypeFor[Order]():            texts(OrderAlternated, OrderNotAlternated),
-	reflect.TypeFor[StepStatus]():       texts(StepDone, StepCached, StepSkipped, StepFailed),
-	reflect.TypeFor[LoadKind]():         texts(LoadRate, LoadConcurrency),
-	reflect.TypeFor[Bound]():            texts(AtLeast, AtMost),
-	reflect.TypeFor[Operator]():         {"<", "<=", ">", ">=", "==", "!="},
-	reflect.TypeFor[metric.Direction](): texts(metric.LowerIsBetter, metric.HigherIsBetter),
-	reflect.TypeFor[metric.Scale]():     texts(metric.Log, metric.Difference, metric.Proportion),
+	reflect.TypeFor[Status]():            texts(StatusComplete, StatusInterrupted, StatusFailed),
+	reflect.TypeFor[StoppedBy]():         texts(StoppedBudget, StoppedSettled, StoppedHopeless),
+	reflect.TypeFor[Verdict]():           texts(severity...),
+	reflect.TypeFor[Expectation]():       texts(ExpectImprovement),
+	reflect.TypeFor[Action]():            texts(Fail, Warn, Ignore),
+	reflect.TypeFor[RunStatus]():         texts(RunOK, RunFailed, RunVoid, RunCancelled),
+	reflect.TypeFor[VoidCause]():         texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete),
+	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents, OtherFinish, BlankTokens, OtherBeginnings),
+	reflect.TypeFor[DecisionKind]():      texts(KindMetric, KindSuccess, KindAssert),
+	reflect.TypeFor[BaselineKind]():      texts(BaselinePaired, BaselineFile, BaselineStored),
+	reflect.TypeFor[TransportStatus]():   texts(TransportProved, TransportContradicted, TransportUnproven),
+	reflect.TypeFor[Order]():             texts(OrderAlternated, OrderNotAlternated),
+	reflect.TypeFor[StepStatus]():        texts(StepDone, StepCached, StepSkipped, StepFailed),
+	reflect.TypeFor[LoadKind]():          texts(LoadRate, LoadConcurrency),
+	reflect.TypeFor[Bound]():             texts(AtLeast, AtMost),
+	reflect.TypeFor[Operator]():          {"<", "<=", ">", ">=", "==", "!="},
+	reflect.TypeFor[metric.Direction]():  texts(metric.LowerIsBetter, metric.HigherIsBetter),
+	reflect.TypeFor[metric.Scale]():      texts(metric.Log, metric.Difference, metric.Proportion),
 }
 
 func texts[T ~string](values ...T) []string {
@@ -103,6 +104,22 @@ const (
 // client busy, and a hungry one is throttled. A step of the clock and the loss of a process
 // befall all sides alike.
 func (c VoidCause) BySide() bool { return c != VoidClock && c != VoidGeneratorLost }
+
+// DifferentRequests is in what the measured requests of two sides differ.
+type DifferentRequests string
+
+// The differences of requests.
+const (
+	OtherPrompts    DifferentRequests = "prompt_tokens"    // tokens of a prompt
+	OtherLengths    DifferentRequests = "output_tokens"    // tokens of an answer
+	OtherTexts      DifferentRequests = "characters"       // characters of a token
+	RepeatedAnswers DifferentRequests = "repeated_answers" // one answer to several prompts
+	MovedAnswers    DifferentRequests = "moved_answers"    // an answer to another prompt
+	OtherEvents     DifferentRequests = "events"           // tokens of an event
+	OtherFinish     DifferentRequests = "finish"           // answers that the limit of their length ended
+	BlankTokens     DifferentRequests = "blank"            // a first token without text
+	OtherBeginnings DifferentRequests = "beginnings"       // first words of greedy answers
+)
 
 // DecisionKind is what a decision is about.
 type DecisionKind string

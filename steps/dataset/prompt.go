@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
+	"hash/fnv"
 )
 
 // Prompt is one request's content. One of IDs, Text and Messages is set.
@@ -27,30 +29,48 @@ func (p Prompt) Exact() bool { return p.IDs != nil }
 // Hash identifies work: the number of prompts, their lengths and their content, in
 // order. Equal hashes mean that two runs sent the same prompts.
 func Hash(prompts []Prompt) string {
-	h := sha256.New()
-	var word [8]byte
-	put := func(v int) {
-		binary.LittleEndian.PutUint64(word[:], uint64(v))
-		h.Write(word[:])
-	}
-	put(len(prompts))
+	h := hasher{Hash: sha256.New()}
+	h.put(len(prompts))
 	for _, p := range prompts {
-		put(p.Input)
-		put(p.Output)
-		put(len(p.IDs))
-		for _, id := range p.IDs {
-			put(id)
-		}
-		put(len(p.Text))
-		h.Write([]byte(p.Text))
-		if p.Messages != nil {
-			put(len(p.Messages))
-			h.Write(p.Messages)
-		}
-		for _, d := range p.Documents {
-			put(len(d))
-			h.Write([]byte(d))
-		}
+		h.put(p.Input)
+		h.put(p.Output)
+		h.content(p)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Sum is a hash of the content of a prompt. Prompts of one content have one sum; it is never 0.
+func (p Prompt) Sum() uint32 {
+	sum := fnv.New32a()
+	h := hasher{Hash: sum}
+	h.content(p)
+	return max(sum.Sum32(), 1)
+}
+
+// hasher writes prompts to a hash.
+type hasher struct {
+	hash.Hash
+	word [8]byte
+}
+
+func (h *hasher) put(v int) {
+	binary.LittleEndian.PutUint64(h.word[:], uint64(v))
+	h.Write(h.word[:]) // it never fails, here and below
+}
+
+func (h *hasher) content(p Prompt) {
+	h.put(len(p.IDs))
+	for _, id := range p.IDs {
+		h.put(id)
+	}
+	h.put(len(p.Text))
+	h.Write([]byte(p.Text))
+	if p.Messages != nil {
+		h.put(len(p.Messages))
+		h.Write(p.Messages)
+	}
+	for _, d := range p.Documents {
+		h.put(len(d))
+		h.Write([]byte(d))
+	}
 }

@@ -46,7 +46,14 @@ func (r *runner) finish(a *auditor) record.Run {
 	if r.scale != 1 {
 		run.Audit.TimeScale = r.scale
 	}
-	run.Audit.Dials, run.Audit.Redials = r.client.pool.dials, r.client.redials
+	run.Audit.Dials = r.client.pool.dials
+	for i := range run.Requests {
+		q := &run.Requests[i]
+		q.Continues = r.continues(q.Index)
+		if q.Resent {
+			run.Audit.Redials++
+		}
+	}
 	conclude(&run, planned(r.schedule, r.starts), r.work.prompts)
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
@@ -72,7 +79,11 @@ func conclude(run *record.Run, schedule []time.Duration, prompts []dataset.Promp
 	a := &run.Audit
 	a.ScheduleHash, a.WorkHash = hashSchedule(schedule), dataset.Hash(prompts)
 	for i := range run.Requests {
-		a.Events += len(run.Requests[i].Events)
+		q := &run.Requests[i]
+		a.Events += len(q.Events)
+		if q.Index < len(prompts) {
+			q.Asked = prompts[q.Index].Sum()
+		}
 	}
 	if n := len(schedule); n > 0 && len(run.Requests) > 0 && schedule[n-1] > 0 {
 		a.PlannedRate = float64(n) / schedule[n-1].Seconds()

@@ -17,8 +17,10 @@ type chunk struct {
 	opening bool
 	// bare is a chat delta with nothing that could be output, not even an empty content.
 	bare bool
-	// content is what a chat delta adds to the message, a raw JSON string without quotes.
-	content []byte
+	// content is the text of the event, or what a chat delta adds to the message, and reasoning
+	// what it adds to the reasoning: raw JSON strings without quotes. calls is the raw value of
+	// its tool calls.
+	content, reasoning, calls []byte
 	// finish is the raw finish reason, nil while there is none.
 	finish []byte
 	// Usage of the server so far; -1 where it does not say.
@@ -46,7 +48,7 @@ func scanChunk(data []byte, c *chunk) (ok bool) {
 			c.scanUsage(&s)
 		case "text":
 			c.choices = true
-			c.text = s.Filled()
+			c.scanText(&s)
 		case "output_ids":
 			c.choices = true
 			s.Skip()
@@ -71,7 +73,7 @@ func (c *chunk) scanChoice(s *jsonscan.Scanner) {
 	for name := range s.Object {
 		switch string(name) {
 		case "text":
-			c.text = s.Filled()
+			c.scanText(s)
 		case "delta":
 			c.scanDelta(s)
 		case "finish_reason":
@@ -80,6 +82,11 @@ func (c *chunk) scanChoice(s *jsonscan.Scanner) {
 			s.Skip()
 		}
 	}
+}
+
+func (c *chunk) scanText(s *jsonscan.Scanner) {
+	c.content, _ = s.Text()
+	c.text = len(c.content) > 0
 }
 
 // scanDelta reads a chat delta. As in `vllm bench serve` 0.33 output is non-empty
@@ -96,8 +103,15 @@ func (c *chunk) scanDelta(s *jsonscan.Scanner) {
 				content, c.content = true, text
 				c.text = len(text) > 0 || c.text
 			}
-		case "reasoning", "reasoning_content", "tool_calls", "function_call":
-			c.text = s.Filled() || c.text
+		case "reasoning", "reasoning_content":
+			if text, ok := s.Text(); ok && len(text) > 0 {
+				c.reasoning, c.text = text, true
+			}
+		case "tool_calls", "function_call":
+			calls := s.Skip()
+			if value := jsonscan.Of(calls); value.Filled() {
+				c.calls, c.text = calls, true
+			}
 		default:
 			s.Skip()
 		}

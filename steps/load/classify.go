@@ -89,6 +89,8 @@ func (s *stream) classifyEnd(resp *response, err error) (record.Failure, string)
 		return record.FailCut, cutText(err, "the stream broke after its finish reason")
 	case len(r.Events) == 0 || (r.OutputTokens == 0 && !s.output):
 		return record.FailEmpty, "finished without a token"
+	case !s.several && r.WantTokens > 0 && r.OutputTokens > r.WantTokens:
+		return record.FailLong, fmt.Sprintf("%d tokens, and at most %d were asked for", r.OutputTokens, r.WantTokens)
 	case s.ignoreEOS && r.OutputTokens > 0 && r.OutputTokens < r.WantTokens:
 		return record.FailShort, fmt.Sprintf("%d of %d tokens in spite of ignore_eos", r.OutputTokens, r.WantTokens)
 	case s.ignoreEOS && r.OutputTokens == 0 && r.Finish != "length":

@@ -18,6 +18,9 @@ const (
 	// maxIdle is the age at which an idle connection is not used again: uvicorn, which
 	// serves vLLM and SGLang, closes them after 5 s.
 	maxIdle = 4 * time.Second
+	// minRest is how long a connection must have been idle for the server to have closed it for
+	// that reason: the shortest keep-alive of a usual server is gunicorn's, 2 s.
+	minRest = time.Second
 )
 
 // conn is one connection to the target. It serves one request at a time.
@@ -26,6 +29,12 @@ type conn struct {
 	idle   time.Time
 	served bool // it has answered a request before
 }
+
+// rested reports whether the server may have closed the connection because it was idle, just when a
+// request was sent on it. A generation is not idempotent, so it is sent again in this case alone, as
+// RFC 9110 (9.2.2) has it: a connection that was busy a moment ago and closes without an answer has
+// lost the request.
+func (c *conn) rested() bool { return time.Since(c.idle) >= minRest }
 
 // line carries one exchange after the other.
 type line interface {

@@ -79,6 +79,18 @@ func (t *talk) answers(ctx context.Context, i int) (said []json.RawMessage, at t
 	return said, at, ctx.Err() == nil // answers end with the run, too
 }
 
+// continues reports whether the prompt of request i repeats answers of the server.
+func (r *runner) continues(i int) bool {
+	switch {
+	case r.order != nil:
+		return len(r.order.src.Answers(i)) > 0
+	case r.talk != nil:
+		_, turn := r.talk.src.Turn(i)
+		return turn > 0
+	}
+	return false
+}
+
 // continuer makes prompts that repeat answers.
 type continuer interface {
 	Continue(i int, s dataset.Seeds, answers []json.RawMessage) dataset.Prompt

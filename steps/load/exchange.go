@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 )
 
 // client sends requests over pooled connections.
 type client struct {
-	pool    *pool
-	clock   *clock
-	redials int
-	mu      sync.Mutex
+	pool  *pool
+	clock *clock
 }
 
 // sink gets a response as it arrives.
@@ -31,22 +28,18 @@ type sink interface {
 }
 
 // exchange sends wire over cn and reads the response. It closes the connection or
-// gives it back. A connection that was idle may have been closed by the server
-// meanwhile: if it breaks before the first byte of an answer the request is sent again,
-// once, over a new one.
-func (c *client) exchange(ctx context.Context, cn *conn, reused bool, wire []byte, deadline time.Time, out sink) (*response, error) {
+// gives it back. With again, a request whose connection breaks before the first byte of an
+// answer is sent again, once, over a new one; resent reports whether it was.
+func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time, out sink) (resp *response, resent bool, err error) {
 	resp, n, err := c.attempt(ctx, cn, wire, deadline, out)
-	if err == nil || !reused || n > 0 || !closedByPeer(err) || ctx.Err() != nil {
-		return resp, err
+	if err == nil || !again || n > 0 || !closedByPeer(err) || ctx.Err() != nil {
+		return resp, false, err
 	}
 	if cn, err = c.pool.dial(ctx); err != nil {
-		return resp, err
+		return resp, true, err
 	}
-	c.mu.Lock()
-	c.redials++
-	c.mu.Unlock()
 	resp, _, err = c.attempt(ctx, cn, wire, deadline, out)
-	return resp, err
+	return resp, true, err
 }
 
 func closedByPeer(err error) bool {
@@ -159,7 +152,7 @@ func (c *client) fetch(ctx context.Context, wire []byte, timeout time.Duration) 
 		return 0, nil, err
 	}
 	var p page
-	resp, err := c.exchange(ctx, cn, reused, wire, time.Now().Add(timeout), &p)
+	resp, _, err := c.exchange(ctx, cn, reused, wire, time.Now().Add(timeout), &p) // it changes nothing on the server
 	if err == nil {
 		return resp.status, p.b, nil
 	}

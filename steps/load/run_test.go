@@ -504,6 +504,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		healthy(c, path, body)
 		return n.Add(1)%2 == 0 // promises keep-alive and closes
 	})
+	w.Load.ThinkTime = 20 * time.Millisecond // in which the client sees the end of a connection
 	run = mustRun(t, Options{BaseURL: stale.URL, Model: "m", Workload: w, Seed: 1}).Run
 	for _, r := range run.Requests {
 		if r.Failure != "" {

@@ -104,19 +104,21 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	}
 	var resp *response
 	var err error
+	again := reused && cn.rested()
 	switch {
 	case r.endpoint.pooled():
 		out := &pooled{document: document{rec: &a.rec, scale: r.scale}, form: pooledForms[r.endpoint]}
-		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	case r.opt.Workload.Answers != nil:
 		out := &said{document: document{rec: &a.rec, scale: r.scale}, workload: r.opt.Workload}
-		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
+		out.several = severalAnswers(r.opt.Workload.Body)
 		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil || r.order != nil && dataset.RealAnswers(r.opt.Workload.Dataset)
-		resp, err = r.client.exchange(ctx, cn, reused, wire, deadline, out)
+		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
 		a.coalesced = out.coalesced
 		if out.keep && a.rec.Failure == "" {
@@ -127,6 +129,17 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 	if err == nil {
 		a.rec.Done = r.model(resp.last)
 	}
+}
+
+// severalAnswers reports whether the fields of a body make a server count the tokens of several
+// answers together.
+func severalAnswers(body map[string]any) bool {
+	if beam, _ := body["use_beam_search"].(bool); beam {
+		return true
+	}
+	params, _ := body["sampling_params"].(map[string]any)
+	_, has := params["n"]
+	return has
 }
 
 // answer is a stream as a sink of an exchange.

@@ -39,7 +39,7 @@ func collectSGLang(run record.Run, native bool) (s sglangSamples) {
 			continue
 		}
 		s.e2e = append(s.e2e, ms(r.Done-r.Sent))
-		first := r.Events[0]
+		first := r.First()
 		if first.Tokens == 0 {
 			continue
 		}

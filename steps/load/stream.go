@@ -15,16 +15,19 @@ import (
 const maxError = 300
 
 // stream turns the events of one response into the request's record. It holds what a
-// classification of the outcome needs, and no text of the answer unless keep says so.
+// classification of the outcome needs, and no text of the answer but its hash unless keep says so.
 type stream struct {
 	endpoint  endpoint
 	ignoreEOS bool
+	several   bool    // the request asks for several answers, whose tokens are counted together
 	scale     float64 // model time per wall time
 	rec       *record.Request
 	sse       sse
 
 	seen      int // tokens so far
 	output    bool
+	text      textSum
+	blank     int   // token-bearing events before the first one with text, -1 while there is none
 	events    int   // data events of any kind
 	after     int64 // what is being read arrived later than this, wall
 	read      int64 // when the read returned, wall
@@ -54,7 +57,7 @@ const (
 var errFlood = errors.New("far more events than tokens were asked for")
 
 func newStream(e endpoint, ignoreEOS bool, scale float64, rec *record.Request) *stream {
-	s := &stream{endpoint: e, ignoreEOS: ignoreEOS, scale: scale, rec: rec}
+	s := &stream{endpoint: e, ignoreEOS: ignoreEOS, scale: scale, rec: rec, text: newTextSum(), blank: -1}
 	s.sse.emit = s.event
 	s.most = max(8*rec.WantTokens, minEvents)
 	rec.Events = make([]record.Event, 0, min(rec.WantTokens+2, maxReserve))
@@ -110,10 +113,12 @@ func (s *stream) body(b []byte, at int64) error {
 func (s *stream) end(err error) error {
 	if err != nil {
 		s.sse.dispatch()
-		return err
+	} else {
+		s.tail = true
+		err = s.sse.finish()
 	}
-	s.tail = true
-	return s.sse.finish()
+	s.rec.Text = s.text.record(max(s.blank, 0))
+	return err
 }
 
 // event consumes one server-sent event.
@@ -140,11 +145,12 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 		return
 	}
 	s.usage(&c)
+	s.text.addChunk(&c, s.endpoint)
 	if c.bearsToken(s.endpoint, s.seen) {
 		s.token(&c, at)
 	}
 	s.output = s.output || c.text
-	if s.keep && len(s.said)+len(c.content) <= maxSaid {
+	if s.keep && s.endpoint == endpointChat && len(s.said)+len(c.content) <= maxSaid {
 		s.said = append(s.said, c.content...)
 	}
 	if c.finish != nil {
@@ -199,8 +205,11 @@ func (s *stream) token(c *chunk, wall int64) {
 	if len(ev) > 0 && ev[len(ev)-1].At == at {
 		s.coalesced.add(max(wall-s.after, 0))
 	}
-	if len(ev) == 0 && s.onFirst != nil {
-		s.onFirst(at - s.rec.Sent)
+	if s.blank < 0 && s.text.visible {
+		s.blank = len(ev)
+		if s.onFirst != nil {
+			s.onFirst(at - s.rec.Sent)
+		}
 	}
 	if s.witness != nil {
 		s.witness(s.rec.Index, wall, s.read)

@@ -90,8 +90,8 @@ func vllmArrays(m map[string]any, run record.Run, detailed bool) {
 			continue
 		}
 		outputs[i] = r.OutputTokens
-		if r.Events[0].Tokens > 0 {
-			ttfts[i] = float64(r.Events[0].At-r.Sent) / 1e9
+		if r.First().Tokens > 0 {
+			ttfts[i] = float64(r.First().At-r.Sent) / 1e9
 		}
 		latencies[i] = float64(r.Events[len(r.Events)-1].At-r.Sent) / 1e9
 		for k := 1; k < len(r.Events); k++ {

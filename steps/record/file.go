@@ -50,6 +50,10 @@ type line struct {
 	Finish   string  `json:"finish,omitempty"`
 	Failure  Failure `json:"failure,omitempty"`
 	ErrorMsg string  `json:"error,omitempty"`
+	Asked    uint32  `json:"asked,omitempty"`
+	Goes     bool    `json:"continues,omitempty"`
+	Resent   bool    `json:"resent,omitempty"`
+	Text     *Text   `json:"text,omitempty"`
 	Answer   *Answer `json:"answer,omitempty"`
 	Session  *int    `json:"session,omitempty"`
 }
@@ -85,6 +89,7 @@ func pack(r *Request) line {
 		Index: r.Index, Planned: r.Planned, Sent: r.Sent, Headers: r.Headers, Done: r.Done,
 		Prompt: r.PromptTokens, Want: r.WantTokens, Output: r.OutputTokens, Cached: r.CachedTokens,
 		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error, Answer: r.Answer, Session: r.Session,
+		Asked: r.Asked, Goes: r.Continues, Resent: r.Resent, Text: r.Text,
 	}
 	if len(r.Events) == 0 {
 		return l

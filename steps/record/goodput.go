@@ -5,10 +5,10 @@ import "github.com/servegate/pipeline/steps"
 // good reports whether a successful request is within the limits: TTFT and E2EL from the
 // send, and TPOT, which as in `vllm bench serve` 0.33 is 0 with one token.
 func good(r *Request, limits steps.Goodput) bool {
-	first, last := r.Events[0].At, r.Events[len(r.Events)-1].At
+	first, last := r.First().At, r.Events[len(r.Events)-1].At
 	tpot := 0.0
-	if r.OutputTokens > 1 {
-		tpot = float64(last-first) / float64(r.OutputTokens-1)
+	if n := r.following(); n > 0 {
+		tpot = float64(last-first) / float64(n)
 	}
 	return within(float64(first-r.Sent), int64(limits.TTFT)) && within(tpot, int64(limits.TPOT)) && within(float64(last-r.Sent), int64(limits.E2EL))
 }

@@ -26,6 +26,9 @@ type Request struct {
 	Headers int64 `json:"headers"`
 	// Done is the end of the response (last byte, or the failure).
 	Done int64 `json:"done"`
+	// Resent is whether it was sent again because a connection that had been idle was closed
+	// without an answer.
+	Resent bool `json:"resent,omitempty"`
 	// Events are the token-bearing stream events, in order. An answer that is not made of
 	// tokens (an embedding) is one event without a token: it has an end, and no first token.
 	Events []Event `json:"ev"`
@@ -45,11 +48,54 @@ type Request struct {
 	Failure Failure `json:"failure,omitempty"`
 	// Error is a short text for people, bounded in length.
 	Error string `json:"error,omitempty"`
+	// Asked is a hash of the prompt, 0 where it is not known. Continues is whether the prompt
+	// repeats what the server answered before, so that its length is the server's doing.
+	Asked     uint32 `json:"asked,omitempty"`
+	Continues bool   `json:"continues,omitempty"`
+	// Text describes the text of a streamed answer; nil where it is not known.
+	Text *Text `json:"text,omitempty"`
 	// Answer is what was answered, where that was collected.
 	Answer *Answer `json:"answer,omitempty"`
 	// Session is the number of the session that it is part of; nil outside of sessions, and of
 	// those that the end of the run cut.
 	Session *int `json:"session,omitempty"`
+}
+
+// Text describes the text of an answer: content, reasoning and tool calls in the order of their
+// events. The text itself is not kept.
+type Text struct {
+	// Chars is the number of characters that are visible: neither space nor control.
+	Chars int `json:"n"`
+	// Sum is a hash of the text, and Begin one of its first bytes (see BeginBytes).
+	Sum   uint32 `json:"sum"`
+	Begin uint32 `json:"begin"`
+	// Blank is the number of events before the first one with a visible character.
+	Blank int `json:"blank,omitempty"`
+}
+
+// BeginBytes is the number of bytes of a text that Text.Begin covers.
+const BeginBytes = 32
+
+// First returns the event that ends the time to first token: the first one with visible text. An
+// answer of which no text is known, or that has none, is timed by its first event. A request without
+// events has no First.
+func (r *Request) First() Event { return r.Events[r.blank()] }
+
+// blank returns the number of events before the first one with text.
+func (r *Request) blank() int {
+	if r.Text == nil || r.Text.Blank >= len(r.Events) {
+		return 0
+	}
+	return r.Text.Blank
+}
+
+// following returns the number of output tokens after the first one with text.
+func (r *Request) following() int {
+	n := r.OutputTokens - 1
+	if k := r.blank(); k > 0 {
+		n -= r.Events[k-1].Tokens
+	}
+	return n
 }
 
 // Answer is what was answered to a request.
@@ -80,7 +126,8 @@ type Event struct {
 type Failure string
 
 // The failure classes. Success is judged strictly: 2xx, no error object in the
-// stream, a finish reason, at least one token, and the full length with ignore_eos.
+// stream, a finish reason, at least one token, no more tokens than asked for, and the full
+// length with ignore_eos.
 const (
 	FailConnect     Failure = "connect"      // could not connect, or reset before headers
 	FailStatus      Failure = "status"       // not 2xx
@@ -88,6 +135,7 @@ const (
 	FailCut         Failure = "cut"          // the stream ended without finish reason or [DONE]
 	FailEmpty       Failure = "empty"        // finished without a token
 	FailShort       Failure = "short"        // fewer tokens than asked for, with ignore_eos
+	FailLong        Failure = "long"         // more tokens than asked for
 	FailGarbage     Failure = "garbage"      // not the protocol that was asked for
 	FailTimeout     Failure = "timeout"      // the request's own deadline passed
 	FailAborted     Failure = "aborted"      // the engine aborted it (finish reason abort)
@@ -149,8 +197,8 @@ type Audit struct {
 	// TimeScale is how many times faster than the records say the run was sent; lags,
 	// GC pauses and ClockStep are wall time. 0 and 1 mean real time.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Dials is the number of connections opened, Redials those opened because an idle
-	// one turned out to be closed by the server before the first byte of an answer.
+	// Dials is the number of connections opened, Redials those opened because a connection that
+	// had been idle was closed by the server before the first byte of an answer (see Request.Resent).
 	Dials   int `json:"dials,omitempty"`
 	Redials int `json:"redials,omitempty"`
 }

@@ -4,10 +4,12 @@ package record
 // computed, in seconds and in the order of the requests. Only successful requests
 // contribute. A slice is empty where the run has no such observation.
 type Samples struct {
-	// TTFT is first token-bearing event − Sent, per request.
+	// TTFT is the first event with text − Sent, per request (see [Request.First]): a server that
+	// sends an empty token before it has computed one is not faster.
 	TTFT []float64
 	// TPOT is (last event − first event)/(n−1) per request with n > 1 output tokens
-	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1). Requests whose tokens
+	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1). It counts from the first
+	// event with text, and the tokens from there. Requests whose tokens
 	// all came at one time have none, where vLLM counts 0: that is no time between tokens.
 	TPOT []float64
 	// OnePiece is how many requests with n > 1 output tokens got all of them at one time.
@@ -54,7 +56,7 @@ func OnePiece(run Run) int {
 }
 
 func (r *Request) onePiece() bool {
-	return r.OutputTokens > 1 && len(r.Events) > 0 && r.Events[0].At == r.Events[len(r.Events)-1].At
+	return len(r.Events) > 0 && r.following() > 0 && r.First().At == r.Events[len(r.Events)-1].At
 }
 
 // seconds converts a difference of record times.
@@ -113,18 +115,18 @@ func sessionTimes(run Run) []float64 {
 }
 
 func (s *Samples) addRequest(r *Request) {
-	first, last := r.Events[0].At, r.Events[len(r.Events)-1].At
-	generated := r.Events[0].Tokens > 0
+	first, last := r.First().At, r.Events[len(r.Events)-1].At
+	generated := r.First().Tokens > 0
 	if generated {
 		s.TTFT = append(s.TTFT, seconds(first-r.Sent))
 	}
 	s.E2EL = append(s.E2EL, seconds(last-r.Sent))
 	switch {
-	case r.OutputTokens < 2:
+	case r.following() < 1:
 	case r.onePiece():
 		s.OnePiece++
 	default:
-		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.OutputTokens-1))
+		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.following()))
 	}
 	for k := 1; k < len(r.Events); k++ {
 		s.ITL = append(s.ITL, seconds(r.Events[k].At-r.Events[k-1].At))

@@ -140,6 +140,12 @@ func (d Differences) Invalid() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
 }
 
+// Meant reports whether the sides are declared to differ in the work, and do. A bound on concurrency
+// is no work: the same requests arrive.
+func (d Differences) Meant() bool {
+	return slices.ContainsFunc(d, func(x Difference) bool { return x.Declared && x.Field != MaxConcurrency })
+}
+
 // Unreported are the fields that must agree and that one side does not say.
 func (d Differences) Unreported() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })

@@ -58,30 +58,33 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	for _, b := range p.Benchmarks {
 		doc.Benchmarks = append(doc.Benchmarks, benchmark(b, runs))
 	}
-	doc.Answers = compareAnswers(p, doc)
+	doc.Answers, doc.Requests = compareDigests(p, doc)
 	return doc
 }
 
-// compareAnswers sets the answers of the cells that gates compare against each other. Their
-// digests have done their work then, and stay in the journal.
-func compareAnswers(p *plan.Plan, doc *result.Document) []result.Answers {
+// compareDigests sets the answers, and the measured requests, of the cells that gates compare against
+// each other. Their digests have done their work then, and stay in the journal.
+func compareDigests(p *plan.Plan, doc *result.Document) (list []result.Answers, requests []result.ComparedRequests) {
 	cells := map[string]*result.Cell{}
 	for i := range doc.Benchmarks {
 		for k := range doc.Benchmarks[i].Cells {
 			cells[doc.Benchmarks[i].Cells[k].Hash] = &doc.Benchmarks[i].Cells[k]
 		}
 	}
-	var out []result.Answers
 	seen := map[[2]string]bool{}
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
 			_, head, ok := p.Cell(c.Head)
 			pair := [2]string{c.Base, c.Head}
-			if !ok || head.Workload.Answers == nil || cells[c.Base] == nil || seen[pair] {
+			if !ok || cells[c.Base] == nil || seen[pair] {
 				continue
 			}
 			seen[pair] = true
-			out = append(out, answers.Compare(g.Benchmark, cells[c.Base], cells[c.Head]))
+			if head.Workload.Answers != nil {
+				list = append(list, answers.Compare(g.Benchmark, cells[c.Base], cells[c.Head]))
+			} else if compared, any := comparability.CompareRequests(g.Benchmark, cells[c.Base], cells[c.Head]); any {
+				requests = append(requests, compared)
+			}
 		}
 	}
 	for _, cell := range cells {
@@ -91,9 +94,14 @@ func compareAnswers(p *plan.Plan, doc *result.Document) []result.Answers {
 				kept.Digest = ""
 				cell.Runs[i].Answers = &kept
 			}
+			if q := cell.Runs[i].Requests; q != nil {
+				kept := *q
+				kept.Digest = ""
+				cell.Runs[i].Requests = &kept
+			}
 		}
 	}
-	return out
+	return list, requests
 }
 
 func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/answers"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -22,6 +23,9 @@ import (
 // was the limit; ok otherwise, also with failed requests in it.
 func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, cause, err error) result.Run {
 	out := reduce(run)
+	if w.Answers == nil && !r.o.Bare {
+		out.Requests = comparability.CollectRequests(run.Requests)
+	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
 	if w.Answers != nil {
 		limit, void = "", "" // what is answered does not depend on when it was asked
@@ -150,6 +154,7 @@ func audit(a record.Audit) map[string]any {
 		"reads": float64(a.Reads), "user_reads": float64(a.UserReads), "socket_errors": float64(a.SocketErrors),
 		"read_lag_p50_s": sec(a.ReadLagP50), "read_lag_p99_s": sec(a.ReadLagP99), "read_lag_max_s": sec(a.ReadLagMax),
 		"coalesced_mean_s": sec(a.CoalescedMean), "coalesced_max_s": sec(a.CoalescedMax),
+		"dials": float64(a.Dials), "redials": float64(a.Redials),
 		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
 	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {

@@ -102,8 +102,8 @@ func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 			if at := begin(q); at < from || at >= to {
 				continue
 			}
-			if q.Failure == "" && len(q.Events) > 0 && q.Events[0].Tokens > 0 { // an embedding has none
-				times = append(times, float64(q.Events[0].At-q.Sent)/1e9)
+			if q.Failure == "" && len(q.Events) > 0 && q.First().Tokens > 0 { // an embedding has none
+				times = append(times, float64(q.First().At-q.Sent)/1e9)
 			}
 			if q.Sent >= 0 && q.Planned >= 0 {
 				lags = append(lags, float64(q.Sent-q.Planned)/1e9)

@@ -18,8 +18,9 @@ type cellPair struct {
 
 // likeness is how alike two cells are.
 type likeness struct {
-	exclusion        // where they must not be compared
-	unknown   string // what is known of one side only
+	exclusion          // where they must not be compared
+	unknown   string   // what is known of one side only
+	notes     []string // differences that do not keep them from being compared
 }
 
 // likeness compares the runs of two cells. They must not be set against each other where the
@@ -29,19 +30,21 @@ func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *resul
 	at := cellPair{g.Addr, base, head}
 	l, known := c.compared[at]
 	if !known {
-		sides, unknown := compareSides(base, head, c.declared(g, cmp))
-		l = likeness{earliest(sides, compareRepeats("base", base), compareRepeats("head", head)), unknown}
+		declared := c.declared(g, cmp)
+		sides, unknown := compareSides(base, head, declared)
+		requests, notes := c.otherRequests(g.Benchmark, base, head, declared)
+		l = likeness{earliest(sides, compareRepeats("base", base), compareRepeats("head", head), requests), unknown, notes}
 		c.compared[at] = l
 	}
 	return l
 }
 
-// warnings of a comparison for what is not known of how alike the sides are.
+// warnings of a comparison for what is not known of how alike the sides are, and for what differs.
 func (l likeness) warnings() []string {
 	if l.unknown == "" {
-		return nil
+		return slices.Clone(l.notes)
 	}
-	return []string{"only one side has a known " + l.unknown + ": whether the other's is the same is unknown"}
+	return append([]string{"only one side has a known " + l.unknown + ": whether the other's is the same is unknown"}, l.notes...)
 }
 
 // declared is what the file lets the sides of a comparison differ in: the axis, what the

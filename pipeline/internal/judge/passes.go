@@ -64,7 +64,9 @@ func pairs(m metric.Metric, base, head *result.Cell) []gates.Pair {
 // outcomes lists what became of a side's runs. Void and cancelled runs are no outcome of
 // the server. A repeat can hold several runs in which the server failed, and one that
 // went well afterwards: all of them count. The passes of one launch are one outcome: a
-// server that did not start failed once, however much was to be measured.
+// server that did not start failed once, however much was to be measured. A request that was sent
+// again, because its connection closed without an answer, counts as failed: a server that drops
+// requests is worse than one that does not, whoever asks again.
 func outcomes(runs []result.Run) []gates.Run {
 	type launch struct {
 		repeat int
@@ -78,12 +80,21 @@ func outcomes(runs []result.Run) []gates.Run {
 			continue
 		}
 		key := launch{r.Repeat, r.Launch, r.Status == result.RunFailed}
+		failed := min(r.Failed+resent(r), r.Sent)
 		if i, seen := at[key]; seen && r.Pass > 0 {
-			out[i].Sent, out[i].Failed = out[i].Sent+r.Sent, out[i].Failed+r.Failed
+			out[i].Sent, out[i].Failed = out[i].Sent+r.Sent, out[i].Failed+failed
 			continue
 		}
 		at[key] = len(out)
-		out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: r.Failed, ServerFailed: key.failed})
+		out = append(out, gates.Run{Repeat: r.Pair(), Sent: r.Sent, Failed: failed, ServerFailed: key.failed})
 	}
 	return out
+}
+
+// resent is the number of requests of a run that were sent again.
+func resent(r result.Run) int {
+	if r.Requests == nil {
+		return 0
+	}
+	return r.Requests.Resent
 }

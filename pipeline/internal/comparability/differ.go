@@ -1,0 +1,369 @@
+package comparability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// What two sides were asked and answered is compared request by request: the index of a request is
+// that of its prompt on both sides. A head that does other work looks faster, so most differences
+// make a comparison invalid.
+//
+// Honest sides differ, too: sampled texts are other texts, greedy ones part after a near-tie, and
+// engines cut their answers into events as they like (streaming intervals, several tokens a step,
+// tokens that queue up behind a busy loop). So what is exact is the prompt alone. All else is
+// compared as a mean over the requests, and differs where it does so grossly and by many standard
+// errors. Each threshold below is several times what two launches of one server show, and the error
+// of a mean is that of the requests' own differences, so that noise alone is never called other work.
+const (
+	// leastRequests is the least number of requests whose mean is compared.
+	leastRequests = 8
+	// otherErrors is how many standard errors a difference of means must have.
+	otherErrors = 6
+	// otherCharacters is the relative difference of the characters of a token. Texts of one model
+	// have the same number within a few percent, whatever is sampled: tokens that were claimed and not
+	// generated, or padded with blanks, have none.
+	otherCharacters = 0.2
+	// otherLengths is the relative difference of the tokens of an answer, where the model ends it.
+	otherLengths = 0.33
+	// otherEvents is the relative difference of the tokens of an event that is worth a word.
+	otherEvents = 0.1
+	// otherShare is the difference of shares of the requests that is worth a word.
+	otherShare = 0.1
+	// repeatedShare is the difference of the shares of requests whose answer another prompt got, too.
+	// Short answers (yes, no, a number) are repeated on both sides alike.
+	repeatedShare = 0.25
+	// leastMoved is the least number of answers that moved: a swap has two. Greedy answers of some
+	// length that only one prompt gets on each side do not change places by chance.
+	leastMoved = 2
+	// movedCharacters is the least length of such an answer.
+	movedCharacters = 32
+	// leastCopied is the least number of answers of the base that the head gives to further prompts,
+	// and copiedShare their least share.
+	leastCopied = 3
+	copiedShare = 0.02
+	// alikeBeginnings is the share of greedy answers that begin alike below which that is said.
+	alikeBeginnings = 0.5
+	// greedy is the temperature at which texts can be compared.
+	greedy = "0"
+)
+
+// runPair are the requests of both sides of one pass of a repeat that both answered.
+type runPair struct {
+	result.PairedRequests
+	base, head []request // as long as each other
+	index      []int     // of the requests
+}
+
+// CompareRequests sets the requests of two cells against each other, false where there are none to
+// compare. Runs of other prompts are left out.
+func CompareRequests(benchmark string, base, head *result.Cell) (result.ComparedRequests, bool) {
+	out := result.ComparedRequests{Benchmark: benchmark, Base: base.Hash, Head: head.Hash, Pairs: []result.PairedRequests{}}
+	pairs := runPairs(base, head)
+	if len(pairs) == 0 {
+		return out, false
+	}
+	sameTexts := base.Work["temperature"] == greedy && head.Work["temperature"] == greedy
+	add := func(d result.RequestDifference, differs bool) {
+		if differs {
+			out.Differences = append(out.Differences, d)
+		}
+	}
+	for i := range pairs {
+		add(pairs[i].prompts())
+	}
+	all := pool(pairs)
+	add(all.lengths())
+	add(all.characters())
+	add(all.repeated())
+	if sameTexts {
+		for i := range pairs {
+			pairs[i].texts()
+			add(pairs[i].moved("base", "head", pairs[i].base, pairs[i].head))
+			add(pairs[i].moved("head", "base", pairs[i].head, pairs[i].base))
+		}
+		add(beginnings(pairs))
+	}
+	add(all.events())
+	add(all.finish())
+	add(all.blank())
+	for _, p := range pairs {
+		out.Pairs = append(out.Pairs, p.PairedRequests)
+	}
+	return out, true
+}
+
+// runPairs pairs the sound runs of two cells.
+func runPairs(base, head *result.Cell) []runPair {
+	type key struct{ repeat, pass int }
+	of := map[key]result.Run{}
+	for _, r := range base.Current() {
+		if compares(r) {
+			of[key{r.Pair(), r.Pass}] = r
+		}
+	}
+	var out []runPair
+	for _, h := range head.Current() {
+		b, both := of[key{h.Pair(), h.Pass}]
+		if !both || !compares(h) || b.Audit["work_hash"] != h.Audit["work_hash"] {
+			continue
+		}
+		p := runPair{PairedRequests: result.PairedRequests{Repeat: h.Pair(), Pass: h.Pass}}
+		bases, heads := readRequests(b.Requests.Digest), readRequests(h.Requests.Digest)
+		for i := range min(len(bases), len(heads)) {
+			if bases[i].given && heads[i].given {
+				p.base, p.head, p.index = append(p.base, bases[i]), append(p.head, heads[i]), append(p.index, i)
+			}
+		}
+		p.Requests = len(p.index)
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b runPair) int { return cmp.Or(a.Repeat-b.Repeat, a.Pass-b.Pass) })
+	return out
+}
+
+func compares(r result.Run) bool {
+	return r.Status == result.RunOK && r.Requests != nil && r.Requests.Digest != ""
+}
+
+// pool puts the requests of all pairs together.
+func pool(pairs []runPair) (all runPair) {
+	all.Repeat = pairs[0].Repeat
+	for _, p := range pairs {
+		all.base, all.head, all.index = append(all.base, p.base...), append(all.head, p.head...), append(all.index, p.index...)
+	}
+	return all
+}
+
+// prompts compares the prompt tokens of each request. A prompt that repeats what the server answered
+// before has the length of its answers.
+func (p *runPair) prompts() (result.RequestDifference, bool) {
+	d := result.RequestDifference{What: result.OtherPrompts, Repeat: p.Repeat}
+	first := -1
+	for i := range p.index {
+		b, h := p.base[i], p.head[i]
+		if b.prompt == h.prompt || b.prompt == 0 || h.prompt == 0 || b.continues || h.continues {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		p.OtherPrompts++
+		d.Base += float64(b.prompt)
+		d.Head += float64(h.prompt)
+	}
+	if first < 0 {
+		return d, false
+	}
+	n := float64(p.OtherPrompts)
+	d.Base, d.Head = d.Base/n, d.Head/n
+	d.Text = fmt.Sprintf("prompt tokens differ in %d of %d requests: base %d, head %d in request %d", p.OtherPrompts, p.Requests, p.base[first].prompt, p.head[first].prompt, p.index[first])
+	return d, true
+}
+
+// ratio compares Σ of / Σ to of both sides, over the requests for which use reports true. share is the
+// least difference, relative to the larger value where relative is true.
+func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float64, share float64, relative bool) (base, head float64, differs bool) {
+	var b, h, bTo, hTo []float64
+	for i := range p.index {
+		if use(p.base[i], p.head[i]) {
+			b, h = append(b, of(p.base[i])), append(h, of(p.head[i]))
+			bTo, hTo = append(bTo, to(p.base[i])), append(hTo, to(p.head[i]))
+		}
+	}
+	n := float64(len(b))
+	meanB, meanH := sum(bTo)/n, sum(hTo)/n
+	if n < leastRequests || !(meanB > 0) || !(meanH > 0) {
+		return 0, 0, false
+	}
+	base, head = sum(b)/sum(bTo), sum(h)/sum(hTo)
+	squares := 0.0
+	for i := range b { // the residuals of both ratios, request by request
+		d := (h[i]-head*hTo[i])/meanH - (b[i]-base*bTo[i])/meanB
+		squares += d * d
+	}
+	se := math.Sqrt(squares / (n - 1) / n)
+	if relative {
+		share *= max(base, head)
+	}
+	difference := math.Abs(head - base)
+	return base, head, difference > share && difference > otherErrors*se
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+func one(request) float64 { return 1 }
+
+func outputTokens(r request) float64 { return float64(r.output) }
+
+func counted(b, h request) bool { return b.output > 0 && h.output > 0 }
+
+// indicator returns 1 for requests of which is is true.
+func indicator(is func(request) bool) func(request) float64 {
+	return func(r request) float64 {
+		if is(r) {
+			return 1
+		}
+		return 0
+	}
+}
+
+func (p *runPair) lengths() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherLengths, Repeat: p.Repeat}
+	d.Base, d.Head, differs = p.ratio(counted, outputTokens, one, otherLengths, true)
+	d.Text = fmt.Sprintf("output tokens per request: base %.4g, head %.4g", d.Base, d.Head)
+	return d, differs
+}
+
+func (p *runPair) characters() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherTexts, Repeat: p.Repeat}
+	use := func(b, h request) bool { return b.known && h.known && counted(b, h) }
+	d.Base, d.Head, differs = p.ratio(use, func(r request) float64 { return float64(r.chars) }, outputTokens, otherCharacters, true)
+	d.Text = fmt.Sprintf("characters of text per token that the server counts: base %.3g, head %.3g", d.Base, d.Head)
+	return d, differs
+}
+
+// events compares how many tokens an event brings. Engines may do that as they like, so it is shown.
+func (p *runPair) events() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherEvents, Repeat: p.Repeat, Shown: true}
+	d.Base, d.Head, differs = p.ratio(counted, outputTokens, func(r request) float64 { return float64(r.events) }, otherEvents, true)
+	d.Text = fmt.Sprintf("tokens per event: base %.3g, head %.3g, so that times between events are of other pieces", d.Base, d.Head)
+	return d, differs
+}
+
+func (p *runPair) finish() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherFinish, Repeat: p.Repeat, Shown: true}
+	d.Base, d.Head, differs = p.ratio(counted, indicator(func(r request) bool { return r.limited }), one, otherShare, false)
+	d.Text = fmt.Sprintf("answers that the limit of their length ended: base %.0f %%, head %.0f %%", 100*d.Base, 100*d.Head)
+	return d, differs
+}
+
+func (p *runPair) blank() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.BlankTokens, Repeat: p.Repeat, Shown: true}
+	use := func(b, h request) bool { return b.known && h.known && counted(b, h) }
+	d.Base, d.Head, differs = p.ratio(use, indicator(func(r request) bool { return r.blank }), one, otherShare, false)
+	d.Text = fmt.Sprintf("requests whose first token came without text: base %.0f %%, head %.0f %%; the time to first token is to the first text", 100*d.Base, 100*d.Head)
+	return d, differs
+}
+
+// repeated compares the shares of requests whose answer another prompt got, too.
+func (p *runPair) repeated() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.RepeatedAnswers, Repeat: p.Repeat}
+	var use []int
+	for i := range p.index {
+		if b, h := p.base[i], p.head[i]; b.known && h.known && b.chars > 0 && h.chars > 0 && b.asked != 0 {
+			use = append(use, i)
+		}
+	}
+	if len(use) < leastRequests {
+		return d, false
+	}
+	share := func(side []request) float64 {
+		asked, several := map[uint32]uint32{}, map[uint32]bool{}
+		for _, i := range use {
+			r := side[i]
+			if before, seen := asked[r.sum]; seen && before != r.asked {
+				several[r.sum] = true
+			}
+			asked[r.sum] = r.asked
+		}
+		n := 0
+		for _, i := range use {
+			if several[side[i].sum] {
+				n++
+			}
+		}
+		return float64(n) / float64(len(use))
+	}
+	d.Base, d.Head = share(p.base), share(p.head)
+	mean := (d.Base + d.Head) / 2
+	se := math.Sqrt(2 * mean * (1 - mean) / float64(len(use)))
+	d.Text = fmt.Sprintf("answers that another prompt got, too: base %.0f %%, head %.0f %%", 100*d.Base, 100*d.Head)
+	difference := math.Abs(d.Head - d.Base)
+	return d, difference > repeatedShare && difference > (otherErrors-1)*se
+}
+
+// texts counts how many greedy answers are equal.
+func (p *runPair) texts() {
+	for i := range p.index {
+		b, h := p.base[i], p.head[i]
+		if !b.known || !h.known || b.continues || h.continues {
+			continue
+		}
+		p.Texts++
+		if b.begin == h.begin {
+			p.AlikeBegin++
+		}
+		if b.sum == h.sum {
+			p.Equal++
+		}
+	}
+}
+
+// moved finds greedy answers that one side gave to one prompt and the other side to another one.
+func (p *runPair) moved(name, other string, from, to []request) (result.RequestDifference, bool) {
+	d := result.RequestDifference{What: result.MovedAnswers, Repeat: p.Repeat}
+	origin, target := once(from), once(to)
+	moved, copied, example := 0, map[int]bool{}, [2]int{}
+	for i := range p.index {
+		j, there := origin[to[i].sum]
+		if !there || j < 0 || i == j || from[i].begin == from[j].begin || from[i].asked == from[j].asked ||
+			from[i].asked == 0 || from[j].asked == 0 || from[j].chars < movedCharacters {
+			continue
+		}
+		if len(copied) == 0 {
+			example = [2]int{p.index[i], p.index[j]}
+		}
+		copied[j] = true
+		if target[to[i].sum] >= 0 && to[j].sum != from[j].sum {
+			moved++
+		}
+	}
+	share := float64(len(copied)) / float64(max(p.Requests, 1))
+	if d.Head = share; other == "base" {
+		d.Base, d.Head = share, 0
+	}
+	d.Text = fmt.Sprintf("%d of %d greedy answers of the %s are those that the %s gave to other prompts: request %d got the answer to request %d", len(copied), p.Requests, other, name, example[0], example[1])
+	return d, moved >= leastMoved || len(copied) >= leastCopied && share > copiedShare
+}
+
+// once finds the only request with a text, by its sum; -1 where there are several.
+func once(side []request) map[uint32]int {
+	out := map[uint32]int{}
+	for i, r := range side {
+		if !r.known {
+			continue
+		}
+		if _, seen := out[r.sum]; seen {
+			out[r.sum] = -1
+			continue
+		}
+		out[r.sum] = i
+	}
+	return out
+}
+
+// beginnings says where most greedy answers differ from the first words on. Other numerics can do
+// that to a model that is undecided, so it is no proof of other work.
+func beginnings(pairs []runPair) (result.RequestDifference, bool) {
+	d := result.RequestDifference{What: result.OtherBeginnings, Repeat: pairs[0].Repeat, Base: 1, Shown: true}
+	texts, alike := 0, 0
+	for _, p := range pairs {
+		texts, alike = texts+p.Texts, alike+p.AlikeBegin
+	}
+	if texts < leastRequests {
+		return d, false
+	}
+	d.Head = float64(alike) / float64(texts)
+	d.Text = fmt.Sprintf("%d of %d greedy answers of the sides begin alike: an answers block and its gate show whether the head answers as well", alike, texts)
+	return d, d.Head < alikeBeginnings
+}

@@ -1,0 +1,164 @@
+package comparability
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// MaxRequests is the largest number of requests of a run that are compared one by one. A digest of
+// them has some 30 bytes a request.
+const MaxRequests = 100_000
+
+// request is one measured request as a digest has it.
+type request struct {
+	given     bool // it succeeded
+	continues bool // its prompt repeats answers of the server
+	limited   bool // the limit of its length ended it
+	blank     bool // its first event with a token had no text
+	known     bool // its text is known
+
+	prompt, output, events, chars int
+	asked, sum, begin             uint32
+}
+
+// Flags of a request in a digest.
+const (
+	flagGiven = 1 << iota
+	flagContinues
+	flagLimited
+	flagBlank
+	flagText
+)
+
+// CollectRequests counts the requests of a run and digests them one by one.
+func CollectRequests(requests []record.Request) *result.RunRequests {
+	out := &result.RunRequests{Finish: map[string]int{}}
+	requests = slices.Clone(requests)
+	slices.SortFunc(requests, func(a, b record.Request) int { return a.Index - b.Index })
+	var digest []byte
+	next := 0
+	for i := range requests {
+		r := &requests[i]
+		if r.Resent {
+			out.Resent++
+		}
+		one := requestOf(r)
+		if one.given {
+			out.PromptTokens += one.prompt
+			out.OutputTokens += one.output
+			out.Events += one.events
+			out.Characters += one.chars
+			if r.Finish != "" {
+				out.Finish[r.Finish]++
+			}
+			if one.blank {
+				out.Blank++
+			}
+		}
+		if r.Index < next || r.Index >= MaxRequests {
+			continue
+		}
+		for ; next < r.Index; next++ {
+			digest = append(digest, 0) // it was never sent
+		}
+		next++
+		digest = one.append(digest)
+	}
+	out.Digest = base64.StdEncoding.EncodeToString(digest)
+	return out
+}
+
+func requestOf(r *record.Request) request {
+	one := request{
+		given: r.Failure == "", continues: r.Continues, limited: r.Finish == "length",
+		prompt: r.PromptTokens, output: r.OutputTokens, events: len(r.Events), asked: r.Asked,
+	}
+	if t := r.Text; t != nil {
+		one.known, one.chars, one.sum, one.begin, one.blank = true, t.Chars, t.Sum, t.Begin, t.Blank > 0
+	}
+	return one
+}
+
+func (r *request) append(b []byte) []byte {
+	if !r.given {
+		return append(b, 0)
+	}
+	flags := flagGiven
+	for _, f := range []struct {
+		set bool
+		bit int
+	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}} {
+		if f.set {
+			flags |= f.bit
+		}
+	}
+	b = append(b, byte(flags))
+	for _, n := range []int{r.prompt, r.output, r.events} {
+		b = binary.AppendUvarint(b, uint64(max(n, 0)))
+	}
+	b = binary.BigEndian.AppendUint32(b, r.asked)
+	if !r.known {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(max(r.chars, 0)))
+	b = binary.BigEndian.AppendUint32(b, r.sum)
+	return binary.BigEndian.AppendUint32(b, r.begin)
+}
+
+// readRequests decodes a digest. What is broken in it ends it.
+func readRequests(digest string) []request {
+	data, err := base64.StdEncoding.DecodeString(digest)
+	if err != nil {
+		return nil
+	}
+	d := decoder{b: data}
+	var out []request
+	for len(d.b) > 0 {
+		flags := d.b[0]
+		d.b = d.b[1:]
+		one := request{
+			given: flags&flagGiven != 0, continues: flags&flagContinues != 0, limited: flags&flagLimited != 0,
+			blank: flags&flagBlank != 0, known: flags&flagText != 0,
+		}
+		if one.given {
+			one.prompt, one.output, one.events, one.asked = d.count(), d.count(), d.count(), d.word()
+		}
+		if one.known {
+			one.chars, one.sum, one.begin = d.count(), d.word(), d.word()
+		}
+		if d.bad {
+			return out
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) count() int {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.b = d.b[n:]
+	return int(v)
+}
+
+func (d *decoder) word() uint32 {
+	if len(d.b) < 4 {
+		d.bad = true
+		return 0
+	}
+	v := binary.BigEndian.Uint32(d.b)
+	d.b = d.b[4:]
+	return v
+}

@@ -1,0 +1,206 @@
+package comparability
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+	"pgregory.net/rapid"
+)
+
+// asked is a request of a test: its prompt and the answer to it.
+type asked struct {
+	record.Request
+	text string
+}
+
+// answered are n requests with distinct prompts, answered in full with the text that say returns. What
+// change does to them is what a head does otherwise.
+func answered(n int, say func(i int) string, change func(i int, q *asked)) []record.Request {
+	var out []record.Request
+	for i := range n {
+		q := asked{record.Request{Index: i, PromptTokens: 256, WantTokens: 32, OutputTokens: 32, Finish: "length", Asked: uint32(1000 + i)}, say(i)}
+		q.Events = make([]record.Event, 32)
+		if change != nil {
+			change(i, &q)
+		}
+		q.Text = &record.Text{Chars: len(q.text), Sum: sumOf(q.text), Begin: sumOf(q.text[:min(len(q.text), record.BeginBytes)]), Blank: blankOf(q)}
+		out = append(out, q.Request)
+	}
+	return out
+}
+
+func blankOf(q asked) int {
+	if q.Status == 299 { // of a test: its first token has no text
+		return 1
+	}
+	return 0
+}
+
+func sumOf(text string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return h.Sum32()
+}
+
+// sampled texts are other ones at every call, of about as many characters.
+func sampled(rng *rand.Rand) func(int) string {
+	return func(int) string {
+		b := make([]byte, 90+rng.IntN(60))
+		for i := range b {
+			b[i] = byte('a' + rng.IntN(26))
+		}
+		return string(b)
+	}
+}
+
+// greedyText is the same at every call for a prompt.
+func greedyText(i int) string { return sampled(rand.New(rand.NewPCG(uint64(i), 7)))(i) }
+
+// cell is a side with the same requests in each of some repeats.
+func cell(temperature string, repeats int, requests func(repeat int) []record.Request) *result.Cell {
+	c := &result.Cell{Hash: "c", Work: Facts{"temperature": temperature}}
+	for r := 1; r <= repeats; r++ {
+		c.Runs = append(c.Runs, result.Run{
+			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)}, Requests: CollectRequests(requests(r)),
+		})
+	}
+	return c
+}
+
+// TestRequestsOfCheats: a head that does other work is found, in what it does otherwise.
+func TestRequestsOfCheats(t *testing.T) {
+	const n = 40
+	for _, tt := range []struct {
+		name        string
+		temperature string
+		change      func(i int, q *asked)
+		want        []result.DifferentRequests // that keep the sides from being compared
+		shown       []result.DifferentRequests
+	}{
+		{"as honest as the base", "0", nil, nil, nil},
+		{"half prompts", "0", func(_ int, q *asked) { q.PromptTokens = 128 }, []result.DifferentRequests{result.OtherPrompts}, nil},
+		{"one prompt cut", "0.7", func(i int, q *asked) { q.PromptTokens -= i / (n - 1) }, []result.DifferentRequests{result.OtherPrompts}, nil},
+		{"prompts exchanged", "0", func(i int, q *asked) { q.PromptTokens += 2*(i%2) - 1 }, []result.DifferentRequests{result.OtherPrompts}, nil},
+		{"prompts that repeat answers", "0", func(_ int, q *asked) { q.PromptTokens, q.Continues = 300, true }, nil, nil},
+		{"claimed tokens", "0.7", func(_ int, q *asked) { q.text, q.Events = q.text[:2*len(q.text)/3], q.Events[:22] }, []result.DifferentRequests{result.OtherTexts}, []result.DifferentRequests{result.OtherEvents}},
+		{"padded with nothing", "0.7", func(_ int, q *asked) { q.text = q.text[:len(q.text)/2] }, []result.DifferentRequests{result.OtherTexts}, nil},
+		{"answers of half the length", "0.7", func(_ int, q *asked) { q.text, q.Events, q.OutputTokens = q.text[:len(q.text)/2], q.Events[:16], 16 }, []result.DifferentRequests{result.OtherLengths}, nil},
+		{"several tokens an event", "0", func(_ int, q *asked) { q.Events = q.Events[:12] }, nil, []result.DifferentRequests{result.OtherEvents}},
+		{"a blank first token", "0", func(_ int, q *asked) { q.Status = 299 }, nil, []result.DifferentRequests{result.BlankTokens}},
+		{"one constant answer", "0.7", func(_ int, q *asked) { q.text = greedyText(1) }, []result.DifferentRequests{result.RepeatedAnswers}, nil},
+		{"four cached answers", "0.7", func(i int, q *asked) { q.text = greedyText(i % 4) }, []result.DifferentRequests{result.RepeatedAnswers}, nil},
+		{"two answers swapped", "0", func(i int, q *asked) {
+			if i == 3 || i == 9 {
+				q.text = greedyText(12 - i)
+			}
+		}, []result.DifferentRequests{result.MovedAnswers}, nil},
+		{"three answers from a cache", "0", func(i int, q *asked) {
+			if i >= n-3 {
+				q.text = greedyText(i - 20)
+			}
+		}, []result.DifferentRequests{result.MovedAnswers}, nil},
+		{"one refusal more", "0", func(i int, q *asked) {
+			if i == 5 {
+				q.text = greedyText(8)
+			}
+		}, nil, nil},
+		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, []result.DifferentRequests{result.OtherBeginnings}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			base := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, nil) })
+			head := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, tt.change) })
+			for _, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
+				got, ok := CompareRequests("benchmark.b", sides[0], sides[1])
+				if !ok || len(got.Pairs) != 3 || got.Pairs[0].Requests != n {
+					t.Fatalf("%+v", got)
+				}
+				var invalid, shown []result.DifferentRequests
+				for _, d := range got.Differences {
+					if d.Shown {
+						shown = append(shown, d.What)
+					} else {
+						invalid = append(invalid, d.What)
+					}
+				}
+				if !slices.Equal(slices.Compact(invalid), tt.want) || !slices.Equal(shown, tt.shown) {
+					t.Errorf("%v and %v, want %v and %v: %+v", invalid, shown, tt.want, tt.shown, got.Differences)
+				}
+			}
+		})
+	}
+}
+
+// TestRequestsOfHonestSides: noise alone is never other work. Sampled answers differ in text, length and
+// finish reason, requests fail here and there, short answers are repeated, and greedy answers part.
+func TestRequestsOfHonestSides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		n, repeats := rapid.IntRange(8, 120).Draw(t, "requests"), rapid.IntRange(1, 6).Draw(t, "repeats")
+		temperature := rapid.SampledFrom([]string{"0", "0.7"}).Draw(t, "temperature")
+		ends, short, failing, parting := rapid.Bool().Draw(t, "ends"), rapid.Bool().Draw(t, "short"), rapid.Bool().Draw(t, "failing"), rng.Float64()
+		side := func() *result.Cell {
+			return cell(temperature, repeats, func(int) []record.Request {
+				return answered(n, greedyText, func(i int, q *asked) {
+					switch {
+					case short:
+						q.text = []string{"yes", "no", "42", "17"}[(i+rng.IntN(2))%4]
+						q.OutputTokens, q.Events, q.Finish = 2, q.Events[:2], "stop"
+					case temperature != "0" || rng.Float64() < parting:
+						from := rng.IntN(len(q.text))
+						q.text = q.text[:from] + (sampled(rng)(i) + sampled(rng)(i))[:len(q.text)-from]
+						if temperature != "0" {
+							q.text = sampled(rng)(i)
+						}
+					}
+					if ends && !short {
+						k := 1 + rng.IntN(31)
+						q.text, q.OutputTokens, q.Finish = q.text[:len(q.text)*k/32], k, "stop"
+						q.Events = q.Events[:k]
+					}
+					if failing && rng.IntN(10) == 0 {
+						q.Failure = record.FailTimeout
+					}
+				})
+			})
+		}
+		got, _ := CompareRequests("benchmark.b", side(), side())
+		for _, d := range got.Differences {
+			if !d.Shown {
+				t.Fatalf("honest sides differ: %s", d.Text)
+			}
+		}
+	})
+}
+
+// TestRequestsInADigest: what a digest holds of a request comes back, and a broken one holds less.
+func TestRequestsInADigest(t *testing.T) {
+	requests := answered(5, greedyText, func(i int, q *asked) {
+		switch i {
+		case 1:
+			q.Failure = record.FailCut
+		case 2:
+			q.Continues, q.Finish = true, "stop"
+		case 3:
+			q.Index = 4 // 3 was never sent
+		case 4:
+			q.Index, q.Resent = 5, true
+		}
+	})
+	requests[4].Text = nil
+	got := CollectRequests(requests)
+	if got.Resent != 1 || got.PromptTokens != 4*256 || got.Finish["length"] != 3 || got.Finish["stop"] != 1 {
+		t.Errorf("%+v", got)
+	}
+	back := readRequests(got.Digest)
+	if len(back) != 6 || back[1].given || back[3].given || !back[2].continues || back[2].limited || back[5].known || back[4].sum != requests[3].Text.Sum || back[4].prompt != 256 {
+		t.Errorf("%+v", back)
+	}
+	if n := len(readRequests(got.Digest[:len(got.Digest)-8])); n >= 6 {
+		t.Errorf("%d requests of a digest that was cut", n)
+	}
+}

@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+const (
+	// otherTemplate and promptShare bound by how many tokens two engines may count one prompt
+	// differently, for tokens that only one of them adds.
+	otherTemplate = 4
+	promptShare   = 0.01
+)
+
+// otherRequests is set where the measured requests show that the sides did other work, and lists
+// differences that do not keep them from being compared. Where the file has the sides do other work,
+// their requests differ as they are meant to; where it gives them other models, differences are listed
+// alone.
+func (c *collector) otherRequests(benchmark string, base, head *result.Cell, declared comparability.Declared) (first exclusion, notes []string) {
+	i := slices.IndexFunc(c.doc.Requests, func(r result.ComparedRequests) bool {
+		return r.Benchmark == benchmark && r.Base == base.Hash && r.Head == head.Hash
+	})
+	if i < 0 || comparability.Compare(base.Work, head.Work, declared).Meant() {
+		return first, nil
+	}
+	models := c.plan.ModelOf(base.Target) != c.plan.ModelOf(head.Target)
+	for _, d := range c.doc.Requests[i].Differences {
+		switch {
+		case d.Shown, models, d.What == result.OtherPrompts && c.otherEngines(base, head) && fewTokens(d):
+			notes = append(notes, "the sides differ in their requests: "+d.Text)
+		default:
+			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", d.Repeat, d.Text), d.Repeat})
+		}
+	}
+	return first, notes
+}
+
+// fewTokens reports whether prompts differ by no more than what engines add to them.
+func fewTokens(d result.RequestDifference) bool {
+	return math.Abs(d.Head-d.Base) <= max(otherTemplate, promptShare*min(d.Base, d.Head))
+}
+
+// otherEngines reports whether the sides are servers of two engines.
+func (c *collector) otherEngines(base, head *result.Cell) bool {
+	engine := map[string]string{}
+	for _, t := range c.doc.Targets {
+		engine[t.Addr] = t.Engine
+	}
+	return engine[base.Target] != engine[head.Target]
+}
+
+// sentAgain warns of requests that were sent again.
+func sentAgain(base, head *result.Cell) []string {
+	var n [2]int
+	for i, side := range sides(base, head) {
+		for _, r := range side.cell.Current() {
+			n[i] += resent(r)
+		}
+	}
+	if n == [2]int{} {
+		return nil
+	}
+	return []string{fmt.Sprintf("connections closed without an answer, so that requests were sent again, which counts as failed: %d of the base, %d of the head", n[0], n[1])}
+}

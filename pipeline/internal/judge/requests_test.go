@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// TestOtherRequests: measured requests that show other work make every comparison of the sides invalid;
+// what engines may do as they like is said and decides nothing.
+func TestOtherRequests(t *testing.T) {
+	half := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 128, Text: "prompt tokens differ: base 256, head 128"}
+	template := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 257, Text: "prompt tokens differ: base 256, head 257"}
+	pieces := result.RequestDifference{What: result.OtherEvents, Repeat: 1, Base: 1, Head: 1.5, Text: "tokens per event", Shown: true}
+	late := half
+	late.Repeat = 3
+	for _, tt := range []struct {
+		name   string
+		found  result.RequestDifference
+		change func(s session)
+		want   result.Verdict
+		from   int
+		warned bool
+	}{
+		{"half prompts", half, nil, result.Invalid, 1, false},
+		{"half prompts from the third repeat on", late, nil, result.Invalid, 3, false},
+		{"one token more", template, nil, result.Invalid, 1, false},
+		{"one token more by another engine", template, func(s session) {
+			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
+		}, result.Pass, 0, true},
+		{"half prompts by another engine", half, func(s session) {
+			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
+		}, result.Invalid, 1, false},
+		{"another model", half, func(s session) { s.plan.Targets[0].Model = "a"; s.plan.Targets[1].Model = "b" }, result.Pass, 0, true},
+		{"pieces", pieces, nil, result.Pass, 0, true},
+		{"lengths that the file declares", half, func(s session) {
+			s.plan.Gates[0].Differ = []string{"input_len"}
+			s.doc.Benchmarks[0].Cells[0].Work = map[string]string{"input_len": "256"}
+			s.doc.Benchmarks[0].Cells[1].Work = map[string]string{"input_len": "128"}
+		}, result.Pass, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSession()
+			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head", Differences: []result.RequestDifference{tt.found}}}
+			if tt.change != nil {
+				tt.change(s)
+			}
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range s.doc.Gates[0].Decisions {
+				warned := strings.Contains(strings.Join(d.Warnings, "\n"), tt.found.Text)
+				if d.Verdict != tt.want || d.Kind == result.KindMetric && (d.InvalidFrom != tt.from || warned != tt.warned) || tt.want == result.Invalid && !strings.Contains(d.Reason, tt.found.Text) {
+					t.Errorf("%s: %s from %d: %s, warnings %q", d.ID, d.Verdict, d.InvalidFrom, d.Reason, d.Warnings)
+				}
+			}
+		})
+	}
+}
+
+// TestResentRequests: requests that were sent again count as failed on both sides alike.
+func TestResentRequests(t *testing.T) {
+	for _, tt := range []struct {
+		base, head int
+		want       result.Verdict
+	}{{0, 0, result.Pass}, {3, 3, result.Pass}, {0, 10, result.Regression}} {
+		s := newSession()
+		for cell, n := range []int{tt.base, tt.head} {
+			s.each(cell, func(r *result.Run) { r.Requests = &result.RunRequests{Resent: n} })
+		}
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range s.doc.Gates[0].Decisions {
+			if d.Kind == result.KindSuccess && (d.Verdict != tt.want || (len(d.Warnings) > 0) != (tt.base+tt.head > 0)) {
+				t.Errorf("%d and %d sent again: %s: %s %q", tt.base, tt.head, d.Verdict, d.Reason, d.Warnings)
+			}
+		}
+	}
+}

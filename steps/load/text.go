@@ -1,0 +1,184 @@
+package load
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/servegate/pipeline/steps/jsonscan"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// textSum counts and hashes the text of an answer as it comes, without keeping it. How the text is
+// cut into events, and which characters are escaped, does not change the sum.
+type textSum struct {
+	hash, begin uint32 // FNV-1a of all bytes, and of the first record.BeginBytes
+	bytes       int    // in begin
+	chars       int    // that are visible
+	visible     bool   // a visible character has come
+	longest     int    // cumulative text so far, raw
+	unknown     bool   // the whole text did not come
+}
+
+// The constants of FNV-1a with 32 bits.
+const (
+	fnvOffset = 2166136261
+	fnvPrime  = 16777619
+)
+
+func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset} }
+
+// record returns the sum for the request's record, nil where it is not known. blank is the number
+// of events before the first one with text.
+func (t *textSum) record(blank int) *record.Text {
+	if t.unknown {
+		return nil
+	}
+	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, Blank: blank}
+}
+
+// addChunk adds the text of one event.
+func (t *textSum) addChunk(c *chunk, e endpoint) {
+	if e == endpointGenerate {
+		t.addCumulative(c)
+		return
+	}
+	t.add(c.reasoning)
+	t.add(c.content)
+	if c.calls != nil {
+		t.addCalls(c.calls)
+	}
+	t.visible = t.chars > 0
+}
+
+// addCumulative takes the text of SGLang's own endpoint, which repeats all of the text in each event:
+// it is summed up once, at its end. A server that sends the differences instead gives itself away by
+// a text that became shorter; its text stays unknown.
+func (t *textSum) addCumulative(c *chunk) {
+	if c.content == nil {
+		return
+	}
+	if len(c.content) < t.longest {
+		t.unknown = true
+	}
+	t.longest = len(c.content)
+	if t.visible && c.finish == nil {
+		return
+	}
+	whole := newTextSum()
+	whole.add(c.content)
+	t.hash, t.begin, t.chars, t.visible = whole.hash, whole.begin, whole.chars, t.visible || whole.chars > 0
+}
+
+// addCalls adds the names and arguments of tool calls. Their ids are random and left out.
+func (t *textSum) addCalls(raw []byte) {
+	s := jsonscan.Of(raw)
+	if s.Peek() == '{' {
+		t.addCall(&s)
+		return
+	}
+	for range s.Array {
+		t.addCall(&s)
+	}
+}
+
+func (t *textSum) addCall(s *jsonscan.Scanner) {
+	for name := range s.Object {
+		switch string(name) {
+		case "function":
+			t.addCall(s)
+		case "name", "arguments":
+			text, _ := s.Text()
+			t.add(text)
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// add adds a raw JSON string without quotes.
+func (t *textSum) add(raw []byte) {
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; {
+		case c == '\\':
+			r, n := unescape(raw[i:])
+			i += n
+			var buf [utf8.UTFMax]byte
+			t.rune(r, buf[:utf8.EncodeRune(buf[:], r)])
+		case c < utf8.RuneSelf:
+			i++
+			t.byte(c)
+			if c > ' ' {
+				t.chars++
+			}
+		default:
+			r, n := utf8.DecodeRune(raw[i:])
+			t.rune(r, raw[i:i+n])
+			i += n
+		}
+	}
+}
+
+func (t *textSum) byte(c byte) {
+	t.hash = (t.hash ^ uint32(c)) * fnvPrime
+	if t.bytes < record.BeginBytes {
+		t.bytes++
+		t.begin = t.hash
+	}
+}
+
+func (t *textSum) rune(r rune, b []byte) {
+	for _, c := range b {
+		t.byte(c)
+	}
+	if !invisible(r) {
+		t.chars++
+	}
+}
+
+// invisible reports whether a character shows nothing: spaces, controls and marks without width.
+func invisible(r rune) bool {
+	switch {
+	case r <= ' ', r >= 0x7f && r <= 0xa0, r == 0xad, r == 0x1680, r == 0x3000, r == 0xfeff:
+		return true
+	}
+	return r >= 0x2000 && r <= 0x200f || r >= 0x2028 && r <= 0x202f || r >= 0x205f && r <= 0x206f
+}
+
+// escapes are the characters of JSON's short escapes.
+var escapes = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
+
+// unescape reads the JSON escape at the beginning of b, and returns its length.
+func unescape(b []byte) (r rune, n int) {
+	if len(b) < 2 {
+		return utf8.RuneError, 1
+	}
+	if b[1] != 'u' {
+		if r, short := escapes[b[1]]; short {
+			return r, 2
+		}
+		r, n = utf8.DecodeRune(b[1:]) // a quote, a slash or a backslash
+		return r, 1 + n
+	}
+	r, ok := unit(b)
+	if !ok {
+		return utf8.RuneError, 2
+	}
+	if utf16.IsSurrogate(r) {
+		low, ok := unit(b[6:])
+		if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
+			return pair, 12
+		}
+		return utf8.RuneError, 6
+	}
+	return r, 6
+}
+
+// unit reads one \uXXXX.
+func unit(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(v), err == nil
+}

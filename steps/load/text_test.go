@@ -1,0 +1,133 @@
+package load
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/steps/record"
+	"pgregory.net/rapid"
+)
+
+// streamed is the record of an answer whose events came one a nanosecond.
+func streamed(t *testing.T, e endpoint, want int, events ...string) (record.Request, record.Failure) {
+	t.Helper()
+	rec := record.Request{Status: 200, WantTokens: want}
+	s := newStream(e, false, 1, &rec)
+	var err error
+	for i, data := range append(events, "[DONE]") {
+		if err == nil {
+			err = s.body([]byte("data: "+data+"\n\n"), int64(i+1))
+		}
+	}
+	failure, _ := s.classify(&response{status: 200, sawStatus: true, state: complete}, s.end(err), false)
+	return rec, failure
+}
+
+// completion is an event of the completions endpoint.
+func completion(text string, tokens int, finish string) string {
+	choice := map[string]any{"text": text, "finish_reason": nil}
+	if finish != "" {
+		choice["finish_reason"] = finish
+	}
+	b, _ := json.Marshal(map[string]any{"choices": []any{choice}, "usage": map[string]any{"prompt_tokens": 3, "completion_tokens": tokens}})
+	return string(b)
+}
+
+// TestFirstText: the time to first token is to the first event with text, whatever came before; an
+// answer without any text is timed by its first token.
+func TestFirstText(t *testing.T) {
+	delta := func(members string) string {
+		return `{"choices":[{"delta":{` + members + `},"finish_reason":null}]}`
+	}
+	end := `{"choices":[{"delta":{},"finish_reason":"length"}]}`
+	for _, tt := range []struct {
+		name     string
+		endpoint endpoint
+		events   []string
+		first    int64 // time of the first event with text
+		blank    int
+		chars    int
+	}{
+		{"text at once", endpointCompletions, []string{completion("ab", 1, ""), completion(" c", 2, "length")}, 1, 0, 3},
+		{"an empty token", endpointCompletions, []string{completion("", 1, ""), completion("ab", 2, "length")}, 2, 1, 2},
+		{"spaces", endpointCompletions, []string{completion(" ", 1, ""), completion("\n\t", 2, ""), completion("\u200b", 3, ""), completion("ab", 4, "length")}, 4, 3, 2},
+		{"escaped spaces", endpointCompletions, []string{strings.Replace(completion("X", 1, ""), "X", `\u00a0\u0020`, 1), completion("é", 2, "length")}, 2, 1, 1},
+		{"nothing but blanks", endpointCompletions, []string{completion("", 1, ""), completion(" ", 2, "length")}, 1, 0, 0},
+		{"a role", endpointChat, []string{delta(`"role":"assistant","content":""`), delta(`"content":""`), delta(`"content":"a"`), end}, 3, 1, 1},
+		{"reasoning", endpointChat, []string{delta(`"reasoning_content":"hm"`), delta(`"content":"a"`), end}, 1, 0, 3},
+		{"a tool call", endpointChat, []string{delta(`"tool_calls":[{"id":"x1","function":{"name":"f","arguments":"{}"}}]`), end}, 1, 0, 3},
+		{"cumulative", endpointGenerate, []string{
+			`{"text":"","meta_info":{"completion_tokens":1,"finish_reason":null}}`, `{"text":"ab","meta_info":{"completion_tokens":2,"finish_reason":null}}`,
+			`{"text":"ab cd","meta_info":{"completion_tokens":3,"finish_reason":{"type":"length"}}}`}, 2, 1, 4},
+	} {
+		rec, failure := streamed(t, tt.endpoint, 8, tt.events...)
+		if failure != "" || rec.Text == nil {
+			t.Fatalf("%s: %s %v", tt.name, failure, rec.Text)
+		}
+		if got := rec.First().At; got != tt.first || rec.Text.Blank != tt.blank || rec.Text.Chars != tt.chars {
+			t.Errorf("%s: first text at %d, %+v, want %d", tt.name, got, *rec.Text, tt.first)
+		}
+	}
+}
+
+// TestMoreTokensThanAsked: a request that is answered with more tokens than were asked for has failed,
+// by the server's own count.
+func TestMoreTokensThanAsked(t *testing.T) {
+	for _, tt := range []struct {
+		tokens int
+		want   record.Failure
+	}{{7, ""}, {8, ""}, {9, record.FailLong}} {
+		if _, got := streamed(t, endpointCompletions, 8, completion("a", tt.tokens, "length")); got != tt.want {
+			t.Errorf("%d tokens of 8: %q, want %q", tt.tokens, got, tt.want)
+		}
+	}
+}
+
+// TestTextSum: how a text is cut into events and which of its characters are escaped changes nothing,
+// and another text has another sum. Ids of tool calls are no text.
+func TestTextSum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("ab é😀/\n\u00a0\"\\"))), 1, 6).Draw(t, "parts")
+		whole, cut := newTextSum(), newTextSum()
+		raw := func(text string) []byte {
+			b, _ := json.Marshal(text)
+			return b[1 : len(b)-1]
+		}
+		escaped := rapid.Bool().Draw(t, "escaped")
+		for _, part := range parts {
+			b := raw(part)
+			if escaped {
+				b = []byte(strings.NewReplacer("é", `\u00e9`, "😀", `\ud83d\ude00`, "/", `\/`).Replace(string(b)))
+			}
+			cut.add(b)
+		}
+		whole.add(raw(strings.Join(parts, "")))
+		if whole != cut {
+			t.Fatalf("%+v whole, %+v in pieces", whole, cut)
+		}
+		other := newTextSum()
+		other.add(raw(strings.Join(parts, "") + "!"))
+		if other.hash == whole.hash || other.chars != whole.chars+1 {
+			t.Fatalf("%+v with another character, %+v without", other, whole)
+		}
+	})
+	calls := func(id string) uint32 {
+		s := newTextSum()
+		s.addCalls([]byte(`[{"index":0,"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]`))
+		return s.hash
+	}
+	if calls("x") != calls("y") || calls("x") == newTextSum().hash {
+		t.Error("the id of a tool call is a part of its sum, or its name is none")
+	}
+}
+
+// TestUnknownText: a server that sends the differences of a text where the protocol repeats all of it
+// has no known text.
+func TestUnknownText(t *testing.T) {
+	rec, _ := streamed(t, endpointGenerate, 8, `{"text":"abc","meta_info":{"completion_tokens":1,"finish_reason":null}}`,
+		`{"text":"d","meta_info":{"completion_tokens":2,"finish_reason":{"type":"length"}}}`)
+	if rec.Text != nil {
+		t.Errorf("%+v", *rec.Text)
+	}
+}
