@@ -53,8 +53,14 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 		base, head = base+p.Base/float64(len(pairs)), head+p.Head/float64(len(pairs))
 	}
 	share := humanize.ScaleFor("fraction")
-	return model.Join(": ", name, model.Plain(fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
-		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head))), nonEmpty(a.Reason))
+	return model.Join(": ", name, model.Plain(fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s%s",
+		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head), askedFor[a.Form])), nonEmpty(a.Reason))
+}
+
+// askedFor says in which form answers were asked for.
+var askedFor = map[result.AnswerForm]string{
+	result.AnswersStreamed:         "; asked for as the load asks: streamed",
+	result.AnswersStreamedAndWhole: "; asked for as the load asks: streamed, and once more whole for the log-probabilities",
 }
 
 // comparedName names a benchmark and the cell of a head.

@@ -4,6 +4,8 @@ package result
 type RunAnswers struct {
 	Prompts int `json:"prompts"` // that were answered
 	Tokens  int `json:"tokens"`  // of all answers
+	// Form in which they were asked for.
+	Form AnswerForm `json:"form"`
 	// Logprobs is whether every token has a log-probability.
 	Logprobs bool `json:"logprobs,omitempty"`
 	// Digest of the answers, which is in a journal only: see package answers. The texts are in
@@ -18,6 +20,8 @@ type Answers struct {
 	Base      string `json:"base"`      // hash of the base's cell
 	Head      string `json:"head"`      // hash of the head's cell
 	Prompts   int    `json:"prompts"`   // that were sent in each launch
+	// Form in which they were asked for; absent where nothing was answered.
+	Form AnswerForm `json:"form,omitempty"`
 	// Answered are the prompts to which launches of both sides gave an answer that can be compared.
 	Answered int    `json:"answered"`
 	Reason   string `json:"reason,omitempty"` // why there is nothing to compare

@@ -17,6 +17,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RunStatus]():         texts(RunOK, RunFailed, RunVoid, RunCancelled),
 	reflect.TypeFor[VoidCause]():         texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete),
 	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents, OtherFinish, BlankTokens, OtherBeginnings),
+	reflect.TypeFor[AnswerForm]():        texts(AnswersStreamed, AnswersStreamedAndWhole),
 	reflect.TypeFor[DecisionKind]():      texts(KindMetric, KindSuccess, KindAssert),
 	reflect.TypeFor[BaselineKind]():      texts(BaselinePaired, BaselineFile, BaselineStored),
 	reflect.TypeFor[TransportStatus]():   texts(TransportProved, TransportContradicted, TransportUnproven),
@@ -104,6 +105,17 @@ const (
 // client busy, and a hungry one is throttled. A step of the clock and the loss of a process
 // befall all sides alike.
 func (c VoidCause) BySide() bool { return c != VoidClock && c != VoidGeneratorLost }
+
+// AnswerForm is the form in which answers were asked for.
+type AnswerForm string
+
+// The forms of answers.
+const (
+	AnswersStreamed AnswerForm = "streamed" // as the load asks for them
+	// AnswersStreamedAndWhole are answers whose texts are streamed, and whose tokens and
+	// log-probabilities are those of a second request, whose answer comes whole.
+	AnswersStreamedAndWhole AnswerForm = "streamed_and_whole"
+)
 
 // DifferentRequests is in what the measured requests of two sides differ.
 type DifferentRequests string

@@ -1,34 +1,33 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/jsonscan"
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Where answers are collected, each comes whole: nothing of it is timed, and a whole answer has
-// its tokens in one list with all engines.
+// Where answers are collected, each is asked for in the form of a measured request: streamed, and
+// without log-probabilities. A server can answer in another form otherwise than in the one that is timed.
+// Log-probabilities are asked for in a further request, whose answer comes whole: it has its tokens in
+// one list with all engines.
 
-// askAnswer makes a request one for a whole greedy answer, with the log-probability of every token
-// if that is wanted.
-func (e *encoder) askAnswer(body map[string]any) {
-	w := e.workload.Answers
-	if w == nil {
-		return
-	}
+// askWhole makes a request one for a whole answer with the log-probability of every token.
+func (e *encoder) askWhole(body map[string]any) {
 	body["stream"] = false
 	delete(body, "stream_options")
-	switch {
-	case !w.Logprobs:
-	case e.endpoint == endpointGenerate:
+	switch e.endpoint {
+	case endpointGenerate:
 		body["return_logprob"] = true
-	case e.endpoint == endpointChat:
+	case endpointChat:
 		body["logprobs"] = true
 	default:
 		body["logprobs"] = 1 // of the chosen token, and of the likeliest one, which it is
@@ -37,6 +36,140 @@ func (e *encoder) askAnswer(body map[string]any) {
 
 // maxAsk bounds what is kept of a prompt, in bytes.
 const maxAsk = 400
+
+// ask takes a streamed answer, and the log-probabilities of its tokens where they are wanted.
+func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again bool, wire []byte, deadline time.Time) (*response, error) {
+	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
+	out.several, out.words = severalAnswers(r.opt.Workload.Body), &words{}
+	resp, resent, err := r.client.exchange(ctx, cn, again, wire, deadline, out)
+	a.rec.Resent = resent
+	found, failure, text := out.answer(resp, out.end(err), ctx.Err() != nil)
+	if failure == "" && r.opt.Workload.Answers.Logprobs {
+		failure, text = r.logprobs(ctx, a, p, &found)
+	}
+	if a.rec.Failure, a.rec.Error = failure, text; failure == "" {
+		a.rec.Answer = &found
+	}
+	return resp, err
+}
+
+// logprobs asks for an answer once more, whole and with log-probabilities, and adds its tokens.
+func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to *record.Answer) (record.Failure, string) {
+	wire, err := r.work.whole(a.rec.Index, p)
+	var cn *conn
+	var reused bool
+	if err == nil {
+		cn, reused, err = r.client.pool.take(ctx)
+	}
+	if err != nil {
+		return record.FailConnect, clip(err.Error(), maxError)
+	}
+	var deadline time.Time
+	if t := r.opt.Workload.RequestTimeout; t > 0 {
+		deadline = time.Now().Add(r.wall(t))
+	}
+	again := newRequest(a.rec.Index, -1, a.rec.PromptTokens, a.rec.WantTokens)
+	out := &said{document: document{rec: &again, scale: r.scale}, workload: r.opt.Workload}
+	resp, resent, err := r.client.exchange(ctx, cn, reused && cn.rested(), wire, deadline, out)
+	a.rec.Resent = a.rec.Resent || resent
+	failure, text := out.classify(resp, err, ctx.Err() != nil)
+	if failure != "" {
+		return failure, clip("asked for log-probabilities: "+text, maxError)
+	}
+	to.Tokens, to.Logprobs = again.Answer.Tokens, again.Answer.Logprobs
+	return "", ""
+}
+
+// words are the words of a streamed answer: raw JSON strings without quotes.
+type words struct {
+	reasoning, content []byte
+	last               []byte // of cumulative text
+	calls              []byte // as they are shown
+	open               bool   // the arguments of a call go on
+}
+
+// add takes the words of one event. What is longer than maxSaid is cut.
+func (w *words) add(c *chunk) {
+	if len(w.reasoning)+len(w.content)+len(w.calls) > maxSaid {
+		return
+	}
+	w.reasoning = append(w.reasoning, c.reasoning...)
+	w.content = append(w.content, c.content...)
+	if c.content != nil {
+		w.last = append(w.last[:0], c.content...)
+	}
+	if c.calls != nil {
+		s := jsonscan.Of(c.calls)
+		if s.Peek() == '{' {
+			w.call(&s)
+			return
+		}
+		for range s.Array {
+			w.call(&s)
+		}
+	}
+}
+
+// call takes a piece of a call: its name comes first, and then its arguments, in pieces.
+func (w *words) call(s *jsonscan.Scanner) {
+	for name := range s.Object {
+		switch string(name) {
+		case "function":
+			w.call(s)
+		case "name":
+			if text, ok := s.Text(); ok && len(text) > 0 {
+				w.close()
+				w.calls, w.open = append(append(w.calls, text...), '('), true
+			}
+		case "arguments":
+			text, _ := s.Text()
+			w.calls = append(w.calls, text...)
+		default:
+			s.Skip()
+		}
+	}
+}
+
+func (w *words) close() {
+	if w.open {
+		w.calls, w.open = append(w.calls, ')'), false
+	}
+}
+
+// text is all that was said, in the form of message.text.
+func (w *words) text(cumulative bool) string {
+	w.close()
+	content := w.content
+	if cumulative {
+		content = w.last
+	}
+	out := unquote(content) + unquote(w.calls)
+	if r := unquote(w.reasoning); r != "" {
+		out = "<think>" + r + "</think>" + out
+	}
+	return out
+}
+
+// unquote decodes a raw JSON string without quotes.
+func unquote(raw []byte) string {
+	var text string
+	if json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text) != nil {
+		return string(raw)
+	}
+	return text
+}
+
+// answer judges a streamed answer as a measured one, and takes from it what counts. That the model
+// ends an answer at once is an answer, too.
+func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Answer, f record.Failure, text string) {
+	natural := slices.Contains(naturalEnds, s.rec.Finish)
+	if f, text = s.classify(resp, err, cancelled); f != "" && !(f == record.FailEmpty && natural && !s.ignoreEOS) {
+		return a, f, text
+	}
+	a.SetText(s.words.text(s.endpoint == endpointGenerate && !s.text.unknown))
+	f, text = ended(s.rec, &a, s.stop, s.ignoreEOS)
+	return a, f, text
+}
 
 // said is a whole answer in text.
 type said struct {
@@ -127,7 +260,7 @@ func (s *said) classify(resp *response, err error, cancelled bool) (record.Failu
 	}
 	a := s.answer(&got)
 	s.rec.Events = []record.Event{{At: toModel(resp.last, s.scale)}}
-	if f, text := s.ended(&a); f != "" {
+	if f, text := ended(s.rec, &a, s.stop, s.workload.IgnoreEOS); f != "" {
 		return f, text
 	}
 	s.rec.Answer = &a
@@ -139,8 +272,7 @@ var naturalEnds = []string{"stop", "eos", "eos_token", "tool_calls", "function_c
 
 // ended judges why an answer ended: what something else than the model or the limit of its
 // length has cut is no answer.
-func (s *said) ended(a *record.Answer) (record.Failure, string) {
-	r := s.rec
+func ended(r *record.Request, a *record.Answer, stop string, ignoreEOS bool) (record.Failure, string) {
 	natural := slices.Contains(naturalEnds, r.Finish)
 	switch {
 	case r.Finish == "abort":
@@ -149,13 +281,13 @@ func (s *said) ended(a *record.Answer) (record.Failure, string) {
 		return record.FailStreamError, "finish reason error"
 	case r.Finish == "":
 		return record.FailCut, "an answer without a finish reason"
-	case s.stop != "":
-		return record.FailShort, clip(fmt.Sprintf("cut after %d tokens by the stop string %q, which the server has by default", r.OutputTokens, s.stop), maxError)
+	case stop != "":
+		return record.FailShort, clip(fmt.Sprintf("cut after %d tokens by the stop string %q, which the server has by default", r.OutputTokens, stop), maxError)
 	case !natural && r.Finish != "length":
 		return record.FailShort, "finish reason " + r.Finish + ", which is neither the model's end nor the limit"
 	case a.Text == "" && r.OutputTokens == 0 && !natural:
 		return record.FailEmpty, "an answer without a token"
-	case s.workload.IgnoreEOS && r.OutputTokens < r.WantTokens:
+	case ignoreEOS && r.OutputTokens < r.WantTokens:
 		return record.FailShort, fmt.Sprintf("%d of %d tokens in spite of ignore_eos, finish reason %s", r.OutputTokens, r.WantTokens, r.Finish)
 	}
 	a.Ended = natural

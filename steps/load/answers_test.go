@@ -1,6 +1,8 @@
 package load_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,7 +22,7 @@ func asking(endpoint string) steps.Workload {
 	}
 }
 
-// TestAnswersOfSimulatedServers: over every endpoint answers come whole, with the log-probability of each
+// TestAnswersOfSimulatedServers: over every endpoint answers are streamed, and have the log-probability of each
 // token, the same ones from two launches that do not differ, and others from one that is
 // corrupted.
 func TestAnswersOfSimulatedServers(t *testing.T) {
@@ -71,16 +73,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"without logprobs":   {`{"choices":[{"text":"a","finish_reason":"length","logprobs":null}],"usage":{"completion_tokens":12}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.HasSuffix(r.URL.Path, "/tokenize") {
-					http.NotFound(w, r)
-					return
-				}
-				_, _ = w.Write([]byte(tt.body))
-			}))
-			t.Cleanup(server.Close)
 			w := asking("chat")
-			res, err := load.Run(t.Context(), load.Options{BaseURL: server.URL, Model: "m", Workload: w, Seed: 3})
+			res, err := load.Run(t.Context(), load.Options{BaseURL: answering(t, tt.body), Model: "m", Workload: w, Seed: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +90,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// answering is a server that gives every request one answer.
+// answering is a server that gives every request one answer, as a stream of one event where that is
+// asked for.
 func answering(t *testing.T, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +99,13 @@ func answering(t *testing.T, body string) string {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(body))
+		var asked struct{ Stream bool }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || !asked.Stream || !json.Valid([]byte(body)) {
+			_, _ = w.Write([]byte(body))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", strings.Replace(body, `"message"`, `"delta"`, 1))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -184,5 +185,44 @@ func TestTokensOfAnswers(t *testing.T) {
 	one, other := ask(`{"choices":[{"text":"`+long+`a","finish_reason":"stop"}]}`), ask(`{"choices":[{"text":"`+long+`b","finish_reason":"stop"}]}`)
 	if one.Text != other.Text || one.Sum == "" || one.Sum == other.Sum || len(one.Text) > 1<<17 {
 		t.Errorf("%d bytes, %q and %q", len(one.Text), one.Sum, other.Sum)
+	}
+}
+
+// TestFormOfAnswers: the text of an answer is the one that was streamed, in the form of a measured request;
+// log-probabilities are asked for apart, and only where they are wanted.
+func TestFormOfAnswers(t *testing.T) {
+	for _, logprobs := range []bool{true, false} {
+		streams, wholes := 0, 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var asked map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || strings.HasSuffix(r.URL.Path, "/tokenize") {
+				http.NotFound(w, r)
+				return
+			}
+			_, named := asked["logprobs"]
+			if asked["stream"] == true && !named {
+				streams++
+				_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"str\"}}]}\n\n"+
+					"data: {\"choices\":[{\"delta\":{\"content\":\"eamed\"},\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":2}}\n\ndata: [DONE]\n\n")
+				return
+			}
+			wholes++
+			_, _ = fmt.Fprint(w, `{"choices":[{"message":{"content":"whole"},"finish_reason":"stop","logprobs":{"content":[{"token":"whole","logprob":-1}]}}],"usage":{"completion_tokens":1}}`)
+		}))
+		t.Cleanup(server.Close)
+		w := asking("chat")
+		w.IgnoreEOS, w.Load.MaxConcurrency, w.Answers.Logprobs = false, 1, logprobs
+		res, err := load.Run(t.Context(), load.Options{BaseURL: server.URL, Model: "m", Workload: w, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range res.Run.Requests {
+			if r.Answer == nil || r.Answer.Text != "streamed" || (len(r.Answer.Tokens) == 1) != logprobs {
+				t.Errorf("%+v %+v", r, r.Answer)
+			}
+		}
+		if want := map[bool]int{true: 6, false: 0}[logprobs]; streams != 6 || wholes != want {
+			t.Errorf("%d streams and %d whole answers", streams, wholes)
+		}
 	}
 }

@@ -23,6 +23,8 @@ type chunk struct {
 	content, reasoning, calls []byte
 	// finish is the raw finish reason, nil while there is none.
 	finish []byte
+	// stop is the string that ended the answer, raw, nil while there is none.
+	stop []byte
 	// Usage of the server so far; -1 where it does not say.
 	prompt, completion, cached int
 	// failure is the raw value of an error member, nil without one.
@@ -78,6 +80,8 @@ func (c *chunk) scanChoice(s *jsonscan.Scanner) {
 			c.scanDelta(s)
 		case "finish_reason":
 			c.scanFinish(s)
+		case "stop_reason":
+			c.stop, _ = s.Text() // a number is the id of a token that ends what the model says
 		default:
 			s.Skip()
 		}
@@ -127,10 +131,15 @@ func (c *chunk) scanFinish(s *jsonscan.Scanner) {
 		return
 	}
 	for name := range s.Object {
-		if string(name) != "type" {
+		switch string(name) {
+		case "type":
+			if reason, ok := s.Text(); ok {
+				c.finish = reason
+			}
+		case "matched":
+			c.stop, _ = s.Text()
+		default:
 			s.Skip()
-		} else if reason, ok := s.Text(); ok {
-			c.finish = reason
 		}
 	}
 }

@@ -148,10 +148,21 @@ func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 		return nil, fmt.Errorf("load: request body: %w", err)
 	}
 	accept := "Accept: text/event-stream"
-	if e.endpoint.pooled() || e.workload.Answers != nil {
+	if e.endpoint.pooled() {
 		accept = "Accept: application/json"
 	}
 	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, accept), nil
+}
+
+// whole renders one request for a whole answer with log-probabilities.
+func (e *encoder) whole(p dataset.Prompt, id string) ([]byte, error) {
+	fields := e.body(p)
+	e.askWhole(fields)
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("load: request body: %w", err)
+	}
+	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, "Accept: application/json"), nil
 }
 
 // body is the request body; encoding/json sorts its keys, so equal work is equal bytes.
@@ -161,7 +172,6 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 	switch e.endpoint {
 	case endpointGenerate:
 		e.generateBody(b, p)
-		e.askAnswer(b)
 		return b
 	case endpointEmbeddings:
 		return e.embeddingsBody(p)
@@ -190,7 +200,6 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 		b["prompt"], b["max_tokens"] = p.Text, p.Output
 	}
 	maps.Copy(b, w.Body)
-	e.askAnswer(b)
 	return b
 }
 

@@ -200,7 +200,7 @@ func (d *drawn) answers(requests []record.Request, m Model) error {
 		if !d.opt.Workload.Answers.Logprobs {
 			a.Tokens, a.Logprobs = nil, nil
 		}
-		r.Answer, r.Events = &a, []record.Event{{At: r.Done}} // it comes whole
+		r.Answer = &a
 	}
 	return nil
 }

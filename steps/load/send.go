@@ -52,7 +52,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	if err != nil {
 		r.fail(ctx, a, err)
 	} else {
-		r.perform(ctx, a, cn, reused, wire, sent)
+		r.perform(ctx, a, prompt, cn, reused, wire, sent)
 	}
 	if a.rec.Answer != nil {
 		a.rec.Answer.Ask = asked(prompt)
@@ -97,7 +97,7 @@ func (r *runner) fail(ctx context.Context, a *attempt, err error) {
 }
 
 // perform exchanges one request and judges it.
-func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool, wire []byte, sent time.Time) {
+func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt, cn *conn, reused bool, wire []byte, sent time.Time) {
 	var deadline time.Time
 	if t := r.opt.Workload.RequestTimeout; t > 0 {
 		deadline = sent.Add(r.wall(t))
@@ -111,9 +111,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, cn *conn, reused bool,
 		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
 	case r.opt.Workload.Answers != nil:
-		out := &said{document: document{rec: &a.rec, scale: r.scale}, workload: r.opt.Workload}
-		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
-		a.rec.Failure, a.rec.Error = out.classify(resp, err, ctx.Err() != nil)
+		resp, err = r.ask(ctx, a, prompt, cn, again, wire, deadline)
 	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 		out.several = severalAnswers(r.opt.Workload.Body)

@@ -41,6 +41,8 @@ type stream struct {
 	onFirst   func(ttft int64)
 	keep      bool                            // said is wanted
 	said      []byte                          // the message so far, a JSON string without quotes
+	words     *words                          // where the answer is kept
+	stop      string                          // the string that cut it
 	witness   func(index int, at, seen int64) // Options.Witness
 	most      int                             // events that are kept
 	flooded   bool                            // there were more
@@ -150,6 +152,12 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 		s.token(&c, at)
 	}
 	s.output = s.output || c.text
+	if s.words != nil {
+		s.words.add(&c)
+	}
+	if c.stop != nil {
+		s.stop = unquote(c.stop)
+	}
 	if s.keep && s.endpoint == endpointChat && len(s.said)+len(c.content) <= maxSaid {
 		s.said = append(s.said, c.content...)
 	}

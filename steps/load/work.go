@@ -57,8 +57,15 @@ func firstPrompts(src dataset.Source, n int, seeds dataset.Seeds) []dataset.Prom
 }
 
 func (w *work) encode(i int, p dataset.Prompt) ([]byte, error) {
-	return w.enc.of(i, w.seeds.Lengths).request(p, fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i))
+	return w.enc.of(i, w.seeds.Lengths).request(p, w.id(i))
 }
+
+// whole returns the request that asks for the log-probabilities of an answer.
+func (w *work) whole(i int, p dataset.Prompt) ([]byte, error) {
+	return w.enc.of(i, w.seeds.Lengths).whole(p, w.id(i)+"-logprobs")
+}
+
+func (w *work) id(i int) string { return fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i) }
 
 // get returns prompt i and its request.
 func (w *work) get(i int) (dataset.Prompt, []byte, error) {

@@ -23,6 +23,7 @@ type launches struct {
 	of       map[int][]answer
 	prompts  int
 	logprobs bool
+	form     result.AnswerForm
 }
 
 func launchesOf(cell *result.Cell) launches {
@@ -32,6 +33,7 @@ func launchesOf(cell *result.Cell) launches {
 			continue
 		}
 		given := read(r.Answers)
+		l.form = r.Answers.Form
 		l.of[r.Pair()] = given
 		l.prompts = max(l.prompts, len(given))
 		l.logprobs = l.logprobs && r.Answers.Logprobs
@@ -57,6 +59,7 @@ func Compare(benchmark string, base, head *result.Cell) result.Answers {
 	if len(c.repeats) == 0 {
 		return out
 	}
+	out.Form = c.head.form
 	values := gates.Answers{Prompts: out.Prompts, Repeats: c.repeats, Alike: c.alike}.Relate()
 	out.Compared = append(out.Compared, compared(Agreement, values.Agreement)...)
 	out.Compared = append(out.Compared, compared(FirstDivergence, values.FirstDivergence)...)

@@ -50,6 +50,9 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 	case out.Status == result.RunFailed:
 	case w.Answers != nil:
 		out.Answers = answers.Collect(run.Requests)
+		if out.Answers.Form = result.AnswersStreamed; w.Answers.Logprobs {
+			out.Answers.Form = result.AnswersStreamedAndWhole
+		}
 		out.Metrics = map[string]float64{"success.rate": float64(out.Sent-out.Failed) / float64(out.Sent)}
 	default:
 		// A failed run has records, but no metrics: what it would show is the part that

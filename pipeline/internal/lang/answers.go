@@ -74,7 +74,7 @@ func answersWorkload() steps.Schema {
 	return steps.Schema{Attrs: append(attrs,
 		steps.Attr{Name: "requests", Type: cty.Number, Default: cty.NumberIntVal(defaultAnswers), Doc: "Number of prompts."},
 		steps.Attr{Name: "concurrency", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "Requests in flight. One by one unless set; with more, an answer can depend on what shares its batch, as it does in use."},
-		steps.Attr{Name: "logprobs", Type: cty.Bool, Default: cty.True, Doc: "Ask for the log-probability of every token. Without it answers are compared as texts, by metric.agreement.share alone."},
+		steps.Attr{Name: "logprobs", Type: cty.Bool, Default: cty.True, Doc: "Ask each prompt once more, for the log-probability of every token. Without it answers are compared as texts, by metric.agreement.share alone."},
 	)}
 }
 
