@@ -2,8 +2,6 @@ package steps
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/steps/enum"
 )
@@ -31,12 +29,4 @@ const (
 var Residents = enum.Values{
 	{Name: ResidentSleep, Doc: "all but the one that is measured sleep, with their weights in the memory of the host: vLLM with enable_sleep_mode, SGLang with enable_memory_saver and enable_weights_cpu_backup"},
 	{Name: ResidentLoaded, Doc: "all are awake, and those that are not measured have nothing to do: the machine has to have room for them"},
-}
-
-// Switched reports whether an argument is set to true, whichever way its name is spelled.
-func (s ServerSpec) Switched(name string) bool {
-	return slices.ContainsFunc(s.Args, func(a Arg) bool {
-		on, _ := a.Value.(bool)
-		return on && strings.ReplaceAll(strings.ToLower(a.Name), "-", "_") == name
-	})
 }

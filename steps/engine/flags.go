@@ -12,15 +12,19 @@ import (
 
 // FlagStyle says how an engine's command line wants values that are not plain.
 type FlagStyle struct {
-	// False says how the argument of a name, spelled as [Canonical] does, is set to
-	// false; nil means OmitFalse for all.
+	// Full is the full name of an argument, as [Lists.Full] knows it; nil leaves names as
+	// they are.
+	Full func(name string) string
+	// False says how the argument of a name, spelled with underscores, is set to false; nil
+	// means OmitFalse for all.
 	False func(name string) FalseForm
-	// Repeat names the arguments whose lists repeat the flag; other lists follow one
-	// flag as several words. Names as in the file, with underscores.
+	// Repeat has the full names of the arguments whose lists repeat the flag; other lists
+	// follow one flag as several words.
 	Repeat map[string]bool
 	// JSON reports the arguments whose lists are written as one JSON array; nil means none.
 	JSON func(name string) bool
-	// Reserved maps the arguments that the engine sets itself to what to do instead.
+	// Reserved maps the arguments that the engine sets itself, by their full names, to what
+	// to do instead.
 	Reserved map[string]string
 }
 
@@ -51,10 +55,14 @@ func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 			return nil, err
 		}
 		flag := flagName(a.Name)
-		if other, dup := seen[flag]; dup {
-			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, flag)
+		same := style.full(a.Name)
+		if _, key, dotted := strings.Cut(a.Name, "."); dotted {
+			same += "." + key
 		}
-		seen[flag] = a.Name
+		if other, dup := seen[same]; dup {
+			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, flagName(same))
+		}
+		seen[same] = a.Name
 		words, err := flagWords(a, flag, style)
 		if err != nil {
 			return nil, fmt.Errorf("args.%s: %w", a.Name, err)
@@ -72,14 +80,26 @@ func CheckArg(name string, style FlagStyle) error {
 	if !argName.MatchString(name) {
 		return fmt.Errorf("args: %q is not the name of a flag; names have letters, digits, underscores, dashes and dots", name)
 	}
-	if instead, ok := style.Reserved[Canonical(name)]; ok {
-		return fmt.Errorf("args: %s cannot be set here; %s", name, instead)
+	head, _, _ := strings.Cut(canonical(name), ".")
+	for _, n := range []string{head, style.full(name)} {
+		if instead, ok := style.Reserved[n]; ok {
+			return fmt.Errorf("args: %s cannot be set here; %s", name, instead)
+		}
 	}
 	return nil
 }
 
-// Canonical spells the name of an argument with underscores and in lower case.
-func Canonical(name string) string {
+// full is the full name of an argument, without its key in a document.
+func (s FlagStyle) full(name string) string {
+	if s.Full != nil {
+		return s.Full(name)
+	}
+	head, _, _ := strings.Cut(canonical(name), ".")
+	return head
+}
+
+// canonical spells the name of an argument with underscores and in lower case.
+func canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
@@ -124,7 +144,7 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 	form := OmitFalse
 	if style.False != nil {
-		form = style.False(Canonical(name))
+		form = style.False(canonical(name))
 	}
 	switch {
 	case form == OmitFalse:
@@ -138,7 +158,7 @@ func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 }
 
 func listWords(list []any, name, flag string, style FlagStyle) ([]string, error) {
-	if style.JSON != nil && style.JSON(Canonical(name)) {
+	if style.JSON != nil && style.JSON(canonical(name)) {
 		text, err := compactJSON(list)
 		if err != nil {
 			return nil, err
@@ -157,13 +177,13 @@ func listWords(list []any, name, flag string, style FlagStyle) ([]string, error)
 		if strings.HasPrefix(text, "-") {
 			return nil, fmt.Errorf("[%d]: %q begins with a dash and would be read as a flag", i, text)
 		}
-		if style.Repeat[Canonical(name)] {
+		if style.Repeat[style.full(name)] {
 			words = append(words, flag, text)
 			continue
 		}
 		words = append(words, text)
 	}
-	if style.Repeat[Canonical(name)] {
+	if style.Repeat[style.full(name)] {
 		return words, nil
 	}
 	return append([]string{flag}, words...), nil

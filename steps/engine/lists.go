@@ -32,15 +32,32 @@ func VersionOf(o steps.Object, images []string) string {
 	return steps.ServerSpec{Version: o.Text("version"), Image: o.Text("image"), OwnImages: images}.EngineVersion()
 }
 
-// Lookup finds an argument by its name in the file. Of two neighbours the older one
-// counts.
+// Lookup finds an argument by its name in the file, as the engine's parser completes it. Of
+// two neighbours the older one counts.
 func (l Lists) Lookup(name string) (flags.Def, bool) {
-	head, _, _ := strings.Cut(flagName(name), ".")
-	defs := l.known.Lookup(head)
-	if len(defs) == 0 {
+	defs := l.complete(name)
+	if len(defs) == 0 || defs[0].Name != defs[len(defs)-1].Name {
 		return flags.Def{}, false
 	}
 	return defs[0], true
+}
+
+// complete lists the flags that a name in the file can stand for: its key in a document is
+// left out.
+func (l Lists) complete(name string) []flags.Def {
+	head, _, _ := strings.Cut(flagName(name), ".")
+	return l.known.Complete(head)
+}
+
+// Full is the full name of an argument, without its key in a document, as files spell it:
+// tensor_parallel_size for tensor-par, and enable_x for no_enable_x. A name that is in no
+// list, or that can be completed in several ways, stays as it is.
+func (l Lists) Full(name string) string {
+	if def, ok := l.Lookup(name); ok {
+		return argOf(def.Name)
+	}
+	head, _, _ := strings.Cut(canonical(name), ".")
+	return head
 }
 
 // False is how an argument is set to false; other is the form of those in no list.
@@ -66,9 +83,9 @@ func (l Lists) JSON(name string) bool {
 }
 
 // Check finds arguments of a server block that the version does not have, and values
-// that it does not take. Where the version may have flags that no list has, they are
-// warnings: the engine has the last word. Names that are wrong for any version are left
-// to [CheckArgs].
+// that it does not take. They are errors where the list of exactly this version says so,
+// and warnings otherwise: the engine has the last word. Names that are wrong for any version
+// are left to [CheckArgs].
 func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
 	if len(l.known.Tables) == 0 || o.Has("url") {
 		return nil
@@ -78,33 +95,69 @@ func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
 		if CheckArg(name, style) != nil {
 			continue
 		}
-		if p, ok := l.check(name, v); !ok {
-			p.Path, p.Warning = []string{"args", name}, !l.known.Sure
+		for _, p := range l.check(name, v) {
+			p.Path, p.Warning = []string{"args", name}, p.Warning || !l.known.Own
 			found = append(found, p)
 		}
 	}
 	return found
 }
 
-func (l Lists) check(name string, v cty.Value) (steps.Problem, bool) {
+func (l Lists) check(name string, v cty.Value) []steps.Problem {
 	flag, _, dotted := strings.Cut(flagName(name), ".")
 	defs := l.known.Lookup(flag)
 	if len(defs) == 0 {
-		return steps.Problem{Summary: fmt.Sprintf("%s has no argument %s", l.who(), name), Detail: l.hint(name, flag)}, false
+		p := l.unlisted(name, flag)
+		if _, completed := l.Lookup(name); !completed {
+			return []steps.Problem{p}
+		}
+		rest := l.checkValue(name, dotted, l.complete(name), v)
+		return append([]steps.Problem{p}, rest...)
 	}
+	return l.checkValue(name, dotted, defs, v)
+}
+
+// unlisted is the problem of a name that no list has as it is written.
+func (l Lists) unlisted(name, flag string) steps.Problem {
+	defs := l.complete(name)
+	switch {
+	case len(defs) == 0 || len(defs) > 1 && l.short(name) != "":
+		return steps.Problem{Summary: fmt.Sprintf("%s has no argument %s", l.who(), name), Detail: l.hint(name, flag)}
+	case len(defs) == 1:
+		return steps.Problem{
+			Warning: true, Summary: fmt.Sprintf("args.%s is short for %s", name, argOf(defs[0].Name)),
+			Detail: fmt.Sprintf("%s completes it. Write %s: another version may have more arguments that begin so.", l.Title, argOf(defs[0].Name)),
+		}
+	}
+	const most = 8
+	var full []string
+	for _, d := range defs[:min(len(defs), most)] {
+		full = append(full, argOf(d.Name))
+	}
+	if n := len(defs) - most; n > 0 {
+		full = append(full, fmt.Sprintf("%d more", n))
+	}
+	return steps.Problem{
+		Summary: fmt.Sprintf("args.%s is ambiguous", name),
+		Detail:  fmt.Sprintf("It can stand for %s. Write the full name.", enumerate(full)),
+	}
+}
+
+func (l Lists) checkValue(name string, dotted bool, defs []flags.Def, v cty.Value) []steps.Problem {
 	if dotted || v.IsNull() {
-		return steps.Problem{}, true
+		return nil
 	}
 	var err error
 	for _, def := range defs {
 		if err = checkValue(def, v); err == nil {
-			return steps.Problem{}, true
+			return nil
 		}
 	}
-	return steps.Problem{
-		Summary: fmt.Sprintf("args.%s %v", name, err),
-		Detail:  fmt.Sprintf("So says the list of arguments of %s.", l.who()),
-	}, false
+	detail := fmt.Sprintf("The list of arguments of %s says so.", l.who())
+	if !l.known.Own {
+		detail += " The value is passed on as it is."
+	}
+	return []steps.Problem{{Summary: fmt.Sprintf("args.%s %v", name, err), Detail: detail}}
 }
 
 // who names what was looked at: "vLLM 0.11.0", or the neighbours of a version without a
@@ -112,14 +165,14 @@ func (l Lists) check(name string, v cty.Value) (steps.Problem, bool) {
 func (l Lists) who() string {
 	tables := l.known.Tables
 	switch {
-	case len(tables) == 2:
-		return fmt.Sprintf("%s %s, between %s and %s,", l.Title, plainVersion(l.version), tables[0].Version, tables[1].Version)
-	case l.known.Sure:
+	case l.known.Own:
 		return l.Title + " " + plainVersion(l.version)
+	case len(tables) == 2:
+		return fmt.Sprintf("%s %s (between the known versions %s and %s)", l.Title, plainVersion(l.version), tables[0].Version, tables[1].Version)
 	case steps.IsRelease(l.version) && steps.CompareReleases(l.version, tables[0].Version) < 0:
-		return fmt.Sprintf("%s %s, the oldest that is known here,", l.Title, tables[0].Version)
+		return fmt.Sprintf("%s %s (the oldest known version)", l.Title, tables[0].Version)
 	}
-	return fmt.Sprintf("%s %s, the newest that is known here,", l.Title, tables[0].Version)
+	return fmt.Sprintf("%s %s (the newest known version)", l.Title, tables[0].Version)
 }
 
 func plainVersion(version string) string { return strings.TrimPrefix(version, "v") }
@@ -140,33 +193,50 @@ func (l Lists) hint(name, flag string) string {
 	} else if near := l.nearest(flag); near != "" {
 		parts = append(parts, fmt.Sprintf("Did you mean %s?", argOf(near)))
 	}
-	if having := flags.Having(l.name, flag); len(having) > 0 {
-		verb := "has"
-		if len(having) > 1 {
-			verb = "have"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s %s %s.", l.Title, enumerate(having), verb, name))
+	if having := l.having(flag); having != "" {
+		parts = append(parts, having+" "+name+".")
 	}
 	switch {
-	case !l.known.Sure && l.version == "":
+	case !l.known.Own && l.version == "":
 		parts = append(parts, "It is passed on as it is. State version to have arguments checked against that version.")
-	case !l.known.Sure:
-		parts = append(parts, "It is passed on as it is: the version may have arguments that are not known here.")
+	case !l.known.Own:
+		parts = append(parts, "It is passed on as it is: the version may have arguments that the lists lack.")
 	case len(parts) == 0:
 		parts = append(parts, "Remove it, or state the version that has it.")
 	}
 	return strings.Join(parts, " ")
 }
 
-// unlisted are flags of one dash that a parser of the engine reads before its own list:
+// having says which versions have a flag: "vLLM 0.6.4 to 0.8.5 and 0.33.0 have". It is "" if
+// none has.
+func (l Lists) having(flag string) string {
+	var runs []string
+	verb := "has"
+	for _, run := range flags.Having(l.name, flag) {
+		text := run[0]
+		if run[1] != run[0] {
+			text += " to " + run[1]
+		}
+		runs = append(runs, text)
+		if len(runs) > 1 || run[1] != run[0] {
+			verb = "have"
+		}
+	}
+	if len(runs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %s", l.Title, enumerate(runs), verb)
+}
+
+// beforeLists are flags of one dash that a parser of the engine reads before its own list:
 // vLLM's -O3.
-var unlisted = map[string][]string{"O": {"--optimization-level", "--compilation-config"}}
+var beforeLists = map[string][]string{"O": {"--optimization-level", "--compilation-config"}}
 
 // short is the argument that a flag of one dash stands for: -tp, -O, -q. It is "" if the
 // engine has no such flag.
 func (l Lists) short(name string) string {
 	for _, t := range l.known.Tables {
-		for _, flag := range append([]string{"-" + name}, unlisted[name]...) {
+		for _, flag := range append([]string{"-" + name}, beforeLists[name]...) {
 			if def, ok := t.Lookup(flag); ok && strings.HasPrefix(def.Name, "--") {
 				return argOf(def.Name)
 			}

@@ -7,36 +7,27 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 // HasNodes returns an error if the version certainly has not the flag by which a server is
 // spread over nodes. It names the versions that have it.
 func (l Lists) HasNodes(flag string) error {
-	if !l.known.Sure || len(l.known.Lookup(flag)) > 0 {
+	if !l.known.Own || len(l.known.Lookup(flag)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s has no %s and cannot be spread over nodes: %s", l.who(), flag, l.having(flag))
-}
-
-// having says which versions have a flag.
-func (l Lists) having(flag string) string {
-	list := flags.Having(l.name, flag)
-	switch len(list) {
-	case 0:
-		return "no version that is known here has it"
-	case 1:
-		return fmt.Sprintf("%s %s has it", l.Title, list[0])
+	having := "no known version has it"
+	if versions := l.having(flag); versions != "" {
+		having = versions + " it"
 	}
-	return fmt.Sprintf("%s %s have it", l.Title, enumerate(list))
+	return fmt.Errorf("%s has no %s and cannot be spread over nodes: %s", l.who(), flag, having)
 }
 
 // CheckNodes finds arguments that a server on several nodes gets by its places. That the
 // block describes such a server the caller has seen.
-func CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
+func (l Lists) CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
 	var found []steps.Problem
 	for name := range Args(o) {
-		if slices.Contains(byPlace, Canonical(name)) {
+		if slices.Contains(byPlace, l.Full(name)) || slices.Contains(byPlace, canonical(name)) {
 			found = append(found, steps.Problem{
 				Path: []string{"args", name}, Summary: fmt.Sprintf("nodes sets %s for each process", name),
 				Detail: "Remove the argument, or remove nodes and start the processes yourself.",

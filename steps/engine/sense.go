@@ -37,7 +37,7 @@ var bounds = map[string]bound{
 
 // CheckSense finds values that no machine can take: shares above one, more GPUs than the
 // server has, and a version that is none.
-func CheckSense(o steps.Object) []steps.Problem {
+func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 	var found []steps.Problem
 	parallel := map[string]float64{}
 	for name, v := range Args(o) {
@@ -45,7 +45,7 @@ func CheckSense(o steps.Object) []steps.Problem {
 		if !ok {
 			continue
 		}
-		key := Canonical(name)
+		key := l.Full(name)
 		if b, known := bounds[key]; known && (x < b.low || b.open && x == b.low || b.high != 0 && x > b.high) {
 			found = append(found, steps.Problem{
 				Path: []string{"args", name}, Summary: fmt.Sprintf("args.%s cannot be %g", name, x), Detail: b.why + b.text(),

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/servegate/pipeline/steps"
+	serving "github.com/servegate/pipeline/steps/engine"
 )
 
 // canonical spells the name of an argument with underscores and in lower case, as
@@ -19,11 +20,20 @@ func canonical(name string) string {
 // arg finds an argument that the file sets.
 func (m *Member) arg(names ...string) (any, bool) {
 	for _, a := range m.Spec.Args {
-		if a.Value != nil && slices.Contains(names, canonical(a.Name)) {
+		if a.Value != nil && (slices.Contains(names, canonical(a.Name)) || slices.Contains(names, m.fullName(a.Name))) {
 			return a.Value, true
 		}
 	}
 	return nil, false
+}
+
+// fullName is the full name of an argument that the file abbreviates; a key of a document
+// keeps its name.
+func (m *Member) fullName(name string) string {
+	if strings.Contains(name, ".") {
+		return canonical(name)
+	}
+	return serving.FullName(m.Spec, name)
 }
 
 // env finds a variable that the file sets.

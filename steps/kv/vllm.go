@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	serving "github.com/servegate/pipeline/steps/engine"
 )
 
 // VLLM is the engine's name in forms.
@@ -57,8 +57,7 @@ func counted(line, behind string) Signal {
 
 func vllmCheckArgs(_ *Layout, m *Member) error {
 	for _, a := range m.Spec.Args {
-		head, _, _ := strings.Cut(canonical(a.Name), ".")
-		if head == "kv_transfer_config" && a.Value != nil {
+		if serving.FullName(m.Spec, a.Name) == "kv_transfer_config" && a.Value != nil {
 			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
 		}
 	}

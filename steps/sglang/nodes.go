@@ -24,7 +24,7 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 	if o.Int("nodes") < 2 {
 		return nil
 	}
-	found := engine.CheckNodes(o, byPlace...)
+	found := lists(version).CheckNodes(o, byPlace...)
 	if err := lists(version).HasNodes(flagNodes); err != nil {
 		found = append(found, steps.Problem{Path: []string{"nodes"}, Summary: err.Error()})
 	}

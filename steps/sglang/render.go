@@ -39,7 +39,8 @@ func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.Env
 	if spec.APIKey != "" {
 		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
 	}
-	words, err := engine.Flags(withMetrics(spec.Args), style(versionOf(spec)))
+	form := style(versionOf(spec))
+	words, err := engine.Flags(withMetrics(spec.Args, form.Full), form)
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -74,6 +75,7 @@ func lists(version string) engine.Lists { return engine.NewLists(Name, "SGLang",
 func style(version string) engine.FlagStyle {
 	known := lists(version)
 	return engine.FlagStyle{
+		Full:  known.Full,
 		False: known.False(engine.OmitFalse),
 		JSON:  known.JSON,
 		Reserved: map[string]string{
@@ -91,11 +93,9 @@ func style(version string) engine.FlagStyle {
 
 // withMetrics switches the metrics endpoint on, without which a run cannot be watched,
 // unless the file says otherwise.
-func withMetrics(args []steps.Arg) []steps.Arg {
-	for _, a := range args {
-		if engine.Canonical(a.Name) == "enable_metrics" {
-			return args
-		}
+func withMetrics(args []steps.Arg, full func(string) string) []steps.Arg {
+	if slices.ContainsFunc(args, func(a steps.Arg) bool { return full(a.Name) == "enable_metrics" }) {
+		return args
 	}
 	return append(slices.Clone(args), steps.Arg{Name: "enable_metrics", Value: true})
 }

@@ -44,7 +44,7 @@ func parserOf(e engine, version string) (parser, error) {
 
 // parse reads args as the engine's argparse parser does: --flag value, --flag=value,
 // several values for lists, --no-flag; vLLM also takes underscores for dashes, -O3 and
-// --json-flag.key value. Abbreviated flags are not accepted.
+// --json-flag.key value. A flag is completed where its beginning is that of one alone.
 func (t parser) parse(args []string) (*arguments, error) {
 	out := &arguments{values: make(map[string][]string), keys: make(map[string]map[string]string)}
 	var unknown []string
@@ -106,6 +106,9 @@ func (t parser) lookup(name string) (def flags.Def, key string, ok bool) {
 	}
 	if def, ok = t.table.Lookup(name); !ok && t.extra.Name == name {
 		def, ok = t.extra, name != ""
+	}
+	if full := t.table.Complete(name); !ok && len(full) == 1 {
+		def, ok = full[0], true
 	}
 	if dotted {
 		ok = ok && def.Kind == flags.JSON

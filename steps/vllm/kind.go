@@ -30,6 +30,6 @@ func validate(o steps.Object) []steps.Problem {
 	version := engine.VersionOf(o, images)
 	found = append(found, engine.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)
-	found = append(found, engine.CheckSense(o)...)
+	found = append(found, lists(version).CheckSense(o)...)
 	return append(found, lists(version).Check(o, style(version))...)
 }

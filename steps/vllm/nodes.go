@@ -33,11 +33,12 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 	if o.Int("nodes") < 2 {
 		return nil
 	}
-	found := engine.CheckNodes(o, byPlace...)
-	if backendOf(o) == backendRay {
+	known := lists(version)
+	found := known.CheckNodes(o, byPlace...)
+	if backendOf(o, known) == backendRay {
 		return found
 	}
-	if err := lists(version).HasNodes(flagNodes); err != nil {
+	if err := known.HasNodes(flagNodes); err != nil {
 		found = append(found, steps.Problem{
 			Path: []string{"nodes"}, Summary: err.Error(),
 			Detail: fmt.Sprintf("With %s = %q in args it is started as a Ray cluster, which every version can.", backendArg, backendRay),
@@ -47,9 +48,9 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 }
 
 // backendOf is the executor that a block names, "" if it does not say.
-func backendOf(o steps.Object) string {
+func backendOf(o steps.Object, known engine.Lists) string {
 	for name, value := range engine.Args(o) {
-		if engine.Canonical(name) == backendArg {
+		if known.Full(name) == backendArg {
 			return steps.Object{Attrs: map[string]cty.Value{backendArg: value}}.Text(backendArg)
 		}
 	}
@@ -68,9 +69,7 @@ func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Proce
 	if err != nil {
 		return steps.Process{}, err
 	}
-	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool {
-		return engine.Canonical(a.Name) == backendArg && a.Value == backendRay
-	}) {
+	if engine.SettingsOf(spec)[backendArg] == backendRay {
 		return rayNode(spec, at, words)
 	}
 	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {

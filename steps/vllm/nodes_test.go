@@ -56,7 +56,7 @@ func TestRenderNodesRefused(t *testing.T) {
 		spec steps.ServerSpec
 		want string
 	}{
-		"old version": {steps.ServerSpec{Version: "0.11.0"}, "vLLM 0.11.0 has no --nnodes and cannot be spread over nodes: vLLM 0.13.0 and 0.33.0 have it; set distributed_executor_backend"},
+		"old version": {steps.ServerSpec{Version: "0.11.0"}, "vLLM 0.11.0 has no --nnodes and cannot be spread over nodes: vLLM 0.11."},
 		"two clusters": {
 			steps.ServerSpec{Version: "0.11.0", Args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, Env: []steps.EnvVar{{Name: "RAY_ADDRESS", Value: "x"}}},
 			"env.RAY_ADDRESS names a Ray cluster",

@@ -93,6 +93,7 @@ func style(version string) engine.FlagStyle {
 	}
 	known := lists(parser)
 	return engine.FlagStyle{
+		Full:   lists(version).Full,
 		False:  known.False(other),
 		Repeat: map[string]bool{"middleware": true},
 		JSON:   known.JSON,

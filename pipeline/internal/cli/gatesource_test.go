@@ -361,6 +361,9 @@ func TestHeadSays(t *testing.T) {
 		{"more GPUs", even, "gpus     = 1", "gpus = 2", nil, exitUsage, "another gpus"},
 		{"more GPUs by an argument", strings.Replace(even, "  gpus     = 1\n", "", 1), "max_num_seqs = 64", "tensor-parallel-size = 2", nil, exitUsage, "another tensor_parallel_size"},
 		{"a smaller model by an argument", even, "max_num_seqs = 64", "hf_overrides = { num_hidden_layers = 1 }", nil, exitUsage, "another hf_overrides"},
+		{"a smaller model by a key of an argument", even, "max_num_seqs = 64", "\"hf_overrides.num_hidden_layers\" = 1", nil, exitUsage, "another hf_overrides"},
+		{"a smaller model by an abbreviation", even, "max_num_seqs = 64", "hf_over = jsonencode({ num_hidden_layers = 1 })", nil, exitUsage, "another hf_overrides"},
+		{"another source of the model", even, "BUILD = each.key", `BUILD = each.key, HF_ENDPOINT = "http://127.0.0.1:1"`, nil, exitUsage, "another HF_ENDPOINT"},
 		{"another GPU", even, "BUILD = each.key", `BUILD = each.key, CUDA_VISIBLE_DEVICES = "1"`, nil, exitUsage, "another CUDA_VISIBLE_DEVICES"},
 		{"a gate less", judgedFile, `gate "latency"`, `gate "other"`, nil, exitRegression, "gate.latency removed"},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 )
 
 // headSays are the fields of a server that a change may set in a file that it does not
@@ -204,7 +205,7 @@ func merged(base, head steps.ServerSpec) (out steps.ServerSpec, name string) {
 			name = argumentOf(field)
 		}
 	}
-	return out, cmp.Or(name, steps.OtherWork(base, head))
+	return out, cmp.Or(name, engine.OtherWork(base, head))
 }
 
 func withoutImage(c *steps.ContainerSpec) *steps.ContainerSpec {
@@ -287,8 +288,8 @@ func differing(s steps.ServerSpec) map[string]string {
 	put := func(name string, value any) { out[name] = fmt.Sprintf("%#v", value) }
 	put("image", s.Image)
 	put("executable", s.Executable)
-	for _, a := range s.Args {
-		put("args."+a.Name, a.Value)
+	for name, value := range engine.SettingsOf(s) {
+		put("args."+name, value)
 	}
 	for _, e := range s.Env {
 		put("env."+e.Name, e.Value)

@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -61,8 +61,7 @@ func (c cell) checkContext(target string, w steps.Workload) {
 		}
 		for _, a := range s.Spec.Args {
 			limit, ok := a.Value.(int64)
-			name := strings.ReplaceAll(a.Name, "-", "_")
-			if !ok || !slices.Contains(contextArguments, name) || int64(longest) <= limit {
+			if !ok || !slices.Contains(contextArguments, engine.FullName(s.Spec, a.Name)) || int64(longest) <= limit {
 				continue
 			}
 			path := []string{"dataset"}

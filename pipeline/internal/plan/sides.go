@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 )
 
 // sides lists, for every pair of targets that a gate compares, in what they differ. Sides that
@@ -287,9 +288,15 @@ func (t traits) add(name string, v reflect.Value) {
 	case time.Duration:
 		t.leaf(name, x.String())
 		return
-	case []steps.Arg:
-		for _, a := range x {
-			t.leaf(join(name, a.Name), fmt.Sprint(a.Value))
+	case steps.ServerSpec:
+		for arg, text := range engine.SettingsOf(x) {
+			t.leaf(join(join(name, "args"), arg), text)
+		}
+		x.Args = nil
+		v = reflect.ValueOf(x)
+	case []steps.Arg: // of a service
+		for arg, text := range engine.SettingsOf(steps.ServerSpec{Args: x}) {
+			t.leaf(join(name, arg), text)
 		}
 		return
 	case []steps.EnvVar:

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 )
 
 // Find lists the files with the weights of a server's model on this machine, where a process in dir with
@@ -83,10 +84,8 @@ func (p place) snapshot() (string, error) {
 	}
 	model := filepath.Join(cache, "models--"+strings.ReplaceAll(p.spec.Model, "/", "--"))
 	revision := "main"
-	for _, a := range p.spec.Args {
-		if text, ok := a.Value.(string); ok && a.Name == "revision" {
-			revision = text
-		}
+	if named := engine.SettingsOf(p.spec)["revision"]; named != "" {
+		revision = named
 	}
 	ref, err := os.ReadFile(filepath.Join(model, "refs", filepath.FromSlash(path.Clean("/"+revision))))
 	if err == nil {

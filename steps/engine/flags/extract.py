@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the list of flags of a released vLLM or SGLang, from its published wheel.
+"""Adds the list of flags of released versions of vLLM or SGLang, from their published wheels.
 
-    extract.py vllm 0.11.0 > vllm-0.11.0.txt
-    extract.py sglang 0.5.5 > sglang-0.5.5.txt
+    extract.py vllm 0.34.0              # writes vllm.txt, which is beside this file
+    extract.py sglang 0.5.24 0.5.25
 
 It downloads the wheel with pip, unpacks the Python in it, and has the engine's own code
 build its argument parser; nothing of the engine is started, and no GPU is needed. What
 the code imports and this Python lacks is replaced by a stand-in. torch, transformers and
 pydantic must be there: the environment that examples/vllm-cpu/setup.sh makes will do.
+A version whose parser cannot be built is named and left out.
 
     --wheels DIR   keep the wheels there, and use those that are there
 """
@@ -66,7 +67,7 @@ def patiently(engine, build):
     """Calls build, and starts this process anew with one more stand-in for each thing that
     is missing: a module that is not there, or a name in a module that is newer than the
     engine wants it."""
-    known = [w for w in os.environ.get("PIPELINE_EXTRACT_STAND_INS", "").split(",") if w]
+    known = stand_ins()
     finder = StandIns()
     finder.names = {w for w in known if ":" not in w}
     sys.meta_path.append(finder)
@@ -85,16 +86,33 @@ def patiently(engine, build):
         os.execv(sys.executable, [sys.executable, __file__])
 
 
+def stand_ins():
+    """The modules, and the names in modules, that are known to be missing."""
+    return [w for w in os.environ.get("PIPELINE_EXTRACT_STAND_INS", "").split(",") if w]
+
+
+def keep_registries():
+    """Has transformers ignore the engine's own models: a newer transformers has them, and
+    refuses them."""
+    import transformers
+
+    for name in ("AutoConfig", "AutoTokenizer", "AutoProcessor", "AutoImageProcessor", "AutoModel", "AutoModelForCausalLM"):
+        setattr(getattr(transformers, name), "register", staticmethod(lambda *args, **kwargs: None))
+
+
 def parser_of(engine):
     """Has the engine's code build its parser of the server's arguments."""
+    keep_registries()
     if engine == "sglang":
         from sglang.srt.server_args import ServerArgs
 
         parser = argparse.ArgumentParser()
         ServerArgs.add_cli_args(parser)
         return parser
+    sys.modules["vllm.env_override"] = StandIn("vllm.env_override")  # it changes torch's compiler, which takes long to import
     parser = first_of("vllm.utils.argparse_utils", "vllm.utils").FlexibleArgumentParser
-    return first_of("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.common.cli_args").make_arg_parser(parser())
+    places = ["openai", "common", "launchers"]
+    return first_of(*(f"vllm.entrypoints.{p}.cli_args" for p in places)).make_arg_parser(parser())
 
 
 def first_of(name, *others):
@@ -122,7 +140,8 @@ def kind_of(action):
     if action.nargs in ("+", "*") or "Append" in name or name == "LoRAParserAction" or isinstance(action.nargs, int):
         return "list"
     if action.choices:
-        return "choice " + "|".join(str(c) for c in action.choices)
+        texts = [str(c) for c in action.choices]
+        return "choice " + "|".join(sorted(texts) if isinstance(action.choices, (set, frozenset)) else texts)
     if action.nargs == "?":
         return "optstr"
     for kind, text, number in (("size", "1k", 1000), ("float", "0.5", 0.5), ("int", "7", 7)):
@@ -152,25 +171,25 @@ def takes(action, text):
 
 
 def names_of(action):
-    """All names but those that say the opposite."""
+    """All names, and behind a "!" those that say the opposite, --no- forms excepted."""
     names = [n for n in action.option_strings if n.startswith("-")]
+    opposites = []
     if isinstance(action, argparse.BooleanOptionalAction):
         own = "--" + action.dest.replace("_", "-")
         swapped = {"--enable-": "--disable-", "--disable-": "--enable-"}
-        opposite = {own.replace(a, b, 1) for a, b in swapped.items() if own.startswith(a)}
-        names = [n for n in names if not n.startswith("--no-") and n not in opposite]
+        negative = set(getattr(action, "negative_option_strings", ())) | {own.replace(a, b, 1) for a, b in swapped.items() if own.startswith(a)}
+        opposites = ["!" + n for n in names if n in negative and not n.startswith("--no-")]
+        names = [n for n in names if not n.startswith("--no-") and n not in negative]
     names.sort(key=lambda n: not n.startswith("--"))
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(names + opposites))
 
 
 def describe(engine):
-    lines = {}
     for action in patiently(engine, parser_of)._actions:
         names = names_of(action)
         if names and not LEFT_OUT & set(names):
-            lines[names[0]] = ",".join(names) + " " + kind_of(action)
-    for name in sorted(lines):
-        print(lines[name])
+            print(",".join(names) + " " + kind_of(action))
+    print("missing " + ",".join(w for w in stand_ins() if ":" not in w))
 
 
 def wheel_of(engine, version, folder):
@@ -185,29 +204,87 @@ def wheel_of(engine, version, folder):
     return found[0]
 
 
-def main():
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("engine", choices=["vllm", "sglang"])
-    args.add_argument("version")
-    args.add_argument("--wheels", type=pathlib.Path)
-    given = args.parse_args()
+def extract(engine, version, wheels, missing):
+    """The lines of one version, and the modules that are missing, which saves the next one to find out."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = given.wheels or pathlib.Path(scratch)
-        wheel = wheel_of(given.engine, given.version, folder)
+        wheel = wheel_of(engine, version, wheels or pathlib.Path(scratch))
         code = pathlib.Path(scratch, "code")
         with zipfile.ZipFile(wheel) as z:
             # Lists of choices are read from data files too; libraries are not needed.
             z.extractall(code, [n for n in z.namelist() if n.endswith((".py", ".json"))])
         # The engines look up their own version; "+cpu" makes vLLM do without a device.
-        about = code / f"{given.engine}-{given.version}+cpu.dist-info"
+        about = code / f"{engine}-{version}+cpu.dist-info"
         about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {given.engine}\nVersion: {given.version}+cpu\n")
-        env = dict(os.environ, PYTHONPATH=str(code), PIPELINE_EXTRACT=given.engine, VLLM_LOGGING_LEVEL="ERROR", VLLM_TARGET_DEVICE="cpu")
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {engine}\nVersion: {version}+cpu\n")
+        env = dict(os.environ, PYTHONPATH=str(code), PIPELINE_EXTRACT=engine, VLLM_LOGGING_LEVEL="ERROR", VLLM_TARGET_DEVICE="cpu",
+                   PIPELINE_EXTRACT_STAND_INS=missing)
         out = subprocess.run([sys.executable, __file__], env=env, cwd=scratch, check=True, stdout=subprocess.PIPE, text=True).stdout
-    print(f"# Flags of {given.engine} {given.version}, read from the argument parsers in its published wheel (Apache-2.0). Per line: names, aliases after a comma, and a kind.")
-    print("# Kinds: str, int, float, size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b;")
-    print("# true takes no value, bool has a --no- form as well, storebool takes an optional true or false.")
-    sys.stdout.write("".join(line + "\n" for line in out.splitlines() if line.startswith("-")))
+    lines = out.splitlines()
+    return [line for line in lines if line.startswith("-")], lines[-1].removeprefix("missing ")
+
+
+HEADER = """\
+# Flags of released versions of {engine}, read by extract.py from the argument parsers in its published wheels (Apache-2.0).
+# "= VERSION" begins a version; then follow its differences to the one before: "+ FLAG" is new or other, "- NAME" is gone.
+# A flag: names with commas between, those that say the opposite behind "!", and a kind. Kinds: str, int, float,
+# size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b;
+# true takes no value, bool has a --no- form as well, storebool takes an optional true or false.
+"""
+
+
+def order(version):
+    """The place of a version among others: its numbers, and that of a post release."""
+    numbers, _, post = version.partition(".post")
+    return [int(n) for n in numbers.split(".")], int(post or 0)
+
+
+def read(path):
+    """All versions of a file: for each, its flags by their first names."""
+    versions, flags = {}, {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        sign, _, rest = line.partition(" ")
+        if sign == "=":
+            versions[rest] = flags = dict(flags)
+        elif sign == "+":
+            flags[first(rest)] = rest
+        elif sign == "-":
+            del flags[rest]
+    return versions
+
+
+def first(line):
+    return re.split("[ ,]", line, maxsplit=1)[0]
+
+
+def write(path, versions):
+    before, out = {}, [HEADER.format(engine=path.stem)]
+    for version in sorted(versions, key=order):
+        flags = versions[version]
+        out.append(f"= {version}\n")
+        out += [f"- {name}\n" for name in sorted(before) if name not in flags]
+        out += [f"+ {flags[name]}\n" for name in sorted(flags) if flags[name] != before.get(name)]
+        before = flags
+    path.write_text("".join(out))
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("engine", choices=["vllm", "sglang"])
+    args.add_argument("versions", nargs="+", metavar="version")
+    args.add_argument("--wheels", type=pathlib.Path)
+    given = args.parse_args()
+    path = pathlib.Path(__file__).with_name(given.engine + ".txt")
+    failed, missing = [], ""
+    for version in given.versions:
+        try:
+            lines, missing = extract(given.engine, version, given.wheels, missing)
+        except (subprocess.CalledProcessError, IndexError) as e:
+            print(f"{given.engine} {version}: {e}", file=sys.stderr)
+            failed.append(version)
+            continue
+        write(path, {**read(path), version: {first(line): line for line in lines}})
+    if failed:
+        sys.exit(f"left out: {' '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/flags"
+)
+
+// Settings are the arguments of a server in their normal form, which is the same however a
+// file writes them: each value as text, by the full name of its argument and, within a
+// document, by its path: "max_num_seqs", "hf_overrides.num_hidden_layers". A dotted
+// argument, an object and its JSON text are one setting; so are tp and tp_size, enable_x =
+// false and no_enable_x = true. What leaves its flag out is not among them.
+type Settings map[string]string
+
+// SettingsOf returns the settings of a server.
+func SettingsOf(spec steps.ServerSpec) Settings {
+	l := NewLists(spec.Engine, "", spec.EngineVersion())
+	out := Settings{}
+	for _, a := range spec.Args {
+		out.add(l, a)
+	}
+	return out
+}
+
+// FullName is the full name of an argument of a server, without its key in a document.
+func FullName(spec steps.ServerSpec, name string) string {
+	return NewLists(spec.Engine, "", spec.EngineVersion()).Full(name)
+}
+
+func (s Settings) add(l Lists, a steps.Arg) {
+	def, _ := l.Lookup(a.Name)
+	path := l.Full(a.Name)
+	if _, key, dotted := strings.Cut(a.Name, "."); dotted {
+		path += "." + key
+	}
+	value := a.Value
+	if on, isBool := value.(bool); isBool {
+		switch {
+		case def.Kind == flags.Off:
+			value = !on
+		case def.Kind == flags.Switch && !on:
+			return
+		}
+	}
+	s.put(path, value)
+}
+
+func (s Settings) put(path string, value any) {
+	if text, ok := value.(string); ok {
+		if m := document(text); m != nil {
+			value = m
+		}
+	}
+	switch v := value.(type) {
+	case nil:
+		return
+	case map[string]any:
+		for key, inner := range v {
+			s.put(path+"."+key, inner)
+		}
+		if len(v) == 0 {
+			s[path] = "{}"
+		}
+		return
+	case []any:
+		if text, err := compactJSON(v); err == nil {
+			s[path] = text
+			return
+		}
+	case bool:
+		s[path] = strconv.FormatBool(v)
+		return
+	case json.Number:
+		if x, err := v.Float64(); err == nil && float64(int64(x)) != x || strings.ContainsAny(v.String(), ".eE") {
+			value = x
+		} else {
+			value = v.String()
+		}
+	}
+	text, err := scalar(value)
+	if err != nil {
+		text = fmt.Sprint(value)
+	}
+	s[path] = text
+}
+
+// document reads the text of a JSON object, nil if it is none.
+func document(text string) map[string]any {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var m map[string]any
+	if dec.Decode(&m) != nil || dec.More() {
+		return nil
+	}
+	return m
+}
+
+// Under are the settings of one argument: its value, or those of its document by path.
+func (s Settings) Under(name string) Settings {
+	out := Settings{}
+	for path, v := range s {
+		if path == name || strings.HasPrefix(path, name+".") {
+			out[path] = v
+		}
+	}
+	return out
+}
+
+// On reports whether an argument is switched on.
+func (s Settings) On(name string) bool { return s[name] == "true" }
