@@ -128,6 +128,15 @@ func (f *Files) CheckTrace(d steps.Dataset, arrival string) error {
 	return CheckSessions(arrival)
 }
 
+// Notes returns what of the file of a dataset is not replayed.
+func (f *Files) Notes(d steps.Dataset) []string {
+	t, err := f.Table(d)
+	if err != nil {
+		return nil // said by CheckTrace
+	}
+	return t.Notes
+}
+
 // Span is the planned time of the last of the first n requests of a trace, of all of
 // them for n = 0.
 func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {

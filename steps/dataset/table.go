@@ -58,6 +58,8 @@ type Table struct {
 	Entries []Entry
 	// Sessions is how many recorded sessions the entries belong to.
 	Sessions int
+	// Notes say what of the file is not replayed.
+	Notes []string
 
 	blocks int // names of blocks, of all entries
 }

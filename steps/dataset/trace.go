@@ -36,6 +36,10 @@ var traceForms = []traceForm{
 type csvForm struct {
 	// time, input and output are its columns.
 	time, input, output string
+	// images, if not empty, is the column with the number of images of a request.
+	images string
+	// aside are columns that say nothing of the work.
+	aside []string
 	// seconds reads a time, since whenever.
 	seconds func(string) (float64, error)
 }
@@ -43,8 +47,11 @@ type csvForm struct {
 // csvForms are all of them: BurstGPT's (https://github.com/HPMLL/BurstGPT), and Azure's of LLM inference
 // (https://github.com/Azure/AzurePublicDataset).
 var csvForms = []csvForm{
-	{"Timestamp", "Request tokens", "Response tokens", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }},
-	{"TIMESTAMP", "ContextTokens", "GeneratedTokens", dateSeconds},
+	{
+		time: "Timestamp", input: "Request tokens", output: "Response tokens", aside: []string{"Model", "Total tokens", "Log Type", "Elapsed time"},
+		seconds: func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
+	},
+	{time: "TIMESTAMP", input: "ContextTokens", output: "GeneratedTokens", images: "NumImages", seconds: dateSeconds},
 }
 
 // dateSeconds is a date and time, with or without its zone.
@@ -168,10 +175,12 @@ func (t *Table) readCSV(r io.Reader) error {
 	if err != nil {
 		return err
 	}
+	notes := newCSVNotes(form, head, at)
 	var begin *float64
 	for {
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
+			t.Notes = notes.texts()
 			return nil
 		}
 		if err != nil {
@@ -183,6 +192,7 @@ func (t *Table) readCSV(r io.Reader) error {
 			begin = &seconds
 		}
 		if err == nil {
+			notes.count(row)
 			err = t.addRow(seconds-*begin, row[at[1]], row[at[2]], line)
 		}
 		if err != nil {
@@ -202,6 +212,56 @@ func csvFormOf(head []string) (csvForm, [3]int, error) {
 		known = append(known, strings.Join([]string{f.time, f.input, f.output}, ", "))
 	}
 	return csvForm{}, [3]int{}, fmt.Errorf("the CSV has not all columns of a form that is known: %s", strings.Join(known, "; or "))
+}
+
+// csvNotes counts what of a CSV is not replayed.
+type csvNotes struct {
+	form                          csvForm
+	output, images                int // columns; images is -1 without one
+	rows, unanswered, illustrated int
+	unread                        []string
+}
+
+func newCSVNotes(form csvForm, head []string, at [3]int) *csvNotes {
+	n := &csvNotes{form: form, output: at[2], images: -1}
+	for i, name := range head {
+		switch {
+		case slices.Contains(at[:], i) || slices.Contains(form.aside, name):
+		case form.images != "" && name == form.images:
+			n.images = i
+		default:
+			n.unread = append(n.unread, name)
+		}
+	}
+	return n
+}
+
+// count looks at a row.
+func (n *csvNotes) count(row []string) {
+	n.rows++
+	if v, err := strconv.Atoi(row[n.output]); err == nil && v == 0 {
+		n.unanswered++
+		return
+	}
+	if n.images >= 0 {
+		if v, err := strconv.Atoi(row[n.images]); err != nil || v != 0 {
+			n.illustrated++
+		}
+	}
+}
+
+func (n *csvNotes) texts() []string {
+	var out []string
+	if n.unanswered > 0 {
+		out = append(out, fmt.Sprintf("%d of %d requests have no output token and are left out: they failed in the recorded service", n.unanswered, n.rows))
+	}
+	if n.illustrated > 0 {
+		out = append(out, fmt.Sprintf("%d of %d requests had images (%s), which are not sent: each is replayed as text of its number of tokens", n.illustrated, n.rows, n.form.images))
+	}
+	if len(n.unread) > 0 {
+		out = append(out, "columns that are not replayed: "+strings.Join(n.unread, ", "))
+	}
+	return out
 }
 
 func (t *Table) addRow(at float64, input, output string, line int) error {

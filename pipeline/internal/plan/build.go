@@ -92,7 +92,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	}
 	b.fit(p)
 	b.decide(p)
-	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
+	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.traces, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags
@@ -139,6 +139,8 @@ type builder struct {
 	cfg   *lang.Config
 	opt   Options
 	diags hcl.Diagnostics
+	// traces say what of recorded traces is not replayed.
+	traces []string
 }
 
 // fail reports what is wrong at a place, once: cells of a benchmark often share it.

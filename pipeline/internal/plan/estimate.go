@@ -34,6 +34,11 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	if err != nil {
 		b.fail(src.Range, "the trace cannot be replayed", diag.Sentence(err))
 	}
+	for _, note := range b.cfg.Files.Notes(w.Dataset) {
+		if text := w.Dataset.Path + ": " + note; !slices.Contains(b.traces, text) {
+			b.traces = append(b.traces, text)
+		}
+	}
 	if err != nil || w.Load.Arrival != "trace" {
 		return runSeconds(w)
 	}
