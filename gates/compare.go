@@ -205,7 +205,8 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 		return
 	}
 	if e.stat.Rounded {
-		return // more of the same rounding decides nothing
+		e.Reason += "; values with more digits would decide it"
+		return
 	}
 	n := least(e.N+1, func(n int) bool { return c.decides(e, n, m, set) >= Power })
 	if n == 0 {
@@ -299,11 +300,11 @@ func (e *entry) warn(c Comparison) {
 	if e.N < c.Planned {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
-	if e.Exact && !e.stat.Rounded {
+	if e.Exact {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
 	}
 	if e.stat.Rounded {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("values repeat exactly, as rounded ones do: a step between them, of %s, is taken for what they can be off", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Step), "+")))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+")))
 	}
 	if differs := c.between(); differs != "" {
 		e.Warnings = append(e.Warnings, differs)

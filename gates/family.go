@@ -51,6 +51,9 @@ type Comparison struct {
 	// Pairs measured, in any order, and the number planned (0: not known).
 	Pairs   []Pair
 	Planned int
+	// Step is that of the last digit that the values were printed with, in their unit. 0 leaves it to their
+	// decimal digits.
+	Step float64
 	// Clusters are the error of the mean difference over parts of the work, zero where pairs
 	// have nothing in common.
 	Clusters Clusters

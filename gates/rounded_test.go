@@ -1,56 +1,103 @@
 package gates_test
 
 import (
+	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
 )
 
-// A change of 3 % that a grid of 5 % shows as 5 % in every repeat is no regression at a
-// margin of 5 %, and one of 20 % still is.
-func TestRoundedValuesAreNotExact(t *testing.T) {
+// constant is a comparison whose sides each have one value in every repeat.
+func constant(t *testing.T, base, head, step float64, repeats int) gates.Comparison {
+	t.Helper()
+	c := comparison(t, "ttft.p99", make([]gates.Pair, repeats))
+	for i := range c.Pairs {
+		c.Pairs[i] = gates.Pair{Repeat: i + 1, Base: base, Head: head}
+	}
+	c.Step = step
+	return c
+}
+
+// Values that are the same in all repeats decide as far as their printed digits go.
+func TestConstantSamplesDecide(t *testing.T) {
+	changed := constant(t, 100, 146, 1, 5)
+	changed.Pairs[2].Head = 147
 	for _, tt := range []struct {
-		change, grid float64
-		repeats      int
-		red          bool
+		name string
+		c    gates.Comparison
+		want gates.Verdict
 	}{
-		{0.03, 0.05, 2, false},
-		{0.03, 0.05, 4, false},
-		{0.03, 0.05, 12, false},
-		{0.03, 0.05, 40, false},
-		{0.03, 0.001, 6, false},
-		{0.20, 0.02, 6, true},
-		{0.20, 0.001, 4, true},
+		{"46 %", constant(t, 100, 146, 0, 5), gates.Regression},
+		{"46 %, one digit changed", changed, gates.Regression},
+		{"46 % of milliseconds", constant(t, 0.1003, 0.1464, 1e-4, 3), gates.Regression},
+		{"1 against 4", constant(t, 1, 4, 1, 5), gates.Regression},
+		{"1 against 4, twice", constant(t, 1, 4, 1, 2), gates.Inconclusive},
+		{"1 against 2", constant(t, 1, 2, 1, 5), gates.Inconclusive},
+		{"2.00 against 3.00", constant(t, 2, 3, 0.01, 5), gates.Regression},
+		{"2 against 3", constant(t, 2, 3, 1, 5), gates.Inconclusive},
+		{"one step below the margin", constant(t, 1.04, 1.05, 0.01, 5), gates.Pass},
+		{"a step as large as the margin", constant(t, 1, 1.05, 0.05, 5), gates.Inconclusive},
+		{"equal to three digits", constant(t, 20.1, 20.1, 0.1, 5), gates.Pass},
+		{"equal to one digit", constant(t, 0.1, 0.1, 0.1, 5), gates.Inconclusive},
+		{"zero on both sides", constant(t, 0, 0, 0, 5), gates.Invalid}, // it has no logarithm
+		{"faster", constant(t, 146, 100, 1, 5), gates.Improvement},
 	} {
-		const files = 200
-		s, red := newSimulator(9), 0
-		for range files {
-			f := gates.Family{Alpha: 0.05}
-			for i := range 3 {
-				c := s.comparison(i, tt.repeats, 0, 0)
-				for k := range c.Pairs {
-					round := func(v float64) float64 { return math.Round(v/tt.grid) * tt.grid }
-					c.Pairs[k].Base = round(1 + 0.006*s.rng.NormFloat64())
-					c.Pairs[k].Head = round(math.Pow(1+tt.change, worseIs(c.Metric)) * (1 + 0.006*s.rng.NormFloat64()))
-				}
-				f.Comparisons = append(f.Comparisons, c)
+		for _, test := range []*gates.Test{gates.PairedTTest, gates.Welch} {
+			c := tt.c
+			c.Test = test
+			if d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]; d.Verdict != tt.want {
+				t.Errorf("%s by %s: %s (%s), want %s", tt.name, test, d.Verdict, d.Reason, tt.want)
 			}
-			for _, d := range judge(t, f).Comparisons {
-				if d.Verdict == gates.Regression {
-					red++
-					break
-				}
-			}
-		}
-		t.Logf("%+v: %d of %d", tt, red, files)
-		if tt.red && red < files*9/10 || !tt.red && red > files/20 {
-			t.Errorf("+%g on a grid of %g, %d repeats: %d of %d files are red", tt.change, tt.grid, tt.repeats, red, files)
 		}
 	}
-	d := judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{comparison(t, "ttft.p99", ratios(1, 1.05, 1.05, 1.05, 1.05))}}).Comparisons[0]
-	if text := strings.Join(d.Warnings, "\n"); !strings.Contains(text, "a step between them, of 5.0 %") {
-		t.Errorf("warnings: %q", text)
+}
+
+// Printing values with few digits makes no error rate larger, however the digits and the noise compare.
+func TestPrintedDigitsHoldTheLevel(t *testing.T) {
+	files := 1000
+	if *full {
+		files = 10_000
+	}
+	for _, noise := range []float64{0.02, 0.1, 0.3, 0.6, 1, 3} { // in steps of the last digit
+		for _, repeats := range []int{2, 3, 5} {
+			for _, metrics := range []int{1, 10} {
+				s := newSimulator(uint64(repeats))
+				red, green := 0, 0
+				for range files {
+					for _, margin := range []bool{false, true} {
+						f := gates.Family{Alpha: 0.05}
+						for i := range metrics {
+							c := s.comparison(i, repeats, 0, 0)
+							level := 40 + 20*s.rng.Float64()
+							head := level
+							if margin && i == 0 {
+								head = level * math.Pow(1.05, worseIs(c.Metric))
+							}
+							for k := range c.Pairs {
+								c.Pairs[k].Base = math.Round(level + noise*s.rng.NormFloat64())
+								c.Pairs[k].Head = math.Round(head + noise*s.rng.NormFloat64())
+							}
+							c.Step = 1
+							f.Comparisons = append(f.Comparisons, c)
+						}
+						failed, passed := false, true
+						for _, d := range judge(t, f).Comparisons {
+							failed = failed || d.Verdict == gates.Regression
+							passed = passed && d.Verdict == gates.Pass
+						}
+						if failed && !margin {
+							red++
+						}
+						if passed && margin {
+							green++
+						}
+					}
+				}
+				name := fmt.Sprintf("noise of %g steps, %d repeats, %d metrics", noise, repeats, metrics)
+				atMost(t, "red of equal sides, "+name, red, files, 0.05)
+				atMost(t, "green at the margin, "+name, green, files, 0.05)
+			}
+		}
 	}
 }

@@ -16,8 +16,7 @@ type Statistic struct {
 	Shift, SE, DF, T float64
 	// Exact is set where the values have no spread, so that Shift stands without error.
 	Exact bool
-	// Rounded is set where the values show that they were rounded by more than they spread:
-	// more of the same decides nothing.
+	// Rounded is set where the values spread by less than their printed digits leave unknown.
 	Rounded bool
 	// Greater is the one-sided p value against a difference ≤ 0, Less against ≥ 0.
 	Greater, Less float64
@@ -59,9 +58,10 @@ type Sample struct {
 	Known    *Known
 	// Base and Head are the two sides of any other.
 	Base, Head []float64
-	// Floor is the size of what float64 rounds off in them, and Step that of what was
-	// rounded off in measuring; 0 where the values do not show any.
-	Floor, Step float64
+	// Floor is the size of what float64 rounds off in them.
+	Floor float64
+	// Rounding is what their printed digits leave unknown.
+	Rounding Rounding
 }
 
 // sample brings the comparison's data to the scale of its test, and returns both sides'
@@ -79,7 +79,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 			x.Clusters = c.amongBlocks(x.repeats, x.Differences)
 		}
 		if err == nil {
-			x.Step = stepOf(c.Metric, base, head)
+			x.Rounding = roundingOfSides(c.Metric, c.Step, base, head)
 		}
 		return x, base, head, err
 	}
@@ -92,6 +92,9 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	}
 	x.Head, err = signed(c.Metric, "head", head)
 	x.Floor = roundingOf(c.Metric.Scale, base, head)
+	if err == nil && c.test().Design == Unpaired {
+		x.Rounding = roundingOfSides(c.Metric, c.Step, base, head)
+	}
 	return x, base, head, err
 }
 

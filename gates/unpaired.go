@@ -50,9 +50,15 @@ func welch(x Sample, set Settings) (Statistic, error) {
 	}
 	s := Statistic{Shift: headMean - baseMean, DF: base + head - 2}
 	b, h := baseSD*baseSD/base, headSD*headSD/head
-	if se := math.Sqrt(b + h); se <= math.Max(x.Floor, rounding*math.Abs(s.Shift)) {
+	s.Noise.SD = math.Hypot(baseSD, headSD)
+	se := math.Sqrt(b + h)
+	constant := se <= math.Max(x.Floor, rounding*math.Abs(s.Shift))
+	if constant {
 		s.exact(x.Floor)
-	} else {
+	}
+	if bias := s.rounded(x.Rounding, n); s.Rounded {
+		s.bound(bias, tCritical(set.Alpha, s.DF)*s.SE)
+	} else if !constant {
 		s.DF = (b + h) * (b + h) / (b*b/(base-1) + h*h/(head-1))
 		s.student(se)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)

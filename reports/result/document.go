@@ -433,6 +433,8 @@ type Run struct {
 	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Steps are, of an imported run, those of the last digit that its metrics were printed with, by id.
+	Steps map[string]float64 `json:"steps,omitempty"`
 	// Scores of an evaluation's questions by id, 0 to 1.
 	Scores map[string]float64 `json:"scores,omitempty"`
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.

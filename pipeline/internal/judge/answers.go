@@ -15,11 +15,26 @@ import (
 func measured(c *gates.Comparison, doc *result.Document, benchmark string, base, head *result.Cell) {
 	if !c.Metric.Mutual {
 		c.Pairs, c.Voided = pairs(c.Metric, base, head), voided(c.Metric, base, head)
+		c.Step = printedStep(c.Metric, base, head)
 		return
 	}
 	c.Relative = answers.Relative(answersOf(doc, benchmark, base, head), c.Metric.ID)
 	all := c.Relative.All()
 	c.Pairs, c.Clusters = all.Pairs, all.Clusters
+}
+
+// printedStep returns the smallest step of the last digit that imported values of a metric were printed with,
+// 0 where no value says its own.
+func printedStep(m metric.Metric, cells ...*result.Cell) float64 {
+	least := 0.0
+	for _, cell := range cells {
+		for r := range sound(cell) {
+			if step := r.Steps[m.ID]; step > 0 && (least == 0 || step < least) {
+				least = step
+			}
+		}
+	}
+	return least
 }
 
 // answersOf are the compared answers of two cells, nil where none were.
