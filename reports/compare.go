@@ -46,7 +46,7 @@ func (s Side) Title(i int) string {
 // listed. Of the options, those about gates are ignored.
 func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	if len(sides) < 2 || len(sides) > maxSides {
-		return fmt.Errorf("%d results: a comparison takes 2 to %d", len(sides), maxSides)
+		return fmt.Errorf("%d results: a comparison takes 2 to %d; quote a pattern of file names, so that its files are one side: 'name=base:base/*.json'", len(sides), maxSides)
 	}
 	for i, s := range sides {
 		if s.Against < 0 || s.Against >= len(sides) || s.Against == i && i > 0 {
@@ -420,7 +420,7 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 		}
 		return out
 	}
-	for _, id := range keyMetrics {
+	for _, id := range keyMetricsOf(func(id string) bool { return shared(id) || slices.ContainsFunc(likeIDs(id), shared) }) {
 		if shared(id) {
 			add(id)
 		} else {
@@ -440,6 +440,11 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 }
 
 const successRate = "success.rate"
+
+// hasLike reports whether some values have one of a metric, or of what another load generator has for it.
+func hasLike(values map[string]float64, id string) bool {
+	return slices.ContainsFunc(append(likeIDs(id), id), func(id string) bool { _, ok := values[id]; return ok })
+}
 
 // likeIDs are the ids of other load generators for what a metric of the registry is to ours.
 func likeIDs(id string) []string {

@@ -17,6 +17,16 @@ var keyMetrics = []string{
 	"request_throughput.mean", "output_throughput.mean", "success.rate",
 }
 
+// keyMetricsOf are the key metrics of results. Those without tokens of answers, of embeddings, have the
+// throughput of all tokens in its place.
+func keyMetricsOf(has func(id string) bool) []string {
+	ids := slices.Clone(keyMetrics)
+	if i := slices.Index(ids, "output_throughput.mean"); !has(ids[i]) {
+		ids[i] = "total_throughput.mean"
+	}
+	return ids
+}
+
 // measured is the whole matrix: the geometric means of the key metrics for every cell,
 // whether a gate judges it or not.
 func (v *view) measured() *model.Section {
@@ -79,7 +89,9 @@ func (v *view) columnAxis(b *result.Benchmark) string {
 func (v *view) metricsOf(b *result.Benchmark) []string {
 	ids := v.o.Metrics
 	if len(ids) == 0 {
-		ids = slices.Clone(keyMetrics)
+		ids = keyMetricsOf(func(id string) bool {
+			return slices.ContainsFunc(b.Cells, func(c result.Cell) bool { return hasLike(c.Summary, id) })
+		})
 		for _, r := range v.rows {
 			if r.gate.Benchmark == b.Addr && r.d.Metric != "" && !slices.Contains(ids, r.d.Metric) {
 				ids = append(ids, r.d.Metric)

@@ -194,7 +194,8 @@ type side struct {
 func (a *app) readSide(arg, tool string) (side, error) {
 	s := side{}
 	s.name, s.against, s.arg = sideLabels(arg)
-	if info, err := os.Stat(s.arg); err == nil && info.IsDir() {
+	if verdict.IsRunDir(s.arg) {
+		var err error
 		s.doc, err = verdict.ReadDocument(s.arg)
 		return s, err
 	}

@@ -24,6 +24,7 @@ type gateFlags struct {
 	foreign []string // results of other tools
 	format  reports.Format
 	json    bool
+	block   bool // the sides were not measured in turn
 }
 
 func (a *app) gateCommand() *cobra.Command {
@@ -60,6 +61,7 @@ func (a *app) gateCommand() *cobra.Command {
 	f.results.register(cmd, a.tools)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
+	cmd.Flags().BoolVar(&f.block, "block-order", false, "judge sides that were measured one after the other and not in turn: what changed on the machine between them counts as a difference")
 	formatFlag(cmd, &f.format, a.formats.OfDocuments())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document, as --format json")
 	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
@@ -122,7 +124,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names}, past, time.Now())
+	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block}, past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}

@@ -89,6 +89,7 @@ var Fields = []Field{
 	{Name: "arrival", Label: "arrivals"},
 	{Name: "request_rate", Label: "request rate", Also: []string{"qps", "rps", "rate", "traffic_request_rate"}, Load: true},
 	{Name: MaxConcurrency, Label: "max concurrency", Also: []string{"concurrency", "maximum_request_concurrency", "max_request_concurrency"}, Default: "unlimited", Load: true},
+	{Name: "prompts_per_request", Label: "prompts in a request", Default: "1", From: []string{"random_batch_size"}},
 	{Name: "num_prompts", Label: "number of prompts", Also: []string{"num_prompt", "prompts"}, Load: true},
 	{Name: "time_limit", Label: "length of the run", From: []string{"max_seconds", "max_duration"}},
 	{Name: "burstiness", Label: "burstiness", Also: []string{"burstiness_factor"}, Default: "1"},

@@ -54,6 +54,7 @@ var aiperfFigures = []Field{
 	{"request_throughput/avg", "request throughput"}, {"input_token_throughput/avg", "input throughput"},
 	{"output_token_throughput/avg", "output throughput"}, {"total_token_throughput/avg", "total throughput"},
 	{"request_count/avg", "completed"}, {"error_request_count/avg", "failed"}, {"goodput/avg", "request goodput"},
+	{"input_sequence_length/avg", "mean input tokens"}, {"output_sequence_length/avg", "mean output tokens"},
 	{"total_isl/avg", "total input tokens"}, {"total_osl/avg", "total output tokens"},
 }
 

@@ -15,6 +15,12 @@ type openBlock struct {
 	line    int
 	prefix  *regexp.Regexp // what stands before the rule, of a container's log, say, with any digits
 	section string
+	// words and unit are those of the times whose statistics follow, each on a line of its own.
+	words, unit string
+	// foreign blocks are bare and print times as neither vLLM nor SGLang does.
+	foreign bool
+	// title is the line before a bare block, where it ends with a colon.
+	title   string
 	entries []entry
 	noise   int
 	// bare blocks have lost the rule that begins them; what follows shows whether they are
@@ -37,15 +43,30 @@ func newBlock(line int, prefix string) *openBlock {
 
 var digits = regexp.MustCompile(`\d+`)
 
+// figureNeedles are parts of the labels and units of all figures that a bare block can begin with.
+var figureNeedles = needles{
+	"(ms)", "(s)", "(us)", "(sec", "hroughput", "HROUGHPUT", "atency", "ATENCY", "TTFT", "ttft", "TPOT", "tpot", "ITL", "itl", "E2E", "e2e", "equests", "EQUESTS", "oken", "OKEN",
+}
+
 // startsBare reports whether a line outside of any block is a figure as blocks print it, with
 // its unit, so that a block without its first rule begins.
 func startsBare(line string) bool {
-	e, ok := splitEntry((&openBlock{}).strip(line))
-	if !ok || !strings.Contains(e.label, " ") || !isNumber(e.value) {
+	if strings.IndexByte(line, ':') < 0 || !figureNeedles.in(line) {
 		return false
 	}
-	f, ok := figureOf(e.label)
-	_, unit := labelWords(e.label)
+	e, ok := splitEntry((&openBlock{}).strip(line))
+	if !ok || !strings.Contains(e.label, " ") {
+		return false
+	}
+	if _, _, ok := sectionOf(e); ok {
+		return true
+	}
+	label, value := unitInValue(e.label, e.value)
+	if _, _, share := successesOf(value); !isNumber(value) && !share {
+		return false
+	}
+	f, ok := figureOf(label)
+	_, unit := labelWords(label)
 	return ok && (f.name == "succeeded" || unit != "" && (f.kind == latency || f.kind == rate))
 }
 
@@ -55,11 +76,30 @@ func (b *openBlock) isBlock() bool {
 	const enough = 4
 	figures := 0
 	for _, e := range b.entries {
-		if f, ok := figureOf(e.label); ok && f.kind != param {
+		if f, ok := e.figure(); ok && f.kind != param {
 			figures++
 		}
 	}
 	return figures >= enough
+}
+
+// figure is what an entry stands for, whose unit may be behind its value.
+func (e entry) figure() (figure, bool) {
+	label, _ := unitInValue(e.label, e.value)
+	return figureOf(label)
+}
+
+// sectionOf reports whether a line begins a group of times, each of whose statistics has a line of its own:
+// "Time to First Token (ms):".
+func sectionOf(e entry) (words, unit string, ok bool) {
+	if e.value != "" {
+		return "", "", false
+	}
+	words, unit = labelWords(e.label)
+	for _, end := range []string{" statistics", " stats", " distribution", " percentiles"} {
+		words = strings.TrimSuffix(words, end)
+	}
+	return words, unit, latencyNames[words] != "" && unit != ""
 }
 
 // linePrefix is what logs and pages put before a line: quotes, comments, names of
@@ -96,6 +136,9 @@ func splitEntry(text string) (entry, bool) {
 // qualify distinguishes figures that have one label in several sections, and reads the
 // acceptance by position ("Position 0:") under a name of its own.
 func (b *openBlock) qualify(e entry) entry {
+	if stat := statOf(e.label); stat != "" && b.words != "" {
+		e.label = stat + " " + b.words + " (" + b.unit + ")"
+	}
 	if b.section == "Probe Requests" && !strings.Contains(strings.ToLower(e.label), "probe") {
 		e.label = "Probe " + e.label
 	}

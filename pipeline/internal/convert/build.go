@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,8 +38,13 @@ func (r *Run) add(e entry) error {
 	}
 	switch f.kind {
 	case param:
+		if measuredRate(e.label, e.value) {
+			return r.addMetric(singles["request throughput"], e)
+		}
 		r.setParam(f.name, e.value)
 		return nil
+	case each:
+		return r.addEach(f.name, e.value)
 	case count:
 		return r.addCount(f, e.value)
 	case duration:
@@ -64,8 +71,8 @@ func (r *Run) addOther(e entry) error {
 }
 
 func (r *Run) addCount(f figure, text string) error {
-	if done, all, ok := strings.Cut(text, "/"); ok && f.name == "succeeded" { // "9/10"
-		r.setParam("num_prompts", strings.TrimSpace(all))
+	if done, all, ok := successesOf(text); ok && f.name == "succeeded" {
+		r.setParam("num_prompts", all)
 		text = done
 	}
 	n, err := parseCount(text)
@@ -96,11 +103,33 @@ func (r *Run) addCount(f figure, text string) error {
 	return nil
 }
 
+// addEach reads the mean tokens of a request.
+func (r *Run) addEach(name, text string) error {
+	v, err := parseNumber(text, 0)
+	if errors.Is(err, errNoData) {
+		return nil
+	}
+	if err == nil && (v < 0 || v > maxTokensEach) {
+		err = fmt.Errorf("%s tokens of a request are not plausible", clip(text))
+	}
+	if err != nil {
+		return err
+	}
+	put(&r.meanTokens, name, v)
+	return r.once("mean "+name, v)
+}
+
+// maxTokensEach bounds the tokens of a request.
+const maxTokensEach = 1e9
+
 // addMetric reads a latency or a rate. Twice the same id with two values is an error: one
 // of them would be lost.
 func (r *Run) addMetric(f figure, e entry) error {
 	v, err := parseNumber(e.value, f.shift)
 	if errors.Is(err, errNoData) {
+		if f.kind == latency {
+			put(&r.noData, f.group, true)
+		}
 		if strings.EqualFold(strings.TrimSpace(e.value), "nan") {
 			r.nan = append(r.nan, e)
 		}
@@ -118,7 +147,16 @@ func (r *Run) addMetric(f figure, e entry) error {
 		return errTwice
 	}
 	r.set(f.group, f.stat, v)
+	put(&r.steps, id, stepOf(e.value, f.shift))
 	return nil
+}
+
+// stepOf returns the step of the last digit of a number as text, times ten to the power of shift.
+func stepOf(text string, shift int) float64 {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "e")
+	_, decimals, _ := strings.Cut(mantissa, ".")
+	e, _ := strconv.Atoi(exponent) // "" is 0
+	return math.Pow(10, float64(shift+e-len(decimals)))
 }
 
 // once refuses a second value of what a result has once: two results are mixed then.
@@ -136,6 +174,10 @@ func (r *Run) audit(name string, value any) { put(&r.Audit, name, value) }
 
 // finish completes the counts and drops the zeros that stand for "no data".
 func (r *Run) finish() error {
+	if len(r.unread) > 0 {
+		r.infof("numbers whose meaning is not known here are kept as parameters: %s", quoted(r.unread))
+	}
+	r.sumTokens()
 	r.count()
 	r.restoreRates()
 	r.dropEmpty()
@@ -144,9 +186,33 @@ func (r *Run) finish() error {
 		return err
 	}
 	if len(r.Metrics) == 0 && r.Counts == (Counts{}) {
-		return &Error{Source: r.Source, Line: r.Line, Err: errors.New("a result without a figure")}
+		return &Error{Source: r.Source, Line: r.Line, Err: errNoFigure}
 	}
 	return nil
+}
+
+var errNoFigure = errors.New("a result without a figure")
+
+// quoted lists names for a message.
+func quoted(names []string) string {
+	const most = 8
+	var out []string
+	for _, name := range names[:min(len(names), most)] {
+		out = append(out, clip(name))
+	}
+	if len(names) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// sumTokens makes sums of the mean tokens of a request, where the result has no sums.
+func (r *Run) sumTokens() {
+	for name, sum := range map[string]*int64{"input": &r.Counts.InputTokens, "output": &r.Counts.OutputTokens} {
+		if v, ok := r.meanTokens[name]; ok && *sum == 0 && r.Counts.Succeeded > 0 {
+			*sum = int64(math.Round(v * float64(r.Counts.Succeeded)))
+		}
+	}
 }
 
 // count works out the requests sent. Tools that report no failures report at most how many
@@ -164,10 +230,7 @@ func (r *Run) count() {
 	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
 		return
 	}
-	c.Sent, c.Failed, c.FailedKnown = int(n), int(n)-c.Succeeded, true
-	if c.Failed > 0 {
-		r.seriousf("%d of %d requests did not succeed: the tool reports no failures, this is num_prompts less the successes", c.Failed, c.Sent)
-	}
+	r.countFailures(int(n))
 }
 
 // restoreRates computes the rates that were rounded away: a single request that took five
@@ -186,6 +249,7 @@ func (r *Run) restoreRates() {
 		id, definition := r.metricID(rate.group, "mean")
 		if v, ok := r.Metrics[id]; ok && v == 0 && rate.n > 0 && definition == "" {
 			r.Metrics[id] = float64(rate.n) / r.Duration
+			delete(r.steps, id)
 			r.seriousf("%s is printed as 0 and computed from the counts and the duration", id)
 		}
 	}
@@ -209,13 +273,37 @@ func (r *Run) dropEmpty() {
 		zero[group] = (was || !seen) && v == 0
 	}
 	for _, group := range slices.Sorted(maps.Keys(zero)) {
+		of := r.derivedFrom(group)
+		_, measured := zero[of]
+		if of != "" && !zero[group] && (zero[of] || !measured && r.noData["ttft"]) {
+			r.warnf("%s is left out: the tool works it out of %s, which was not measured", group, of)
+			r.leaveOut(group)
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(zero)) {
 		if !zero[group] || slices.Contains(mayBeZero, group) {
 			continue
 		}
 		r.warnf("every figure of %s is 0 and left out: no request had one, or it was rounded away", group)
-		maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
-		maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return strings.HasPrefix(id, group+".") })
+		r.leaveOut(group)
 	}
+}
+
+// leaveOut drops the figures of a group.
+func (r *Run) leaveOut(group string) {
+	maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
+	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return strings.HasPrefix(id, group+".") })
+}
+
+// derivedFrom returns the group that the figures of another are worked out of: a time per output token
+// is what is left of a request after its first token, so it is none without that.
+func (r *Run) derivedFrom(group string) string {
+	if quantityOf(group) != "tpot" {
+		return ""
+	}
+	id, _ := r.metricID("ttft", "mean")
+	of, _, _ := strings.Cut(id, ".")
+	return of
 }
 
 // mayBeZero are the groups of which a zero in every statistic was measured: a client's queue can

@@ -62,20 +62,47 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	if instead := opt.Tools.sheet(s.header); instead != "" {
 		return nil, &Error{name, 1, fmt.Errorf("%w: %s", ErrNoResult, instead)}
 	}
-	var runs []Run
+	var rows []tableRow
 	for s.next() {
-		run := opt.newRun(FormatCSV, opt.Tool, name, s.line)
-		if err := run.row(s.header, s.cells, s.line); err != nil {
-			return nil, err
+		if rows = append(rows, tableRow{s.cells, s.line}); len(rows) > opt.Limits.Runs {
+			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		}
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	header := withMeasuredRates(s.header, func(col int) []string {
+		cells := make([]string, len(rows))
+		for i, row := range rows {
+			cells[i] = unescapeCSV(row.cells[col])
+		}
+		return cells
+	})
+	var runs []Run
+	for _, row := range rows {
+		run := opt.newRun(FormatCSV, opt.Tool, name, row.line)
+		if err := run.row(header, row.cells, row.line); err != nil {
+			return nil, withReasons(err, header, row.cells)
 		}
 		if run.Tool == "" {
 			run.assumeTool("")
 		}
-		if runs = append(runs, *run); len(runs) > opt.Limits.Runs {
-			return nil, fmt.Errorf("%s: more than %d results: %w", name, opt.Limits.Runs, ErrLimit)
+		runs = append(runs, *run)
+	}
+	return runs, nil
+}
+
+// withReasons adds to the error of a row without a figure why its columns are none.
+func withReasons(err error, header, cells []string) error {
+	if !errors.Is(err, errNoFigure) {
+		return err
+	}
+	for i, h := range header {
+		if why := whyNot(h, cells[i]); why != "" {
+			err = fmt.Errorf("%w; %s", err, why)
 		}
 	}
-	return runs, s.err
+	return err
 }
 
 // sheet is what to import in the place of a CSV file of a tool that is not read here, "" for

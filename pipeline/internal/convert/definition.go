@@ -39,6 +39,7 @@ var toolGroups = map[string]string{
 	"spec_decode":               "speculative decoding, as the tool counts it over the run",
 	"rtfx":                      "seconds of audio per second (inverse real-time factor)",
 	"input_sequence_throughput": "sequences per second (pooling)",
+	"token_throughput":          "tokens per second; whether of answers or of all tokens the result does not say",
 }
 
 // tool is the row of the tool that measured a result, nil for one that has none.
@@ -68,7 +69,7 @@ func (r *Run) metricID(quantity, stat string) (id, definition string) {
 		return g.Name + "." + stat, fmt.Sprintf("%s of %s: %s", stat, r.Tool, g.Definition)
 	}
 	if r.Tool != "" && r.tool() == nil {
-		return slug(r.Tool) + "_" + group + "." + stat, describeForeign(r.Tool, group, stat)
+		return idSlug(r.Tool) + "_" + group + "." + stat, describeForeign(r.Tool, group, stat)
 	}
 	id = group + "." + stat
 	if _, ok := metric.Lookup(id); ok {
@@ -84,6 +85,9 @@ func describeForeign(tool, group, stat string) string {
 	}
 	if stat == "peak_second" {
 		return "the largest count in one whole second; not the exact peak"
+	}
+	if stat == unstated && group != "token_throughput" {
+		return group + " whose statistic the result does not name"
 	}
 	if d, ok := toolGroups[group]; ok {
 		return stat + " of the " + d
@@ -122,11 +126,15 @@ func (r *Run) assumeTool(tool string) {
 		return
 	}
 	r.Tool = tool
-	metrics := r.Metrics
-	r.Metrics, r.Definitions = nil, nil
+	metrics, steps := r.Metrics, r.steps
+	r.Metrics, r.Definitions, r.steps = nil, nil, nil
 	for id, v := range metrics {
 		group, stat, _ := strings.Cut(id, ".")
 		r.set(group, stat, v)
+		if step, ok := steps[id]; ok {
+			own, _ := r.metricID(group, stat)
+			put(&r.steps, own, step)
+		}
 	}
 }
 

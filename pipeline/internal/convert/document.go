@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -109,6 +110,10 @@ func (d *document) distinct(runs []Run) {
 	for i := range runs {
 		r := &runs[i]
 		if r.SameAs != 0 {
+			continue
+		}
+		if stage := summarised(r, runs); stage != nil {
+			d.warnf("%s sums up several stages, of which %s is one, and is left out", r.At(), stage.At())
 			continue
 		}
 		if at := slices.IndexFunc(d.runs, func(o *Run) bool { return isCopy(o, r) }); at >= 0 {
@@ -308,9 +313,12 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
 		Duration: r.Duration, Sent: max(r.Counts.Sent, r.Counts.Succeeded), Failed: r.Counts.Failed,
 		Series: engineSeries(r.Engine, u.points), Metrics: maps.Clone(r.Metrics),
-		Work: comparability.Read(r.Param), Started: r.Measured(),
+		Work: comparability.Read(r.Param), Started: r.Measured(), Steps: r.stepsOf(),
 	}
 	maps.Copy(out.Audit, r.Audit)
+	for name, v := range r.meanTokens {
+		put(&out.Work, name+"_tokens", strconv.FormatFloat(v, 'g', 6, 64))
+	}
 	if !r.Counts.FailedKnown {
 		out.Audit[auditFailures] = "not reported by the tool"
 	}
@@ -348,6 +356,18 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		return out, fmt.Errorf("%s: %w", r.At(), err)
 	}
 	return out, nil
+}
+
+// stepsOf returns the printed steps of the metrics that the result still has. A number with all the digits
+// that a float64 has says nothing beyond its value.
+func (r *Run) stepsOf() map[string]float64 {
+	var out map[string]float64
+	for id, step := range r.steps {
+		if v, ok := r.Metrics[id]; ok && step > 1e-13*v {
+			put(&out, id, step)
+		}
+	}
+	return out
 }
 
 // successRate is the share of requests that succeeded, which tools count and do not print.

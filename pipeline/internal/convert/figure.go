@@ -1,11 +1,14 @@
 package convert
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // figure is what a label of a block, a column of a table or a key of a JSON file stands
@@ -29,7 +32,12 @@ const (
 	count         // requests or tokens
 	duration      // of the run
 	param         // a setting that the tool prints among its figures
+	each          // mean tokens of a request
 )
+
+// unstated is the statistic of a time that its label does not name. Such a time is compared with none
+// that has a name.
+const unstated = "value"
 
 // unitPattern finds the unit at the end of a label: "Mean TTFT (ms)".
 var unitPattern = regexp.MustCompile(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
@@ -44,6 +52,9 @@ func figureOf(label string) (figure, bool) {
 	if f, ok := singles[words]; ok {
 		return f.withUnit(unit)
 	}
+	if f, ok := workFigures[words]; ok {
+		return f.withUnit(unit)
+	}
 	// The latency first or last: "p99 ttft" and, in tables, "ttft p99".
 	m := statPattern.FindStringSubmatch(words)
 	if m == nil {
@@ -51,18 +62,37 @@ func figureOf(label string) (figure, bool) {
 			m = statPattern.FindStringSubmatch(words[i+1:] + " " + words[:i])
 		}
 	}
-	if m == nil {
-		return figure{}, false
-	}
 	shift, ok := timeShift[unit]
+	if group := latencyNames[words]; m == nil && group != "" && ok && unit != "" {
+		return figure{kind: latency, group: group, stat: unstated, shift: shift}, true
+	}
+	if m == nil {
+		return throughputOf(words, unit)
+	}
 	group := latencyNames[m[2]]
 	if group == "" && ok && unit != "" {
-		group = slug(m[2]) // a latency of a fork keeps its name
+		group = idSlug(m[2]) // a latency of a fork keeps its name
 	}
 	if group == "" || !ok {
 		return figure{}, false
 	}
 	return figure{kind: latency, group: group, stat: canonicalStat(m[1]), shift: shift}, true
+}
+
+// throughputOf understands a rate that does not say of what: its unit says whether of requests. Of
+// tokens it may be those of answers or all.
+func throughputOf(words, unit string) (figure, bool) {
+	switch {
+	case words == "tok/s" || words == "tok s" || words == "tps" || words == "tokens/s" || words == "tokens/sec" || words == "token/s" || words == "tokens per second":
+		return rateOf("token_throughput", unstated), true
+	case words != "throughput" && words != "tput" && words != "mean throughput" && words != "average throughput":
+		return figure{}, false
+	case strings.HasPrefix(unit, "tok"):
+		return rateOf("token_throughput", unstated), true
+	case strings.HasPrefix(unit, "req") || unit == "rps":
+		return rateOf("request_throughput", "mean"), true
+	}
+	return figure{}, false
 }
 
 // labelWords reduces a label or a key to lower-case words and the unit.
@@ -89,7 +119,27 @@ func cutUnitSuffix(s string) (body, unit string, found bool) {
 	if body, ok := strings.CutSuffix(s, "duration_s"); ok {
 		return body + "duration", "s", true
 	}
+	for suffix, unit := range map[string]string{"_s": "s", "_sec": "s", "_seconds": "s", "_us": "us", "_ns": "ns"} {
+		if body, ok := strings.CutSuffix(s, suffix); ok && isLatency(body) {
+			return body, unit, true
+		}
+	}
 	return s, "", false
+}
+
+// isLatency reports whether a key without its unit is that of a time, with a statistic or without.
+func isLatency(key string) bool {
+	words := strings.Join(strings.FieldsFunc(key, func(c rune) bool { return c == '_' || c == '-' || c == ' ' }), " ")
+	if latencyNames[words] != "" {
+		return true
+	}
+	m := statPattern.FindStringSubmatch(words)
+	if m == nil {
+		if i := strings.LastIndexByte(words, ' '); i > 0 {
+			m = statPattern.FindStringSubmatch(words[i+1:] + " " + words[:i])
+		}
+	}
+	return m != nil && latencyNames[m[2]] != ""
 }
 
 func canonicalStat(s string) string {
@@ -111,20 +161,25 @@ func canonicalStat(s string) string {
 
 // timeShift gives the power of ten of a unit of time. No unit is seconds only where the
 // place says so.
-var timeShift = map[string]int{"s": 0, "sec": 0, "seconds": 0, "ms": -3, "us": -6, "µs": -6, "ns": -9}
+var timeShift = map[string]int{
+	"s": 0, "sec": 0, "secs": 0, "second": 0, "seconds": 0, "ms": -3, "msec": -3, "millisecond": -3, "milliseconds": -3,
+	"us": -6, "µs": -6, "usec": -6, "microseconds": -6, "ns": -9, "nanoseconds": -9,
+}
 
 // knownUnits may end a label. Text in parentheses that is none of these is part of it:
 // "Total generated tokens (retokenized)".
 var knownUnits = map[string]bool{
-	"s": true, "sec": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
+	"s": true, "sec": true, "secs": true, "second": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
 	"tokens/s": true, "token/s": true, "rps": true, "%": true,
+	"requests/sec": true, "tokens/sec": true, "tokens": true,
 }
 
 // latencyNames are the names that tools print and store for groups of times.
 var latencyNames = map[string]string{
-	"ttft": "ttft", "time to first token": "ttft",
-	"tpot": "tpot", "time per output token": "tpot",
-	"itl": "itl", "inter token latency": "itl",
+	"ttft": "ttft", "time to first token": "ttft", "first token latency": "ttft", "time to 1st token": "ttft",
+	"tpot": "tpot", "time per output token": "tpot", "time/output token": "tpot",
+	"itl": "itl", "inter token latency": "itl", "intertoken latency": "itl",
+	"request latency": "e2el", "e2e request latency": "e2el",
 	"e2el": "e2el", "e2e latency": "e2el", "e2e": "e2el", "end to end latency": "e2el", "latency": "e2el",
 	"client queue time": "queue", "client queue": "queue",
 	"e2el incl. client queue": "e2el_from_schedule", "e2el including client queue": "e2el_from_schedule",
@@ -156,9 +211,11 @@ var singles = map[string]figure{
 	"input tok/s": rateOf("input_throughput", "mean"), "input tokens/s": rateOf("input_throughput", "mean"), "input tokens/sec": rateOf("input_throughput", "mean"),
 	"output tok/s": rateOf("output_throughput", "mean"), "output tokens/s": rateOf("output_throughput", "mean"), "output tokens/sec": rateOf("output_throughput", "mean"),
 	"total tok/s": rateOf("total_throughput", "mean"), "total tokens/s": rateOf("total_throughput", "mean"), "total tokens/sec": rateOf("total_throughput", "mean"),
+	"output tput": rateOf("output_throughput", "mean"), "input tput": rateOf("input_throughput", "mean"), "total tput": rateOf("total_throughput", "mean"),
 	"peak output tok/s": rateOf("output_throughput", "peak_second"),
 
-	"concurrency":     rateOf("concurrency", "mean"),
+	"concurrency": rateOf("concurrency", "mean"),
+	"concur":      rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"), "mean concurrency": rateOf("concurrency", "mean"),
 	"rtfx":            rateOf("rtfx", "mean"),
 	"accept length":   rateOf("spec_decode", "acceptance_length"),
 	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode", "acceptance_length"),
@@ -173,6 +230,7 @@ var singles = map[string]figure{
 	"max request concurrency": {kind: param, name: "max_concurrency"}, "max reqeuest concurrency": {kind: param, name: "max_concurrency"},
 	"num prompts": {kind: param, name: "num_prompts"}, "request rate": {kind: param, name: "request_rate"},
 	"max concurrency": {kind: param, name: "max_concurrency"}, "qps": {kind: param, name: "request_rate"},
+	"rps": {kind: param, name: "request_rate"},
 }
 
 func rateOf(group, stat string) figure { return figure{kind: rate, group: group, stat: stat} }
@@ -188,7 +246,9 @@ func (f figure) withUnit(unit string) (figure, bool) {
 	case unit == "%":
 		f.shift = -2
 		return f, f.kind == rate
-	case f.kind == count || f.kind == latency:
+	case f.kind == count || f.kind == each:
+		return f, unit == "" || unit == "tokens"
+	case f.kind == latency:
 		return f, unit == ""
 	}
 	_, isTime := timeShift[unit]
@@ -257,20 +317,59 @@ func parseRequests(text string) (int, error) {
 // clip quotes text of a file for a message, at most 60 bytes of it.
 func clip(s string) string {
 	const limit = 60
-	if len(s) > limit {
-		return strconv.QuoteToASCII(s[:limit]) + "…"
+	if len(s) <= limit {
+		return strconv.Quote(s)
 	}
-	return strconv.QuoteToASCII(s)
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strconv.Quote(s[:cut]) + "…"
 }
 
-var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+// notWord separates the words of a name, in whatever script it is written.
+var notWord = regexp.MustCompile(`[^\p{L}\p{M}\p{N}]+`)
 
-// slug makes a name for an id or a parameter of any text.
+// slug makes a name for a parameter of any text. Two texts of different words have different names.
 func slug(s string) string {
 	const limit = 60
 	s = strings.Trim(notWord.ReplaceAllString(strings.ToLower(s), "_"), "_")
-	if len(s) > limit {
-		s = strings.TrimRight(s[:limit], "_")
+	if len(s) <= limit {
+		return s
 	}
-	return s
+	cut := limit - digestLength - 1
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strings.TrimRight(s[:cut], "_") + "_" + digestOf(s)
+}
+
+// idSlug makes a part of an id of any text: letters, digits and underscores of ASCII.
+func idSlug(s string) string {
+	s = slug(s)
+	var b strings.Builder
+	other := false
+	for _, c := range s {
+		if c < utf8.RuneSelf {
+			b.WriteRune(c)
+			continue
+		}
+		other = true
+	}
+	if !other {
+		return s
+	}
+	name := strings.Trim(b.String(), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "x" + name
+	}
+	return name + "_" + digestOf(s)
+}
+
+const digestLength = 8
+
+// digestOf tells names apart that have nothing else left to do so.
+func digestOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:digestLength/2])
 }

@@ -17,6 +17,8 @@ type FitOptions struct {
 	// Names are the parameters that hold an axis, by the name of the axis, where the two
 	// are not called alike.
 	Names map[string]string
+	// BlockOrder declares that the sides were measured one after the other and not in turn.
+	BlockOrder bool
 	// Loose lets results stand for every value of an axis that none of them reports. So an
 	// old file without a word on the side is a baseline of every side.
 	Loose bool

@@ -1,15 +1,21 @@
 package convert
 
+import "path/filepath"
+
 // inferencePerf writes summary_ and stage_N_lifecycle_metrics.json, in which all times are
 // seconds.
 var inferencePerf = Tool{
 	Name: "inference-perf", Releases: "of August 2026", Command: "inference-perf",
 	Shapes: []Shape{{
-		Keys:     []string{"successes load_summary", "successes failures"},
-		Settings: []Field{{"load_summary", ""}},
-		Params:   []Field{{"load_summary/requested_rate", "request_rate"}},
+		Keys:   []string{"successes load_summary", "successes failures"},
+		Params: []Field{{"load_summary/requested_rate", "request_rate"}, {"load_summary/concurrency", "max_concurrency"}},
+		Audit: []Field{
+			{"load_summary/achieved_rate", "achieved_rate"}, {"load_summary/send_duration", "send_duration_s"},
+			{"load_summary/schedule_delay/mean", "schedule_delay_s"},
+		},
 		Figures: []Field{
 			{"successes/count", "completed"}, {"failures/count", "failed"}, {"benchmark_time_seconds", "duration"},
+			{"successes/prompt_len/mean", "mean input tokens"}, {"successes/output_len/mean", "mean output tokens"},
 			{"successes/throughput/requests_per_sec", "request throughput"}, {"successes/throughput/input_tokens_per_sec", "input throughput"},
 			{"successes/throughput/output_tokens_per_sec", "output throughput"}, {"successes/throughput/total_tokens_per_sec", "total throughput"},
 		},
@@ -21,5 +27,36 @@ var inferencePerf = Tool{
 		Stats: map[string]string{
 			"mean": "mean", "median": "p50", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99.9", "min": "min", "max": "max",
 		},
+		also: func(_, item *value, r *Run, _ *entryList) error {
+			r.summary = !item.has("load_summary/requested_rate") && !item.has("load_summary/concurrency")
+			asked, okAsked := item.at("load_summary/requested_rate").number()
+			sent, okSent := item.at("load_summary/achieved_rate").number()
+			if okAsked && okSent {
+				r.checkAchieved(asked, sent)
+			}
+			return nil
+		},
 	}},
+}
+
+// achieved is the share of an asked rate below which a load was not the one that was asked for.
+const achieved = 0.95
+
+// checkAchieved notes a load generator that sent fewer requests per second than it was asked for.
+func (r *Run) checkAchieved(asked, sent float64) {
+	if asked > 0 && sent < achieved*asked {
+		r.seriousf("%.4g of the %.4g requests per second that were asked for were sent: the load is not the one that it is called", sent, asked)
+	}
+}
+
+// summarised returns a stage whose figures a summary repeats: one of the same tool in the same folder that
+// has the rate or the concurrency which a summary of all has not. It is nil for a result of its own.
+func summarised(r *Run, runs []Run) *Run {
+	for i := range runs {
+		o := &runs[i]
+		if r.summary && o.Tool == r.Tool && !o.summary && filepath.Dir(o.Source) == filepath.Dir(r.Source) {
+			return o
+		}
+	}
+	return nil
 }

@@ -118,7 +118,7 @@ func (b *openBlock) succeeded() int {
 // checkLengths warns of a length in a row that the row's own figures contradict. Lengths that
 // are drawn from a range may be down to half of the label in the mean.
 func (r *Run) checkLengths() {
-	measured, ok := r.perRequest(r.Counts.InputTokens)
+	measured, ok := r.perRequest("input", r.Counts.InputTokens)
 	if !ok {
 		return
 	}

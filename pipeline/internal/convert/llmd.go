@@ -17,7 +17,9 @@ import (
 
 // isLLMD reports whether an object is a Benchmark Report of llm-d, which is about any tool's
 // results.
-func isLLMD(o *value) bool { return o.has("results/request_performance run") }
+func isLLMD(o *value) bool {
+	return o.has("results/request_performance run") || o.has("metrics/latency scenario version")
+}
 
 // llmdTool is the name of a tool by that which llm-d gives it.
 func (t Tools) llmdTool(name string) string {
@@ -32,10 +34,13 @@ func (t Tools) llmdTool(name string) string {
 	return slug(name) // whose definitions are not known, and so not vLLM's
 }
 
-// readLLMD reads a Benchmark Report of llm-d, version 0.2: one run.
+// readLLMD reads a Benchmark Report of llm-d: one run.
 func (r *Run) readLLMD(root *value) error {
-	if version := root.at("version").str(); !strings.HasPrefix(version, "0.2") {
-		return &Error{r.Source, r.Line, fmt.Errorf("a Benchmark Report of version %s: only 0.2 is read", clip(version))}
+	switch version := root.at("version").str(); {
+	case strings.HasPrefix(version, "0.1") && root.has("metrics/latency"):
+		return r.readLLMD01(root)
+	case !strings.HasPrefix(version, "0.2"):
+		return &Error{r.Source, r.Line, fmt.Errorf("a Benchmark Report of version %s: only 0.2 is read, and 0.1 with its metrics", clip(version))}
 	}
 	r.Tool = r.table().llmdTool(root.at("scenario/load/standardized/tool").str())
 	if own := root.at("results/observability/" + llmdOwn); own != nil {
@@ -64,23 +69,8 @@ func llmdEntries(root *value, r *Run) (entryList, error) {
 	if err := llmdRequests(&e, aggregate.at("requests"), r); err != nil {
 		return e, err
 	}
-	stats := map[string]string{}
-	for ours, theirs := range llmdStats {
-		stats[theirs] = ours
-	}
-	for _, group := range slices.Sorted(maps.Keys(llmdLatencies)) {
-		l := llmdLatencies[group]
-		v := aggregate.at("latency/" + l.name)
-		if v == nil || group == "token_latency" { // the same field as ntpot
-			continue
-		}
-		unit, _, _ := strings.Cut(v.at("units").str(), "/")
-		if _, ok := timeShift[unit]; !ok {
-			return e, &Error{r.Source, v.line, fmt.Errorf("%s has the units %s, which are not of time", l.name, clip(v.at("units").str()))}
-		}
-		if err := e.times(v, Times{l.name, l.label, unit}, stats, r.Source); err != nil {
-			return e, err
-		}
+	if err := llmdTimes(&e, aggregate, r); err != nil {
+		return e, err
 	}
 	for _, group := range slices.Sorted(maps.Keys(llmdThroughputs)) {
 		e.add(strings.ReplaceAll(group, "_", " "), aggregate.at("throughput/"+llmdThroughputs[group].name+"/mean"))
@@ -93,6 +83,71 @@ func llmdEntries(root *value, r *Run) (entryList, error) {
 		r.Duration = seconds
 	}
 	return e, nil
+}
+
+// readLLMD01 reads version 0.1, in which rates are single numbers and a duration is one of seconds.
+func (r *Run) readLLMD01(root *value) error {
+	load := root.at("scenario/load")
+	r.Tool = r.table().llmdTool(cmp.Or(load.at("name").str(), "unknown"))
+	if r.Tool == "" {
+		r.seriousf("the report does not say which tool measured it: figures are taken as vLLM defines them")
+	}
+	r.fields(load.at("args"), "", maxParams)
+	if model := root.at("scenario/model/name").str(); model != "unknown" {
+		r.setParam("model", model)
+	}
+	r.setParam("model", load.at("args/server/model_name").str())
+	r.setParam("tokenizer", load.at("args/tokenizer/pretrained_model_name_or_path").str())
+	kind := load.at("args/data/type").str()
+	r.setParam("dataset_name", kind)
+	if kind != "" {
+		r.fields(load.at("args/data/"+kind), "", maxParams)
+	}
+	r.setParam("arrival", load.at("args/load/type").str())
+	if stages := load.at("args/load/stages"); stages.is('[') {
+		if n, err := parseCount(load.at("metadata/stage").str()); err == nil && n < int64(len(stages.items)) {
+			r.setParam("request_rate", stages.items[n].at("rate").str())
+			r.setParam("max_concurrency", stages.items[n].at("concurrency_level").str())
+		}
+	}
+	var e entryList
+	metrics := root.at("metrics")
+	if err := llmdRequests(&e, metrics.at("requests"), r); err != nil {
+		return err
+	}
+	if err := llmdTimes(&e, metrics, r); err != nil {
+		return err
+	}
+	for _, f := range []Field{
+		{"throughput/requests_per_sec", "request throughput"}, {"throughput/input_tokens_per_sec", "input throughput"},
+		{"throughput/output_tokens_per_sec", "output throughput"}, {"throughput/total_tokens_per_sec", "total throughput"}, {"time/duration", "duration"},
+	} {
+		e.add(f.Name, metrics.at(f.Path))
+	}
+	return r.fill(e.entries)
+}
+
+// llmdTimes adds the distributions of times.
+func llmdTimes(e *entryList, aggregate *value, r *Run) error {
+	stats := map[string]string{}
+	for ours, theirs := range llmdStats {
+		stats[theirs] = ours
+	}
+	for _, group := range slices.Sorted(maps.Keys(llmdLatencies)) {
+		l := llmdLatencies[group]
+		v := aggregate.at("latency/" + l.name)
+		if v == nil || group == "token_latency" { // the same field as ntpot
+			continue
+		}
+		unit, _, _ := strings.Cut(v.at("units").str(), "/")
+		if _, ok := timeShift[unit]; !ok {
+			return &Error{r.Source, v.line, fmt.Errorf("%s has the units %s, which are not of time", l.name, clip(v.at("units").str()))}
+		}
+		if err := e.times(v, Times{l.name, l.label, unit}, stats, r.Source); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // llmdRequests adds how many requests succeeded and failed.
@@ -113,6 +168,8 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 		return &Error{r.Source, requests.line, fmt.Errorf("%d of %d requests failed and %d are incomplete", failures, total, incomplete)}
 	}
 	e.text("completed", fmt.Sprint(total-failures-incomplete), requests.line)
+	e.add("mean input tokens", requests.at("input_length/mean"))
+	e.add("mean output tokens", requests.at("output_length/mean"))
 	if reported {
 		e.text("failed", fmt.Sprint(failures), requests.line)
 	}

@@ -111,7 +111,7 @@ func definitions(r *Run) []string {
 	var out []string
 	for id, definition := range r.Definitions {
 		group, stat, _ := strings.Cut(id, ".")
-		if m, ok := metric.Lookup(group + ".mean"); ok && m.Tool == "" && stat != "peak_second" && group != "itl_token" {
+		if m, ok := metric.Lookup(group + ".mean"); ok && m.Tool == "" && stat != "peak_second" && stat != unstated && group != "itl_token" {
 			continue // another statistic of what the registry has
 		}
 		if why, ok := strings.CutPrefix(definition, stat+" of "); ok {

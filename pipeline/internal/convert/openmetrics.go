@@ -57,7 +57,7 @@ var unitSuffix = map[metric.Unit]string{
 
 func familyOf(id string) string {
 	group, _, _ := strings.Cut(id, ".")
-	return "pipeline_" + slug(group) + unitSuffix[unitOf(id)]
+	return "pipeline_" + idSlug(group) + unitSuffix[unitOf(id)]
 }
 
 // unitOf is the unit of an id; a statistic that the registry lacks has that of its group.
@@ -76,7 +76,7 @@ func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string
 	labels := []string{"benchmark=" + labelValue(bench.Addr), "cell=" + labelValue(c.Hash)}
 	seen := map[string]int{}
 	for _, v := range c.Values {
-		name := "axis_" + slug(v.Name)
+		name := "axis_" + idSlug(v.Name)
 		if seen[name]++; seen[name] > 1 {
 			name = fmt.Sprintf("%s_%d", name, seen[name])
 		}

@@ -51,8 +51,11 @@ func canonicalValue(value string) string {
 }
 
 // setParam overwrites a parameter; an empty value (None) leaves it as it is.
-func (r *Run) setParam(key, value string) {
-	key, value = canonicalKey(key), canonicalValue(value)
+func (r *Run) setParam(key, value string) { r.keep(canonicalKey(key), value) }
+
+// keep stores a parameter under a key as it is.
+func (r *Run) keep(key, value string) {
+	value = canonicalValue(value)
 	if key == "" || value == "" || secretKey.MatchString(key) {
 		return
 	}

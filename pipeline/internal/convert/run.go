@@ -56,6 +56,18 @@ type Run struct {
 	// work holds what was measured to have been done ("requests"), where that
 	// distinguishes cells. See separateByWork.
 	work map[string]string
+	// columnOf is the column, or the key of an object, that a parameter was read from.
+	columnOf map[string]string
+	// meanTokens are the tokens of a request, where their mean is reported and not their sum.
+	meanTokens map[string]float64
+	// unread are the columns with numbers that nothing here understands.
+	unread []string
+	// noData are the times that the result names without a value.
+	noData map[string]bool
+	// steps are those of the last digits that metrics were printed with, by id, in their units.
+	steps map[string]float64
+	// summary marks the result of several stages together, beside which each may have one.
+	summary bool
 	// seen are the counts and the duration while they are read.
 	seen map[string]float64
 	// countedPrompts reports whether the number of prompts is that of the requests in the result

@@ -18,6 +18,7 @@ var sectionFigures = map[string]string{
 	"request throughput": "request throughput", "request count": "completed", "error request count": "failed", "request goodput": "request goodput", "goodput": "request goodput",
 	"benchmark duration": "duration", "total isl": "total input tokens", "total input sequence length": "total input tokens", "total osl": "total output tokens",
 	"total output sequence length": "total output tokens", "total output tokens": "total output tokens",
+	"input sequence length": "mean input tokens", "output sequence length": "mean output tokens",
 }
 
 // isSections reports whether a header is that of a section.
@@ -30,6 +31,7 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	s.FieldsPerRecord = -1
 	tool := toolOfSections(s.name)
 	var e entryList
+	var unread []string
 	for s.next() {
 		switch {
 		case isSections(s.cells):
@@ -41,7 +43,9 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 		if strings.HasSuffix(s.cells[0], "(per sec)") || strings.HasSuffix(s.cells[0], "(count)") {
 			tool = genAIPerf.Name // aiperf writes (tokens/sec) and (requests)
 		}
-		e.section(s.header, s.cells, s.line)
+		if !e.section(s.header, s.cells, s.line) {
+			unread = append(unread, s.cells[0])
+		}
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -49,6 +53,9 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	run := opt.newRun(FormatCSV, cmp.Or(opt.Tool, tool, aiperf.Name), s.name, 1)
 	if err := run.fill(e.entries); err != nil {
 		return nil, err
+	}
+	if len(unread) > 0 {
+		run.infof("rows that are not known here are not read: %s", quoted(unread))
 	}
 	return []Run{*run}, nil
 }
@@ -64,15 +71,15 @@ func toolOfSections(name string) string {
 	return ""
 }
 
-// section adds the figures of a row under labels that figureOf knows.
-func (e *entryList) section(header, cells []string, line int) {
+// section adds the figures of a row under labels that figureOf knows, and reports whether it knows the row.
+func (e *entryList) section(header, cells []string, line int) bool {
 	words, unit := cells[0], ""
 	if m := unitPattern.FindStringSubmatch(words); m != nil {
 		words, unit = m[1], m[2]
 	}
 	label, ok := sectionFigures[strings.ToLower(strings.TrimSpace(words))]
 	if !ok {
-		return
+		return false
 	}
 	f, _ := figureOf(label)
 	_, isTime := timeShift[unit]
@@ -93,4 +100,5 @@ func (e *entryList) section(header, cells []string, line int) {
 			e.text(aiperfStats[h]+" "+label+" ("+unit+")", value, line)
 		}
 	}
+	return true
 }

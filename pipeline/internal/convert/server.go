@@ -12,6 +12,8 @@ import (
 var serverPattern = regexp.MustCompile(`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
 	`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
 
+var serverNeedles = needlesOf(serverPattern.String())
+
 // serverPrefix begins the parameters that are arguments of the server's command.
 const serverPrefix = "serve_"
 
@@ -21,7 +23,7 @@ const serverDefault = "default"
 // isServerCommand distinguishes the command of a server from a heading that names one, and from a
 // line of its log.
 func isServerCommand(line string) bool {
-	return serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
+	return serverNeedles.in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
 }
 
 // serverArgs are the arguments of a server's command that say what it is, and not where it

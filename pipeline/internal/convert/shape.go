@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,7 +74,7 @@ func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error)
 	tool, shape := opt.Tools.recognise(o)
 	if tool == nil {
 		keys := o.keys[:min(len(o.keys), 8)]
-		return nil, &Error{source, o.line, errors.Join(ErrNoResult, errors.New("no load generator is known that writes the keys "+clip(strings.Join(keys, ", "))))}
+		return nil, &Error{source, o.line, fmt.Errorf("%w: no load generator that is known here writes the keys %s; those are %s", ErrNoResult, clip(strings.Join(keys, ", ")), strings.Join(opt.Tools.Names(), ", "))}
 	}
 	if shape.Instead != "" {
 		return nil, &Error{source, o.line, fmt.Errorf("%w: %s", ErrNoResult, shape.Instead)}
@@ -162,9 +161,14 @@ func (r *Run) scalars(o *value, e *entryList) {
 	for i, key := range o.keys {
 		v := o.items[i]
 		f, ok := figureOf(key)
+		if ok && f.kind == latency && v.is('n') {
+			put(&r.noData, f.group, true)
+		}
 		switch {
+		case ok && f.kind == param && measuredRate(key, v.str()):
+			e.add("request throughput", v)
 		case !ok || f.kind == param:
-			r.setParam(key, v.str())
+			r.setColumn(key, v.str())
 		case f.group == "rtfx" && v.text == "0.0": // vLLM writes it for text, too
 		default:
 			e.add(key, v)

@@ -45,6 +45,16 @@ var progress = map[string]string{
 	"maximum request concurrency": "max_concurrency", "max request concurrency": "max_concurrency",
 }
 
+// maySet reports whether a line can be a setting: a word, and a colon or an equals sign near it.
+func maySet(line string) bool {
+	const longest = 64
+	line = strings.TrimLeft(line, "-* ")
+	if line == "" || (line[0]|0x20) < 'a' || (line[0]|0x20) > 'z' {
+		return false
+	}
+	return strings.IndexAny(line[:min(len(line), longest)], ":=") > 0
+}
+
 // setting reads a line that may be one.
 func (s *surroundings) setting(line string) {
 	// Pages write **Model:** as a name in bold, and lists begin with a dash.

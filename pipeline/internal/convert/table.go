@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,11 +26,13 @@ const maxTableRows = 10_000
 
 // inTable takes the line if it belongs to a table.
 func (t *textReader) inTable(line string) bool {
+	line = barred(line)
 	if t.table == nil {
-		if !strings.Contains(line, "|") || !tableRule.MatchString(line) || !strings.Contains(t.before, "|") {
+		before := barred(t.before)
+		if !strings.Contains(line, "|") || !tableRule.MatchString(line) || !strings.Contains(before, "|") || tableRule.MatchString(before) {
 			return false
 		}
-		header := tableCells(t.before)
+		header := tableCells(before)
 		if len(header) != len(tableCells(line)) {
 			return false
 		}
@@ -40,9 +43,36 @@ func (t *textReader) inTable(line string) bool {
 		t.closeTable()
 		return false
 	}
-	t.table.rows = append(t.table.rows, tableRow{tableCells(line), t.line})
+	if !tableRule.MatchString(line) { // of a grid, in which each row has one
+		t.table.rows = append(t.table.rows, tableRow{tableCells(line), t.line})
+	}
 	return true
 }
+
+// barred makes of a line of a table that is drawn with lines, or with plus signs at its corners, what
+// markdown has.
+func barred(line string) string {
+	trimmed := strings.TrimSpace(line)
+	grid := strings.HasPrefix(trimmed, "+") && strings.Trim(trimmed, "+-=:") == ""
+	if !grid && strings.IndexFunc(line, isDrawing) < 0 {
+		return line
+	}
+	rule := grid || strings.IndexFunc(trimmed, func(c rune) bool { return c != ' ' && !isDrawing(c) && !strings.ContainsRune("+-=", c) }) < 0
+	return strings.Map(func(c rune) rune {
+		switch {
+		case strings.ContainsRune("│┃║┆┇┊┋╎╏", c):
+			return '|'
+		case rule && strings.ContainsRune("─━═┄┅┈┉╌╍=-", c):
+			return '-'
+		case rule && c != ' ':
+			return '|'
+		}
+		return c
+	}, line)
+}
+
+// isDrawing reports whether a character draws the lines of a table.
+func isDrawing(c rune) bool { return c >= 0x2500 && c <= 0x257f }
 
 // tableCells splits a row at its bars; an escaped bar is text.
 func tableCells(line string) []string {
@@ -82,14 +112,163 @@ func (t *textReader) closeTable() {
 	for i, r := range table.rows {
 		values[i] = r.cells[min(1, len(r.cells)-1)]
 	}
+	table.renameRates()
 	switch {
+	case isDistributions(table.header, labels):
+		t.distributions(table)
 	case areFigures(table.header, first):
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
 		}
 	case areFigures(labels, values):
 		t.turned(table)
+	default:
+		t.missed(table.header, first)
+		t.missed(labels, values)
 	}
+}
+
+// renameRates gives the columns, or the rows, of measured rates their name.
+func (t *openTable) renameRates() {
+	cells := make([][]string, len(t.rows))
+	labels := make([]string, len(t.rows))
+	for i, r := range t.rows {
+		cells[i], labels[i] = r.cells, r.cells[0]
+	}
+	t.header = withMeasuredRates(t.header, func(col int) []string {
+		var out []string
+		for _, row := range cells {
+			if col < len(row) {
+				out = append(out, row[col])
+			}
+		}
+		return out
+	})
+	for i, label := range withMeasuredRates(labels, func(row int) []string { return cells[row][min(1, len(cells[row])):] }) {
+		t.rows[i].cells[0] = label
+	}
+}
+
+const throughputLabel = "Request throughput (req/s)"
+
+// withMeasuredRates returns the names of columns in which QPS is a throughput where its values were
+// measured and not asked for.
+func withMeasuredRates(header []string, cells func(i int) []string) []string {
+	out := slices.Clone(header)
+	others, figures := false, false
+	for _, h := range header {
+		f, ok := figureOf(h)
+		if ok && f.group == "request_throughput" {
+			return out
+		}
+		others = others || canonicalKey(h) == "request_rate" && !isQPS(h)
+	}
+	for i, h := range header {
+		fraction := func(cell string) bool { return strings.Contains(cell, ".") && isNumberLike(cell) }
+		switch f, ok := figureOf(h); {
+		case isQPS(h) && (others || slices.ContainsFunc(cells(i), func(c string) bool { return measuredRate(h, c) || figures && fraction(c) })):
+			out[i] = throughputLabel
+		case ok && (f.kind == latency || f.kind == rate):
+			figures = true
+		}
+	}
+	return out
+}
+
+func isQPS(label string) bool {
+	words, _ := labelWords(label)
+	return words == "qps" || words == "rps"
+}
+
+// measuredRate reports whether the value of a label like QPS was measured: a rate that is asked for is a
+// round number.
+func measuredRate(label, value string) bool {
+	value = strings.Trim(withoutUnit(strings.TrimSpace(value)), "`*")
+	v, err := parseNumber(value, 0)
+	if !isQPS(label) || err != nil {
+		return false
+	}
+	whole := func(x float64) bool { return math.Abs(x-math.Round(x)) < 1e-9*max(1, x) }
+	_, decimals, _ := strings.Cut(value, ".")
+	return !whole(8*v) && !whole(20*v) || len(decimals) > 1 && strings.HasSuffix(decimals, "0") && strings.Trim(decimals, "0") != ""
+}
+
+// statLabel matches the name of a statistic alone.
+var statLabel = regexp.MustCompile(`^(?:mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)$`)
+
+// statOf is the statistic that a heading names, "" for none.
+func statOf(header string) string {
+	words, _ := labelWords(header)
+	if statLabel.MatchString(words) {
+		return words
+	}
+	return ""
+}
+
+// isDistributions reports whether a table has a row for each distribution and a column for each statistic.
+func isDistributions(header, labels []string) bool {
+	stats := 0
+	for _, h := range header[1:] {
+		if statOf(h) != "" {
+			stats++
+		}
+	}
+	return stats >= 2 && slices.ContainsFunc(labels, func(l string) bool {
+		words, _ := labelWords(l)
+		return latencyNames[words] != ""
+	})
+}
+
+// distributions reads a table with a row for each distribution, which is one result.
+func (t *textReader) distributions(table *openTable) {
+	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, table.rows[0].line)
+	t.around.apply(run, -1)
+	var entries []entry
+	for _, row := range table.rows {
+		if len(row.cells) != len(table.header) {
+			t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header))})
+			return
+		}
+		entries = append(entries, run.distribution(table.header, row)...)
+	}
+	t.fail(run.fill(entries))
+	t.runs = append(t.runs, *run)
+}
+
+// distribution reads the statistics of a row. The unit stands at the name, or at each value. A row of one
+// number is a rate or a count.
+func (r *Run) distribution(header []string, row tableRow) []entry {
+	words, unit := labelWords(row.cells[0])
+	if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(h, "unit") || strings.EqualFold(h, "units") }); i >= 0 && unit == "" && isTimeUnit(row.cells[i]) {
+		unit = row.cells[i]
+	}
+	f, single := figureOf(row.cells[0])
+	var entries []entry
+	for i, h := range header[1:] {
+		stat, cell := statOf(h), strings.Trim(row.cells[i+1], "`")
+		switch {
+		case stat == "" || cell == "":
+		case latencyNames[words] != "" && unit != "":
+			entries = append(entries, entry{fmt.Sprintf("%s %s (%s)", stat, words, unit), withoutUnit(cell), row.line})
+		case latencyNames[words] != "":
+			if label, value := unitInValue(stat+" "+words, cell); label != stat+" "+words {
+				entries = append(entries, entry{label, value, row.line})
+				continue
+			}
+			if !slices.Contains(r.unread, row.cells[0]) {
+				r.unread = append(r.unread, row.cells[0])
+			}
+		case single && f.kind != param && canonicalStat(stat) == "mean":
+			entries = append(entries, entry{row.cells[0], cell, row.line})
+		case canonicalStat(stat) == "mean" && isNumberLike(cell):
+			if label := "mean " + words; workFigures[label].kind == each {
+				entries = append(entries, entry{label, withoutUnit(cell), row.line})
+				continue
+			}
+			r.unread = append(r.unread, row.cells[0])
+		}
+	}
+	return entries
 }
 
 var (
@@ -156,17 +335,37 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 	for i, h := range header {
 		h, cell := unitInValue(h, strings.TrimSpace(cells[i]))
 		f, ok := figureOf(h)
+		words, _ := labelWords(h)
 		switch {
 		case ok && f.kind != param && !isSetting(f, cell):
 			if cell == "" {
 				continue
 			}
 			entries = append(entries, entry{h, strings.Trim(cell, "`"), line})
+		case cell == "":
+		case words == "n" || words == "count" || words == "samples": // how many values a row stands for
+			r.audit("samples", cell)
+		case isLengths(h, cell):
+			in, out, _ := strings.Cut(cell, "/")
+			r.setColumn("input_len", in)
+			r.setColumn("output_len", out)
 		default:
-			r.setParam(h, strings.ReplaceAll(cell, "`", ""))
+			if isNumberLike(cell) && !isKnownParam(h) {
+				r.unread = append(r.unread, h)
+			}
+			r.setColumn(h, strings.ReplaceAll(cell, "`", ""))
 		}
 	}
 	return entries
+}
+
+// lengthsLabel matches the heading of a column with both lengths: "Input/output" of "4096/100".
+var lengthsLabel = regexp.MustCompile(`(?i)^(?:input|in|isl|prompt)[^/]*/\s*(?:output|out|osl)`)
+
+var lengthsCell = regexp.MustCompile(`^\d+\s*/\s*\d+$`)
+
+func isLengths(header, cell string) bool {
+	return lengthsLabel.MatchString(header) && lengthsCell.MatchString(cell)
 }
 
 // isSetting distinguishes the concurrency that was asked for, a whole number, from the one that
@@ -177,7 +376,7 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit is a number with its unit behind it: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|sec|seconds|ms|us|µs|μs|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
+var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
 
 // withoutUnit is the number of a cell.
 func withoutUnit(cell string) string {
@@ -196,16 +395,24 @@ func unitInValue(label, value string) (string, string) {
 		return label, value
 	}
 	unit := strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s").Replace(m[2])
+	if _, own := labelWords(label); own == unit {
+		return label, m[1] // said twice
+	}
 	words, _ := labelWords(label)
 	if with := words + " (" + unit + ")"; words != "" {
 		if _, ok := figureOf(with); ok {
 			return with, m[1]
 		}
 	}
-	if f, ok := figureOf(label); ok && f.kind == rate && timeShift[unit] == 0 && unit != "s" && unit != "sec" && unit != "seconds" {
+	if f, ok := figureOf(label); ok && f.kind == rate && !isTimeUnit(unit) {
 		return label, m[1]
 	}
 	return label, value
+}
+
+func isTimeUnit(unit string) bool {
+	_, ok := timeShift[unit]
+	return ok && unit != ""
 }
 
 var derived = regexp.MustCompile(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)

@@ -14,6 +14,7 @@ import (
 // readText finds the printed blocks and the tables in a log or a page.
 func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	t := &textReader{source: name, opt: opt, commands: opt.Tools.commands(), engine: newEngineLog(opt.Tools)}
+	t.needles = needlesOf(t.commands.String())
 	for {
 		line, complete, err := readLine(r, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -38,6 +39,9 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	t.closeTable()
 	if len(t.errs) > 0 {
 		return nil, errors.Join(t.errs...)
+	}
+	if err := t.noResult(); err != nil {
+		return nil, err
 	}
 	t.adoptTool()
 	markCut(t.runs)
@@ -78,13 +82,57 @@ type textReader struct {
 	errs   []error
 
 	commands *regexp.Regexp // of the tools
+	needles  needles        // of commands
 	around   surroundings
 	engine   *engineLog
 	block    *openBlock
 	table    *openTable
-	command  string // a command that goes on in the next line
-	before   string // the line before this one
-	within   bool   // a command ended the block before, which had no last line
+	command  string   // a command that goes on in the next line
+	before   string   // the line before this one
+	within   bool     // a command ended the block before, which had no last line
+	fence    int      // the line of the fence that was read last
+	report   []string // lines of a report in YAML that a fence holds
+	near     []string // why what looks like a result is none
+}
+
+// maxNear is how many reasons are given for a text without a result.
+const maxNear = 3
+
+// missed notes why labels with values are no result.
+func (t *textReader) missed(labels, values []string) {
+	for i, label := range labels {
+		if i < len(values) && len(t.near) < maxNear {
+			if why := whyNot(label, values[i]); why != "" {
+				t.near = append(t.near, fmt.Sprintf("line %d: %s", t.line, why))
+			}
+		}
+	}
+}
+
+// whyNot says why a label that looks like a measured figure is none, "" where it does not look like one.
+func whyNot(label, value string) string {
+	label, value = unitInValue(strings.TrimSpace(label), strings.TrimSpace(value))
+	if _, ok := figureOf(label); ok || !isNumberLike(value) {
+		return ""
+	}
+	words, unit := labelWords(label)
+	switch {
+	case isLatency(words) && unit == "":
+		return clip(label) + " has no unit of time: write it behind the name, as in \"Mean TTFT (ms)\", or behind the value"
+	case strings.Contains(words, "throughput") || strings.Contains(words, "tput"):
+		return clip(label) + " does not say what it counts: write \"Request throughput (req/s)\", or output, input or total in place of request"
+	case strings.Contains(words, "latency") || strings.Contains(words, "ttft") || strings.Contains(words, "tpot"):
+		return clip(label) + " is no name of a time that is known here: write a statistic, a name and a unit, as in \"P99 TTFT (ms)\""
+	}
+	return ""
+}
+
+// noResult is the error for a text without a result, nil where nothing in it looks like one.
+func (t *textReader) noResult() error {
+	if len(t.runs) > 0 || len(t.near) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %s", t.source, ErrNoResult, strings.Join(t.near, "; "))
 }
 
 const maxErrors = 10
@@ -109,7 +157,10 @@ var (
 // part reads a line.
 func (t *textReader) part(line string, complete bool) {
 	defer func() { t.before = line }()
-	if at := blockStart.FindStringIndex(line); at != nil {
+	if t.inReport(line) {
+		return
+	}
+	if at := blockStartOf(line); at != nil {
 		t.closeTable()
 		inside := t.block != nil && len(t.block.entries) > 0
 		if inside || t.block == nil || t.block.bare { // a rule that is there twice begins one block
@@ -132,10 +183,66 @@ func (t *textReader) part(line string, complete bool) {
 	}
 	if startsBare(line) {
 		t.block = &openBlock{line: t.line, bare: true}
+		if title, ok := strings.CutSuffix(strings.TrimSpace(t.before), ":"); ok && strings.IndexByte(title, ':') < 0 {
+			t.block.title = title
+		}
 		t.inBlock(line, complete)
 		return
 	}
+	if len(t.runs) == 0 && len(t.near) < maxNear && figureNeedles.in(line) {
+		if e, ok := splitEntry(line); ok {
+			t.missed([]string{e.label}, []string{e.value})
+		}
+	}
 	t.outside(line)
+}
+
+// reportStart matches the first line of a Benchmark Report of llm-d in YAML.
+var reportStart = regexp.MustCompile(`^\s*(?:metrics|results|scenario|run|version):`)
+
+// inReport takes the line if it belongs to a report in YAML between two fences.
+func (t *textReader) inReport(line string) bool {
+	switch {
+	case t.report == nil && (t.fence == 0 || t.fence != t.line-1 || !reportStart.MatchString(line)):
+		return false
+	case len(t.report) > 0 && fence.MatchString(line):
+		t.closeReport()
+	case len(t.report) > maxReportLines:
+		t.report = nil
+	default:
+		t.report = append(t.report, line)
+	}
+	return true
+}
+
+// maxReportLines bounds a report between fences.
+const maxReportLines = 100_000
+
+// closeReport reads the report that a fence ends.
+func (t *textReader) closeReport() {
+	lines, end := t.report, t.line
+	t.report, t.fence = nil, 0
+	first := lines[0]
+	indent := first[:len(first)-len(strings.TrimLeft(first, " "))]
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimPrefix(line, indent) + "\n")
+	}
+	text := b.String()
+	if len(yamlHead.FindAllString(text, 2)) < 2 { // something else, which is read as it stands
+		for i, line := range lines {
+			t.line = end - len(lines) + i
+			t.part(line, true)
+		}
+		t.line = end
+		return
+	}
+	runs, err := readYAML(bufio.NewReader(strings.NewReader(text)), t.source, t.opt)
+	for i := range runs {
+		runs[i].Line += t.line - len(lines) - 1
+	}
+	t.fail(err)
+	t.runs = append(t.runs, runs...)
 }
 
 // outside finds parameters around the results.
@@ -148,19 +255,40 @@ func (t *textReader) outside(line string) {
 		t.around.own(args)
 		return
 	}
-	if m := heading.FindStringSubmatch(line); m != nil {
+	if m := headingOf(line); m != nil {
 		t.around.heading(len(m[1]), m[2])
 		return
 	}
-	if fence.MatchString(line) || logLine.MatchString(line) {
+	if isFence(line) {
+		t.fence = t.line
 		return
 	}
-	t.around.setting(strings.TrimSpace(line))
+	if text := strings.TrimSpace(line); maySet(text) && !logLine.MatchString(line) {
+		t.around.setting(text)
+	}
+}
+
+func blockStartOf(line string) []int {
+	if !strings.Contains(line, "Serving Benchmark Result") {
+		return nil
+	}
+	return blockStart.FindStringIndex(line)
+}
+
+func headingOf(line string) []string {
+	if !strings.HasPrefix(line, "#") {
+		return nil
+	}
+	return heading.FindStringSubmatch(line)
+}
+
+func isFence(line string) bool {
+	return (strings.Contains(line, "```") || strings.Contains(line, "~~~")) && fence.MatchString(line)
 }
 
 // isCommand distinguishes a command from a heading that names one.
 func (t *textReader) isCommand(line string) bool {
-	return t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
+	return t.needles.in(line) && t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
 }
 
 // inCommand collects a command of several lines that end with a backslash.
@@ -207,13 +335,21 @@ func (t *textReader) inBlock(line string, complete bool) {
 	default:
 		e, ok := splitEntry(text)
 		e.line = t.line
-		_, known := figureOf(e.label)
+		if words, unit, section := sectionOf(e); ok && section {
+			b.words, b.unit, b.foreign = words, unit, b.bare
+			return
+		}
+		e = b.qualify(e)
+		f, known := e.figure()
+		if _, own := figureOf(e.label); known && !own && f.kind == latency {
+			b.foreign = b.bare
+		}
 		switch {
 		case ok && (known || !logLine.MatchString(text)):
 			if !complete {
 				t.fail(&Error{t.source, t.line, fmt.Errorf("the file ends in the middle of a figure")})
 			}
-			b.entries = append(b.entries, b.qualify(e))
+			b.entries = append(b.entries, e)
 		case beginsLikeFigure(text), !b.bare && beginsLikeLabel(text):
 			t.fail(&Error{t.source, t.line, fmt.Errorf("%s is not a label and a value", clip(text))})
 		default:
@@ -229,8 +365,10 @@ func (t *textReader) inBlock(line string, complete bool) {
 // blocks consist of is.
 func (t *textReader) goesOn(text string) bool {
 	e, ok := splitEntry(text)
-	_, known := figureOf(e.label)
-	return text == "" || ok && known || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
+	_, _, section := sectionOf(e)
+	_, known := t.block.qualify(e).figure()
+	counts := strings.Contains(e.label, " ") && isNumberLike(e.value) // "Total time: 12 s", which is kept as text
+	return text == "" || ok && (known || section || counts) || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
 }
 
 // closeBlock makes a run of the open block; why says what ended a block that has no
@@ -238,7 +376,13 @@ func (t *textReader) goesOn(text string) bool {
 func (t *textReader) closeBlock(why string) {
 	b := t.block
 	t.block = nil
-	if b == nil || b.bare && !b.isBlock() {
+	if b == nil {
+		return
+	}
+	if b.bare && !b.isBlock() {
+		if len(t.near) < maxNear {
+			t.near = append(t.near, fmt.Sprintf("line %d: %d figures without the lines around a block: 4 are needed", b.line, len(b.entries)))
+		}
 		return
 	}
 	if b.bare {
@@ -248,10 +392,17 @@ func (t *textReader) closeBlock(why string) {
 		t.fail(&Error{t.source, b.line, errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file of its own")})
 		return
 	}
-	run := t.opt.newRun(FormatBlock, b.tool(t.opt.Tools), t.source, b.line)
+	tool := b.tool(t.opt.Tools)
+	if b.foreign {
+		tool = t.opt.Tool
+	}
+	run := t.opt.newRun(FormatBlock, tool, t.source, b.line)
 	run.bare = b.bare
 	t.around.apply(run, b.succeeded())
 	b.setBackend(run)
+	if b.title != "" {
+		run.setParam("label", b.title)
+	}
 	if len(t.around.mine) == 0 {
 		run.checkLabels(b)
 	}
@@ -263,6 +414,9 @@ func (t *textReader) closeBlock(why string) {
 		run.warnf("%d lines inside the block are not figures", b.noise)
 	}
 	t.fail(run.fill(b.entries))
+	if run.Tool == "" {
+		run.assumeTool("")
+	}
 	if len(run.Other) > 0 {
 		run.infof("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}

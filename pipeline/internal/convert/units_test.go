@@ -55,10 +55,10 @@ func TestNativeCSV(t *testing.T) {
 		"tools/profile_export_genai_perf.csv": {"genai-perf", map[string]float64{
 			"genai_perf_ttft.mean": 1.14631, "genai_perf_ttft.p99": 3.45723, "genai_perf_e2el.p50": 5.69023, "genai_perf_itl.mean": 0.03035,
 			"genai_perf_output_throughput.mean": 261.25, "request_throughput.mean": 1.5,
-		}, convert.Counts{Succeeded: 40}},
+		}, convert.Counts{Succeeded: 40, InputTokens: 120002, OutputTokens: 6978}},
 		"tools/profile_export_aiperf.csv": {"aiperf", map[string]float64{
 			"ttft.mean": 0.04987, "ttft.max": 0.09991, "aiperf_itl.mean": 0.00283, "e2el.p99": 1.5021, "aiperf_output_throughput.mean": 1274.6, "request_throughput.mean": 13.16,
-		}, convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true}},
+		}, convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true, OutputTokens: 99612}},
 	} {
 		runs := readFile(t, file, convert.ReadOptions{})
 		if len(runs) != 1 {

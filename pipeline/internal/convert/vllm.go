@@ -121,6 +121,7 @@ func (r *Run) merge(computed map[string]float64) {
 			r.seriousf("%s is %.6g s by the requests and %.6g s by the file's own summary", id, ours, own)
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
+			delete(r.steps, id)
 		} // else the file's own value has more digits than nanoseconds have
 	}
 }

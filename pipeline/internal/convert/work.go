@@ -24,8 +24,8 @@ type measuredWork struct {
 
 var measuredWorks = []measuredWork{
 	{key: "requests", of: (*Run).requestsAsked},
-	{key: "input_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest(r.Counts.InputTokens) }, tolerance: 0.1},
-	{key: "output_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest(r.Counts.OutputTokens) }, tolerance: 0.5},
+	{key: "input_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest("input", r.Counts.InputTokens) }, tolerance: 0.1},
+	{key: "output_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest("output", r.Counts.OutputTokens) }, tolerance: 0.5},
 	{key: "completed_requests", of: func(r *Run) (float64, bool) {
 		return float64(r.Counts.Succeeded), r.Counts.FailedKnown
 	}, tolerance: 0.1, sameLaunch: true},
@@ -42,7 +42,10 @@ func (r *Run) requestsAsked() (float64, bool) {
 }
 
 // perRequest is a number of tokens per request that succeeded.
-func (r *Run) perRequest(tokens int64) (float64, bool) {
+func (r *Run) perRequest(name string, tokens int64) (float64, bool) {
+	if v, ok := r.meanTokens[name]; ok && v > 0 {
+		return v, true
+	}
 	if r.Counts.Succeeded == 0 || tokens == 0 {
 		return 0, false
 	}

@@ -13,7 +13,7 @@ import (
 
 // yamlHead finds the beginning of a Benchmark Report of llm-d written in YAML: its keys stand
 // at the beginnings of lines.
-var yamlHead = regexp.MustCompile(`(?m)^(?:results|scenario|run):\s*(?:#.*)?\r?$`)
+var yamlHead = regexp.MustCompile(`(?m)^(?:results|scenario|run|metrics):\s*(?:#.*)?\r?$`)
 
 // maxYAML bounds a file in YAML, which is held as a whole. A report has some kilobytes.
 const maxYAML = 32 << 20

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,8 +39,15 @@ func ReadForeign(arg string, opt convert.ReadOptions, stdin io.Reader) ([]conver
 	if err != nil {
 		return nil, err
 	}
+	info, err := os.Stat(selector.Path)
+	folder := err == nil && info.IsDir() && !IsRunDir(selector.Path)
+	if folder {
+		if paths, err = inFolder(selector.Path); err != nil {
+			return nil, err
+		}
+	}
 	var runs []convert.Run
-	var unread []error
+	var unread, others []error // others are files of a folder beside the results
 	for _, path := range paths {
 		var more []convert.Run
 		if path == "-" && stdin != nil {
@@ -47,13 +55,17 @@ func ReadForeign(arg string, opt convert.ReadOptions, stdin io.Reader) ([]conver
 		} else {
 			more, err = readForeignFile(path, opt)
 		}
+		if folder && errors.Is(err, convert.ErrNoResult) {
+			others = append(others, err)
+			continue
+		}
 		if err != nil {
 			unread = append(unread, err)
 		}
 		runs = append(runs, more...)
 	}
 	if len(runs) == 0 {
-		return nil, errors.Join(unread...)
+		return nil, errors.Join(append(unread, others...)...)
 	}
 	convert.Label(runs, labels)
 	runs, err = selector.Select(runs)
@@ -77,8 +89,42 @@ func matching(path string) ([]string, error) {
 	return paths, nil
 }
 
+// IsRunDir reports whether a folder is a run directory of ours.
+func IsRunDir(path string) bool {
+	_, err := os.Stat(filepath.Join(path, store.ResultsFile))
+	return err == nil
+}
+
+// resultFiles are the endings of files that a folder of results is taken to hold.
+var resultFiles = []string{".json", ".jsonl", ".csv", ".log", ".txt", ".md", ".yaml", ".yml", ".gz"}
+
+// inFolder returns the result files of a folder, whose own folders are not read.
+func inFolder(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files, folders []string
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+			folders = append(folders, e.Name())
+		case e.Type().IsRegular() && slices.Contains(resultFiles, strings.ToLower(filepath.Ext(e.Name()))):
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	switch {
+	case len(files) > 0:
+		return files, nil
+	case len(folders) > 0:
+		return nil, fmt.Errorf("%s is a folder without %s and without result files (%s); its folders are %s: name one of them, or files: '%s'",
+			path, store.ResultsFile, strings.Join(resultFiles, " "), strings.Join(folders[:min(len(folders), 5)], ", "), filepath.Join(path, "*", "*.json"))
+	}
+	return nil, fmt.Errorf("%s is a folder without %s, as run directories have, and without result files of other tools (%s)", path, store.ResultsFile, strings.Join(resultFiles, " "))
+}
+
 func readForeignFile(path string, opt convert.ReadOptions) ([]convert.Run, error) {
-	if _, err := os.Stat(filepath.Join(path, store.ResultsFile)); err == nil {
+	if IsRunDir(path) {
 		return nil, fmt.Errorf("%s: %w: use it as it is", path, convert.ErrOurs)
 	}
 	file, err := regular.Open(path)
@@ -117,7 +163,7 @@ func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, 
 		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, and that is no loss
 	}
 	options := Options(cfg, p, past)
-	options.Descriptive = undecidable(opt.Options, repeats)
+	options.Descriptive = cmp.Or(undecidable(opt.Options, repeats), oneLaunch(runs, opt.Options), blockOrder(doc, opt.BlockOrder))
 	return doc, judge.Judge(p, doc, options)
 }
 
@@ -160,11 +206,30 @@ func undecidable(opt convert.Options, repeats int) string {
 	return ""
 }
 
+// oneLaunch says which results that are declared to be of several launches are of one, "" for none.
+func oneLaunch(runs []convert.Run, opt convert.Options) string {
+	if why := convert.SharedLaunch(runs, opt); why != "" {
+		return "what is declared to be several launches is one: " + why
+	}
+	return ""
+}
+
+// blockOrder says why sides that were measured one after the other allow no decision, "" where they took turns,
+// where it is not known, or where that order is declared.
+func blockOrder(doc *result.Document, declared bool) string {
+	for _, p := range doc.Pairings {
+		if p.Order == result.OrderNotAlternated && !declared {
+			return fmt.Sprintf("%s=%s and %s=%s were not measured in turn, so that whatever changed on the machine between them is in the difference: measure them alternately, or say --block-order", p.Axis, p.Base, p.Axis, p.Head)
+		}
+	}
+	return ""
+}
+
 // baselines reads the files of baselines for the cells of a plan: our own results, or
 // those of another tool.
 func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 	return func(path string) (*result.Document, error) {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if IsRunDir(path) {
 			return ReadDocument(path)
 		}
 		judged := judgedBy(p, path)

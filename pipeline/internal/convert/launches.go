@@ -1,0 +1,124 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// serverStart matches parameters that say when a server was started, and serverName those that name its process
+// beyond restarts.
+var (
+	serverStart = regexp.MustCompile(`^(?:server|engine|process|container|pod)_(?:\w+_)?start(?:ed|up)?(?:_(?:time|at|ts|timestamp|seconds|unix))*$`)
+	serverName  = regexp.MustCompile(`^(?:\w+_)?(?:container_id|pod_uid|boot_id|instance_uuid)$`)
+	uptime      = regexp.MustCompile(`^(?:server|engine|process|container|pod)_uptime(?:_s|_sec|_seconds)?$`)
+	counter     = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
+)
+
+// quickestStart is less than any server of a language model takes from the end of one measurement to the first request
+// of the next, its start and the load generator's included.
+const quickestStart = 5 * time.Second
+
+// SharedLaunch returns why results that are declared to be of launches of their own are of one, "" where nothing
+// shows it: their server has the same start, its counters go on, or there was no time to start one.
+func SharedLaunch(runs []Run, opt Options) string {
+	byLaunch := map[string]string{}
+	for i := range runs {
+		r := &runs[i]
+		launch, err := opt.launchKey(r)
+		if err != nil || r.SameAs != 0 {
+			continue
+		}
+		for _, id := range r.serverIDs() {
+			if other, seen := byLaunch[id]; seen && other != launch {
+				return fmt.Sprintf("%s and %s are of one launch of the server: %s", other, launch, id)
+			}
+			byLaunch[id] = launch
+		}
+	}
+	return consecutive(runs, opt)
+}
+
+// serverIDs returns what identifies the launch that a result was measured in.
+func (r *Run) serverIDs() []string {
+	var out []string
+	for key, v := range r.Params {
+		switch {
+		case serverName.MatchString(key), (serverStart.MatchString(key) || key == "process_start_time_seconds") && !parseTime(v).IsZero():
+			out = append(out, key+" is "+v)
+		case uptime.MatchString(key):
+			up, err := parseNumber(v, 0)
+			if at := r.Measured(); err == nil && !at.IsZero() {
+				const apart = 10 // seconds that the result and the uptime may be taken apart
+				out = append(out, fmt.Sprintf("by its uptime it was started at %s", at.Add(-time.Duration(up*float64(time.Second))).Round(apart*time.Second).Format(time.RFC3339)))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// consecutive looks at each two results of one side that follow each other in time.
+func consecutive(runs []Run, opt Options) string {
+	var timed []*Run
+	for i := range runs {
+		if r := &runs[i]; r.SameAs == 0 && !r.Measured().IsZero() {
+			timed = append(timed, r)
+		}
+	}
+	slices.SortStableFunc(timed, func(a, b *Run) int { return cmp.Compare(a.Measured().UnixNano(), b.Measured().UnixNano()) })
+	for i, b := range timed {
+		for j := i - 1; j >= 0; j-- {
+			a := timed[j]
+			if !sameButRepeated(a, b) {
+				continue
+			}
+			first, errA := opt.launchKey(a)
+			second, errB := opt.launchKey(b)
+			if errA != nil || errB != nil || first == second {
+				break
+			}
+			if why := goesOn(a, b); why != "" {
+				return fmt.Sprintf("%s and %s are of one launch of the server: %s", first, second, why)
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// sameButRepeated reports whether two results differ in nothing but what repetitions differ in.
+func sameButRepeated(a, b *Run) bool {
+	return a.Tool == b.Tool && !slices.ContainsFunc(differing([]*Run{a, b}), func(key string) bool {
+		return !volatile.MatchString(key) && !counter.MatchString(key) && !uptime.MatchString(key) && !serverStart.MatchString(key)
+	})
+}
+
+// goesOn returns why a result was measured on the server of the one before it.
+func goesOn(a, b *Run) string {
+	for key, text := range b.Params {
+		after, errB := parseNumber(text, 0)
+		before, errA := parseNumber(a.Params[key], 0)
+		if !counter.MatchString(key) || errA != nil || errB != nil || before <= 0 {
+			continue
+		}
+		done := []float64{float64(b.Counts.Succeeded), float64(b.Counts.Sent), float64(b.Counts.InputTokens), float64(b.Counts.OutputTokens)}
+		if slices.ContainsFunc(done, func(n float64) bool { return n > 0 && math.Abs(after-before-n) <= 0.01*n }) {
+			return fmt.Sprintf("its counter %s goes on from %s to %s", key, a.Params[key], text)
+		}
+	}
+	if a.Duration <= 0 || b.Duration <= 0 {
+		return ""
+	}
+	// A time may be that of the begin or of the end.
+	longest := time.Duration(min(a.Duration, b.Duration) * float64(time.Second))
+	const unsure = 2 * time.Second // further before the end it is another server, of another machine, say
+	if gap := b.Measured().Sub(a.Measured()) - longest; gap > -unsure && gap < quickestStart {
+		return fmt.Sprintf("the second began %s after the first ended, and no server starts in that", strings.TrimPrefix(gap.Round(time.Second).String(), "-"))
+	}
+	return ""
+}
