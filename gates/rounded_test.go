@@ -8,8 +8,8 @@ import (
 	"github.com/servegate/pipeline/gates"
 )
 
-// constant is a comparison whose sides each have one value in every repeat.
-func constant(t *testing.T, base, head, step float64, repeats int) gates.Comparison {
+// constantSides is a comparison whose sides each have one value in every repeat.
+func constantSides(t *testing.T, base, head, step float64, repeats int) gates.Comparison {
 	t.Helper()
 	c := comparison(t, "ttft.p99", make([]gates.Pair, repeats))
 	for i := range c.Pairs {
@@ -21,27 +21,27 @@ func constant(t *testing.T, base, head, step float64, repeats int) gates.Compari
 
 // Values that are the same in all repeats decide as far as their printed digits go.
 func TestConstantSamplesDecide(t *testing.T) {
-	changed := constant(t, 100, 146, 1, 5)
+	changed := constantSides(t, 100, 146, 1, 5)
 	changed.Pairs[2].Head = 147
 	for _, tt := range []struct {
 		name string
 		c    gates.Comparison
 		want gates.Verdict
 	}{
-		{"46 %", constant(t, 100, 146, 0, 5), gates.Regression},
+		{"46 %", constantSides(t, 100, 146, 0, 5), gates.Regression},
 		{"46 %, one digit changed", changed, gates.Regression},
-		{"46 % of milliseconds", constant(t, 0.1003, 0.1464, 1e-4, 3), gates.Regression},
-		{"1 against 4", constant(t, 1, 4, 1, 5), gates.Regression},
-		{"1 against 4, twice", constant(t, 1, 4, 1, 2), gates.Inconclusive},
-		{"1 against 2", constant(t, 1, 2, 1, 5), gates.Inconclusive},
-		{"2.00 against 3.00", constant(t, 2, 3, 0.01, 5), gates.Regression},
-		{"2 against 3", constant(t, 2, 3, 1, 5), gates.Inconclusive},
-		{"one step below the margin", constant(t, 1.04, 1.05, 0.01, 5), gates.Pass},
-		{"a step as large as the margin", constant(t, 1, 1.05, 0.05, 5), gates.Inconclusive},
-		{"equal to three digits", constant(t, 20.1, 20.1, 0.1, 5), gates.Pass},
-		{"equal to one digit", constant(t, 0.1, 0.1, 0.1, 5), gates.Inconclusive},
-		{"zero on both sides", constant(t, 0, 0, 0, 5), gates.Invalid}, // it has no logarithm
-		{"faster", constant(t, 146, 100, 1, 5), gates.Improvement},
+		{"46 % of milliseconds", constantSides(t, 0.1003, 0.1464, 1e-4, 3), gates.Regression},
+		{"1 against 4", constantSides(t, 1, 4, 1, 5), gates.Regression},
+		{"1 against 4, twice", constantSides(t, 1, 4, 1, 2), gates.Inconclusive},
+		{"1 against 2", constantSides(t, 1, 2, 1, 5), gates.Inconclusive},
+		{"2.00 against 3.00", constantSides(t, 2, 3, 0.01, 5), gates.Regression},
+		{"2 against 3", constantSides(t, 2, 3, 1, 5), gates.Inconclusive},
+		{"one step below the margin", constantSides(t, 1.04, 1.05, 0.01, 5), gates.Pass},
+		{"a step as large as the margin", constantSides(t, 1, 1.05, 0.05, 5), gates.Inconclusive},
+		{"equal to three digits", constantSides(t, 20.1, 20.1, 0.1, 5), gates.Pass},
+		{"equal to one digit", constantSides(t, 0.1, 0.1, 0.1, 5), gates.Inconclusive},
+		{"zero on both sides", constantSides(t, 0, 0, 0, 5), gates.Invalid}, // it has no logarithm
+		{"faster", constantSides(t, 146, 100, 1, 5), gates.Improvement},
 	} {
 		for _, test := range []*gates.Test{gates.PairedTTest, gates.Welch} {
 			c := tt.c

@@ -75,7 +75,8 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 	}
 	e.add("duration ("+root.at("benchmark_duration/unit").str()+")", root.at("benchmark_duration/avg"))
 	if root.has("is_complete=false") || root.has("was_cancelled=true") {
-		r.seriousf("the run did not end as planned: %s", clip(root.at("incomplete_reason").str()))
+		r.Cut = "the run did not end as planned: " + clip(root.at("incomplete_reason").str())
+		r.seriousf("%s", r.Cut)
 	}
 	return nil
 }

@@ -243,6 +243,16 @@ func TestDerivedFiguresNeedTheirParts(t *testing.T) {
 	}
 }
 
+// A run that was cancelled is a part of one.
+func TestCancelledRunsAreNotWhole(t *testing.T) {
+	text := `{"aiperf_version": "1", "time_to_first_token": {"unit": "ms", "avg": 20}, "request_count": {"avg": 10}, "was_cancelled": %v}`
+	for _, cancelled := range []bool{false, true} {
+		if r := read(t, "x.json", fmt.Sprintf(text, cancelled))[0]; (r.Cut != "") != cancelled {
+			t.Errorf("cancelled %v: %q", cancelled, r.Cut)
+		}
+	}
+}
+
 // A summary beside its stages is no result of its own, and a stage that was not sent as asked says so.
 func TestStagesAndTheirSummary(t *testing.T) {
 	var runs []convert.Run

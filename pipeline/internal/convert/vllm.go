@@ -58,19 +58,21 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	if err != nil {
 		return err
 	}
+	timed, silent := len(q.starts) > 0, q.silent
+	*q = requests{json: q.json} // whose arrays the records repeat
 	computed := record.Reduce(*rec)
 	left := []string{"success."}
 	if r.group("itl") != "itl" { // gaps of another definition than the records'
 		left = append(left, "itl.")
 	}
-	if len(q.starts) == 0 { // nothing is known of what ran at the same time
+	if !timed { // nothing is known of what ran at the same time
 		left = append(left, "concurrency.peak", "concurrency.mean")
 	}
 	maps.DeleteFunc(computed, func(id string, _ float64) bool {
 		return slices.ContainsFunc(left, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 	})
-	if q.silent > 0 {
-		r.leaveOutZeros(q.silent)
+	if silent > 0 {
+		r.leaveOutZeros(silent)
 	}
 	if n := record.OnePiece(*rec); n > 0 {
 		r.leaveOutPieces(n)

@@ -219,7 +219,7 @@ func oneLaunch(runs []convert.Run, opt convert.Options) string {
 func blockOrder(doc *result.Document, declared bool) string {
 	for _, p := range doc.Pairings {
 		if p.Order == result.OrderNotAlternated && !declared {
-			return fmt.Sprintf("%s=%s and %s=%s were not measured in turn, so that whatever changed on the machine between them is in the difference: measure them alternately, or say --block-order", p.Axis, p.Base, p.Axis, p.Head)
+			return fmt.Sprintf("%s and %s were not measured in turn, so that the machine's drift is in the difference: alternate them, or say --block-order", p.Base, p.Head)
 		}
 	}
 	return ""
