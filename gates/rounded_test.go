@@ -55,9 +55,9 @@ func TestConstantSamplesDecide(t *testing.T) {
 
 // Printing values with few digits makes no error rate larger, however the digits and the noise compare.
 func TestPrintedDigitsHoldTheLevel(t *testing.T) {
-	files := 1000
-	if *full {
-		files = 10_000
+	files := 400
+	if *gates.Full {
+		files = 4000
 	}
 	for _, noise := range []float64{0.02, 0.1, 0.3, 0.6, 1, 3} { // in steps of the last digit
 		for _, repeats := range []int{2, 3, 5} {
