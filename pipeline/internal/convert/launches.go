@@ -21,7 +21,7 @@ var (
 
 // quickestStart is less than any server of a language model takes from the end of one measurement to the first request
 // of the next, its start and the load generator's included.
-const quickestStart = 5 * time.Second
+const quickestStart = 3 * time.Second
 
 // SharedLaunch returns why results that are declared to be of launches of their own are of one, "" where nothing
 // shows it: their server has the same start, its counters go on, or there was no time to start one.

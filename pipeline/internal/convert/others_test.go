@@ -329,7 +329,7 @@ func TestSharedLaunch(t *testing.T) {
 	}
 }
 
-// A folder-wide filter must let through whatever its expression matches.
+// What is looked for before an expression lets through whatever the expression matches.
 func TestLogWithManyLinesIsReadAsBefore(t *testing.T) {
 	noise := strings.Repeat("INFO 05-01 12:00:00 [loggers.py:1] nothing of interest: 12\n", 50)
 	runs := read(t, "x.log", noise+"guidellm benchmark --rate 4\n"+noise+"vllm serve llama --max-num-seqs 8\n"+noise+fmt.Sprintf(vllmBlock, 10, "--request-rate 3", 10, 5120)+noise)
