@@ -56,10 +56,23 @@ func Name(name string) bool { return strengthOf(name) > weak }
 // with a secret, or with the workflow that this program runs in.
 func Mentions(name string) bool {
 	upper := strings.ToUpper(name)
-	if slices.ContainsFunc(runners, func(prefix string) bool { return strings.HasPrefix(upper, prefix) }) {
+	if Private(name) || slices.ContainsFunc(runners, func(prefix string) bool { return strings.HasPrefix(upper, prefix) }) {
 		return true
 	}
 	return strongest(split(name)) > none && !slices.Contains(folders, upper)
+}
+
+// variablePrefix and actionVariables are how the environment gives values to the variables of a
+// pipeline.
+const (
+	variablePrefix  = "PIPELINE_VAR_"
+	actionVariables = "PIPELINE_ACTION_VARS"
+)
+
+// Private reports whether a variable of the environment is for this program alone, whatever its
+// value: the file decides which value is secret and what gets it.
+func Private(name string) bool {
+	return strings.HasPrefix(name, variablePrefix) || name == actionVariables
 }
 
 func strengthOf(name string) strength {

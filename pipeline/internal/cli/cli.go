@@ -116,7 +116,7 @@ func withhold(environ []string) {
 		_ = protect.Close()
 	}
 	for _, kv := range environ {
-		if name, value, _ := strings.Cut(kv, "="); secret.Name(name) && len(secret.Values(name, value)) > 0 {
+		if name, value, _ := strings.Cut(kv, "="); secret.Private(name) || secret.Name(name) && len(secret.Values(name, value)) > 0 {
 			_ = os.Unsetenv(name)
 		}
 	}

@@ -74,6 +74,8 @@ type Options struct {
 	// After is the clock for waits between two questions to a server; nil means time.After.
 	After func(time.Duration) <-chan time.Time
 
+	// Secrets returns the secrets that outputs of steps bring; nil means that none does.
+	Secrets func(Outputs) []string
 	// Redact masks secrets in what servers say of themselves; nil masks nothing.
 	Redact *event.Redactor
 	// Bare leaves out of runs what decides nothing: histograms and series over time.
@@ -142,6 +144,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if out.After == nil {
 		out.After = time.After
+	}
+	if out.Secrets == nil {
+		out.Secrets = func(Outputs) []string { return nil }
 	}
 	if out.EndLeft == nil {
 		out.EndLeft = func([]string) ([]string, error) { return nil, nil }

@@ -25,7 +25,7 @@ func (r *runner) steps(ctx context.Context) error {
 	for _, s := range r.plan.Steps {
 		if d, ok := before[s.Addr]; ok && usable(d.Outputs) {
 			// What is measured next must be the same thing that was measured before.
-			r.outputs[s.Addr] = d.Outputs
+			r.learn(s.Addr, d.Outputs)
 			r.out.Steps = append(r.out.Steps, d.Step)
 			continue
 		}
@@ -60,6 +60,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 	}
 	key := spec.Object.Text("cache")
 	if outputs, ok := r.cached(s.Addr, key); ok {
+		r.learn(s.Addr, outputs)
 		r.endStep(result.Step{Addr: s.Addr, Status: result.StepCached}, outputs, s.Addr+": cached")
 		return r.bus.Err()
 	}
@@ -72,7 +73,11 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 		}
 		return fmt.Errorf("%s: %w", s.Addr, err)
 	}
-	if key != "" && r.o.Cache != nil {
+	switch {
+	case key == "" || r.o.Cache == nil:
+	case r.secret(outputs):
+		r.warn(fmt.Sprintf("%s is not cached, since its outputs hold a secret", s.Addr))
+	default:
 		if err := r.o.Cache.Store(s.Addr, key, outputs); err != nil {
 			r.warn(err.Error()) // the step is done; only the next run pays
 		}
@@ -102,6 +107,9 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 	began := r.o.Now()
 	outputs, err := spec.Action.Run(ctx, env, spec.Object)
 	done.Duration = r.o.Now().Sub(began).Seconds()
+	if err == nil {
+		r.learn(s.Addr, outputs) // before the log is closed, which may have them
+	}
 	closed := log.Close()
 	if err != nil {
 		done.Status = result.StepFailed
@@ -114,10 +122,25 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 	return done, outputs, closed
 }
 
-// endStep records a step and its outputs.
+// learn keeps the outputs of a step, and has what is secret in them masked from here on.
+func (r *runner) learn(addr string, outputs map[string]string) {
+	r.outputs[addr] = maps.Clone(outputs)
+	r.o.Redact.Learn(r.o.Secrets(r.outputs)...)
+}
+
+// secret reports whether outputs hold something that is masked.
+func (r *runner) secret(outputs map[string]string) bool {
+	for _, value := range outputs {
+		if r.o.Redact.String(value) != value {
+			return true
+		}
+	}
+	return false
+}
+
+// endStep records a step with its outputs.
 func (r *runner) endStep(s result.Step, outputs map[string]string, text string) {
 	r.out.Steps = append(r.out.Steps, s)
-	r.outputs[s.Addr] = maps.Clone(outputs)
 	r.bus.Emit(event.Event{
 		Type: event.StepEnd, Addr: s.Addr, Step: &s, Outputs: outputs, Failure: s.Failure, Text: r.o.Redact.String(text),
 	})

@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +21,14 @@ const minSecret = 6
 // reports, the terminal. It finds each secret as it is, with anything in it that is not
 // seen (escape sequences, control, format and zero-width characters, combining marks), as
 // programs escape it (entities, addresses, JSON, Go, shells, one within another), and in
-// headers (base64 at any alignment) and dumps (hexadecimal); of a secret of several lines
-// it finds each line. Beside the secrets that it is given it masks what looks like a token
-// of a well-known service. A nil Redactor masks nothing. It is safe for concurrent use.
+// headers (base64 and base32 at any alignment, wrapped or not) and dumps (hexadecimal, with
+// separators, and as hexdump, od and xxd print it); in capitals or small letters, and with a space
+// behind each character. Of a secret of several lines it finds each line. Beside the secrets that
+// it is given it masks what looks like a token of a well-known service. A nil Redactor masks
+// nothing. It is safe for concurrent use.
 //
-// It does not find a secret that was cut, reversed, hashed or spread over lines.
+// It does not find a secret that was cut, reversed, hashed, compressed, encrypted or written in
+// another encoding.
 type Redactor struct {
 	mu      sync.Mutex
 	secrets map[string]bool
@@ -71,6 +75,16 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	return out
 }
 
+// Known returns how many secrets it has been given.
+func (r *Redactor) Known() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.secrets)
+}
+
 // String returns s with its secrets masked.
 func (r *Redactor) String(s string) string {
 	if r == nil {
@@ -81,74 +95,168 @@ func (r *Redactor) String(s string) string {
 
 // patterns are the texts to find. They are not changed once they are made.
 type patterns struct {
-	list    [][]byte
-	index   map[[indexed]byte][][]byte // by their first bytes
-	first   [256][][]byte
-	begins  [256]bool // bytes that some pattern or token starts with
+	all     texts
+	encoded texts // the forms in which spaces and line breaks mean nothing
 	tokens  bool
 	unquote bool // some secret has quotes, which shells split words at
 	spaces  bool // some secret has white space
 }
 
-// indexed is the number of bytes that patterns are found by; none is shorter.
+// texts are found by their first bytes, in capitals and in small letters alike.
+type texts struct {
+	seen   map[string]bool
+	index  map[[indexed]byte][][]byte
+	first  [256][][]byte
+	begins [256]bool // bytes that some text starts with
+	// starts has a bit for each hash of the first bytes.
+	starts [1 << 10]uint64
+}
+
+// indexed is the number of bytes that texts are found by; none is shorter.
 const indexed = 4
 
+func newTexts() texts {
+	return texts{seen: map[string]bool{}, index: map[[indexed]byte][][]byte{}}
+}
+
 func newPatterns(secrets map[string]bool, tokens bool) *patterns {
-	ps := &patterns{tokens: tokens, index: map[[indexed]byte][][]byte{}}
-	if tokens {
-		for i := range shapes {
-			ps.begins[shapes[i].prefix[0]] = true
-		}
-	}
-	seen := map[string]bool{}
+	ps := &patterns{tokens: tokens, all: newTexts(), encoded: newTexts()}
 	for secret := range secrets {
-		for _, form := range forms(secret) {
-			ps.add(form, seen)
-			quoted := strings.ContainsAny(form, "'\"`\\")
-			ps.unquote = ps.unquote || quoted
-			for _, how := range []reading{{}, {bare: true}, {short: true}, {unquote: true}} {
-				if text := strings.TrimSpace(string(canonical(form, how))); !how.unquote || quoted {
-					ps.add(text, seen)
-				}
-			}
+		plain, encoded := forms(secret)
+		for _, form := range plain {
+			ps.add(form)
+		}
+		for _, form := range encoded {
+			ps.add(form)
+			ps.encoded.add(string(canonical(form, reading{joined: true})))
 		}
 	}
-	// A fixed order, so that equal secrets make equal redactors.
-	slices.SortFunc(ps.list, bytes.Compare)
 	return ps
 }
 
-func (ps *patterns) add(text string, seen map[string]bool) {
-	if len(text) < minSecret-1 || seen[text] {
-		return
+// add adds a text as the views can show it.
+func (ps *patterns) add(form string) {
+	quoted := strings.ContainsAny(form, "'\"`\\")
+	ps.unquote = ps.unquote || quoted
+	ps.spaces = ps.spaces || strings.ContainsAny(form, " \t\n")
+	ps.all.add(form)
+	for _, how := range []reading{{}, {bare: true}, {short: true}, {unquote: true}} {
+		if text := strings.TrimSpace(string(canonical(form, how))); !how.unquote || quoted {
+			ps.spaces = ps.spaces || strings.ContainsAny(text, " \t\n")
+			ps.all.add(text)
+		}
 	}
-	seen[text] = true
-	p := []byte(text)
-	ps.list = append(ps.list, p)
-	ps.spaces = ps.spaces || strings.ContainsAny(text, " \t\n")
-	ps.begins[p[0]] = true
-	ps.first[p[0]] = append(ps.first[p[0]], p)
-	key := [indexed]byte(p)
-	ps.index[key] = append(ps.index[key], p)
 }
 
+func (t *texts) add(text string) {
+	p := []byte(text)
+	for i := range p {
+		p[i] = small[p[i]]
+	}
+	if len(p) < minSecret-1 || t.seen[string(p)] {
+		return
+	}
+	t.seen[string(p)] = true
+	t.begins[p[0]], t.begins[capital[p[0]]] = true, true
+	t.first[p[0]] = append(t.first[p[0]], p)
+	key := [indexed]byte(p)
+	t.index[key] = append(t.index[key], p)
+	at := hash(binary.BigEndian.Uint32(p))
+	t.starts[at/64] |= 1 << (at % 64)
+}
+
+// match returns the length of the longest text that rest starts with. It says to wait if rest is
+// only the beginning of one.
+func (t *texts) match(rest []byte, final bool) (n int, wait bool) {
+	candidates := t.first[small[rest[0]]]
+	if len(rest) >= indexed {
+		key := uint32(small[rest[0]])<<24 | uint32(small[rest[1]])<<16 | uint32(small[rest[2]])<<8 | uint32(small[rest[3]])
+		if !t.mayStart(key) {
+			return 0, false
+		}
+		candidates = t.index[[indexed]byte{small[rest[0]], small[rest[1]], small[rest[2]], small[rest[3]]}]
+	}
+	for _, p := range candidates {
+		switch {
+		case len(p) <= len(rest):
+			if len(p) > n && same(rest[:len(p)], p) {
+				n = len(p)
+			}
+		case !final && same(rest, p[:len(rest)]):
+			return 0, true
+		}
+	}
+	return n, false
+}
+
+// mayStart reports whether a text may begin with these bytes, in small letters.
+func (t *texts) mayStart(first uint32) bool {
+	at := hash(first)
+	return t.starts[at/64]&(1<<(at%64)) != 0
+}
+
+// hash returns 16 bits.
+func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
+
+// same reports whether a text is p, which has small letters alone.
+func same(text, p []byte) bool {
+	for i, c := range text {
+		if small[c] != p[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// small and capital are the letters of ASCII in one case; other bytes stay.
+var small, capital = func() (small, capital [256]byte) {
+	for c := range 256 {
+		small[c], capital[c] = byte(c), byte(c)
+		if c >= 'A' && c <= 'Z' {
+			small[c] += 'a' - 'A'
+		}
+		if c >= 'a' && c <= 'z' {
+			capital[c] -= 'a' - 'A'
+		}
+	}
+	return small, capital
+}()
+
 // span is a part of a text that is to be masked.
-type span struct{ from, to int }
+type span struct {
+	from, to int
+	// since is from where the text is kept if not all of the span is there.
+	since int
+}
 
 // find returns the secrets of a text, and where one may begin that goes on beyond it: the
 // length of a text that is final. before is the byte in front of the text, seen that of
 // its view.
 func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []span, keep int) {
 	raw := view{text: text, open: int32(len(text))}
-	spans, keep = ps.search(nil, &raw, before, final)
-	if ps.plain(text) {
+	spans, keep = ps.search(nil, &raw, &ps.all, before, final)
+	if !ps.plain(text) {
+		for _, how := range ps.readings(text) {
+			v := newView(text, how, final)
+			var open int
+			spans, open = ps.search(spans, &v, &ps.all, seen, final)
+			keep = min(keep, open, int(v.open))
+		}
+	}
+	if len(ps.encoded.index) == 0 {
 		return spans, keep
 	}
-	for _, how := range ps.readings(text) {
-		v := newView(text, how, final)
-		var open int
-		spans, open = ps.search(spans, &v, seen, final)
+	var open int
+	if bytes.IndexAny(text, separators) >= 0 {
+		v := ps.joined(text, final)
+		spans, open = ps.search(spans, &v, &ps.encoded, 0, final)
 		keep = min(keep, open, int(v.open))
+	}
+	if digits, column, ok := dumped(before, text, final); ok {
+		spans, open = ps.search(spans, &digits, &ps.encoded, 0, final)
+		keep = min(keep, open, int(digits.open))
+		spans, open = ps.search(spans, &column, &ps.all, ' ', final)
+		keep = min(keep, open)
 	}
 	return spans, keep
 }
@@ -181,13 +289,13 @@ func (ps *patterns) readings(text []byte) []reading {
 	return out
 }
 
-// search looks for patterns in a view.
-func (ps *patterns) search(spans []span, v *view, before byte, final bool) (found []span, keep int) {
+// search looks for texts in a view.
+func (ps *patterns) search(spans []span, v *view, in *texts, before byte, final bool) (found []span, keep int) {
 	at := func(i int) span {
 		if v.from == nil {
-			return span{i, i + 1}
+			return span{i, i + 1, i}
 		}
-		return span{int(v.from[i]), int(v.to[i])}
+		return span{int(v.from[i]), int(v.to[i]), int(v.from[i])}
 	}
 	masked := -1 // where the last one ended
 	for i := range v.text {
@@ -197,43 +305,26 @@ func (ps *patterns) search(spans []span, v *view, before byte, final bool) (foun
 		case i > 0:
 			before = v.text[i-1]
 		}
-		if !ps.begins[v.text[i]] {
-			continue
+		n, wait := 0, false
+		if tokenBegins[v.text[i]] && ps.tokens && in == &ps.all {
+			n, wait = token(before, v.text[i:], final)
 		}
-		n, wait := ps.match(before, v.text[i:], final)
+		if !wait && in.begins[v.text[i]] {
+			var longer int
+			longer, wait = in.match(v.text[i:], final)
+			n = max(n, longer)
+		}
 		if wait {
+			if v.hold != nil {
+				return spans, int(v.hold[i])
+			}
 			return spans, at(i).from
 		}
 		if n > 0 {
-			spans, masked = append(spans, span{at(i).from, at(i + n - 1).to}), max(masked, i+n)
+			spans, masked = append(spans, v.spans(i, i+n)...), max(masked, i+n)
 		}
 	}
 	return spans, int(v.open)
-}
-
-// match returns the length of the longest secret that rest starts with. It says to wait
-// if rest is only the beginning of one.
-func (ps *patterns) match(before byte, rest []byte, final bool) (n int, wait bool) {
-	if ps.tokens {
-		if n, wait = token(before, rest, final); wait {
-			return 0, true
-		}
-	}
-	candidates := ps.first[rest[0]]
-	if len(rest) >= indexed {
-		candidates = ps.index[[indexed]byte(rest)]
-	}
-	for _, p := range candidates {
-		switch {
-		case len(p) <= len(rest):
-			if len(p) > n && bytes.HasPrefix(rest, p) {
-				n = len(p)
-			}
-		case !final && bytes.HasPrefix(p, rest):
-			return 0, true
-		}
-	}
-	return n, false
 }
 
 // masker is the state of a scan.
@@ -271,8 +362,8 @@ func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) 
 	spans, keep := ps.find(m.before, m.seen, text, final)
 	spans = merge(spans)
 	for _, s := range slices.Backward(spans) {
-		if s.from < keep && s.to > keep {
-			keep = s.from
+		if s.since < keep && s.to > keep {
+			keep = s.since
 		}
 	}
 	if !final && keep == 0 && len(text) > maxHeld {
@@ -315,6 +406,7 @@ func merge(spans []span) []span {
 	for _, s := range spans {
 		if n := len(out); n > 0 && s.from < out[n-1].to {
 			out[n-1].to = max(out[n-1].to, s.to)
+			out[n-1].since = min(out[n-1].since, s.since)
 			continue
 		}
 		out = append(out, s)

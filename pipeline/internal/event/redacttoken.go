@@ -29,6 +29,14 @@ var shapes = []shape{
 	{"Bearer ", &bearer, 20, 0, true}, {"bearer ", &bearer, 20, 0, true},
 }
 
+// tokenBegins are the bytes that a token starts with.
+var tokenBegins = func() (set [256]bool) {
+	for i := range shapes {
+		set[shapes[i].prefix[0]] = true
+	}
+	return set
+}()
+
 // The characters that tokens are made of.
 var (
 	alnum    = charset("")

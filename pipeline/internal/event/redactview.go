@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
@@ -26,6 +27,31 @@ type view struct {
 	// open is where the text ends within something that cannot be read yet, the text's
 	// length if it does not.
 	open int32
+	// hold, if not nil, is from where the text must be kept to read a byte again.
+	hold []int32
+	// parts: what lies between the parts of a match stays, as it is not of the secret.
+	parts bool
+}
+
+// spans returns what the bytes [i, j) stand for.
+func (v *view) spans(i, j int) []span {
+	if v.from == nil {
+		return []span{{i, j, i}}
+	}
+	if !v.parts {
+		return []span{{int(v.from[i]), int(v.to[j-1]), int(v.from[i])}}
+	}
+	since := int(v.hold[i])
+	out := []span{{int(v.from[i]), int(v.to[i]), since}}
+	for i++; i < j; i++ {
+		last := &out[len(out)-1]
+		if from, to := int(v.from[i]), int(v.to[i]); from-last.to <= 2 {
+			last.to = to
+		} else {
+			out = append(out, span{from, to, since})
+		}
+	}
+	return out
 }
 
 // reading is a way to read control characters.
@@ -37,6 +63,8 @@ type reading struct {
 	erase bool
 	// unquote drops quotes, which shells put into the middle of a word.
 	unquote bool
+	// joined drops what separates the parts of encoded text.
+	joined bool
 }
 
 // rounds bound how often a text is encoded over and over, such as JSON in HTML.
@@ -301,6 +329,11 @@ func (v *view) tidy(how reading) view {
 	out := v.empty()
 	for i, c := range v.text {
 		switch {
+		case how.joined:
+			if !v.separates(i) {
+				out.put(v, i, i+1, c)
+			}
+			continue
 		case how.unquote && bytes.IndexByte([]byte("'\"`\\"), c) >= 0:
 			continue
 		case c == '+', c == '\n':
@@ -315,36 +348,47 @@ func (v *view) tidy(how reading) view {
 	return out
 }
 
-// forms lists the texts that give a secret away: itself, each of its lines, what is a
-// secret within it (the password of an address), and each of these in base64 and
-// hexadecimal. How programs escape them is a matter of [view].
-func forms(text string) []string {
+// forms lists the texts that give a secret away: itself, each of its lines and what is a
+// secret within it (the password of an address), with a space behind each character as well; and
+// each of these encoded. How programs escape them is a matter of [view].
+func forms(text string) (plain, encoded []string) {
 	parts := append(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), text)
 	parts = append(parts, secret.Within(text)...)
-	var out []string
 	for _, part := range parts {
 		part = strings.TrimSpace(part)
 		if len(part) < minSecret {
 			continue
 		}
-		out = append(out, part)
-		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			out = append(out, aligned(enc, part)...)
+		plain = append(plain, part, strings.Join(strings.Split(part, ""), " "))
+		encoded = append(encoded, hex.EncodeToString([]byte(part)), swapped(part), swapped(part[1:]))
+		for _, enc := range []encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			encoded = append(encoded, aligned(enc, part, 3, 4)...)
 		}
-		digits := hex.EncodeToString([]byte(part))
-		out = append(out, digits, strings.ToUpper(digits))
+		encoded = append(encoded, aligned(base32.StdEncoding.WithPadding(base32.NoPadding), part, 5, 8)...)
 	}
-	return out
+	return plain, encoded
 }
 
-// aligned returns the characters of s in base64 that do not depend on what stands before
-// or behind it, for each of the three positions that it can have in a group of 3 bytes.
-func aligned(enc *base64.Encoding, s string) []string {
+// swapped is hexadecimal in words of two bytes of which the second comes first, as hexdump prints
+// them without options.
+func swapped(s string) string {
+	var out []byte
+	for i := 0; i+1 < len(s); i += 2 {
+		out = hex.AppendEncode(out, []byte{s[i+1], s[i]})
+	}
+	return string(out)
+}
+
+type encoding interface{ EncodeToString([]byte) string }
+
+// aligned returns the characters of an encoded s that do not depend on what stands before or
+// behind it, for each position that it can have in a group of bytes, which takes so many characters.
+func aligned(enc encoding, s string, group, chars int) []string {
 	var out []string
-	for before := range 3 {
+	for before := range group {
 		text := enc.EncodeToString(append(make([]byte, before), s...))
-		from := (before*8 + 5) / 6
-		to := (before + len(s)) * 8 / 6
+		from := (before*chars + group - 1) / group
+		to := (before + len(s)) * chars / group
 		out = append(out, text[from:to])
 	}
 	return out

@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"path"
 	"slices"
@@ -71,24 +72,104 @@ func (w *Writer) masked(p []byte, final bool) []byte {
 }
 
 // FileWriter returns a stream to w for a file of this name. JSON is masked text by text,
-// so that it stays JSON whatever a secret looks like; it is written when the stream is
-// closed.
+// so that it stays JSON whatever a secret looks like. Close it to write out what it holds back.
 func (r *Redactor) FileWriter(name string, w io.Writer) io.WriteCloser {
-	if path.Ext(name) == ".json" {
+	if path.Ext(name) == ".json" && r != nil {
 		return &jsonWriter{redact: r, w: w}
 	}
 	return r.Writer(w)
 }
 
+// jsonWriter masks the strings of JSON as they are complete.
 type jsonWriter struct {
 	redact *Redactor
 	w      io.Writer
-	text   bytes.Buffer
+	// text is the string that is being read, from its quote; empty between strings.
+	text    []byte
+	escaped bool
+	// long takes the rest of a string that is too long to wait for.
+	long *Writer
 }
 
-func (j *jsonWriter) Write(p []byte) (int, error) { return j.text.Write(p) }
+// longString is more than a string has that this program writes.
+const longString = 1 << 20
 
+func (j *jsonWriter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if len(j.text) == 0 && j.long == nil {
+			at := bytes.IndexByte(rest, '"')
+			if at < 0 {
+				at = len(rest)
+			}
+			if _, err := j.w.Write(rest[:at]); err != nil {
+				return 0, err
+			}
+			if rest = rest[at:]; len(rest) > 0 {
+				j.text, rest = append(j.text, '"'), rest[1:]
+			}
+			continue
+		}
+		n, ended := j.within(rest)
+		if err := j.take(rest[:n], ended); err != nil {
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+	return len(p), nil
+}
+
+// within returns how many bytes belong to the string that is being read, and whether it ends there.
+func (j *jsonWriter) within(p []byte) (n int, ended bool) {
+	for i, c := range p {
+		switch {
+		case j.escaped:
+			j.escaped = false
+		case c == '\\':
+			j.escaped = true
+		case c == '"':
+			return i + 1, true
+		}
+	}
+	return len(p), false
+}
+
+func (j *jsonWriter) take(p []byte, ended bool) error {
+	if j.long == nil && len(j.text)+len(p) > longString && !ended {
+		j.long = j.redact.Writer(j.w)
+		p, j.text = append(j.text, p...), nil
+	}
+	switch {
+	case j.long != nil:
+		_, err := j.long.Write(p)
+		if ended {
+			err = errors.Join(err, j.long.Close())
+			j.long = nil
+		}
+		return err
+	case !ended:
+		j.text = append(j.text, p...)
+		return nil
+	}
+	j.text = append(j.text, p...)
+	out, changed := j.redact.literal(j.text)
+	if !changed {
+		out = j.text
+	}
+	_, err := j.w.Write(out)
+	j.text = j.text[:0]
+	return err
+}
+
+// Close writes what was held back: a string that does not end is no JSON.
 func (j *jsonWriter) Close() error {
-	_, err := j.w.Write(j.redact.JSON(j.text.Bytes()))
+	var err error
+	if j.long != nil {
+		err = j.long.Close()
+	}
+	if len(j.text) > 0 {
+		_, more := j.w.Write(j.redact.Bytes(j.text))
+		err = errors.Join(err, more)
+	}
+	j.text, j.long = nil, nil
 	return err
 }

@@ -92,6 +92,44 @@ func (c *Config) Secrets() []string {
 	return slices.Clone(c.secrets)
 }
 
+// SecretsOf returns the secrets that outputs of steps bring: those that have the name of one, and
+// those that reach a variable, a header or a key that has it.
+func (c *Config) SecretsOf(outputs map[string]map[string]string) []string {
+	before := map[string]bool{}
+	for _, text := range c.secrets {
+		before[text] = true
+	}
+	texts := c.secretsWith(outputs)
+	for _, from := range c.taken {
+		maps.Copy(texts, from.secretsWith(outputs))
+	}
+	maps.DeleteFunc(texts, func(text string, _ bool) bool { return before[text] })
+	for _, values := range outputs {
+		for name, value := range values {
+			for _, text := range secret.Values(name, value) {
+				texts[text] = true
+			}
+			// What is a part of a secret is one, unless it is an ordinary word.
+			part := func(text string) bool { return text != "" && strings.Contains(text, value) }
+			if len(secret.Values("SECRET", value)) > 0 && slices.ContainsFunc(slices.Collect(maps.Keys(texts)), part) {
+				texts[value] = true
+			}
+		}
+	}
+	return secretList(texts)
+}
+
+// secretsWith evaluates what can take outputs of steps, and returns the secrets that it meets.
+func (c *Config) secretsWith(outputs map[string]map[string]string) map[string]bool {
+	e := c.evaluator(outputs)
+	for _, typ := range []string{"step", "server", "deployment"} {
+		for _, ent := range c.prog.of(typ) {
+			e.value(ent.addr, ent.block.header)
+		}
+	}
+	return e.secrets
+}
+
 // secretList is a set of texts in order, without those too short to hide.
 func secretList(texts map[string]bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(text string) bool { return len(text) < leastSecret })

@@ -1,12 +1,16 @@
 package profile
 
 import (
+	"compress/gzip"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/google/renameio/v2"
 )
 
 // kind is a kind of file that profilers leave.
@@ -14,15 +18,17 @@ type kind struct {
 	suffix string
 	// read adds what it has to a summary; nil where a table beside it has the same.
 	read func(*Summary, io.Reader) error
+	// opaque files cannot be masked.
+	opaque bool
 }
 
 // kinds are all that is read or kept.
 var kinds = []kind{
-	{".json", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }},
-	{".json.gz", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }},
-	{"_cuda_gpu_kern_sum.csv", (*Summary).ReadKernels},
-	{"_cuda_gpu_mem_time_sum.csv", (*Summary).ReadCopies},
-	{".nsys-rep", nil},
+	{".json", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
+	{".json.gz", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
+	{"_cuda_gpu_kern_sum.csv", (*Summary).ReadKernels, false},
+	{"_cuda_gpu_mem_time_sum.csv", (*Summary).ReadCopies, false},
+	{".nsys-rep", nil, true},
 }
 
 func kindOf(path string) (kind, bool) {
@@ -57,4 +63,57 @@ func (s *Summary) ReadFile(path string) error {
 	}
 	defer func() { _ = f.Close() }() // opened for reading
 	return k.read(s, f)
+}
+
+// Opaque reports whether the secrets in a file cannot be masked: the report of Nsight Systems has
+// the environment of the server, in a form of its own.
+func Opaque(path string) bool {
+	k, known := kindOf(path)
+	return !known || k.opaque
+}
+
+// Redact returns a stream to w that masks the secrets of a file of this name.
+type Redact func(name string, w io.Writer) io.WriteCloser
+
+// Mask masks the secrets in a trace or a table, packed or not. Of a packed one that is cut off it
+// keeps what can be read.
+func Mask(path string, redact Redact) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // opened for reading
+	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Cleanup()) }()
+	plain, packed := strings.CutSuffix(path, ".gz")
+	if !packed {
+		err = mask(plain, in, out, redact)
+	} else {
+		err = maskPacked(plain, in, out, redact)
+	}
+	if err != nil {
+		return err
+	}
+	return out.CloseAtomicallyReplace()
+}
+
+func maskPacked(name string, in io.Reader, out io.Writer, redact Redact) error {
+	unpacked, err := gzip.NewReader(in)
+	if err != nil {
+		return err
+	}
+	packed := gzip.NewWriter(out)
+	return errors.Join(mask(name, unpacked, packed, redact), packed.Close())
+}
+
+func mask(name string, in io.Reader, out io.Writer, redact Redact) error {
+	masked := redact(name, out)
+	_, err := io.Copy(masked, in)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return errors.Join(err, masked.Close())
 }

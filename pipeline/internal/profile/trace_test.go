@@ -8,13 +8,53 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 )
+
+// A trace is masked as it is packed; one that is cut off keeps what can be read.
+func TestMask(t *testing.T) {
+	text := traceOf(x("cpu_op", "aten::mm secret-word", 1, 0, 5), x("cpu_op", "b", 1, 6, 5))
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	redact := event.NewRedactor([]string{"secret-word"}).FileWriter
+	for name, content := range map[string][]byte{
+		"a.json": []byte(text), "a.json.gz": packed.Bytes(), "torn.json.gz": packed.Bytes()[:packed.Len()-9], "x_cuda_gpu_kern_sum.csv": []byte("1,secret-word\n"),
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Mask(path, redact); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := os.ReadFile(path)
+		if err == nil && strings.HasSuffix(name, ".gz") {
+			var r *gzip.Reader
+			if r, err = gzip.NewReader(bytes.NewReader(got)); err == nil {
+				got, err = io.ReadAll(r)
+			}
+		}
+		if err != nil || strings.Contains(string(got), "secret-word") || !strings.Contains(string(got), event.Mask) {
+			t.Errorf("%s: %v, %q", name, err, got)
+		}
+	}
+	if !Opaque("report.nsys-rep") || !Opaque("report.sqlite") || Opaque("a.json.gz") {
+		t.Error("what cannot be masked is opaque")
+	}
+}
 
 // times of the operations of a trace in microseconds, by kind and name.
 func times(t *testing.T, text string) (map[string]float64, *Summary) {

@@ -42,7 +42,7 @@ func Forget() error {
 	at := from
 	for entry := range bytes.SplitSeq(block, []byte{0}) {
 		name, value, _ := strings.Cut(string(entry), "=")
-		if len(secret.Values(name, value)) > 0 {
+		if value != "" && (secret.Private(name) || len(secret.Values(name, value)) > 0) {
 			if _, err := memory.WriteAt(bytes.Repeat([]byte{'*'}, len(value)), at+int64(len(name))+1); err != nil {
 				return fmt.Errorf("forget the environment: %w", err)
 			}

@@ -54,7 +54,7 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	opt.Cache, opt.Front, opt.Drive = s.cache(), s.opt.Front, s.drive
 	opt.Probe = func(ctx context.Context) map[string]string { return places.Facts(machine.Facts(ctx, s.spawner)) }
 	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
-	opt.EndLeft = machine.EndLeft
+	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Config.SecretsOf
 	outcome, err := engine.Run(ctx, opt)
 	if err == nil {
 		s.profile(ctx, opt, outcome)

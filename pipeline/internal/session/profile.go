@@ -93,6 +93,8 @@ type side struct {
 	summary profile.Summary
 	dirs    map[string]traceDir // by server
 	got     []steps.Profiled
+	// secret: a server of it was given a secret, which an opaque trace would show.
+	secret bool
 }
 
 func (p *profiling) run(ctx context.Context) *result.Profile {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec s
 	if err != nil {
 		return spec, err
 	}
+	s.secret = s.secret || spec.APIKey != "" || slices.ContainsFunc(spec.Env, func(e steps.EnvVar) bool { return e.Secret })
 	dir := traceDir{here, here}
 	if contained {
 		dir.there = containerDir

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -79,7 +80,7 @@ func (p *profiling) keep(sides []*side) {
 				files = append(files, found...)
 			}
 		}
-		for _, path := range files {
+		for _, path := range p.mask(s, files) {
 			if info, err := os.Lstat(path); err == nil {
 				all, total = append(all, trace{s, path, info.Size()}), total+info.Size()
 			}
@@ -104,6 +105,41 @@ func (p *profiling) keep(sides []*side) {
 	for _, s := range sides {
 		slices.Sort(s.Files)
 	}
+}
+
+// mask masks the secrets in the traces of a side and returns those that may be kept. Whatever else
+// a profiler has left goes, too: nothing says what is in it.
+func (p *profiling) mask(s *side, files []string) []string {
+	var kept []string
+	for _, path := range files {
+		switch {
+		case profile.Opaque(path):
+			if !s.secret {
+				kept = append(kept, path)
+				continue
+			}
+			p.note(fmt.Sprintf("%s of the %s is not kept: it shows the environment of its server, which has secrets.", filepath.Base(path), s.Side))
+		default:
+			err := profile.Mask(path, p.redact.FileWriter)
+			if err == nil {
+				kept = append(kept, path)
+				continue
+			}
+			p.note(p.redact.String(fmt.Sprintf("%s of the %s is not kept, since its secrets cannot be masked: %v.", filepath.Base(path), s.Side, err)))
+		}
+	}
+	for _, dir := range s.dirs {
+		err := filepath.WalkDir(dir.here, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || slices.Contains(kept, path) {
+				return err
+			}
+			return os.Remove(path)
+		})
+		if err != nil {
+			p.note(fmt.Sprintf("A file that a profiler left cannot be removed: %v.", err))
+		}
+	}
+	return kept
 }
 
 // apart keeps the logs of a launch, and nothing of what it measures.

@@ -30,6 +30,8 @@ type Log struct {
 	name   string
 	file   io.WriteCloser
 	masked *event.Writer
+	// again masks the file once more, if it has secrets that were not known as it was written.
+	again func() error
 
 	mu      sync.Mutex
 	room    int64 // bytes that the file still takes
@@ -51,6 +53,13 @@ func (d *Dir) Log(name string) (*Log, error) {
 	}
 	l := &Log{name: file, file: f, room: max(0, maxLog-info.Size())}
 	l.masked = d.redact.Writer((*unmasked)(l))
+	known := d.redact.Known()
+	l.again = func() error {
+		if d.redact.Known() == known {
+			return nil
+		}
+		return d.maskAgain(file)
+	}
 	return l, nil
 }
 
@@ -80,7 +89,23 @@ func (l *Log) Err() error {
 
 // Close writes what was held back, closes the file and returns the first error.
 func (l *Log) Close() error {
-	return errors.Join(l.masked.Close(), l.ending(), l.Err(), l.file.Close())
+	return errors.Join(l.masked.Close(), l.ending(), l.Err(), l.file.Close(), l.again())
+}
+
+// maskAgain masks a file in which secrets can stand that have become known since.
+func (d *Dir) maskAgain(name string) error {
+	text, err := d.root.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("mask %s: %w", name, err)
+	}
+	masked := d.redact.Bytes(text)
+	if bytes.Equal(masked, text) {
+		return nil
+	}
+	return d.atomic(name, func(w io.Writer) error {
+		_, err := w.Write(masked)
+		return err
+	})
 }
 
 // ending notes in the file what it lacks, and writes the last lines.
