@@ -63,6 +63,7 @@ var injectedSGLang = []injected{
 // both, ends in its class, with the line that says so and the line of the server in the file,
 // in the exit status that the side deserves, and leaves no process.
 func TestInjectedFailures(t *testing.T) {
+	t.Parallel() // its parts beside those of others, as some wait
 	for engine, failures := range map[string][]injected{"vllm": injectedVLLM, "sglang": injectedSGLang} {
 		for _, f := range failures {
 			for _, side := range []string{"head", "base", "both"} {

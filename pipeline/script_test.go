@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the commands as a user does: files in, output and exit status out.
 // Every server in them is a simulated one.
 func TestScripts(t *testing.T) {
+	t.Parallel() // its parts beside those of others, as some wait
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,

@@ -35,6 +35,7 @@ var virtualExamples = map[string]struct {
 // TestExamplesInVirtualTime carries every example out whole, from its plan to its reports,
 // with the exit status that its README promises.
 func TestExamplesInVirtualTime(t *testing.T) {
+	t.Parallel() // its parts beside those of others, as some wait
 	for _, file := range examples(t) {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
