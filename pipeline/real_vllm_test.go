@@ -149,7 +149,7 @@ func realExample(t *testing.T, venv string) {
 	out := filepath.Join(t.TempDir(), "run")
 	file := ungated(t, "vllm-cpu")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", file, "--only", "side=one", "--var", "repeats=1", "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", file, "--only", "side=base", "--var", "repeats=1", "--var", "venv="+venv, "--out", out, "--progress", "plain")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)
 	if err != nil {
