@@ -205,8 +205,10 @@ func (l *log) add(e event) {
 		if e.Action == "pass" {
 			t.output = nil
 		}
-		if i := strings.LastIndex(e.Test, "/"); i >= 0 {
-			l.parents[e.Package+" "+e.Test[:i]] = true
+		for i, c := range e.Test { // a part's own name may have a slash
+			if c == '/' {
+				l.parents[e.Package+" "+e.Test[:i]] = true
+			}
 		}
 	}
 }

@@ -12,8 +12,8 @@ const events = `{"Time":"2026-01-01T10:00:00Z","Action":"run","Package":"github.
 {"Time":"2026-01-01T10:00:00Z","Action":"output","Package":"github.com/servegate/pipeline/a","Test":"TestSkipped","Output":"    a_test.go:7: needs docker: no daemon answers\n"}
 {"Time":"2026-01-01T10:00:00Z","Action":"output","Package":"github.com/servegate/pipeline/a","Test":"TestSkipped","Output":"--- SKIP: TestSkipped (0.00s)\n"}
 {"Time":"2026-01-01T10:00:00Z","Action":"skip","Package":"github.com/servegate/pipeline/a","Test":"TestSkipped","Elapsed":0}
-{"Time":"2026-01-01T10:00:01Z","Action":"output","Package":"github.com/servegate/pipeline/a","Test":"TestWrong/part","Output":"    a_test.go:9: want 1\n"}
-{"Time":"2026-01-01T10:00:02Z","Action":"fail","Package":"github.com/servegate/pipeline/a","Test":"TestWrong/part","Elapsed":1.5}
+{"Time":"2026-01-01T10:00:01Z","Action":"output","Package":"github.com/servegate/pipeline/a","Test":"TestWrong/part/1","Output":"    a_test.go:9: want 1\n"}
+{"Time":"2026-01-01T10:00:02Z","Action":"fail","Package":"github.com/servegate/pipeline/a","Test":"TestWrong/part/1","Elapsed":1.5}
 {"Time":"2026-01-01T10:00:02Z","Action":"fail","Package":"github.com/servegate/pipeline/a","Test":"TestWrong","Elapsed":1.6}
 {"Time":"2026-01-01T10:00:02Z","Action":"output","Package":"github.com/servegate/pipeline/a","Test":"TestRight","Output":"    a_test.go:11: said in passing\n"}
 {"Time":"2026-01-01T10:00:02Z","Action":"pass","Package":"github.com/servegate/pipeline/a","Test":"TestRight","Elapsed":0.5}
@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "before\n" + from + "\n| stage | wall | processor |\n|:--|--:|--:|\n| lint | 1:30 | 2:50 |\n\n| slowest tests | wall |\n|:--|--:|\n" +
-		"| `a` TestWrong/part | 1.5 s |\n| `a` TestRight | 0.5 s |\n| `a` TestSkipped | 0.0 s |\n| `b` TestCut | 0.0 s |\n\n" + to + "after\n"
+		"| `a` TestWrong/part/1 | 1.5 s |\n| `a` TestRight | 0.5 s |\n| `a` TestSkipped | 0.0 s |\n| `b` TestCut | 0.0 s |\n\n" + to + "after\n"
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
