@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -149,6 +150,13 @@ func checkSource(o Object) []Problem {
 				Detail:  `Write executable = "vllm" or executable = ["python3", "-m", "vllm.entrypoints.openai.api_server"].`,
 			})
 		}
+	}
+	if image := o.Text("image"); o.Known("image") && strings.ContainsFunc(image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		found = append(found, Problem{
+			Path:    []string{"image"},
+			Summary: fmt.Sprintf("image %q has a space in it", image),
+			Detail:  "The tag follows the name after a colon, for example vllm/vllm-openai:v0.11.0.",
+		})
 	}
 	if o.Known("url") && !urlPattern.MatchString(o.Text("url")) {
 		found = append(found, Problem{

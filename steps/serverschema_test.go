@@ -44,10 +44,13 @@ func TestCheckServer(t *testing.T) {
 		"image":           {attrs: map[string]cty.Value{"image": str("vllm/vllm-openai:v0.11.0")}},
 		"executable":      {attrs: map[string]cty.Value{"executable": str("vllm")}},
 		"executable list": {attrs: map[string]cty.Value{"executable": cty.TupleVal([]cty.Value{str("python3"), str("-m"), str("x")})}},
-		"url":             {attrs: map[string]cty.Value{"url": str("http://127.0.0.1:8000")}},
-		"url v6":          {attrs: map[string]cty.Value{"url": str("https://[::1]:8000/base/")}},
-		"unknown":         {attrs: map[string]cty.Value{"image": cty.UnknownVal(cty.String), "args": cty.DynamicVal, "port": cty.UnknownVal(cty.Number)}},
-		"two sources":     {attrs: map[string]cty.Value{"image": str("i"), "url": str("http://h")}, want: "url: image and url exclude each other"},
+		"image with a space": {
+			attrs: map[string]cty.Value{"image": str("vllm/vllm-openai v0.11.0")},
+			want:  `image: image "vllm/vllm-openai v0.11.0" has a space in it`},
+		"url":         {attrs: map[string]cty.Value{"url": str("http://127.0.0.1:8000")}},
+		"url v6":      {attrs: map[string]cty.Value{"url": str("https://[::1]:8000/base/")}},
+		"unknown":     {attrs: map[string]cty.Value{"image": cty.UnknownVal(cty.String), "args": cty.DynamicVal, "port": cty.UnknownVal(cty.Number)}},
+		"two sources": {attrs: map[string]cty.Value{"image": str("i"), "url": str("http://h")}, want: "url: image and url exclude each other"},
 		"url without scheme": {
 			attrs: map[string]cty.Value{"url": str("127.0.0.1:8000")},
 			want:  "url: url must be an http or https address without user, query and fragment"},

@@ -23,15 +23,23 @@ var ofTheStart = []string{"engine_id", "instance_id"}
 // comes from a server is not trusted.
 type Facts map[string]string
 
+// redacted stands for a value that may be a secret.
+const redacted = "(redacted)"
+
 // Set stores one fact. Empty values and those beyond the bounds are dropped or cut, and
 // values under a name that looks like a secret are replaced.
 func (f Facts) Set(key, value string) {
+	if secret.Name(key) && value != "" {
+		value = redacted
+	}
+	f.put(key, value)
+}
+
+// put stores a fact that holds no secret.
+func (f Facts) put(key, value string) {
 	value = steps.Line(value, maxFact)
 	if value == "" || len(f) >= maxFacts {
 		return
-	}
-	if secret.Name(key) {
-		value = "(redacted)"
 	}
 	f[key] = value
 }
@@ -61,9 +69,9 @@ func (f Facts) flatten(key string, v any, depth int) {
 	case string:
 		f.Set(key, v)
 	case bool:
-		f.Set(key, strconv.FormatBool(v))
+		f.put(key, strconv.FormatBool(v))
 	case json.Number:
-		f.Set(key, v.String())
+		f.put(key, hiddenNumber(v, secret.Name(key)))
 	case map[string]any:
 		if depth == 0 {
 			f.nested(key, v)
@@ -85,30 +93,44 @@ func (f Facts) flatten(key string, v any, depth int) {
 }
 
 func (f Facts) nested(key string, v any) {
-	v = scrub(v)
+	v = scrub(v, secret.Name(key))
 	text, err := compactJSON(v)
 	if err == nil && text != "{}" && text != "[]" {
-		f.Set(key, text)
+		f.put(key, text)
 	}
 }
 
-// scrub replaces values under names that look like secrets, at any depth.
-func scrub(v any) any {
+// scrub replaces texts under names that look like secrets, at any depth; hidden says that v is
+// under one. Switches and numbers stay: a threshold of tokens is a setting.
+func scrub(v any, hidden bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if secret.Name(name) {
-				v[name] = "(redacted)"
-				continue
-			}
-			v[name] = scrub(inner)
+			v[name] = scrub(inner, hidden || secret.Name(name))
 		}
 	case []any:
 		for i := range v {
-			v[i] = scrub(v[i])
+			v[i] = scrub(v[i], hidden)
+		}
+	case string:
+		if hidden {
+			return redacted
+		}
+	case json.Number:
+		if text := hiddenNumber(v, hidden); text == redacted {
+			return redacted
 		}
 	}
 	return v
+}
+
+// hiddenNumber is a number as text. One under the name of a secret that is as long as a
+// password of digits is replaced.
+func hiddenNumber(n json.Number, hidden bool) string {
+	if hidden && len(secret.Values("password", n.String())) > 0 {
+		return redacted
+	}
+	return n.String()
 }
 
 func join(prefix, name string) string {

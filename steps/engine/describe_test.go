@@ -20,6 +20,8 @@ func TestFactsJSON(t *testing.T) {
 		"version": "0.5.3", "tp_size": 2, "ratio": 0.85, "trust": false, "none": null,
 		"api_key": "k", "hf_token": "h", "tokenizer_path": "t", "max_tokens": 7,
 		"list": [1, {"password": "p"}], "empty": [], "text": "two\n lines",
+		"dbo_decode_token_threshold": 32, "password": 84926173, "pass_config": {"fuse": true, "size": 4},
+		"deep": {"a": {"b": {"pass_config": {"fuse": true, "why": "w"}}}},
 		"kv_transfer_config": {"engine_id": "4f2a"}, "a": {"b": {"c": {"d": 1}}}, "internal_states": [{"x": 1}]
 	}`), "internal_states")
 	if err != nil {
@@ -30,7 +32,9 @@ func TestFactsJSON(t *testing.T) {
 		"server_info.api_key": "(redacted)", "server_info.hf_token": "(redacted)",
 		"server_info.tokenizer_path": "t", "server_info.max_tokens": "7",
 		"server_info.list": `[1,{"password":"(redacted)"}]`, "server_info.text": "two lines",
-		"server_info.a.b.c": `{"d":1}`,
+		"server_info.a.b.c": `{"d":1}`, "server_info.dbo_decode_token_threshold": "32", "server_info.password": "(redacted)",
+		"server_info.pass_config.fuse": "true", "server_info.pass_config.size": "4",
+		"server_info.deep.a.b": `{"pass_config":{"fuse":true,"why":"(redacted)"}}`,
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)

@@ -234,6 +234,9 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	if err != nil {
 		r.warn(fmt.Sprintf("%s does not describe itself: %v", m.label(s.Target), err))
 	}
+	if declared, own := m.Spec.EngineVersion(), said["version"]; !sameRelease(declared, own) && r.first(r.warned, "version of "+m.label(s.Target)) {
+		r.warn(fmt.Sprintf("%s says that it is version %s, and the file declares %s: arguments were checked against that one; correct version", m.label(s.Target), r.o.Redact.String(own), declared))
+	}
 	masked := make(map[string]string, len(said))
 	for k, v := range said {
 		masked[k] = r.o.Redact.String(v)
@@ -246,4 +249,10 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	if len(masked) > 0 {
 		m.about.Describe = masked
 	}
+}
+
+// sameRelease reports whether two versions of an engine are of one release, as far as both
+// are known.
+func sameRelease(declared, own string) bool {
+	return !steps.IsRelease(declared) || !steps.IsRelease(own) || steps.CompareReleases(declared, own) == 0
 }
