@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -23,13 +22,9 @@ func (v *view) bill() model.Line {
 	if v.doc.Simulated != "" {
 		title = "Cost in the model"
 	}
-	text, of := title+": "+v.spent(b.Spent), "it"
-	if l := v.doc.Lanes; l != nil && l.Spent != nil {
-		text += ", of which " + v.spent(*l.Spent) + " before the first repeat, to see what lanes do to each other"
-		of = "the rest"
-	}
+	text := title + ": " + v.spent(b.Spent)
 	if b.MeasuredShare+b.StartShare > 0 {
-		text += fmt.Sprintf("; %s of %s measuring, %s starting servers", wholePercent(b.MeasuredShare), of, wholePercent(b.StartShare))
+		text += fmt.Sprintf("; %s of it measuring, %s starting servers", wholePercent(b.MeasuredShare), wholePercent(b.StartShare))
 	}
 	text += v.earlierGates(b)
 	if b.ImagesSeconds >= shownBeside {
@@ -50,31 +45,6 @@ const shownBeside = 1
 
 func durationOf(seconds float64) string {
 	return humanize.Duration(time.Duration(seconds * float64(time.Second)))
-}
-
-// lanes says that repeats ran side by side, and how close what they do to each other comes to its limit.
-func (v *view) lanes() model.Line {
-	l := v.doc.Lanes
-	switch {
-	case l == nil:
-		return nil
-	case l.OneLane != "":
-		return model.Plain(fmt.Sprintf("One repeat after another, each in one of %d lanes of one machine: %s", len(l.List), l.OneLane))
-	case !l.Shown:
-		return nil // that they were refused is why there is no verdict
-	}
-	text := fmt.Sprintf("In %d lanes of one machine", len(l.List))
-	if w := l.Worst(); w != nil {
-		where := w.Metric
-		if m, ok := metric.Lookup(w.Metric); ok {
-			where = m.Label
-		}
-		if w.Label != "" {
-			where += " at " + w.Label
-		}
-		text += fmt.Sprintf(": beside the others %s is %s, at most %.1f %% (allowed are %.3g %%)", where, w.Change(), 100**w.Most, 100*float64(w.Limit))
-	}
-	return model.Plain(text)
 }
 
 // machines says what the gates' decisions are about where repeats took machines in turn.

@@ -137,7 +137,7 @@ func (v *view) lead() []model.Line {
 	if v.doc.Title != "" {
 		lines = append(lines, model.Plain(v.doc.Title))
 	}
-	for _, l := range []model.Line{v.status(), v.worst(), v.next(), v.context(), v.lanes(), v.machines(), v.bill()} {
+	for _, l := range []model.Line{v.status(), v.worst(), v.next(), v.context(), v.machines(), v.bill()} {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}

@@ -82,7 +82,6 @@ func simulateSchema() Schema {
 		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
 		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},
 		{Name: "drift", Type: cty.Number, Unit: UnitPercent, Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},
-		{Name: "interference", Type: cty.Number, Unit: UnitPercent, Doc: "How much longer every step takes for each other lane of the machine that measures at the same time; with --simulate=virtual, in files with lanes."},
 		{Name: "per_machine", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a change that depends on the machine: how much longer every step takes on each machine after the first; with --simulate=virtual, in files with machines."},
 		{Name: "startup", Type: cty.Number, Unit: UnitDuration, Doc: "Time from start to ready, in model time."},
 		{Name: "fail", Type: cty.List(cty.String), Doc: "Failures to play, for example oom, never_ready, exit_at_start, crash_after=100, drop=0.02, ignore_sigterm; in a KV transfer transport_fallback, recompute, handshake_fail, peer_dies=10; of a server on several nodes node_dies=10."},

@@ -34,7 +34,7 @@ func (p *Price) Spent(machineHours, gpuHours float64) Spent {
 
 // Bill is what a session held machines for.
 type Bill struct {
-	Spent Spent `json:"spent"` // by all launches, and the check of lanes
+	Spent Spent `json:"spent"` // by all launches
 	// MeasuredShare is the part of what launches held in which a load was measured, StartShare that until servers
 	// were ready. The rest is warm-up, what lies between runs, and the end of servers.
 	StartShare    float64 `json:"start_share" bounds:"0,1"`
@@ -78,9 +78,7 @@ func NewBill(doc *Document) *Bill {
 			bill.ReadAheadSeconds += l.ReadAhead.Seconds
 		}
 	}
-	if all.held > 0 { // or the run ended before its first launch, with what lanes did to each other
-		bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
-	}
+	bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
 	for _, g := range doc.Gates {
 		n := decidedAfter(doc, g)
 		bill.Gates = append(bill.Gates, GateBill{Gate: g.Addr, Repeats: n, Spent: spentUntil(doc, n).spent(doc.Price)})
@@ -114,18 +112,9 @@ func decidedAfter(doc *Document, g Gate) int {
 // the time went by with.
 type holding struct{ machines, gpus, held, start, measured float64 }
 
-// before is what was held before the first repeat, to see that lanes do not slow each other.
-func (doc *Document) before() holding {
-	if doc.Lanes == nil || doc.Lanes.Spent == nil {
-		return holding{}
-	}
-	s := doc.Lanes.Spent
-	return holding{machines: 3600 * s.MachineHours, gpus: 3600 * s.GPUHours}
-}
-
 // spentUntil is what was held until a repeat and all that was measured again before the next.
 func spentUntil(doc *Document, repeat int) holding {
-	sum := doc.before()
+	var sum holding
 	measured := map[string]float64{}
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
@@ -147,7 +136,7 @@ func spentUntil(doc *Document, repeat int) holding {
 			continue
 		}
 		t := targets[l.Target]
-		sum.machines += l.Held * float64(max(t.Machines, 1)) / float64(1+l.Beside)
+		sum.machines += l.Held * float64(max(t.Machines, 1))
 		sum.gpus += l.Held * float64(t.GPUs)
 		weight := float64(max(t.GPUs, 1))
 		start := l.Startup

@@ -59,11 +59,6 @@ func TestNoBill(t *testing.T) {
 			t.Errorf("%s: %+v", name, bill)
 		}
 	}
-	refused := billed()
-	refused.Launches, refused.Lanes = nil, &Lanes{Spent: &Spent{MachineHours: 0.5, GPUHours: 4}}
-	if bill := NewBill(refused); bill == nil || bill.Spent.GPUHours != 4 || bill.StartShare != 0 {
-		t.Errorf("lanes that slow each other: %+v", bill)
-	}
 	virtual := billed()
 	virtual.Simulated = SimulatedVirtual
 	if bill := NewBill(virtual); bill == nil || math.Abs(bill.Spent.GPUHours-0.45) > 1e-12 {

@@ -113,8 +113,6 @@ type Document struct {
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
 	// Images that processes were started from, as they were got before the first launch.
 	Images []Image `json:"images,omitempty"`
-	// Lanes that repeats ran in side by side; absent where they came one after another.
-	Lanes *Lanes `json:"lanes,omitempty"`
 	// Machines that repeats took in turn; absent where all had the same.
 	Machines *Machines `json:"machines,omitempty"`
 	// Price is what machines cost, and Bill what the session held them for; the bill is absent
@@ -266,7 +264,7 @@ type ReadAhead struct {
 type Image struct {
 	Image string `json:"image"`           // as the file names it
 	For   string `json:"for"`             // the first process that needs it
-	Nodes string `json:"nodes,omitempty"` // of the lane or machine, where there are several
+	Nodes string `json:"nodes,omitempty"` // of the machine, where there are several
 	// Seconds until it was there: a pull, or hardly anything where it was there before.
 	Seconds float64 `json:"seconds" bounds:"0,"`
 }
@@ -291,8 +289,6 @@ type Launch struct {
 	// Filling is whether the launch filled its caches or brought them up to date: the first of a target on its
 	// machines, and each that found one emptied. Its start-up time is no value of a metric.
 	Filling bool `json:"filling,omitempty"`
-	// Beside counts the launches that had the machine together with it, in other lanes.
-	Beside int `json:"beside,omitempty" bounds:"0,"`
 	// Sleep is absent where the launch was never put to sleep.
 	Sleep *Sleep `json:"sleep,omitempty"`
 	Log   string `json:"log,omitempty"` // path below the run directory
@@ -415,8 +411,8 @@ type Run struct {
 	Pass int `json:"pass,omitempty"`
 	// Launch is the id of the launch that was measured.
 	Launch string `json:"launch,omitempty"`
-	// Nodes of the cluster that the repeat had, their names with commas between, or its lane of this
-	// machine; absent where it had all of the machine. All sides of a repeat have the same.
+	// Nodes of the cluster that the repeat had, or its machine of several: their names with commas between; absent
+	// where there is one machine. All sides of a repeat have the same.
 	Nodes  string    `json:"nodes,omitempty"`
 	Status RunStatus `json:"status"`
 	Reason string    `json:"reason,omitempty"` // why it is not ok

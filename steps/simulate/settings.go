@@ -39,9 +39,6 @@ type Settings struct {
 	SlowOp string `json:"slow_op,omitempty"`
 	// Drift is the relative change of step times per hour of model time.
 	Drift float64 `json:"drift,omitempty"`
-	// Interference is how much longer steps take for each other lane of the machine that measures at
-	// the same time, in virtual time.
-	Interference float64 `json:"interference,omitempty"`
 	// PerMachine is how much longer steps take on each machine after the first, in virtual time.
 	PerMachine float64 `json:"per_machine,omitempty"`
 	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
@@ -84,7 +81,7 @@ func ParseSettings(text string) (Settings, error) {
 }
 
 func (s Settings) check() error {
-	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "interference": s.Interference, "per_machine": s.PerMachine}
+	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "per_machine": s.PerMachine}
 	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
@@ -171,7 +168,7 @@ func (s Settings) noise() model.Noise {
 	if s.StepSD != nil {
 		n.StepSD = *s.StepSD
 	}
-	n.SlowOp, n.Interference = s.SlowOp, s.Interference
+	n.SlowOp = s.SlowOp
 	n.Slowdown, n.Drift, n.OutlierRate, n.OutlierFactor = s.Slowdown, s.Drift, s.OutlierRate, s.OutlierFactor
 	return n
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // pipeline is a plan of one gate on two sides with one cell each.
@@ -62,12 +61,7 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Cluster.Lanes != 2 {
 		t.Errorf("launches of a pair are on different nodes: %+v, %v", alone.Repeats, err)
 	}
-	p.Cluster, p.Lanes = nil, &plan.Lanes{List: make([]steps.LaneSpec, 2)}
-	alone, err = Plan(p, 3, nil)
-	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Lanes == nil {
-		t.Errorf("launches of a pair are in different lanes: %+v, %v", alone.Repeats, err)
-	}
-	p.Lanes, p.Machines = nil, &plan.Machines{Count: 2, Width: 1}
+	p.Cluster, p.Machines = nil, &plan.Machines{Count: 2, Width: 1}
 	alone, err = Plan(p, 3, nil)
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Machines == nil {
 		t.Errorf("launches of a pair are on different machines: %+v, %v", alone.Repeats, err)

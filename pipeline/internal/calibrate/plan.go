@@ -45,7 +45,7 @@ func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error)
 		alone.Lanes, alone.LaneNodes = 0, 0
 		out.Cluster = &alone
 	}
-	out.Lanes, out.Machines = nil, nil // nor on different parts of a machine, or on different machines
+	out.Machines = nil // nor on different machines
 	out.Reschedule()
 	for k := range pairs {
 		first, second := &out.Repeats[2*k], &out.Repeats[2*k+1]

@@ -73,13 +73,10 @@ func (r *runner) spending() plan.Spending {
 	var sum plan.Spending
 	for _, l := range r.out.Launched {
 		for _, a := range l.Attempts {
-			held := r.plan.Target(l.Target).OfLaunch(a.Held).Beside(a.Beside)
+			held := r.plan.Target(l.Target).OfLaunch(a.Held)
 			held.Seconds = 0
 			sum = sum.Plus(held)
 		}
-	}
-	if l := r.out.Lanes; l != nil && l.Spent != nil {
-		sum = sum.Plus(plan.Spending{MachineHours: l.Spent.MachineHours, GPUHours: l.Spent.GPUHours})
 	}
 	sum.Seconds = r.before + r.o.Now().Sub(r.began).Seconds()
 	return sum
@@ -93,7 +90,7 @@ func (r *runner) expected(round []plan.Repeat) plan.Spending {
 	for _, rep := range round {
 		long := 0.0
 		for _, l := range rep.Launches {
-			of := r.plan.Target(l.Target).OfLaunch(r.usual(l)).Beside(r.plan.Beside(round))
+			of := r.plan.Target(l.Target).OfLaunch(r.usual(l))
 			long += of.Seconds
 			sum = sum.Plus(of)
 		}

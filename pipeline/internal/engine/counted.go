@@ -154,9 +154,8 @@ func (t *tally) addServer(v *view) {
 	}
 }
 
-// price adds what the time of a run costs, where the file has a price for what the target holds. Of a machine
-// that lanes share, each pays its part, alone in their check, too: else it would seem slower there than beside others. What answered before the run holds machines that nobody has
-// counted.
+// price adds the cost of the time of a run where the file has a price for what the target holds. Nobody has counted
+// the machines of a server that answered before the run.
 func (t *tally) price(p *plan.Plan, s *server) {
 	i := slices.IndexFunc(p.Targets, func(x plan.Target) bool { return x.Addr == s.Target })
 	if p.Price == nil || i < 0 {
@@ -167,7 +166,7 @@ func (t *tally) price(p *plan.Plan, s *server) {
 		return
 	}
 	hours := t.seconds / 3600
-	machines := float64(max(p.Targets[i].Machines, 1)) / float64(1+s.launch.Beside)
+	machines := float64(max(p.Targets[i].Machines, 1))
 	if amount := p.Price.Of(hours*machines, hours*float64(p.Targets[i].GPUs)); amount > 0 {
 		t.rises[counterPrice] = amount
 	}

@@ -122,20 +122,6 @@ func TestCountRun(t *testing.T) {
 	}
 }
 
-// TestPriceOfLanes: launches beside each other pay for their machine together and for their GPUs each, alone in a turn or not.
-func TestPriceOfLanes(t *testing.T) {
-	p := &plan.Plan{Price: &result.Price{MachineHour: 8, GPUHour: 2, Currency: "USD"}, Targets: []plan.Target{{Addr: "server.vllm.a", GPUs: 1}}}
-	for beside, want := range []float64{10, 6, 2 + 8/3.} {
-		for turn := range beside + 1 {
-			counts := &tally{rises: map[string]float64{}, seconds: 3600}
-			counts.price(p, &server{job: job{Launch: plan.Launch{Target: "server.vllm.a"}}, launch: result.Launch{Beside: beside}, beside: turn})
-			if got := counts.rises[counterPrice]; math.Abs(got-want) > 1e-12 {
-				t.Errorf("an hour beside %d others, of which %d measure, costs %g, want %g", beside, turn, got, want)
-			}
-		}
-	}
-}
-
 // TestPriceOfAnswering: what answers before the run has no price, since nobody knows what it runs on.
 func TestPriceOfAnswering(t *testing.T) {
 	for _, target := range []plan.Target{{Attached: true}, {GPUs: 1, Answering: 1}} {

@@ -30,7 +30,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,
 		Measures: p.Described(), Sides: p.Sides, NotSelected: p.NotSelected,
-		Price: p.Price, Machine: o.Machine, Images: o.Images, Lanes: o.Lanes, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
+		Price: p.Price, Machine: o.Machine, Images: o.Images, Steps: o.Steps, Gates: []result.Gate{}, Launches: []result.Launch{},
 	}
 	if m := p.Machines; m != nil {
 		doc.Machines = &result.Machines{Count: m.Count, Between: m.Between}

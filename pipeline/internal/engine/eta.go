@@ -90,13 +90,6 @@ func (e *eta) pass(estimate float64, runs int) {
 	e.index += runs
 }
 
-// inOneLane has what is left come one after another.
-func (e *eta) inOneLane() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.lanes = 1
-}
-
 // position is the number of the current run and of all runs.
 func (e *eta) position() (index, total int) {
 	e.mu.Lock()

@@ -20,7 +20,7 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	if s.front.Spec.URL != "" { // it was there before us
 		return
 	}
-	used, ok := s.lane.Machine.Memory(ctx, s.Target)
+	used, ok := r.o.Machine.Memory(ctx, s.Target)
 	if s.seat != nil {
 		used -= s.seat.among.held(s.ID)
 	}

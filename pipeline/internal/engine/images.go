@@ -37,15 +37,11 @@ func (r *runner) images(ctx context.Context) error {
 	return r.bus.Err()
 }
 
-// lanesLeft are the launches that are left, as one repeat for each lane that has images of its own: lanes
-// of one machine share them.
+// lanesLeft are the launches that are left, as one repeat for each lane: lanes have nodes of their own.
 func (r *runner) lanesLeft() []plan.Repeat {
 	var out []plan.Repeat
 	for _, rep := range r.plan.Repeats {
 		lane := rep.Lane
-		if r.plan.Lanes != nil {
-			lane = 0
-		}
 		i := slices.IndexFunc(out, func(of plan.Repeat) bool { return of.Lane == lane })
 		if i < 0 {
 			i = len(out)

@@ -157,18 +157,14 @@ func TestAResumedRunLooksForWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Lanes of one machine share its images.
-func TestLanesOfAMachineShareImages(t *testing.T) {
+// Each lane of a cluster gets the images of its launches.
+func TestLanesHaveImagesOfTheirOwn(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 4)
 	p.Cluster = &plan.Cluster{Nodes: 2, Lanes: 2, LaneNodes: 1}
 	p.Reschedule()
 	r := newRunner((&Options{Plan: p}).withDefaults())
 	if got := r.lanesLeft(); len(got) != 2 || got[1].Lane != 1 || len(got[0].Launches) != 2 {
 		t.Errorf("lanes of a cluster: %+v", got)
-	}
-	p.Lanes = &plan.Lanes{}
-	if got := r.lanesLeft(); len(got) != 1 || got[0].Lane != 0 || len(got[0].Launches) != 2 {
-		t.Errorf("lanes of a machine: %+v", got)
 	}
 }
 

@@ -14,15 +14,12 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Lane is a part of a cluster, or of a machine, that repeats are carried out on.
+// Lane is a part of a cluster, or a machine of several, that repeats are carried out on.
 type Lane struct {
 	// Target resolves a target on the nodes of the lane, as Options.Target does.
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
-	// Nodes are their names, with commas between, or that of a part of this machine; "" for all of
-	// it.
+	// Nodes are their names, with commas between; "" for the one machine that there is.
 	Nodes string
-	// Machine looks after the hardware of the lane; nil means that Options.Machine does.
-	Machine Machine
 	// Clock and ports of a lane in a model; nil means those of the run.
 	Clock *LaneClock
 	Ports Ports
@@ -42,8 +39,6 @@ type LaneClock struct {
 // LoadRun is what a load generator elsewhere is given.
 type LoadRun struct {
 	load.Options
-	// Beside is how many other lanes of the machine measure at the same time.
-	Beside int
 	// Name of what is left of it in the run directory.
 	Name string
 	// Log takes what it says.
@@ -60,7 +55,7 @@ func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load
 	if err != nil {
 		return load.Result{}, &load.LostError{Err: err}
 	}
-	got, err := s.lane.Load(ctx, LoadRun{Options: opt, Beside: s.beside, Name: name, Log: log})
+	got, err := s.lane.Load(ctx, LoadRun{Options: opt, Name: name, Log: log})
 	if err := log.Close(); err != nil {
 		r.warn(fmt.Sprintf("the log of the load generator: %v", err))
 	}
@@ -72,9 +67,6 @@ func (r *runner) lane(rep plan.Repeat) Lane {
 	lane := Lane{Target: r.o.Target}
 	if r.o.Lane != nil {
 		lane = r.o.Lane(rep.Lane)
-	}
-	if lane.Machine == nil {
-		lane.Machine = r.o.Machine
 	}
 	if lane.Clock == nil {
 		lane.Clock = &LaneClock{Now: r.o.Now, AdvanceTo: func(time.Time) {}}
@@ -100,7 +92,7 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	case r.o.Lane == nil && !round[1].Beside:
 		return r.oneByOne(ctx, round)
 	case round[1].Beside:
-		if err := r.launches(ctx, 0, nil, round...); err != nil {
+		if err := r.launches(ctx, 0, round...); err != nil {
 			return false, err
 		}
 		return r.repeatsEnd(0, round...)
@@ -109,11 +101,9 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	defer end(nil)
 	var all sync.WaitGroup
 	var once sync.Once
-	step := r.inStep(round)
-	for i, rep := range round {
+	for _, rep := range round {
 		all.Go(func() {
-			defer step[i].leave()
-			if failed := r.launches(ctx, 0, step[i], rep); failed != nil {
+			if failed := r.launches(ctx, 0, rep); failed != nil {
 				once.Do(func() { err = failed; end(&laneError{failed}) })
 			}
 		})
@@ -139,7 +129,7 @@ func (r *runner) oneByOne(ctx context.Context, round []plan.Repeat) (over bool, 
 }
 
 // launches launches every target of a repeat once, and those of repeats that stay loaded beside each other.
-func (r *runner) launches(ctx context.Context, replaces int, step *step, reps ...plan.Repeat) error {
+func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat) error {
 	unfinished := r.unfinished(reps)
 	var resident []job
 	for _, rep := range reps {
@@ -152,7 +142,7 @@ func (r *runner) launches(ctx context.Context, replaces int, step *step, reps ..
 			if !r.due(l, replaces, again) {
 				continue
 			}
-			j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane, step: step}
+			j := job{Launch: l, repeat: rep.Index, replaces: replaces, lane: lane}
 			if r.plan.Resident != "" {
 				resident = append(resident, j)
 			} else if err := r.launch(ctx, j); err != nil {

@@ -18,7 +18,6 @@ type job struct {
 	repeat, replaces int
 	lane             Lane
 	seat             *seat     // among launches that stay loaded together; nil for none
-	step             *step     // nil where nothing else is measured on the machine
 	got              *Launched // what came of it so far
 }
 
@@ -89,13 +88,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{failure: failure, left: runs}, err
 	}
-	if s.beside, err = s.step.meet(ctx); err != nil {
-		return ending{}, r.abandon(ctx, s, err)
-	}
 	end, fault, err := r.passes(ctx, s, attempt, runs)
-	if err == nil {
-		_, err = s.step.meet(ctx)
-	}
 	if err != nil {
 		return ending{}, r.abandon(ctx, s, err)
 	}

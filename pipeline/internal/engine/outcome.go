@@ -32,9 +32,7 @@ type Outcome struct {
 	// interrupted one, with what it had finished, is the last.
 	Launched    []Launched
 	RepeatsDone int
-	// Lanes are those of the machine, with what they do to each other; nil without.
-	Lanes    *result.Lanes
-	Warnings []string
+	Warnings    []string
 }
 
 // Launched is a planned launch with all that came of it.

@@ -27,7 +27,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	}
 	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Pass: run.Pass, Text: plan.Label(cell.Values)})
 	r.reset(ctx, s)
-	watched := s.lane.Machine.Watch(ctx, s.Target)
+	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
 	if r.o.Attend != nil {
 		w.attend = func(ctx context.Context) func(context.Context) { return r.o.Attend(ctx, s.attended()) }

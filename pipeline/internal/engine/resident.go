@@ -281,7 +281,7 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += freePause {
-		all, ok := s.lane.Machine.Memory(ctx, s.Target)
+		all, ok := r.o.Machine.Memory(ctx, s.Target)
 		held := max(0, all-s.seat.among.held(s.ID))
 		if !ok {
 			held = 0
@@ -337,7 +337,7 @@ func (a *residents) beside(launch string) []string {
 // occupy notes the machine before a launch, or before the first of those that stay loaded together.
 func (r *runner) occupy(ctx context.Context, j job) {
 	if j.seat == nil {
-		j.lane.Machine.Before(ctx, j.Target)
+		r.o.Machine.Before(ctx, j.Target)
 		return
 	}
 	j.seat.began, j.seat.spent = r.o.Now(), 0
@@ -346,7 +346,7 @@ func (r *runner) occupy(ctx context.Context, j job) {
 	j.seat.among.loaded[j.ID] = j.Target
 	j.seat.among.mu.Unlock()
 	if first {
-		j.lane.Machine.Before(ctx, j.Target)
+		r.o.Machine.Before(ctx, j.Target)
 	}
 }
 
@@ -354,7 +354,7 @@ func (r *runner) occupy(ctx context.Context, j job) {
 // when the last of them has ended.
 func (r *runner) vacate(ctx context.Context, s *server) error {
 	if s.seat == nil {
-		return s.lane.Machine.After(ctx, s.Target)
+		return r.o.Machine.After(ctx, s.Target)
 	}
 	a := s.seat.among
 	a.mu.Lock()
@@ -368,7 +368,7 @@ func (r *runner) vacate(ctx context.Context, s *server) error {
 	a.mu.Unlock()
 	var errs []error
 	for _, target := range free {
-		errs = append(errs, s.lane.Machine.After(ctx, target))
+		errs = append(errs, r.o.Machine.After(ctx, target))
 	}
 	return errors.Join(errs...)
 }

@@ -27,7 +27,6 @@ type State struct {
 	Steps    []StepDone
 	Describe map[string]map[string]string
 	Images   []result.Image
-	Lanes    *result.Lanes // as they were checked; nil if they were not
 	// Owners of the processes that were started: the programs that have carried the run out.
 	Owners   []string
 	Warnings []string
@@ -114,8 +113,6 @@ func (b *builder) add(e event.Event) error {
 		if e.Image != nil {
 			s.Images = append(s.Images, *e.Image)
 		}
-	case event.LanesChecked:
-		s.Lanes = e.Lanes
 	case event.ProcessStart:
 		if e.Process != nil && e.Process.Owner != "" && !slices.Contains(s.Owners, e.Process.Owner) {
 			s.Owners = append(s.Owners, e.Process.Owner)

@@ -97,9 +97,6 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.images(ctx); err != nil {
 		return err
 	}
-	if err := r.checkLanes(ctx); err != nil {
-		return err
-	}
 	rounds := besides(r.plan.Rounds())
 	for i, round := range rounds {
 		if r.outOfBudget(rounds[i:]) {
@@ -170,7 +167,7 @@ func (r *runner) begin(ctx context.Context) error {
 // repeat launches every target of a repeat once. It reports whether the run is over.
 func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (over bool, err error) {
 	r.lane(rep).Clock.AdvanceTo(r.o.Now())
-	if err := r.launches(ctx, replaces, nil, rep); err != nil {
+	if err := r.launches(ctx, replaces, rep); err != nil {
 		return false, err
 	}
 	return r.repeatsEnd(replaces, rep)

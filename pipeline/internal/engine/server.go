@@ -19,7 +19,6 @@ import (
 type server struct {
 	job
 	attempt  int
-	beside   int // how many lanes of the machine measure at the same time
 	target   plan.Target
 	spec     TargetSpec
 	members  []*member // in the order of their start
@@ -59,7 +58,7 @@ func (r *runner) open(j job, attempt int) (*server, error) {
 	if err = r.openMembers(s, name); err != nil {
 		return nil, err
 	}
-	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Beside: j.step.others(), Log: s.front.about.Log}
+	s.launch = result.Launch{ID: attemptID(j.ID, attempt), Repeat: j.repeat, Target: j.Target, Attempt: attempt, Log: s.front.about.Log}
 	r.emit(s, event.Event{Type: event.LaunchStart, Range: &s.target.Range, Text: "starting " + j.Target})
 	return s, nil
 }

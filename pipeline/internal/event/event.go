@@ -27,7 +27,6 @@ const (
 	StepEnd      Type = "step_end"
 	ImageStart   Type = "image_start"
 	ImageReady   Type = "image_ready"
-	LanesChecked Type = "lanes_checked"
 	LaunchStart  Type = "launch_start"
 	LaunchState  Type = "launch_state"
 	LaunchReady  Type = "launch_ready"
@@ -90,7 +89,6 @@ type Event struct {
 	Started  *result.Launch    `json:"launched,omitempty"`
 	Step     *result.Step      `json:"step,omitempty"`
 	Image    *result.Image     `json:"image,omitempty"`
-	Lanes    *result.Lanes     `json:"lanes,omitempty"`
 	Gate     *result.Gate      `json:"gate,omitempty"`
 	Failure  *result.Failure   `json:"failure,omitempty"`
 	Range    *result.Range     `json:"range,omitempty"`

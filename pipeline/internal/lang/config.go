@@ -60,7 +60,6 @@ type Settings struct {
 	Docker        *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
 	Kubernetes    *steps.KubernetesSpec // nil: no server is a Pod
 	Machines      *steps.MachinesSpec   // nil: all repeats have the same machines
-	Lanes         *steps.LanesSpec      // nil: repeats come one after another
 	Bisect        *steps.BisectSpec     // nil: the file cannot be searched
 	Price         *steps.PriceSpec      // nil: nobody says what machines cost
 	Profile       *steps.ProfileSpec    // nil: nothing is profiled
@@ -69,7 +68,6 @@ type Settings struct {
 	ReadAhead     bool                  // weights are read into memory before each start
 	SlurmRange    hcl.Range
 	MachinesRange hcl.Range
-	LanesRange    hcl.Range
 	BudgetRange   hcl.Range
 	// ResidentRange is that of Resident.
 	ResidentRange hcl.Range

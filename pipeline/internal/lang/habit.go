@@ -25,6 +25,10 @@ type habit struct {
 // Nomad, and from earlier versions of this program: a name of theirs is no misspelt name of
 // ours, however near one may be.
 var habits = []habit{
+	{inBlock, []string{"lanes"},
+		"This version measures one repeat at a time on a machine. Start several runners, or spread repeats over the machines of a docker, slurm or kubernetes block by machines { }."},
+	{inArgument, []string{"interference"},
+		"There are no neighbours on a machine to model: this version measures one repeat at a time there. Leave it out."},
 	{inArgument, []string{"confirm"},
 		"This version does not run regressions again on a second machine. Run the file there in a second job, or measure on both machines by machines { }."},
 	{inRoot | inCall, []string{"env", "getenv", "get_env", "environ"},

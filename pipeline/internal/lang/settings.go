@@ -71,14 +71,10 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 	s.Docker, _ = settingsBlock(e, o, "docker", steps.ReadDocker)
 	s.Kubernetes, s.ClusterRange = settingsBlock(e, o, "kubernetes", steps.ReadKubernetes)
 	e.cluster(s, o)
-	s.Lanes, s.LanesRange = settingsBlock(e, o, "lanes", steps.ReadLanes)
 	e.checkOnePlace(o)
 	e.machines(s, o)
 	if s.ReadAhead && (s.Slurm != nil || s.Kubernetes != nil) {
 		e.report(problem(codeCheck, o.at("read_ahead"), "weights are read ahead on this machine alone", "The servers run on the nodes of a cluster, whose memory nothing here fills. Remove read_ahead."))
-	}
-	if s.Lanes != nil && s.Resident != "" {
-		e.report(problem(codeCheck, o.at("lanes"), "lanes and resident exclude each other", "Servers in lanes are measured at the same time, and those that stay loaded take turns. Remove one of them."))
 	}
 }
 
@@ -103,14 +99,11 @@ func (e *evaluator) machines(s *Settings, o object) {
 // checkOnePlace refuses a second block that says where servers run.
 func (e *evaluator) checkOnePlace(o object) {
 	first := ""
-	for _, block := range []string{"slurm", "docker", "kubernetes", "lanes"} {
+	for _, block := range []string{"slurm", "docker", "kubernetes"} {
 		switch {
 		case len(o.Blocks[block]) == 0:
 		case first == "":
 			first = block
-		case block == "lanes":
-			e.report(problem(codeCheck, o.at(block), "lanes are of one machine", fmt.Sprintf("Servers run on the machines of the %s block. Remove one of the blocks; side_by_side of the slurm block runs repeats on nodes of their own.", first)))
-			return
 		default:
 			e.report(problem(codeCheck, o.at(block), first+" and "+block+" exclude each other", "Servers run on the machines of one of them. Remove the other block."))
 			return

@@ -98,19 +98,6 @@ func (l Locks) GPUs(ctx context.Context, needs doctor.Needs, prober *probe.Probe
 	return release, nil
 }
 
-// Cores waits for the cores of this machine, if lanes are to have them: one run at a time binds servers
-// to some, since no other knows which.
-func (l Locks) Cores(ctx context.Context, wanted bool) (func(), error) {
-	if !wanted {
-		return func() {}, nil
-	}
-	dir, err := LockDir(l.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	return l.hold(ctx, "the lanes of this machine", filepath.Join(dir, "lanes.lock"))
-}
-
 // lockName is the file of a lock below the folder, and what it stands for.
 type lockName struct{ file, what string }
 

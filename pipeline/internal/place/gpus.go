@@ -22,19 +22,6 @@ type GPUs struct {
 	Count int
 	// Limit is how many the machine has, nil if that is not known.
 	Limit *int
-	// Pool are those that it gets them from, in their order; nil for all of the machine, by number.
-	Pool []string
-}
-
-// nth is the n-th GPU that a server may be given, "" beyond the last of its pool.
-func (w GPUs) nth(n int) string {
-	switch {
-	case w.Pool == nil:
-		return strconv.Itoa(n)
-	case n < len(w.Pool):
-		return w.Pool[n]
-	}
-	return ""
 }
 
 // device is a GPU of a machine.
@@ -58,10 +45,7 @@ func numberGPUs(t Target, wants []GPUs, shared bool) ([][]string, error) {
 	for i, p := range t.Processes {
 		w := wants[i]
 		for ; len(out[i]) < w.Count; next[w.Host]++ {
-			id := w.nth(next[w.Host])
-			if id == "" {
-				return nil, fmt.Errorf("%s needs more GPUs than the %d of its lane", p.Name, len(w.Pool))
-			}
+			id := strconv.Itoa(next[w.Host])
 			if owner[device{w.Host, id}] == "" {
 				out[i] = append(out[i], id)
 			}

@@ -184,14 +184,12 @@ type Place interface {
 	Model() *Model
 }
 
-// Lane is a part of a place that carries repeats out beside others.
+// Lane is a part of a place that repeats are carried out on: nodes of a cluster, or a machine of several.
 type Lane struct {
 	// Place that its processes run in.
 	Place Place
-	// Nodes are the names of its machines, with commas between, or that of a lane of this one.
+	// Nodes are the names of its machines, with commas between, as runs name them.
 	Nodes string
-	// GPUs of this machine that its servers use; nil where it has none of its own.
-	GPUs []string
 	// Clock and Ports of a lane in a model; nil for a real one.
 	Clock *engine.LaneClock
 	Ports engine.Ports

@@ -62,7 +62,7 @@ func (p *Plan) unpriced() string {
 	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
 }
 
-// Extra is what comes on top of the repeats: the profile of a regression, the check of lanes.
+// Extra is what the profile of a regression takes on top of the repeats.
 type Extra struct {
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"` // at most, without starts of which nothing is known

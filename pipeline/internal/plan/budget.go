@@ -18,18 +18,6 @@ type Budget struct {
 	Amount   float64 `json:"amount,omitempty"` // in the currency of the price
 	// Repeats at most that the file asks for, where the budget buys fewer.
 	Repeats int `json:"repeats,omitempty"`
-	// OneLane is what it buys where lanes slow each other and repeats come one after another, and Least the
-	// repeats before which no gate can decide; both are 0 where that is not known, or the run ends there.
-	OneLane int `json:"one_lane,omitempty"`
-	Least   int `json:"least,omitempty"`
-}
-
-// inOneLane is OneLane and Least of a budget, if there is one.
-func (b *Budget) inOneLane() (bought, least int) {
-	if b == nil {
-		return 0, 0
-	}
-	return b.OneLane, b.Least
 }
 
 // Spending is what was spent, or will be.
@@ -40,12 +28,6 @@ func (s Spending) Plus(more Spending) Spending {
 	return Spending{s.MachineHours + more.MachineHours, s.GPUHours + more.GPUHours, s.Seconds + more.Seconds}
 }
 
-// Beside is what a launch spends that has its machine together with others in other lanes.
-func (s Spending) Beside(others int) Spending {
-	s.MachineHours /= float64(1 + others)
-	return s
-}
-
 // OfLaunch is what a launch of a target spends that takes so many seconds.
 func (t Target) OfLaunch(seconds float64) Spending {
 	if t.Attached {
@@ -53,15 +35,6 @@ func (t Target) OfLaunch(seconds float64) Spending {
 	}
 	hours := seconds / 3600
 	return Spending{hours * float64(max(t.Machines, 1)), hours * float64(t.GPUs), seconds}
-}
-
-// ToDecide is the number of repeats at the first look at which a gate can decide; 0 where the budget does not say.
-func (p *Plan) ToDecide() int {
-	_, least := p.Budget.inOneLane()
-	if i := slices.IndexFunc(p.Looks, func(look int) bool { return look >= least }); i >= 0 && least > 0 && !p.JudgedOnce() {
-		return p.Looks[i]
-	}
-	return least
 }
 
 // limit is one bound of a budget.
@@ -154,24 +127,12 @@ func (b *builder) fit(p *Plan) {
 		p.Benchmarks, p.Repeats, p.Looks, p.Estimate = cut.Benchmarks, cut.Repeats, cut.Looks, cut.Estimate
 		p.Budget.Repeats = most
 	}
-	if p.Lanes != nil && p.Lanes.OneLane {
-		for n > 0 && p.Exceeded(p.upTo(n).InOneLane().spending().Plus(p.Lanes.Check.spending())) != "" {
-			n--
-		}
-		p.Budget.OneLane, p.Budget.Least = n, least
-	}
 }
 
 // spending is what all of a plan spends.
 func (p *Plan) spending() Spending {
-	sum := Spending{p.Estimate.MachineHours, p.Estimate.GPUHours, p.Estimate.Seconds}
-	if p.Lanes != nil {
-		sum = sum.Plus(p.Lanes.Check.spending())
-	}
-	return sum
+	return Spending{p.Estimate.MachineHours, p.Estimate.GPUHours, p.Estimate.Seconds}
 }
-
-func (e Extra) spending() Spending { return Spending{e.MachineHours, e.GPUHours, e.Seconds} }
 
 // upTo is the plan with so many repeats at most.
 func (p *Plan) upTo(n int) *Plan {
@@ -254,9 +215,6 @@ func (p *Plan) budgetText() string {
 		text += fmt.Sprintf(": buys %d of the %s that the file allows", len(p.Repeats), humanize.Count(p.Budget.Repeats, "repeat"))
 	default:
 		text += fmt.Sprintf(": buys all %s", humanize.Count(len(p.Repeats), "repeat"))
-	}
-	if n, least := p.Budget.inOneLane(); least > 0 && n < len(p.Repeats) {
-		text += fmt.Sprintf(", %d of them where they come one after another", n)
 	}
 	return text + "; the run ends earlier where every gate has its verdict, or none is likely to get one"
 }

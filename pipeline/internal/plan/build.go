@@ -77,7 +77,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Gates = b.gates(p)
 	p.Sides = b.sides(p)
 	p.FamilySize = p.familySize()
-	p.Cluster, p.Lanes = b.cluster(p), b.laneSettings(p)
+	p.Cluster = b.cluster(p)
 	p.Machines = b.machines(p)
 	p.Resident, p.ReadAhead = b.resident(p), cfg.Settings.ReadAhead
 	p.Repeats = schedule(p.Benchmarks, p.places())
@@ -87,9 +87,6 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b.launchTimes(p)
 	p.Price = b.price()
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
-	if p.Lanes != nil {
-		b.lanePasses(p)
-	}
 	b.fit(p)
 	b.decide(p)
 	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.traces, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
@@ -100,7 +97,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), p.laneWarnings(), []string{notSelectedText(p.NotSelected)})
+	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
 	out = slices.DeleteFunc(out, func(text string) bool { return text == "" })
 	if addr := p.unguarded(); addr != "" {
 		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")

@@ -3,8 +3,10 @@ package plan
 import (
 	"fmt"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/steps"
 )
 
 // Cluster is what of the slurm or kubernetes block changes what is measured, and so belongs to what a
@@ -137,18 +139,28 @@ func (b *builder) loadOnNode() {
 	}
 }
 
+// ownMeasures reports whether all measures are of what one repeat launches, and says why not: an exporter
+// counts what all repeats do that run side by side, so that base and head would show the same.
+func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
+	for _, m := range p.Measures {
+		if m.Source == steps.MeasureURL {
+			b.fail(at, need+" measures of the servers themselves",
+				fmt.Sprintf("%s reads %s, which counts what all repeats do that run side by side, the other sides included. Measure the servers or the router, or let repeats come one after another.", m.ID(), m.URL))
+			return false
+		}
+	}
+	return true
+}
+
 // lanes is the number of repeats that run at once.
 func (p *Plan) lanes() int {
-	switch {
-	case p.Lanes != nil:
-		return len(p.Lanes.List)
-	case p.Cluster != nil:
+	if p.Cluster != nil {
 		return max(p.Cluster.Lanes, 1)
 	}
 	return 1
 }
 
-// places is the number of machines, or parts of them, that repeats take in turn.
+// places is the number of machines, or parts of a cluster, that repeats take in turn.
 func (p *Plan) places() int {
 	if p.Machines != nil {
 		return p.Machines.Count
@@ -176,7 +188,7 @@ func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
 		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
-			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes or lanes becomes noise; leave test out with side_by_side and lanes", g.Addr, g.Test))
+			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.Test))
 		}
 	}
 	return out

@@ -121,7 +121,7 @@ func estimate(p *Plan) Estimate {
 				}
 				weight := float64(max(t.GPUs, 1))
 				held, starting, warming = held+weight*(start+runs), starting+weight*start, warming+weight*warmup
-				of := t.OfLaunch(start + runs).Beside(p.Beside(round))
+				of := t.OfLaunch(start + runs)
 				e.MachineHours, e.GPUHours = e.MachineHours+of.MachineHours, e.GPUHours+of.GPUHours
 			}
 			longest = max(longest, long)
@@ -206,8 +206,7 @@ func fingerprint(p *Plan) string {
 		Gates     []Gate
 		Cluster   *Cluster  `json:",omitempty"`
 		Resident  string    `json:",omitempty"`
-		Lanes     *lanes    `json:",omitempty"`
 		ReadAhead bool      `json:",omitempty"`
 		Machines  *Machines `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Lanes.fixed(), p.ReadAhead, p.Machines})[:16]
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.ReadAhead, p.Machines})[:16]
 }

@@ -70,8 +70,6 @@ type Plan struct {
 	Red []string `json:"red,omitempty"`
 	// Variance is what is known of the spread of pairs, nil where only they say.
 	Variance *Variance `json:"variance,omitempty"`
-	// Lanes of this machine that repeats run on side by side; nil where they come one after another.
-	Lanes *Lanes `json:"lanes,omitempty"`
 	// Machines that repeats take in turn; nil where all have the same.
 	Machines *Machines `json:"machines,omitempty"`
 	// Cluster that the servers run on; nil for this machine.
@@ -211,8 +209,8 @@ type Comparison struct {
 // Repeat is one launch of every target with the passes of every cell in each.
 type Repeat struct {
 	Index int `json:"index"` // from 1
-	// Lane of the machine or cluster that it runs on, from 0. Repeats of different lanes in a row run
-	// side by side.
+	// Lane of the cluster, or machine of several, that it runs on, from 0. Repeats of different lanes of a
+	// cluster in a row run side by side.
 	Lane int `json:"lane,omitempty"`
 	// Beside says that its launches stay loaded beside those of the repeat before, of the same target each:
 	// the two of a pair in which a server is set against itself.

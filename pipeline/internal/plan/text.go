@@ -151,9 +151,6 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
 	}
-	if text := p.lanesText(); text != "" {
-		fmt.Fprintf(w, "lanes\t%s\n", text)
-	}
 	if text := p.loadNodeText(); text != "" {
 		fmt.Fprintf(w, "load\t%s\n", text)
 	}

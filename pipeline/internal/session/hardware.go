@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
@@ -53,23 +52,10 @@ func (s *session) nics(ctx context.Context) func() []probe.NIC {
 // watcher returns what looks after the machine for the engine, nil for nothing.
 func (s *session) watcher() engine.Machine {
 	gpus := machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
-	if p := s.opt.Plan; p.Simulated != "" || p.Lanes != nil || !s.targets.Places.Here(s.targets.Planned()) {
-		return gpus // the processors of a machine with lanes serve all of them
+	if p := s.opt.Plan; p.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
+		return gpus
 	}
 	return machine.WatchProcessors(gpus, machine.Powercap, time.Now)
-}
-
-// watcherOf looks after the GPUs of a lane, nil where it has none of its own.
-func (s *session) watcherOf(gpus []string) engine.Machine {
-	if len(gpus) == 0 {
-		return nil
-	}
-	needs := s.machine.needs
-	needs.Targets = slices.Clone(needs.Targets)
-	for i := range needs.Targets {
-		needs.Targets[i].GPUs = []doctor.Request{{IDs: gpus}}
-	}
-	return machine.WatchGPUs(needs, s.machine.prober, s.ownerOf, s.warn)
 }
 
 // ownerOf returns a function that finds whose a process on a GPU is: ours if this program

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -65,8 +64,7 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	return outcome, machine.EndStrays(), err
 }
 
-// lock waits for what the run keeps for itself: the lock of the file, the GPUs, and the cores where lanes
-// have them.
+// lock waits for what the run keeps for itself: the lock of the file, and the GPUs.
 func (s *session) lock(ctx context.Context) (release func(), err error) {
 	locks := machine.Locks{Getenv: spawn.Getenv(s.opt.Environ), RunID: s.runID, File: s.opt.Plan.File, Now: s.now, Warn: s.warn}
 	named, err := locks.Named(ctx, s.opt.Config.Settings.Lock, s.opt.Dir)
@@ -78,13 +76,7 @@ func (s *session) lock(ctx context.Context) (release func(), err error) {
 		named()
 		return nil, err
 	}
-	cores, err := locks.Cores(ctx, s.opt.Plan.Lanes != nil)
-	if err != nil {
-		gpus()
-		named()
-		return nil, err
-	}
-	return func() { cores(); gpus(); named() }, nil
+	return func() { gpus(); named() }, nil
 }
 
 // lanes are where the repeats of a plan are carried out, with the targets there; nil where its
@@ -93,18 +85,10 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 	if !s.targets.Places.Lanes() {
 		return nil
 	}
-	var mu sync.Mutex                    // lanes ask at the same time
-	watchers := map[int]engine.Machine{} // they remember what their lane had before a launch
 	return func(lane int) engine.Lane {
-		mu.Lock()
-		defer mu.Unlock()
 		places, on := s.targets.Places.Lane(lane)
-		if watchers[lane] == nil {
-			watchers[lane] = s.watcherOf(on.GPUs)
-		}
 		return engine.Lane{
-			Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode,
-			Machine: watchers[lane], Clock: on.Clock, Ports: on.Ports,
+			Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode, Clock: on.Clock, Ports: on.Ports,
 		}
 	}
 }

@@ -142,8 +142,6 @@ func set(s *simulate.Settings, name string, value any) error {
 		s.StepSD = &number
 	case name == "drift" && isNumber:
 		s.Drift = number
-	case name == "interference" && isNumber:
-		s.Interference = number
 	case name == "per_machine" && isNumber:
 		s.PerMachine = number
 	case name == "startup" && isNumber:

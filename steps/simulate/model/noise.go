@@ -21,9 +21,6 @@ type Noise struct {
 	// of the garbage collector, a neighbour on the host).
 	OutlierRate   float64 `json:"outlier_rate"`
 	OutlierFactor float64 `json:"outlier_factor"`
-	// Interference is how much longer all steps take for each neighbour on the machine that is
-	// busy, as a share.
-	Interference float64 `json:"interference,omitempty"`
 	// Slowdown multiplies all step times; 1.05 plants a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown"`
 	// SlowOp is the operation that takes the time which Slowdown adds, as a profile shows it; ""
@@ -38,7 +35,6 @@ func DefaultNoise() Noise { return Noise{LaunchSD: 0.007, StepSD: 0.01} }
 type noiseSource struct {
 	noise  Noise
 	launch float64
-	beside int // neighbours that are busy
 	rng    *rand.Rand
 }
 
@@ -55,7 +51,7 @@ func newNoiseSource(n Noise, seed uint64) *noiseSource {
 
 // factor of a step that starts at now.
 func (s *noiseSource) factor(now time.Duration) float64 {
-	f := s.launch * (1 + s.noise.Drift*now.Hours()) * (1 + s.noise.Interference*float64(s.beside))
+	f := s.launch * (1 + s.noise.Drift*now.Hours())
 	if s.noise.StepSD > 0 {
 		f *= math.Exp(s.noise.StepSD * s.rng.NormFloat64())
 	}

@@ -27,8 +27,6 @@ type Traffic struct {
 	// and how long after its begin those begin that wait for none; without requests there are no
 	// more. Each user has one after the other.
 	Session func(number int) (requests []int, at []time.Duration)
-	// Beside is how many neighbours on the machine are busy meanwhile.
-	Beside int
 }
 
 // Served is what became of a request. Times count from the start of the run.
@@ -78,7 +76,7 @@ func (f *Fleet) begin(t Traffic) {
 	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, waits: newWaits(t)}
 	f.run, f.err = r, nil
 	for _, n := range f.servers {
-		n.notes, n.noise.beside = nil, t.Beside
+		n.notes = nil
 	}
 	if t.Times == nil {
 		r.open = t.Limit

@@ -52,7 +52,6 @@ type hosts struct {
 	list []*host
 	// simulator is the image of simulated servers; the preflight builds it.
 	simulator string
-	reserved  *place.Reserved // of the one machine; nil for all of it
 }
 
 var _ place.Place = (*hosts)(nil)
@@ -105,7 +104,7 @@ func (h *hosts) at(p place.Process) *host {
 
 // Check implements place.Place.
 func (h *hosts) Check(t place.Target) []place.Problem {
-	found := place.CheckLanes(h.opt.Plan, t)
+	var found []place.Problem
 	for _, p := range t.Processes {
 		err := h.checkHost(t, p)
 		if err == nil {
@@ -171,14 +170,14 @@ func (h *hosts) checkRights(p place.Process) error {
 
 // GPUs implements place.Place. A server that has the machine for itself finds them.
 func (h *hosts) GPUs(t place.Target, p place.Process) place.GPUs {
-	if t.Alone && h.reserved == nil {
+	if t.Alone {
 		return place.GPUs{}
 	}
 	name := ""
 	if at := h.at(p); !at.local {
 		name = at.shown
 	}
-	return h.reserved.GPUs(place.DeclaredGPUs(p.Spec, name))
+	return place.DeclaredGPUs(p.Spec, name)
 }
 
 // Assign implements place.Place.
@@ -191,7 +190,7 @@ func (h *hosts) Assign(t place.Target, p place.Process, gpus []string) (place.Sl
 		}
 		return s, nil
 	}
-	s.Spec = h.reserved.Bind(s.Spec, gpus)
+	s.Spec = place.WithGPUs(s.Spec, gpus)
 	reached := together(t, p)
 	if reached {
 		s.Spec = place.OnHostNetwork(s.Spec)
@@ -219,9 +218,6 @@ func (h *hosts) each(do func(i int, at *host) error) error {
 // Preflight implements place.Place: it fails if a daemon cannot be reached, and gets ready
 // what all launches need.
 func (h *hosts) Preflight(ctx context.Context) error {
-	if err := place.CheckCores(h.opt.Plan, h.opt.Warn); err != nil && h.list[0].local {
-		return err
-	}
 	if err := h.each(func(_ int, at *host) error { return at.open(ctx, h.opt.Spawner, h.opt.Environ) }); err != nil {
 		return err
 	}
@@ -295,21 +291,19 @@ func (h *hosts) warnOfLeft(ctx context.Context) error {
 	return err
 }
 
-// Lane implements place.Place: some of the hosts, or a part of the cores and GPUs of the one machine.
+// Lane implements place.Place: some of the hosts.
 func (h *hosts) Lane(lane int) *place.Lane {
-	part := *h
-	if m := h.opt.Plan.Machines; m != nil {
-		part.list = h.list[lane*m.Width : (lane+1)*m.Width]
-		names := make([]string, len(part.list))
-		for i, at := range part.list {
-			names[i] = at.shown
-		}
-		return &place.Lane{Place: &part, Nodes: strings.Join(names, ",")}
-	}
-	if part.reserved = place.ReservedBy(h.opt.Plan, lane); part.reserved == nil {
+	m := h.opt.Plan.Machines
+	if m == nil {
 		return nil
 	}
-	return &place.Lane{Place: &part, Nodes: place.LaneName(lane), GPUs: part.reserved.LaneSpec.GPUs}
+	part := *h
+	part.list = h.list[lane*m.Width : (lane+1)*m.Width]
+	names := make([]string, len(part.list))
+	for i, at := range part.list {
+		names[i] = at.shown
+	}
+	return &place.Lane{Place: &part, Nodes: strings.Join(names, ",")}
 }
 
 // Here implements place.Place.
@@ -326,7 +320,6 @@ func (h *hosts) Here(p place.Process) bool {
 
 // Needs implements place.Place: GPUs of a daemon elsewhere are not to be seen from here.
 func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
-	n = place.LaneNeeds(h.opt.Plan, n)
 	if h.opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
 		for i := range n.Targets {
 			n.Targets[i].GPUs = nil

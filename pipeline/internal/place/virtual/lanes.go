@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
@@ -9,22 +10,16 @@ import (
 )
 
 // Lane implements place.Place: a machine with a clock, ports and processes of its own, so that what
-// happens in a lane does not depend on which goroutine is faster. The time of the whole machine is
-// that of its latest lane.
+// happens on it does not depend on which goroutine is faster. The time of all machines is that of the
+// latest.
 func (v *Machine) Lane(lane int) *place.Lane {
-	name := place.LaneName(lane)
-	switch {
-	case v.opt.Plan.Machines != nil:
-		name = place.MachineName(lane)
-	case v.opt.Plan.Lanes == nil:
+	if v.opt.Plan.Machines == nil {
 		return nil
 	}
 	part := v.part(lane)
 	return &place.Lane{
-		Place: part, Nodes: name, Clock: &engine.LaneClock{Now: part.Now, AdvanceTo: part.advanceTo}, Ports: part,
-		Load: func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
-			return part.loadBeside(ctx, run.Options, run.Beside)
-		},
+		Place: part, Nodes: fmt.Sprintf("machine %d", lane), Clock: &engine.LaneClock{Now: part.Now, AdvanceTo: part.advanceTo}, Ports: part,
+		Load: func(ctx context.Context, run engine.LoadRun) (load.Result, error) { return part.load(ctx, run.Options) },
 	}
 }
 
@@ -34,9 +29,7 @@ func (v *Machine) part(lane int) *Machine {
 	if v.lanes[lane] == nil {
 		part := New(v.opt)
 		part.start, part.elapsed, part.whole = v.start, v.elapsed, v
-		if v.opt.Plan.Machines != nil {
-			part.number = lane
-		}
+		part.number = lane
 		if v.lanes == nil {
 			v.lanes = map[int]*Machine{}
 		}

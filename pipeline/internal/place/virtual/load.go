@@ -19,11 +19,6 @@ import (
 
 // load carries out one run of a workload on what listens at its URL.
 func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
-	return v.loadBeside(ctx, opt, 0)
-}
-
-// loadBeside is load while others measure in other lanes.
-func (v *Machine) loadBeside(ctx context.Context, opt load.Options, beside int) (load.Result, error) {
 	fleet, err := v.fleetAt(opt.BaseURL)
 	if err != nil {
 		return load.Result{}, err
@@ -42,7 +37,7 @@ func (v *Machine) loadBeside(ctx context.Context, opt load.Options, beside int) 
 	}
 	opt.Files = v.opt.Config.Files
 	cached := fleet.front.ReportsCached(opt.Workload.Endpoint)
-	got, err := load.Rehearse(ctx, opt, client{v, fleet, cached, beside})
+	got, err := load.Rehearse(ctx, opt, client{v, fleet, cached})
 	got.Start = start
 	return got, err
 }
@@ -61,8 +56,6 @@ type client struct {
 	fleet   *fleet
 	// cached means that answers tell how much of their prompts was cached.
 	cached bool
-	// beside is how many other lanes of the machine measure meanwhile.
-	beside int
 }
 
 // embedded is the text that prompts are made of, as token ids.
@@ -102,7 +95,7 @@ func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Reques
 	var wanted []asked
 	served, err := m.fleet.Serve(ctx, model.Traffic{
 		Times: t.Times, Limit: t.Limit, Requests: t.Requests, Duration: t.Duration, Think: t.Think, Timeout: t.Timeout,
-		Beside: m.beside, After: t.After, Session: t.Session,
+		After: t.After, Session: t.Session,
 		Request: func(i int) (model.Arrival, error) {
 			r, err := t.Request(i)
 			if err != nil {

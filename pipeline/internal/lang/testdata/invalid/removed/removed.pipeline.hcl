@@ -1,4 +1,4 @@
-# Arguments that an earlier version had: each says what there is in place of it.
+# What an earlier version had: each says what there is in place of it.
 pipeline {
   docker {
     host {
@@ -10,5 +10,14 @@ pipeline {
   }
   machines {
     confirm = true
+  }
+  lanes {
+    on_interference = "one_lane"
+    lane {
+      cores = "0-3"
+    }
+    lane {
+      cores = "4-7"
+    }
   }
 }

@@ -5,9 +5,4 @@ pipeline {
   variance {
     from = "calibration.json" # a name that servers have for extends, and variance does not
   }
-  lanes {
-    lane { # one is no part of anything
-      cores = "0-3"
-    }
-  }
 }
