@@ -45,11 +45,21 @@ func measure(c Comparison, set Settings) *entry {
 		return e
 	}
 	e.describe(x, base, head)
+	if !e.settled() && c.nothingToLose(e.Base) {
+		e.settle(Invalid, fmt.Sprintf("launches of the base agree with each other in no more than the margin (%s of %.4g, margin %.4g), so that no loss of it can show: "+
+			"use another metric of answers", c.Metric.Label, e.Base, float64(c.Margin)))
+	}
 	if e.Verdict != Invalid && e.Verdict != Missing {
 		e.estimate(set)
 		e.warn(c)
 	}
 	return e
+}
+
+// nothingToLose reports whether launches of the base agree with each other so little that a head with nothing in common
+// with them would be within the margin.
+func (c Comparison) nothingToLose(base float64) bool {
+	return c.Metric.Mutual && c.Metric.Direction == metric.HigherIsBetter && base <= float64(c.Margin)
 }
 
 // inFamily reports whether the comparison shares the family's error rate. This follows from

@@ -53,8 +53,49 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 		base, head = base+p.Base/float64(len(pairs)), head+p.Head/float64(len(pairs))
 	}
 	share := humanize.ScaleFor("fraction")
-	return model.Join(": ", name, model.Plain(fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s%s",
-		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head), askedFor[a.Form])), nonEmpty(a.Reason))
+	text := fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
+		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head))
+	if b, h, ok := v.tokensCompared(a); ok {
+		text += fmt.Sprintf("; the tokens before the first other one, after which nothing is compared, are %s of those of the base and %s of those of the head",
+			share.Value(b), share.Value(h))
+	}
+	return model.Join(": ", name, model.Plain(text+askedFor[a.Form]), nonEmpty(a.Reason))
+}
+
+// tokensCompared returns which share of the tokens of both sides' answers was compared. It reports false where the length
+// of answers is not known.
+func (v *view) tokensCompared(a *result.Answers) (base, head float64, ok bool) {
+	var last []result.Pair
+	until := 0
+	for _, c := range a.Compared {
+		if c.Metric == "first_divergence.mean" && c.Until >= until {
+			last, until = c.Pairs, c.Until
+		}
+	}
+	b, known := v.answerLength(a.Benchmark, a.Base)
+	h, also := v.answerLength(a.Benchmark, a.Head)
+	if !known || !also || len(last) == 0 {
+		return 0, 0, false
+	}
+	for _, p := range last {
+		base, head = base+p.Base/float64(len(last)), head+p.Head/float64(len(last))
+	}
+	return min(1, base/b), min(1, head/h), true
+}
+
+// answerLength returns the mean number of tokens of an answer in a cell. It reports false where there is none.
+func (v *view) answerLength(benchmark, hash string) (tokens float64, ok bool) {
+	at, ok := v.cell(benchmark, hash)
+	if !ok {
+		return 0, false
+	}
+	prompts := 0
+	for _, r := range at.cell.Current() {
+		if r.Status == result.RunOK && r.Answers != nil {
+			tokens, prompts = tokens+float64(r.Answers.Tokens), prompts+r.Answers.Prompts
+		}
+	}
+	return tokens / float64(max(prompts, 1)), tokens > 0 && prompts > 0
 }
 
 // askedFor says in which form answers were asked for.

@@ -28,6 +28,12 @@ variable "corrupt" {
   default     = "0%"
 }
 
+variable "divergence" {
+  type        = string
+  description = "Share of prompts that each launch of a rehearsal answers otherwise than the next."
+  default     = "1%"
+}
+
 server "vllm" "base" {
   abstract   = true
   executable = "vllm"
@@ -36,13 +42,13 @@ server "vllm" "base" {
   args       = { max_model_len = 4096 }
 }
 
-# Read with --simulate only: launches that differ in 1 % of prompts.
+# Read with --simulate only: launches that differ in a share of prompts.
 server "vllm" "old" {
   extends = server.vllm.base
   env     = { VLLM_ATTENTION_BACKEND = "FLASH_ATTN" }
   simulate {
     profile    = "h100"
-    divergence = "1%"
+    divergence = var.divergence
   }
 }
 
@@ -51,7 +57,7 @@ server "vllm" "new" {
   env     = { VLLM_ATTENTION_BACKEND = var.backend }
   simulate {
     profile    = "h100"
-    divergence = "1%"
+    divergence = var.divergence
     corrupt    = var.corrupt
   }
 }

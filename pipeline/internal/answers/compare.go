@@ -134,6 +134,16 @@ func Relative(a *result.Answers, metric string) gates.Relative {
 	return out
 }
 
+// Mean returns the means over all launches of a metric that was compared: of the base's launches against each other, and
+// of the head's against them. Both are 0 where nothing was compared.
+func Mean(a *result.Answers, metric string) (base, head float64) {
+	pairs := Relative(a, metric).All().Pairs
+	for _, p := range pairs {
+		base, head = base+p.Base/float64(len(pairs)), head+p.Head/float64(len(pairs))
+	}
+	return base, head
+}
+
 // alike compares the answers of two launches to a prompt.
 func (c comparison) alike(head bool, repeat, against, prompt int) (gates.Alike, bool) {
 	of := c.base.of[repeat]

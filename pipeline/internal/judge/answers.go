@@ -48,6 +48,28 @@ func answersOf(doc *result.Document, benchmark string, base, head *result.Cell) 
 	return &doc.Answers[i]
 }
 
+// partedAnswers says why what answers have in common before their first other token allows no pass: the head gives
+// other answers nearly always, and what follows that token is not compared. It is "" where that is not so.
+func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) string {
+	a := answersOf(doc, g.Benchmark, base, head)
+	if !m.Mutual || m.ID == answers.Agreement || a == nil {
+		return ""
+	}
+	for _, of := range []struct {
+		metric, what string
+		share, least float64 // of the base's, and in any case
+	}{
+		{answers.Agreement, "share of equal answers", 0.1, 0.01},
+		{answers.FirstDivergence, "number of tokens before the first other one", 0.5, 0},
+	} {
+		b, h := answers.Mean(a, of.metric)
+		if compared := answers.Relative(a, of.metric) != nil; compared && h < max(of.share*b, of.least) {
+			return fmt.Sprintf("the %s is %.3g on the head and %.3g among the base's launches: too little is compared for a pass, so see the divergences", of.what, h, b)
+		}
+	}
+	return ""
+}
+
 // withoutAnswers is set where answers lack what a metric is made of, or are too few: requests
 // that failed have none, and those that did not may be the easy ones.
 func withoutAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) exclusion {

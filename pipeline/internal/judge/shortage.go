@@ -12,12 +12,15 @@ import (
 )
 
 // shortage returns why a comparison has fewer pairs than it should, "" if it has all: launches
-// without a partner, or runs without a value.
+// without a partner, runs without a value, or answers of which too little is compared.
 func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
 	if why := c.withoutPartner(g, base, head); why != "" {
 		return why
 	}
-	return withoutValue(m, base, head, c.filling(m, base, head))
+	if why := withoutValue(m, base, head, c.filling(m, base, head)); why != "" {
+		return why
+	}
+	return partedAnswers(c.doc, g, m, base, head)
 }
 
 // filling are the repeats in which a launch of either side filled its caches: their start-up times are left

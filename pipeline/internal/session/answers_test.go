@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
@@ -31,7 +32,7 @@ func TestAnswersInVirtualTime(t *testing.T) {
 		{"0%", func(v result.Verdict) bool { return v != result.Regression }},
 		{"4%", func(v result.Verdict) bool { return v == result.Regression }},
 	} {
-		r := answersExample(t, tt.corrupt, 400)
+		r := answersExample(t, tt.corrupt, "1%", 400)
 		var otherwise []string
 		for seed := range files {
 			doc, err := r.Run(seed)
@@ -60,8 +61,38 @@ func TestAnswersInVirtualTime(t *testing.T) {
 	}
 }
 
+// TestWrongInEveryAnswerIsNeverGreen rehearses examples/answers with a head that answers every prompt wrong, whose launches
+// differ in next to nothing, in most prompts, and in nearly all: with each gate of answers alone, and with both.
+func TestWrongInEveryAnswerIsNeverGreen(t *testing.T) {
+	files := 1
+	if *full {
+		files = 40
+	}
+	for _, divergence := range []string{"1%", "60%", "97%", "100%"} {
+		r := answersExample(t, "100%", divergence, 200)
+		for seed := range files {
+			doc, err := r.Run(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range doc.Gates {
+				alone := result.Document{Status: doc.Status, Gates: []result.Gate{g}}
+				if strings.HasPrefix(g.Benchmark, "answers.") && alone.Outcome().Check == result.CheckSuccess {
+					t.Errorf("%s diverge, seed %d: %s is %s: %s", divergence, seed, g.Addr, g.Verdict, g.Decisions[0].Reason)
+				}
+			}
+			if doc.ExitCode == result.ExitOK {
+				t.Errorf("%s diverge, seed %d: exit status 0", divergence, seed)
+			}
+			if err := judge.Verify(doc, nil); err != nil {
+				t.Errorf("%s diverge, seed %d, judged again: %v", divergence, seed, err)
+			}
+		}
+	}
+}
+
 // answersExample is the example with fewer prompts and repeats.
-func answersExample(t *testing.T, corrupt string, prompts int) *Rehearsal {
+func answersExample(t *testing.T, corrupt, divergence string, prompts int) *Rehearsal {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
@@ -69,7 +100,7 @@ func answersExample(t *testing.T, corrupt string, prompts int) *Rehearsal {
 	}
 	cfg, diags := lang.Load(lang.Options{
 		Paths: []string{"../../../examples/answers/answers.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil },
-		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "repeats", Text: "5", Origin: "test"}},
+		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "divergence", Text: divergence, Origin: "test"}, {Name: "repeats", Text: "5", Origin: "test"}},
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -97,7 +128,7 @@ func answersExample(t *testing.T, corrupt string, prompts int) *Rehearsal {
 // TestAnswersWithoutLogprobs: a server that gives no log-probabilities makes what is judged by
 // them invalid, and nothing else; and figures of answers that do not follow are noticed.
 func TestAnswersWithoutLogprobs(t *testing.T) {
-	r := answersExample(t, "0%", 200)
+	r := answersExample(t, "0%", "1%", 200)
 	doc, err := r.Run(1)
 	if err != nil {
 		t.Fatal(err)
