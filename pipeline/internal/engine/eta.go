@@ -7,9 +7,10 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// eta estimates how much of the schedule is done and how long the rest will take: the plan's
-// estimate of what is left, times how much slower than estimated it went so far. It is
-// safe for concurrent use.
+// eta estimates how much of the schedule is done and how long the rest will take. Starts that
+// are left take as long as those that were measured did, and runs as much longer than the plan's
+// estimate as those that have ended. Only what has ended counts, so that the estimate
+// does not move while a start or a run goes on. It is safe for concurrent use.
 type eta struct {
 	now    func() time.Time
 	start  time.Time
@@ -17,18 +18,23 @@ type eta struct {
 	cell   map[string]float64 // estimate of one run
 	lanes  float64            // repeats at a time
 
-	mu    sync.Mutex
-	left  float64 // estimate of what is not done
-	done  float64 // estimate of what was done, without what was skipped
-	index int     // runs done or skipped
-	total int
+	mu       sync.Mutex
+	last     time.Time // when a start or a run ended
+	launches int       // that are left
+	starts   int       // that were measured
+	starting float64   // seconds that these took
+	runs     float64   // estimate of the runs that are left
+	done     float64   // estimate of the runs that have ended
+	took     float64   // seconds that these took
+	index    int       // runs done or skipped
+	total    int
 }
 
-// The correction is bounded, since it is a guess from few launches at first.
+// The correction is bounded, since it is a guess from few runs at first.
 const maxCorrection = 5
 
 func newETA(p *plan.Plan, now func() time.Time) *eta {
-	e := &eta{now: now, start: now(), cell: map[string]float64{}, left: max(p.Estimate.Seconds, p.Estimate.Sequential), lanes: 1}
+	e := &eta{now: now, start: now(), last: now(), cell: map[string]float64{}, lanes: 1}
 	if p.Estimate.Sequential > 0 {
 		e.lanes = p.Estimate.Sequential / p.Estimate.Seconds
 	}
@@ -38,56 +44,101 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 			e.cell[c.Hash] = c.Seconds / scale
 		}
 	}
-	runs, launches := 0.0, 0
 	for _, r := range p.Repeats {
 		for _, l := range r.Launches {
-			launches++
-			e.total += len(l.Runs)
-			runs += e.of(l) // a launch itself takes no time yet
+			e.put(l, 1)
 		}
 	}
-	if launches > 0 {
-		e.launch = max(0, e.left-runs) / float64(launches)
+	if e.launches > 0 {
+		e.launch = max(0, max(p.Estimate.Seconds, p.Estimate.Sequential)-e.runs) / float64(e.launches)
 	}
 	return e
 }
 
-// of is the estimate of a launch with its runs.
-func (e *eta) of(l plan.Launch) float64 {
-	sum := e.launch
+// runsOf is the estimate of the runs of a launch.
+func (e *eta) runsOf(l plan.Launch) float64 {
+	sum := 0.0
 	for _, run := range l.Runs {
 		sum += e.cell[run.Cell]
 	}
 	return sum
 }
 
+// of is the estimate of a launch with its runs.
+func (e *eta) of(l plan.Launch) float64 { return e.launch + e.runsOf(l) }
+
+// put adds a launch to what is left, or takes it off for a sign of −1.
+func (e *eta) put(l plan.Launch, sign int) {
+	e.launches += sign
+	e.runs += float64(sign) * e.runsOf(l)
+	if sign > 0 {
+		e.total += len(l.Runs)
+	} else {
+		e.index += len(l.Runs)
+	}
+}
+
 // skip takes a launch that is not carried out off the schedule.
 func (e *eta) skip(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left -= e.of(l)
-	e.index += len(l.Runs)
+	e.put(l, -1)
 }
 
 // add puts a launch that was not planned on the schedule.
 func (e *eta) add(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left += e.of(l)
-	e.total += len(l.Runs)
+	e.put(l, 1)
 }
 
-// launched and ran note that a launch is ready and that a run has ended.
-func (e *eta) launched() { e.pass(e.launch, 0) }
-
-func (e *eta) ran(cell string) { e.pass(e.cell[cell], 1) }
-
-func (e *eta) pass(estimate float64, runs int) {
+// launched notes that a start is ready, after so many seconds. The end of the launch before it is part of what the next
+// ones cost. The first one has none, and what else comes before it comes once.
+func (e *eta) launched(attempt int, took float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.left -= estimate
-	e.done += estimate
-	e.index += runs
+	now := e.now()
+	if e.starts > 0 {
+		took = max(took, now.Sub(e.last).Seconds()*e.lanes)
+	}
+	e.starts++
+	e.starting += took
+	e.ended(attempt, now)
+}
+
+// failed notes that a start has failed.
+func (e *eta) failed(attempt int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended(attempt, e.now())
+}
+
+// ended takes a launch off what is left, at its first attempt.
+func (e *eta) ended(attempt int, now time.Time) {
+	e.last = now
+	if attempt == 1 {
+		e.launches--
+	}
+}
+
+// dropped notes that a run is not carried out.
+func (e *eta) dropped(cell string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.runs -= e.cell[cell]
+	e.index++
+}
+
+// ran notes that a run has ended.
+func (e *eta) ran(cell string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.now()
+	e.took += now.Sub(e.last).Seconds() * e.lanes
+	e.last = now
+	e.runs -= e.cell[cell]
+	e.done += e.cell[cell]
+	e.index++
 }
 
 // position is the number of the current run and of all runs.
@@ -101,10 +152,20 @@ func (e *eta) position() (index, total int) {
 func (e *eta) estimate() (elapsed, left float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	elapsed = e.now().Sub(e.start).Seconds()
-	correction := 1.0
-	if e.done > 0 {
-		correction = min(max(elapsed*e.lanes/e.done, 1.0/maxCorrection), maxCorrection)
+	now := e.now()
+	start, correction := e.launch, 1.0
+	if e.starts > 0 {
+		start = e.starting / float64(e.starts)
 	}
-	return elapsed, max(0, e.left) * correction / e.lanes
+	if e.done > 0 {
+		correction = min(max(e.took/e.done, 1.0/maxCorrection), maxCorrection)
+	}
+	starts, runs := float64(max(0, e.launches))*start, max(0, e.runs)*correction
+	// What goes on has been going on since the last end, and is one start or one run.
+	longest := start
+	for _, cell := range e.cell {
+		longest = max(longest, cell*correction)
+	}
+	begun := min(now.Sub(e.last).Seconds(), longest, (starts+runs)/e.lanes)
+	return now.Sub(e.start).Seconds(), max(0, (starts+runs)/e.lanes-begun)
 }

@@ -85,6 +85,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	}
 	r.occupy(ctx, j)
 	if cause := r.bringUp(ctx, s); cause != nil {
+		r.eta.failed(attempt)
 		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
 		return ending{failure: failure, left: runs}, err
 	}
@@ -138,7 +139,11 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	measured.Pass = run.Pass
 	j.got.Runs = append(j.got.Runs, CellRun{run.Cell, measured})
 	index, total := r.eta.position()
-	r.eta.ran(run.Cell)
+	if measured.Duration > 0 {
+		r.eta.ran(run.Cell)
+	} else {
+		r.eta.dropped(run.Cell)
+	}
 	elapsed, left := r.eta.estimate()
 	label := plan.Label(cell.Values)
 	r.bus.Emit(event.Event{

@@ -127,9 +127,11 @@ func TestEstimate(t *testing.T) {
 	}
 	cell := p.Repeats[0].Launches[0].Runs[0].Cell
 	perLaunch := p.Estimate.Seconds / 4
-	e.launched()
+	pass := func(seconds float64) { now = now.Add(time.Duration(seconds * float64(time.Second))) }
+	pass(2 * e.launch)
+	e.launched(1, 2*e.launch)
+	pass(2 * (perLaunch - e.launch))
 	e.ran(cell)
-	now = now.Add(time.Duration(2 * perLaunch * float64(time.Second)))
 	if _, left := e.estimate(); fmt.Sprintf("%.6g", left) != fmt.Sprintf("%.6g", 2*3*perLaunch) {
 		t.Errorf("twice as slow as planned with 3 of 4 launches to go: %v s left, want %v", left, 6*perLaunch)
 	}

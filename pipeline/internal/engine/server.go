@@ -108,7 +108,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
 	r.recordGPUMemory(ctx, s)
-	r.eta.launched()
+	r.eta.launched(s.launch.Attempt, s.lane.Clock.Now().Sub(s.began).Seconds())
 	described := r.describeAll(ctx, s)
 	r.emit(s, event.Event{Type: event.LaunchReady, Started: s.snapshot(), Describe: described, Text: text})
 	return nil
