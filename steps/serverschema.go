@@ -57,7 +57,7 @@ func settingAttrs() []Attr {
 func readySchema() Schema {
 	return Schema{Attrs: []Attr{
 		{Name: "path", Type: cty.String, Rule: Matching("^/", "must begin with a slash", ""), Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
-		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyTimeout), Doc: "Longest time from start to ready; beyond it the launch has failed. A server given by its url is waited for a minute unless this is set."},
+		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Longest time from start to ready; beyond it the launch has failed. 10 minutes unless set, and one minute for a server given by its url."},
 		{Name: "interval", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
 	}}
 }

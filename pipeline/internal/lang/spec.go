@@ -77,9 +77,15 @@ func (e *evaluator) words(o object, name string) []string {
 }
 
 func readiness(o object) steps.Readiness {
-	var r steps.Readiness
+	r := steps.Readiness{Timeout: steps.DefaultReadyTimeout}
+	if o.Has("url") {
+		r.Timeout = steps.DefaultAttachTimeout
+	}
 	for _, b := range o.Blocks["ready"] {
-		r = steps.Readiness{Path: b.Text("path"), Timeout: b.Duration("timeout"), Interval: b.Duration("interval")}
+		r.Path, r.Interval = b.Text("path"), b.Duration("interval")
+		if b.Has("timeout") {
+			r.Timeout = b.Duration("timeout")
+		}
 	}
 	return r.WithDefaults()
 }
