@@ -420,8 +420,8 @@ type Run struct {
 	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
 	Duration float64 `json:"duration_s" bounds:"0,"`
-	// Between is the time from the last answer of the run before it in the launch to its first
-	// request, of the warm-up if there is one: what the program adds, in seconds of the clock.
+	// Between is the time from the last answer of the run before it in the launch to its own beginning, in seconds of the
+	// clock: to its warm-up, or where it has none to the time from which its schedule counts.
 	Between    float64        `json:"between_s,omitempty" bounds:"0,"`
 	Sent       int            `json:"sent"`                 // requests; of a search those of the probes that held
 	Failed     int            `json:"failed"`               // of those that were sent

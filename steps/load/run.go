@@ -48,6 +48,9 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 		opt.Begin(ctx)
 	}
 	run := r.measure(ctx)
+	if opt.Workload.Warmup == 0 {
+		first = r.t0 // its schedule counts from there
+	}
 	got := Result{Run: run, Warmup: warmup, Start: r.t0, First: first, Last: time.Now()}
 	if ctx.Err() != nil {
 		return got, fmt.Errorf("load: stopped: %w", context.Cause(ctx))

@@ -38,6 +38,9 @@ func mustRun(t *testing.T, opt Options) Result {
 func TestHealthyRun(t *testing.T) {
 	s := serve(t, healthy)
 	res := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(5), Seed: 1})
+	if !res.First.Equal(res.Start) { // neither connections nor the lead before the schedule are part of the run
+		t.Errorf("the run begins at %s, and its schedule counts from %s", res.First, res.Start)
+	}
 	if len(res.Run.Requests) != 5 || res.Warmup != nil {
 		t.Fatalf("%d requests, %d of warm-up", len(res.Run.Requests), len(res.Warmup))
 	}
@@ -471,6 +474,9 @@ func TestWarmupIsKeptApart(t *testing.T) {
 	w := workload(3)
 	w.Warmup = 2
 	res := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1})
+	if !res.First.Before(res.Start) {
+		t.Errorf("the run begins at %s, and its warm-up before %s", res.First, res.Start)
+	}
 	if len(res.Warmup) != 2 || len(res.Run.Requests) != 3 || len(s.seen().texts) != 5 {
 		t.Fatalf("%d of warm-up, %d measured, %d sent", len(res.Warmup), len(res.Run.Requests), len(s.seen().texts))
 	}
