@@ -3,6 +3,7 @@ package reports_test
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,6 +97,24 @@ func TestBriefText(t *testing.T) {
 		if strings.Contains(brief, not) {
 			t.Errorf("%q is there", not)
 		}
+	}
+}
+
+// TestBriefTextCountsWarnings: many warnings are not left out of what a terminal shows without a word.
+func TestBriefTextCountsWarnings(t *testing.T) {
+	doc := regression()
+	doc.Warnings = nil
+	for i := range 10 {
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("warning number %d", i+1))
+	}
+	brief := terminal(t, doc, reports.Options{Brief: true})
+	for _, want := range []string{"10 warnings", "warning number 1\n", "warning number 5\n", "and 5 more: `pipeline report RUN` shows all"} {
+		if !strings.Contains(brief, want) {
+			t.Errorf("%q is missing in\n%s", want, brief)
+		}
+	}
+	if all := terminal(t, doc, reports.Options{}); strings.Contains(brief, "warning number 6") || !strings.Contains(all, "warning number 10\n") {
+		t.Errorf("the brief report is not the shorter one:\n%s", brief)
 	}
 }
 

@@ -68,8 +68,11 @@ func (p *printer) report(r *model.Report) {
 		p.paragraph("", Line(l, model.MaxLine), "")
 	}
 	for i := range r.Sections {
-		if !p.o.Brief || brief(&r.Sections[i]) {
-			p.section(&r.Sections[i])
+		switch s := &r.Sections[i]; {
+		case !p.o.Brief || brief(s):
+			p.section(s)
+		case s.Kind == model.Warnings:
+			p.section(firstNotes(s))
 		}
 	}
 	if p.o.Brief {
@@ -87,6 +90,19 @@ func (p *printer) report(r *model.Report) {
 // and everything that asks for attention.
 func brief(s *model.Section) bool {
 	return !s.Folded || s.Kind == model.Passes || s.Kind == model.Measured
+}
+
+// fewNotes is how many notes a brief report shows of a section that is too long for it.
+const fewNotes = 5
+
+// firstNotes returns a section with its first notes, and how many more there are.
+func firstNotes(s *model.Section) *model.Section {
+	short := *s
+	short.Notes = s.Notes[:min(fewNotes, len(s.Notes))]
+	if more := len(s.Notes) - len(short.Notes); more > 0 {
+		short.Omitted = model.Plain(fmt.Sprintf("and %d more: `pipeline report RUN` shows all", more))
+	}
+	return &short
 }
 
 func (p *printer) section(s *model.Section) {
