@@ -21,7 +21,7 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
 		Long: "Writes " + starter.PipelineFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nNothing is ever overwritten.",
+			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nWhat is there already is kept.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -38,9 +38,14 @@ func (a *app) initCommand() *cobra.Command {
 			if cluster {
 				return a.writeRole(dir)
 			}
-			written, err := starter.Write(dir, github, ref)
+			written, kept, err := starter.Write(dir, github, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
+			}
+			for _, path := range kept {
+				if err == nil {
+					fmt.Fprintf(a.Err, "note: %s already exists and was not changed\n", path)
+				}
 			}
 			if _, refused := errors.AsType[*fs.PathError](err); refused {
 				return exit(exitInfrastructure, err)

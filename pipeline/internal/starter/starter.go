@@ -2,7 +2,7 @@
 // from, and the workflows that run it for pull requests. examples/github shows the same
 // files with what comes of them.
 //
-// It never overwrites anything, and writes nothing if one of its files is there already.
+// It never overwrites anything: it writes the files that are missing.
 package starter
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed files
@@ -36,8 +37,9 @@ const placeholder = "PIPELINE_REF"
 
 // Write writes the pipeline file, and the workflows if they are asked for, into a folder,
 // which it makes. The workflows use this program at ref, a commit or a release. It returns
-// the paths written.
-func Write(dir string, github bool, ref string) ([]string, error) {
+// the paths written, and those that were there already and stay as they are. It fails where
+// all are there.
+func Write(dir string, github bool, ref string) (written, kept []string, err error) {
 	to := map[string]string{PipelineFile: PipelineFile}
 	order := []string{PipelineFile}
 	if github {
@@ -49,18 +51,18 @@ func Write(dir string, github bool, ref string) ([]string, error) {
 	for _, name := range order {
 		target := filepath.Join(dir, to[name])
 		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is there already; nothing was written", target)
+			kept = append(kept, target)
+			continue
 		}
-	}
-	var written []string
-	for _, name := range order {
-		target := filepath.Join(dir, to[name])
 		if err := writeNew(target, name, cmp.Or(ref, Unpinned)); err != nil {
-			return written, err
+			return written, kept, err
 		}
 		written = append(written, target)
 	}
-	return written, nil
+	if len(written) == 0 {
+		return nil, kept, fmt.Errorf("%s already exists; nothing was written", strings.Join(kept, ", "))
+	}
+	return written, kept, nil
 }
 
 // writeNew fails where a file has appeared in the meantime.

@@ -30,7 +30,7 @@ func TestExamplesAreWhatInitWrites(t *testing.T) {
 	}
 }
 
-// TestNothingIsOverwritten: not even a link that leads nowhere, and not half of the files.
+// TestNothingIsOverwritten: not even a link that leads nowhere. What is missing is written.
 func TestNothingIsOverwritten(t *testing.T) {
 	dir := t.TempDir()
 	workflows := filepath.Join(dir, ".github", "workflows")
@@ -40,16 +40,16 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(workflows, "performance-comment.yml")); err != nil {
 		t.Fatal(err)
 	}
-	if written, err := starter.Write(dir, true, "v1"); err == nil || len(written) > 0 {
-		t.Errorf("%q, %v", written, err)
+	if written, kept, err := starter.Write(dir, false, ""); err != nil || len(written) != 1 || len(kept) > 0 {
+		t.Errorf("%q, %q, %v", written, kept, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, starter.PipelineFile)); err == nil {
-		t.Error("the pipeline file was written all the same")
+	if written, kept, err := starter.Write(dir, true, "v1"); err != nil || len(written) != 3 || len(kept) != 2 {
+		t.Errorf("%q, %q, %v", written, kept, err)
 	}
-	if written, err := starter.Write(dir, false, ""); err != nil || len(written) != 1 {
-		t.Errorf("%q, %v", written, err)
+	if link, err := os.Readlink(filepath.Join(workflows, "performance-comment.yml")); err != nil || link != "nowhere" {
+		t.Errorf("%q, %v", link, err)
 	}
-	if _, err := starter.Write(dir, false, ""); err == nil {
-		t.Error("no error the second time")
+	if written, _, err := starter.Write(dir, true, ""); err == nil || len(written) > 0 {
+		t.Errorf("the second time: %q, %v", written, err)
 	}
 }
