@@ -30,6 +30,17 @@ const Schema = "pipeline/result/1.0"
 // model of the servers alone, so that nothing in it was measured.
 const SimulatedVirtual = "virtual"
 
+// Source is the code that was measured.
+type Source struct {
+	Commit string `json:"commit"`
+	// Branch is absent where no branch was checked out.
+	Branch string `json:"branch,omitempty"`
+	// Repository is the "owner/name" of a GitHub job.
+	Repository string `json:"repository,omitempty"`
+	// Dirty says that tracked files had changes which the commit does not hold.
+	Dirty bool `json:"dirty,omitempty"`
+}
+
 // Document is the result of one session: what was run, measured and decided.
 type Document struct {
 	// Schema names the format and its version, "pipeline/result/1.0".
@@ -38,6 +49,9 @@ type Document struct {
 	Tool string `json:"tool,omitempty"`
 	// RunID identifies the session.
 	RunID string `json:"run_id,omitempty"`
+	// Source is the code that was checked out in the folder of the pipeline file when the session began; absent where
+	// it is not known.
+	Source *Source `json:"source,omitempty"`
 	// File is the path of the pipeline file as it was given, relative where possible.
 	File  string `json:"file,omitempty"`
 	Title string `json:"title,omitempty"` // for people, in place of a file

@@ -5,6 +5,7 @@ package series
 import (
 	"cmp"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -73,7 +74,9 @@ type Point struct {
 	Run    string    `json:"run"`
 	Time   time.Time `json:"time"`
 	Commit string    `json:"commit,omitempty"`
-	Value  float64   `json:"value"`
+	// Dirty says that other code than the commit's was measured: with changes that it does not hold.
+	Dirty bool    `json:"dirty,omitempty"`
+	Value float64 `json:"value"`
 }
 
 // Change is a change point: between the session before Index and the one at it.
@@ -142,12 +145,32 @@ func (t *Trend) Ends() (good, bad string, ok bool) {
 		if p.Retired || at < 1 {
 			continue
 		}
-		good, bad = p.Points[max(0, at-2)].Commit, p.Points[min(at+1, len(p.Points)-1)].Commit
+		good, bad = lastCommit(p.Points[:max(1, at-1)]), firstCommit(p.Points[min(at+1, len(p.Points)-1):])
 		if good != "" && bad != "" && good != bad {
 			return good, bad, true
 		}
 	}
 	return "", "", false
+}
+
+// lastCommit returns the commit of the last point whose code is known, "" if there is none.
+func lastCommit(points []Point) string {
+	for _, p := range slices.Backward(points) {
+		if p.Commit != "" && !p.Dirty {
+			return p.Commit
+		}
+	}
+	return ""
+}
+
+// firstCommit returns the commit of the first point whose code is known, "" if there is none.
+func firstCommit(points []Point) string {
+	for _, p := range points {
+		if p.Commit != "" && !p.Dirty {
+			return p.Commit
+		}
+	}
+	return ""
 }
 
 // daysFailing counts the calendar days from the first session of a regression to the last

@@ -60,9 +60,19 @@ func (a *app) baselineSave() *cobra.Command {
 				if err := from.checkBranch(); err != nil {
 					return exit(exitUsage, err)
 				}
+				from.Source = from.measured(doc)
+				if err := from.checkBranch(); err != nil {
+					return exit(exitUsage, fmt.Errorf("the session was measured elsewhere: %w", err))
+				}
 				r, err := history.FromDocument(doc, from.Source)
 				if err != nil {
 					return exit(exitUsage, err)
+				}
+				switch {
+				case r.Source.Commit == "":
+					fmt.Fprintln(a.Err, "note: the results hold no commit, so the history does not say which code they are of")
+				case r.Source.Dirty:
+					fmt.Fprintln(a.Err, "note: the checkout had changes when it was measured, so the session is of no commit")
 				}
 				if r.Simulated != "" {
 					fmt.Fprintln(a.Err, "note: the session is simulated; only simulated sessions are ever set beside it")

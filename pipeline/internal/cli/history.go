@@ -202,6 +202,59 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	return p
 }
 
+// checkout returns the code in a folder, as git says, or else the workflow; nil where neither knows.
+func (a *app) checkout(ctx context.Context, dir string) *result.Source {
+	sp := spawn.New(spawn.Options{Environ: a.Environ()})
+	defer sp.Close()
+	at := history.Checkout(ctx, sp, dir)
+	at.Commit = cmp.Or(at.Commit, a.Getenv("GITHUB_SHA"))
+	if at.Branch == "" && a.Getenv("GITHUB_REF_TYPE") == "branch" { // a job checks out a commit
+		at.Branch = a.Getenv("GITHUB_REF_NAME")
+	}
+	if at.Commit == "" {
+		return nil
+	}
+	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: a.change().repo, Dirty: at.Dirty}
+}
+
+// measured returns the code that a session measured, as its results say. What is checked out now may be other code: it
+// says the branch alone, where the results say none.
+func (p provenance) measured(doc *result.Document) history.Source {
+	m := doc.Source
+	if m == nil {
+		return history.Source{Branch: p.Branch}
+	}
+	return history.Source{Commit: m.Commit, Branch: cmp.Or(m.Branch, p.Branch), Repository: m.Repository, Dirty: m.Dirty}
+}
+
+// keepSession adds a session to the history that --history names, from the default branch. What keeps it from being
+// added is told, and does not change how the run ends.
+func (a *app) keepSession(ctx context.Context, f historyFlag, doc *result.Document) {
+	if f.location == "" {
+		return
+	}
+	err := a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
+		from := a.provenance(ctx, sp)
+		if doc.Source != nil {
+			from.Branch = doc.Source.Branch
+		}
+		if err := from.checkBranch(); err != nil {
+			return err
+		}
+		r, err := history.FromDocument(doc, from.measured(doc))
+		if err != nil {
+			return err
+		}
+		if _, err := history.Add(ctx, s, r); !errors.Is(err, history.ErrExists) { // of a run that was resumed after its end
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintf(a.Err, "note: the session was not added to the history: %s\n", escape.Line(err.Error(), 400))
+	}
+}
+
 // checkBranch refuses baselines of anything but the default branch: a pull request could
 // otherwise move what it is judged by.
 func (p provenance) checkBranch() error {

@@ -144,6 +144,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.config.registerGates(cmd)
 	f.plan.register(cmd)
 	f.history.register(cmd)
+	cmd.Flags().Lookup("history").Usage += "; the flag has the session added to it, from the default branch"
 	fl := cmd.Flags()
 	outFlag(fl, &f.out, "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
@@ -165,6 +166,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	source, added := a.checkout(ctx, cfg.Folder()), f.history
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
 	if err == nil {
 		f.history, err = a.judgedHistory(f.gates, f.history, cfg, judged.Config)
@@ -216,6 +218,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	opt := a.sessionOptions(f, cfg, p, view)
+	opt.Source = source
 	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"), publish, a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
@@ -233,6 +236,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	if res != nil {
 		publish.annotate(a, res.Document)
+		a.keepSession(ctx, added, res.Document)
 	}
 	if err != nil {
 		return a.runError(ctx, cfg, err)

@@ -19,13 +19,15 @@ import (
 type About struct {
 	Tool  string // "pipeline 0.1.0 (commit)"
 	RunID string
+	// Source is the code that was measured, nil where it is not known.
+	Source *result.Source
 }
 
 // Document writes down what was measured. Gates, verdict and exit code are left to the
 // judge.
 func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	doc := &result.Document{
-		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, File: p.File, Title: p.Title,
+		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, Source: about.Source, File: p.File, Title: p.Title,
 		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason, StoppedBy: o.StoppedBy,
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,

@@ -2,20 +2,30 @@ package history
 
 import (
 	"context"
+	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/steps"
 )
 
-// Checkout is what git says of the code in a folder. What it does not know stays empty.
+// Checkout returns what git says of the code in a folder. What it does not know stays empty.
 func Checkout(ctx context.Context, sp steps.Spawner, dir string) Source {
 	r := git.Repo{Spawner: sp, Dir: dir}
-	ask := func(args ...string) string {
-		answer, err := r.Line(ctx, args...)
-		if err != nil {
-			return ""
-		}
-		return answer
+	// Without optional locks nothing is written into the repository.
+	out, err := r.Run(ctx, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
+	if err != nil {
+		return Source{}
 	}
-	return Source{Commit: ask("rev-parse", "HEAD"), Branch: ask("symbolic-ref", "--quiet", "--short", "HEAD")}
+	var at Source
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		if commit, ok := strings.CutPrefix(line, "# branch.oid "); ok && commit != "(initial)" {
+			at.Commit = commit
+		} else if branch, ok := strings.CutPrefix(line, "# branch.head "); ok && branch != "(detached)" {
+			at.Branch = branch
+		} else if !strings.HasPrefix(line, "#") {
+			at.Dirty = true
+		}
+	}
+	return at
 }

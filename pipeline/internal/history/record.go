@@ -57,6 +57,8 @@ type Source struct {
 	Commit     string `json:"commit,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	Repository string `json:"repository,omitempty"`
+	// Dirty says that the checkout had changes which the commit does not hold.
+	Dirty bool `json:"dirty,omitempty"`
 }
 
 // Cell is what a session or a calibration measured of a cell.

@@ -94,7 +94,7 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 }
 
 func (s *session) about() engine.About {
-	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID}
+	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID, Source: s.source}
 }
 
 // load carries out one run of a workload, with the pipeline's access to files.

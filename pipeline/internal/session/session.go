@@ -46,6 +46,8 @@ type Options struct {
 	Dir string
 	// Out is the run directory; "" makes a new one below .pipeline/runs of the working directory.
 	Out string
+	// Source is the code that is measured, nil where it is not known.
+	Source *result.Source
 	// History is what stored baselines are taken from; nil is an empty one.
 	History *history.History
 	// Resume goes on with the run in Out.
@@ -123,6 +125,7 @@ type session struct {
 	opt     Options
 	runID   string
 	dir     *store.Dir
+	source  *result.Source // of the whole run, nil where it is not known
 	state   *engine.State // of the run to go on with
 	journal *store.Journal
 	bus     *event.Bus
@@ -200,6 +203,9 @@ func (s *session) openDir() (err error) {
 			return errors.Join(err, s.dir.Close())
 		}
 		s.runID = s.state.RunID
+		if err := s.resumeSource(); err != nil {
+			return errors.Join(err, s.dir.Close())
+		}
 		return s.resumePlan()
 	}
 	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
@@ -225,6 +231,9 @@ func (s *session) openDir() (err error) {
 // `pipeline gate` can judge again.
 func (s *session) keepInputs() error {
 	err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan)
+	if s.source = s.opt.Source; s.source != nil {
+		err = errors.Join(err, s.dir.WriteJSON(store.CheckoutFile, s.source))
+	}
 	kept := map[string]bool{}
 	for i, f := range s.opt.Config.Sources.Files {
 		name := filepath.Base(f.Name)

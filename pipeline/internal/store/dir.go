@@ -20,6 +20,8 @@ const (
 	EventsFile  = "events.jsonl"
 	MachineFile = "machine.json"
 	ResultsFile = "results.json"
+	// CheckoutFile says which code was checked out when the run began.
+	CheckoutFile = "checkout.json"
 	ReportFile  = "report.md"
 
 	recordsDir = "records"

@@ -108,7 +108,7 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 					parts[at] = j
 					t.Parts = append(t.Parts, series.Part{Machine: machineName(r.Machine)})
 				}
-				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit, Value: c.Metrics[id]})
+				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit, Dirty: r.Source.Dirty, Value: c.Metrics[id]})
 				runs[r.ID] = r.Time
 				if out.First.IsZero() || r.Time.Before(out.First) {
 					out.First = r.Time
