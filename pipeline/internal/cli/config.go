@@ -20,6 +20,8 @@ type configFlags struct {
 	varFiles []string
 	// gates to keep, by --gate; all without it.
 	gates []string
+	// stored is what a stored run keeps of the files beside its pipeline, nil for any other; no flag.
+	stored *lang.Stored
 }
 
 func (f *configFlags) register(cmd *cobra.Command) {
@@ -67,7 +69,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	}
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Datasets: a.datasets,
-		Formats: a.formats.OfDocuments().Names(), Tests: a.tests, Version: Version(),
+		Formats: a.formats.OfDocuments().Names(), Tests: a.tests, Version: Version(), Stored: f.stored,
 	})
 	if cfg != nil {
 		a.redact.Learn(cfg.Secrets()...)

@@ -79,6 +79,9 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	paths := f.files
 	if len(paths) == 0 {
 		paths = []string{verdict.SourceDir(run)}
+		if f.config.stored, err = verdict.Beside(run); err != nil {
+			return exit(exitUsage, err)
+		}
 	}
 	cfg, err := judge.load(f.config, paths)
 	if err != nil {

@@ -33,6 +33,10 @@ type Config struct {
 	Measures []steps.Measure
 	// LeftOut are the addresses of gates that SelectGates has left out.
 	LeftOut []string
+	// Read are the texts of the files that file and templatefile read, by their path in the pipeline's folder.
+	Read map[string]string
+	// Stored says that the pipeline is judged without the files beside it: those of datasets are not there.
+	Stored bool
 	// Files opens the files of datasets.
 	Files *datasets.Files
 

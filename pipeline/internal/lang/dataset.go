@@ -74,6 +74,10 @@ func (e *evaluator) sum(d *dataset, o object) {
 	if d.spec.Path == "" {
 		return
 	}
+	if sum, stored := e.prog.sums[d.spec.Path]; stored {
+		d.spec.Sum = sum
+		return
+	}
 	sum, err := e.files.Sum(d.spec.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.report(problem(codeValue, o.at(pathName), "the file of the dataset cannot be read", diag.Sentence(err)))

@@ -74,7 +74,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 	m := meter.New(meter.Default())
 	return &evaluator{
 		reporter: rep, prog: prog, vars: vars,
-		meter: m, functions: function.Table(prog.dir, m),
+		meter: m, functions: function.Noting(prog.readDir, m, prog.note),
 		nodes: map[string]*node{}, instanced: map[*block]instances{}, gates: map[string]bool{},
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},

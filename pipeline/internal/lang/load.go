@@ -38,6 +38,16 @@ type Options struct {
 	Version string
 	// MaxCells of one matrix; 0 means DefaultMaxCells.
 	MaxCells int
+	// Stored has what a stored run keeps of the files beside its pipeline; nil reads those that are there.
+	Stored *Stored
+}
+
+// Stored is what a stored run keeps of the files that its pipeline read.
+type Stored struct {
+	// Folder holds copies of those that file and templatefile read.
+	Folder string
+	// Sums are the SHA-256 of the files of datasets by their path.
+	Sums map[string]string
 }
 
 // VarArg is one value of a variable: a string as it is, anything else as HCL or JSON.
@@ -68,7 +78,8 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 		return cfg, diag.Sorted(append(rep.diags, d))
 	}
 	e.load(cfg, opt)
-	cfg.prog, cfg.values, cfg.secrets = prog, e.vars, secretList(e.secrets)
+	cfg.prog, cfg.values, cfg.secrets, cfg.Read = prog, e.vars, secretList(e.secrets), prog.read
+	prog.read = nil // what is evaluated again may be so by several goroutines
 	redact(e.diags, cfg.secrets)
 	return cfg, diag.Sorted(e.all())
 }
@@ -93,7 +104,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Measures = e.measures()
 	e.evaluateNames()
 	e.files = fileAccess(e.prog.dir, opt)
-	cfg.Files = e.files
+	cfg.Files, cfg.Stored = e.files, opt.Stored != nil
 	for _, ent := range e.prog.of("dataset") {
 		e.dataset(ent)
 	}

@@ -16,7 +16,10 @@ import (
 type program struct {
 	registry *steps.Registry
 	tests    gates.Tests
-	dir      string // folder that paths in the file are meant from
+	dir      string            // folder that paths in the file are meant from
+	readDir  string            // folder that file and templatefile read
+	read     map[string]string // texts of what they have read
+	sums     map[string]string // of datasets' files that are not there; nil reads them
 	maxCells int
 
 	settings  *block // the pipeline block, nil if there is none
@@ -25,6 +28,13 @@ type program struct {
 	order     []*entity                       // in source order
 	entities  map[string]*entity              // by address
 	names     map[string][]string             // addresses by their root
+}
+
+// note keeps the text of a file that the pipeline reads while it is loaded.
+func (p *program) note(name, text string) {
+	if p.read != nil {
+		p.read[filepath.Clean(name)] = text
+	}
 }
 
 // entity is a block of the file with an address.
@@ -41,6 +51,10 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	}
 	if p.maxCells == 0 {
 		p.maxCells = DefaultMaxCells
+	}
+	p.readDir, p.read = p.dir, map[string]string{}
+	if s := opt.Stored; s != nil {
+		p.readDir, p.sums = s.Folder, s.Sums
 	}
 	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests), reporter: rep}
 	for _, f := range src.Files {

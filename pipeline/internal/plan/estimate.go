@@ -23,7 +23,7 @@ const (
 // seconds estimates one pass of a workload. The schedule of a trace is in its file, so
 // what is wrong with the file, or with what is asked of it, is found here.
 func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
-	if w.Dataset.Sum == "" {
+	if w.Dataset.Sum == "" || b.cfg.Stored {
 		return runSeconds(w)
 	}
 	var span time.Duration

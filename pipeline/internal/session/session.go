@@ -249,6 +249,9 @@ func (s *session) keepInputs() error {
 		kept[name] = true
 		err = errors.Join(err, s.dir.WriteSource(name, f.Bytes))
 	}
+	for name, text := range s.opt.Config.Read {
+		err = errors.Join(err, s.dir.WriteBeside(name, []byte(text)))
+	}
 	return err
 }
 

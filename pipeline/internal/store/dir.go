@@ -27,6 +27,7 @@ const (
 	recordsDir = "records"
 	logsDir    = "logs"
 	sourceDir  = "source"
+	besideDir  = "beside"
 	lockFile   = ".lock"
 )
 

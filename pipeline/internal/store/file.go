@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 
 	"github.com/google/renameio/v2"
 )
@@ -55,6 +56,18 @@ func (d *Dir) WriteRecords(name string, write func(io.Writer) error) (string, er
 // WriteSource keeps a copy of a pipeline file.
 func (d *Dir) WriteSource(name string, content []byte) error {
 	return d.WriteFile(path.Join(sourceDir, Name(path.Base(name))), func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// WriteBeside keeps a file that the pipeline file has read, by its path in the folder of that.
+func (d *Dir) WriteBeside(name string, content []byte) error {
+	name = path.Join(besideDir, filepath.ToSlash(name))
+	if err := d.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	return d.WriteFile(name, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})

@@ -19,6 +19,26 @@ import (
 // SourceDir is where a run directory keeps the pipeline file it ran.
 func SourceDir(run string) string { return filepath.Join(run, "source") }
 
+// Beside returns what a run directory keeps of the files that its pipeline read.
+func Beside(run string) (*lang.Stored, error) {
+	p, err := readPlan(run)
+	if err != nil {
+		return nil, err
+	}
+	out := &lang.Stored{Folder: filepath.Join(run, "beside"), Sums: map[string]string{}}
+	for _, b := range p.Benchmarks {
+		for _, c := range b.Cells {
+			if d := c.Workload.Dataset; d.Path != "" && d.Sum != "" {
+				out.Sums[d.Path] = d.Sum
+			}
+		}
+	}
+	if _, err := os.Stat(out.Folder); errors.Is(err, fs.ErrNotExist) { // of an earlier version, or nothing was read
+		out.Folder = SourceDir(run)
+	}
+	return out, nil
+}
+
 // StoredVars are the variables of a stored run in the form of the environment, so that
 // its file evaluates as it did then and another file takes those that it declares.
 // Sensitive ones are not stored and have to be given again.

@@ -21,18 +21,19 @@ import (
 // MaxFile is the size of the largest file that file reads, in bytes.
 const MaxFile = 1 << 20
 
-func fileEntries(baseDir string, m *meter.Meter) []entry {
+func fileEntries(baseDir string, m *meter.Meter, read func(name, text string)) []entry {
 	file := pure(cty.String, func(args []cty.Value) (cty.Value, error) {
 		content, err := readBelow(baseDir, args[0].AsString())
 		if err != nil {
 			return cty.NilVal, function.NewArgError(0, err)
 		}
+		read(args[0].AsString(), content)
 		return cty.StringVal(content), nil
 	}, param("path", cty.String))
 	return []entry{
 		{name: "file", f: file, doc: "The text of a file in the directory of the pipeline file or below it, at most 1 MiB of UTF-8.",
 			args: []string{"The path, relative to the pipeline file."}},
-		{name: "templatefile", f: templateFunc(baseDir, m), doc: "The text of a file with its ${ } and %{ } evaluated, where the names of a map are known. All functions but file and templatefile can be called.",
+		{name: "templatefile", f: templateFunc(baseDir, m, read), doc: "The text of a file with its ${ } and %{ } evaluated, where the names of a map are known. All functions but file and templatefile can be called.",
 			args: []string{"The path, relative to the pipeline file.", "A map or object of the names that the template uses."}},
 	}
 }
@@ -84,29 +85,30 @@ func fileError(name string, err error) error {
 }
 
 // templateFunc renders a file below baseDir. The template pays to the meter of the call.
-func templateFunc(baseDir string, m *meter.Meter) function.Function {
+func templateFunc(baseDir string, m *meter.Meter, read func(name, text string)) function.Function {
 	return pure(cty.String, func(args []cty.Value) (cty.Value, error) {
 		vars := args[1]
 		if !vars.Type().IsMapType() && !vars.Type().IsObjectType() {
 			return cty.NilVal, function.NewArgErrorf(1, "a map of names is needed, not %s", vars.Type().FriendlyName())
 		}
-		return render(baseDir, args[0].AsString(), vars.AsValueMap(), m)
+		return render(baseDir, args[0].AsString(), vars.AsValueMap(), m, read)
 	}, param("path", cty.String), param("vars", cty.DynamicPseudoType))
 }
 
 // render evaluates a template. It can read no further file, so that templates form no
 // cycle.
-func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter) (cty.Value, error) {
+func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter, read func(name, text string)) (cty.Value, error) {
 	src, err := readBelow(baseDir, name)
 	if err != nil {
 		return cty.NilVal, function.NewArgError(0, err)
 	}
+	read(name, src)
 	expr, diags := syntax.Template([]byte(src), path.Base(name))
 	if diags.HasErrors() {
 		return cty.NilVal, function.NewArgError(0, firstError(diags))
 	}
 	functions := map[string]function.Function{}
-	for _, e := range entries(baseDir, nil) {
+	for _, e := range entries(baseDir, nil, read) {
 		if e.name != "file" && e.name != "templatefile" {
 			functions[e.name] = e.function(m)
 		}

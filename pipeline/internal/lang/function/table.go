@@ -35,18 +35,23 @@ func (e entry) function(m *meter.Meter) function.Function {
 
 // Table is the functions by name. file reads below baseDir alone. Calls pay to m.
 func Table(baseDir string, m *meter.Meter) map[string]function.Function {
+	return Noting(baseDir, m, func(string, string) {})
+}
+
+// Noting is Table, and calls read with the name and the text of each file that is read.
+func Noting(baseDir string, m *meter.Meter, read func(name, text string)) map[string]function.Function {
 	table := make(map[string]function.Function)
-	for _, e := range entries(baseDir, m) {
+	for _, e := range entries(baseDir, m, read) {
 		table[e.name] = e.function(m)
 	}
 	return table
 }
 
-func entries(baseDir string, m *meter.Meter) []entry {
+func entries(baseDir string, m *meter.Meter, read func(name, text string)) []entry {
 	var all []entry
 	for _, group := range [][]entry{
 		logicEntries(), conversionEntries(), collectionEntries(), stringEntries(),
-		numberEntries(), encodingEntries(), unitEntries(), fileEntries(baseDir, m),
+		numberEntries(), encodingEntries(), unitEntries(), fileEntries(baseDir, m, read),
 	} {
 		all = append(all, group...)
 	}
@@ -137,7 +142,7 @@ func (d Doc) Signature() string {
 
 // Docs describes all functions, sorted by name.
 func Docs() []Doc {
-	all := entries(".", nil)
+	all := entries(".", nil, nil)
 	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
 	docs := make([]Doc, 0, len(all))
 	for _, e := range all {
