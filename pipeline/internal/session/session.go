@@ -126,7 +126,7 @@ type session struct {
 	runID   string
 	dir     *store.Dir
 	source  *result.Source // of the whole run, nil where it is not known
-	state   *engine.State // of the run to go on with
+	state   *engine.State  // of the run to go on with
 	journal *store.Journal
 	bus     *event.Bus
 	redact  *event.Redactor

@@ -22,7 +22,7 @@ const (
 	ResultsFile = "results.json"
 	// CheckoutFile says which code was checked out when the run began.
 	CheckoutFile = "checkout.json"
-	ReportFile  = "report.md"
+	ReportFile   = "report.md"
 
 	recordsDir = "records"
 	logsDir    = "logs"
