@@ -19,7 +19,7 @@ const maxTrendPoints = 400
 // maxMachines is how many lines one chart can show apart.
 const maxMachines = 6
 
-// trendChart is the chart of a series.
+// chart is the chart of a series.
 type chart struct {
 	historyView *view
 	t           *Trend

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/model"
 )
 
-// historyView is a history as its reports need it.
+// view is a history as its reports need it.
 type view struct {
 	h *History
 	// rows are all parts, the worst first.
@@ -23,7 +23,7 @@ type view struct {
 	anchors map[*Trend]string
 }
 
-// trendRow is one part of a series.
+// row is one part of a series.
 type row struct {
 	t *Trend
 	p *Part

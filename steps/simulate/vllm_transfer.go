@@ -30,7 +30,7 @@ func (vllm) transfer(l *launch, env func(string) string) error {
 	return p.Resolve()
 }
 
-// goneKeys of kv-transfer-config and the first version without them: they left with P2pNcclConnector.
+// goneKeysVersion is the first version without the keys of P2pNcclConnector in kv-transfer-config.
 const goneKeysVersion = "0.24"
 
 const transferFlag = "--kv-transfer-config"

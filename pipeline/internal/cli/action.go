@@ -47,7 +47,7 @@ func (a *app) actionCommand() *cobra.Command {
 // input of the action.
 func (a *app) input(name string) string { return a.Getenv("PIPELINE_ACTION_" + name) }
 
-// flags turns inputs that are set into flags.
+// inputFlags returns the inputs that are set as flags.
 func (a *app) inputFlags(names ...string) []string {
 	var out []string
 	for _, name := range names {

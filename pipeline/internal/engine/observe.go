@@ -284,9 +284,9 @@ func (v *view) rises() map[string]float64 {
 	return out
 }
 
-// points are the gauges of the scrapes, and those that follow from two scrapes' counters
-// where the engine has no gauge for them: throughput in tokens per second of the run's
-// runOwnLoad time, and the share of prefix cache hits.
+// points returns the gauges of the scrapes, and the values that follow from the counters of two
+// scrapes where the engine has no gauge: throughput in tokens per second of the run's own time,
+// and the share of prefix cache hits.
 func (v *view) points(scale float64) []point {
 	var out []point
 	for i, o := range v.scrapes {

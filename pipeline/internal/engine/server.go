@@ -351,8 +351,8 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	return s.launch.Failure, errors.Join(err, r.bus.Err())
 }
 
-// exits says how members have ended by themselves, by name. What ends after that is our
-// runOwnLoad signal's doing.
+// exits returns how members have ended by themselves, by name. Processes that exit after this
+// call were stopped by us.
 func (s *server) exits() map[string]string {
 	out := map[string]string{}
 	for _, m := range s.members {

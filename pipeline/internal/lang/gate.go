@@ -159,7 +159,7 @@ func (e *evaluator) comparison(g *Gate, b *block, o object) {
 	e.marginOf(g, b, o)
 }
 
-// against checks a gate with a baseline against its benchmark.
+// checkBaseline checks a gate with a baseline against its benchmark.
 func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == result.BaselinePaired {
 		e.pairing(g, b, base, bm)

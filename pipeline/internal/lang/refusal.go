@@ -295,7 +295,7 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	}
 }
 
-// ofTheLaunch refuses metrics of a launch where a gate has no two launches to compare, or
+// checkLaunchMetrics refuses metrics of a launch where a gate has no two launches to compare, or
 // where a server is not launched at all.
 func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]string{} // targets
