@@ -142,10 +142,10 @@ func (m *room) occupy(t *testing.T, name, priority string) {
 		Containers: []core.Container{{Name: "main", Image: "docker.io/pipeline/pause:1", ImagePullPolicy: core.PullNever, Resources: core.ResourceRequirements{Limits: gpu}}},
 	}}
 	var err error
-	// the API server hears of a priority class a moment after it has stored it
+	// The API server hears of a priority class a moment after it has stored it, and Kueue of a namespace.
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
 		_, err = m.client.CoreV1().Pods(m.name).Create(ctx, pod, meta.CreateOptions{})
-		return !apierrors.IsForbidden(err)
+		return !apierrors.IsForbidden(err) && (err == nil || !strings.Contains(err.Error(), "Namespace"))
 	}) || err != nil {
 		t.Fatal(err)
 	}
