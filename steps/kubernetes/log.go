@@ -12,6 +12,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -51,6 +52,12 @@ func (f *follower) follow(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
+// logs asks for the log of our container of a Pod. A webhook may have put others beside it.
+func (r *Run) logs(pod string, opt *core.PodLogOptions) *rest.Request {
+	opt.Container = containerName
+	return r.client.CoreV1().Pods(r.namespace).GetLogs(pod, opt)
+}
+
 // copy copies one stream from the last line on.
 func (f *follower) copy(ctx context.Context, follow bool) error {
 	opt := &core.PodLogOptions{Follow: follow, Timestamps: true}
@@ -58,7 +65,7 @@ func (f *follower) copy(ctx context.Context, follow bool) error {
 		since := meta.NewTime(f.last.Truncate(time.Second))
 		opt.SinceTime = &since
 	}
-	stream, err := f.run.client.CoreV1().Pods(f.run.namespace).GetLogs(f.pod, opt).Stream(ctx)
+	stream, err := f.run.logs(f.pod, opt).Stream(ctx)
 	if err != nil {
 		return err
 	}

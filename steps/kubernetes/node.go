@@ -174,7 +174,7 @@ func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
 	for {
 		var text []byte
 		err := r.ask(ctx, func(ctx context.Context) (err error) {
-			text, err = r.client.CoreV1().Pods(r.namespace).GetLogs(pod, &core.PodLogOptions{}).DoRaw(ctx)
+			text, err = r.logs(pod, &core.PodLogOptions{}).DoRaw(ctx)
 			return err
 		})
 		if err != nil {

@@ -217,7 +217,7 @@ func (s *Server) Evicted(ctx context.Context) error {
 func (r *Run) kubeletSilent(ctx context.Context, pod *core.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
-	_, err := r.client.CoreV1().Pods(r.namespace).GetLogs(pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
+	_, err := r.logs(pod.Name, &core.PodLogOptions{TailLines: new(int64(1))}).DoRaw(ctx)
 	if err == nil || !strings.Contains(err.Error(), "dial tcp") && !strings.Contains(err.Error(), "proxy error") && ctx.Err() == nil {
 		return nil
 	}
