@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func playEngine(args []string) {
 	}
 	if args[1] == barePart {
 		_, _ = fmt.Fprintf(os.Stdout, "left bare %d\n", os.Getpid())
-		select {}
+		waitToBeKilled()
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -54,7 +55,15 @@ func playEngine(args []string) {
 		panic(err)
 	}
 	_, _ = fmt.Fprintf(os.Stdout, "left core %d\n", os.Getpid())
-	select {}
+	waitToBeKilled()
+}
+
+// waitToBeKilled waits for a signal that nobody sends: an empty select alone is a deadlock to the
+// runtime of a program without C.
+func waitToBeKilled() {
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, syscall.SIGUSR1)
+	<-never
 }
 
 // rewrite does what setproctitle does: it writes a title over the arguments, and zeros over the
