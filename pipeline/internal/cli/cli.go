@@ -179,7 +179,7 @@ func newApp(s Streams) *app {
 		if *w == nil {
 			continue
 		}
-		door := redact.Writer(*w)
+		door := redact.LineWriter(*w)
 		a.doors, *w = append(a.doors, door), door
 	}
 	return a

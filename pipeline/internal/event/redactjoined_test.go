@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -125,6 +126,86 @@ func TestRedactEncodings(t *testing.T) {
 			}
 			return min(left, len(lines[0]))
 		}), secret)
+	}
+}
+
+// TestLineWriter writes lines that end as a secret begins, in each form. Each line comes out at once.
+func TestLineWriter(t *testing.T) {
+	const secret = "pK7wX2mQ9zR4tV6yB1nC"
+	known := NewRedactor([]string{secret, "first line of a key\nsecond line of a key"})
+	var lines []string
+	for form := range known.set.Load().all.seen {
+		for n := 1; n < len(form); n++ {
+			lines = append(lines, "note: "+form[:n]+"\n", form[:n]+"\n", each(form[:n], "%c ")+"\n")
+		}
+	}
+	for _, text := range encodings(secret) {
+		lines = append(lines, strings.SplitAfter(text, "\n")[0]+"\n")
+	}
+	lines = append(lines, "Bearer\t\n", "\x1b]0;title\n", "100%\n", "a &\n", "\\\n", "00000000\n", "\n", "progress 1\rprogress 2\n", "one\ntwo p\n")
+	for _, r := range []*Redactor{nil, NewRedactor(nil), known} {
+		for _, line := range lines {
+			var out bytes.Buffer
+			w := r.LineWriter(&out)
+			for range 2 {
+				if _, err := w.Write([]byte(line)); err != nil {
+					t.Fatal(err)
+				}
+				if len(w.pending) > 0 || !strings.HasSuffix(out.String(), "\n") {
+					t.Fatalf("after %q: %q came out, %q is held back", line, out.String(), w.pending)
+				}
+			}
+		}
+	}
+}
+
+// A LineWriter masks secrets that are spread over the writes of one line, or over the lines of one write.
+func TestLineWriterMasks(t *testing.T) {
+	const secret = "pK7wX2mQ9zR4tV6yB1nC"
+	r := NewRedactor([]string{secret})
+	var out bytes.Buffer
+	w := r.LineWriter(&out)
+	for _, step := range []struct{ write, want string }{
+		{"one p\nkey pK7wX2m", "one p\nkey "},
+		{"Q9zR4tV6yB1nC", ""},
+		{".\n", "(redacted).\n"},
+		{"p", ""},
+		{"K\n", "pK\n"},
+		{"the end p", "the end "},
+	} {
+		out.Reset()
+		if _, err := w.Write([]byte(step.write)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != step.want {
+			t.Errorf("after %q: got %q, want %q", step.write, out.String(), step.want)
+		}
+	}
+	out.Reset()
+	if err := w.Close(); err != nil || out.String() != "p" {
+		t.Errorf("at the end: %q, %v", out.String(), err)
+	}
+	for name, text := range encodings(secret) {
+		for _, end := range []string{"", "\n", "\nbehind"} {
+			var out bytes.Buffer
+			w := r.LineWriter(&out)
+			_, err := w.Write([]byte("before\n" + text + end))
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			checkForms(t, name, out.String(), secret)
+		}
+	}
+}
+
+// Without a secret that is known nothing of a whole line is held back, in logs neither.
+func TestWriterWithoutSecrets(t *testing.T) {
+	for _, line := range []string{"INFO: ready hf\n", "sk-\n", "AKI\n", "00000000  70 4b\n", "cEs3\n", "a: b,\n", "\n"} {
+		var out bytes.Buffer
+		w := NewRedactor(nil).Writer(&out)
+		if _, err := w.Write([]byte(line)); err != nil || out.String() != line {
+			t.Errorf("%q became %q, %v", line, out.String(), err)
+		}
 	}
 }
 

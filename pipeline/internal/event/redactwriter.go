@@ -15,6 +15,8 @@ import (
 type Writer struct {
 	redact *Redactor
 	w      io.Writer
+	// lines releases everything at the end of a write that ends a line.
+	lines bool
 
 	mu      sync.Mutex
 	pending []byte
@@ -24,6 +26,14 @@ type Writer struct {
 // Writer returns a stream to w. Close it to write out what it holds back; w stays open.
 func (r *Redactor) Writer(w io.Writer) *Writer {
 	return &Writer{redact: r, w: w}
+}
+
+// LineWriter returns a stream to w for a reader who watches, such as a terminal or the log of a job.
+// It holds nothing back after a write that ends with a newline. It finds a secret that is wrapped
+// over several lines only if one write has these lines. Close it to write out what it holds back; w
+// stays open.
+func (r *Redactor) LineWriter(w io.Writer) *Writer {
+	return &Writer{redact: r, w: w, lines: true}
 }
 
 // Write masks and passes on p.
@@ -56,6 +66,7 @@ func (w *Writer) pass(p []byte, final bool) error {
 }
 
 func (w *Writer) masked(p []byte, final bool) []byte {
+	final = final || w.lines && bytes.HasSuffix(p, []byte("\n"))
 	buf := slices.Concat(w.pending, p)
 	var out []byte
 	for len(buf) > 0 {
