@@ -89,14 +89,30 @@ func describeForeign(tool, group, stat string) string {
 	if stat == unstated && group != "token_throughput" {
 		return group + " whose statistic the result does not name"
 	}
-	if d, ok := toolGroups[group]; ok {
+	if d := definitionOf(group); d != "" {
 		return stat + " of the " + d
+	}
+	return fmt.Sprintf("%s of %s as %s prints it", stat, group, cmp.Or(tool, "the tool"))
+}
+
+// definitionOf returns the definition of a group, whatever the statistic. It returns "" for an unknown group.
+func definitionOf(group string) string {
+	if g := foreignGroup(group); g != nil {
+		return g.Definition
+	}
+	if d, ok := toolGroups[group]; ok {
+		return d
 	}
 	groups := metric.Groups()
 	if i := slices.IndexFunc(groups, func(g metric.Group) bool { return g.Name == group }); i >= 0 {
-		return stat + " of the " + groups[i].Definition
+		return groups[i].Definition
 	}
-	return fmt.Sprintf("%s of %s as %s prints it", stat, group, cmp.Or(tool, "the tool"))
+	return ""
+}
+
+// meaning returns what a note says of a group: its definition, if that is known.
+func meaning(group string) string {
+	return cmp.Or(definitionOf(group), "as the tool prints it")
 }
 
 // quantityOf is what people call the figures of a group, whatever their definition.
@@ -108,14 +124,6 @@ func quantityOf(group string) string {
 		return "itl"
 	}
 	return group
-}
-
-// meaning is the definition of a group.
-func meaning(group string) string {
-	if g := foreignGroup(group); g != nil {
-		return g.Definition
-	}
-	return strings.TrimPrefix(describeForeign("", group, "value"), "value of the ")
 }
 
 // assumeTool gives a run that does not report its tool the definitions of one. Without a tool

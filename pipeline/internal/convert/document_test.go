@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
@@ -215,10 +217,16 @@ func TestOtherDefinitionsAreNotCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(convert.StandardTools().Check(vllm, sglang, "A", "B", nil), "\n")
-	for _, want := range []string{
-		"e2el is not compared: A has e2el (", "B has sglang_e2el (end-to-end latency until the last line",
-		"tpot is not compared", "itl is not compared: A has itl (", "not like for like: requests: A 4762, B 200",
-	} {
+	defined := map[string]string{}
+	for _, g := range slices.Concat(metric.Groups(), metric.Foreign()) {
+		defined[g.Name] = g.Definition
+	}
+	wants := []string{"not like for like: requests: A 4762, B 200"}
+	for _, group := range [][3]string{{"e2el", "e2el", "sglang_e2el"}, {"tpot", "tpot", "sglang_tpot"}, {"itl", "itl", "itl_token"}} {
+		quantity, a, b := group[0], group[1], group[2]
+		wants = append(wants, fmt.Sprintf("%s is not compared: A has %s (%s), B has %s (%s)", quantity, a, defined[a], b, defined[b]))
+	}
+	for _, want := range wants {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
 		}
