@@ -285,7 +285,7 @@ func table(list []process) processes {
 func TestRecordForgets(t *testing.T) {
 	s := New(Options{Environ: os.Environ()})
 	child := start(t, s, steps.Command{Argv: []string{"sleep", "1000"}})
-	dir := s.recorded().dir
+	dir := s.record.Load().dir
 	name := filepath.Join(dir, entry{true, child.PID(), startOf(t, child.PID())}.file())
 	if _, err := os.Stat(name); err != nil {
 		t.Error(err)

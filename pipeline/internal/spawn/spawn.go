@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,7 +53,8 @@ type Spawner struct {
 
 	mu     sync.Mutex
 	closed bool
-	record *record // nil before the first start
+	// record is nil before the first start. It is read without mu: Spawn holds mu while it waits for serve.
+	record atomic.Pointer[record]
 }
 
 var _ steps.Spawner = (*Spawner)(nil)
@@ -91,18 +93,11 @@ func (s *Spawner) serve() {
 			}
 			r.done <- r.cmd.Start()
 		case <-beat:
-			s.recorded().beat()
+			s.record.Load().beat()
 		case <-s.quit:
 			return
 		}
 	}
-}
-
-// recorded returns the record of what was started, nil if there is none.
-func (s *Spawner) recorded() *record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.record
 }
 
 // ErrClosed is returned by Spawn after Close.
@@ -127,8 +122,8 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if s.closed {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrClosed)
 	}
-	if s.record == nil {
-		s.record = openRecord()
+	if s.record.Load() == nil {
+		s.record.Store(openRecord())
 	}
 	r := startRequest{cmd: cmd, done: make(chan error, 1)}
 	select {
@@ -139,9 +134,9 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if err := <-r.done; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	ch := &child{cmd: cmd, pid: cmd.Process.Pid, record: s.record, linger: s.opt.Linger, done: make(chan struct{})}
+	ch := &child{cmd: cmd, pid: cmd.Process.Pid, record: s.record.Load(), linger: s.opt.Linger, done: make(chan struct{})}
 	ch.start, _ = startTime(ch.pid)
-	s.record.started(ch.pid, ch.start)
+	ch.record.started(ch.pid, ch.start)
 	if s.opt.OnSpawn != nil {
 		s.opt.OnSpawn(ch.pid, ch.start, c.Argv)
 	}
@@ -179,7 +174,7 @@ func (s *Spawner) Close() {
 	s.mu.Unlock()
 	s.once.Do(func() {
 		close(s.quit)
-		s.recorded().close()
+		s.record.Load().close()
 	})
 }
 
