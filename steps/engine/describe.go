@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/servegate/pipeline/steps/secret"
 )
 
@@ -94,7 +95,7 @@ func (f Facts) flatten(key string, v any, depth int) {
 
 func (f Facts) nested(key string, v any) {
 	v = scrub(v, secret.Name(key))
-	text, err := compactJSON(v)
+	text, err := argument.CompactJSON(v)
 	if err == nil && text != "{}" && text != "[]" {
 		f.put(key, text)
 	}

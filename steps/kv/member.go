@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/servegate/pipeline/steps"
-	serving "github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // canonical spells the name of an argument with underscores and in lower case, as
@@ -33,7 +33,7 @@ func (m *Member) fullName(name string) string {
 	if strings.Contains(name, ".") {
 		return canonical(name)
 	}
-	return serving.FullName(m.Spec, name)
+	return argument.FullName(m.Spec, name)
 }
 
 // env finds a variable that the file sets.

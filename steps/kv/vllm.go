@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/steps"
-	serving "github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // VLLM is the engine's name in forms.
@@ -57,7 +57,7 @@ func counted(line, behind string) Signal {
 
 func vllmCheckArgs(_ *Layout, m *Member) error {
 	for _, a := range m.Spec.Args {
-		if serving.FullName(m.Spec, a.Name) == "kv_transfer_config" && a.Value != nil {
+		if argument.FullName(m.Spec, a.Name) == "kv_transfer_config" && a.Value != nil {
 			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
 		}
 	}

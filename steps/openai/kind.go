@@ -2,7 +2,7 @@ package openai
 
 import (
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // Kind describes server "openai" blocks.
@@ -29,5 +29,5 @@ func validate(o steps.Object) []steps.Problem {
 			Detail: "Nothing says how its program does it. Use kind vllm or sglang, or start the processes yourself and set url.",
 		})
 	}
-	return append(found, engine.CheckArgs(o, style())...)
+	return append(found, argument.CheckArgs(o, style())...)
 }

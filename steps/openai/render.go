@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // The words of executable and the values of env that stand for what the launcher chose.
@@ -29,7 +30,7 @@ func (openai) Render(spec steps.ServerSpec, host string, port steps.Port) (steps
 	if len(program) == 0 && spec.Image == "" {
 		return steps.Process{}, fmt.Errorf("%s: neither executable, image nor url is set; name the program, or the address of one that runs", spec.Addr)
 	}
-	flags, err := engine.Flags(spec.Args, style())
+	flags, err := argument.Flags(spec.Args, style())
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -50,8 +51,8 @@ func (openai) Render(spec steps.ServerSpec, host string, port steps.Port) (steps
 	return p, nil
 }
 
-func style() engine.FlagStyle {
-	return engine.FlagStyle{
+func style() argument.FlagStyle {
+	return argument.FlagStyle{
 		Reserved: map[string]string{
 			"host":    "write {host} in executable or entrypoint, or leave it out",
 			"port":    "write {port} in executable or entrypoint, or leave it out",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // apiKeyRefused is why a started SGLang server gets no key.
@@ -40,7 +41,7 @@ func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.Env
 		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
 	}
 	form := style(versionOf(spec))
-	words, err := engine.Flags(withMetrics(spec.Args, form.Full), form)
+	words, err := argument.Flags(withMetrics(spec.Args, form.Full), form)
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -69,14 +70,14 @@ func prefix(executable []string) []string {
 }
 
 // lists are the flags that a version knows.
-func lists(version string) engine.Lists { return engine.NewLists(Name, "SGLang", version) }
+func lists(version string) argument.Lists { return argument.NewLists(Name, "SGLang", version) }
 
 // style of SGLang's parser: nearly all flags only switch on, and lists follow their flag.
-func style(version string) engine.FlagStyle {
+func style(version string) argument.FlagStyle {
 	known := lists(version)
-	return engine.FlagStyle{
+	return argument.FlagStyle{
 		Full:  known.Full,
-		False: known.False(engine.OmitFalse),
+		False: known.False(argument.OmitFalse),
 		JSON:  known.JSON,
 		Reserved: map[string]string{
 			"model":             "set model",

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 var _ steps.Sleeper = sglang{}
@@ -14,7 +14,7 @@ var _ steps.Sleeper = sglang{}
 // and what it answers after that is noise.
 func (sglang) CheckSleep(spec steps.ServerSpec) error {
 	for _, flag := range []string{"enable_memory_saver", "enable_weights_cpu_backup"} {
-		if !engine.SettingsOf(spec).On(flag) {
+		if !argument.SettingsOf(spec).On(flag) {
 			return errors.New("it gives no memory back, or does not keep its weights, as it is started; set enable_memory_saver = true and enable_weights_cpu_backup = true in args")
 		}
 	}

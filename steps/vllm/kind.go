@@ -2,7 +2,7 @@ package vllm
 
 import (
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // images are the engine's own.
@@ -26,9 +26,9 @@ func Kind() steps.Kind {
 
 func validate(o steps.Object) []steps.Problem {
 	found := steps.CheckServer(o)
-	found = append(found, engine.CheckModel(o, "vLLM")...)
-	version := engine.VersionOf(o, images)
-	found = append(found, engine.CheckArgs(o, style(version))...)
+	found = append(found, argument.CheckModel(o, "vLLM")...)
+	version := argument.VersionOf(o, images)
+	found = append(found, argument.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)
 	found = append(found, lists(version).CheckSense(o)...)
 	return append(found, lists(version).Check(o, style(version))...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -48,8 +49,8 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 }
 
 // backendOf is the executor that a block names, "" if it does not say.
-func backendOf(o steps.Object, known engine.Lists) string {
-	for name, value := range engine.Args(o) {
+func backendOf(o steps.Object, known argument.Lists) string {
+	for name, value := range argument.Args(o) {
 		if known.Full(name) == backendArg {
 			return steps.Object{Attrs: map[string]cty.Value{backendArg: value}}.Text(backendArg)
 		}
@@ -69,7 +70,7 @@ func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Proce
 	if err != nil {
 		return steps.Process{}, err
 	}
-	if engine.SettingsOf(spec)[backendArg] == backendRay {
+	if argument.SettingsOf(spec)[backendArg] == backendRay {
 		return rayNode(spec, at, words)
 	}
 	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {

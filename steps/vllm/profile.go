@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 var _ steps.Profiler = vllm{}
@@ -18,7 +19,7 @@ const flagProfiler = "profiler_config"
 // Profiled adds what starts vLLM with its profiler: workers only, without Python's stacks,
 // which would make the traces several times as large.
 func (vllm) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSpec, error) {
-	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return engine.FullName(spec, a.Name) == flagProfiler }) {
+	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return argument.FullName(spec, a.Name) == flagProfiler }) {
 		return spec, fmt.Errorf("%s: args.%s is set in the file, so nothing else can configure the profiler; remove it", spec.Addr, flagProfiler)
 	}
 	if since := func(v string) bool { return steps.CompareReleases(version, v) >= 0 }; since("0.6") && !since("0.13") { // what is built without tags is 0.1

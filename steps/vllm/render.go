@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // Render returns the process of a server, with its container if it has an image: then the
@@ -38,7 +39,7 @@ func serverFlags(spec steps.ServerSpec) ([]string, error) {
 	if spec.Model == "" {
 		return nil, fmt.Errorf("%s: model is not set; vLLM needs one to start", spec.Addr)
 	}
-	words, err := engine.Flags(spec.Args, style(versionOf(spec)))
+	words, err := argument.Flags(spec.Args, style(versionOf(spec)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -78,21 +79,21 @@ func prefix(executable []string, model string) []string {
 }
 
 // lists are the flags that a version knows.
-func lists(version string) engine.Lists { return engine.NewLists(Name, "vLLM", version) }
+func lists(version string) argument.Lists { return argument.NewLists(Name, "vLLM", version) }
 
 // style of vLLM's parser. Since 0.8 arguments are made from its configuration classes and
 // know --no-; before, flags only switch on.
-func style(version string) engine.FlagStyle {
-	parser, other := version, engine.NegateFalse
+func style(version string) argument.FlagStyle {
+	parser, other := version, argument.NegateFalse
 	switch {
 	case !steps.IsRelease(version):
 	case steps.CompareReleases(version, "0.8") < 0:
-		other = engine.OmitFalse
+		other = argument.OmitFalse
 	case steps.CompareReleases(version, "0.11") < 0: // its neighbour before 0.8 is no model
 		parser = "0.11.0"
 	}
 	known := lists(parser)
-	return engine.FlagStyle{
+	return argument.FlagStyle{
 		Full:   lists(version).Full,
 		False:  known.False(other),
 		Repeat: map[string]bool{"middleware": true},

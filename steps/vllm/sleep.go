@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 var _ steps.Sleeper = vllm{}
@@ -19,7 +19,7 @@ const flagSleep = "enable_sleep_mode"
 // CheckSleep implements steps.Sleeper. The paths that are asked exist in the development mode,
 // which Render sets.
 func (vllm) CheckSleep(spec steps.ServerSpec) error {
-	if !engine.SettingsOf(spec).On(flagSleep) {
+	if !argument.SettingsOf(spec).On(flagSleep) {
 		return errors.New("it gives no memory back as it is started; set " + flagSleep + " = true in args")
 	}
 	if mode, ok := steps.Getenv(spec.Env, "VLLM_SERVER_DEV_MODE"); ok && mode != "1" {

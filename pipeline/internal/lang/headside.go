@@ -15,7 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // headSays are the fields of a server that a change may set in a file that it does not
@@ -205,7 +205,7 @@ func merged(base, head steps.ServerSpec) (out steps.ServerSpec, name string) {
 			name = argumentOf(field)
 		}
 	}
-	return out, cmp.Or(name, engine.OtherWork(base, head))
+	return out, cmp.Or(name, argument.OtherWork(base, head))
 }
 
 func withoutImage(c *steps.ContainerSpec) *steps.ContainerSpec {
@@ -288,7 +288,7 @@ func differing(s steps.ServerSpec) map[string]string {
 	put := func(name string, value any) { out[name] = fmt.Sprintf("%#v", value) }
 	put("image", s.Image)
 	put("executable", s.Executable)
-	for name, value := range engine.SettingsOf(s) {
+	for name, value := range argument.SettingsOf(s) {
 		put("args."+name, value)
 	}
 	for _, e := range s.Env {

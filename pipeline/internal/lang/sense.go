@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -61,7 +61,7 @@ func (c cell) checkContext(target string, w steps.Workload) {
 		}
 		for _, a := range s.Spec.Args {
 			limit, ok := a.Value.(int64)
-			if !ok || !slices.Contains(contextArguments, engine.FullName(s.Spec, a.Name)) || int64(longest) <= limit {
+			if !ok || !slices.Contains(contextArguments, argument.FullName(s.Spec, a.Name)) || int64(longest) <= limit {
 				continue
 			}
 			path := []string{"dataset"}

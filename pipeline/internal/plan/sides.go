@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // sides lists, for every pair of targets that a gate compares, in what they differ. Sides that
@@ -289,13 +289,13 @@ func (t traits) add(name string, v reflect.Value) {
 		t.leaf(name, x.String())
 		return
 	case steps.ServerSpec:
-		for arg, text := range engine.SettingsOf(x) {
+		for arg, text := range argument.SettingsOf(x) {
 			t.leaf(join(join(name, "args"), arg), text)
 		}
 		x.Args = nil
 		v = reflect.ValueOf(x)
 	case []steps.Arg: // of a service
-		for arg, text := range engine.SettingsOf(steps.ServerSpec{Args: x}) {
+		for arg, text := range argument.SettingsOf(steps.ServerSpec{Args: x}) {
 			t.leaf(join(name, arg), text)
 		}
 		return

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // Find lists the files with the weights of a server's model on this machine, where a process in dir with
@@ -84,7 +84,7 @@ func (p place) snapshot() (string, error) {
 	}
 	model := filepath.Join(cache, "models--"+strings.ReplaceAll(p.spec.Model, "/", "--"))
 	revision := "main"
-	if named := engine.SettingsOf(p.spec)["revision"]; named != "" {
+	if named := argument.SettingsOf(p.spec)["revision"]; named != "" {
 		revision = named
 	}
 	ref, err := os.ReadFile(filepath.Join(model, "refs", filepath.FromSlash(path.Clean("/"+revision))))

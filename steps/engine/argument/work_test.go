@@ -1,4 +1,4 @@
-package engine
+package argument
 
 import (
 	"testing"
@@ -151,7 +151,7 @@ func TestOtherWorkInAnyForm(t *testing.T) {
 			case 0:
 				return vllmWith(steps.Arg{Name: head, Value: inner})
 			case 1:
-				text, err := compactJSON(inner)
+				text, err := CompactJSON(inner)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package engine
+package argument
 
 import (
 	"encoding/json"
@@ -124,7 +124,7 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 	case []any:
 		return listWords(v, a.Name, flag, style)
 	case map[string]any:
-		text, err := compactJSON(v)
+		text, err := CompactJSON(v)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 
 func listWords(list []any, name, flag string, style FlagStyle) ([]string, error) {
 	if style.JSON != nil && style.JSON(canonical(name)) {
-		text, err := compactJSON(list)
+		text, err := CompactJSON(list)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func listWords(list []any, name, flag string, style FlagStyle) ([]string, error)
 func element(v any) (string, error) {
 	switch v := v.(type) {
 	case map[string]any, []any:
-		return compactJSON(v)
+		return CompactJSON(v)
 	case bool:
 		return strconv.FormatBool(v), nil
 	}
@@ -219,8 +219,8 @@ func scalar(v any) (string, error) {
 	return "", fmt.Errorf("is a %T; it must be a string, a number, a bool, a list or an object", v)
 }
 
-// compactJSON sorts the keys of objects and leaves <, > and & as they are.
-func compactJSON(v any) (string, error) {
+// CompactJSON sorts the keys of objects and leaves <, > and & as they are.
+func CompactJSON(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -1,4 +1,4 @@
-package engine
+package argument
 
 import (
 	"encoding/json"
@@ -68,7 +68,7 @@ func (s Settings) put(path string, value any) {
 		}
 		return
 	case []any:
-		if text, err := compactJSON(v); err == nil {
+		if text, err := CompactJSON(v); err == nil {
 			s[path] = text
 			return
 		}
