@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,18 @@ const (
 	// minRest is how long a connection must have been idle for the server to have closed it for
 	// that reason: the shortest keep-alive of a usual server is gunicorn's, 2 s.
 	minRest = time.Second
+	// settle is the time after a stream in which a server that closes the connection after each of
+	// them, without saying so, has closed it, on a busy machine too: llama.cpp does so.
+	settle = 100 * time.Millisecond
+)
+
+// keeping is what the server has shown of the connections on which it has sent a stream.
+type keeping int
+
+const (
+	unknown keeping = iota
+	keeps           // one was open longer than settle
+	closes          // one was closed at once: none is used again
 )
 
 // conn is one connection to the target. It serves one request at a time.
@@ -28,12 +41,15 @@ type conn struct {
 	line
 	idle   time.Time
 	served bool // it has answered a request before
+	// streamed says that its last answer was a stream, after which a server may close a connection that it
+	// keeps after other answers.
+	streamed bool
 }
 
 // rested reports whether the server may have closed the connection because it was idle, just when a
 // request was sent on it. A generation is not idempotent, so it is sent again in this case alone, as
-// RFC 9110 (9.2.2) has it: a connection that was busy a moment ago and closes without an answer has
-// lost the request.
+// RFC 9110 (9.2.2) has it: a connection that was busy a moment ago, takes the request and closes without
+// an answer has lost it. Whether it took the request the kernel knows ([line.Untaken]).
 func (c *conn) rested() bool { return time.Since(c.idle) >= minRest }
 
 // line carries one exchange after the other.
@@ -46,6 +62,9 @@ type line interface {
 	Exchange(ctx context.Context, deadline time.Time, request []byte, take stamp.Sink) (sent, err error)
 	// Alive reports whether an idle line can be used again.
 	Alive() bool
+	// Untaken reports, of a line that has ended, whether the peer had closed it before what was
+	// sent reached it. It is false where the system does not say.
+	Untaken() bool
 	Close() error
 }
 
@@ -57,6 +76,7 @@ type pool struct {
 	mu    sync.Mutex
 	idle  []*conn
 	dials int
+	shown keeping
 	loops []*stamp.Loop // read the connections in turn, one for each processor
 }
 
@@ -67,7 +87,11 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 		if c == nil {
 			break
 		}
-		if (c.served && time.Since(c.idle) > maxIdle) || !c.Alive() {
+		rest, open := time.Since(c.idle), c.Alive()
+		if c.streamed {
+			p.learn(open, rest)
+		}
+		if (c.served && rest > maxIdle) || !open {
 			_ = c.Close()
 			continue
 		}
@@ -77,16 +101,32 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 	return c, false, err
 }
 
+// learn notes whether a connection on which the server has sent a stream is open after it has rested.
+func (p *pool) learn(open bool, rest time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.shown != unknown:
+	case open && rest >= settle:
+		p.shown = keeps
+	case !open && rest < minRest:
+		p.shown = closes
+	}
+}
+
+// pop returns the idle connection that was used last. Until the server has shown that it keeps
+// connections, one on which it has just sent a stream is left to rest.
 func (p *pool) pop() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.idle)
-	if n == 0 {
-		return nil
+	for i, c := range slices.Backward(p.idle) {
+		if p.shown == unknown && c.streamed && time.Since(c.idle) < settle {
+			continue
+		}
+		p.idle = slices.Delete(p.idle, i, i+1)
+		return c
 	}
-	c := p.idle[n-1]
-	p.idle = p.idle[:n-1]
-	return c
+	return nil
 }
 
 // put gives a connection back after a complete response.
@@ -94,6 +134,10 @@ func (p *pool) put(c *conn) {
 	c.idle = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.shown == closes && c.streamed {
+		_ = c.Close()
+		return
+	}
 	p.idle = append(p.idle, c)
 }
 

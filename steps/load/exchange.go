@@ -28,17 +28,20 @@ type sink interface {
 }
 
 // exchange sends wire over cn and reads the response. It closes the connection or
-// gives it back. With again, a request whose connection breaks before the first byte of an
-// answer is sent again, once, over a new one; resent reports whether it was.
+// gives it back. With again, or where the server had closed a connection that it has answered on
+// before it took the request, a request whose connection breaks before the first byte of an answer
+// is sent again, once, over a new one; resent reports whether it was.
 func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time, out sink) (resp *response, resent bool, err error) {
-	resp, n, err := c.attempt(ctx, cn, wire, deadline, out)
+	served := cn.served
+	resp, n, untaken, err := c.attempt(ctx, cn, wire, deadline, out)
+	again = again || served && untaken
 	if err == nil || !again || n > 0 || !closedByPeer(err) || ctx.Err() != nil {
 		return resp, false, err
 	}
 	if cn, err = c.pool.dial(ctx); err != nil {
 		return resp, true, err
 	}
-	resp, _, err = c.attempt(ctx, cn, wire, deadline, out)
+	resp, _, _, err = c.attempt(ctx, cn, wire, deadline, out)
 	return resp, true, err
 }
 
@@ -47,8 +50,9 @@ func closedByPeer(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// attempt is one try over one connection; n is the number of bytes read.
-func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time, out sink) (resp *response, n int64, err error) {
+// attempt is one try over one connection; n is the number of bytes read, and untaken reports that
+// the server had closed the connection before the request reached it.
+func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time, out sink) (resp *response, n int64, untaken bool, err error) {
 	t := &transfer{clock: c.clock, out: out, after: c.clock.now()}
 	t.piece = func(b []byte) error { return t.out.body(b, t.at) }
 	sent, err := cn.Exchange(ctx, deadline, wire, t.take)
@@ -59,12 +63,13 @@ func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline ti
 		err = endOf(&t.resp, err, sent)
 	}
 	if err == nil && ctx.Err() == nil && t.resp.state == complete && !t.resp.close {
-		cn.served = true
+		cn.served, cn.streamed = true, t.resp.chunked
 		c.pool.put(cn)
-		return &t.resp, t.read, nil
+		return &t.resp, t.read, false, nil
 	}
+	untaken = err != nil && t.read == 0 && cn.Untaken()
 	_ = cn.Close()
-	return &t.resp, t.read, err
+	return &t.resp, t.read, untaken, err
 }
 
 // transfer is a response on its way from a connection to its sink.

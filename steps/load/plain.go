@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/servegate/pipeline/steps/load/internal/stamp"
@@ -27,6 +28,15 @@ type plain struct {
 }
 
 func (p *plain) Alive() bool { return alive(p.raw, p.quiet) }
+
+func (p *plain) Untaken() (untaken bool) {
+	if sc, ok := p.raw.(syscall.Conn); ok {
+		if rc, err := sc.SyscallConn(); err == nil {
+			_ = rc.Control(func(fd uintptr) { untaken = stamp.Untaken(int(fd)) }) // false where it fails
+		}
+	}
+	return untaken
+}
 
 func (p *plain) Exchange(ctx context.Context, deadline time.Time, request []byte, take stamp.Sink) (sent, err error) {
 	_ = p.SetDeadline(deadline) // an error shows at the next read or write

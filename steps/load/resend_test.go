@@ -1,7 +1,9 @@
 package load
 
 import (
+	"io"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -56,13 +58,88 @@ func TestRestedConnection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cn.idle = time.Now().Add(-tt.idle)
+		cn.idle, cn.served = time.Now().Add(-tt.idle), true
 		enc := encoder{target: target}
 		_, resent, err := c.exchange(t.Context(), cn, cn.rested(), enc.post("/v1/completions", []byte("{}")), time.Now().Add(time.Minute), &page{})
 		if resent != tt.resent || (err == nil) != tt.resent {
 			t.Errorf("idle for %v: sent again %v, error %v", tt.idle, resent, err)
 		}
 		c.pool.close()
+	}
+}
+
+// TestUntakenRequest: a server that closes a connection just before a request reaches it has not taken
+// the request, which is sent again however short the connection was idle. llama.cpp does so.
+func TestUntakenRequest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says whether a request was taken")
+	}
+	for _, loop := range []bool{true, false} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error)
+		go func() {
+			c, err := l.Accept()
+			if err == nil {
+				err = c.Close()
+			}
+			closed <- err
+			if c, err = l.Accept(); err == nil {
+				if _, err := c.Read(make([]byte, 1024)); err == nil {
+					_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+				}
+				_ = c.Close()
+			}
+		}()
+		target, err := parseTarget("http://" + l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &client{pool: &pool{target: target}, clock: newClock(time.Now())}
+		var cn *conn
+		if loop {
+			cn, err = c.pool.dial(t.Context())
+		} else {
+			var raw net.Conn
+			if raw, err = net.Dial("tcp", target.addr); err == nil {
+				cn = &conn{line: &plain{Conn: raw, raw: raw, quiet: true}}
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		cn.idle, cn.served = time.Now(), true
+		enc := encoder{target: target}
+		_, resent, err := c.exchange(t.Context(), cn, false, enc.post("/v1/completions", []byte("{}")), time.Now().Add(time.Minute), &page{})
+		if !resent || err != nil {
+			t.Errorf("in a loop %v: sent again %v, error %v", loop, resent, err)
+		}
+		c.pool.close()
+		_ = l.Close()
+	}
+}
+
+// TestServerThatClosesAfterStreams: such a server, which promises to keep the connection and drops what
+// arrives on it, is asked on a new one each time, and loses nothing. llama.cpp is one.
+func TestServerThatClosesAfterStreams(t *testing.T) {
+	s := serve(t, func(c net.Conn, path string, body map[string]any) bool {
+		keep := healthy(c, path, body)
+		if tcp, ok := c.(*net.TCPConn); ok && keep {
+			_ = tcp.CloseWrite()
+			_, _ = io.Copy(io.Discard, tcp)
+		}
+		return false
+	})
+	w := workload(0)
+	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 40}
+	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
+	if failed, classes := record.Failures(run); failed > 0 || run.Audit.Redials > 0 {
+		t.Errorf("%d failed (%v), %d redials", failed, classes, run.Audit.Redials)
 	}
 }
 

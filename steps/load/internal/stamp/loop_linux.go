@@ -204,6 +204,23 @@ func (c *Conn) Alive() bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR)
 }
 
+// Untaken reports whether the peer had closed the connection before what was sent reached it.
+func (c *Conn) Untaken() bool { return Untaken(c.fd) }
+
+// Untaken reports whether the peer of a TCP connection that has ended had closed it before what was
+// sent on it reached the peer: the kernel of the peer has answered with a reset, or has not
+// acknowledged all of it. A peer that took what was sent and closed has acknowledged it.
+//
+// A peer that shuts a connection down before it closes it ends the stream first and resets it a
+// moment later, when it drops what it has not read, so the reset is waited for.
+func Untaken(fd int) bool {
+	const closed = 7                                           // TCP_CLOSE: after a reset. A peer that only closes leaves CLOSE_WAIT.
+	const patience = 50                                        // ms
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, patience) // a reset ends it at once
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	return err == nil && (info.State == closed || info.Unacked > 0)
+}
+
 // write writes what it can, and notes how that ends.
 func (c *Conn) write() {
 	for len(c.rest) > 0 {

@@ -33,6 +33,12 @@ func (*Conn) Close() error { return nil }
 // Alive reports false.
 func (*Conn) Alive() bool { return false }
 
+// Untaken reports false.
+func (*Conn) Untaken() bool { return false }
+
+// Untaken reports false: only Linux says it.
+func Untaken(int) bool { return false }
+
 // Exchange is not supported.
 func (*Conn) Exchange(context.Context, time.Time, []byte, Sink) (sent, err error) {
 	return nil, errors.ErrUnsupported
