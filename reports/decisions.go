@@ -108,7 +108,7 @@ func (v *view) findings() *model.Section {
 // nothing where the infrastructure failed.
 func (v *view) found() (shown, folded []verdictRow) {
 	failed := v.outcome.Cause == result.CauseFailed || v.outcome.Cause == result.CauseInfrastructure
-	rows := v.where(func(r verdictRow) bool { return !r.passed() && !(failed && r.empty()) })
+	rows := v.where(func(r verdictRow) bool { return !r.passed() && (!failed || !r.empty()) })
 	if n := v.o.Unfolded; n > 0 && len(rows) > n {
 		return rows[:n], rows[n:]
 	}

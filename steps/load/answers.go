@@ -163,7 +163,7 @@ func unquote(raw []byte) string {
 // ends an answer at once is an answer, too.
 func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Answer, f record.Failure, text string) {
 	natural := slices.Contains(naturalEnds, s.rec.Finish)
-	if f, text = s.classify(resp, err, cancelled); f != "" && !(f == record.FailEmpty && natural && !s.ignoreEOS) {
+	if f, text = s.classify(resp, err, cancelled); f != "" && (f != record.FailEmpty || !natural || s.ignoreEOS) {
 		return a, f, text
 	}
 	a.SetText(s.words.text(s.endpoint == endpointGenerate && !s.text.unknown))

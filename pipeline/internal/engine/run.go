@@ -237,11 +237,6 @@ func (r *runner) warn(text string) {
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 }
 
-// note shows something that is not wrong.
-func (r *runner) note(text string) {
-	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Note, Text: text})
-}
-
 // first reports whether something is reported for the first time, and notes that it was.
 func (r *runner) first(told map[string]bool, what string) bool {
 	r.mu.Lock()

@@ -247,7 +247,7 @@ func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []sp
 		return spans, keep
 	}
 	var open int
-	if bytes.IndexAny(text, separators) >= 0 {
+	if bytes.ContainsAny(text, separators) {
 		v := ps.joined(text, final)
 		spans, open = ps.search(spans, &v, &ps.encoded, 0, final)
 		keep = min(keep, open, int(v.open))
