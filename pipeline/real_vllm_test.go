@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -125,6 +126,8 @@ func forkedVLLM(t *testing.T, venv string) string {
 	return dir
 }
 
+var lagLimit = regexp.MustCompile(`lag_p99 = "\w+"`)
+
 // ungated writes the file of an example without its gates, which would ask for several launches of each side.
 func ungated(t *testing.T, name string) string {
 	t.Helper()
@@ -136,6 +139,8 @@ func ungated(t *testing.T, name string) string {
 	if !ok {
 		t.Fatalf("examples/%s has no baseline", name)
 	}
+	// Nothing is compared, so that a client that a busy machine delays voids nothing.
+	before = lagLimit.ReplaceAllString(before, `lag_p99 = "30s"`)
 	file := filepath.Join(t.TempDir(), name+".pipeline.hcl")
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
