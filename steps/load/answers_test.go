@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -192,7 +193,7 @@ func TestTokensOfAnswers(t *testing.T) {
 // log-probabilities are asked for apart, and only where they are wanted.
 func TestFormOfAnswers(t *testing.T) {
 	for _, logprobs := range []bool{true, false} {
-		streams, wholes := 0, 0
+		var streams, wholes atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var asked map[string]any
 			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || strings.HasSuffix(r.URL.Path, "/tokenize") {
@@ -201,12 +202,12 @@ func TestFormOfAnswers(t *testing.T) {
 			}
 			_, named := asked["logprobs"]
 			if asked["stream"] == true && !named {
-				streams++
+				streams.Add(1)
 				_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"str\"}}]}\n\n"+
 					"data: {\"choices\":[{\"delta\":{\"content\":\"eamed\"},\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":2}}\n\ndata: [DONE]\n\n")
 				return
 			}
-			wholes++
+			wholes.Add(1)
 			_, _ = fmt.Fprint(w, `{"choices":[{"message":{"content":"whole"},"finish_reason":"stop","logprobs":{"content":[{"token":"whole","logprob":-1}]}}],"usage":{"completion_tokens":1}}`)
 		}))
 		t.Cleanup(server.Close)
@@ -221,8 +222,8 @@ func TestFormOfAnswers(t *testing.T) {
 				t.Errorf("%+v %+v", r, r.Answer)
 			}
 		}
-		if want := map[bool]int{true: 6, false: 0}[logprobs]; streams != 6 || wholes != want {
-			t.Errorf("%d streams and %d whole answers", streams, wholes)
+		if want := map[bool]int64{true: 6, false: 0}[logprobs]; streams.Load() != 6 || wholes.Load() != want {
+			t.Errorf("%d streams and %d whole answers", streams.Load(), wholes.Load())
 		}
 	}
 }

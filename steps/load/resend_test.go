@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 // TestBusyConnectionThatCloses: a request on a connection that was busy a moment ago, which closes
 // without an answer, has failed. Nothing sends it again.
 func TestBusyConnectionThatCloses(t *testing.T) {
-	n := 0
+	var n atomic.Int64 // each connection is served by itself
 	s := serve(t, func(w net.Conn, _ string, _ map[string]any) bool {
-		if n++; n == 3 {
+		if n.Add(1) == 3 {
 			return false
 		}
 		return oneToken(w)
@@ -30,8 +31,8 @@ func TestBusyConnectionThatCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed, classes := record.Failures(res.Run)
-	if failed != 1 || classes["connect"] != 1 || res.Run.Audit.Redials != 0 || n != 6 {
-		t.Errorf("%d failed (%v), %d redials, %d requests came", failed, classes, res.Run.Audit.Redials, n)
+	if failed != 1 || classes["connect"] != 1 || res.Run.Audit.Redials != 0 || n.Load() != 6 {
+		t.Errorf("%d failed (%v), %d redials, %d requests came", failed, classes, res.Run.Audit.Redials, n.Load())
 	}
 }
 
@@ -42,9 +43,9 @@ func TestRestedConnection(t *testing.T) {
 		idle   time.Duration
 		resent bool
 	}{{0, false}, {minRest / 2, false}, {2 * minRest, true}} {
-		n := 0
+		var n atomic.Int64
 		s := serveRaw(t, func(w net.Conn, _ string, _ map[string]any) bool {
-			if n++; n == 1 {
+			if n.Add(1) == 1 {
 				return false
 			}
 			return oneToken(w)
