@@ -20,11 +20,10 @@ const (
 	// serves vLLM and SGLang, closes them after 5 s.
 	maxIdle = 4 * time.Second
 	// minRest is how long a connection must have been idle for the server to have closed it for
-	// that reason: the shortest keep-alive of a usual server is gunicorn's, 2 s.
+	// that reason: the shortest keep-alive of a usual server is gunicorn's, 2 s. A server that closes
+	// the connection after each stream, without saying so, has closed it by then, on a machine with
+	// twenty processes for each core too: llama.cpp does so.
 	minRest = time.Second
-	// settle is the time after a stream in which a server that closes the connection after each of
-	// them, without saying so, has closed it, on a busy machine too: llama.cpp does so.
-	settle = 100 * time.Millisecond
 )
 
 // keeping is what the server has shown of the connections on which it has sent a stream.
@@ -32,8 +31,8 @@ type keeping int
 
 const (
 	unknown keeping = iota
-	keeps           // one was open longer than settle
-	closes          // one was closed at once: none is used again
+	keeps           // one was open after minRest
+	closes          // one was closed before: none is used again
 )
 
 // conn is one connection to the target. It serves one request at a time.
@@ -87,11 +86,7 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 		if c == nil {
 			break
 		}
-		rest, open := time.Since(c.idle), c.Alive()
-		if c.streamed {
-			p.learn(open, rest)
-		}
-		if (c.served && rest > maxIdle) || !open {
+		if (c.served && time.Since(c.idle) > maxIdle) || !c.Alive() {
 			_ = c.Close()
 			continue
 		}
@@ -101,32 +96,40 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 	return c, false, err
 }
 
-// learn notes whether a connection on which the server has sent a stream is open after it has rested.
-func (p *pool) learn(open bool, rest time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.shown != unknown:
-	case open && rest >= settle:
-		p.shown = keeps
-	case !open && rest < minRest:
-		p.shown = closes
-	}
-}
-
 // pop returns the idle connection that was used last. Until the server has shown that it keeps
-// connections, one on which it has just sent a stream is left to rest.
+// connections, one on which it has sent a stream is left to rest.
 func (p *pool) pop() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.shown == unknown {
+		p.learn()
+	}
 	for i, c := range slices.Backward(p.idle) {
-		if p.shown == unknown && c.streamed && time.Since(c.idle) < settle {
+		if p.shown == unknown && c.streamed {
 			continue
 		}
 		p.idle = slices.Delete(p.idle, i, i+1)
 		return c
 	}
 	return nil
+}
+
+// learn looks at the connection that has rested longest since its stream.
+func (p *pool) learn() {
+	i := slices.IndexFunc(p.idle, func(c *conn) bool { return c.streamed })
+	if i < 0 {
+		return
+	}
+	c := p.idle[i]
+	switch open, rested := c.Alive(), c.rested(); {
+	case open && rested:
+		p.shown = keeps
+	case !open && !rested:
+		p.shown = closes
+	case !open: // perhaps for being idle
+		p.idle = slices.Delete(p.idle, i, i+1)
+		_ = c.Close()
+	}
 }
 
 // put gives a connection back after a complete response.

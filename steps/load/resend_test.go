@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"io"
 	"net"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load/internal/stamp"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -143,6 +145,37 @@ func TestServerThatClosesAfterStreams(t *testing.T) {
 		t.Errorf("%d failed (%v), %d redials", failed, classes, run.Audit.Redials)
 	}
 }
+
+// TestConnectionAfterAStream: until the server has shown that it keeps a connection on which it has sent a
+// stream, such a one is not used, however slowly the server closes it.
+func TestConnectionAfterAStream(t *testing.T) {
+	for _, tt := range []struct {
+		rest time.Duration
+		open bool
+		used bool
+		want keeping
+	}{
+		{minRest / 2, true, false, unknown},
+		{minRest / 2, false, false, closes},
+		{2 * minRest, true, true, keeps},
+		{2 * minRest, false, false, unknown},
+	} {
+		p := &pool{idle: []*conn{{line: fakeLine(tt.open), streamed: true, idle: time.Now().Add(-tt.rest)}}}
+		if c := p.pop(); (c != nil && c.Alive()) != tt.used || p.shown != tt.want {
+			t.Errorf("after %v, open %v: used %v, the server is %d; want %v, %d", tt.rest, tt.open, c != nil, p.shown, tt.used, tt.want)
+		}
+	}
+}
+
+// fakeLine is an idle connection that is open, or not.
+type fakeLine bool
+
+func (fakeLine) Exchange(context.Context, time.Time, []byte, stamp.Sink) (sent, err error) {
+	return nil, io.EOF
+}
+func (l fakeLine) Alive() bool { return bool(l) }
+func (fakeLine) Untaken() bool { return false }
+func (fakeLine) Close() error  { return nil }
 
 // oneToken answers with one token.
 func oneToken(w net.Conn) bool {
