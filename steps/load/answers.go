@@ -83,7 +83,6 @@ func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to 
 // words are the words of a streamed answer: raw JSON strings without quotes.
 type words struct {
 	reasoning, content []byte
-	last               []byte // of cumulative text
 	calls              []byte // as they are shown
 	open               bool   // the arguments of a call go on
 }
@@ -95,9 +94,6 @@ func (w *words) add(c *chunk) {
 	}
 	w.reasoning = append(w.reasoning, c.reasoning...)
 	w.content = append(w.content, c.content...)
-	if c.content != nil {
-		w.last = append(w.last[:0], c.content...)
-	}
 	if c.calls != nil {
 		s := jsonscan.Of(c.calls)
 		if s.Peek() == '{' {
@@ -137,13 +133,9 @@ func (w *words) close() {
 }
 
 // text is all that was said, in the form of message.text.
-func (w *words) text(cumulative bool) string {
+func (w *words) text() string {
 	w.close()
-	content := w.content
-	if cumulative {
-		content = w.last
-	}
-	out := unquote(content) + unquote(w.calls)
+	out := unquote(w.content) + unquote(w.calls)
 	if r := unquote(w.reasoning); r != "" {
 		out = "<think>" + r + "</think>" + out
 	}
@@ -166,7 +158,10 @@ func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Ans
 	if f, text = s.classify(resp, err, cancelled); f != "" && (f != record.FailEmpty || !natural || s.ignoreEOS) {
 		return a, f, text
 	}
-	a.SetText(s.words.text(s.endpoint == endpointGenerate && !s.text.unknown))
+	if s.repeated.broken {
+		return a, record.FailGarbage, "the text of an event neither repeats nor continues the text of the events before it"
+	}
+	a.SetText(s.words.text())
 	f, text = ended(s.rec, &a, s.stop, s.ignoreEOS)
 	return a, f, text
 }

@@ -227,3 +227,34 @@ func TestFormOfAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerOfRepeatedText: the kept answer of SGLang's own endpoint is the whole text, however often its
+// events repeat it. These events have more than 4 MiB together, the bound of a kept answer.
+func TestAnswerOfRepeatedText(t *testing.T) {
+	const tokens = 1200
+	var whole strings.Builder
+	var events []byte
+	for i := 1; i <= tokens; i++ {
+		fmt.Fprintf(&whole, "word%d ", i)
+		finish := "null"
+		if i == tokens {
+			finish = `{"type":"length"}`
+		}
+		events = fmt.Appendf(events, "data: {\"text\":%q,\"meta_info\":{\"completion_tokens\":%d,\"finish_reason\":%s}}\n\n", whole.String(), i, finish)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(append(events, "data: [DONE]\n\n"...))
+	}))
+	t.Cleanup(server.Close)
+	w := asking("generate")
+	w.Load.Requests, w.Answers.Logprobs = 1, false
+	w.Dataset.OutputMin, w.Dataset.OutputMax = tokens, tokens
+	res, err := load.Run(t.Context(), load.Options{BaseURL: server.URL, Model: "m", Workload: w, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := res.Run.Requests[0]
+	if r.Failure != "" || r.Answer == nil || r.Answer.Text != whole.String() {
+		t.Fatalf("%s %s: the answer is not the whole text: %.200v", r.Failure, r.Error, r.Answer)
+	}
+}

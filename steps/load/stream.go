@@ -26,6 +26,7 @@ type stream struct {
 
 	seen      int // tokens so far
 	output    bool
+	repeated  unrepeated // text that the events of the generate endpoint have in common
 	text      textSum
 	blank     int   // token-bearing events before the first one with text, -1 while there is none
 	events    int   // data events of any kind
@@ -119,7 +120,9 @@ func (s *stream) end(err error) error {
 		s.tail = true
 		err = s.sse.finish()
 	}
-	s.rec.Text = s.text.record(max(s.blank, 0))
+	if !s.repeated.broken {
+		s.rec.Text = s.text.record(max(s.blank, 0))
+	}
 	return err
 }
 
@@ -147,7 +150,10 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 		return
 	}
 	s.usage(&c)
-	s.text.addChunk(&c, s.endpoint)
+	if s.endpoint == endpointGenerate {
+		c.content = s.repeated.cut(c.content)
+	}
+	s.text.addChunk(&c)
 	if c.bearsToken(s.endpoint, s.seen) {
 		s.token(&c, at)
 	}

@@ -16,8 +16,6 @@ type textSum struct {
 	bytes       int    // in begin
 	chars       int    // that are visible
 	visible     bool   // a visible character has come
-	longest     int    // cumulative text so far, raw
-	unknown     bool   // the whole text did not come
 }
 
 // The constants of FNV-1a with 32 bits.
@@ -28,46 +26,20 @@ const (
 
 func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset} }
 
-// record returns the sum for the request's record, nil where it is not known. blank is the number
-// of events before the first one with text.
+// record returns the sum for the request's record. blank is the number of events before the first
+// one with text.
 func (t *textSum) record(blank int) *record.Text {
-	if t.unknown {
-		return nil
-	}
 	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, Blank: blank}
 }
 
 // addChunk adds the text of one event.
-func (t *textSum) addChunk(c *chunk, e endpoint) {
-	if e == endpointGenerate {
-		t.addCumulative(c)
-		return
-	}
+func (t *textSum) addChunk(c *chunk) {
 	t.add(c.reasoning)
 	t.add(c.content)
 	if c.calls != nil {
 		t.addCalls(c.calls)
 	}
 	t.visible = t.chars > 0
-}
-
-// addCumulative takes the text of SGLang's own endpoint, which repeats all of the text in each event:
-// it is summed up once, at its end. A server that sends the differences instead gives itself away by
-// a text that became shorter; its text stays unknown.
-func (t *textSum) addCumulative(c *chunk) {
-	if c.content == nil {
-		return
-	}
-	if len(c.content) < t.longest {
-		t.unknown = true
-	}
-	t.longest = len(c.content)
-	if t.visible && c.finish == nil {
-		return
-	}
-	whole := newTextSum()
-	whole.add(c.content)
-	t.hash, t.begin, t.chars, t.visible = whole.hash, whole.begin, whole.chars, t.visible || whole.chars > 0
 }
 
 // addCalls adds the names and arguments of tool calls. Their ids are random and left out.

@@ -121,13 +121,3 @@ func TestTextSum(t *testing.T) {
 		t.Error("the id of a tool call is a part of its sum, or its name is none")
 	}
 }
-
-// TestUnknownText: a server that sends the differences of a text where the protocol repeats all of it
-// has no known text.
-func TestUnknownText(t *testing.T) {
-	rec, _ := streamed(t, endpointGenerate, 8, `{"text":"abc","meta_info":{"completion_tokens":1,"finish_reason":null}}`,
-		`{"text":"d","meta_info":{"completion_tokens":2,"finish_reason":{"type":"length"}}}`)
-	if rec.Text != nil {
-		t.Errorf("%+v", *rec.Text)
-	}
-}
