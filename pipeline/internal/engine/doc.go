@@ -1,7 +1,12 @@
 // Package engine carries a plan out: steps, then launch after launch with its runs, with
 // one journal from which a killed run goes on.
 //
-//	outcome, err := engine.Run(ctx, engine.Options{Plan: p, Store: dir, Bus: bus, Target: resolve, …})
+//	m, err := engine.Start(ctx, engine.Options{Plan: p, Store: dir, Bus: bus, Target: resolve, …})
+//	m.Prepare()
+//	for m.Measure() {
+//		m.Take(judge.TakeLook(…)) // of m.Outcome()
+//	}
+//	outcome, err := m.End()
 //	doc := engine.Document(p, outcome, engine.About{Tool: "pipeline 1.0", RunID: id})
 //
 // What a server does wrong is an outcome, not an error: a launch that fails and a server

@@ -36,7 +36,7 @@ func (s *server) attended() []Attended {
 func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Launch) (held float64, err error) {
 	p := *o.Plan
 	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil
-	o.Plan, o.Resume, o.Look, o.Bare = &p, nil, nil, true
+	o.Plan, o.Resume, o.Bare = &p, nil, true
 	r := newRunner(o.withDefaults())
 	r.outputs = outputs
 	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0]), got: &Launched{ID: l.ID, Repeat: 1, Target: l.Target}}

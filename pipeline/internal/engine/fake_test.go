@@ -14,6 +14,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -340,6 +341,8 @@ type session struct {
 	ports  *fakePorts
 	dir    *store.Dir
 	o      Options
+	// look answers the looks of the plan; nil for a plan without any.
+	look func(*Outcome) (judge.Look, error)
 }
 
 type recorder struct {
@@ -400,7 +403,7 @@ func (s *session) run(t *testing.T, ctx context.Context) *Outcome {
 func (s *session) tryRun(t *testing.T, ctx context.Context) (*Outcome, error) {
 	t.Helper()
 	s.bus.Start("test", "run-1")
-	out, err := Run(ctx, s.o)
+	out, err := Run(ctx, s.o, s.look)
 	synctest.Wait()
 	if len(s.w.living) != 0 {
 		t.Errorf("%d servers are left running", len(s.w.living))

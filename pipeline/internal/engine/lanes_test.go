@@ -144,7 +144,7 @@ func TestLooksAreTakenAfterRounds(t *testing.T) {
 		s := newSession(t, p)
 		s.onNodes()
 		var at []int
-		s.o.Look = func(o *Outcome) (judge.Look, error) {
+		s.look = func(o *Outcome) (judge.Look, error) {
 			at = append(at, o.RepeatsDone)
 			return judge.Look{Open: 1, All: 2}, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -15,18 +16,12 @@ import (
 // into a round is taken when all of it is there.
 func (r *runner) looksAfter(round []plan.Repeat) bool {
 	last := round[len(round)-1].Index
-	return r.o.Look != nil && len(r.plan.Looks) > 1 && last < len(r.plan.Repeats) &&
+	return len(r.plan.Looks) > 1 && last < len(r.plan.Repeats) &&
 		slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(r.plan.Looks, rep.Index) })
 }
 
-// look asks whether everything is decided after a repeat, and takes what is left off the
-// schedule if it is. It comes after void runs were measured again, so that a look has all
-// the pairs that it will ever have.
-func (r *runner) look(repeat int, left []plan.Repeat) (decided bool, err error) {
-	l, err := r.o.Look(r.out)
-	if err != nil {
-		return false, err
-	}
+// look takes what is left after a repeat off the schedule if a look has decided everything.
+func (r *runner) look(l judge.Look, repeat int) (decided bool, err error) {
 	text := fmt.Sprintf("look after %d of %d repeats: %d of %d comparisons are decided", repeat, len(r.plan.Repeats), l.All-l.Open, l.All)
 	why, cause := "every comparison is decided", result.StoppedBy("")
 	switch {
@@ -45,7 +40,7 @@ func (r *runner) look(repeat int, left []plan.Repeat) (decided bool, err error) 
 	if !l.Stop && !l.Settled && !l.Hopeless {
 		return false, r.bus.Err()
 	}
-	r.leave(left, cause, fmt.Sprintf("ended after repeat %d of at most %d: %s", repeat, len(r.plan.Repeats), why))
+	r.leave(r.plan.Repeats[repeat:], cause, fmt.Sprintf("ended after repeat %d of at most %d: %s", repeat, len(r.plan.Repeats), why))
 	return true, errors.Join(r.bus.Err(), r.stopAtTheEnd())
 }
 

@@ -45,7 +45,7 @@ func TestLooks(t *testing.T) {
 				s := newSession(t, p)
 				s.w.behave = trouble(base, behaviour{runs: map[int]string{1: "late"}}, 2) // void, and measured again before the look
 				look, looks := looking(p, tc.stop...)
-				s.o.Look = look
+				s.look = look
 				out := s.run(t, t.Context())
 				var launches strings.Builder
 				for _, l := range s.w.launched {
@@ -73,7 +73,7 @@ func TestALookThatCannotBeTakenEndsTheRun(t *testing.T) {
 	p.Looks = []int{4, 6}
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
-		s.o.Look = func(*Outcome) (judge.Look, error) { return judge.Look{}, errors.New("no baseline") }
+		s.look = func(*Outcome) (judge.Look, error) { return judge.Look{}, errors.New("no baseline") }
 		if out := s.run(t, t.Context()); out.Status != result.StatusFailed || !strings.Contains(out.Reason, "no baseline") {
 			t.Errorf("%s (%s), want a failure that says why", out.Status, out.Reason)
 		}
@@ -89,7 +89,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		s.byLaunch(troubled)
-		s.o.Look, _ = looking(p, true)
+		s.look, _ = looking(p, true)
 		want = s.run(t, t.Context())
 		whole = []byte(journalText(t, s.dir))
 	})
@@ -114,7 +114,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 			s.byLaunch(troubled)
 			s.o.Resume = state
 			look, looks := looking(p, true)
-			s.o.Look = look
+			s.look = look
 			out := s.run(t, t.Context())
 			if len(out.Launched) != len(want.Launched) || out.RepeatsDone != 4 || !slices.Equal(*looks, []seen{{4, 0}}) {
 				t.Errorf("%d launches, %d repeats, looks %v after a kill at byte %d", len(out.Launched), out.RepeatsDone, *looks, end)

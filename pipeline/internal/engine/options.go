@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
@@ -48,9 +47,6 @@ type Options struct {
 	// Preflight sees, before anything is started, whether the machine has what the plan
 	// needs; nil means that nothing is looked at. An error is the machine's fault.
 	Preflight func(context.Context) error
-	// Look judges what was measured so far, after the repeats that the plan names; nil means
-	// that the run takes all repeats.
-	Look func(*Outcome) (judge.Look, error)
 	// Machine looks after the hardware that targets use; nil means that nothing does.
 	Machine Machine
 	// Front gives the address that the load of a planned repeat is sent to in place of a

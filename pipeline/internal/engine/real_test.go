@@ -112,7 +112,7 @@ func TestRealProcesses(t *testing.T) {
 				s.o.Target = impatient(s.o.Target)
 			}
 			s.bus.Start("test", "run-1")
-			out, err := Run(t.Context(), s.o)
+			out, err := Run(t.Context(), s.o, s.look)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestRealInterrupt(t *testing.T) {
 		}
 	}))
 	s.bus.Start("test", "run-1")
-	out, err := Run(ctx, s.o)
+	out, err := Run(ctx, s.o, s.look)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,30 +16,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Run carries the plan out. The outcome holds what was measured however the run ended,
-// and its status and reason say how. The error is nil but for two cases: a *ConfigError
-// comes with an outcome; ErrPlanChanged comes without one, since nothing was begun.
-//
-// When ctx ends, requests are cancelled, all servers are stopped with a short grace, and
-// Run returns within some 5 seconds with what was finished.
-func Run(ctx context.Context, options Options) (*Outcome, error) {
-	r := newRunner(options.withDefaults())
-	if r.o.Resume != nil {
-		if err := r.o.Resume.check(r.plan); err != nil {
-			return nil, err
-		}
-	}
-	if r.plan.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, seconds(r.plan.Timeout), ErrTimeout)
-		defer cancel()
-	}
-	stopHeart := r.heartbeat(ctx)
-	err := r.run(ctx)
-	stopHeart()
-	return r.finish(ctx, err)
-}
-
 // runner is one execution.
 type runner struct {
 	o       Options
@@ -85,41 +61,6 @@ func newRunner(o Options) *runner {
 		}
 	}
 	return r
-}
-
-func (r *runner) run(ctx context.Context) error {
-	if err := r.begin(ctx); err != nil {
-		return err
-	}
-	if err := r.steps(ctx); err != nil {
-		return err
-	}
-	if err := r.images(ctx); err != nil {
-		return err
-	}
-	rounds := besides(r.plan.Rounds())
-	for i, round := range rounds {
-		if r.outOfBudget(rounds[i:]) {
-			return r.stopAtTheEnd()
-		}
-		if over, err := r.round(ctx, round); err != nil || over {
-			return err
-		}
-		if !r.looksAfter(round) {
-			continue
-		}
-		if over, err := r.replace(ctx); err != nil || over {
-			return err
-		}
-		last := round[len(round)-1].Index
-		if decided, err := r.look(last, r.plan.Repeats[last:]); err != nil || decided {
-			return err
-		}
-	}
-	if over, err := r.replace(ctx); err != nil || over {
-		return err
-	}
-	return r.stopAtTheEnd()
 }
 
 // replace measures void runs again, as far as the cap goes. It reports whether the run is

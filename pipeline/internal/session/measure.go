@@ -22,12 +22,12 @@ import (
 func (s *session) measure(ctx context.Context) (*engine.Outcome, []string, error) {
 	opt := engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus, Target: s.targets.Resolve,
-		Step: s.step, Look: s.look, Now: s.now,
+		Step: s.step, Now: s.now,
 		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
 	}
 	if m := s.targets.Places.Model(); m != nil {
 		opt.Ports, opt.Load, opt.Drive, opt.Lane = m.Ports, m.Load, modelled(0), s.lanes(s.targets)
-		outcome, err := engine.Run(ctx, opt)
+		outcome, err := engine.Run(ctx, opt, s.look)
 		if err != nil {
 			return outcome, nil, err
 		}
@@ -54,7 +54,7 @@ func (s *session) measureForReal(ctx context.Context, opt engine.Options) (*engi
 	opt.Probe = func(ctx context.Context) map[string]string { return places.Facts(machine.Facts(ctx, s.spawner)) }
 	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
 	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Config.SecretsOf
-	outcome, err := engine.Run(ctx, opt)
+	outcome, err := engine.Run(ctx, opt, s.look)
 	if err == nil {
 		s.profile(ctx, opt, outcome)
 	}

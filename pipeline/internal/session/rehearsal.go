@@ -160,25 +160,13 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 	m, planned := on.Places.Model(), r.planned()
 	out, err := engine.Run(context.Background(), engine.Options{
 		Plan: planned.plan, Store: store.Discard{}, Bus: event.NewBus(m.Now, 0), Ports: m.Ports, Now: m.Now, Bare: true,
-		Drive: modelled(seed),
-		Target: func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
-			side := planned.sides[addr]
-			on.Slowdown = side.slowdown
-			t, err := on.Resolve(side.target, outputs)
-			if render := t.Render; err == nil && render != nil {
-				t.Render = func(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
-					return render(fmt.Sprintf("%s of session %d", planned.launches[launch], seed), ports)
-				}
-			}
-			return t, err
-		},
+		Drive: modelled(seed), Target: planned.resolve(on, seed),
 		Load: func(ctx context.Context, opt load.Options) (load.Result, error) {
 			opt.Seed = draw("content", seed, opt.Seed)
 			return m.Load(ctx, opt)
 		},
-		Look: func(so *engine.Outcome) (judge.Look, error) {
-			return judge.TakeLook(r.plan, r.document(planned.restore(so)), verdict.Options(r.cfg, r.plan, nil))
-		},
+	}, func(so *engine.Outcome) (judge.Look, error) {
+		return judge.TakeLook(r.plan, r.document(planned.restore(so)), verdict.Options(r.cfg, r.plan, nil))
 	})
 	if err != nil {
 		return nil, err
@@ -233,6 +221,22 @@ func (p *planted) split(l plan.Launch, cells map[string]measuredOn) []plan.Launc
 		out[i].Runs = append(out[i].Runs, run)
 	}
 	return out
+}
+
+// resolve returns a function that resolves the targets of the plan as their sides; seed names the
+// noise of their launches.
+func (p *planted) resolve(on target.Resolver, seed int) func(string, engine.Outputs) (engine.TargetSpec, error) {
+	return func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+		side, on := p.sides[addr], on
+		on.Slowdown = side.slowdown
+		t, err := on.Resolve(side.target, outputs)
+		if render := t.Render; err == nil && render != nil {
+			t.Render = func(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
+				return render(fmt.Sprintf("%s of session %d", p.launches[launch], seed), ports)
+			}
+		}
+		return t, err
+	}
 }
 
 // String names a side.

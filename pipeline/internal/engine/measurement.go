@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+)
+
+// Measurement carries a plan out in parts: first it prepares, then it measures up to each look of
+// the plan. The caller takes the looks and says what they showed.
+type Measurement struct {
+	r *runner
+	// ctx of all parts: it ends with the caller's, and with the timeout of the plan.
+	ctx  context.Context
+	stop func() // ends the heartbeat and the timeout
+
+	left [][]plan.Repeat // rounds that were not begun
+	last int             // the last repeat before the look that is due
+	over bool
+	err  error // why the run failed
+}
+
+// Start begins to carry a plan out. It returns ErrPlanChanged, and begins nothing, if the run to
+// resume has another plan. A measurement must be ended.
+//
+// When ctx ends, requests are cancelled, all servers are stopped with a short grace, and the method
+// that was called returns within some 5 seconds.
+func Start(ctx context.Context, options Options) (*Measurement, error) {
+	r := newRunner(options.withDefaults())
+	if r.o.Resume != nil {
+		if err := r.o.Resume.check(r.plan); err != nil {
+			return nil, err
+		}
+	}
+	cancel := func() {}
+	if r.plan.Timeout > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, seconds(r.plan.Timeout), ErrTimeout)
+	}
+	stopHeart := r.heartbeat(ctx)
+	return &Measurement{r: r, ctx: ctx, left: besides(r.plan.Rounds()), stop: func() { stopHeart(); cancel() }}, nil
+}
+
+// Prepare examines the machine, carries out the steps of the file and pulls images.
+func (m *Measurement) Prepare() {
+	for _, part := range []func(context.Context) error{m.r.begin, m.r.steps, m.r.images} {
+		if m.err = part(m.ctx); m.err != nil {
+			m.over = true
+			return
+		}
+	}
+}
+
+// Measure measures up to the next look and reports whether one is due. If none is, the measurement
+// is over.
+func (m *Measurement) Measure() (look bool) {
+	if m.over {
+		return false
+	}
+	look, m.err = m.advance()
+	m.over = !look
+	return look
+}
+
+// advance carries out rounds until a look is due or no round is left. Void runs are measured again
+// before a look, so that it has all the pairs that it will ever have.
+func (m *Measurement) advance() (look bool, err error) {
+	for len(m.left) > 0 {
+		if m.r.outOfBudget(m.left) {
+			return false, m.r.stopAtTheEnd()
+		}
+		round := m.left[0]
+		m.left = m.left[1:]
+		if over, err := m.r.round(m.ctx, round); err != nil || over {
+			return false, err
+		}
+		if m.r.looksAfter(round) {
+			m.last = round[len(round)-1].Index
+			over, err := m.r.replace(m.ctx)
+			return err == nil && !over, err
+		}
+	}
+	if over, err := m.r.replace(m.ctx); err != nil || over {
+		return false, err
+	}
+	return false, m.r.stopAtTheEnd()
+}
+
+// Outcome returns what was measured so far.
+func (m *Measurement) Outcome() *Outcome { return m.r.out }
+
+// Take ends the measurement if the look that was due shows that nothing more must be measured. err
+// is why the look could not be taken, which fails the run.
+func (m *Measurement) Take(l judge.Look, err error) {
+	if err == nil {
+		m.over, err = m.r.look(l, m.last)
+	}
+	if err != nil {
+		m.over, m.err = true, err
+	}
+}
+
+// End returns what was measured however the run ended; status and reason of the outcome say how.
+// The error is nil or a *ConfigError, which comes with an outcome.
+func (m *Measurement) End() (*Outcome, error) {
+	defer m.stop()
+	return m.r.finish(m.ctx, m.err)
+}
+
+// Run carries the plan out and asks look at each look of the plan. It returns what Start and End
+// return.
+func Run(ctx context.Context, options Options, look func(*Outcome) (judge.Look, error)) (*Outcome, error) {
+	m, err := Start(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	m.Prepare()
+	for m.Measure() {
+		m.Take(look(m.Outcome()))
+	}
+	return m.End()
+}
