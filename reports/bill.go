@@ -30,17 +30,14 @@ func (v *view) bill() model.Line {
 	if b.ImagesSeconds >= shownBeside {
 		text += fmt.Sprintf("; images took %s before the first launch, which is not in it", durationOf(b.ImagesSeconds))
 	}
-	if b.ReadAheadSeconds >= shownBeside {
-		text += fmt.Sprintf("; weights were read ahead of starts in %s, which is not in it", durationOf(b.ReadAheadSeconds))
-	}
 	if p := v.doc.Profile; p != nil && p.Spent != nil {
 		text += "; the profile took " + v.spent(*p.Spent) + " more"
 	}
 	return model.Plain(text)
 }
 
-// shownBeside is from how many seconds on something took time that is not in the bill: below it images and
-// weights were just found where they should be.
+// shownBeside is from how many seconds on something took time that is not in the bill: below it images were
+// just found where they should be.
 const shownBeside = 1
 
 func durationOf(seconds float64) string {

@@ -52,11 +52,6 @@ func TestReportsSayWhatAVerdictCost(t *testing.T) {
 	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "; images took 4 min before the first launch, which is not in it") {
 		t.Errorf("how long images took is not stated:\n%s", got)
 	}
-	doc.Launches[0].ReadAhead, doc.Launches[1].ReadAhead = &result.ReadAhead{Seconds: 200}, &result.ReadAhead{Seconds: 0.5}
-	doc.Bill = result.NewBill(doc)
-	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "; weights were read ahead of starts in 3 min, which is not in it") {
-		t.Errorf("how long weights took is not stated:\n%s", got)
-	}
 	doc.Simulated = result.SimulatedVirtual
 	if got := reportText(t, doc, reports.Text); !strings.Contains(got, "Cost in the model: 11 GPU-hours") {
 		t.Errorf("a bill of virtual time does not say so:\n%s", got)

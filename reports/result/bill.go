@@ -42,8 +42,6 @@ type Bill struct {
 	// ImagesSeconds is how long images took to be there before the first launch. Nothing of it is in Spent,
 	// since the next session finds them.
 	ImagesSeconds float64 `json:"images_s,omitempty" bounds:"0,"`
-	// ReadAheadSeconds is how long weights took to be read before starts, by all launches. It is not in Spent.
-	ReadAheadSeconds float64 `json:"read_ahead_s,omitempty" bounds:"0,"`
 	// Gates lists what was held until each gate had its verdict.
 	Gates []GateBill `json:"gates,omitempty"`
 }
@@ -73,11 +71,6 @@ func NewBill(doc *Document) *Bill {
 		return nil
 	}
 	bill := &Bill{Spent: all.spent(doc.Price), ImagesSeconds: doc.imagesSeconds()}
-	for _, l := range doc.Launches {
-		if l.ReadAhead != nil {
-			bill.ReadAheadSeconds += l.ReadAhead.Seconds
-		}
-	}
 	bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
 	for _, g := range doc.Gates {
 		n := decidedAfter(doc, g)

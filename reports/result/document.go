@@ -264,16 +264,6 @@ type CacheState struct {
 	Digest string `json:"digest"`
 }
 
-// ReadAhead is what was read of a target's weights before its start, while nothing was measured.
-type ReadAhead struct {
-	Bytes int `json:"bytes" bounds:"0,"` // that they have
-	// Read are those that were not in memory already.
-	Read    int     `json:"read_bytes" bounds:"0,"`
-	Seconds float64 `json:"seconds" bounds:"0,"`
-	// Skipped says why nothing was read, or not all.
-	Skipped string `json:"skipped,omitempty"`
-}
-
 // Image is one that processes were started from. A run that was resumed has looked for it more than once.
 type Image struct {
 	Image string `json:"image"`           // as the file names it
@@ -296,8 +286,6 @@ type Launch struct {
 	// Held is the time from the start until all of its processes had ended, in seconds. Of a launch
 	// that stayed loaded beside others it is the time in which it had its turn.
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
-	// ReadAhead is absent where weights were not to be read before the start.
-	ReadAhead *ReadAhead `json:"read_ahead,omitempty"`
 	// Caches that the servers keep from launch to launch.
 	Caches []Cache `json:"caches,omitempty"`
 	// Filling is whether the launch filled its caches or brought them up to date: the first of a target on its

@@ -86,7 +86,6 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	if err := r.render(ctx, s); err != nil {
 		return newFault(phaseStart, err)
 	}
-	r.readAhead(ctx, s)
 	r.beginWithCaches(s)
 	s.began = s.lane.Clock.Now()
 	for _, wave := range s.spec.Order {
@@ -156,28 +155,6 @@ func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	}
 	return ports, nil
 }
-
-// readAhead reads the weights of a target into memory, while nothing is measured and before its start-up
-// time begins: a first start finds them where all others do.
-func (r *runner) readAhead(ctx context.Context, s *server) {
-	if s.spec.ReadAhead == nil || ctx.Err() != nil {
-		return
-	}
-	r.emit(s, event.Event{Type: event.LaunchState, State: stateReading, Text: s.Target + ": " + stateReading})
-	began := s.lane.Clock.Now()
-	got := s.spec.ReadAhead(ctx)
-	if ctx.Err() != nil {
-		return
-	}
-	got.Seconds = s.lane.Clock.Now().Sub(began).Seconds()
-	s.launch.ReadAhead = &got
-	if got.Skipped != "" {
-		r.warn(fmt.Sprintf("%s: its weights are not read ahead, and what is read of them counts as its start-up: %s", s.Target, got.Skipped))
-	}
-}
-
-// stateReading is the state of a target whose weights are read ahead.
-const stateReading = "reading weights"
 
 // release gives the ports back.
 func (s *server) release() {

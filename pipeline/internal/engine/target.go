@@ -30,8 +30,6 @@ type TargetSpec struct {
 	Canary func(ctx context.Context, front steps.Endpoint, n int) error
 	// Caches that the members keep from launch to launch.
 	Caches []Cache
-	// ReadAhead reads the weights of the members into memory before a start; nil where nothing does.
-	ReadAhead func(ctx context.Context) result.ReadAhead
 	// Transfer is what is known beforehand of the evidence that KV cache moves between the
 	// members; nil where none does.
 	Transfer *kv.Evidence

@@ -111,7 +111,7 @@ func sameBill(a, b *result.Bill) bool {
 	spent := func(x, y result.Spent) bool {
 		return near(x.MachineHours, y.MachineHours) && near(x.GPUHours, y.GPUHours) && near(figure(x.Amount), figure(y.Amount))
 	}
-	return spent(a.Spent, b.Spent) && near(a.StartShare, b.StartShare) && near(a.MeasuredShare, b.MeasuredShare) && near(a.ImagesSeconds, b.ImagesSeconds) && near(a.ReadAheadSeconds, b.ReadAheadSeconds) &&
+	return spent(a.Spent, b.Spent) && near(a.StartShare, b.StartShare) && near(a.MeasuredShare, b.MeasuredShare) && near(a.ImagesSeconds, b.ImagesSeconds) &&
 		slices.EqualFunc(a.Gates, b.Gates, func(x, y result.GateBill) bool {
 			return x.Gate == y.Gate && x.Repeats == y.Repeats && spent(x.Spent, y.Spent)
 		})

@@ -69,7 +69,6 @@ type Settings struct {
 	Profile       *steps.ProfileSpec    // nil: nothing is profiled
 	Budget        *steps.BudgetSpec     // nil: a run spends what its repeats take
 	Resident      string                // one of steps.Residents; "": one server at a time
-	ReadAhead     bool                  // weights are read into memory before each start
 	SlurmRange    hcl.Range
 	MachinesRange hcl.Range
 	BudgetRange   hcl.Range

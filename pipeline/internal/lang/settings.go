@@ -19,7 +19,7 @@ func (e *evaluator) pipelineSettings() Settings {
 	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
 	s := Settings{
 		Description: o.Text("description"), Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"),
-		Resident: o.Text("resident"), ReadAhead: o.Known("read_ahead") && o.Value("read_ahead").True(),
+		Resident: o.Text("resident"),
 	}
 	if s.Resident != "" {
 		s.ResidentRange = o.at("resident")
@@ -73,9 +73,6 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 	e.cluster(s, o)
 	e.checkOnePlace(o)
 	e.machines(s, o)
-	if s.ReadAhead && (s.Slurm != nil || s.Kubernetes != nil) {
-		e.report(problem(codeCheck, o.at("read_ahead"), "weights are read ahead on this machine alone", "The servers run on the nodes of a cluster, whose memory nothing here fills. Remove read_ahead."))
-	}
 }
 
 // machines evaluates the block that spreads repeats over those of another one.

@@ -79,7 +79,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.FamilySize = p.familySize()
 	p.Cluster = b.cluster(p)
 	p.Machines = b.machines(p)
-	p.Resident, p.ReadAhead = b.resident(p), cfg.Settings.ReadAhead
+	p.Resident = b.resident(p)
 	p.Repeats = schedule(p.Benchmarks, p.places())
 	p.Looks = looks(p.Benchmarks)
 	var notes []string

@@ -206,7 +206,6 @@ func fingerprint(p *Plan) string {
 		Gates     []Gate
 		Cluster   *Cluster  `json:",omitempty"`
 		Resident  string    `json:",omitempty"`
-		ReadAhead bool      `json:",omitempty"`
 		Machines  *Machines `json:",omitempty"`
-	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.ReadAhead, p.Machines})[:16]
+	}{p.Schema, p.Alpha, p.Simulated, p.TimeScale, targets, p.Repeats, p.Looks, gates, p.Cluster, p.Resident, p.Machines})[:16]
 }

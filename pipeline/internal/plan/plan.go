@@ -46,10 +46,8 @@ type Plan struct {
 	Budget *Budget `json:"budget,omitempty"`
 	// Resident is how the launches of a repeat stay loaded at the same time, one of
 	// steps.Residents; "" where one ends before the next starts.
-	Resident string `json:"resident,omitempty"`
-	// ReadAhead has weights read into memory before each start.
-	ReadAhead bool     `json:"read_ahead,omitempty"`
-	Repeats   []Repeat `json:"repeats"`
+	Resident string   `json:"resident,omitempty"`
+	Repeats  []Repeat `json:"repeats"`
 	// Looks are the numbers of repeats after which the gates are judged; one is a single
 	// judgement at the end.
 	Looks []int `json:"looks,omitempty"`

@@ -125,9 +125,6 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.residentText(); text != "" {
 		fmt.Fprintf(w, "resident\t%s\n", term.Escape(text))
 	}
-	if p.ReadAhead {
-		fmt.Fprintln(w, "weights\tread into memory before each start, which start-up times do not count")
-	}
 	if text := p.machinesText(); text != "" {
 		fmt.Fprintf(w, "machines\t%s\n", text)
 	}

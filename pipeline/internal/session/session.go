@@ -189,7 +189,7 @@ func resolver(opt Options, at place.Options) (target.Resolver, error) {
 	at.Environ, at.Now, at.Allow, at.Connectors = opt.Environ, opt.Now, opt.Allow, opt.Connectors
 	r := target.Resolver{
 		Config: opt.Config, Plan: opt.Plan, Engines: opt.Engines, Connectors: opt.Connectors, Dir: opt.Dir,
-		Places: place.NewSet(opt.Places, at), Folder: at.Folder, Getenv: spawn.Getenv(opt.Environ),
+		Places: place.NewSet(opt.Places, at), Folder: at.Folder,
 	}
 	return r, r.Places.Prepare(r.Planned())
 }

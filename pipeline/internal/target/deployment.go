@@ -100,7 +100,7 @@ func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (en
 }
 
 func (d *deployment) target() engine.TargetSpec {
-	t := engine.TargetSpec{Members: d.members(), Order: d.order(), Front: d.front(), Render: d.render, ReadAhead: d.readAhead(d.parts), Caches: d.caches(d.parts)}
+	t := engine.TargetSpec{Members: d.members(), Order: d.order(), Front: d.front(), Render: d.render, Caches: d.caches(d.parts)}
 	t.Ports = slices.Concat(d.layout.Ports(), portsOf(d.parts))
 	if d.Places.Model() != nil { // no request opens a connection, and no bytes move that could prove anything
 		return t

@@ -129,7 +129,7 @@ func (s *serverTarget) target() engine.TargetSpec {
 		http := kv.Port{Process: first.Name, Purpose: kv.PortHTTP}
 		t.Ports = append([]kv.PortNeed{{Port: http, Count: 1, Spacing: serverSpacing, Fixed: first.Spec.Port}}, portsOf(s.parts)...)
 		t.Render = s.render
-		t.ReadAhead, t.Caches = s.readAhead(s.parts), s.caches(s.parts)
+		t.Caches = s.caches(s.parts)
 	}
 	return t
 }

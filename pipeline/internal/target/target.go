@@ -34,8 +34,6 @@ type Resolver struct {
 	// Change changes what a server is started with, of which the file says nothing: such as that
 	// it is to be profiled. contained says that it is started in a container. nil changes nothing.
 	Change func(spec steps.ServerSpec, contained bool) (steps.ServerSpec, error)
-	// Getenv finds a variable of the environment that processes are started with.
-	Getenv func(string) string
 	// Folder makes a folder of a launch; nil where nothing is launched.
 	Folder func(name string) (string, error)
 }

@@ -1,5 +1,6 @@
 # What an earlier version had: each says what there is in place of it.
 pipeline {
+  read_ahead = true
   docker {
     host {
       url = "ssh://gpu-a"

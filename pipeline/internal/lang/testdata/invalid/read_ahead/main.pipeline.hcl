@@ -1,6 +1,0 @@
-pipeline {
-  read_ahead = true
-  slurm {
-    nodes = 2
-  }
-}
