@@ -44,6 +44,8 @@ type Service struct {
 	Program []string
 	Args    []string
 	Env     []steps.EnvVar
+	// Listen is the flag that tells its double the address to listen on, "" where Args do.
+	Listen string
 	// Port that it serves on, 0 while ports are symbolic.
 	Port int
 	// Ready is the port that says it can serve, and the path of it that answers 200; ""

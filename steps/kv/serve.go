@@ -25,7 +25,9 @@ type serviceKind struct {
 	metrics int // default of the metrics port, 0 without
 	dashes  bool
 	scratch bool
-	args    func(s *service, in Assigned) []steps.Arg
+	// listen is the flag of its address where args, which older releases must know, leave it out.
+	listen string
+	args   func(s *service, in Assigned) []steps.Arg
 	// ready is the purpose of the port that says it can serve, and the path there.
 	ready, readyPath string
 }
@@ -34,7 +36,7 @@ type serviceKind struct {
 var serviceKinds = []serviceKind{
 	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, port: 2379, dashes: true, scratch: true, args: etcdArgs, ready: PortHTTP, readyPath: "/health"},
 	{name: "metadata", program: []string{"python3", "-m", "mooncake.http_metadata_server"}, port: 8080, dashes: true, args: metadataArgs, ready: PortHTTP},
-	{name: "mooncake_master", program: []string{"mooncake_master"}, port: 50051, metrics: 9003, args: masterArgs, ready: PortMetrics, readyPath: "/health"},
+	{name: "mooncake_master", program: []string{"mooncake_master"}, port: 50051, metrics: 9003, listen: "rpc_address", args: masterArgs, ready: PortMetrics, readyPath: "/health"},
 }
 
 func (l *Layout) addServices() error {
@@ -111,7 +113,7 @@ func (s *service) render(l *Layout, in Assigned) Service {
 	out := Service{
 		Name: s.spec.Name, Kind: s.spec.Kind, Image: s.spec.Image, Program: s.spec.Executable, Env: s.spec.Env,
 		Port:      in.Ports[Port{s.spec.Name, PortHTTP}],
-		ReadyPort: Port{s.spec.Name, s.kind.ready}, ReadyPath: s.kind.readyPath, Scratch: s.kind.scratch,
+		ReadyPort: Port{s.spec.Name, s.kind.ready}, ReadyPath: s.kind.readyPath, Scratch: s.kind.scratch, Listen: s.kind.listen,
 	}
 	if len(out.Program) == 0 {
 		out.Program = s.kind.program

@@ -24,6 +24,8 @@ type Config struct {
 	Timeouts Timeouts
 	// MaxBody bounds a request's body in bytes; 0 means 64 MiB.
 	MaxBody int64
+	// MaxBodies bounds the bodies of all requests in flight together; 0 means 1 GiB.
+	MaxBodies int64
 	// AllowRecompute hands requests to decode although prefill gave no parameters.
 	AllowRecompute bool
 	// Simulated servers stand behind the router: requests carry when they came, and when
@@ -55,7 +57,10 @@ func (t Timeouts) withDefaults() Timeouts {
 	return t
 }
 
-const defaultMaxBody = 64 << 20
+const (
+	defaultMaxBody   = 64 << 20
+	defaultMaxBodies = 1 << 30
+)
 
 // Backend is a server behind the router.
 type Backend struct {

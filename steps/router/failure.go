@@ -14,6 +14,7 @@ import (
 const (
 	classBadRequest  = "bad_request" // of the client
 	classTooLarge    = "too_large"   // body of the client
+	classOverloaded  = "overloaded"  // bodies of all clients together
 	classUnreachable = "unreachable" // no connection to the server
 	classClosed      = "closed"      // the connection ended before an answer
 	classCut         = "cut"         // the answer ended in the middle
@@ -95,6 +96,8 @@ func (f *failure) status() int {
 		return http.StatusBadRequest
 	case classTooLarge:
 		return http.StatusRequestEntityTooLarge
+	case classOverloaded:
+		return http.StatusServiceUnavailable
 	case classTimeout:
 		return http.StatusGatewayTimeout
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -261,5 +262,42 @@ func TestBootstrapFailureIsNotKept(t *testing.T) {
 	up = true
 	if resp, body := post(t, base, pathCompletions, `{}`, nil); resp.StatusCode != 200 {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// TestBodiesInFlight: a request whose body finds no room beside those in flight is answered so, and nothing holds
+// room once they have ended.
+func TestBodiesInFlight(t *testing.T) {
+	arrived, finish := make(chan struct{}, 8), make(chan struct{})
+	d := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-finish
+		_, _ = io.WriteString(w, "{}")
+	})
+	c := Config{Protocol: RoundRobin, MaxBodies: 2500}
+	_, c.Decode = backends(nil, d, 0)
+	r, base := start(t, c)
+	body := `{"prompt":"` + strings.Repeat("x", 1000) + `"}`
+	var first sync.WaitGroup
+	for range 2 {
+		first.Go(func() {
+			if got, text := post(t, base, pathCompletions, body, nil); got.StatusCode != 200 {
+				t.Errorf("%d %s", got.StatusCode, text)
+			}
+		})
+		<-arrived
+	}
+	got, text := post(t, base, pathCompletions, body, nil)
+	if class, message := errorOf(t, text); got.StatusCode != 503 || class != classOverloaded || !strings.Contains(message, "--max-bodies") {
+		t.Errorf("%d %s", got.StatusCode, text)
+	}
+	close(finish)
+	first.Wait()
+	r.Close()
+	if n := r.held.Load(); n != 0 {
+		t.Errorf("%d bytes are held by nothing", n)
+	}
+	if s := r.Stats(); s.Refused != 1 || s.Succeeded != 2 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -41,6 +43,7 @@ type exchange struct {
 
 	id              string
 	body            []byte
+	held            int64 // bytes of body that count in Router.held
 	object          object
 	prefill, decode *member
 
@@ -50,7 +53,7 @@ type exchange struct {
 
 	// chunks takes the delay of each chunk; nil where it is not measured.
 	chunks *histogram
-	// halves counts who still uses ctx.
+	// halves counts who still uses ctx and the body.
 	halves atomic.Int32
 
 	mu        sync.Mutex
@@ -83,11 +86,12 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	x.finish(f)
 }
 
-// leave ends ctx once it is not used any more. Prefill may answer a little later than decode; the
-// client does not wait for that.
+// leave ends ctx and gives the body's share of memory back once they are not used any more. Prefill may
+// answer a little later than decode; the client does not wait for that.
 func (x *exchange) leave() {
 	if x.halves.Add(-1) == 0 {
 		x.cancel(nil)
+		x.r.held.Add(-x.held)
 	}
 }
 
@@ -128,7 +132,11 @@ func (x *exchange) read() *failure {
 	if n := x.req.ContentLength; n > 0 {
 		b.Grow(int(min(n, 1<<20)) + bytes.MinRead)
 	}
-	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody))
+	_, err := b.ReadFrom(held{x, http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody)})
+	if errors.Is(err, errOverloaded) {
+		return &failure{class: classOverloaded, err: fmt.Errorf("the bodies of the requests in flight together are longer than %d bytes (--max-bodies): "+
+			"send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
+	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &failure{class: classTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}
 	}
@@ -138,6 +146,23 @@ func (x *exchange) read() *failure {
 	}
 	x.body = b.Bytes()
 	return nil
+}
+
+var errOverloaded = errors.New("too many bytes in flight")
+
+// held reads a body and counts its bytes, which must be below the limit with those of all requests in flight.
+type held struct {
+	x    *exchange
+	from io.Reader
+}
+
+func (h held) Read(b []byte) (int, error) {
+	n, err := h.from.Read(b)
+	h.x.held += int64(n)
+	if h.x.r.held.Add(int64(n)) > h.x.r.maxBodies {
+		return n, errOverloaded
+	}
+	return n, err
 }
 
 // dispatched notes that the first byte leaves for a server.

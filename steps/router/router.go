@@ -20,6 +20,8 @@ type Router struct {
 
 	timeouts       Timeouts
 	maxBody        int64
+	maxBodies      int64
+	held           atomic.Int64 // bytes of the bodies of requests in flight
 	allowRecompute bool
 	simulated      bool
 	random         func() uint64
@@ -46,7 +48,8 @@ func New(c Config) (*Router, error) {
 	}
 	r := &Router{
 		protocol: p, prefill: prefill, decode: decode,
-		timeouts: c.Timeouts.withDefaults(), maxBody: cmp.Or(c.MaxBody, defaultMaxBody), allowRecompute: c.AllowRecompute, simulated: c.Simulated,
+		timeouts: c.Timeouts.withDefaults(), maxBody: cmp.Or(c.MaxBody, defaultMaxBody),
+		maxBodies: cmp.Or(c.MaxBodies, defaultMaxBodies), allowRecompute: c.AllowRecompute, simulated: c.Simulated,
 		random: c.Random, now: c.Now,
 	}
 	if r.random == nil {

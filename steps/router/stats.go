@@ -31,7 +31,7 @@ type outcome int
 const (
 	outcomeOK      outcome = iota
 	outcomeFailed          // a server or its connection
-	outcomeRefused         // the request was wrong
+	outcomeRefused         // the request was wrong, or there was no room for it
 	outcomeGone            // the client left
 	outcomes
 )
@@ -75,7 +75,7 @@ type Stats struct {
 	Protocol string  `json:"protocol"`
 	Uptime   float64 `json:"uptime_seconds"`
 	InFlight int64   `json:"in_flight"`
-	// Requests that ended: a request that failed, was refused as wrong, or whose client
+	// Requests that ended: a request that failed, was refused as wrong or for want of room, or whose client
 	// left has not succeeded.
 	Succeeded  uint64 `json:"succeeded"`
 	Failed     uint64 `json:"failed"`

@@ -182,7 +182,7 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 	}
 	l.served = a.str("--served-model-name", l.model)
 	l.adapters = adapterNames(a.values["--lora-paths"])
-	l.host, l.port = a.str("--host", "127.0.0.1"), a.int("--port", 30000)
+	l.host, l.port = a.str("--host", loopback), a.int("--port", 30000)
 	l.eager = a.bool("--disable-cuda-graph", false)
 	l.logStats = true
 	l.metrics = a.bool("--enable-metrics", false)

@@ -55,6 +55,10 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	return s.clock.SleepUntil(ctx, startup+l.fail.SlowStart)
 }
 
+// loopback is where a server listens unless its command line says otherwise: it asks nobody for a key, and
+// no run needs it from elsewhere without saying so.
+const loopback = "127.0.0.1"
+
 func (s *Server) address() string {
 	return net.JoinHostPort(s.launch.host, strconv.Itoa(s.launch.port))
 }

@@ -227,7 +227,7 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	}
 	l.served = a.str("--served-model-name", l.model)
 	l.adapters = adapterNames(a.values["--lora-modules"])
-	l.host, l.port = a.str("--host", "0.0.0.0"), a.int("--port", 8000)
+	l.host, l.port = a.str("--host", loopback), a.int("--port", 8000) // vLLM itself would listen on all interfaces
 	l.eager = a.bool("--enforce-eager", false)
 	l.logStats = !a.bool("--disable-log-stats", false)
 	l.metrics = true

@@ -76,8 +76,8 @@ func (f routerFlags) check() error {
 	if f.Protocol == "" {
 		return fmt.Errorf("--protocol is needed: one of %s", strings.Join(router.Protocols(), ", "))
 	}
-	if f.Timeouts.Dial <= 0 || f.Timeouts.Prefill <= 0 || f.Timeouts.Request <= 0 || f.grace < 0 || f.MaxBody <= 0 {
-		return errors.New("timeouts and --max-body must be above zero, and --grace not below it")
+	if f.Timeouts.Dial <= 0 || f.Timeouts.Prefill <= 0 || f.Timeouts.Request <= 0 || f.grace < 0 || f.MaxBody <= 0 || f.MaxBodies <= 0 {
+		return errors.New("timeouts, --max-body and --max-bodies must be above zero, and --grace not below it")
 	}
 	return nil
 }

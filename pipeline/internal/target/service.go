@@ -123,7 +123,11 @@ func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, 
 	}
 	switch {
 	case d.simulated():
-		p.Argv = slices.Concat([]string{slot.Self.Program, "simulate", "--", s.Kind}, s.Args)
+		p.Argv = []string{slot.Self.Program, "simulate", "--", s.Kind}
+		if s.Listen != "" {
+			p.Argv = append(p.Argv, "--"+s.Listen, cmp.Or(slot.Spec.Listen, p.Host))
+		}
+		p.Argv = append(p.Argv, s.Args...)
 		p.Container = ownContainer(slot.Self)
 		return p, nil
 	case s.Image != "":

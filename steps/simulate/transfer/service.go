@@ -99,6 +99,10 @@ func serviceFlags(args []string) (map[string]string, error) {
 
 func (s *service) flag(name, fallback string) string { return cmp.Or(s.flags[name], fallback) }
 
+// loopback is where a service listens unless its flags say otherwise. Mooncake's own programs would
+// listen on all interfaces.
+const loopback = "127.0.0.1"
+
 // endpoint is one listener of a service.
 type endpoint struct {
 	address string
@@ -109,7 +113,7 @@ func (s *service) endpoints() ([]endpoint, error) {
 	switch s.kind {
 	case serviceEtcd:
 		var out []endpoint
-		for u := range strings.SplitSeq(s.flag("listen_client_urls", "http://localhost:2379"), ",") {
+		for u := range strings.SplitSeq(s.flag("listen_client_urls", "http://"+loopback+":2379"), ",") {
 			parsed, err := url.Parse(u)
 			if err != nil || parsed.Host == "" {
 				return nil, fmt.Errorf("--listen-client-urls %q is no URL", u)
@@ -118,9 +122,9 @@ func (s *service) endpoints() ([]endpoint, error) {
 		}
 		return out, nil
 	case serviceMetadata:
-		return []endpoint{{net.JoinHostPort(s.flag("host", "0.0.0.0"), s.flag("port", "8080")), s.metadata()}}, nil
+		return []endpoint{{net.JoinHostPort(s.flag("host", loopback), s.flag("port", "8080")), s.metadata()}}, nil
 	}
-	host := s.flag("rpc_address", "0.0.0.0")
+	host := s.flag("rpc_address", loopback)
 	out := []endpoint{
 		{net.JoinHostPort(host, s.flag("rpc_port", s.flag("port", "50051"))), nil},
 		{net.JoinHostPort(host, s.flag("metrics_port", "9003")), healthy(http.NewServeMux())},
