@@ -417,6 +417,28 @@ func TestSlurm(t *testing.T) {
 				r.script(t, "start")
 			}, slurmRun(t, pairs...)...)
 		}},
+		{"suspended and resumed during a run", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				// real time: into the middle of a run of ten seconds
+				time.Sleep(2 * time.Second)
+				r.must(t, "bash", "-c", "scontrol suspend $(squeue --noheader --format=%i)")
+				// real time: for so long the servers stand still
+				time.Sleep(3 * time.Second)
+				r.must(t, "bash", "-c", "scontrol resume $(squeue --noheader --format=%i)")
+			}, slurmRun(t, "--var", "target=pairs", "--var", "requests=1000")...)
+			if code == 0 {
+				checkReplaced(t, dir)
+				for _, cell := range machineOf(t, dir).Benchmarks[0].Cells {
+					for _, run := range cell.Runs {
+						if run.Status == result.RunVoid && (run.VoidCause != result.VoidSuspended || !strings.Contains(run.Reason, "was suspended and resumed (it did not run for about ")) {
+							t.Errorf("void for %q (%s)", run.Reason, run.VoidCause)
+						}
+					}
+				}
+			}
+			return text, code
+		}},
 		{"interrupted", 130, "interrupted", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(p *os.Process) {

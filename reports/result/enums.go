@@ -15,7 +15,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Expectation]():       texts(ExpectImprovement),
 	reflect.TypeFor[Action]():            texts(Fail, Warn, Ignore),
 	reflect.TypeFor[RunStatus]():         texts(RunOK, RunFailed, RunVoid, RunCancelled),
-	reflect.TypeFor[VoidCause]():         texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete),
+	reflect.TypeFor[VoidCause]():         texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete, VoidSuspended),
 	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents, OtherFinish, BlankTokens, OtherBeginnings),
 	reflect.TypeFor[AnswerForm]():        texts(AnswersStreamed, AnswersStreamedAndWhole),
 	reflect.TypeFor[DecisionKind]():      texts(KindMetric, KindSuccess, KindAssert),
@@ -99,12 +99,15 @@ const (
 	VoidMachine       VoidCause = "machine"             // what else the servers' machine did
 	VoidCounters      VoidCause = "counters"            // what a gate needs of the servers' counters is not known
 	VoidIncomplete    VoidCause = "incomplete"          // an imported result holds a part of the run
+	VoidSuspended     VoidCause = "suspended"           // somebody paused the servers: their job, container, cgroup or processes
 )
 
 // BySide reports whether the cause can depend on how fast a side is: a slow server keeps the
-// client busy, and a hungry one is throttled. A step of the clock and the loss of a process
-// befall all sides alike.
-func (c VoidCause) BySide() bool { return c != VoidClock && c != VoidGeneratorLost }
+// client busy, and a hungry one is throttled. A step of the clock, the loss of a process and a
+// pause befall all sides alike.
+func (c VoidCause) BySide() bool {
+	return c != VoidClock && c != VoidGeneratorLost && c != VoidSuspended
+}
 
 // AnswerForm is the form in which answers were asked for.
 type AnswerForm string

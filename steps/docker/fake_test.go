@@ -43,6 +43,8 @@ type fakeDaemon struct {
 	oom          bool
 	removed      bool
 	lists        map[string]string // answers to lists, by path
+	// events are the answers to requests for events, line by line; one that is closed breaks off.
+	events chan chan string
 }
 
 func newFake(t *testing.T) *fakeDaemon {
@@ -106,6 +108,8 @@ func (f *fakeDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	switch path := r.URL.Path; {
 	case path == "/_ping":
+	case path == "/events" && f.events != nil:
+		f.serveEvents(w, r)
 	case path == "/version":
 		answer(w, 200, map[string]string{"ApiVersion": "1.41"})
 	case path == "/build":
@@ -185,6 +189,24 @@ func (f *fakeDaemon) serveContainers(w http.ResponseWriter, r *http.Request, bod
 		f.serveLogs(w, r)
 	case action == "json":
 		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.exitCode, "OOMKilled": f.oom}})
+	}
+}
+
+func (f *fakeDaemon) serveEvents(w http.ResponseWriter, r *http.Request) {
+	lines := make(chan string)
+	w.(http.Flusher).Flush()
+	f.events <- lines
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				panic(http.ErrAbortHandler)
+			}
+			io.WriteString(w, line+"\n")
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
 	}
 }
 

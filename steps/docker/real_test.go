@@ -211,6 +211,43 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
+// A pause that is over when somebody asks is seen in the daemon's events.
+func TestRealPause(t *testing.T) {
+	r := newRig(t)
+	started, err := r.Start(context.Background(), r.process(t, ""), &lockedBuffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := started.(*Server)
+	paused := s.WatchPauses(ctx)
+	// Until the request for events is there, pauses are not seen.
+	for limit := time.Now().Add(patient); ; {
+		for _, action := range []string{"pause", "unpause"} {
+			if err := s.launcher.daemon.ask(ctx, http.MethodPost, "/containers/"+s.id+"/"+action, nil, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// real time: a Docker daemon works
+		<-time.After(50 * time.Millisecond)
+		got, err := paused(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == pausedText {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("paused: %q", got)
+		}
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	r.nothingLeft(t)
+}
+
 // What a process in a container leaves in a folder is copied out of it while it runs.
 func TestRealFetch(t *testing.T) {
 	r := newRig(t)

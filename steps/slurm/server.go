@@ -30,6 +30,7 @@ var (
 	_ steps.Server    = (*Server)(nil)
 	_ steps.Describer = (*Server)(nil)
 	_ steps.Evictable = (*Server)(nil)
+	_ steps.Pausable  = (*Server)(nil)
 )
 
 // BaseURL is where it will answer: at its node.

@@ -7,12 +7,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// excuse puts the loss of a place, if there is one, before what a target seems to have done.
-func (s *server) excuse(ctx context.Context, f *fault) *fault {
-	if err := s.evicted(ctx, f); err != nil {
-		return &fault{phase: f.phase, class: f.class, err: err}
+// excuse puts the loss of a place, or its pause, before what a target seems to have done.
+func (r *runner) excuse(ctx context.Context, s *server, f *fault) *fault {
+	err := s.evicted(ctx, f)
+	if err == nil {
+		err = r.failedPaused(ctx, s, f)
 	}
-	return f
+	if err == nil {
+		return f
+	}
+	return &fault{phase: f.phase, class: f.class, err: err}
 }
 
 // evicted returns the loss of a place that keeps a target from serving: the machine's

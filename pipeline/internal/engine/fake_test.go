@@ -80,7 +80,10 @@ type behaviour struct {
 	ignores   bool          // needs the whole grace to stop
 	unstop    bool          // cannot be stopped
 	log       string
-	runs      map[int]string // what goes wrong in the n-th run (from 1) of the launch
+	// paused answers the n-th question (from 1) about pauses: the first is asked when the server
+	// is ready, then one before and one after each run; nil for a server that is not asked.
+	paused func(n int) (string, error)
+	runs   map[int]string // what goes wrong in the n-th run (from 1) of the launch
 }
 
 // world is everything outside of the engine: launcher, engine, load generator.
@@ -126,6 +129,17 @@ type fakeServer struct {
 	once   sync.Once
 	state  string
 	forget func()
+}
+
+// pausable is a fake server that is asked about pauses.
+type pausable struct{ *fakeServer }
+
+func (s pausable) WatchPauses(context.Context) func(context.Context) (string, error) {
+	n := 0
+	return func(context.Context) (string, error) {
+		n++
+		return s.paused(n)
+	}
 }
 
 func (s *fakeServer) BaseURL() string       { return s.url }
@@ -179,6 +193,9 @@ func (l fakeLauncher) Start(_ context.Context, p steps.Process, log io.Writer) (
 	l.w.living[s.url] = s
 	if b.exitAfter > 0 {
 		time.AfterFunc(b.exitAfter, func() { s.exit("exit status 1") })
+	}
+	if b.paused != nil {
+		return pausable{s}, nil
 	}
 	return s, nil
 }
@@ -272,6 +289,9 @@ func (w *world) load(ctx context.Context, o load.Options) (load.Result, error) {
 	w.loads = append(w.loads, fmt.Sprintf("%s %g %d", strings.Split(strings.TrimPrefix(o.BaseURL, "http://"), ":")[0], o.Workload.Load.Rate, o.Seed))
 	n := len(w.loads)
 	w.mu.Unlock()
+	if o.Begin != nil && s.paused != nil {
+		o.Begin(ctx)
+	}
 	if w.onRun != nil {
 		w.onRun(n)
 	}

@@ -86,7 +86,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	r.occupy(ctx, j)
 	if cause := r.bringUp(ctx, s); cause != nil {
 		r.eta.failed(attempt)
-		failure, err := r.fail(ctx, s, s.excuse(ctx, cause))
+		failure, err := r.fail(ctx, s, r.excuse(ctx, s, cause))
 		return ending{failure: failure, left: runs}, err
 	}
 	end, fault, err := r.passes(ctx, s, attempt, runs)
@@ -96,7 +96,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	if fault == nil {
 		return end, r.end(ctx, s)
 	}
-	end.failure, err = r.fail(ctx, s, s.excuse(ctx, fault))
+	end.failure, err = r.fail(ctx, s, r.excuse(ctx, s, fault))
 	return end, err
 }
 

@@ -19,12 +19,14 @@ import (
 // member is one process of one start of a target.
 type member struct {
 	*Member
-	alone    bool // it is the whole target
-	process  Process
-	log      *store.Log
-	output   *output      // what it writes, on its way to the log
-	running  steps.Server // nil until it runs
-	began    time.Time    // when it was started
+	alone   bool // it is the whole target
+	process Process
+	log     *store.Log
+	output  *output      // what it writes, on its way to the log
+	running steps.Server // nil until it runs
+	began   time.Time    // when it was started
+	// paused says how it was paused since the last call; nil where nobody can tell.
+	paused   func(context.Context) (string, error)
 	endpoint steps.Endpoint
 	about    result.Member // what the document says of it
 }
@@ -121,6 +123,7 @@ func (r *runner) start(ctx context.Context, s *server, m *member) error {
 		}
 		m.running = running
 	}
+	s.watchPauses(ctx, m)
 	m.endpoint = steps.Endpoint{BaseURL: m.running.BaseURL(), Model: servedName(m.Spec)}
 	if m.process.ReadyURL != "" {
 		m.endpoint.BaseURL = m.process.ReadyURL

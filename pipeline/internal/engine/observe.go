@@ -46,6 +46,7 @@ type watch struct {
 	stop         context.CancelFunc
 	done         sync.WaitGroup
 
+	pauses func(context.Context)                             // forgets the pauses before the run
 	attend func(context.Context) (end func(context.Context)) // nil where nothing attends
 	leave  func(context.Context)                             // that it returned
 
@@ -66,6 +67,7 @@ type view struct {
 // newWatch prepares the observation of a run; begin starts it.
 func (r *runner) newWatch(s *server) *watch {
 	w := &watch{now: s.lane.Clock.Now, scale: max(r.plan.TimeScale, 0), nics: func() []probe.NIC { return nil }}
+	w.pauses = func(ctx context.Context) { r.askPauses(ctx, s) }
 	if s.spec.Transfer != nil && r.o.NICs != nil {
 		w.nics = r.o.NICs
 	}
@@ -95,6 +97,7 @@ func (w *watch) begin(ctx context.Context) {
 	})
 	each(w.exposers, func(e *exposer) { e.look(ctx, w.now, beforeRun) })
 	each(w.relays, func(r *relayed) { r.begin(ctx) })
+	w.pauses(ctx)
 	w.nicsBefore = w.nics()
 	w.began = w.now()
 	ctx, w.stop = context.WithCancel(ctx)

@@ -41,12 +41,14 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	}
 	got, err := take(ctx, s, bm, cell, run, w)
 	w.end(ctx)
+	r.askPauses(ctx, s)
 	seen := watched(seconds(got.run.Duration))
 	if err != nil {
 		return nil, err
 	}
 	measured := got.run
 	measured.Between = s.between(got)
+	s.voidPaused(&measured)
 	seen.apply(&measured)
 	r.observed(s, w, got.start, &measured)
 	if measured.Status != result.RunFailed { // of a server that died nothing can be asked

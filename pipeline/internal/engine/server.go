@@ -23,11 +23,14 @@ type server struct {
 	spec     TargetSpec
 	members  []*member // in the order of their start
 	front    *member   // that clients talk to
-	releases []func()  // give the ports back
+	releases []func()  // give the ports back and end the watch for pauses
 	began    time.Time // when the first member was started
 	probe    int       // of the search that goes on, from 1
 	answered time.Time // the last answer of the run before, zero where none was just measured
 	launch   result.Launch
+	// paused says how the target was paused when that was last asked, and pausedStart how before
+	// it was ready.
+	paused, pausedStart string
 }
 
 // snapshot is the launch as it is now, for an event that outlives it.
@@ -101,6 +104,8 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	if err := r.sendCanaries(ctx, s); err != nil {
 		return newFault(phaseReady, err)
 	}
+	r.askPauses(ctx, s)
+	s.pausedStart = s.paused
 	text := s.Target + " answers"
 	if s.front.Spec.URL == "" {
 		s.launch.Startup = s.lane.Clock.Now().Sub(s.began).Seconds()
@@ -156,7 +161,7 @@ func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	return ports, nil
 }
 
-// release gives the ports back.
+// release gives the ports back and ends the watch for pauses.
 func (s *server) release() {
 	for _, release := range s.releases {
 		release()

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+)
+
+// pauseTimeout bounds how long a place is asked about pauses.
+const pauseTimeout = 10 * time.Second
+
+// watchPauses looks for pauses of a member until its launch has ended.
+func (s *server) watchPauses(ctx context.Context, m *member) {
+	p, ok := m.running.(steps.Pausable)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.releases = append(s.releases, cancel)
+	m.paused = p.WatchPauses(ctx)
+}
+
+// askPauses notes how the members of a target were paused since it was last called.
+func (r *runner) askPauses(ctx context.Context, s *server) {
+	limited, cancel := context.WithTimeout(ctx, pauseTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	s.paused = ""
+	each(s.members, func(m *member) {
+		if m.paused == nil {
+			return
+		}
+		why, err := m.paused(limited)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case ctx.Err() == nil && err != nil && r.first(r.warned, "pauses of "+m.label(s.Target)):
+			r.warn(fmt.Sprintf("%s: whether it was paused during a run is not known: %v", m.label(s.Target), err))
+		case s.paused == "" && why != "":
+			s.paused = m.label(s.Target) + ": " + r.o.Redact.String(why)
+		}
+	})
+}
+
+// voidPaused voids a run whose servers were paused, or whose launch was paused before it was
+// ready: its start-up time is a metric of the run. What failed in such a run failed for that.
+func (s *server) voidPaused(run *result.Run) {
+	switch {
+	case s.paused != "":
+		run.Reason = s.paused
+	case s.pausedStart != "":
+		run.Reason = "while it started, " + s.pausedStart
+	default:
+		return
+	}
+	run.Status, run.VoidCause = result.RunVoid, result.VoidSuspended
+}
+
+// failedPaused returns the pause of a target as the cause of a fault, nil where nobody paused it.
+func (r *runner) failedPaused(ctx context.Context, s *server, f *fault) error {
+	if s.paused == "" {
+		r.askPauses(ctx, s)
+	}
+	if s.paused == "" {
+		return nil
+	}
+	return &machineError{&steps.EvictionError{Class: string(result.VoidSuspended), Reason: fmt.Sprintf("%s; it failed after that: %s", s.paused, r.o.Redact.String(f.err.Error()))}}
+}
