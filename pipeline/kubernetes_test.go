@@ -464,6 +464,15 @@ func TestKubernetes(t *testing.T) {
 				}
 			}, many...)
 		}},
+		{"the keeper evicted", 4, "; it kept the run, whose other Pods were deleted with it (pod_evicted)", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, runStarts, func(*os.Process) {
+				name := m.pod(t, "keeper", "keeper").Name
+				if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx, &policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
+					t.Error(err)
+				}
+			}, many...)
+		}},
 		{"deleted by someone else", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {

@@ -60,7 +60,7 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 		pod, err := r.get(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil, evicted(ClassDeleted, fmt.Sprintf("Pod %s was deleted by someone else", name))
+			return nil, cmp.Or(r.keeperLoss(), evicted(ClassDeleted, fmt.Sprintf("Pod %s was deleted by someone else", name)))
 		case err != nil:
 			return nil, refusal(err)
 		case done(pod):

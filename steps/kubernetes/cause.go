@@ -85,18 +85,26 @@ func lost(pod *core.Pod) error {
 }
 
 // takenAway says how the place of a Pod that we have not asked to end was lost, nil while it has it.
-func takenAway(pod *core.Pod) error {
+func (r *Run) takenAway(pod *core.Pod) error {
 	if err := lost(pod); err != nil {
 		return err
 	}
 	if pod.DeletionTimestamp != nil {
-		return deleted(pod)
+		return r.deleted(pod)
 	}
 	return nodeSilent(pod)
 }
 
-// deleted is the loss of a Pod that somebody else has deleted.
-func deleted(pod *core.Pod) error {
+// deleted is the loss of a Pod that somebody else has deleted. Where the keeper lost its place before,
+// the cluster has deleted the Pod with the Job, and the loss is the keeper's.
+func (r *Run) deleted(pod *core.Pod) error {
+	if err := r.keeperLoss(); err != nil {
+		return err
+	}
+	return deletedPod(pod)
+}
+
+func deletedPod(pod *core.Pod) error {
 	return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name, pod.Annotations[nameLabel], pod.Spec.NodeName))
 }
 

@@ -208,3 +208,51 @@ func TestLooksThatEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestKeeperLost: a Pod that is deleted because the keeper's node is drained names the keeper's loss, and
+// not a hand that was nobody's.
+func TestKeeperLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose        []func(*core.Pod)
+		class, text string
+	}{
+		"has its place":         {nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
+		"evicted":               {[]func(*core.Pod){evicts}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI: Eviction API: evicting; it kept the run"},
+		"deleted":               {[]func(*core.Pod){deletes}, ClassDeleted, "(keeper) on node k2 was deleted by someone else, or with the Job of the run; it kept the run"},
+		"deleted, then evicted": {[]func(*core.Pod){deletes, evicts}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
+		"evicted, then deleted": {[]func(*core.Pod){evicts, func(pod *core.Pod) { pod.Status.Conditions = nil; deletes(pod) }}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := started(t)
+			keeper := r.bare("keeper", "keeper")
+			if err := r.create(t.Context(), keeper); err != nil {
+				t.Fatal(err)
+			}
+			change(t, r, keeper.Name, func(pod *core.Pod) { pod.Spec.NodeName = "k2" })
+			pod, err := r.Tasks(0).place(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, lose := range append(tt.lose, func(*core.Pod) {}) {
+				change(t, r, keeper.Name, lose)
+				if !r.lookAtKeeper(t.Context(), keeper.Name) {
+					t.Fatal("the keeper is there")
+				}
+			}
+			if err := r.client.CoreV1().Pods(r.namespace).Delete(t.Context(), keeper.Name, meta.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if r.lookAtKeeper(t.Context(), keeper.Name) {
+				t.Error("the keeper is gone")
+			}
+			change(t, r, pod.Name, deletes)
+			s := &Server{run: r, pod: pod, process: steps.Process{Name: "s"}, done: make(chan struct{})}
+			for _, err := range []error{s.Evicted(t.Context()), (&task{run: r, pod: pod}).Evicted(t.Context())} {
+				e, ok := errors.AsType[*steps.EvictionError](err)
+				if !ok || e.Class != tt.class || !strings.Contains(e.Reason, tt.text) {
+					t.Errorf("%v, want %s: %s", err, tt.class, tt.text)
+				}
+			}
+		})
+	}
+}

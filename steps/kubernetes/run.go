@@ -32,6 +32,7 @@ type Run struct {
 
 	beating context.CancelFunc
 	beaten  sync.WaitGroup
+	keeper  keeper
 
 	mu      sync.Mutex
 	tunnels map[string]string // the direct address of a server by that of its tunnel
@@ -114,6 +115,7 @@ func (r *Run) begin(ctx context.Context) error {
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.beating = stop
 	r.beaten.Go(func() { r.beat(alive, pod) })
+	r.beaten.Go(func() { r.watchKeeper(alive, pod) })
 	return nil
 }
 

@@ -143,7 +143,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		case apierrors.IsNotFound(err) && taken != nil:
 			return "its Pod was taken away", taken
 		case apierrors.IsNotFound(err):
-			return "its Pod was deleted", deleted(s.pod)
+			return "its Pod was deleted", s.run.deleted(s.pod)
 		case ctx.Err() != nil:
 			return "unknown: it could not be stopped", nil
 		case err != nil:
@@ -175,7 +175,7 @@ func (s *Server) loss(pod *core.Pod) error {
 	if err := lost(pod); err != nil || s.asked.Load() || pod.DeletionTimestamp == nil {
 		return err
 	}
-	return deleted(pod)
+	return s.run.deleted(pod)
 }
 
 // nodeWait is how long a node may be said not to be ready.
@@ -196,7 +196,7 @@ func (s *Server) Evicted(ctx context.Context) error {
 	pod, err := s.run.get(ctx, s.pod.Name)
 	switch {
 	case apierrors.IsNotFound(err) && !s.asked.Load():
-		return deleted(s.pod)
+		return s.run.deleted(s.pod)
 	case err != nil:
 		return placeLoss(err)
 	}

@@ -65,12 +65,12 @@ func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 func (t *Tasks) gone(ctx context.Context) (why, err error) {
 	now, err := t.run.get(ctx, t.pod.Name)
 	if apierrors.IsNotFound(err) {
-		return deleted(t.pod), nil
+		return t.run.deleted(t.pod), nil
 	}
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if why := takenAway(now); why != nil {
+	if why := t.run.takenAway(now); why != nil {
 		return why, nil
 	}
 	if ended := stateOf(now).Terminated; ended != nil {
@@ -204,11 +204,11 @@ func (t *task) Evicted(ctx context.Context) error {
 	now, err := t.run.get(ctx, t.pod.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return deleted(t.pod)
+		return t.run.deleted(t.pod)
 	case err != nil:
 		return placeLoss(err)
 	}
-	if err := takenAway(now); err != nil {
+	if err := t.run.takenAway(now); err != nil {
 		return err
 	}
 	return t.run.kubeletSilent(ctx, now)

@@ -1,0 +1,56 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// keeper is what is known of the Pod of the run's Job. When that Pod loses its place, the Job fails and
+// the cluster deletes all Pods of the run with it, on whatever nodes they are.
+type keeper struct {
+	mu   sync.Mutex
+	lost error // nil while it has its place
+}
+
+// keeperLoss says how the keeper lost its place, nil while it has it.
+func (r *Run) keeperLoss() error {
+	r.keeper.mu.Lock()
+	defer r.keeper.mu.Unlock()
+	return r.keeper.lost
+}
+
+// watchKeeper looks at the keeper until ctx ends or the keeper is gone.
+func (r *Run) watchKeeper(ctx context.Context, name string) {
+	for steps.Sleep(ctx, r.opt.Poll) == nil && r.lookAtKeeper(ctx, name) {
+	}
+}
+
+// lookAtKeeper notes how the keeper lost its place, and reports whether there is more to see. A
+// condition that says who took it away counts more than its deletion, which follows.
+func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
+	once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
+	defer cancel()
+	pod, err := r.client.CoreV1().Pods(r.namespace).Get(once, name, podGet)
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	why := lost(pod)
+	if why == nil && (pod.DeletionTimestamp == nil || r.keeperLoss() != nil) {
+		return true
+	}
+	if why == nil {
+		why = deletedPod(pod)
+	}
+	if loss, ok := errors.AsType[*steps.EvictionError](why); ok {
+		why = evicted(loss.Class, loss.Reason+"; it kept the run, whose other Pods were deleted with it")
+	}
+	r.keeper.mu.Lock()
+	defer r.keeper.mu.Unlock()
+	r.keeper.lost = why
+	return true
+}
