@@ -188,7 +188,7 @@ func (f *fakeDaemon) serveContainers(w http.ResponseWriter, r *http.Request, bod
 	case action == "logs":
 		f.serveLogs(w, r)
 	case action == "json":
-		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.exitCode, "OOMKilled": f.oom}})
+		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.exitCode, "OOMKilled": f.oom}, "HostConfig": map[string]any{"Memory": 8 << 30}})
 	}
 }
 

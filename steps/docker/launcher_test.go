@@ -94,6 +94,9 @@ func TestEndsByItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, want := s.(*Server).Starved(t.Context()), "a process was killed by the memory limit of its container (8.0 GiB)"; got != want {
+		t.Errorf("while it runs: %q, want %q", got, want)
+	}
 	f.end()
 	<-s.Done()
 	if want := "exit status 137 (signal: killed), out of memory: killed by the kernel"; s.ExitState() != want {

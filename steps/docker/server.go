@@ -35,6 +35,7 @@ type Server struct {
 var (
 	_ steps.Server    = (*Server)(nil)
 	_ steps.Describer = (*Server)(nil)
+	_ steps.Starvable = (*Server)(nil)
 )
 
 // watch follows a started container: its log, and its end.
@@ -111,6 +112,20 @@ func (s *Server) exitState(ctx context.Context) string {
 		return fmt.Sprintf("unknown: %v", err)
 	}
 	return describeExit(c.State)
+}
+
+// Starved implements steps.Starvable by what the daemon says of the container, which need not have ended.
+func (s *Server) Starved(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, requestWait)
+	defer cancel()
+	c, err := s.launcher.daemon.pool.Client.InspectContainerWithContext(s.id, ctx)
+	switch {
+	case err != nil || !c.State.OOMKilled:
+		return ""
+	case c.HostConfig == nil || c.HostConfig.Memory <= 0:
+		return "a process of the container was killed by the kernel because there was no memory left; the container has no limit of its own"
+	}
+	return fmt.Sprintf("a process was killed by the memory limit of its container (%.1f GiB)", float64(c.HostConfig.Memory)/(1<<30))
 }
 
 func describeExit(state dc.State) string {

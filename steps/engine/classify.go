@@ -2,6 +2,7 @@ package engine
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -45,7 +46,7 @@ func SharedRules() []Rule {
 	return []Rule{
 		NewRule("port_in_use", `(?i)EADDRINUSE|address already in use`),
 		NewRule("out_of_memory", `OutOfMemoryError|CUDA out of memory|HIP out of memory`),
-		NewRule("host_out_of_memory", `(?i)\boom-kill|Out of memory: Killed process|MemoryError\b|Cannot allocate memory \(os error 12\)|on kv cache allocation is less than requested memory`),
+		NewRule("host_out_of_memory", `(?i)\boom[-_]kill|\btask [0-9,-]+: Out Of Memory|Out of memory: Killed process|MemoryError\b|Cannot allocate memory \(os error 12\)|on kv cache allocation is less than requested memory`),
 		NewRule("disk_full", `(?i)No space left on device`),
 		NewRule("driver", `NVIDIA driver on your system is too old|provided PTX was compiled with an unsupported toolchain|lib(cuda|cudart|cublas|nccl)[A-Za-z]*\.so[.0-9]*: cannot open|could not select device driver|CUDA driver version is insufficient|No CUDA GPUs are available|Found no NVIDIA driver|CUDA error: no kernel image`),
 		NewRule("rdma", `Failed to register memory 0x|port not active|No available RNIC|No RDMA devices found|ibv_reg_mr.*(failed|Cannot allocate)|CREATE_MKEY|memory region.*Resource temporarily unavailable \[11\]`),
@@ -57,6 +58,13 @@ func SharedRules() []Rule {
 		NewRule("arguments", `error: (unrecognized arguments|argument |the following arguments are required|invalid choice)|expected (one|at least one) argument|ambiguous option`),
 		NewRule("not_installed", `No module named|command not found|ModuleNotFoundError|executable file not found|No such file or directory: '?(vllm|python3?)`),
 	}
+}
+
+// Symptom reports whether a class says only that something failed, or that processes lost each other: another
+// cause can be behind it.
+func Symptom(class string) bool {
+	return class == "" || class == Unknown || class == "nccl" ||
+		slices.ContainsFunc(LastRules(), func(r Rule) bool { return r.Class == class })
 }
 
 // LastRules recognises what says only that something failed. They belong at the end.

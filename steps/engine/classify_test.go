@@ -15,6 +15,8 @@ func TestSharedRules(t *testing.T) {
 		{"port_in_use", "zmq.error.ZMQError: Address already in use (addr='tcp://0.0.0.0:5557')"},
 		{"port_in_use", "E0902 13:08:10.000000 42 transfer_engine_impl.cpp:99] RpcMeta: bind address already in use"},
 		{"out_of_memory", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of 21.98 GiB"},
+		{"host_out_of_memory", "slurmstepd: error: Detected 1 oom_kill event in StepId=12.0. Some of the step tasks have been OOM Killed."},
+		{"host_out_of_memory", "srun: error: node1: task 0: Out Of Memory"},
 		{"host_out_of_memory", "[ 123.4] Out of memory: Killed process 4242 (python3) total-vm:1kB"},
 		{"host_out_of_memory", "ValueError: Available memory on node 0 (1.2/23.4 GiB) on kv cache allocation is less than requested memory for kv (4.0 GiB)."},
 		{"disk_full", "OSError: [Errno 28] No space left on device"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/cgroup"
 )
 
 // Options of a launcher. Zero values mean the defaults.
@@ -23,6 +24,8 @@ type Options struct {
 	PortWait time.Duration
 	// Poll is the time between two looks at the port; 50 ms.
 	Poll time.Duration
+	// System is where control groups are read.
+	System cgroup.System
 	// Folder makes an empty folder of this start, for the files of a process, and returns
 	// its absolute path. Processes without files need none.
 	Folder func(name string) (string, error)
@@ -75,7 +78,12 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	return &server{process: p, spawner: l.spawner, env: env, child: child, opt: l.opt}, nil
+	s := &server{process: p, spawner: l.spawner, env: env, child: child, opt: l.opt, groups: &groups{system: l.opt.System, pid: child.PID()}}
+	s.groups.look()
+	following, cancel := context.WithCancel(context.Background())
+	s.unfollow = cancel
+	go s.groups.follow(following, child.Done())
+	return s, nil
 }
 
 func hostPort(p steps.Process) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/cgroup"
 	"go.uber.org/goleak"
 )
 
@@ -241,5 +244,41 @@ func TestAttached(t *testing.T) {
 	case <-a.Done():
 		t.Error("it has not ended")
 	default:
+	}
+}
+
+// TestStarved: a server knows what the kernel has killed in its control group, also in one that it moved into
+// after its start.
+func TestStarved(t *testing.T) {
+	dir := t.TempDir()
+	write := func(path, text string) {
+		path = filepath.Join(dir, path)
+		// Whole at once, as the kernel's files are.
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", []byte(text), 0o644), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("proc/42/cgroup", "0::/session\n")
+	write("groups/session/memory.events", "oom 0\noom_kill 0\n")
+	write("groups/limited/memory.events", "oom 3\noom_kill 3\n")
+	write("groups/limited/memory.max", "2147483648\n")
+	spawner := &fakeSpawner{}
+	l := New(spawner, Options{System: cgroup.System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "groups")}})
+	s, err := l.Start(t.Context(), process(t, l), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := s.(*server)
+	if got := of.Starved(t.Context()); got != "" {
+		t.Errorf("at the start: %s", got)
+	}
+	write("proc/42/cgroup", "0::/limited\n")
+	of.groups.look()
+	write("groups/limited/memory.events", "oom 4\noom_kill 4\n")
+	if got, want := of.Starved(t.Context()), "a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

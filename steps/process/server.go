@@ -19,6 +19,9 @@ type server struct {
 	child   steps.Child
 	opt     Options
 
+	groups   *groups
+	unfollow context.CancelFunc
+
 	stop    sync.Once
 	stopErr error
 }
@@ -45,7 +48,10 @@ func (s *server) Exec(ctx context.Context, argv []string) (stdout, stderr string
 // the grace and never leaves a process behind. Later calls wait for the first and return
 // its result.
 func (s *server) Stop(ctx context.Context) error {
-	s.stop.Do(func() { s.stopErr = s.end(ctx) })
+	s.stop.Do(func() {
+		s.unfollow()
+		s.stopErr = s.end(ctx)
+	})
 	return s.stopErr
 }
 

@@ -673,3 +673,37 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 		}
 	})
 }
+
+// TestKilledForMemory: what the kernel has killed explains a server that only says that something failed, and not
+// one that names another cause.
+func TestKilledForMemory(t *testing.T) {
+	const killed = "a process was killed by the memory limit of its cgroup (/job, memory.max 8.0 GiB)"
+	for name, tt := range map[string]struct {
+		behaviour
+		class, evidence string
+	}{
+		"a worker":             {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above", starved: killed}, hostMemory, killed},
+		"without a word":       {behaviour{exitAfter: time.Second, starved: killed}, hostMemory, killed},
+		"not ready in time":    {behaviour{never: true, starved: killed}, hostMemory, killed},
+		"in a run":             {behaviour{runs: map[int]string{1: "die"}, starved: killed}, hostMemory, killed},
+		"another cause":        {behaviour{exitAfter: time.Second, log: "CUDA out of memory", starved: killed}, "oom", "CUDA out of memory"},
+		"nothing was killed":   {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above"}, "engine_failed", "EngineDeadError: see above"},
+		"nobody says anything": {behaviour{exitAfter: time.Second}, "exited", errDied.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := makePlan(t, []string{base, head}, []float64{2}, 2)
+			synctest.Test(t, func(t *testing.T) {
+				s := newSession(t, p)
+				s.w.behave = trouble(head, tt.behaviour, 1)
+				s.run(t, t.Context())
+				failed := s.events.of(event.LaunchFail)
+				if len(failed) == 0 {
+					t.Fatal("no failure is told of")
+				}
+				if f := failed[0].Failure; f.Class != tt.class || f.Evidence != tt.evidence {
+					t.Errorf("%s: %s, want %s: %s", f.Class, f.Evidence, tt.class, tt.evidence)
+				}
+			})
+		})
+	}
+}

@@ -82,8 +82,9 @@ type behaviour struct {
 	log       string
 	// paused answers the n-th question (from 1) about pauses: the first is asked when the server
 	// is ready, then one before and one after each run; nil for a server that is not asked.
-	paused func(n int) (string, error)
-	runs   map[int]string // what goes wrong in the n-th run (from 1) of the launch
+	paused  func(n int) (string, error)
+	starved string         // what the kernel killed of it
+	runs    map[int]string // what goes wrong in the n-th run (from 1) of the launch
 }
 
 // world is everything outside of the engine: launcher, engine, load generator.
@@ -145,6 +146,9 @@ func (s pausable) WatchPauses(context.Context) func(context.Context) (string, er
 func (s *fakeServer) BaseURL() string       { return s.url }
 func (s *fakeServer) Done() <-chan struct{} { return s.done }
 func (s *fakeServer) ExitState() string     { return s.state }
+func (s *fakeServer) Starved(context.Context) string {
+	return s.starved
+}
 func (s *fakeServer) exit(state string) {
 	s.once.Do(func() { s.state = state; s.forget(); close(s.done) })
 }
@@ -247,6 +251,9 @@ func (fakeEngine) Classify(tail []string) (class, evidence string) {
 	for _, line := range tail {
 		if strings.Contains(line, "out of memory") {
 			return "oom", line
+		}
+		if strings.Contains(line, "EngineDeadError") {
+			return "engine_failed", line
 		}
 	}
 	return "unknown", ""

@@ -374,7 +374,7 @@ func (r *runner) vacate(ctx context.Context, s *server) error {
 }
 
 // memoryClasses are failures of a start that a server which is loaded already may have caused.
-var memoryClasses = []string{"gpu_busy", "out_of_memory", "host_out_of_memory", "kv_cache_too_small"}
+var memoryClasses = []string{"gpu_busy", "out_of_memory", hostMemory, "kv_cache_too_small"}
 
 // crowded is a failure that says nothing of a server, since others were loaded beside it; nil for
 // any other.

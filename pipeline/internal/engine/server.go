@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/kv"
 )
 
@@ -318,10 +319,10 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	if machine, ok := errors.AsType[*machineError](f.err); ok {
 		return nil, r.abandon(ctx, s, machine)
 	}
-	exits := s.exits()
+	exits, starved := s.exits(), s.starved(ctx)
 	err := r.stop(ctx, s)
 	r.held(s)
-	s.launch.Failure = r.failure(s, f, exits)
+	s.launch.Failure = r.failure(s, f, exits, starved)
 	r.keep(s)
 	if crowded := s.crowded(s.launch.Failure); crowded != nil {
 		return nil, errors.Join(crowded, err)
@@ -352,8 +353,8 @@ func (s *server) exits() map[string]string {
 
 // failure finds the cause in the logs, which must be closed, or in what a launcher said,
 // or takes what we saw.
-func (r *runner) failure(s *server, f *fault, exits map[string]string) *result.Failure {
-	m, class, evidence := s.cause(f)
+func (r *runner) failure(s *server, f *fault, exits map[string]string, starved []memberError) *result.Failure {
+	m, class, evidence := s.cause(f, starved)
 	if !m.alone && !strings.HasPrefix(evidence, m.Name+": ") {
 		evidence = m.Name + ": " + evidence
 	}
@@ -369,8 +370,8 @@ func (r *runner) failure(s *server, f *fault, exits map[string]string) *result.F
 
 // cause finds the member that is to blame, and what its log says: the one that the fault
 // is about, or another one where that one's log says nothing. A server that waits for its
-// peer in vain knows less than the peer.
-func (s *server) cause(f *fault) (m *member, class, evidence string) {
+// peer in vain knows less than the peer, and one whose worker the kernel has killed, less than the kernel.
+func (s *server) cause(f *fault, starved []memberError) (m *member, class, evidence string) {
 	first := blamed(f.err)
 	if first == nil {
 		first = s.front
@@ -379,6 +380,10 @@ func (s *server) cause(f *fault) (m *member, class, evidence string) {
 	if unknown(class) && f.class == startFailed {
 		// A daemon without a driver for GPUs says so before there is a log.
 		class, evidence = first.Engine.Classify([]string{f.err.Error()})
+	}
+	if engines.Symptom(class) && len(starved) > 0 {
+		i := max(0, slices.IndexFunc(starved, func(e memberError) bool { return e.member == first }))
+		return starved[i].member, hostMemory, starved[i].err.Error()
 	}
 	if !unknown(class) {
 		return first, class, evidence
@@ -392,6 +397,21 @@ func (s *server) cause(f *fault) (m *member, class, evidence string) {
 		}
 	}
 	return first, f.class, f.err.Error()
+}
+
+// hostMemory is the class of a server that was out of the machine's memory.
+const hostMemory = "host_out_of_memory"
+
+// starved lists what the kernel has killed for want of memory, by member.
+func (s *server) starved(ctx context.Context) (found []memberError) {
+	for _, m := range s.members {
+		if of, ok := m.running.(steps.Starvable); ok {
+			if text := of.Starved(ctx); text != "" {
+				found = append(found, memberError{m, errors.New(text)})
+			}
+		}
+	}
+	return found
 }
 
 func unknown(class string) bool { return class == "" || class == "unknown" }

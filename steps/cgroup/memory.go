@@ -1,0 +1,109 @@
+// Package cgroup reads what the kernel notes of the memory of control groups, version 2.
+package cgroup
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// System is where the kernel shows processes and control groups. Zero values mean /proc and /sys/fs/cgroup.
+type System struct{ Proc, Groups string }
+
+// Memory is a control group and the groups above it, with what the kernel had noted of their memory at first.
+type Memory struct {
+	name   string  // as /proc has it
+	kills  int     // processes of the group that were killed for want of memory
+	levels []level // from the group up
+}
+
+// level is one group.
+type level struct {
+	name, dir string
+	exhausted int // how often its limit was reached and nothing could be freed
+}
+
+// MemoryOf finds the control group of a process; nil where it has none of version 2 with a count of memory.
+func (s System) MemoryOf(pid int) *Memory {
+	text, err := os.ReadFile(filepath.Join(cmp.Or(s.Proc, "/proc"), strconv.Itoa(pid), "cgroup"))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok {
+			return s.memory(name)
+		}
+	}
+	return nil
+}
+
+func (s System) memory(name string) *Memory {
+	root := filepath.Clean(cmp.Or(s.Groups, "/sys/fs/cgroup"))
+	own, ok := readEvents(filepath.Join(root, name))
+	if !ok {
+		return nil
+	}
+	m := &Memory{name: name, kills: own["oom_kill"]}
+	for name = filepath.Clean("/" + name); ; name = filepath.Dir(name) {
+		dir := filepath.Join(root, name)
+		if events, ok := readEvents(dir); ok { // the root has none, unless it is that of a namespace
+			m.levels = append(m.levels, level{name, dir, events["oom"]})
+		}
+		if name == "/" {
+			return m
+		}
+	}
+}
+
+// Name of the group.
+func (m *Memory) Name() string { return m.name }
+
+// Killed says how many processes of the group the kernel has killed for want of memory since the group was
+// found, and by which limit; "" for none.
+func (m *Memory) Killed() string {
+	events, _ := readEvents(m.levels[0].dir)
+	n := events["oom_kill"] - m.kills
+	if n <= 0 {
+		return ""
+	}
+	what := "a process was"
+	if n > 1 {
+		what = fmt.Sprintf("%d processes were", n)
+	}
+	for _, l := range m.levels {
+		if events, _ := readEvents(l.dir); events["oom"] > l.exhausted {
+			return fmt.Sprintf("%s killed by the memory limit of its cgroup (%s%s)", what, l.name, l.limit())
+		}
+	}
+	return fmt.Sprintf("%s killed by the kernel because the machine had no memory left (cgroup %s)", what, m.levels[0].name)
+}
+
+// limit is the limit of a group for people, with a comma before it; "" where it has none.
+func (l level) limit() string {
+	text, err := os.ReadFile(filepath.Join(l.dir, "memory.max"))
+	n, notNumber := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	switch {
+	case err != nil || notNumber != nil: // max
+		return ""
+	case n < 1<<30:
+		return fmt.Sprintf(", memory.max %.0f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf(", memory.max %.1f GiB", float64(n)/(1<<30))
+}
+
+// readEvents reads the counters of memory.events, which count for the groups below as well.
+func readEvents(dir string) (map[string]int, bool) {
+	text, err := os.ReadFile(filepath.Join(dir, "memory.events"))
+	if err != nil {
+		return nil, false
+	}
+	events := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
+		events[name], _ = strconv.Atoi(count)
+	}
+	return events, true
+}
