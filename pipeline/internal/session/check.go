@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
@@ -10,7 +11,8 @@ import (
 )
 
 // check finds, before anything starts, which part of the plan nothing can carry out.
-func check(opt Options) error {
+func (s *session) check(context.Context) error {
+	opt := s.opt
 	var found []error
 	err := inFolder(func(folder func(string) (string, error)) error {
 		r, err := resolver(opt, place.Options{RunID: "check", Folder: folder})

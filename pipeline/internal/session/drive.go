@@ -32,8 +32,8 @@ func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Ru
 	return run, err
 }
 
-// modelled is an evaluation in virtual time, in one of several sessions.
-func modelled(session int) func(context.Context, engine.DriveOptions) (result.Run, error) {
+// modelledDrive is an evaluation in virtual time, in one of several sessions.
+func modelledDrive(session int) func(context.Context, engine.DriveOptions) (result.Run, error) {
 	return func(_ context.Context, opt engine.DriveOptions) (result.Run, error) {
 		return driver.Model(*opt.Driver.Evaluation, fmt.Sprintf("%s of session %d", opt.Name, session)), nil
 	}

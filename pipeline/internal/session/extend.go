@@ -21,7 +21,7 @@ var ErrJudged = errors.New("the run was judged when its budget was spent: a sing
 func (s *session) resumePlan() error {
 	p, before := s.opt.Plan, s.state.Plan
 	if err := s.judgedOnce(before); err != nil {
-		return errors.Join(err, s.dir.Close())
+		return err
 	}
 	planned := len(before.Repeats)
 	known, err := p.Continue(before)
@@ -29,7 +29,7 @@ func (s *session) resumePlan() error {
 		err = s.extend(planned)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w: %w", engine.ErrPlanChanged, err), s.dir.Close())
+		return fmt.Errorf("%w: %w", engine.ErrPlanChanged, err)
 	}
 	return nil
 }

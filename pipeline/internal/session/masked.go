@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -23,4 +24,10 @@ func (m masked) Handle(e event.Event) {
 	if json.Unmarshal(m.redact.JSON(text), &clean) == nil {
 		m.next.Handle(clean)
 	}
+}
+
+// mask masks the secrets in the result, before anything is rendered: a report escapes texts in ways of its own.
+func (s *session) mask(context.Context) error {
+	s.redact.Value(s.doc)
+	return nil
 }

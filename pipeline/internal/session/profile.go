@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,78 +12,33 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/profile"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
-// profile profiles the clearest regression of a run that is over, if the file asks for it, while
-// its places are still there. Nothing that goes wrong with it changes the run.
-func (s *session) profile(ctx context.Context, opt engine.Options, outcome *engine.Outcome) {
-	spec := s.opt.Config.Settings.Profile
-	if spec == nil || ctx.Err() != nil || outcome.Status != result.StatusComplete {
-		return
-	}
-	doc := engine.Document(s.opt.Plan, outcome, s.about())
-	if err := verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History); err != nil {
-		return // the session judges it again, and says so
-	}
-	d := clearest(doc)
-	if d == nil {
-		return
-	}
-	p := &profiling{session: s, spec: *spec, doc: doc, opt: opt, outputs: outcome.Outputs, of: *d}
+// noRegression reports whether there is nothing to profile.
+func (s *session) noRegression() bool { return s.regression == nil }
+
+// profile profiles both sides of the regression while the places are there. Nothing that goes wrong
+// with it changes the run.
+func (s *session) profile(ctx context.Context) error {
+	p := &profiling{session: s, spec: *s.opt.Config.Settings.Profile, of: *s.regression}
 	s.profiled = p.run(ctx)
 	if s.profiled.Reason != "" {
 		s.warn("no profile of the regression: " + s.profiled.Reason)
 	}
-}
-
-// regressed is a comparison that has regressed.
-type regressed struct {
-	gate      string
-	benchmark string
-	decision  *result.Decision
-}
-
-// clearest is the regression with the smallest p value, nil where there is none. Those of one
-// cell, both sides of which were measured in the session, come before all others.
-func clearest(doc *result.Document) *regressed {
-	var all []regressed
-	for i := range doc.Gates {
-		g := &doc.Gates[i]
-		for k := range g.Decisions {
-			if d := &g.Decisions[k]; d.Verdict == result.Regression && d.Kind == result.KindMetric && d.P != nil {
-				all = append(all, regressed{g.Addr, g.Benchmark, d})
-			}
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	whole := func(r regressed) int {
-		if r.decision.BaseCell == "" || r.decision.SuiteCells > 0 {
-			return 1
-		}
-		return 0
-	}
-	best := slices.MinFunc(all, func(a, b regressed) int {
-		return cmp.Or(cmp.Compare(whole(a), whole(b)), cmp.Compare(*a.decision.P, *b.decision.P))
-	})
-	return &best
+	return nil
 }
 
 // profiling is one pair in the course of being profiled.
 type profiling struct {
 	*session
-	spec    steps.ProfileSpec
-	doc     *result.Document
-	opt     engine.Options
-	outputs engine.Outputs
-	of      regressed
-	notes   []string
-	spent   plan.Spending
+	spec steps.ProfileSpec
+	of   regression
+	// notes of the profile, and what its launches held.
+	notes []string
+	spent plan.Spending
 }
 
 // side is what came of one side.
@@ -135,10 +89,10 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 
 // bill is what the launches held; nil where nothing, or nothing but a replacement of servers.
 func (p *profiling) bill() *result.Spent {
-	if p.spent.MachineHours == 0 || !p.doc.HasCost() {
+	if p.spent.MachineHours == 0 || !p.of.doc.HasCost() {
 		return nil
 	}
-	out := p.doc.Price.Spent(p.spent.MachineHours, p.spent.GPUHours)
+	out := p.of.doc.Price.Spent(p.spent.MachineHours, p.spent.GPUHours)
 	return &out
 }
 
@@ -192,14 +146,14 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 		return p.profiled(ctx, l, s, spec, contained)
 	}
 	var failed error
-	opt := p.opt
+	opt := p.engine
 	opt.Store, opt.Bus, opt.Target = apart{p.dir}, event.NewBus(p.now, 0), targets.Resolve
 	opt.Lane = p.lanes(targets)
 	opt.Attend = func(ctx context.Context, servers []engine.Attended) func(context.Context) {
 		stops := p.start(ctx, l, s, servers)
 		return func(ctx context.Context) { failed = p.stop(ctx, s, servers, stops) }
 	}
-	held, err := engine.Extra(ctx, opt, p.outputs, 0, l)
+	held, err := engine.Extra(ctx, opt, p.outcome.Outputs, 0, l)
 	p.spent = p.spent.Plus(p.opt.Plan.Target(l.Target).OfLaunch(held))
 	p.settle(ctx)
 	if err != nil {
@@ -238,7 +192,7 @@ func (p *profiling) scale() float64 {
 // lasts is the shortest valid run of a cell.
 func (p *profiling) lasts(cell string) time.Duration {
 	shortest := 0.0
-	for _, b := range p.doc.Benchmarks {
+	for _, b := range p.of.doc.Benchmarks {
 		for _, c := range b.Cells {
 			for _, r := range c.Runs {
 				if c.Hash == cell && r.Status == result.RunOK && (shortest == 0 || r.Duration < shortest) {

@@ -26,6 +26,16 @@ import (
 // exampleOfProfile carries examples/profile out in virtual time, with changes to its text.
 func exampleOfProfile(t *testing.T, changes ...string) Result {
 	t.Helper()
+	got, err := Run(context.Background(), optionsOfProfile(t, changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *got
+}
+
+// optionsOfProfile plans examples/profile in virtual time, with changes to its text.
+func optionsOfProfile(t *testing.T, changes ...string) Options {
+	t.Helper()
 	text, err := os.ReadFile("../../../examples/profile/profile.pipeline.hcl")
 	if err != nil {
 		t.Fatal(err)
@@ -53,14 +63,10 @@ func exampleOfProfile(t *testing.T, changes ...string) Result {
 		t.Fatal(diags)
 	}
 	now := time.Unix(1_800_000_000, 0)
-	got, err := Run(context.Background(), Options{
+	return Options{
 		Config: cfg, Plan: p, Dir: filepath.Dir(file), Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
 		Places: []place.Kind{virtual.Kind()}, Self: "pipeline", Now: func() time.Time { return now }, Random: rand.Reader,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return *got
 }
 
 // TestProfilesOfPlantedOperations: the operation that takes the time of a regression of 8 % is

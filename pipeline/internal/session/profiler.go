@@ -37,7 +37,7 @@ func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec s
 		}
 	}
 	s.dirs[spec.Addr] = dir
-	profiler, err := p.targets.Profiler(p.session.opt.Engines[spec.Engine], nsys.Profiler{Session: p.sessionOf(dir)})
+	profiler, err := p.targets.Profiler(p.opt.Engines[spec.Engine], nsys.Profiler{Session: p.sessionOf(dir)})
 	if err != nil {
 		return spec, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
@@ -47,7 +47,7 @@ func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec s
 // beside runs a program on this machine as a server is started.
 func (p *profiling) beside(spec steps.ServerSpec) func(context.Context, []string) (string, string, error) {
 	return func(ctx context.Context, argv []string) (string, string, error) {
-		return steps.Output(ctx, p.spawner, steps.Command{Argv: argv, Env: spec.Env, Dir: place.InFolder(spec, p.session.opt.Dir).Dir})
+		return steps.Output(ctx, p.spawner, steps.Command{Argv: argv, Env: spec.Env, Dir: place.InFolder(spec, p.opt.Dir).Dir})
 	}
 }
 
@@ -106,7 +106,7 @@ func (p *profiling) version(target string, spec steps.ServerSpec) string {
 	if v := spec.EngineVersion(); v != "" {
 		return v
 	}
-	for _, t := range p.doc.Targets {
+	for _, t := range p.of.doc.Targets {
 		if t.Addr != target {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -22,20 +21,32 @@ type Publisher interface {
 	Abort(ctx context.Context, err error) []string
 }
 
-// nopPublisher stands where there is no publisher.
-type nopPublisher struct{}
+// unpublished reports whether nothing is published of the run.
+func (s *session) unpublished() bool { return s.opt.Publisher == nil }
 
-func (nopPublisher) Start(context.Context) []string { return nil }
+// publishStart publishes that the run has begun.
+func (s *session) publishStart(ctx context.Context) error {
+	s.published = true
+	s.warnAll(guarded{s.opt.Publisher}.Start(ctx))
+	return nil
+}
 
-func (nopPublisher) Finish(context.Context, *result.Document) []string { return nil }
+// noVerdictToPublish reports whether nothing was published, or there is no verdict that could be.
+func (s *session) noVerdictToPublish() bool { return !s.published || !s.judged }
 
-func (nopPublisher) Abort(context.Context, error) []string { return nil }
+// publish publishes the verdict, even if the result could not be written.
+func (s *session) publish(ctx context.Context) error {
+	s.warnAll(guarded{s.opt.Publisher}.Finish(ctx, s.doc))
+	return nil
+}
 
-func (s *session) publisher() Publisher {
-	if s.opt.Publisher == nil {
-		return nopPublisher{}
-	}
-	return guarded{s.opt.Publisher}
+// noFailureToPublish reports whether nothing was published, or the run has a verdict.
+func (s *session) noFailureToPublish() bool { return !s.published || s.judged }
+
+// publishFailure publishes that the run has no result.
+func (s *session) publishFailure(ctx context.Context) error {
+	s.warnAll(guarded{s.opt.Publisher}.Abort(ctx, s.err))
+	return nil
 }
 
 // guarded turns a panic of a publisher into a warning.
@@ -82,11 +93,4 @@ func origin() string {
 		}
 	}
 	return "place unknown"
-}
-
-// warnAll warns of things that do not end the run.
-func (s *session) warnAll(texts []string) {
-	for _, text := range texts {
-		s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
-	}
 }

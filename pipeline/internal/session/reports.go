@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,18 +10,30 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// write writes results.json and the reports into the run directory, what the file's
+// write writes the result and its reports, and shows which files there are. An error means that
+// the result itself is lost.
+func (s *session) write(context.Context) error {
+	written, missed, err := s.writeAll(s.doc)
+	s.warnAll(missed)
+	for _, path := range written {
+		s.bus.Emit(event.Event{Type: event.ReportDone, Path: path})
+	}
+	return err
+}
+
+// writeAll writes results.json and the reports into the run directory, what the file's
 // report blocks ask for, and the runner's step summary. Each is tried even if another
 // failed. It returns the paths written, and warnings about reports that were not: a report
 // that cannot be written says nothing on the verdict, and does not change how the run ends.
 // An error means that the result itself is lost.
-func (s *session) write(doc *result.Document) (written, warnings []string, err error) {
+func (s *session) writeAll(doc *result.Document) (written, warnings []string, err error) {
 	missed := func(what string, err error) {
 		if err != nil {
 			warnings = append(warnings, fmt.Sprintf("%s was not written: %v", what, err))

@@ -1,0 +1,25 @@
+package session
+
+import (
+	"context"
+	"errors"
+)
+
+// close closes whatever was opened.
+func (s *session) close(ctx context.Context) error {
+	var places, journal, dir error
+	if s.targets.Places != nil {
+		places = s.targets.Places.Close(ctx)
+		s.machine.spawner.Close()
+	}
+	if s.spawner != nil {
+		s.spawner.Close()
+	}
+	if s.journal != nil {
+		journal = s.journal.Close()
+	}
+	if s.dir != nil {
+		dir = s.dir.Close()
+	}
+	return errors.Join(journal, dir, places)
+}

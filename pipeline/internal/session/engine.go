@@ -1,0 +1,106 @@
+package session
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+	"github.com/servegate/pipeline/pipeline/internal/target"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/process"
+)
+
+// engineOptions returns what the engine works with: the same in a model and on machines, but for
+// what each of them adds.
+func (s *session) engineOptions(ctx context.Context) engine.Options {
+	opt := engine.Options{
+		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus, Target: s.targets.Resolve, Lane: s.lanes(s.targets),
+		Step: s.step, Now: s.now,
+		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
+	}
+	if m := s.targets.Places.Model(); m != nil {
+		return inModel(opt, m)
+	}
+	return s.onMachines(ctx, opt)
+}
+
+// inModel adds what a model has.
+func inModel(opt engine.Options, m *place.Model) engine.Options {
+	opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelledDrive(0)
+	return opt
+}
+
+// onMachines adds what real machines have, and what looks after them.
+func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Options {
+	opt.Ports, opt.Load = new(process.Ports), s.load
+	opt.Env = steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir}
+	opt.Cache, opt.Front, opt.Drive = s.cache(), s.opt.Front, s.drive
+	opt.Probe = func(ctx context.Context) map[string]string {
+		return s.targets.Places.Facts(machine.Facts(ctx, s.spawner))
+	}
+	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
+	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Config.SecretsOf
+	return opt
+}
+
+// lanes are where the repeats of a plan are carried out, with the targets there; nil where its
+// places have none.
+func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
+	if !s.targets.Places.Lanes() {
+		return nil
+	}
+	return func(lane int) engine.Lane {
+		places, on := s.targets.Places.Lane(lane)
+		return engine.Lane{
+			Target: targets.On(places).Resolve, Nodes: on.Nodes, Load: on.Load, LoadNode: on.LoadNode, Clock: on.Clock, Ports: on.Ports,
+		}
+	}
+}
+
+// load carries out one run of a workload, with the pipeline's access to files.
+func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
+	opt.Files = s.opt.Config.Files
+	return load.Run(ctx, opt)
+}
+
+// preflight sees whether places and machine have what the plan needs.
+func (s *session) preflight(ctx context.Context) error {
+	if err := s.targets.Places.Preflight(ctx); err != nil {
+		return err
+	}
+	return s.examine(ctx)
+}
+
+func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, error) {
+	object, diags := s.opt.Config.ResolveStep(addr, outputs)
+	if diags.HasErrors() {
+		return engine.StepSpec{}, diags
+	}
+	for _, st := range s.opt.Config.Steps {
+		if st.Addr == addr {
+			if action, ok := s.opt.Actions[st.Kind.Name]; ok {
+				return engine.StepSpec{Action: action, Object: object}, nil
+			}
+		}
+	}
+	return engine.StepSpec{}, steps.Unsupported(addr, "no action is registered for this kind of step")
+}
+
+// cache of steps with a cache key: in the user's cache folder, so that runs share it. A
+// machine without one runs every step.
+func (s *session) cache() *store.Cache {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return nil
+	}
+	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps"))
+	if err != nil {
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,24 @@
+package session
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// judge has the result judged.
+func (s *session) judge(context.Context) error {
+	if err := verdict.Judge(s.opt.Config, s.opt.Plan, s.doc, s.opt.History); err != nil {
+		return err
+	}
+	if s.opt.InterruptCode != nil && s.doc.Status == result.StatusInterrupted {
+		s.doc.ExitCode = cmp.Or(s.opt.InterruptCode(s.outcome.Cause), s.doc.ExitCode)
+	}
+	s.judged = true
+	return nil
+}
+
+// unjudged reports whether the run has no result.
+func (s *session) unjudged() bool { return !s.judged }

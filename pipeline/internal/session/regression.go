@@ -1,0 +1,64 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// notProfiled reports whether no regression of the run would be profiled: the file does not ask
+// for it, or the run did not come to its end.
+func (s *session) notProfiled() bool {
+	return s.opt.Config.Settings.Profile == nil || s.outcome.Status != result.StatusComplete
+}
+
+// findRegression judges what was measured and finds the regression that is profiled.
+func (s *session) findRegression(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil // there is no time for a profile
+	}
+	doc := engine.Document(s.opt.Plan, s.outcome, s.about())
+	if verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History) == nil { // or else the run is judged again, and fails
+		s.regression = clearest(doc)
+	}
+	return nil
+}
+
+// regression is a comparison that has regressed.
+type regression struct {
+	doc       *result.Document // as judged before the profile
+	gate      string
+	benchmark string
+	decision  *result.Decision
+}
+
+// clearest returns the regression with the smallest p value, nil if there is none. Those of one
+// cell, both sides of which were measured in the session, come before all others.
+func clearest(doc *result.Document) *regression {
+	var all []regression
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		for k := range g.Decisions {
+			if d := &g.Decisions[k]; d.Verdict == result.Regression && d.Kind == result.KindMetric && d.P != nil {
+				all = append(all, regression{doc, g.Addr, g.Benchmark, d})
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	whole := func(r regression) int {
+		if r.decision.BaseCell == "" || r.decision.SuiteCells > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := slices.MinFunc(all, func(a, b regression) int {
+		return cmp.Or(cmp.Compare(whole(a), whole(b)), cmp.Compare(*a.decision.P, *b.decision.P))
+	})
+	return &best
+}

@@ -1,0 +1,29 @@
+package session
+
+import (
+	"context"
+
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/store"
+)
+
+// resumes reports whether the session goes on with a run.
+func (s *session) resumes() bool { return s.opt.Resume }
+
+// begins reports whether the session begins a run.
+func (s *session) begins() bool { return !s.opt.Resume }
+
+// resume opens the run directory of an interrupted run and reads what was done.
+func (s *session) resume(context.Context) (err error) {
+	if s.dir, err = store.Resume(s.opt.Out, s.redact); err != nil {
+		return err
+	}
+	if s.state, err = engine.LoadState(s.dir); err != nil {
+		return err
+	}
+	s.runID = s.state.RunID
+	if err := s.resumeSource(); err != nil {
+		return err
+	}
+	return s.resumePlan()
+}

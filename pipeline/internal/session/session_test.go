@@ -1,0 +1,122 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// published notes what a publisher is told.
+type published struct{ told []string }
+
+func (p *published) Start(context.Context) []string { p.told = append(p.told, "start"); return nil }
+func (p *published) Finish(context.Context, *result.Document) []string {
+	p.told = append(p.told, "finish")
+	return nil
+}
+func (p *published) Abort(_ context.Context, err error) []string {
+	p.told = append(p.told, "abort: "+err.Error())
+	return nil
+}
+
+// live carries out the steps of a run and returns the names of those that had something to do. The
+// step named broken fails after it has done its part.
+func live(t *testing.T, ctx context.Context, opt Options, broken string) (s *session, names []string) {
+	t.Helper()
+	list := life()
+	for i := range list {
+		one := list[i]
+		list[i].do = func(s *session, ctx context.Context) error {
+			names = append(names, one.name)
+			err := one.do(s, ctx)
+			if one.name == broken {
+				err = errors.Join(err, errors.New(broken+" is broken"))
+			}
+			return err
+		}
+	}
+	s = newSession(opt)
+	s.carryOut(ctx, list)
+	return s, names
+}
+
+// TestLifeOfARun: in virtual time a run has nothing to lock, open or close.
+func TestLifeOfARun(t *testing.T) {
+	whole := "check, create, assemble, publish the start, prepare, measure, end the measurement, find a regression, profile, document, judge, mask, show gates, write, publish, summarize, close"
+	without := func(steps ...string) string {
+		return strings.Join(slices.DeleteFunc(strings.Split(whole, ", "), func(name string) bool { return slices.Contains(steps, name) }), ", ")
+	}
+	for _, tt := range []struct {
+		name    string
+		changes []string
+		publish bool
+		want    string
+	}{
+		{"a regression", nil, true, whole},
+		{"no regression", []string{`"8%"`, `"0%"`}, true, without("profile")},
+		{"no profile, no publisher", []string{`window   = "3s"`, `enabled  = false`}, false, without("find a regression", "profile", "publish the start", "publish")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opt := optionsOfProfile(t, tt.changes...)
+			if tt.publish {
+				opt.Publisher = &published{}
+			}
+			s, names := live(t, t.Context(), opt, "")
+			if got := strings.Join(names, ", "); got != tt.want || s.err != nil {
+				t.Errorf("error %v, steps\n%s, want\n%s", s.err, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestEachStepMayFail: after a failure nothing is done but to publish how the run ended and to close
+// what is open. A verdict that was reached is published whatever fails after it.
+func TestEachStepMayFail(t *testing.T) {
+	for _, tt := range []struct{ broken, after, told string }{
+		{"check", "close", ""},
+		{"create", "close", ""},
+		{"assemble", "close", ""},
+		{"publish the start", "publish the failure, close", "start, abort: publish the start is broken"},
+		{"prepare", "publish the failure, close", "start, abort: prepare is broken"},
+		{"end the measurement", "publish the failure, close", "start, abort: end the measurement is broken"},
+		{"document", "publish the failure, close", "start, abort: document is broken"},
+		{"judge", "publish, summarize, close", "start, finish"},
+		{"write", "publish, summarize, close", "start, finish"},
+		{"publish", "summarize, close", "start, finish"},
+		{"close", "", "start, finish"},
+	} {
+		t.Run(tt.broken, func(t *testing.T) {
+			pub := &published{}
+			opt := optionsOfProfile(t, `window   = "3s"`, `enabled  = false`)
+			opt.Publisher = pub
+			s, names := live(t, t.Context(), opt, tt.broken)
+			if s.err == nil || s.err.Error() != tt.broken+" is broken" {
+				t.Errorf("error %v", s.err)
+			}
+			after := strings.Join(names[slices.Index(names, tt.broken)+1:], ", ")
+			if told := strings.Join(pub.told, ", "); after != tt.after || told != tt.told {
+				t.Errorf("steps after the failure: %s, want %s\npublished: %s, want %s", after, tt.after, told, tt.told)
+			}
+		})
+	}
+}
+
+// TestAnInterruptedRunIsNotProfiled, and is judged and published like any other.
+func TestAnInterruptedRunIsNotProfiled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupt"))
+	pub := &published{}
+	opt := optionsOfProfile(t)
+	opt.Publisher = pub
+	s, names := live(t, ctx, opt, "")
+	if s.err != nil || s.doc.Status != result.StatusInterrupted || slices.Contains(names, "find a regression") {
+		t.Errorf("error %v, %+v, steps %v", s.err, s.doc, names)
+	}
+	if told := strings.Join(pub.told, ", "); told != "start, finish" {
+		t.Errorf("published: %s", told)
+	}
+}

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+	"errors"
+)
+
+// step is one part of the life of a run.
+type step struct {
+	name string
+	// skip reports whether the step has nothing to do in this run; nil means that it never is.
+	skip func(*session) bool
+	do   func(*session, context.Context) error
+	// always says that the step is carried out even after another has failed.
+	always bool
+}
+
+// repeat returns a step that carries out steps in turn until one of them has nothing to do.
+func repeat(turn ...step) step {
+	return step{name: turn[0].name, do: func(s *session, ctx context.Context) error {
+		for {
+			for _, one := range turn {
+				if one.skip != nil && one.skip(s) {
+					return nil
+				}
+				if err := one.do(s, ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}}
+}
+
+// carryOut carries out steps in their order.
+func (s *session) carryOut(ctx context.Context, list []step) {
+	for _, one := range list {
+		if s.err != nil && !one.always || one.skip != nil && one.skip(s) {
+			continue
+		}
+		s.err = errors.Join(s.err, one.do(s, ctx))
+	}
+}
