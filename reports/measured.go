@@ -150,7 +150,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table
 	groups := map[string]map[string]*result.Cell{}
 	for i := range b.Cells {
 		c := &b.Cells[i]
-		value, rest := split(c.Values, axis)
+		value, rest := result.SplitAxis(c.Values, axis)
 		key := v.valuesName(rest)
 		if groups[key] == nil {
 			groups[key] = map[string]*result.Cell{}
@@ -206,18 +206,6 @@ func boundOf(c *result.Cell, id string) string {
 		}
 	}
 	return ""
-}
-
-// split takes an axis out of the values.
-func split(values []result.AxisValue, axis string) (value string, rest []result.AxisValue) {
-	for _, a := range values {
-		if a.Name == axis {
-			value = a.Value
-		} else {
-			rest = append(rest, a)
-		}
-	}
-	return value, rest
 }
 
 // describe is the entry of the registry or of the document, or a bare one for an id that neither has.

@@ -1,7 +1,5 @@
 package result
 
-import "strings"
-
 // Pair is the repeat that a run counts for: runs of two cells are compared where theirs
 // are equal.
 func (r Run) Pair() int {
@@ -9,18 +7,6 @@ func (r Run) Pair() int {
 		return r.Replaces
 	}
 	return r.Repeat
-}
-
-// String is "rate=4".
-func (v AxisValue) String() string { return v.Name + "=" + v.Value }
-
-// Coordinates are the values of some axes on one line, with a separator between them.
-func Coordinates(values []AxisValue, sep string) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = v.String()
-	}
-	return strings.Join(parts, sep)
 }
 
 // Current returns the runs of a cell without those that were measured again: of all runs

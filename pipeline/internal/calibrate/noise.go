@@ -6,7 +6,6 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -71,7 +70,7 @@ func noiseOf(known metric.Declared, c result.Cell, model string, pairs []pair, p
 			continue
 		}
 		n := components(d)
-		n.Cell, n.Label, n.Model, n.Metric, n.Pairs = c.Hash, plan.Label(c.Values), model, m.ID, len(d)
+		n.Cell, n.Label, n.Model, n.Metric, n.Pairs = c.Hash, result.Coordinates(c.Values, " "), model, m.ID, len(d)
 		n.PairSD = n.PairSDAt(passes)
 		// What the requests could cause is a bound: the sides of a pair share most of it.
 		n.Request = min(ofRequests(m, pairs), n.Run())

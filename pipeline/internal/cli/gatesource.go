@@ -284,11 +284,7 @@ func cellsOf(cfg *lang.Config, g *lang.Gate) string {
 	}
 	var cells []string
 	for _, c := range g.Cells {
-		var values []string
-		for _, v := range bm.Cells[c].Values {
-			values = append(values, v.Axis+"="+v.Text)
-		}
-		cells = append(cells, strings.Join(values, " "))
+		cells = append(cells, result.Coordinates(bm.Cells[c].Values, " "))
 	}
 	return strings.Join(cells, ", ")
 }

@@ -282,7 +282,7 @@ func (r *runner) warnImplied(target string, cell plan.Cell, run result.Run) {
 		if most, ok := c.implied(cell.Workload.Dataset); ok && value > most+c.margin {
 			m, _ := metric.Lookup(c.metric)
 			r.warn(fmt.Sprintf("%s, %s: the %s is %.0f %%, where the workload implies at most %.0f %%: %s",
-				target, plan.Label(cell.Values), strings.ToLower(m.Label), 100*value, 100*most, c.exceeded))
+				target, result.Coordinates(cell.Values, " "), strings.ToLower(m.Label), 100*value, 100*most, c.exceeded))
 		}
 	}
 }

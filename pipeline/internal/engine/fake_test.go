@@ -54,7 +54,7 @@ func makePlan(t *testing.T, sides []string, rates []float64, repeats int) *plan.
 		for _, rate := range rates {
 			gate.Cells = append(gate.Cells, len(bm.Cells))
 			bm.Cells = append(bm.Cells, lang.Cell{
-				Values: []lang.CellValue{{Axis: "side", Text: side}, {Axis: "rate", Text: fmt.Sprint(rate)}},
+				Values: []result.AxisValue{{Name: "side", Value: side}, {Name: "rate", Value: fmt.Sprint(rate)}},
 				Target: side,
 				Workload: steps.Workload{
 					Endpoint: "completions", Dataset: steps.Dataset{Kind: "random", InputMin: 8, InputMax: 8, OutputMin: 2, OutputMax: 2},

@@ -145,7 +145,7 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 		r.eta.dropped(run.Cell)
 	}
 	elapsed, left := r.eta.estimate()
-	label := plan.Label(cell.Values)
+	label := result.Coordinates(cell.Values, " ")
 	r.bus.Emit(event.Event{
 		Type: event.RunEnd, Addr: run.Benchmark, Repeat: measured.Repeat, Repeats: len(r.plan.Repeats),
 		Launch: measured.Launch, Target: cell.Target, Cell: run.Cell, Label: label, Pass: run.Pass, Run: &measured,

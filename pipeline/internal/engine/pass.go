@@ -25,7 +25,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if !ok {
 		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
 	}
-	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Pass: run.Pass, Text: plan.Label(cell.Values)})
+	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Text: result.Coordinates(cell.Values, " ")})
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
@@ -58,8 +58,8 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
 	}
 	uncounted := r.countRun(s, bm, cell, w, w.tally(seen), got.counts(), &measured)
-	r.warnLate(s.Target, plan.Label(cell.Values), measured, w.scale)
-	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
+	r.warnLate(s.Target, result.Coordinates(cell.Values, " "), measured, w.scale)
+	r.warnFailures(s.Target, result.Coordinates(cell.Values, " "), got.records)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
@@ -183,7 +183,7 @@ func (r *runner) alive(ctx context.Context, s *server) error {
 }
 
 func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run) func(load.Progress) {
-	label := plan.Label(cell.Values)
+	label := result.Coordinates(cell.Values, " ")
 	return func(p load.Progress) {
 		r.emit(s, event.Event{
 			Type: event.RunProgress, Addr: bm.Addr, Cell: cell.Hash, Label: label, Pass: run.Pass,
@@ -213,7 +213,7 @@ func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run 
 		r.redactAnswer(got.Requests[i].Answer)
 	}
 	header := record.Header{Meta: map[string]string{
-		"benchmark": bm.Addr, "cell": cell.Hash, "label": plan.Label(cell.Values), "target": cell.Target,
+		"benchmark": bm.Addr, "cell": cell.Hash, "label": result.Coordinates(cell.Values, " "), "target": cell.Target,
 		"repeat": strconv.Itoa(s.repeat), "launch": s.launch.ID, "seed": strconv.FormatUint(run.Seed, 10),
 	}}
 	if run.Pass > 0 {

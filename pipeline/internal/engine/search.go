@@ -39,7 +39,7 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 		p := search.Probe(step, got.run)
 		goesOn = search.Add(p)
 		if ctx.Err() == nil {
-			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: plan.Label(cell.Values), Pass: run.Pass, Probe: &p, Text: plan.Label(cell.Values) + ": " + capacity.ProbeText(p)})
+			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Probe: &p, Text: result.Coordinates(cell.Values, " ") + ": " + capacity.ProbeText(p)})
 		}
 		if ctx.Err() != nil || got.cause != nil || !carriedOut(got.run) {
 			out.cause, out.run.Status, out.run.Reason, out.run.VoidCause = got.cause, got.run.Status, fmt.Sprintf("%s, at %s", got.run.Reason, capacity.Text(p.Kind, p.Load)), got.run.VoidCause
@@ -71,7 +71,7 @@ func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell p
 	if err != nil || len(got.records.Requests) == 0 {
 		return got, err
 	}
-	r.warnFailures(s.Target, plan.Label(cell.Values), got.records)
+	r.warnFailures(s.Target, result.Coordinates(cell.Values, " "), got.records)
 	got.run.Records, err = r.writeRecords(s, bm, cell, run, got.records)
 	return got, err
 }

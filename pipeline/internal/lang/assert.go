@@ -37,7 +37,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr}
 	s := e.assertScope(g, cty.ObjectVal(e.prog.selfValues(nil, nil)))
 	for n, i := range g.Cells {
-		cell := cellScope(s, bm.Cells[i].Values)
+		cell := cellScope(s, bm.Cells[i])
 		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
 		if v, ok := cell.value(g.Assert.Condition); ok {
 			e.checkDecides(v, g.Assert.Condition)
@@ -163,7 +163,7 @@ func (p *program) selfValues(metrics map[string]float64, counts map[string]int) 
 func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
 	e := c.evaluator(nil)
 	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
 	v, good := s.value(g.Assert.Condition)
 	if !good {
 		return false, "", e.diags
@@ -234,7 +234,7 @@ var comparisons = map[*hclsyntax.Operation][2]string{
 func (c *Config) AssertLimits(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) []Limit {
 	e := c.evaluator(nil)
 	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell.Values)
+	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
 	var out []Limit
 	for _, part := range conjuncts(g.Assert.Condition) {
 		out = append(out, c.assertLimit(s, part))

@@ -36,14 +36,14 @@ func (e *evaluator) benchmark(ent *entity) {
 		return
 	}
 	e.benchmarks[ent.addr] = bm
-	for _, values := range combinations(axes) {
-		cell := cellScope(s, values)
-		if e.excluded(b, cell) {
+	for _, cell := range combinations(axes) {
+		scope := cellScope(s, cell)
+		if e.excluded(b, scope) {
 			bm.Excluded++
 			continue
 		}
-		target, workload := measure(b, cell)
-		bm.Cells = append(bm.Cells, Cell{Values: values, Target: target, Workload: workload})
+		cell.Target, cell.Workload = measure(b, scope)
+		bm.Cells = append(bm.Cells, cell)
 	}
 	if len(bm.Cells) == 0 {
 		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", humanize.Count(bm.Excluded, "cell"))))

@@ -162,16 +162,11 @@ type Axis struct {
 
 // Cell of a matrix.
 type Cell struct {
-	Values   []CellValue
+	// Values are the coordinates as text for people: "base", "4", "server.vllm.sut[\"base\"]".
+	Values   []result.AxisValue
 	Target   string // address of a server instance or a deployment
 	Workload steps.Workload
-}
-
-// CellValue is one coordinate.
-type CellValue struct {
-	Axis  string
-	Text  string // for people: "base", "4", "server.vllm.sut[\"base\"]"
-	Value cty.Value
+	typed    []cty.Value // of Values, as expressions see them
 }
 
 // Baseline says what cells are compared with.
@@ -179,7 +174,7 @@ type Baseline struct {
 	Addr  string // baseline.paired.merge_base
 	Kind  result.BaselineKind
 	Axis  string // paired: the axis that is compared
-	Value string // paired: the text of the base's value (CellValue.Text)
+	Value string // paired: the text of the base's value
 	Path  string // file: path, absolute
 	// stored
 	Branch   string

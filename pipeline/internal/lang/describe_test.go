@@ -92,7 +92,7 @@ func benchmarkView(b *lang.Benchmark) map[string]any {
 	for _, c := range b.Cells {
 		var at []string
 		for _, v := range c.Values {
-			at = append(at, v.Axis+"="+v.Text)
+			at = append(at, v.String())
 		}
 		cells = append(cells, map[string]any{"at": at, "target": c.Target, "workload": c.Workload})
 	}

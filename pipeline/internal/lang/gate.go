@@ -134,7 +134,7 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	decided := true
 	for i, c := range bm.Cells {
 		if src != nil {
-			yes, ok := e.holds(cellScope(scope, c.Values), src.Expr, "where")
+			yes, ok := e.holds(cellScope(scope, c), src.Expr, "where")
 			decided = decided && ok
 			if !yes {
 				continue

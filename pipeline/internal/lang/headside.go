@@ -91,7 +91,7 @@ func (c *Config) isBase(g *Gate, cell Cell) bool {
 	if base == nil || base.Kind != result.BaselinePaired {
 		return false
 	}
-	value, _ := split(cell, base.Axis)
+	value, _ := result.SplitAxis(cell.Values, base.Axis)
 	return value == base.Value
 }
 

@@ -108,7 +108,7 @@ func TestMatrixIsTheProductInSourceOrder(t *testing.T) {
 		for _, c := range cfg.Benchmarks[0].Cells {
 			at := make([]string, len(c.Values))
 			for i, v := range c.Values {
-				at[i] = v.Text
+				at[i] = v.Value
 			}
 			got = append(got, "["+strings.Join(at, " ")+"]")
 		}

@@ -3,11 +3,11 @@ package lang
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -173,14 +173,18 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 	return false
 }
 
-// combinations expands the product: the last axis changes fastest.
-func combinations(axes []axis) [][]CellValue {
-	out := [][]CellValue{nil}
+// combinations expands the product into cells that have nothing but coordinates: the last
+// axis changes fastest.
+func combinations(axes []axis) []Cell {
+	out := []Cell{{Values: []result.AxisValue{}}}
 	for _, a := range axes {
-		next := make([][]CellValue, 0, len(out)*len(a.values))
-		for _, values := range out {
+		next := make([]Cell, 0, len(out)*len(a.values))
+		for _, c := range out {
 			for i, v := range a.values {
-				next = append(next, slices.Concat(values, []CellValue{{Axis: a.Name, Text: a.Values[i], Value: v}}))
+				next = append(next, Cell{
+					Values: slices.Concat(c.Values, []result.AxisValue{{Name: a.Name, Value: a.Values[i]}}),
+					typed:  slices.Concat(c.typed, []cty.Value{v}),
+				})
 			}
 		}
 		out = next
@@ -188,18 +192,17 @@ func combinations(axes []axis) [][]CellValue {
 	return out
 }
 
-// cellScope is the scope of the expressions on a cell, with the object matrix if it has one.
-func cellScope(s *scope, values []CellValue) *scope {
-	if len(values) == 0 {
+// cellScope returns the scope of the expressions on a cell, with the object matrix if it has one.
+func cellScope(s *scope, c Cell) *scope {
+	if len(c.typed) == 0 {
 		return s
 	}
-	attrs := make(map[string]cty.Value, len(values))
-	parts := make([]string, len(values))
-	for i, v := range values {
-		attrs[v.Axis], parts[i] = v.Value, v.Axis+"="+v.Text
+	attrs := make(map[string]cty.Value, len(c.typed))
+	for i, v := range c.Values {
+		attrs[v.Name] = c.typed[i]
 	}
 	out := s.with("matrix", cty.ObjectVal(attrs))
-	out.cell = strings.Join(parts, " ")
+	out.cell = result.Coordinates(c.Values, " ")
 	return out
 }
 

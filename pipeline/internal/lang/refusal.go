@@ -42,16 +42,16 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]Cell{}
 	for _, c := range bm.Cells {
-		if value, rest := split(c, base.Axis); value == base.Value {
-			bases[rest] = c
+		if value, rest := result.SplitAxis(c.Values, base.Axis); value == base.Value {
+			bases[result.CoordinatesKey(rest)] = c
 		}
 	}
 	pairs, alone := 0, 0
 	cells := g.Cells
 	g.Cells = nil
 	for _, i := range cells {
-		value, rest := split(bm.Cells[i], base.Axis)
-		partner, ok := bases[rest]
+		value, rest := result.SplitAxis(bm.Cells[i].Values, base.Axis)
+		partner, ok := bases[result.CoordinatesKey(rest)]
 		if !ok {
 			alone++
 			continue
@@ -77,18 +77,6 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 		e.report(warning(codeBaseline, b.header, fmt.Sprintf("%s cannot be compared", humanize.Count(alone, "cell")),
 			fmt.Sprintf("The matrix of %s excludes their base (%s=%s), so the gate leaves them out. Exclude them too, or leave them out by where.", bm.Addr, base.Axis, base.Value)))
 	}
-}
-
-// split takes a cell's value on an axis out of its coordinates. The rest is a key.
-func split(c Cell, axis string) (value, rest string) {
-	for _, v := range c.Values {
-		if v.Axis == axis {
-			value = v.Text
-			continue
-		}
-		rest += fmt.Sprintf("%q=%q ", v.Axis, v.Text)
-	}
-	return value, rest
 }
 
 // otherWork is what two workloads differ in although the baseline does not declare it. The
@@ -300,8 +288,8 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]string{} // targets
 	for _, c := range bm.Cells {
-		if value, rest := split(c, base.Axis); base.Kind == result.BaselinePaired && value == base.Value {
-			bases[rest] = c.Target
+		if value, rest := result.SplitAxis(c.Values, base.Axis); base.Kind == result.BaselinePaired && value == base.Value {
+			bases[result.CoordinatesKey(rest)] = c.Target
 		}
 	}
 	for _, m := range g.Metrics {
@@ -310,12 +298,12 @@ func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Be
 		}
 		for _, i := range g.Cells {
 			target := bm.Cells[i].Target
-			value, rest := split(bm.Cells[i], base.Axis)
+			value, rest := result.SplitAxis(bm.Cells[i].Values, base.Axis)
 			switch s := e.servers[target]; {
 			case s != nil && s.Spec.URL != "":
 				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("%s answers at a url and is not launched. Gate a metric of its runs, such as metric.ttft.p99.", target)))
-			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[rest] == target:
+			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[result.CoordinatesKey(rest)] == target:
 				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
 					fmt.Sprintf("Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.", base.Addr, target)))
 			default:

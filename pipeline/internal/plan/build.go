@@ -202,7 +202,7 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 			continue
 		}
 		for _, i := range g.Cells {
-			_, rest := without(all[i].Values, base.Axis)
+			_, rest := result.SplitAxis(all[i].Values, base.Axis)
 			if partner := partner(all, base.Axis, base.Value, rest); keep[all[i].Hash] && partner != "" {
 				keep[partner] = true
 			}
@@ -212,18 +212,14 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 }
 
 func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
-	values := make([]result.AxisValue, len(c.Values))
-	for i, v := range c.Values {
-		values[i] = result.AxisValue{Name: v.Axis, Value: v.Text}
-	}
 	name := strings.TrimPrefix(src.Addr, "benchmark.")
 	if b.opt.Simulated != "" {
 		c.Workload.Dataset = b.cfg.Files.Rehearsed(c.Workload.Dataset)
 	}
 	return Cell{
-		Hash:     Hash(name, values, c.Workload),
+		Hash:     Hash(name, c.Values, c.Workload),
 		WorkKey:  workKey(name, c.Workload),
-		Values:   values,
+		Values:   c.Values,
 		Target:   c.Target,
 		Workload: c.Workload,
 		Seconds:  b.seconds(src, c.Workload),
@@ -238,7 +234,7 @@ func (b *builder) selected(addr string, c Cell) bool {
 // matches reports whether a pattern matches the benchmark's address, the whole label, or one
 // axis=value pair of a cell.
 func matches(patterns []string, addr string, c Cell) bool {
-	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), Label(c.Values), addr + "[" + Label(c.Values) + "]"}
+	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), result.Coordinates(c.Values, " "), addr + "[" + result.Coordinates(c.Values, " ") + "]"}
 	for _, v := range c.Values {
 		names = append(names, v.Name+"="+v.Value)
 	}
@@ -409,13 +405,4 @@ func variables(vars []lang.Variable) map[string]string {
 // Range converts a place in a file.
 func Range(r hcl.Range) result.Range {
 	return result.Range{File: r.Filename, Line: r.Start.Line, Col: r.Start.Column, EndLine: r.End.Line}
-}
-
-// Label writes coordinates for people: "chunked=on rate=4".
-func Label(values []result.AxisValue) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = v.Name + "=" + v.Value
-	}
-	return strings.Join(parts, " ")
 }

@@ -63,7 +63,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 	for _, i := range src.Cells {
 		head := b.cell(source, source.Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
-			value, _ := without(head.Values, g.Axis)
+			value, _ := result.SplitAxis(head.Values, g.Axis)
 			if isBase := g.paired() && value == g.BaseValue; !isBase && !b.selected(src.Benchmark, head) {
 				left++
 			}
@@ -71,7 +71,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 		}
 		c := Comparison{Head: head.Hash, Values: head.Values}
 		if g.paired() {
-			headValue, rest := without(head.Values, g.Axis)
+			headValue, rest := result.SplitAxis(head.Values, g.Axis)
 			if headValue == g.BaseValue {
 				continue // the base itself
 			}
@@ -130,25 +130,11 @@ func (g Gate) Success(head string) gates.Success {
 // Test is the significance test of a gate.
 func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.Test) }
 
-// without splits coordinates into the value on one axis and all the others.
-func without(values []result.AxisValue, axis string) (string, []result.AxisValue) {
-	rest := make([]result.AxisValue, 0, len(values))
-	var value string
-	for _, v := range values {
-		if v.Name == axis {
-			value = v.Value
-			continue
-		}
-		rest = append(rest, v)
-	}
-	return value, rest
-}
-
 // partner finds the cell with the base's value on the axis and the same other
 // coordinates; "" if the matrix excludes it.
 func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
 	for _, c := range cells {
-		value, others := without(c.Values, axis)
+		value, others := result.SplitAxis(c.Values, axis)
 		if value == base && slices.Equal(others, rest) {
 			return c.Hash
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/zclconf/go-cty/cty"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -41,10 +40,7 @@ func config(repeats int, rates ...float64) *lang.Config {
 		})
 		for _, rate := range rates {
 			cells = append(cells, lang.Cell{
-				Values: []lang.CellValue{
-					{Axis: "side", Text: side, Value: cty.StringVal(side)},
-					{Axis: "rate", Text: fmt.Sprint(rate), Value: cty.NumberFloatVal(rate)},
-				},
+				Values: []result.AxisValue{{Name: "side", Value: side}, {Name: "rate", Value: fmt.Sprint(rate)}},
 				Target: addr, Workload: workload(rate),
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // Variance is what a calibration says of the spread of pairs, where the file declares that it is
@@ -78,7 +79,7 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 			for _, id := range g.Of(pair) {
 				sd, df, ok := c.Spread(pair.Base, id, p.ModelOf(cell.Target), p.PassesOf(g.Benchmark))
 				if !ok {
-					unknown = append(unknown, id+" of "+Label(cell.Values))
+					unknown = append(unknown, id+" of "+result.Coordinates(cell.Values, " "))
 				} else if _, has := v.spread(pair.Base, id); !has {
 					v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df, c.Versions[pair.Base]})
 				}

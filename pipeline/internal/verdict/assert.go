@@ -7,7 +7,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports/result"
 )
 
 // asserter evaluates the conditions of limits with the configuration's own expressions.
@@ -34,7 +33,5 @@ func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (jud
 }
 
 func sameCell(c lang.Cell, planned plan.Cell) bool {
-	return slices.EqualFunc(c.Values, planned.Values, func(v lang.CellValue, p result.AxisValue) bool {
-		return v.Axis == p.Name && v.Text == p.Value
-	})
+	return slices.Equal(c.Values, planned.Values)
 }

@@ -54,18 +54,6 @@ type sorted struct {
 // measured every rate.
 type group []*result.Cell
 
-// splitAxis takes the value on an axis out of a cell's coordinates; rest is a key.
-func splitAxis(c *result.Cell, axis string) (value, rest string) {
-	for _, v := range c.Values {
-		if v.Name == axis {
-			value = v.Value
-			continue
-		}
-		rest += fmt.Sprintf("%q=%q ", v.Name, v.Value)
-	}
-	return value, rest
-}
-
 // groups are the cells by their coordinates without the axis, where no launch measured cells
 // of several: such are one group.
 func (s sorted) groups() []group {
@@ -74,7 +62,8 @@ func (s sorted) groups() []group {
 	byLaunch := map[string]int{}
 	for i := range s.benchmark.Cells {
 		c := &s.benchmark.Cells[i]
-		value, rest := splitAxis(c, s.axis)
+		value, others := result.SplitAxis(c.Values, s.axis)
+		rest := result.CoordinatesKey(others)
 		at, known := byRest[rest]
 		for _, r := range c.Runs {
 			if other, seen := byLaunch[value+" "+r.Launch]; seen && !known {
@@ -103,7 +92,7 @@ type started struct {
 func (s sorted) started(g group, value string) started {
 	at := map[string]time.Time{}
 	for _, c := range g {
-		if v, _ := splitAxis(c, s.axis); v != value {
+		if v, _ := result.SplitAxis(c.Values, s.axis); v != value {
 			continue
 		}
 		for _, r := range c.Runs {
@@ -143,7 +132,7 @@ func (s sorted) name(id string) string {
 func (s sorted) values(g group) []string {
 	var out []string
 	for _, c := range g {
-		if v, _ := splitAxis(c, s.axis); v != s.base && !slices.Contains(out, v) {
+		if v, _ := result.SplitAxis(c.Values, s.axis); v != s.base && !slices.Contains(out, v) {
 			out = append(out, v)
 		}
 	}
@@ -183,7 +172,7 @@ func (s sorted) pair(g group) {
 // renumber gives the runs of one value of the axis their numbers.
 func (s sorted) renumber(g group, value string, number map[string]int) {
 	for _, c := range g {
-		if v, _ := splitAxis(c, s.axis); v != value {
+		if v, _ := result.SplitAxis(c.Values, s.axis); v != value {
 			continue
 		}
 		for i := range c.Runs {

@@ -96,7 +96,7 @@ func adopt(p, stored *plan.Plan) error {
 		b.RepeatMin, b.RepeatMax = min(b.RepeatMin, repeats[b.Addr]), repeats[b.Addr]
 		for _, c := range b.Cells {
 			if _, _, ok := stored.Cell(c.Hash); !ok {
-				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since; leave it out of the gates that judge by where, or measure it", b.Addr, plan.Label(c.Values))
+				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since; leave it out of the gates that judge by where, or measure it", b.Addr, result.Coordinates(c.Values, " "))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/kv"
 )
 
@@ -49,7 +50,7 @@ func tooLong(p *plan.Plan, o *engine.Outcome) []string {
 	}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
-			took(fmt.Sprintf("a run of %s %s", b.Addr, plan.Label(c.Values)), longest[c.Hash], b.Timeout)
+			took(fmt.Sprintf("a run of %s %s", b.Addr, result.Coordinates(c.Values, " ")), longest[c.Hash], b.Timeout)
 		}
 	}
 	return notes
