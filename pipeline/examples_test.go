@@ -52,8 +52,8 @@ func TestExamples(t *testing.T) {
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
-			if out, code := pipeline(t, dir, "plan", "--simulate", filepath.Base(file)); code != 0 {
-				t.Errorf("plan --simulate: exit status %d: %s", code, out)
+			if out, code := pipeline(t, dir, "plan", "--simulate=virtual", filepath.Base(file)); code != 0 {
+				t.Errorf("plan --simulate=virtual: exit status %d: %s", code, out)
 			}
 		})
 	}

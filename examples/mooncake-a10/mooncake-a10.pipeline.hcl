@@ -2,7 +2,7 @@
 # two whole replicas, the same number of GPUs without any transfer.
 #
 #   pipeline run mooncake-a10.pipeline.hcl --var address=192.168.0.137
-#   pipeline run mooncake-a10.pipeline.hcl --simulate --time-scale 10
+#   pipeline run mooncake-a10.pipeline.hcl --simulate=virtual
 
 pipeline {
   description = "Mooncake on A10: one server, chunked prefill, prefill/decode over RDMA and TCP, replicas"

@@ -1,7 +1,7 @@
 # One model, one prefill and one decode server, and three ways for the KV cache between them: NCCL, TCP, RDMA.
 #
 #   pipeline run nccl-tcp-rdma.pipeline.hcl
-#   pipeline run nccl-tcp-rdma.pipeline.hcl --simulate
+#   pipeline run nccl-tcp-rdma.pipeline.hcl --simulate=virtual
 
 pipeline {
   description = "KV transfer over NCCL, TCP and RDMA"

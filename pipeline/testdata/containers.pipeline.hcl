@@ -25,8 +25,8 @@ server "vllm" "sut" {
 
 server "vllm" "node" {
   abstract   = true
-  image      = "vllm-mooncake:v0.6.5"
-  version    = "0.6.4.post1"
+  image      = "vllm/vllm-openai:v0.33.0"
+  version    = "0.33.0"
   model      = "tiny"
   stop_grace = "2s"
   ready {
@@ -55,10 +55,10 @@ deployment "pd" {
     }
   }
   service "metadata" {}
-  kv_transfer "mooncake" {
+  kv_transfer "nixl" {
     transport = "tcp"
   }
-  router "v0" {
+  router "nixl" {
     prefill = [self.server.prefill]
     decode  = [self.server.decode]
   }

@@ -82,11 +82,11 @@ server "vllm" "sut" {
 server "vllm" "member" {
   abstract   = true
   executable = [var.program, "simulate", "--", "vllm"]
-  version    = "0.6.4.post1"
+  version    = "0.33.0"
   model      = "tiny"
   gpus       = 1
   stop_grace = "2s"
-  env        = { PIPELINE_SIMULATE = jsonencode({ engine = "vllm", version = "0.6.4.post1", profile = "fast", startup_seconds = 0.05, time_scale = 1 }) }
+  env        = { PIPELINE_SIMULATE = jsonencode({ engine = "vllm", version = "0.33.0", profile = "fast", startup_seconds = 0.05, time_scale = 1 }) }
   ready {
     interval = "50ms"
   }
@@ -110,10 +110,10 @@ deployment "pd" {
   service "metadata" {
     executable = [var.program, "simulate", "--", "metadata"]
   }
-  kv_transfer "mooncake" {
+  kv_transfer "nixl" {
     transport = "tcp"
   }
-  router "v0" {
+  router "nixl" {
     prefill = [self.server.prefill]
     decode  = [self.server.decode]
   }

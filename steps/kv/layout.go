@@ -62,6 +62,21 @@ func (t Table) NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
 	return l, nil
 }
 
+// OverSockets returns why the simulator does not play the transfer between processes, nil where it does. Of
+// several connectors the first that moves KV counts.
+func (l *Layout) OverSockets() error {
+	for _, p := range l.parts {
+		switch {
+		case p.form == nil || p.form.Play.Exchange == NoExchange:
+		case p.form.Play.Exchange.overSockets():
+			return nil
+		default:
+			return virtualOnly(p.form.class(p.spec))
+		}
+	}
+	return nil
+}
+
 func (l *Layout) addMembers() error {
 	if len(l.spec.Members) == 0 {
 		return fmt.Errorf("the deployment has no server")

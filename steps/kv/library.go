@@ -20,8 +20,6 @@ type Library struct {
 	start func(*Part, Log)
 	// stats writes its own periodic line on so many transfers, nil for none.
 	stats func(p *Part, log Log, seconds, throughput float64, transfers int)
-	// fail writes that it could not start, nil where the engine alone does.
-	fail func(Log, error)
 }
 
 // setting is a variable that a transport wants.

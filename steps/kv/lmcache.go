@@ -103,12 +103,11 @@ var lmcachePlay = Play{
 		case port == "":
 			return Refused{fmt.Sprintf("ValueError: %s names the role %s but no port of the peer", path, role)}
 		}
-		address := net.JoinHostPort(cmp.Or(host, "localhost"), port)
 		switch role {
 		case "sender":
-			p.Peer, p.Produces, p.Consumes = address, true, false
+			p.Peer, p.Produces, p.Consumes = net.JoinHostPort(cmp.Or(host, "localhost"), port), true, false
 		case "receiver":
-			p.Listen, p.Produces, p.Consumes = address, false, true
+			p.Produces, p.Consumes = false, true
 		default:
 			return Refused{fmt.Sprintf("ValueError: Invalid role: %s, expected sender or receiver", role)}
 		}

@@ -149,10 +149,6 @@ func resolveMooncakeV0(p *Part) error {
 	if f.PrefillURL == "" || f.DecodeURL == "" || f.MetadataServer == "" {
 		return Refused{"KeyError: mooncake.json needs prefill_url, decode_url and metadata_server"}
 	}
-	p.Listen, p.Segment, p.Metadata = f.PrefillURL, f.PrefillURL, f.MetadataServer
-	if p.Consumes {
-		p.Listen = f.DecodeURL
-	}
 	p.Transport, p.Devices = f.Protocol, DeviceList(f.DeviceName)
 	if p.Transport != RDMA && p.Transport != TCP {
 		return Refused{fmt.Sprintf("ValueError: Unsupported protocol %q in mooncake.json; use rdma or tcp", f.Protocol)}

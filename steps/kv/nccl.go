@@ -1,9 +1,6 @@
 package kv
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // nccl between two servers. Sources: NCCL 2.27's user guide, and transport/*.cc for what it
 // writes with NCCL_DEBUG=INFO.
@@ -21,8 +18,7 @@ var nccl = &Library{
 		{Words: []string{"NCCL INFO", "via SHM"}, Says: Signal{Kind: Carried, Transport: sharedMemory}, Local: true},
 		{Words: []string{"NCCL INFO", "NET/IB : No device found"}, Says: Signal{Kind: Excluded, Transport: RDMA}},
 	},
-	hint:  "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET in the servers' env would",
-	start: ncclStart,
+	hint: "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET in the servers' env would",
 }
 
 // ncclNetwork keeps NCCL off NVLink and shared memory where a network is declared. The
@@ -53,31 +49,4 @@ func ncclChoice(p *Part) (transport string, devices []string) {
 		return RDMA, devices
 	}
 	return NVLink, nil
-}
-
-// ncclStart writes the lines of NCCL_DEBUG=INFO when two ranks connect.
-func ncclStart(p *Part, log Log) {
-	if !p.On("NCCL_DEBUG") {
-		return
-	}
-	rank, peer := 0, 1
-	if p.Consumes {
-		rank, peer = 1, 0
-	}
-	say := func(format string, args ...any) {
-		log.Raw(fmt.Sprintf("sim:%d:%d [0] NCCL INFO ", log.PID(), log.PID()) + fmt.Sprintf(format, args...))
-	}
-	switch p.Transport {
-	case RDMA:
-		devices := p.deviceNames()
-		say("NET/IB : Using [0]%s:1/RoCE [RO]; OOB eth0:127.0.0.1<0>", strings.Join(devices, ":1/RoCE [1]"))
-		for i := range devices {
-			say("Channel %02d/0 : %d[0] -> %d[0] [send] via NET/IB/%d/GDRDMA", i, rank, peer, i)
-		}
-	case NVLink:
-		say("Channel 00/0 : %d[0] -> %d[1] via P2P/CUMEM", rank, peer)
-	default:
-		say("NET/Socket : Using [0]eth0:127.0.0.1<0>")
-		say("Channel 00/0 : %d[0] -> %d[0] [send] via NET/Socket/0", rank, peer)
-	}
 }

@@ -47,9 +47,6 @@ var examplePlay = Play{
 	Exchange: ByFile,
 	Resolve: func(p *Part) error {
 		p.Transport, p.Produces, p.Consumes = Files, true, true
-		if p.Folder = p.extra("shared_storage_path"); p.Folder == "" {
-			p.Folder = "/tmp"
-		}
 		return nil
 	},
 }

@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"cmp"
-
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -16,7 +14,6 @@ var p2pNCCL = Connector{
 			Ports: func(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 14579, m.Ranks(), 0, "")) },
 			Play: Play{Exchange: ByRequestID, Push: true, Resolve: func(p *Part) error {
 				p.Transport, p.Devices = ncclChoice(p)
-				p.listenOn(p.Host, 14579)
 				return nil
 			}},
 		},
@@ -44,7 +41,7 @@ var pyNCCL = Connector{
 	Transports: []string{NCCL, TCP, RDMA, NVLink},
 	Forms: []Form{
 		{Engine: VLLM, From: "0.6.4", To: "0.10", Class: "PyNcclConnector", Protocols: []string{"v0"}, Buffer: true, Pair: true, Library: nccl, Ports: pyncclPort, Config: pyncclConfig, Play: Play{
-			Exchange: LookupBuffer, Rendezvous: true, Resolve: resolvePyNCCL,
+			Exchange: LookupBuffer, Resolve: resolvePyNCCL,
 		}},
 	},
 }
@@ -67,10 +64,6 @@ func pyncclConfig(w *Writer) {
 func resolvePyNCCL(p *Part) error {
 	if err := resolveV0(p); err != nil {
 		return err
-	}
-	p.listenOn(cmp.Or(text(p.Config["kv_ip"]), loopback), 14579)
-	if p.Consumes {
-		p.Peer, p.Listen = p.Listen, ""
 	}
 	p.Transport, p.Devices = ncclChoice(p)
 	return nil

@@ -3,7 +3,6 @@ package kv
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +11,8 @@ import (
 // Exchange is how the two servers of a request find its KV when the simulator plays them.
 type Exchange int
 
-// The exchanges.
+// The exchanges. The simulator plays those by answer, transfer ID and room between processes, and all of
+// them in virtual time.
 const (
 	// NoExchange moves nothing: every server computes its own.
 	NoExchange Exchange = iota
@@ -37,13 +37,22 @@ const (
 	FromNothing
 )
 
+// overSockets reports whether the simulator plays the exchange between processes. It plays the others in
+// virtual time alone.
+func (e Exchange) overSockets() bool {
+	return e == NoExchange || e == ByAnswer || e == ByTransferID || e == ByRoom
+}
+
+// virtualOnly is the error for a connector, by its engine's name, that is not played over sockets.
+func virtualOnly(class string) error {
+	return fmt.Errorf("%s is simulated in virtual time alone: use --simulate=virtual. Over sockets, nixl, mooncake of vLLM 0.13 or later and SGLang are simulated", class)
+}
+
 // Play is how the simulator plays a form of a connector.
 type Play struct {
 	Exchange Exchange
 	// Push means that the side with the KV writes it, and counts it.
 	Push bool
-	// Rendezvous means that the peer must be there before either serves.
-	Rendezvous bool
 	// Resolve settles a server's part from what the real connector reads; nil where all is
 	// in the engine's own arguments.
 	Resolve func(*Part) error
@@ -127,14 +136,6 @@ type Part struct {
 	Bootstrap string
 	// Peer is where to put or get KV, where it is known from the start.
 	Peer string
-	// Segment is the name under which Peer is found in the metadata service.
-	Segment string
-	// Metadata is the address of the metadata service, "" for none.
-	Metadata string
-	// Folder of shared files.
-	Folder string
-	// Buffer bounds the bytes that wait in a lookup buffer.
-	Buffer float64
 
 	// Transport that really carries KV, the one that the configuration claims, and the
 	// devices that it names; NICs is how many the machine takes.
@@ -157,6 +158,14 @@ func (p *Part) Resolve() error {
 	return nil
 }
 
+// OverSockets returns why the simulator does not play the part between processes, nil where it does.
+func (p *Part) OverSockets() error {
+	if p.Exchange.overSockets() {
+		return nil
+	}
+	return virtualOnly(p.Class)
+}
+
 // On reports whether a variable is set to anything but 0.
 func (p *Part) On(variable string) bool { v := p.Env(variable); return v != "" && v != "0" }
 
@@ -173,27 +182,12 @@ func (p *Part) envPort(variable string, fallback int) (int, error) {
 	return n, nil
 }
 
-// number is a value of the configuration, a JSON number or a string with one ("8e9"), 0 if absent.
-func (p *Part) number(name string) float64 {
-	f, _ := strconv.ParseFloat(text(p.Config[name]), 64) // checked when the configuration was read
-	return f
-}
-
 // extra is a value of the connector's own configuration as text.
 func (p *Part) extra(name string) string {
 	if f, ok := p.Extra[name].(float64); ok {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return text(p.Extra[name])
-}
-
-// listenOn has peers connect at the configuration's kv_port.
-func (p *Part) listenOn(host string, fallback int) {
-	n := int(p.number("kv_port"))
-	if n == 0 {
-		n = fallback
-	}
-	p.Listen = net.JoinHostPort(host, strconv.Itoa(n))
 }
 
 // readFile reads the file that a variable names, "" where it names none.
@@ -270,16 +264,6 @@ func (p *Part) WriteStats(log Log, seconds, throughput float64, transfers int) {
 	if p.Library != nil && p.Library.stats != nil {
 		p.Library.stats(p, log, seconds, throughput, transfers)
 	}
-}
-
-// WriteFailure writes that the library could not start; it is false where the engine alone
-// says so.
-func (p *Part) WriteFailure(log Log, err error) bool {
-	if p.Library == nil || p.Library.fail == nil {
-		return false
-	}
-	p.Library.fail(log, err)
-	return true
 }
 
 // LoadFailed is the line for KV that does not come.

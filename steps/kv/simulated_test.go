@@ -30,7 +30,6 @@ func TestSimulatedPairs(t *testing.T) {
 	transport := func(connector, transport string) steps.TransferSpec {
 		return steps.TransferSpec{Connector: connector, Transport: transport}
 	}
-	files := steps.TransferSpec{Connector: "example", Options: map[string]any{"path": t.TempDir()}}
 	for _, tt := range []struct {
 		name     string
 		spec     steps.DeploymentSpec
@@ -42,27 +41,17 @@ func TestSimulatedPairs(t *testing.T) {
 		{name: "nixl rdma", spec: deployment("vllm", "", "nixl", transport("nixl", kv.RDMA)), want: kv.Proved},
 		{name: "mooncake rdma", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Proved},
 		{name: "mooncake tcp", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.TCP)), want: kv.Proved},
-		{name: "p2p_nccl tcp", spec: deployment("vllm", "0.11.0", "p2p_nccl", transport("p2p_nccl", kv.TCP)), want: kv.Proved},
-		{name: "example", spec: deployment("vllm", "0.33.0", "v0", files), want: kv.Proved},
 		{name: "sglang tcp", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)), want: kv.Proved},
 		{name: "nixl push nvlink", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "nixl", Transport: kv.NVLink, Options: map[string]any{"mode": "push"}}), want: kv.Proved},
 		{name: "mooncake nvlink", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.NVLink)), want: kv.Proved},
 		{name: "mooncake two-phase", spec: deployment("vllm", "0.14.0", "nixl", transport("mooncake", kv.TCP)), want: kv.Proved},
-		{name: "lmcache", spec: deployment("vllm", "0.33.0", "v0", transport("lmcache", "")), want: kv.Proved},
-		{name: "store", spec: deployment("vllm", "0.33.0", "v0", transport("mooncake_store", kv.TCP), "mooncake_master"), want: kv.Proved},
 		{name: "multi", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: kv.TCP, Config: map[string]any{"connectors": []any{map[string]any{"connector": "nixl"}, map[string]any{"connector": "mooncake_store"}}}}, "mooncake_master"), want: kv.Proved},
 		{name: "sglang nixl", spec: deployment("sglang", "0.5.23", "sglang", transport("nixl", kv.RDMA)), want: kv.Proved},
-		{name: "pynccl", spec: deployment("vllm", "0.6.4.post1", "v0", transport("pynccl", kv.NCCL)), want: kv.Proved},
-		{name: "mooncake v0", spec: deployment("vllm", "0.6.4.post1", "v0", transport("mooncake", kv.RDMA), "etcd"), want: kv.Proved},
 
 		{name: "mooncake fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Contradicted, inReason: "declared RDMA"},
 		{name: "nixl fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", kv.RDMA)), want: kv.Contradicted, inReason: "declared RDMA"},
-		{name: "p2p_nccl fallback", fail: "transport_fallback", spec: deployment("vllm", "0.11.0", "p2p_nccl", transport("p2p_nccl", kv.RDMA)), want: kv.Contradicted, inReason: "declared RDMA"},
-		{name: "mooncake v0 fallback", fail: "transport_fallback", spec: deployment("vllm", "0.6.4.post1", "v0", transport("mooncake", kv.RDMA), "metadata"), want: kv.Contradicted, inReason: "declared RDMA"},
 		{name: "mooncake recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Contradicted, inReason: "prefilled again by itself"},
 		{name: "nixl recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", "")), want: kv.Contradicted, inReason: "prefilled again by itself"},
-		{name: "mooncake v0 recompute", fail: "recompute", spec: deployment("vllm", "0.6.4.post1", "v0", transport("mooncake", kv.TCP), "etcd"), want: kv.Contradicted, inReason: "prefilled again by itself"},
-		{name: "pynccl recompute", fail: "recompute", spec: deployment("vllm", "0.6.4.post1", "v0", transport("pynccl", kv.NCCL)), want: kv.Contradicted, inReason: "prefilled again by itself"},
 		{name: "sglang recompute", fail: "recompute", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)), want: kv.Contradicted, inReason: "prefilled again by itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

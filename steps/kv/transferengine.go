@@ -49,10 +49,6 @@ func transferEngineWith(settings map[string][]setting) *Library {
 				glog(log, "transfer_engine_impl.cpp:530", "[Metrics] Transfer Engine Stats (over last %.0fs): Throughput: %.2f MB/s | Latency Distribution (count=%d)", seconds, throughput, transfers)
 			}
 		},
-		fail: func(log Log, err error) {
-			glog(log, "transfer_engine_py.cpp:96", "%v", err)
-			log.Engine("ERROR", "core.py:708", "RuntimeError: Mooncake Transfer Engine initialization failed.")
-		},
 	}
 }
 
@@ -92,11 +88,7 @@ func glog(log Log, source, format string, args ...any) {
 // transferEngineStart writes what it finds.
 func transferEngineStart(p *Part, log Log) {
 	devices := p.deviceNames()
-	metadata := p.Metadata
-	if metadata == "" {
-		metadata = "P2PHANDSHAKE"
-	}
-	glog(log, "transfer_engine_impl.cpp:44", "Transfer Engine starting. Server: %s, Metadata: %s", p.Host, metadata)
+	glog(log, "transfer_engine_impl.cpp:44", "Transfer Engine starting. Server: %s, Metadata: P2PHANDSHAKE", p.Host)
 	switch {
 	case p.Transport == RDMA:
 		glog(log, "transfer_engine_impl.cpp:110", "Topology discovery complete. Found %d HCAs.", len(devices))

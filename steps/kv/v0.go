@@ -50,9 +50,6 @@ func resolveV0(p *Part) error {
 			return Refused{fmt.Sprintf("AssertionError: %s is None; a V0 connector needs it", name)}
 		}
 	}
-	if p.Buffer = p.number("kv_buffer_size"); p.Buffer == 0 {
-		p.Buffer = 1e9
-	}
 	if p.Consumes && p.Produces {
 		return Refused{"ValueError: kv_both is not supported by " + p.Class}
 	}

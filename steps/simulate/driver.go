@@ -89,10 +89,8 @@ type stream struct {
 	// ready holds one signal that queue has grown or the request has failed.
 	ready  chan struct{}
 	failed error
-	// exchange of KV, nil for none; stored is closed when it is where it should go.
+	// exchange of KV, nil for none.
 	exchange *transfer.Exchange
-	stored   chan struct{}
-	storedAt time.Duration // once stored is closed
 }
 
 func newDriver(cfg model.Config, seed uint64, at clock.Clock, fail Failures, log *logger, stats *metrics) (*driver, error) {
@@ -123,7 +121,8 @@ func (d *driver) run(ctx context.Context) error {
 	for {
 		step, busy, err := d.begin(ctx, free)
 		if err == nil && busy {
-			if step, err = d.pass(ctx, step); err == nil {
+			early := d.late.Early(d.clock, clock.Span{Start: step.Start, End: step.End})
+			if err = early.SleepUntil(ctx, step.End); err == nil {
 				free = step.End
 				events = d.end(step, events[:0])
 			}
@@ -239,9 +238,6 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 		for _, t := range tokens {
 			if st.drop != nil && t.Index >= st.dropAt {
 				return st.drop
-			}
-			if t.Last {
-				t.at = max(t.at, st.waitStored(ctx))
 			}
 			if err := each(t); err != nil {
 				return err

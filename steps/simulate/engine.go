@@ -41,12 +41,10 @@ type engine interface {
 	ready(s *Server, startup time.Duration)
 	serving(s *Server, addr string)
 	died(s *Server)
-	// portInUse, kvTooSmall, coreFailed and openFailed write why a server does not start;
-	// openFailed reports whether it has words of its own for the error.
+	// portInUse, kvTooSmall and coreFailed write why a server does not start.
 	portInUse(s *Server)
 	kvTooSmall(s *Server)
 	coreFailed(s *Server)
-	openFailed(s *Server, err error) bool
 	// loadFailed is the line for KV that does not come, loadError what the client gets.
 	loadFailed(p *kv.Part) kv.Message
 	loadError(err error) string

@@ -16,8 +16,8 @@ import (
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve
 // MODEL …`, `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
 // sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv. The
-// services of KV connectors are played as well: `etcd …`, `mooncake_master …` and
-// `python3 -m mooncake.http_metadata_server …` (or `metadata …`).
+// services of KV connectors are stood in for: `etcd …`, `mooncake_master …` and
+// `python3 -m mooncake.http_metadata_server …` (or `metadata …`). What only virtual time plays is refused.
 //
 // It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit
 // status that the real server would have: 0 after an orderly end, 1 when it failed or
@@ -38,6 +38,10 @@ func (p Simulator) Main(ctx context.Context, args []string, env func(string) str
 		return failed.Status
 	}
 	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	if err := l.overSockets(); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}

@@ -89,7 +89,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	}
 	g, err := s.accept(req, chat)
 	if err == nil {
-		err = s.addExchange(g, transfer.Request{Params: req.KVTransferParams, ID: r.Header.Get("X-Request-Id"), Bootstrap: req.BootstrapFields, Prompt: g.prompt})
+		err = s.addExchange(g, transfer.Request{Params: req.KVTransferParams, Bootstrap: req.BootstrapFields})
 	}
 	if err != nil {
 		s.fail(w, err)

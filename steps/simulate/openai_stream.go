@@ -86,13 +86,10 @@ func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 
 // answerParams is kv_transfer_params of an answer, nil for none.
 func (s *Server) answerParams(g *generation, last token) any {
-	switch {
-	case g.exchange == nil || !g.exchange.Answered:
+	if g.exchange == nil || !g.exchange.ByBlocks || last.Blocks == nil {
 		return nil
-	case last.Blocks != nil:
-		return s.kv.Params(g.id, last.Blocks)
 	}
-	return map[string]any{"first_tok": last.Token} // LMCache's
+	return s.kv.Params(g.id, last.Blocks)
 }
 
 // streamOpenAI streams one event for each step, then the usage if it was asked for.

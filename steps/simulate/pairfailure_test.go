@@ -212,14 +212,6 @@ func TestPairWiring(t *testing.T) {
 			t.Errorf("%d\n%s", code, d.log)
 		}
 	})
-	t.Run("metadata service is missing", func(t *testing.T) {
-		c := mooncakeV0Case(t, "127.0.0.1:1")
-		argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--host", "127.0.0.1", "--port", "0"}, c.p.args...)
-		p := runMainEnv(t, map[string]string{SettingsEnv: `{"version":"0.6.4.post1","time_scale":50}`, "MOONCAKE_CONFIG_PATH": c.p.env["MOONCAKE_CONFIG_PATH"]}, argv...)
-		if code := <-p.exit; code != 1 || !strings.Contains(p.log.String(), "Mooncake Transfer Engine initialization failed") {
-			t.Errorf("exit %d:\n%s", code, p.log)
-		}
-	})
 	t.Run("side channel is taken", func(t *testing.T) {
 		c := nixlCase(t, "NixlConnector", nil)
 		startMember(t, c.p)
@@ -229,25 +221,4 @@ func TestPairWiring(t *testing.T) {
 			t.Errorf("exit %d:\n%s", code, p.log)
 		}
 	})
-}
-
-// TestRendezvous: with PyNccl, neither side serves before both are there.
-func TestRendezvous(t *testing.T) {
-	port := freePorts(t, 1)[0]
-	start := func(role string, rank string) *program {
-		argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--host", "127.0.0.1", "--port", "0"},
-			kvFlag("PyNcclConnector", role, `,"kv_rank":`+rank+`,"kv_parallel_size":2,"kv_port":`+port)...)
-		return runMainEnv(t, map[string]string{SettingsEnv: `{"version":"0.6.4.post1","time_scale":50,"startup_seconds":0}`}, argv...)
-	}
-	d := start("consumer", "1")
-	p := start("producer", "0")
-	p.url(t)
-	d.url(t)
-	// Alone, it gives up after 301 seconds of its own time.
-	argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--host", "127.0.0.1", "--port", "0"},
-		kvFlag("PyNcclConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_port":1`)...)
-	lonely := runMainEnv(t, map[string]string{SettingsEnv: `{"version":"0.6.4.post1","time_scale":10000,"startup_seconds":0}`}, argv...)
-	if code := <-lonely.exit; code != 1 || !strings.Contains(lonely.log.String(), "Timed out after 301 seconds waiting for clients") {
-		t.Errorf("exit %d:\n%s", code, lonely.log)
-	}
 }

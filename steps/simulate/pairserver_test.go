@@ -136,7 +136,7 @@ func completion(prompt []int, output int, more map[string]any) map[string]any {
 	return body
 }
 
-// routeParams is the two-phase protocol of NIXL and LMCache.
+// routeParams is the two-phase protocol of NIXL.
 func routeParams(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
 	t.Helper()
 	code, first := postKV(t, p.url+"/v1/completions", "", completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "do_remote_prefill": false}}))
@@ -144,15 +144,6 @@ func routeParams(t *testing.T, p, d *member, prompt []int, output int) (int, map
 		t.Fatalf("prefill answers %d %v", code, first)
 	}
 	return postKV(t, d.url+"/v1/completions", "", completion(prompt, output, map[string]any{"kv_transfer_params": first["kv_transfer_params"]}))
-}
-
-// routeTwice is the protocol of the connectors before V1.
-func routeTwice(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
-	t.Helper()
-	if code, first := postKV(t, p.url+"/v1/completions", "", completion(prompt, 1, nil)); code != 200 {
-		t.Fatalf("prefill answers %d %v", code, first)
-	}
-	return postKV(t, d.url+"/v1/completions", "", completion(prompt, output, nil))
 }
 
 // both sends to both sides at once and returns the second's answer.
@@ -185,18 +176,6 @@ func routeMooncake(bootstrap string) testRouter {
 		return both(t, p.url+"/v1/completions", d.url+"/v1/completions", "",
 			completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "transfer_id": id}}),
 			completion(prompt, output, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true, "transfer_id": id, "remote_bootstrap_addr": "http://127.0.0.1:" + bootstrap, "remote_engine_id": engines["0"].EngineID}}))
-	}
-}
-
-// routeP2P puts both addresses into the request's id.
-func routeP2P(kvP, kvD string) testRouter {
-	return func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
-		t.Helper()
-		id := fmt.Sprintf("___prefill_addr_127.0.0.1:%s___decode_addr_127.0.0.1:%s_%d", kvP, kvD, prompt[0])
-		if code, first := postKV(t, p.url+"/v1/completions", id, completion(prompt, 1, nil)); code != 200 {
-			t.Fatalf("prefill answers %d %v", code, first)
-		}
-		return postKV(t, d.url+"/v1/completions", id, completion(prompt, output, nil))
 	}
 }
 
@@ -246,20 +225,9 @@ func nixlCase(t *testing.T, connector string, env map[string]string) pairCase {
 	}
 }
 
-func mooncakeV0Case(t *testing.T, metadata string) pairCase {
-	t.Helper()
-	port := freePorts(t, 2)
-	path := writeTemp(t, "mooncake.json", fmt.Sprintf(`{"prefill_url":"127.0.0.1:%s","decode_url":"127.0.0.1:%s","metadata_server":%q,"protocol":"rdma","device_name":"erdma_0,erdma_1"}`, port[0], port[1], metadata))
-	spec := func(role string, rank int) memberSpec {
-		return memberSpec{version: "0.6.4.post1", env: map[string]string{"MOONCAKE_CONFIG_PATH": path},
-			args: append(kvFlag("MooncakeConnector", role, fmt.Sprintf(`,"kv_rank":%d,"kv_parallel_size":2,"kv_buffer_size":2e9`, rank)), "--max-model-len", "10000")}
-	}
-	return pairCase{name: "mooncake v0 " + metadata, p: spec("producer", 0), d: spec("consumer", 1), router: routeTwice, line: "RDMA device: erdma_1"}
-}
-
 func pairCases(t *testing.T) []pairCase {
 	t.Helper()
-	port := freePorts(t, 16)
+	port := freePorts(t, 4)
 	dotted := nixlCase(t, "NixlConnector", map[string]string{"UCX_TLS": "tcp,cuda_copy,self"})
 	dotted.name, dotted.line = "NixlConnector over TCP, dotted flags", "rma(tcp/eth0)"
 	dotted.p.args = []string{"--kv-transfer-config.kv_connector", "NixlConnector", "--kv-transfer-config.kv_role", "kv_producer"}
@@ -267,40 +235,17 @@ func pairCases(t *testing.T) []pairCase {
 	sglang := func(mode string, more ...string) memberSpec {
 		return memberSpec{version: "0.5.23", args: append([]string{"sglang", "--disaggregation-mode", mode, "--enable-metrics"}, more...)}
 	}
-	lmcache := func(role string) map[string]string {
-		return map[string]string{"LMCACHE_CONFIG_FILE": writeTemp(t, "lmcache.yaml", fmt.Sprintf("enable_nixl: true\nnixl_role: %q\nnixl_peer_host: \"127.0.0.1\"\nnixl_peer_port: %s\n", role, port[2])), "UCX_TLS": "cuda_ipc,cuda_copy,tcp"}
-	}
-	pynccl := func(role string, rank int) memberSpec {
-		return memberSpec{version: "0.8.0", args: kvFlag("PyNcclConnector", role, fmt.Sprintf(`,"kv_rank":%d,"kv_parallel_size":2,"kv_port":%s`, rank, port[3])), env: map[string]string{"NCCL_DEBUG": "INFO", "NCCL_P2P_DISABLE": "1", "NCCL_IB_DISABLE": "1"}}
-	}
-	p2p := func(role, port string) memberSpec {
-		return memberSpec{version: "0.11.0", args: kvFlag("P2pNcclConnector", role, fmt.Sprintf(`,"kv_port":%q,"kv_buffer_size":"8e9"`, port)), env: map[string]string{"NCCL_DEBUG": "INFO"}}
-	}
-	files := kvFlag("ExampleConnector", "both", fmt.Sprintf(`,"kv_connector_extra_config":{"shared_storage_path":%q}`, t.TempDir()))
 	multi := fmt.Sprintf(`,"kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"ExampleConnector","kv_role":"kv_both","kv_connector_extra_config":{"shared_storage_path":%q}}]}`, t.TempDir())
 	several := nixlCase(t, "NixlConnector", nil)
 	several.name, several.p.args, several.d.args = "MultiConnector", kvFlag("MultiConnector", "producer", multi), kvFlag("MultiConnector", "consumer", multi)
-	startService(t, "etcd", "--listen-client-urls", "http://127.0.0.1:"+port[6], "--data-dir", "x")
-	startService(t, "python3", "-m", "mooncake.http_metadata_server", "--host", "127.0.0.1", "--port", port[7])
-	startService(t, "mooncake_master", "--rpc_address=127.0.0.1", "--port", port[8], "--metrics_port", port[9])
-	store := memberSpec{version: "0.33.0", args: kvFlag("MooncakeStoreConnector", "both", ""),
-		env: map[string]string{"MOONCAKE_CONFIG_PATH": writeTemp(t, "store.json", fmt.Sprintf(`{"master_server_address":"127.0.0.1:%s","protocol":"tcp"}`, port[8])), "MC_FORCE_TCP": "1"}}
 	return []pairCase{
 		nixlCase(t, "NixlConnector", nil), nixlCase(t, "NixlPushConnector", nil), dotted, several,
 		{name: "MooncakeConnector", router: routeMooncake(boot), line: "Topology discovery complete. Found 1 HCAs.",
 			p: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "producer", `,"kv_connector_extra_config":{"device_name":"mlx5_0"}`), env: map[string]string{"VLLM_MOONCAKE_BOOTSTRAP_PORT": boot}},
 			d: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "consumer", ``)}},
-		mooncakeV0Case(t, "127.0.0.1:"+port[6]), mooncakeV0Case(t, "http://127.0.0.1:"+port[7]+"/metadata"),
-		{name: "PyNcclConnector", p: pynccl("producer", 0), d: pynccl("consumer", 1), router: routeTwice, line: "via NET/Socket/0"},
-		{name: "P2pNcclConnector", p: p2p("producer", port[4]), d: p2p("consumer", port[5]), router: routeP2P(port[4], port[5]), line: "via P2P/CUMEM"},
-		{name: "LMCacheConnectorV1", router: routeParams, line: "cuda_ipc/cuda",
-			p: memberSpec{version: "0.33.0", args: kvFlag("LMCacheConnectorV1", "producer", ""), env: lmcache("sender")},
-			d: memberSpec{version: "0.33.0", args: kvFlag("LMCacheConnectorV1", "consumer", ""), env: lmcache("receiver")}},
-		{name: "ExampleConnector", p: memberSpec{version: "0.33.0", args: files}, d: memberSpec{version: "0.33.0", args: files}, router: routeTwice},
-		{name: "MooncakeStoreConnector", p: store, d: store, router: routeTwice, line: "MC_FORCE_TCP is set"},
-		{name: "SGLang mooncake", p: sglang("prefill", "--disaggregation-bootstrap-port", port[10]), d: sglang("decode"), router: routeSGLang(port[10]), line: "installTransport, type=rdma"},
-		{name: "SGLang mooncake_tcp", p: sglang("prefill", "--disaggregation-bootstrap-port", port[11], "--disaggregation-transfer-backend", "mooncake_tcp"), d: sglang("decode", "--disaggregation-transfer-backend", "mooncake_tcp"), router: routeSGLang(port[11]), line: "TcpTransport: listen on port"},
-		{name: "SGLang nixl", p: sglang("prefill", "--disaggregation-bootstrap-port", port[12], "--disaggregation-transfer-backend", "nixl"), d: sglang("decode", "--disaggregation-transfer-backend", "nixl"), router: routeSGLang(port[12]), line: "rma(rc_mlx5"},
+		{name: "SGLang mooncake", p: sglang("prefill", "--disaggregation-bootstrap-port", port[1]), d: sglang("decode"), router: routeSGLang(port[1]), line: "installTransport, type=rdma"},
+		{name: "SGLang mooncake_tcp", p: sglang("prefill", "--disaggregation-bootstrap-port", port[2], "--disaggregation-transfer-backend", "mooncake_tcp"), d: sglang("decode", "--disaggregation-transfer-backend", "mooncake_tcp"), router: routeSGLang(port[2]), line: "TcpTransport: listen on port"},
+		{name: "SGLang nixl", p: sglang("prefill", "--disaggregation-bootstrap-port", port[3], "--disaggregation-transfer-backend", "nixl"), d: sglang("decode", "--disaggregation-transfer-backend", "nixl"), router: routeSGLang(port[3]), line: "rma(rc_mlx5"},
 	}
 }
 
@@ -332,7 +277,7 @@ func TestPairs(t *testing.T) {
 	alone := startMember(t, memberSpec{version: "0.33.0"})
 	for _, c := range pairCases(t) {
 		t.Run(c.name, func(t *testing.T) {
-			d := startMember(t, c.d) // LMCache's receiver listens before the sender connects
+			d := startMember(t, c.d)
 			p := startMember(t, c.p)
 			tokens := 0
 			for i := range 4 {

@@ -23,34 +23,22 @@ import (
 // router passes on, complete every request at the very times of a replay: what the sockets
 // and the goroutines between them need is no part of it.
 func TestPairKeepsModelTime(t *testing.T) {
-	port := freePorts(t, 1)
-	startService(t, "etcd", "--listen-client-urls", "http://127.0.0.1:"+port[0], "--data-dir", "x")
-	for name, tt := range map[string]struct {
-		connector func() pairCase
-		gap       time.Duration
-	}{
-		"before V1": {func() pairCase { return mooncakeV0Case(t, "127.0.0.1:"+port[0]) }, 25 * time.Millisecond},
+	for range 3 {
 		// Far enough apart that no two transfers are asked for at once: which of those is the
 		// first is open.
-		"V1": {func() pairCase { return nixlCase(t, "NixlConnector", nil) }, 90 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for range 3 {
-				want, got, missed := runPairInTime(t, tt.connector(), tt.gap)
-				if missed > 0 {
-					t.Logf("%d messages came later than the model's steps can wait: tried again", missed)
-					continue
-				}
-				for i := range want {
-					if d := got[i] - want[i]; d < -time.Microsecond || d > time.Microsecond {
-						t.Errorf("request %d is complete at %v, replayed at %v", i, got[i], want[i])
-					}
-				}
-				return
+		want, got, missed := runPairInTime(t, nixlCase(t, "NixlConnector", nil), 90*time.Millisecond)
+		if missed > 0 {
+			t.Logf("%d messages came later than the model's steps can wait: tried again", missed)
+			continue
+		}
+		for i := range want {
+			if d := got[i] - want[i]; d < -time.Microsecond || d > time.Microsecond {
+				t.Errorf("request %d is complete at %v, replayed at %v", i, got[i], want[i])
 			}
-			t.Skip("this machine is too busy to run two servers side by side")
-		})
+		}
+		return
 	}
+	t.Skip("this machine is too busy to run two servers side by side")
 }
 
 // runPairInTime sends requests through a new pair and replays them.
@@ -77,7 +65,7 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	var clients sync.WaitGroup
 	for i, a := range arrivals {
 		want = append(want, timelines[i].Tokens[output-1])
-		clients.Go(func() { got[i] = throughPair(t, clock, prefill.url, decode.url, a, c) })
+		clients.Go(func() { got[i] = throughPair(t, clock, prefill.url, decode.url, a) })
 	}
 	clients.Wait()
 	for _, m := range []*member{prefill, decode} {
@@ -118,16 +106,13 @@ func startInTime(t *testing.T, spec memberSpec, clock clock.Clock, seed uint64) 
 
 // throughPair does as the router does, a little ahead of time: the stamp says when the
 // request comes. It returns when the answer was complete.
-func throughPair(t *testing.T, shared clock.Clock, prefill, decode string, a model.Arrival, c pairCase) time.Duration {
+func throughPair(t *testing.T, shared clock.Clock, prefill, decode string, a model.Arrival) time.Duration {
 	t.Helper()
 	// Not at once: who waits for a request does not look for an earlier one meanwhile.
 	if err := shared.SleepUntil(t.Context(), a.At-10*time.Millisecond); err != nil {
 		t.Error(err)
 	}
-	ask, hand := map[string]any{}, map[string]any{}
-	if c.name == "NixlConnector" {
-		ask["kv_transfer_params"] = map[string]any{"do_remote_decode": true, "do_remote_prefill": false}
-	}
+	ask, hand := map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "do_remote_prefill": false}}, map[string]any{}
 	answer, at := postStamped(t, prefill, clock.Format(shared, a.At), completion(a.Prompt, 1, ask))
 	if params := answer["kv_transfer_params"]; params != nil {
 		hand["kv_transfer_params"] = params

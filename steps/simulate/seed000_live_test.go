@@ -12,10 +12,10 @@ import (
 // liveResults names a run directory of examples/mooncake-a10, simulated or real.
 const liveResults = "PIPELINE_SEED000_RESULTS"
 
-// TestSeed000Live sets the published comparison beside what the whole of the program has
-// measured, through real sockets, its router and its load generator:
+// TestSeed000Live sets the published comparison beside what the whole of the program makes of the
+// example:
 //
-//	pipeline run examples/mooncake-a10/mooncake-a10.pipeline.hcl --simulate --time-scale 5 --repeat 1 --out RUN
+//	pipeline run examples/mooncake-a10/mooncake-a10.pipeline.hcl --simulate=virtual --repeat 1 --out RUN
 //	PIPELINE_SEED000_RESULTS=$PWD/RUN go test ./steps/simulate -run Seed000Live -v -count=1
 //
 // Its arrivals are another draw of the same process than the published ones.

@@ -91,7 +91,6 @@ func (s *Server) Open() error {
 	k, err := transfer.Open(transfer.Options{
 		Part: l.transfer(), Config: l.config, EngineID: s.engineID(), Clock: s.clock, TimeScale: l.settings.timeScale(), Log: s.log, Late: d.late,
 		Compat:    fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, l.config.BlockSize, l.config.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto")),
-		Settled:   d.patience * 5 / 4,
 		Recompute: l.fail.Recompute, HandshakeFail: l.fail.HandshakeFail, PeerDies: l.fail.PeerDies, Release: d.release, Die: d.die,
 	})
 	if err != nil {
@@ -150,13 +149,6 @@ func (s *Server) run(ctx context.Context) int {
 		return 1
 	}
 	defer s.Close()
-	if err := s.kv.AwaitPeer(ctx); err != nil {
-		if ctx.Err() != nil {
-			return 0
-		}
-		s.openFailed(err)
-		return 1
-	}
 	ln, err := net.Listen("tcp", s.address())
 	if err != nil {
 		s.launch.engine.portInUse(s)

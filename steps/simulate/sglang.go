@@ -117,8 +117,6 @@ func (sglang) coreFailed(s *Server) {
 	s.log.api("ERROR", "", "Received sigquit from a child process. It usually means the child failed.")
 }
 
-func (sglang) openFailed(*Server, error) bool { return false }
-
 func (sglang) loadFailed(*kv.Part) kv.Message {
 	return kv.Message{Format: "Decode transfer failed for request rank=0 decode_req.req.rid='%d': KVTransferError: Failed to get kvcache from prefill instance, it might be dead: %v"}
 }

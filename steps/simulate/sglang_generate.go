@@ -129,7 +129,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	}
 	g := &generation{prompt: prompt, stream: req.Stream, logprobs: req.ReturnLogprob}
 	g.output, g.finish = model.Answer(prompt, want, req.Sampling.MinNewTokens, req.Sampling.IgnoreEOS)
-	return g, s.addExchange(g, transfer.Request{Bootstrap: req.BootstrapFields, Prompt: prompt})
+	return g, s.addExchange(g, transfer.Request{Bootstrap: req.BootstrapFields})
 }
 
 // failGenerate prints an error as /generate does: nested, without a type of its own.

@@ -28,6 +28,8 @@ type Inspection struct {
 	// is a size that the profile would model if it were known.
 	Size              string
 	Modelled, Unknown bool
+	// Virtual is why only virtual time plays the server; nil where a process does as well.
+	Virtual error
 	// Refused is why the server would not start for want of memory, in the words of its log; nil
 	// if it would.
 	Refused error
@@ -41,7 +43,7 @@ func (p Simulator) Inspect(argv []string, settings Settings) (Inspection, error)
 	if err != nil {
 		return Inspection{}, err
 	}
-	out := Inspection{Size: l.size(), Modelled: l.config.Shape.Sized()}
+	out := Inspection{Size: l.size(), Modelled: l.config.Shape.Sized(), Virtual: l.overSockets()}
 	out.Unknown = !out.Modelled && l.config.Profile.Model.Params == 0
 	switch c := l.config; {
 	case !c.WeightsFit():

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
-	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 // errStart ends a launch that failed with the engine's own lines already written.
@@ -128,15 +127,10 @@ func usage(e engine, argv []string, cause usageError) string {
 
 // openFailed writes why a server that had its memory could not begin to serve.
 func (s *Server) openFailed(err error) {
-	g, l := s.log, s.launch
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		g.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
-	case errors.Is(err, transfer.ErrRendezvous):
-		g.core("ERROR", "core.py:708", "%v", err)
-	case l.engine.openFailed(s, err):
-	default:
-		g.core("ERROR", "core.py:708", "ValueError: %v", err)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		s.log.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)
+	} else {
+		s.log.core("ERROR", "core.py:708", "ValueError: %v", err)
 	}
-	l.engine.coreFailed(s)
+	s.launch.engine.coreFailed(s)
 }

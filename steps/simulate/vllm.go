@@ -162,10 +162,6 @@ func (vllm) coreFailed(s *Server) {
 	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}", s.log.pid)
 }
 
-func (vllm) openFailed(s *Server, err error) bool {
-	return s.launch.kv != nil && s.launch.kv.WriteFailure(s.log, err)
-}
-
 func (vllm) loadFailed(p *kv.Part) kv.Message { return p.LoadFailed() }
 
 func (vllm) loadError(error) string { return "Internal server error: KV load failure" }

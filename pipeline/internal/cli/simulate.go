@@ -22,7 +22,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "simulate -- vllm serve MODEL [FLAG]...",
 		Short:              "Play a vLLM or SGLang server",
-		Long:               "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt plays the services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server,\nwith their own flags.\nAll of them listen on 127.0.0.1 unless a flag names another address, also where the program itself would listen on all.\nThe environment variable PIPELINE_SIMULATE holds the model's settings as JSON.",
+		Long:               "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt stands in for the services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server\nlisten and are healthy. Connectors that are not simulated over sockets are refused: --simulate=virtual rehearses them.\nAll of them listen on 127.0.0.1 unless a flag names another address, also where the program itself would listen on all.\nThe environment variable PIPELINE_SIMULATE holds the model's settings as JSON.",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {

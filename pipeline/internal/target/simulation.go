@@ -104,9 +104,12 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 		return out.list
 	}
 	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
+	r.checkTransfers(&out)
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		switch {
+		case ok && seen.Virtual != nil && p.Simulated != plan.SimulateVirtual:
+			out.add(hcl.DiagError, s.Addr+" cannot be simulated over sockets", seen.Virtual.Error(), s.Range)
 		case ok && seen.Refused != nil:
 			out.add(hcl.DiagWarning, s.Addr+" would not start", seen.Refused.Error(), s.Range)
 		case ok && seen.Unknown:
@@ -115,6 +118,27 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 		}
 	}
 	return out.list
+}
+
+// checkTransfers finds deployments whose connector the simulator plays in virtual time alone. What keeps a
+// deployment from being laid out is reported where it is placed.
+func (r Resolver) checkTransfers(out *problems) {
+	if r.Plan.Simulated == plan.SimulateVirtual {
+		return
+	}
+	for _, t := range r.Plan.Targets {
+		d := r.Config.DeploymentAt(t.Addr)
+		if d == nil || d.Transfer == nil {
+			continue
+		}
+		layout, err := r.Connectors.NewLayout(d.Spec)
+		if err != nil {
+			continue
+		}
+		if err := layout.OverSockets(); err != nil {
+			out.add(hcl.DiagError, d.Addr+" cannot be simulated over sockets", err.Error(), d.Transfer.Range)
+		}
+	}
 }
 
 // ValidateSimulation warns of servers whose simulate block names hardware that their model

@@ -3,13 +3,10 @@ package transfer
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,11 +19,7 @@ import (
 type source struct {
 	// dummy KV is there without a transfer.
 	dummy bool
-	// local KV has been, or will be, pushed to this server.
-	local bool
-	// file that holds it.
-	file string
-	// address of the side that has it, "" where bootstrap or the metadata service has it.
+	// address of the side that has it, "" where the bootstrap server knows it.
 	address string
 	// bootstrap is the base URL of a bootstrap server.
 	bootstrap string
@@ -50,34 +43,14 @@ func (k *Side) Fetch(at time.Duration, src source, tokens int) (int, time.Durati
 func (k *Side) fetch(at time.Duration, src source, tokens int) (int, time.Duration, error) {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
-	switch {
-	case src.dummy:
+	if src.dummy {
 		return tokens, at, nil
-	case src.local:
-		e, ok := k.store.take(ctx, src.key, src.wait, false)
-		if !ok {
-			if src.wait {
-				return 0, at, fmt.Errorf("%w: nothing came for %s", ErrLoad, src.key)
-			}
-			return 0, at, nil
-		}
-		at = max(at, e.since)
-		if k.opt.Recompute {
-			return 0, at, nil // what came is thrown away
-		}
-		return min(e.tokens, tokens), at, nil
-	case src.file != "":
-		return k.fetchFile(at, src.file, tokens)
 	}
 	address, err := k.locate(ctx, &src)
 	if err != nil {
 		return 0, at, err
 	}
-	got, at, err := k.get(ctx, at, address, src, tokens)
-	if err == nil && k.plan.Exchange == kv.LookupBuffer {
-		k.Received(got > 0, "simple_connector.py:303")
-	}
-	return got, at, err
+	return k.get(ctx, at, address, src, tokens)
 }
 
 // locate finds the address of the side that has the KV.
@@ -90,16 +63,7 @@ func (k *Side) locate(ctx context.Context, src *source) (string, error) {
 	if address, ok := k.known.Load(name); ok {
 		return address.(string), nil
 	}
-	var address string
-	var err error
-	switch {
-	case src.bootstrap != "":
-		address, err = k.queryBootstrap(ctx, src)
-	case k.plan.Metadata != "":
-		address, err = k.lookup(ctx)
-	default:
-		err = fmt.Errorf("%w: %w", ErrLoad, errNoPeer)
-	}
+	address, err := k.queryBootstrap(ctx, src)
 	if err == nil {
 		k.known.Store(name, address)
 	}
@@ -117,8 +81,6 @@ func (k *Side) get(ctx context.Context, at time.Duration, address string, src so
 	}
 	defer conn.release()
 	switch {
-	case f.Op == "miss" && (k.plan.Exchange == kv.LookupBuffer || k.plan.Exchange == kv.ByContent):
-		return 0, at, nil
 	case f.Op != "kv" || f.Tokens > tokens:
 		return 0, at, fmt.Errorf("%w: %s has no blocks for %s", ErrLoad, address, src.key)
 	case f.Tokens == 0:
@@ -158,92 +120,6 @@ func (k *Side) take(conn io.Reader, at time.Duration, f frame) (time.Duration, e
 func discard(r io.Reader, n int) error {
 	_, err := io.CopyN(io.Discard, r, int64(n))
 	return err
-}
-
-// Put pushes the KV of a prompt that was complete at the given time to a peer, and returns
-// when it was there.
-func (k *Side) Put(at time.Duration, address, key string, tokens int) (time.Duration, error) {
-	ctx, cancel := k.bounded(k.ctx)
-	defer cancel()
-	bytes := k.bytes(tokens)
-	t := clock.Span{Start: at, End: k.reserve(at, bytes)}
-	conn, f, err := k.ask(ctx, address, "", frame{Op: "put", Key: key, Tokens: tokens, Payload: payloadOf(bytes), At: clock.Format(k.clock, t.End)})
-	if err != nil {
-		k.counters.failedSend()
-		return at, err
-	}
-	defer conn.release()
-	conn.broken = true // until all of it was taken
-	if f.Op != "ready" {
-		return at, fmt.Errorf("%w: %s does not take it", ErrLoad, address)
-	}
-	if err := k.send(conn, tokens, t, true); err != nil {
-		return at, fmt.Errorf("%w: write to %s: %w", ErrLoad, address, err)
-	}
-	if f, err = readFrame(conn); err != nil || f.Op != "ok" {
-		return at, fmt.Errorf("%w: %s did not take it", ErrLoad, address)
-	}
-	conn.broken = false
-	return t.End, nil
-}
-
-// fileOf is the shared file of a prompt's KV.
-func (k *Side) fileOf(key string) string {
-	return filepath.Join(k.plan.Folder, strings.ReplaceAll(key, "/", "-"), "kv.json")
-}
-
-type sharedFile struct {
-	Tokens int    `json:"tokens"`
-	Compat string `json:"compat"`
-}
-
-func (k *Side) fetchFile(at time.Duration, path string, tokens int) (int, time.Duration, error) {
-	text, err := os.ReadFile(path)
-	var f sharedFile
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	if err != nil || f.Compat != k.opt.Compat || k.opt.Recompute {
-		return 0, at, nil // nothing, or nothing of ours: computed here
-	}
-	n := min(f.Tokens, tokens)
-	end := k.reserve(at, k.bytes(n))
-	if err := k.clock.SleepUntil(k.ctx, end); err != nil {
-		return 0, at, err
-	}
-	k.counters.moved(k.bytes(n), end-at)
-	return n, end, nil
-}
-
-// Save writes the shared file of a prompt that was complete at the given time, and returns
-// when it was written.
-func (k *Side) Save(at time.Duration, key string, tokens int) (time.Duration, error) {
-	path := k.fileOf(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return at, err
-	}
-	end := k.reserve(at, k.bytes(tokens))
-	if err := k.clock.SleepUntil(k.ctx, end); err != nil {
-		return at, err
-	}
-	return end, k.writeFile(path, tokens)
-}
-
-// writeFile writes it whole: another server may look for it meanwhile.
-func (k *Side) writeFile(path string, tokens int) error {
-	text, err := json.Marshal(sharedFile{Tokens: tokens, Compat: k.opt.Compat})
-	if err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".kv-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // bootstrapHandler answers who asks a prefill server where its KV is: Mooncake's /query
@@ -335,5 +211,3 @@ func doJSON(req *http.Request, into any) error {
 
 // httpClient keeps no connections: these are asked for once per request, by servers that come and go.
 var httpClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
-var errNoPeer = errors.New("no peer is known")

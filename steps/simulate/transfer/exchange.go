@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/steps/kv"
-	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
@@ -37,17 +34,10 @@ type Exchange struct {
 	From *source
 	// Key under which its KV is held after the prompt, "" if it is not.
 	Key string
-	// ByBlocks makes the key of the blocks that hold it.
+	// ByBlocks makes the key of the blocks that hold it, and has the answer carry kv_transfer_params.
 	ByBlocks bool
-	// PushTo is the address that gets it after the prompt, waited for with PushWait.
-	PushTo   string
-	PushWait bool
-	// Save it in the shared folder.
-	Save bool
 	// Hold the blocks until a peer has fetched them.
 	Hold bool
-	// Answered means that the answer carries kv_transfer_params.
-	Answered bool
 }
 
 // BootstrapFields are SGLang's, beside the request.
@@ -60,9 +50,7 @@ type BootstrapFields struct {
 // Request is the part of a request that decides on its exchange.
 type Request struct {
 	Params    json.RawMessage
-	ID        string
 	Bootstrap BootstrapFields
-	Prompt    []int
 }
 
 // ExchangeFor decides what a request does with KV. An error refuses the request.
@@ -70,15 +58,6 @@ func (k *Side) ExchangeFor(r Request) (*Exchange, error) {
 	switch k.plan.Exchange {
 	case kv.ByAnswer, kv.ByTransferID:
 		return k.exchangeParams(r)
-	case kv.LookupBuffer, kv.ByContent, kv.ByFile:
-		return k.exchangeByContent(r)
-	case kv.ByRequestID:
-		return k.exchangeP2P(r)
-	case kv.FromNothing:
-		if k.plan.Produces && r.Bootstrap.Room != nil && r.Bootstrap.Host != nil {
-			return nil, nil
-		}
-		return &Exchange{From: &source{dummy: true}}, nil
 	case kv.ByRoom:
 		return k.exchangeByRoom(r.Bootstrap)
 	}
@@ -102,7 +81,7 @@ func (k *Side) exchangeParams(r Request) (*Exchange, error) {
 	case p.DoRemoteDecode && mooncake:
 		return &Exchange{Key: p.TransferID, Hold: true}, nil
 	case p.DoRemoteDecode:
-		return &Exchange{ByBlocks: true, Hold: true, Answered: true}, nil
+		return &Exchange{ByBlocks: true, Hold: true}, nil
 	case !p.DoRemotePrefill:
 		return nil, nil
 	case mooncake && p.RemoteBootstrapAddr != "" && p.RemoteEngineID != "":
@@ -129,50 +108,6 @@ func (k *Side) Params(id string, blocks []int32) any {
 	}
 	n, _ := strconv.Atoi(port)
 	return transferParams{DoRemotePrefill: true, RemoteBlockIDs: blocks, RemoteEngineID: k.opt.EngineID, RemoteRequestID: id, RemoteHost: host, RemotePort: n, TPSize: k.opt.Config.GPUs}
-}
-
-// exchangeByContent is for connectors that find KV by the prompt itself.
-func (k *Side) exchangeByContent(r Request) (*Exchange, error) {
-	key := contentKey(r.Prompt)
-	x := &Exchange{}
-	switch k.plan.Exchange {
-	case kv.LookupBuffer:
-		if k.plan.Consumes {
-			x.From = &source{address: k.plan.Peer, key: key}
-			return x, nil
-		}
-		x.Key = key
-		return x, nil
-	case kv.ByFile:
-		x.From, x.Save, x.Key = &source{file: k.fileOf(key)}, true, key
-		return x, nil
-	}
-	if k.plan.Consumes {
-		x.From = &source{address: k.plan.Peer, local: k.plan.Peer == "", key: key}
-	}
-	if k.plan.Produces {
-		x.Key, x.PushTo, x.PushWait, x.Answered = key, k.plan.Peer, true, true
-	}
-	return x, nil
-}
-
-func contentKey(prompt []int) string {
-	h := model.Hash(0, prompt)
-	return fmt.Sprintf("%016x-%d", h, len(prompt))
-}
-
-// p2pAddresses is how P2pNcclConnector finds both ends, in the request's id.
-var p2pAddresses = regexp.MustCompile(`___prefill_addr_([^_]+:\d+)___decode_addr_([^_]+:\d+)`)
-
-func (k *Side) exchangeP2P(r Request) (*Exchange, error) {
-	m := p2pAddresses.FindStringSubmatch(r.ID)
-	if m == nil {
-		return nil, wire.Error{Status: http.StatusInternalServerError, Kind: "InternalServerError", Message: fmt.Sprintf("Request id %s does not contain hostname and port", r.ID)}
-	}
-	if k.plan.Consumes {
-		return &Exchange{From: &source{local: true, key: r.ID, wait: true}}, nil
-	}
-	return &Exchange{Key: r.ID, PushTo: m[2]}, nil
 }
 
 // exchangeByRoom finds both ends by bootstrap host, port and room.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,8 +26,6 @@ type Options struct {
 	TimeScale float64
 	Log       kv.Log
 	Late      *clock.Lateness
-	// Settled is how long after something began in the model all is known that began before.
-	Settled time.Duration
 	// Recompute, HandshakeFail and PeerDies are the failures that are planted.
 	Recompute, HandshakeFail bool
 	PeerDies                 int
@@ -54,8 +51,6 @@ type Side struct {
 	nics *model.NICQueue
 	// booked is the latest time from which the NICs were asked for.
 	booked time.Duration
-	// steps that wait for transfers of the connectors before V1, and the other way round.
-	steps stagedSteps
 	// transfers that this side began, for the failure that ends one in the middle.
 	transfers atomic.Int64
 
@@ -69,9 +64,6 @@ type Side struct {
 	running sync.WaitGroup
 	// address where peers connect, once it listens.
 	address string
-	// joined is closed when the first peer has shaken hands.
-	joined chan struct{}
-	once   sync.Once
 }
 
 // ErrLoad means that the KV of a request did not arrive.
@@ -85,11 +77,10 @@ func Open(opt Options) (*Side, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Side{
 		opt: opt, plan: opt.Part, clock: opt.Clock, log: opt.Log, late: opt.Late, counters: newCounters(), store: newStore(),
-		link: LinkOf(opt.Part, opt.Config.Profile.Net), ctx: ctx, cancel: cancel, joined: make(chan struct{}),
+		link: LinkOf(opt.Part, opt.Config.Profile.Net), ctx: ctx, cancel: cancel,
 	}
 	k.plan.NICs = k.link.NICs
 	k.nics = model.NewNICQueue(k.link)
-	k.steps.launch = opt.Config.Profile.Staging.Launch
 	return k, k.open()
 }
 
@@ -115,15 +106,7 @@ func (k *Side) open() error {
 		k.closers = append(k.closers, func() { _ = server.Close() })
 		k.running.Go(func() { _ = server.Serve(ln) }) // returns when it is closed
 	}
-	if p.Metadata != "" && p.Produces {
-		if err := k.register(); err != nil {
-			k.Close()
-			return err
-		}
-	}
-	if p.Exchange != kv.ByFile && p.Exchange != kv.FromNothing {
-		p.WriteStart(k.log)
-	}
+	p.WriteStart(k.log)
 	return nil
 }
 
@@ -166,8 +149,6 @@ func (k *Side) serve(conn net.Conn) {
 			err = writeFrame(conn, k.greet(f))
 		case "get":
 			err = k.give(conn, f)
-		case "put":
-			err = k.receive(conn, f)
 		default:
 			err = errFrame
 		}
@@ -185,7 +166,6 @@ func (k *Side) greet(f frame) frame {
 	case f.Engine != "" && f.Engine != k.opt.EngineID:
 		return frame{Op: "error", Error: fmt.Sprintf("Remote NIXL agent engine ID mismatch. Expected %s, received %s", f.Engine, k.opt.EngineID)}
 	}
-	k.once.Do(func() { close(k.joined) })
 	return frame{Op: "ok", Engine: k.opt.EngineID}
 }
 
@@ -195,7 +175,7 @@ func (k *Side) give(conn net.Conn, f frame) error {
 	defer cancel()
 	k.expire()
 	asked, _ := clock.Parse(k.clock, f.At)
-	e, ok := k.store.take(ctx, f.Key, f.Wait, false)
+	e, ok := k.store.take(ctx, f.Key, f.Wait)
 	if !ok {
 		return writeFrame(conn, frame{Op: "miss", Key: f.Key})
 	}
@@ -205,31 +185,12 @@ func (k *Side) give(conn net.Conn, f frame) error {
 	if n == 0 {
 		return writeFrame(conn, frame{Op: "kv", Key: f.Key, At: clock.Format(k.clock, asked)})
 	}
-	t, err := k.book(asked, k.bytes(n))
-	if err != nil {
-		return err
-	}
+	t := clock.Span{Start: asked, End: k.reserve(asked, k.bytes(n))}
 	answer := frame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: clock.Format(k.clock, t.Start), At: clock.Format(k.clock, t.End)}
 	if err := writeFrame(conn, answer); err != nil {
 		return err
 	}
-	return k.send(conn, n, t, k.plan.Play.Push || k.plan.Exchange == kv.LookupBuffer)
-}
-
-// book finds the time of a transfer that is asked for at the given one.
-func (k *Side) book(at time.Duration, bytes float64) (clock.Span, error) {
-	if k.plan.Exchange != kv.LookupBuffer {
-		return clock.Span{Start: at, End: k.reserve(at, bytes)}, nil
-	}
-	if err := k.clock.SleepUntil(k.ctx, at+k.opt.Settled); err != nil {
-		return clock.Span{}, err
-	}
-	staging := k.opt.Config.Profile.Staging.Time(bytes)
-	t, missed := k.steps.transfer(at, func(start time.Duration) time.Duration { return k.reserve(start, bytes) + staging })
-	if missed > 0 {
-		k.late.Miss(missed)
-	}
-	return t, nil
+	return k.send(conn, n, t, k.plan.Play.Push)
 }
 
 // reserve books this side's NICs from the given time on. One that was asked for before
@@ -273,22 +234,6 @@ func (k *Side) send(conn net.Conn, n int, t clock.Span, counted bool) error {
 	return err
 }
 
-// receive takes KV that a peer pushes.
-func (k *Side) receive(conn net.Conn, f frame) error {
-	if err := writeFrame(conn, frame{Op: "ready"}); err != nil {
-		return err
-	}
-	if err := discard(conn, f.Payload); err != nil {
-		return err
-	}
-	k.expire()
-	since, _ := clock.Parse(k.clock, f.At)
-	if old := k.store.put(f.Key, entry{tokens: f.Tokens, since: since, request: -1}); old != nil {
-		k.free(*old)
-	}
-	return writeFrame(conn, frame{Op: "ok", Key: f.Key})
-}
-
 // Offer holds the KV of a prompt that was complete at the given time until a peer takes it.
 func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	k.expire()
@@ -299,9 +244,6 @@ func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 
 // expire gives up KV that was not fetched in time.
 func (k *Side) expire() {
-	if k.plan.Exchange == kv.LookupBuffer {
-		return // a lookup buffer keeps what it has
-	}
 	for _, e := range k.store.expire(k.clock.Now() - k.plan.Timeout) {
 		k.counters.expired()
 		k.free(e)
@@ -314,15 +256,8 @@ func (k *Side) free(e entry) {
 	}
 }
 
-// bytes of KV of n tokens; before V1 the hidden states travel with them.
-func (k *Side) bytes(n int) float64 {
-	shape := k.opt.Config.Shape
-	b := float64(n) * shape.KVBytesPerToken
-	if k.plan.Exchange == kv.LookupBuffer {
-		b += float64(n) * shape.HiddenBytes()
-	}
-	return b
-}
+// bytes of KV of n tokens.
+func (k *Side) bytes(n int) float64 { return float64(n) * k.opt.Config.Shape.KVBytesPerToken }
 
 // dies is true for the transfer that is to kill the server.
 func (k *Side) dies() bool {
@@ -336,18 +271,6 @@ func (k *Side) bounded(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, max(wall, time.Second))
 }
 
-// Received writes what simple_connector.py says of prompts before V1: all that there is about
-// transfers, and only at debug level.
-func (k *Side) Received(all bool, missedAt string) {
-	switch {
-	case !strings.EqualFold(k.plan.Env("VLLM_LOGGING_LEVEL"), "DEBUG"):
-	case all:
-		k.log.Engine("DEBUG", "simple_connector.py:309", "[rank0]: Successfully received all KVs and hidden states, skip model forwarding.")
-	default:
-		k.log.Engine("DEBUG", missedAt, "[rank0]: Failed to receive all KVs and hidden states, redo model forwarding.")
-	}
-}
-
 // Part that the side plays.
 func (k *Side) Part() *kv.Part { return k.plan }
 
@@ -356,13 +279,3 @@ func (k *Side) Go(f func()) { k.running.Go(f) }
 
 // Closing reports whether the side is being closed.
 func (k *Side) Closing() bool { return k.ctx.Err() != nil }
-
-// WaitRoom waits until a lookup buffer has room for more. It is false if it had at once.
-func (k *Side) WaitRoom(ctx context.Context) bool {
-	return k.plan.Produces && k.store.waitRoom(ctx, int(k.plan.Buffer/k.bytes(1)))
-}
-
-// RunStep lets the time of a step of the lookup buffer's server go by, however often its end is put off.
-func (k *Side) RunStep(ctx context.Context, clock clock.Clock, step model.Step) (model.Step, error) {
-	return k.steps.run(ctx, clock, step)
-}

@@ -12,7 +12,6 @@ type store struct {
 	entries map[string]*entry
 	// changed is closed and replaced whenever an entry comes or goes.
 	changed chan struct{}
-	tokens  int
 }
 
 type entry struct {
@@ -30,11 +29,9 @@ func (s *store) put(key string, e entry) (replaced *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.entries[key]; old != nil {
-		s.tokens -= old.tokens
 		replaced = old
 	}
 	s.entries[key] = &e
-	s.tokens += e.tokens
 	s.signal()
 	return replaced
 }
@@ -44,18 +41,14 @@ func (s *store) signal() {
 	s.changed = make(chan struct{})
 }
 
-// take returns an entry and, unless keep is set, removes it; with wait it waits for one
-// until ctx ends.
-func (s *store) take(ctx context.Context, key string, wait, keep bool) (entry, bool) {
+// take removes an entry and returns it; with wait it waits for one until ctx ends.
+func (s *store) take(ctx context.Context, key string, wait bool) (entry, bool) {
 	for {
 		s.mu.Lock()
 		e, changed := s.entries[key], s.changed
 		if e != nil {
-			if !keep {
-				delete(s.entries, key)
-				s.tokens -= e.tokens
-				s.signal()
-			}
+			delete(s.entries, key)
+			s.signal()
 			s.mu.Unlock()
 			return *e, true
 		}
@@ -71,26 +64,6 @@ func (s *store) take(ctx context.Context, key string, wait, keep bool) (entry, b
 	}
 }
 
-// waitRoom waits until at most limit tokens are held, 0 for no limit, or ctx ends. It is
-// false if there was room at once.
-func (s *store) waitRoom(ctx context.Context, limit int) (waited bool) {
-	for limit > 0 {
-		s.mu.Lock()
-		full, changed := s.tokens > limit, s.changed
-		s.mu.Unlock()
-		if !full {
-			break
-		}
-		waited = true
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return waited
-		}
-	}
-	return waited
-}
-
 // expire removes entries that were not fetched since the given time and returns them.
 func (s *store) expire(before time.Duration) []entry {
 	s.mu.Lock()
@@ -100,27 +73,10 @@ func (s *store) expire(before time.Duration) []entry {
 		if e.since < before {
 			gone = append(gone, *e)
 			delete(s.entries, key)
-			s.tokens -= e.tokens
 		}
 	}
 	if gone != nil {
 		s.signal()
 	}
 	return gone
-}
-
-// trim drops the oldest entries until at most limit are left.
-func (s *store) trim(limit int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.entries) > limit {
-		oldest := ""
-		for key, e := range s.entries {
-			if oldest == "" || e.since < s.entries[oldest].since {
-				oldest = key
-			}
-		}
-		s.tokens -= s.entries[oldest].tokens
-		delete(s.entries, oldest)
-	}
 }
