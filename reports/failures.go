@@ -77,7 +77,12 @@ func (v *view) failureGroups() []*failureGroup {
 			groups = append(groups, g)
 		}
 		g.failure, g.log = l.Failure, l.Log // the last one is shown
-		g.repeats = append(g.repeats, fmt.Sprint(l.Repeat))
+		repeat, again := v.doc.Planned(l.Repeat)
+		text := fmt.Sprint(repeat)
+		if again {
+			text += " again"
+		}
+		g.repeats = append(g.repeats, text)
 	}
 	for i := range v.doc.Steps {
 		if st := &v.doc.Steps[i]; st.Failure != nil {

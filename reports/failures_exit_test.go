@@ -19,3 +19,25 @@ func TestExitIsSaidOnce(t *testing.T) {
 		}
 	}
 }
+
+// A launch of a repeat that measures void runs again is told by the repeat of the plan.
+func TestRepeatOfAFailedLaunch(t *testing.T) {
+	failed := func(repeat int) result.Launch {
+		return result.Launch{Target: "server.vllm.a", Repeat: repeat, Failure: &result.Failure{Phase: "ready", Class: "exited"}}
+	}
+	doc := &result.Document{
+		Launches: []result.Launch{failed(2), failed(1001)},
+		Benchmarks: []result.Benchmark{{Cells: []result.Cell{{Runs: []result.Run{
+			{Repeat: 2, Status: result.RunFailed}, {Repeat: 3, Status: result.RunVoid}, {Repeat: 1001, Replaces: 3, Status: result.RunFailed},
+		}}}}},
+	}
+	var b strings.Builder
+	for _, g := range (&view{doc: doc}).failureGroups() {
+		for _, span := range g.note() {
+			b.WriteString(span.Text)
+		}
+	}
+	if !strings.Contains(b.String(), "(repeat 2, 3 again)") {
+		t.Errorf("%s", &b)
+	}
+}

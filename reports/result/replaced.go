@@ -9,6 +9,21 @@ func (r Run) Pair() int {
 	return r.Repeat
 }
 
+// Planned returns the repeat of the plan that a repeat counts for, and whether it measured void runs of it again.
+// Such repeats have numbers above all that a plan can have.
+func (d *Document) Planned(repeat int) (planned int, again bool) {
+	for i := range d.Benchmarks {
+		for _, c := range d.Benchmarks[i].Cells {
+			for _, r := range c.Runs {
+				if r.Repeat == repeat && r.Replaces > 0 {
+					return r.Replaces, true
+				}
+			}
+		}
+	}
+	return repeat, false
+}
+
 // Current returns the runs of a cell without those that were measured again: of all runs
 // that count for one repeat, those of the latest repeat, and those that failed, which
 // remain outcomes whatever came later. So there can be several for one repeat; at most

@@ -281,8 +281,8 @@ func (r *runner) warnImplied(target string, cell plan.Cell, run result.Run) {
 		}
 		if most, ok := c.implied(cell.Workload.Dataset); ok && value > most+c.margin {
 			m, _ := metric.Lookup(c.metric)
-			r.warn(fmt.Sprintf("%s, %s: the %s is %.0f %%, where the workload implies at most %.0f %%: %s",
-				target, result.Coordinates(cell.Values, " "), strings.ToLower(m.Label), 100*value, 100*most, c.exceeded))
+			r.warn(fmt.Sprintf("%s: the %s is %.0f %%, where the workload implies at most %.0f %%: %s",
+				cellOf(target, result.Coordinates(cell.Values, " ")), strings.ToLower(m.Label), 100*value, 100*most, c.exceeded))
 		}
 	}
 }

@@ -460,6 +460,14 @@ func TestVoidRunsAreMeasuredAgain(t *testing.T) {
 					t.Errorf("warnings: %q", out.Warnings)
 				}
 				checkReplacements(t, p, out, s.w.loads)
+				for _, e := range s.events.all() {
+					if e.Repeat > len(p.Repeats) && (e.Replaces < 1 || e.Replaces > len(p.Repeats)) && e.Type != event.LaunchDone {
+						t.Errorf("%s of repeat %d does not say which repeat it measures again", e.Type, e.Repeat)
+					}
+					if strings.Contains(e.Text, "100") || strings.HasPrefix(e.Text, ":") {
+						t.Errorf("%s: %q", e.Type, e.Text)
+					}
+				}
 			})
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -378,6 +379,12 @@ type recorder struct {
 }
 
 func (r *recorder) Handle(e event.Event) { r.mu.Lock(); r.events = append(r.events, e); r.mu.Unlock() }
+
+func (r *recorder) all() []event.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
 
 func (r *recorder) of(t event.Type) []event.Event {
 	r.mu.Lock()

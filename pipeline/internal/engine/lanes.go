@@ -203,7 +203,7 @@ func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 // that fail.
 func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err error) {
 	for _, rep := range ended {
-		r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats)})
+		r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats), Replaces: replaces})
 		if replaces == 0 {
 			r.out.RepeatsDone++
 		}

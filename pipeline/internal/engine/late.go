@@ -51,7 +51,7 @@ func takeLate(rises map[string]float64) (p99 float64, ok bool) {
 // is part of every run.
 func (r *runner) warnLate(target, cell string, run result.Run, scale float64) {
 	if text := tooLate(run, scale); text != "" && r.first(r.late, target) {
-		r.warn(fmt.Sprintf("%s, %s: %s", target, cell, text))
+		r.warn(cellOf(target, cell) + ": " + text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -147,9 +148,9 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	elapsed, left := r.eta.estimate()
 	label := result.Coordinates(cell.Values, " ")
 	r.bus.Emit(event.Event{
-		Type: event.RunEnd, Addr: run.Benchmark, Repeat: measured.Repeat, Repeats: len(r.plan.Repeats),
+		Type: event.RunEnd, Addr: run.Benchmark, Repeat: measured.Repeat, Repeats: len(r.plan.Repeats), Replaces: measured.Replaces,
 		Launch: measured.Launch, Target: cell.Target, Cell: run.Cell, Label: label, Pass: run.Pass, Run: &measured,
-		Index: index, Total: total, Elapsed: elapsed, Left: left, Text: runText(label, measured),
+		Index: index, Total: total, Elapsed: elapsed, Left: left, Text: runText(cmp.Or(label, cell.Target), measured),
 	})
 }
 

@@ -122,8 +122,13 @@ func (r *runner) warnFailures(target, label string, run record.Run) {
 		return
 	}
 	if words := r.words(run); words != "" && r.first(r.warned, target+" failures "+label+words) {
-		r.warn(fmt.Sprintf("%s, %s: %d of %d requests failed (%s), most often with%s", target, label, failed, len(run.Requests), strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
+		r.warn(fmt.Sprintf("%s: %d of %d requests failed (%s), most often with%s", cellOf(target, label), failed, len(run.Requests), strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
 	}
+}
+
+// cellOf names a cell of a target for people. That of a benchmark without axes has no label.
+func cellOf(target, label string) string {
+	return strings.TrimSuffix(target+", "+label, ", ")
 }
 
 // said are the words that failed requests were most often answered with, as the server or

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,7 +40,7 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 		p := search.Probe(step, got.run)
 		goesOn = search.Add(p)
 		if ctx.Err() == nil {
-			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Probe: &p, Text: result.Coordinates(cell.Values, " ") + ": " + capacity.ProbeText(p)})
+			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Probe: &p, Text: cmp.Or(result.Coordinates(cell.Values, " "), cell.Target) + ": " + capacity.ProbeText(p)})
 		}
 		if ctx.Err() != nil || got.cause != nil || !carriedOut(got.run) {
 			out.cause, out.run.Status, out.run.Reason, out.run.VoidCause = got.cause, got.run.Status, fmt.Sprintf("%s, at %s", got.run.Reason, capacity.Text(p.Kind, p.Load)), got.run.VoidCause

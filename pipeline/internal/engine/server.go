@@ -73,7 +73,7 @@ func (r *runner) config(s *server, err error) error {
 
 // emit completes an event about a server.
 func (r *runner) emit(s *server, e event.Event) {
-	e.Launch, e.Target, e.Repeat, e.Repeats = s.launch.ID, s.Target, s.repeat, len(r.plan.Repeats)
+	e.Launch, e.Target, e.Repeat, e.Repeats, e.Replaces = s.launch.ID, s.Target, s.repeat, len(r.plan.Repeats), s.replaces
 	if e.Addr == "" {
 		e.Addr = s.Target
 	}

@@ -70,18 +70,19 @@ type Event struct {
 	Program string `json:"program,omitempty"`
 	RunID   string `json:"run_id,omitempty"`
 
-	Repeat  int     `json:"repeat,omitempty"`
-	Repeats int     `json:"repeats,omitempty"`
-	Launch  string  `json:"launch,omitempty"`
-	Target  string  `json:"target,omitempty"`
-	Cell    string  `json:"cell,omitempty"`
-	Label   string  `json:"label,omitempty"`
-	Pass    int     `json:"pass,omitempty"`
-	State   string  `json:"state,omitempty"`
-	Index   int     `json:"index,omitempty"`
-	Total   int     `json:"total,omitempty"`
-	Elapsed float64 `json:"elapsed_s,omitempty"`
-	Left    float64 `json:"left_s,omitempty"`
+	Repeat   int     `json:"repeat,omitempty"`
+	Repeats  int     `json:"repeats,omitempty"`
+	Replaces int     `json:"replaces,omitempty"`
+	Launch   string  `json:"launch,omitempty"`
+	Target   string  `json:"target,omitempty"`
+	Cell     string  `json:"cell,omitempty"`
+	Label    string  `json:"label,omitempty"`
+	Pass     int     `json:"pass,omitempty"`
+	State    string  `json:"state,omitempty"`
+	Index    int     `json:"index,omitempty"`
+	Total    int     `json:"total,omitempty"`
+	Elapsed  float64 `json:"elapsed_s,omitempty"`
+	Left     float64 `json:"left_s,omitempty"`
 
 	Progress *Progress         `json:"progress,omitempty"`
 	Run      *result.Run       `json:"run,omitempty"`

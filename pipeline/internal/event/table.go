@@ -25,7 +25,7 @@ func (k Keep) String() string { return [...]string{"shown", "stored", "synced"}[
 
 // The fields of an event about a launch, and of one about a run in it.
 var (
-	aboutLaunch = []string{"addr", "repeat", "repeats", "launch", "target", "index", "total", "elapsed_s", "left_s"}
+	aboutLaunch = []string{"addr", "repeat", "repeats", "replaces", "launch", "target", "index", "total", "elapsed_s", "left_s"}
 	aboutRun    = append([]string{"cell", "label", "pass"}, aboutLaunch...)
 )
 
@@ -51,7 +51,7 @@ var Types = []Info{
 	{RunEnd, "A pass of a cell was measured: resume reads the run.", with(aboutRun, "run"), Synced},
 	{LaunchStop, "A target was stopped.", with(aboutLaunch, "launched"), Synced},
 	{LaunchDone, "Closes a planned launch with all its attempts: what it measured is in the journal. A launch without it is measured again by a resumed run.", []string{"launch", "repeat", "target"}, Synced},
-	{RepeatEnd, "Every side was launched once more.", []string{"repeat", "repeats"}, Synced},
+	{RepeatEnd, "Every side was launched once more.", []string{"repeat", "repeats", "replaces"}, Synced},
 	{Look, "An interim analysis: the gates were judged on the repeats so far.", []string{"repeat", "repeats"}, Stored},
 	{GateResult, "The verdict of a gate.", []string{"addr", "gate", "verdict", "range"}, Stored},
 	{ReportDone, "A report was written.", []string{"path"}, Stored},
@@ -64,7 +64,8 @@ var Types = []Info{
 var FieldDocs = map[string]string{
 	"seq": "counts the events of a run directory from 1", "time": "when it happened", "type": "the type of the event", "text": "one line for people",
 	"addr": "the block that it is about", "schema": "version of the stream", "program": "version of the program", "run_id": "the ID of the run directory",
-	"repeat": "the repeat, from 1", "repeats": "of so many", "launch": "the launch's ID", "target": "what is launched", "cell": "the cell's hash",
+	"repeat": "the repeat, from 1", "repeats": "of so many", "replaces": "the planned repeat whose void runs this one measures again; its own number is above all that a plan can have",
+	"launch": "the launch's ID", "target": "what is launched", "cell": "the cell's hash",
 	"image": "an image as results.json has it",
 	"label": "the cell's values", "pass": "the pass of the cell in its launch, from 1; absent where there is one", "state": "the state that was reached",
 	"index": "position in the schedule of runs", "total": "length of the schedule", "elapsed_s": "seconds so far", "left_s": "estimate of the seconds that are left",

@@ -392,3 +392,52 @@ func TestAttemptsShareTheErrorOfAPass(t *testing.T) {
 		t.Errorf("verdicts by attempt: %v; want a pass at first and none at the twentieth", verdicts)
 	}
 }
+
+// TestNumberOfAMeasuredAgainRepeat: what a repeat that was measured again is the reason for is told with the number of the
+// planned repeat, since its own is above all that a plan can have.
+func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
+	replaced := func(s session, change func(*result.Run)) {
+		s.doc.Benchmarks[0].Cells[1].Runs[2].Status, s.doc.Benchmarks[0].Cells[1].Runs[2].Reason = result.RunVoid, "lag"
+		for cell := range 2 {
+			again := run(1001, 0.1)
+			again.Replaces = 3
+			if cell == 1 {
+				change(&again)
+			}
+			s.add(cell, again)
+		}
+	}
+	for name, tt := range map[string]struct {
+		limit  bool
+		change func(*result.Run)
+	}{
+		"void again": {false, func(r *result.Run) { r.Status, r.Reason = result.RunVoid, "lag" }},
+		"no transport": {false, func(r *result.Run) {
+			r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "over TCP"}
+		}},
+		"beyond the limit": {true, func(r *result.Run) { r.Metrics["ttft.p50"] = 0.3 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession()
+			replaced(s, tt.change)
+			var opt Options
+			if tt.limit {
+				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+				opt.Assert = func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
+					value := in.Metrics["ttft.p50"]
+					return AssertResult{Holds: value < 0.2, Limits: []lang.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}}, nil
+				}
+			}
+			if err := Judge(s.plan, s.doc, opt); err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			for _, d := range s.doc.Gates[0].Decisions {
+				text.WriteString(d.Reason + strings.Join(d.Warnings, ", "))
+			}
+			if !strings.Contains(text.String(), "repeat 3") || strings.Contains(text.String(), "1001") {
+				t.Errorf("%s", &text)
+			}
+		})
+	}
+}

@@ -139,7 +139,7 @@ func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell
 		}
 		for i, l := range found.parts()[:min(limits, len(found.parts()))] {
 			if !l.Holds {
-				out[i] = append(out[i], strconv.Itoa(r.Repeat))
+				out[i] = append(out[i], strconv.Itoa(r.Pair()))
 			}
 		}
 	}

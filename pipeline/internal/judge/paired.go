@@ -134,7 +134,7 @@ func excludeVoids(base, head *result.Cell, pairs int) exclusion {
 	if from == 0 {
 		return exclusion{}
 	}
-	return exclusion{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Repeat, first.Reason), from}
+	return exclusion{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Pair(), first.Reason), from}
 }
 
 func noPairs(base, head *result.Cell) string {

@@ -22,7 +22,7 @@ func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 			if n == 0 || n >= m.MinRequests {
 				continue
 			}
-			return fmt.Sprintf("%s needs at least %d requests in a run to be more than luck, and repeat %d has %d", m.ID, m.MinRequests, r.Repeat, n)
+			return fmt.Sprintf("%s needs at least %d requests in a run to be more than luck, and repeat %d has %d", m.ID, m.MinRequests, r.Pair(), n)
 		}
 	}
 	return ""

@@ -266,11 +266,13 @@ func runName(e event.Event) string {
 	return text
 }
 
-// repeatName is "repeat 2/6". Voided pairs are measured again beyond the last repeat.
+// repeatName is "repeat 2/6", and "repeat 2/6 again" where void runs of that repeat are measured again.
 func repeatName(e event.Event) string {
 	switch {
 	case e.Repeat == 0:
 		return ""
+	case e.Replaces > 0:
+		return fmt.Sprintf("repeat %d/%d again", e.Replaces, e.Repeats)
 	case e.Repeats >= e.Repeat:
 		return fmt.Sprintf("repeat %d/%d", e.Repeat, e.Repeats)
 	}

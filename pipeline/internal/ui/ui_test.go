@@ -370,3 +370,16 @@ func TestReadyIsSaidOnce(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestRepeatName: a repeat is told by its number in the plan, also where it is measured again.
+func TestRepeatName(t *testing.T) {
+	for want, e := range map[string]event.Event{
+		"":                 {},
+		"repeat 2/6":       {Repeat: 2, Repeats: 6},
+		"repeat 2/6 again": {Repeat: 1001, Repeats: 6, Replaces: 2},
+	} {
+		if got := repeatName(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
