@@ -101,7 +101,7 @@ func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 		}
 	}
 	if c.output == 0 && seen.text.Len() > 0 {
-		c.output = len(r.tokenize(ctx, c.model, map[string]any{"prompt": seen.text.String(), "add_special_tokens": false}))
+		c.output = seen.count(len(r.tokenize(ctx, c.model, map[string]any{"prompt": seen.text.String(), "add_special_tokens": false})))
 	}
 	switch {
 	case c.output == 0 && seen.text.Len() == 0:
@@ -151,7 +151,21 @@ type answer struct {
 	line   bytes.Buffer // of a stream, or the whole document
 	over   bool         // the line is longer than what is kept
 	text   strings.Builder
+	events int  // of a stream, with a token each at least
+	ended  bool // the model ended it, by a token without text
 	usage  struct{ prompt, output int }
+}
+
+// count is the number of tokens of an answer whose text has so many by the tokenizer, 0 where that has none. The
+// model may have made the text of more tokens than the tokenizer does.
+func (a *answer) count(ofText int) int {
+	if ofText == 0 {
+		return 0
+	}
+	if a.ended {
+		ofText++
+	}
+	return max(ofText, a.events)
 }
 
 // Unwrap lets the proxy flush.
@@ -191,12 +205,8 @@ func (a *answer) keep(p []byte) {
 
 // chunk is what is read of an event, or of a whole answer.
 type chunk struct {
-	Choices []struct {
-		Text    string  `json:"text"`
-		Delta   message `json:"delta"`
-		Message message `json:"message"`
-	} `json:"choices"`
-	Usage *struct {
+	Choices []choice `json:"choices"`
+	Usage   *struct {
 		Prompt int `json:"prompt_tokens"`
 		Output int `json:"completion_tokens"`
 	} `json:"usage"`
@@ -208,8 +218,37 @@ type chunk struct {
 	} `json:"meta_info"`
 }
 
+type choice struct {
+	Text    *string  `json:"text"`
+	Delta   *message `json:"delta"`
+	Message *message `json:"message"`
+	Finish  string   `json:"finish_reason"`
+}
+
+func (c choice) text() string {
+	return deref(c.Text) + c.Delta.text() + c.Message.text()
+}
+
+// bearsToken reports whether an event of a stream has a token: any with text, and one with an empty text, whose
+// token is a part of a character or the end. The first event of a chat has the role alone.
+func (c choice) bearsToken() bool {
+	blank := c.Text != nil || c.Delta != nil && c.Delta.Content != nil && c.Delta.Role == ""
+	return c.text() != "" || c.Finish == endOfModel || blank && c.Finish == ""
+}
+
+// endOfModel is the finish reason of an answer that the model ended itself.
+const endOfModel = "stop"
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
 type message struct {
-	Content string `json:"content"`
+	Role    string  `json:"role"`
+	Content *string `json:"content"`
 	// Thoughts have either name, or both while an engine changes from one to the other.
 	Reasoning        string `json:"reasoning"`
 	ReasoningContent string `json:"reasoning_content"`
@@ -221,8 +260,11 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-func (m message) text() string {
-	parts := []string{cmp.Or(m.Reasoning, m.ReasoningContent), m.Content}
+func (m *message) text() string {
+	if m == nil {
+		return ""
+	}
+	parts := []string{cmp.Or(m.Reasoning, m.ReasoningContent), deref(m.Content)}
 	for _, t := range m.Tools {
 		parts = append(parts, t.Function.Name, t.Function.Arguments)
 	}
@@ -247,7 +289,11 @@ func (a *answer) flushLine() {
 func (a *answer) add(c chunk) {
 	said := ""
 	for _, choice := range c.Choices {
-		said += choice.Text + choice.Delta.text() + choice.Message.text()
+		said += choice.text()
+		if a.stream && choice.bearsToken() {
+			a.events++
+		}
+		a.ended = a.ended || choice.Finish == endOfModel
 	}
 	if c.Meta != nil {
 		a.usage.prompt, a.usage.output = c.Meta.Prompt, c.Meta.Output

@@ -308,6 +308,56 @@ func TestThoughts(t *testing.T) {
 	}
 }
 
+// TestTokensWithoutUsage: where an answer does not say how many tokens it has, the tokens that its text does not show
+// are counted too: the one that ends it, and those that the tokenizer would merge.
+func TestTokensWithoutUsage(t *testing.T) {
+	const done = "data: [DONE]\n\n"
+	completion := func(text, finish string) string {
+		return fmt.Sprintf("data: {\"choices\":[{\"text\":%q,\"finish_reason\":%s}]}\n\n", text, finish)
+	}
+	delta := func(members, finish string) string {
+		return fmt.Sprintf("data: {\"choices\":[{\"delta\":{%s},\"finish_reason\":%s}]}\n\n", members, finish)
+	}
+	role, a, b := delta(`"role":"assistant","content":""`, "null"), delta(`"content":"a"`, "null"), delta(`"content":" b"`, "null")
+	for name, tt := range map[string]struct {
+		answer string
+		want   int
+	}{
+		"ended by the model":       {completion("a", "null") + completion(" b", "null") + completion("", `"stop"`) + done, 3},
+		"with the last text":       {completion("a", "null") + completion(" b", `"stop"`) + done, 3},
+		"cut at its length":        {completion("a", "null") + completion(" b", `"length"`) + done, 2},
+		"an empty end":             {completion("a", "null") + completion(" b", "null") + completion("", `"length"`) + done, 2},
+		"merged by the tokenizer":  {completion("a", "null") + completion("a", "null") + completion("", "null") + completion("a b", `"length"`) + done, 4},
+		"two tokens in an event":   {completion("a b", "null") + completion(" c d", `"length"`) + done, 4},
+		"chat":                     {role + a + b + delta(`"content":""`, `"stop"`) + done, 3},
+		"chat at its length":       {role + a + b + delta("", `"length"`) + done, 2},
+		"chat with an empty delta": {role + a + b + delta("", `"stop"`) + done, 3},
+		"whole":                    {`{"choices":[{"text":"a b","finish_reason":"stop"}]}`, 3},
+		"whole at its length":      {`{"choices":[{"message":{"role":"assistant","content":"a b"},"finish_reason":"length"}]}`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/tokenize" {
+					var asked struct{ Prompt string }
+					_ = json.NewDecoder(r.Body).Decode(&asked)
+					_ = json.NewEncoder(w).Encode(map[string]any{"tokens": make([]int, len(strings.Fields(asked.Prompt)))})
+					return
+				}
+				if strings.HasPrefix(tt.answer, "data:") {
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+				_, _ = io.WriteString(w, tt.answer)
+			}))
+			t.Cleanup(s.Close)
+			base, out, stop := recording(t, s.URL, time.Minute)
+			post(t, base+"/v1/completions", `{"prompt":"one two"}`)
+			if sum := stop(); sum.Calls != 1 || !strings.Contains(out.String(), fmt.Sprintf(`"output_length":%d,`, tt.want)) {
+				t.Errorf("%+v, want %d tokens: %s", sum, tt.want, out)
+			}
+		})
+	}
+}
+
 // zeros is text without an end.
 type zeros struct{}
 
