@@ -127,9 +127,12 @@ unplug() {
 down() { # DIR
   local dir=$1 n
   if [ -f "$dir/ssh/pid" ]; then kill "$(cat "$dir/ssh/pid")" 2>/dev/null || true; fi
+  # A daemon takes up to fifteen seconds to end its containers: both do so at once.
+  for n in 1 2; do
+    if [ -f "$dir/h$n/daemon" ]; then kill "$(cat "$dir/h$n/daemon")" 2>/dev/null || true; fi
+  done
   for n in 1 2; do
     if [ -f "$dir/h$n/daemon" ]; then
-      kill "$(cat "$dir/h$n/daemon")" 2>/dev/null || true
       for _ in $(seq 200); do
         kill -0 "$(cat "$dir/h$n/daemon")" 2>/dev/null || break
         sleep 0.1
