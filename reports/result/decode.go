@@ -20,7 +20,7 @@ func Decode(r io.Reader, limits Limits) (*Document, error) {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	if int64(len(data)) > limits.Bytes {
-		return nil, fmt.Errorf("read result: more than %d bytes: %w", limits.Bytes, ErrLimit)
+		return nil, fmt.Errorf("read result: more than %s: %w", size(limits.Bytes), errLarge)
 	}
 	if err := limits.check(data); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
@@ -36,6 +36,14 @@ func Decode(r io.Reader, limits Limits) (*Document, error) {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	return &doc, nil
+}
+
+// size writes a number of bytes for people.
+func size(bytes int64) string {
+	if bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // checkSchema reads the schema alone, so that a document of another major version is

@@ -1,29 +1,31 @@
 package result
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"reflect"
 
+	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/servegate/pipeline/reports/internal/members"
 )
 
-// Encode writes doc as indented JSON with a trailing newline. Equal documents give equal
-// bytes: fields are in the order of the types and maps are sorted by key. Lists that a
-// document always has and that are nil in doc become empty ones. A value that JSON cannot hold (NaN, an infinity) is an error that names its path; nothing is written
-// then.
+// Encode writes doc as JSON in indented lines: one for each run, and one for what is short and flat. It holds no more
+// than a part of the text at a time. Equal documents give equal bytes: fields are in the order of the types and maps
+// are sorted by key. Lists that a document always has and that are nil in doc become empty ones. A value that JSON
+// cannot hold (NaN, an infinity) is an error that names its path; nothing is written then.
 func Encode(w io.Writer, doc *Document) error {
 	if path, ok := nonFinite(reflect.ValueOf(doc)); ok {
 		return fmt.Errorf("encode result: %s is not a finite number: leave a metric without data out of its map", path)
 	}
 	fillLists(reflect.ValueOf(doc).Elem())
-	data, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode result: %w", err)
+	lines := newLayout(w)
+	// The first version of encoding/json holds all of its output, several times over.
+	if err := json.MarshalWrite(lines, doc, jsonv1.DefaultOptionsV1()); err != nil {
+		return fmt.Errorf("write result: %w", err)
 	}
-	if _, err := w.Write(append(data, '\n')); err != nil {
+	if err := lines.close(); err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -82,6 +84,47 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// A document is what encoding/json writes of it, in lines.
+func TestEncodeIsJSONInLines(t *testing.T) {
+	text := rapid.OneOf(rapid.StringN(0, 60, -1), rapid.SampledFrom([]string{`"`, `\`, `{"runs": [`, "<b>&\u2028", "\xff"}))
+	rapid.Check(t, func(t *rapid.T) {
+		doc := small()
+		doc.Machine = rapid.MapOfN(text, text, 0, 5).Draw(t, "machine")
+		doc.LooksBefore = rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(1, 1e6), 1, 20), 0, 4).Draw(t, "looks")
+		doc.Warnings = rapid.SliceOfN(text, 0, 4).Draw(t, "warnings")
+		run := &doc.Benchmarks[0].Cells[1].Runs[0]
+		run.Audit = map[string]any{"nested": map[string]any{"runs": []any{text.Draw(t, "audit"), []any{}, map[string]any{}}}, "x": rapid.Float64().Draw(t, "x")}
+		doc.Benchmarks[0].Cells[1].Runs = append(doc.Benchmarks[0].Cells[1].Runs, *run)
+		var out, compact bytes.Buffer
+		if err := result.Encode(&out, doc); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Compact(&compact, out.Bytes()); err != nil {
+			t.Fatalf("%v:\n%s", err, &out)
+		}
+		want, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Bytes that are not UTF-8 become this character, escaped or not.
+		if want := strings.ReplaceAll(string(want), `\ufffd`, "\ufffd"); compact.String() != want {
+			t.Errorf("got %s\nwant %s", &compact, want)
+		}
+		runs := 0
+		for line := range strings.Lines(out.String()) {
+			if len(line) > 1000 || strings.HasSuffix(line, " \n") {
+				t.Errorf("a line is of %d bytes, or ends with a space: %s", len(line), line)
+			}
+			if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, `{"repeat": `) && strings.HasSuffix(strings.TrimSuffix(trimmed, ","), "}") {
+				runs++
+			}
+		}
+		if runs < 2 {
+			t.Errorf("%d runs have a line of their own:\n%s", runs, &out)
+		}
+	})
+}
+
 func TestEncodeRefusesWhatJSONCannotHold(t *testing.T) {
 	doc := small()
 	doc.Benchmarks[0].Cells[1].Runs[0].Metrics["itl.p99"] = math.NaN()
@@ -115,7 +158,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"rest after it", head + `} {}`, result.Limits{}, false, "not a result document"},
 		{"NaN", head + `,"alpha":NaN}`, result.Limits{}, false, "invalid character"},
 		{"too large a number", head + `,"alpha":1e999}`, result.Limits{}, false, "1e999"},
-		{"size", head + `}` + strings.Repeat(" ", 100), result.Limits{Bytes: 90}, true, "more than 90 bytes"},
+		{"size", head + `}` + strings.Repeat(" ", 100), result.Limits{Bytes: 90}, true, "more than 90 bytes: beyond a limit: divide the matrix of the pipeline file over several files, or measure fewer repeats"},
+		{"MiB", head + `}` + strings.Repeat(" ", 1<<20), result.Limits{Bytes: 1 << 20}, true, "more than 1 MiB: "},
 		{"depth", head + `,"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, result.Limits{}, true, "nesting deeper than 32"},
 		{"string", head + `,"x":"` + strings.Repeat("a", 50) + `"}`, result.Limits{String: 40}, true, "string of 50 bytes"},
 		{"escaped string", head + `,"x":"` + strings.Repeat(`\"`, 50) + `"}`, result.Limits{String: 40}, true, "string of 100 bytes"},

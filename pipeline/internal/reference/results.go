@@ -21,7 +21,8 @@ func Results(w io.Writer) error {
 	var p page
 	p.line("# results.json", "", generated, "",
 		"The result of a run, and what other tools' results become by `pipeline import`. Members in bold are always there. Its",
-		"[JSON Schema](../results.schema.json) (draft 2020-12) is what `pipeline schema results` prints.", "", root.Description, "")
+		"[JSON Schema](../results.schema.json) (draft 2020-12) is what `pipeline schema results` prints.",
+		"Each run has one line, and so has what is short; readers of JSON see no difference.", "", root.Description, "")
 	p.line("## Document")
 	p.object(root)
 	for _, name := range slices.Sorted(maps.Keys(root.Defs)) {
