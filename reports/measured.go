@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -84,9 +85,13 @@ func (v *view) columnAxis(b *result.Benchmark) string {
 	return ""
 }
 
-// metricsOf are the metrics to show of b: those asked for, else the gated and the key
-// ones, in the registry's order; always only those with a value.
+// metricsOf returns the metrics to show of b: those asked for, else the gated, the declared and the key
+// ones, in the registry's order, or all where b has none of them; always only those with a value.
 func (v *view) metricsOf(b *result.Benchmark) []string {
+	has := func(id string) bool {
+		return slices.ContainsFunc(b.Cells, func(c result.Cell) bool { _, ok := c.Summary[id]; return ok })
+	}
+	declared := v.doc.Measures.Declared()
 	ids := v.o.Metrics
 	if len(ids) == 0 {
 		ids = keyMetricsOf(func(id string) bool {
@@ -97,15 +102,27 @@ func (v *view) metricsOf(b *result.Benchmark) []string {
 				ids = append(ids, r.d.Metric)
 			}
 		}
+		for _, m := range declared {
+			if !slices.Contains(ids, m.ID) {
+				ids = append(ids, m.ID)
+			}
+		}
 		order := map[string]int{}
-		for i, m := range v.doc.Measures.Declared().All() {
+		for i, m := range declared.All() {
 			order[m.ID] = i + 1
+		}
+		if !slices.ContainsFunc(ids, func(id string) bool { return id != successRate && has(id) }) {
+			all := map[string]bool{}
+			for _, c := range b.Cells {
+				for id := range c.Summary {
+					all[id] = true
+				}
+			}
+			ids = slices.Sorted(maps.Keys(all))
 		}
 		slices.SortStableFunc(ids, func(x, y string) int { return cmp.Compare(order[x], order[y]) })
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return !slices.ContainsFunc(b.Cells, func(c result.Cell) bool { _, ok := c.Summary[id]; return ok })
-	})
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !has(id) })
 }
 
 // flatMatrix has one row for each cell and one column for each metric.

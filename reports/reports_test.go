@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
@@ -309,5 +310,36 @@ func TestWarningsAreCounted(t *testing.T) {
 		if out := string(written(t, "text", doc, reports.Options{})); strings.Count(out, "unlike work") != 1 || !strings.Contains(out, want) {
 			t.Errorf("%d more: no %q in\n%s", more, want, out)
 		}
+	}
+}
+
+// TestMeasuresWithoutGate: what a file declares is among the measured values though no gate is about it, and values
+// of which none is a usual one are all shown.
+func TestMeasuresWithoutGate(t *testing.T) {
+	declared := regression()
+	declared.Measures = result.Measures{{Metric: "measure.drafted", Label: "Drafted per token", Direction: metric.LowerIsBetter, Scale: metric.Log}}
+	other := noGates()
+	for i := range declared.Benchmarks[0].Cells {
+		declared.Benchmarks[0].Cells[i].Summary["measure.drafted"] = 1.75
+	}
+	for i := range other.Benchmarks[0].Cells {
+		other.Benchmarks[0].Cells[i].Summary = map[string]float64{"success.rate": 1, "startup.time": 42.5, "house.metric": 17.25}
+	}
+	for name, tt := range map[string]struct {
+		doc  *result.Document
+		want []string
+	}{
+		"declared": {declared, []string{"Drafted per token", "1.75"}},
+		"others":   {other, []string{"Start", "42.5", "house.metric", "17.2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := render(t, tt.doc, reports.Options{})
+			_, measured, _ := strings.Cut(text, "Measured values of")
+			for _, word := range tt.want {
+				if !strings.Contains(measured, word) {
+					t.Errorf("the measured values do not have %q:\n%s", word, measured)
+				}
+			}
+		})
 	}
 }
