@@ -95,10 +95,13 @@ wander: CHECKS = 2000
 wander:
 	$(GO) test -count=1 -timeout 60m $(PROPERTIES) -rapid.checks=$(CHECKS)
 
-# The packages with goroutines of their own.
+# The packages that measure and launch, with all their goroutines. The nightly workflow runs those of places as well,
+# which compile the clients of clusters.
+RACE := ./steps/load/... ./steps/process/... ./steps/simulate/... ./pipeline/internal/engine/... ./pipeline/internal/event/... \
+	./pipeline/internal/spawn/...
 race: export CGO_ENABLED = 1
 race:
-	$(GO) test -race -short ./steps/load/... ./steps/process/... ./steps/simulate/... ./pipeline/internal/engine/... ./pipeline/internal/event/... ./pipeline/internal/spawn/... ./pipeline/internal/place/...
+	$(GO) test -race -short $(RACE)
 
 lint:
 	golangci-lint run ./...
