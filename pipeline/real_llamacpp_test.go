@@ -209,9 +209,12 @@ func llamaContainers(t *testing.T, dir string) {
 	for _, c := range doc.Benchmarks[0].Cells {
 		for _, r := range c.Runs {
 			if r.Status != result.RunOK || r.Failed > 0 {
-				t.Errorf("%s: %s: %s, %d failed", c.Target, r.Status, r.Reason, r.Failed)
+				t.Errorf("%s: %s: %s, %d failed %v", c.Target, r.Status, r.Reason, r.Failed, r.Failures)
 			}
 		}
+	}
+	if t.Failed() {
+		t.Logf("%s", said)
 	}
 	nothingLeft(t, folder)
 }

@@ -126,6 +126,12 @@ func (p *pool) learn() {
 		p.shown = keeps
 	case !open && !rested:
 		p.shown = closes
+		p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
+			if c.streamed { // closed by the server in a moment
+				_ = c.Close()
+			}
+			return c.streamed
+		})
 	case !open: // perhaps for being idle
 		p.idle = slices.Delete(p.idle, i, i+1)
 		_ = c.Close()

@@ -146,6 +146,20 @@ func TestServerThatClosesAfterStreams(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfAServerThatCloses: once the server has shown that it closes connections after streams, none
+// of those that it has not closed yet is used.
+func TestConnectionsOfAServerThatCloses(t *testing.T) {
+	p := &pool{}
+	for _, open := range []bool{false, true, true} {
+		p.put(&conn{line: fakeLine(open), streamed: true})
+	}
+	p.put(&conn{line: fakeLine(true)})
+	first, second := p.pop(), p.pop()
+	if first == nil || first.streamed || second != nil || p.shown != closes {
+		t.Errorf("%+v and %+v are used; want the connection without a stream alone", first, second)
+	}
+}
+
 // TestConnectionAfterAStream: until the server has shown that it keeps a connection on which it has sent a
 // stream, such a one is not used, however slowly the server closes it.
 func TestConnectionAfterAStream(t *testing.T) {
