@@ -254,6 +254,30 @@ func (m *room) pod(t *testing.T, role, name string) *core.Pod {
 	return found
 }
 
+// computeQuota admits no Pod that does not name its processors and memory.
+var computeQuota = map[core.ResourceName]string{
+	core.ResourceRequestsCPU: "4", core.ResourceLimitsCPU: "8", core.ResourceRequestsMemory: "4Gi", core.ResourceLimitsMemory: "8Gi",
+}
+
+// quota gives the namespace a quota, and waits until it holds.
+func (m *room) quota(t *testing.T, name string, amounts map[core.ResourceName]string) {
+	t.Helper()
+	hard := core.ResourceList{}
+	for resourceName, amount := range amounts {
+		hard[resourceName] = resource.MustParse(amount)
+	}
+	quotas := m.client.CoreV1().ResourceQuotas(m.name)
+	if _, err := quotas.Create(t.Context(), &core.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: core.ResourceQuotaSpec{Hard: hard}}, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !within(time.Minute, 100*time.Millisecond, func() bool { // the controller counts first
+		q, err := quotas.Get(t.Context(), name, meta.GetOptions{})
+		return err == nil && len(q.Status.Hard) > 0
+	}) {
+		t.Fatal("the quota never held")
+	}
+}
+
 // empty waits until nothing of a run is left in the namespace.
 func (m *room) empty(t *testing.T, limit time.Duration) {
 	t.Helper()
@@ -432,17 +456,48 @@ func TestKubernetes(t *testing.T) {
 		}},
 		{"quota exceeded", 4, "exceeded quota: pods", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
-			quota := &core.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "pods"}, Spec: core.ResourceQuotaSpec{Hard: core.ResourceList{core.ResourcePods: resource.MustParse("1")}}}
-			if _, err := m.client.CoreV1().ResourceQuotas(m.name).Create(ctx, quota, meta.CreateOptions{}); err != nil {
+			m.quota(t, "pods", map[core.ResourceName]string{core.ResourcePods: "1"})
+			return m.run(t)
+		}},
+		{"a quota on processors and memory", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.quota(t, "compute", computeQuota)
+			named := `{cpu="200m",memory="256Mi"}`
+			return m.run(t, "--var", "resources="+named, "--var", "load_resources="+named, "--var", "load_node=1")
+		}},
+		{"what doctor says of servers that a quota refuses", 4, "must specify limits.cpu for: main", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			m.quota(t, "compute", computeQuota)
+			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)
+			err := cmd.Run()
+			return out.String(), exitStatus(t, err)
+		}},
+		{"resources that a LimitRange sets", 0, "the cluster gave its Pod other resources than the file asks for", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			limits := &core.LimitRange{ObjectMeta: meta.ObjectMeta{Name: "default"}, Spec: core.LimitRangeSpec{Limits: []core.LimitRangeItem{{
+				Type: core.LimitTypeContainer, Default: core.ResourceList{core.ResourceCPU: resource.MustParse("900m")},
+			}}}}
+			if _, err := m.client.CoreV1().LimitRanges(m.name).Create(ctx, limits, meta.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if !within(time.Minute, 100*time.Millisecond, func() bool { // the controller counts first
-				q, err := m.client.CoreV1().ResourceQuotas(m.name).Get(ctx, "pods", meta.GetOptions{})
-				return err == nil && len(q.Status.Hard) > 0
-			}) {
-				t.Fatal("the quota never held")
+			text, code := m.run(t)
+			if code == 0 {
+				for _, target := range machineOf(t, m.dir).Targets {
+					if got := target.Describe["kubernetes.altered_resources"]; got != "requests cpu=900m, limits cpu=900m" {
+						t.Errorf("%s: altered %q", target.Addr, got)
+					}
+				}
 			}
-			return m.run(t)
+			return text, code
+		}},
+		{"a priority class that is not there", 4, "no PriorityClass with name nope was found", func(t *testing.T, m *room) (string, int) {
+			t.Helper()
+			began := time.Now()
+			text, code := m.run(t, "--var", "priority_class=nope")
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("it was named after %s", took)
+			}
+			return text, code
 		}},
 		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T, m *room) (string, int) {
 			t.Helper()

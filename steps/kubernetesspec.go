@@ -45,6 +45,8 @@ type KubernetesSpec struct {
 	GPUResource string
 	// Resources of each server beside its GPUs, by name, such as cpu and rdma/hca.
 	Resources map[string]string
+	// LoadResources of the load generator's Pod, nil for little and without a limit.
+	LoadResources map[string]string
 	// Secrets are variables of servers by name, each "SECRET/KEY" of the namespace.
 	Secrets map[string]string
 	// QueueTimeout bounds the wait for room on the cluster.
@@ -77,6 +79,7 @@ func KubernetesSchema() Schema {
 		{Name: "tolerations", Type: cty.List(cty.String), Doc: "Taints that Pods tolerate: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT."},
 		{Name: "gpu_resource", Type: cty.String, Default: cty.StringVal(defaultGPUResource), Doc: "What the cluster's device plugin calls a GPU, of which a server gets as many as it asks for."},
 		{Name: "resources", Type: cty.Map(cty.String), Doc: "Resources of each server beside its GPUs, both requested and the limit: { cpu = \"16\", \"rdma/hca\" = \"1\" }."},
+		{Name: "load_resources", Type: cty.Map(cty.String), Doc: "Resources of the load generator's Pod, both requested and the limit: { cpu = \"8\", memory = \"8Gi\" }. Unset, it requests little and has no limit. Set it where a quota asks for limits, and so large that it delays nothing."},
 		{Name: "secrets", Type: cty.Map(cty.String), Doc: "Environment variables of servers out of secrets of the namespace, by reference: { HF_TOKEN = \"huggingface/token\" }."},
 		{Name: "queue_timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultQueueTimeout), Doc: "Longest wait until a Pod is scheduled. It is no part of a server's start-up."},
 	}}
@@ -88,7 +91,7 @@ func ReadKubernetes(o Object) (*KubernetesSpec, []Problem) {
 	s := &KubernetesSpec{
 		Image: o.Text("image"), Namespace: o.Text("namespace"), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
 		Queue: o.Text("queue"), PriorityClass: o.Text("priority_class"), ServiceAccount: o.Text("service_account"), NodeSelector: r.pairs("node_selector"),
-		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), Secrets: r.secrets(),
+		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), LoadResources: r.pairs("load_resources"), Secrets: r.secrets(),
 		QueueTimeout: o.Duration("queue_timeout"), Nodes: o.Int("nodes"),
 	}
 	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
@@ -195,18 +198,24 @@ func (r *kubernetesReader) resources(s *KubernetesSpec) {
 	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || standardResource(s.GPUResource)) {
 		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.", "%q is not what a device plugin can call a GPU", s.GPUResource)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Resources)) {
-		amount, err := resource.ParseQuantity(s.Resources[name])
+	r.amounts(s, "resources", s.Resources)
+	r.amounts(s, "load_resources", s.LoadResources)
+}
+
+// amounts checks one argument.
+func (r *kubernetesReader) amounts(s *KubernetesSpec, argument string, said map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		amount, err := resource.ParseQuantity(said[name])
 		whole := amount.MilliValue()%1000 == 0
 		switch fault := resourceFault(name); {
 		case name == s.GPUResource:
-			r.problem("resources", "Set gpus of the server.", "%s is what gpus of a server ask for", name)
+			r.problem(argument, "Set gpus of the server.", "%s is what gpus of a server ask for", name)
 		case fault != "":
-			r.problem("resources", fault, "%q is not a resource of a container", name)
+			r.problem(argument, fault, "%q is not a resource of a container", name)
 		case err != nil || amount.Sign() < 0:
-			r.problem("resources", "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.", "%q is not an amount of %s", s.Resources[name], name)
+			r.problem(argument, "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.", "%q is not an amount of %s", said[name], name)
 		case !whole && !standardResource(name):
-			r.problem("resources", "What a device plugin offers is counted in whole numbers.", "%q is not an amount of %s", s.Resources[name], name)
+			r.problem(argument, "What a device plugin offers is counted in whole numbers.", "%q is not an amount of %s", said[name], name)
 		}
 	}
 }

@@ -45,6 +45,8 @@ func TestReadKubernetes(t *testing.T) {
 		"GPUs with a space":         {map[string]cty.Value{"gpu_resource": cty.StringVal("nvidia.com/a gpu")}, `is not what a device plugin can call a GPU`},
 		"a resource of nobody":      {map[string]cty.Value{"resources": texts("cores", "16")}, `"cores" is not a resource of a container`},
 		"half a device":             {map[string]cty.Value{"resources": texts("rdma/hca", "500m")}, `"500m" is not an amount of rdma/hca`},
+		"of the load, of nobody":    {map[string]cty.Value{"load_resources": texts("cores", "16")}, `"cores" is not a resource of a container`},
+		"of the load, no amount":    {map[string]cty.Value{"load_resources": texts("memory", "much")}, `"much" is not an amount of memory`},
 		"less than nothing":         {map[string]cty.Value{"resources": texts("cpu", "-1")}, `"-1" is not an amount of cpu`},
 		"a key with a slash":        {map[string]cty.Value{"secrets": texts("HF_TOKEN", "hf/a/b")}, `what "HF_TOKEN" of secrets stands for is not a reference to a secret`},
 		"a toleration with a space": {map[string]cty.Value{"tolerations": list("a b")}, `"a b" is not a toleration`},

@@ -8,6 +8,10 @@ pipeline {
     load_node     = var.load_node
     queue_timeout = var.queue_timeout
     secrets       = var.secrets
+
+    priority_class = var.priority_class
+    resources      = var.resources
+    load_resources = var.load_resources
   }
 }
 
@@ -36,6 +40,21 @@ variable "queue_timeout" {
 }
 
 variable "secrets" {
+  type    = map(string)
+  default = {}
+}
+
+variable "priority_class" {
+  type    = string
+  default = null
+}
+
+variable "resources" {
+  type    = map(string)
+  default = {}
+}
+
+variable "load_resources" {
   type    = map(string)
   default = {}
 }

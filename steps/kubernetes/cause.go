@@ -117,7 +117,7 @@ func placeLoss(err error) error {
 }
 
 func memoryLimit(pod *core.Pod) string {
-	limit := pod.Spec.Containers[0].Resources.Limits.Memory()
+	limit := mainOf(pod).Resources.Limits.Memory()
 	if limit == nil || limit.IsZero() {
 		return "not set, so that it was the node's memory that ran out"
 	}

@@ -201,11 +201,16 @@ func silent(err error) bool {
 	return network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// nameResources says what to do about a quota that wants amounts to be named.
+const nameResources = "; set resources and load_resources in the kubernetes block"
+
 // refusal makes of what the API server refuses a loss of the place, in its words.
 func refusal(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "must specify"):
+		return evicted(ClassQuota, steps.Line(err.Error(), maxReason-len(nameResources))+nameResources)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return evicted(ClassQuota, err.Error())
 	case apierrors.IsForbidden(err):

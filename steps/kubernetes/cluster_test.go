@@ -53,6 +53,7 @@ func TestPatience(t *testing.T) {
 		"busy":             {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
 		"forbids":          {[]error{forbidden}, 1, ClassForbidden},
 		"denies for a bit": {[]error{denial, nil}, 2, ""},
+		"amounts unnamed":  {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("failed quota: q: must specify limits.cpu"))}, 1, ClassQuota},
 		"quota":            {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))}, 1, ClassQuota},
 	} {
 		opt := Options{Poll: time.Microsecond}

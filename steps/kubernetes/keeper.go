@@ -1,11 +1,15 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -22,6 +26,15 @@ func (r *Run) keeperLoss() error {
 	r.keeper.mu.Lock()
 	defer r.keeper.mu.Unlock()
 	return r.keeper.lost
+}
+
+// terminating reports whether the namespace is being deleted: then it admits no Pod. A right to read the
+// namespace is not needed.
+func (r *Run) terminating(ctx context.Context) bool {
+	pod := r.keeperPod()
+	pod.Name = r.objectName("keeper")
+	_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	return err != nil && strings.Contains(err.Error(), beingDeleted)
 }
 
 // watchKeeper looks at the keeper until ctx ends or the keeper is gone.
@@ -43,10 +56,10 @@ func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
 	if why == nil && (pod.DeletionTimestamp == nil || r.keeperLoss() != nil) {
 		return true
 	}
-	if why == nil {
-		why = deletedPod(pod)
-	}
-	if loss, ok := errors.AsType[*steps.EvictionError](why); ok {
+	switch loss, _ := errors.AsType[*steps.EvictionError](cmp.Or(why, deletedPod(pod))); {
+	case why == nil && r.terminating(once):
+		why = evicted(ClassDeleted, fmt.Sprintf("namespace %s is being deleted, and with it the run", r.namespace))
+	default:
 		why = evicted(loss.Class, loss.Reason+"; it kept the run, whose other Pods were deleted with it")
 	}
 	r.keeper.mu.Lock()

@@ -90,6 +90,8 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, held))
 	}
 	s := &Server{run: r, node: l.node, process: p, image: image, pod: now, held: held, done: make(chan struct{})}
+	s.altered = altered(mainOf(pod).Resources, mainOf(now).Resources)
+	r.tellAltered(p.Name, s.altered)
 	if err := s.reach(ctx); err != nil {
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, held))
 	}

@@ -85,8 +85,12 @@ func (r *Run) lookPod(number int, w Want) *core.Pod {
 	return pod
 }
 
-// room is the most that a group of servers takes of each resource.
+// room is the most that a group of servers takes of each resource; on a node without servers it is what
+// the load generator takes.
 func (r *Run) room(w Want) core.ResourceRequirements {
+	if len(slices.Concat(w.Groups...)) == 0 {
+		return r.loadRoom()
+	}
 	most := core.ResourceList{}
 	for _, group := range w.Groups {
 		sum := core.ResourceList{}
@@ -211,12 +215,7 @@ func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id
 	if known, ok := r.images.Load(key); ok {
 		return known.(string), nil //nolint:forcetypeassert // only texts are stored
 	}
-	pod := r.bare("pull", "pull")
-	pod.Spec.Containers = []core.Container{{
-		Name: containerName, Image: c.Image, ImagePullPolicy: pullPolicies[c.Pull], Command: []string{"/pipeline-only-pulls-this-image"},
-	}}
-	bind(&pod.Spec, r.nodes[node].Name)
-	confine(&pod.Spec)
+	pod := r.pullPod(node, c)
 	defer func() { err = errors.Join(err, r.discard(ctx, pod.Name, "")) }()
 	if err := r.create(ctx, pod); err != nil {
 		return "", err
@@ -227,6 +226,18 @@ func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id
 	}
 	r.images.Store(key, imageID(now))
 	return imageID(now), nil
+}
+
+// pullPod describes a Pod that pulls an image on a node.
+func (r *Run) pullPod(node int, c *steps.ContainerSpec) *core.Pod {
+	pod := r.bare("pull", "pull")
+	pod.Spec.Containers = []core.Container{{
+		Name: containerName, Image: c.Image, ImagePullPolicy: pullPolicies[c.Pull], Command: []string{"/pipeline-only-pulls-this-image"},
+		Resources: smallRoom(),
+	}}
+	bind(&pod.Spec, r.nodes[node].Name)
+	confine(&pod.Spec)
+	return pod
 }
 
 // pullPolicies by what a container block says.

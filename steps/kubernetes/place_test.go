@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -206,6 +208,23 @@ func TestLooksThatEnd(t *testing.T) {
 		if _, err := r.readLook(t.Context(), "p"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("exit status %d: %v", code, err)
 		}
+	}
+}
+
+// TestNamespaceDeleted: a Pod that goes with its namespace is not said to be deleted by somebody.
+func TestNamespaceDeleted(t *testing.T) {
+	r := started(t)
+	keeper := r.bare("keeper", "keeper")
+	if err := r.create(t.Context(), keeper); err != nil {
+		t.Fatal(err)
+	}
+	r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("unable to create new content in namespace bench because it is being terminated"))
+	})
+	change(t, r, keeper.Name, deletes)
+	r.lookAtKeeper(t.Context(), keeper.Name)
+	if err := r.keeperLoss(); err == nil || err.Error() != "namespace bench is being deleted, and with it the run (pod_deleted)" {
+		t.Error(err)
 	}
 }
 

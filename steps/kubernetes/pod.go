@@ -199,30 +199,6 @@ func (r *Run) secretOf(p steps.Process) (*core.Secret, error) {
 func secretKey(i int) string { return fmt.Sprintf("env.%d", i) }
 func fileKey(i int) string   { return fmt.Sprintf("file.%d", i) }
 
-// resources of a server: what it asks for is its limit, too.
-func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
-	amounts := core.ResourceList{}
-	for name, amount := range r.opt.Spec.Resources {
-		if q, err := resource.ParseQuantity(amount); err == nil { // the block's reader has checked it
-			amounts[core.ResourceName(name)] = q
-		}
-	}
-	if c.Memory > 0 {
-		amounts[core.ResourceMemory] = *resource.NewQuantity(c.Memory, resource.BinarySI)
-	}
-	if c.GPUs != nil && c.GPUs.Count > 0 {
-		amounts[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
-	}
-	return requirements(amounts)
-}
-
-func requirements(amounts core.ResourceList) core.ResourceRequirements {
-	if len(amounts) == 0 {
-		return core.ResourceRequirements{}
-	}
-	return core.ResourceRequirements{Limits: amounts, Requests: amounts}
-}
-
 // claim is a volume that is a claim of the namespace.
 func claim(v steps.Volume) core.VolumeSource {
 	return core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: v.Name, ReadOnly: v.ReadOnly}}

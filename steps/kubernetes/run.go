@@ -29,6 +29,7 @@ type Run struct {
 	unqueued sync.Once
 	// images that were pulled, by node and reference.
 	images sync.Map
+	told   sync.Map // warnings about servers
 
 	beating context.CancelFunc
 	beaten  sync.WaitGroup
@@ -87,17 +88,7 @@ const (
 
 // begin makes the Job and waits until its Pod, the keeper, runs.
 func (r *Run) begin(ctx context.Context) error {
-	keeper := r.bare("keeper", "keeper")
-	keeper.Name = ""
-	keeper.Annotations[beatLabel] = "0"
-	keeper.Spec.Volumes = []core.Volume{{Name: "beat", VolumeSource: core.VolumeSource{DownwardAPI: &core.DownwardAPIVolumeSource{
-		Items: []core.DownwardAPIVolumeFile{{Path: beatFile, FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.annotations['" + beatLabel + "']"}}},
-	}}}}
-	keeper.Spec.Containers = []core.Container{{
-		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerKeep, beatFolder + "/" + beatFile, r.opt.Silence.String()},
-		VolumeMounts: []core.VolumeMount{{Name: "beat", MountPath: beatFolder, ReadOnly: true}},
-	}}
-	confine(&keeper.Spec)
+	keeper := r.keeperPod()
 	job := &batch.Job{ObjectMeta: r.meta("run", "keeper"), Spec: batch.JobSpec{
 		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(0)), ActiveDeadlineSeconds: r.deadline(),
 		Template: core.PodTemplateSpec{ObjectMeta: keeper.ObjectMeta, Spec: keeper.Spec},
@@ -117,6 +108,23 @@ func (r *Run) begin(ctx context.Context) error {
 	r.beaten.Go(func() { r.beat(alive, pod) })
 	r.beaten.Go(func() { r.watchKeeper(alive, pod) })
 	return nil
+}
+
+// keeperPod describes the Pod of the Job, whose name the Job gives.
+func (r *Run) keeperPod() *core.Pod {
+	keeper := r.bare("keeper", "keeper")
+	keeper.Name = ""
+	keeper.Annotations[beatLabel] = "0"
+	keeper.Spec.Volumes = []core.Volume{{Name: "beat", VolumeSource: core.VolumeSource{DownwardAPI: &core.DownwardAPIVolumeSource{
+		Items: []core.DownwardAPIVolumeFile{{Path: beatFile, FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.annotations['" + beatLabel + "']"}}},
+	}}}}
+	keeper.Spec.Containers = []core.Container{{
+		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerKeep, beatFolder + "/" + beatFile, r.opt.Silence.String()},
+		Resources:    smallRoom(),
+		VolumeMounts: []core.VolumeMount{{Name: "beat", MountPath: beatFolder, ReadOnly: true}},
+	}}
+	confine(&keeper.Spec)
+	return keeper
 }
 
 // deadline of the Job, in seconds: that of the run after all waits that come before its time counts.
@@ -167,6 +175,9 @@ func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 		}
 		if name != "" {
 			break
+		}
+		if why := r.uncreatable(ctx); why != "" {
+			return "", evicted(ClassRefused, fmt.Sprintf("Job %s gets no Pod: %s", r.job, why))
 		}
 		if time.Now().After(limit) {
 			return "", evicted(ClassNotStarted, fmt.Sprintf("Job %s has no Pod after %s: %s", r.job, r.opt.StartWait, r.eventsOf(ctx, "Job", r.job)))

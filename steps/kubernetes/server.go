@@ -25,6 +25,7 @@ type Server struct {
 	image   string // its ID
 	pod     *core.Pod
 	held    string // its secret
+	altered string // what of its resources the cluster made others than was asked
 	tunnel  *tunnel
 
 	// asked reports whether we have asked the Pod to end.
@@ -97,6 +98,9 @@ func (s *Server) Describe() map[string]string {
 	about := map[string]string{"kubernetes.image": s.process.Container.Image, "kubernetes.node": s.run.nodes[s.node].Name}
 	if s.image != "" {
 		about["kubernetes.image_id"] = s.image
+	}
+	if s.altered != "" {
+		about["kubernetes.altered_resources"] = s.altered
 	}
 	return about
 }
@@ -187,6 +191,16 @@ const lookWait = 10 * time.Second
 // Evicted reports whether the Pod, its node or the cluster was lost, or the memory that it may have was not
 // enough.
 func (s *Server) Evicted(ctx context.Context) error {
+	err := s.evicted(ctx)
+	if e, ok := errors.AsType[*steps.EvictionError](err); ok && e.Class == ClassDeleted {
+		if loss := s.run.keeperLoss(); loss != nil { // which may have been seen only since
+			return loss
+		}
+	}
+	return err
+}
+
+func (s *Server) evicted(ctx context.Context) error {
 	if steps.Ended(s.done) {
 		if s.asked.Load() {
 			return nil

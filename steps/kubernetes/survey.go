@@ -20,6 +20,10 @@ type Survey struct {
 	NoNamespace bool
 	// Missing are the rights that a run lacks, as verb and resource.
 	Missing []string
+	// Terminating says that the namespace is being deleted.
+	Terminating bool
+	// Refused are Pods of a run that the API server would refuse, each with its words.
+	Refused []string
 	// Nodes that the block chooses from, by name, with how many GPUs Pods can have there; nil where this user
 	// may not list nodes, which no run does.
 	Nodes []NodeGPUs
@@ -55,13 +59,18 @@ func (c *cluster) where() Where {
 	return w
 }
 
-// Examine surveys a cluster. Of Options those are used that say how it is reached.
-func Examine(ctx context.Context, opt Options) (Survey, error) {
-	c, err := connect(opt)
+// Examine surveys a cluster, and asks it whether it would admit the Pods of a run with some servers.
+func Examine(ctx context.Context, opt Options, servers []Trial) (Survey, error) {
+	r, err := New(opt)
 	if err != nil {
 		return Survey{}, err
 	}
-	return c.survey(ctx)
+	s, err := r.survey(ctx)
+	if err != nil || s.NoNamespace || s.Terminating || len(s.Missing) > 0 {
+		return s, err
+	}
+	s.Refused, err = r.try(ctx, servers)
+	return s, err
 }
 
 func (c *cluster) survey(ctx context.Context) (Survey, error) {
@@ -76,7 +85,8 @@ func (c *cluster) survey(ctx context.Context) (Survey, error) {
 	}
 	s.Version = is.GitVersion
 	err = c.ask(ctx, func(ctx context.Context) error {
-		_, err := c.client.CoreV1().Namespaces().Get(ctx, c.namespace, meta.GetOptions{})
+		space, err := c.client.CoreV1().Namespaces().Get(ctx, c.namespace, meta.GetOptions{})
+		s.Terminating = err == nil && space.Status.Phase == core.NamespaceTerminating
 		return err
 	})
 	s.NoNamespace = apierrors.IsNotFound(err)

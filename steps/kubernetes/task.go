@@ -82,15 +82,7 @@ func (t *Tasks) gone(ctx context.Context) (why, err error) {
 // make makes the Pod and waits until it runs.
 func (t *Tasks) make(ctx context.Context) (*core.Pod, error) {
 	r := t.run
-	pod := r.bare(fmt.Sprintf("load%d", t.node), "load")
-	pod.Spec.HostNetwork = true // no bridge between the client and what it measures
-	pod.Spec.Containers = []core.Container{{
-		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerWait},
-		VolumeMounts: []core.VolumeMount{{Name: "work", MountPath: TaskFolder}},
-	}}
-	pod.Spec.Volumes = []core.Volume{{Name: "work", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}}}
-	bind(&pod.Spec, r.nodes[t.node].Name)
-	confine(&pod.Spec)
+	pod := r.loadPod(t.node, r.nodes[t.node])
 	if err := r.create(ctx, pod); err != nil {
 		return nil, err
 	}
@@ -99,6 +91,20 @@ func (t *Tasks) make(ctx context.Context) (*core.Pod, error) {
 		return nil, errors.Join(err, r.discard(ctx, pod.Name, ""))
 	}
 	return now, nil
+}
+
+// loadPod describes the Pod of the load generator on a node.
+func (r *Run) loadPod(number int, node Node) *core.Pod {
+	pod := r.bare(fmt.Sprintf("load%d", number), "load")
+	pod.Spec.HostNetwork = true // no bridge between the client and what it measures
+	pod.Spec.Containers = []core.Container{{
+		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerWait},
+		VolumeMounts: []core.VolumeMount{{Name: "work", MountPath: TaskFolder}}, Resources: r.loadRoom(),
+	}}
+	pod.Spec.Volumes = []core.Volume{{Name: "work", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}}}
+	bind(&pod.Spec, node.Name)
+	confine(&pod.Spec)
+	return pod
 }
 
 // Spawn starts a task.

@@ -18,6 +18,8 @@ type Cluster struct {
 	NodeSelector map[string]string `json:"node_selector,omitempty"`
 	GPUResource  string            `json:"gpu_resource,omitempty"`
 	Resources    map[string]string `json:"resources,omitempty"`
+	// LoadResources of the load generator's Pod.
+	LoadResources map[string]string `json:"load_resources,omitempty"`
 
 	Partition   string   `json:"partition,omitempty"`
 	Constraint  string   `json:"constraint,omitempty"`
@@ -60,7 +62,7 @@ func (b *builder) kubernetes(p *Plan) *Cluster {
 	if k == nil || p.Simulated != "" {
 		return nil
 	}
-	c := &Cluster{Kubernetes: true, NodeSelector: k.NodeSelector, GPUResource: k.GPUResource, Resources: k.Resources, LoadNode: k.LoadNode, Nodes: 1}
+	c := &Cluster{Kubernetes: true, NodeSelector: k.NodeSelector, GPUResource: k.GPUResource, Resources: k.Resources, LoadResources: k.LoadResources, LoadNode: k.LoadNode, Nodes: 1}
 	if k.LoadNode != nil {
 		c.Nodes = *k.LoadNode + 1
 		b.loadOnNode()

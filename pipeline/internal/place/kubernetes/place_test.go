@@ -123,6 +123,15 @@ func TestSurveyed(t *testing.T) {
 			kubernetes.Survey{Where: where, Version: "v1"},
 			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n",
 		},
+		"terminating": {
+			kubernetes.Survey{Where: where, Version: "v1", Terminating: true},
+			"missing namespace bench of https://h:6443 (context c) is being deleted\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n",
+		},
+		"Pods that a quota refuses": {
+			kubernetes.Survey{Where: where, Version: "v1", Refused: []string{"load0: must specify limits.cpu", "server.vllm.a: must specify limits.cpu"}},
+			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n" +
+				"missing the API server would refuse load0: must specify limits.cpu\nmissing the API server would refuse server.vllm.a: must specify limits.cpu\n",
+		},
 	} {
 		got := ""
 		for _, c := range surveyed(tt.survey, "nvidia.com/gpu") {
@@ -134,5 +143,27 @@ func TestSurveyed(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+// TestTrials: doctor tries the servers that are launched, each once, those of a deployment on the network of
+// their nodes.
+func TestTrials(t *testing.T) {
+	cfg, _ := placed(steps.KubernetesSpec{}, nil, steps.ServerSpec{Image: "i"}, steps.ServerSpec{URL: "http://h"}, steps.ServerSpec{Image: "i", GPUs: 4, Nodes: 2})
+	cfg.Deployments = []*lang.Deployment{{Addr: "deployment.pd", Servers: []*lang.Server{
+		{Spec: steps.ServerSpec{Addr: "prefill", Image: "i"}}, {Spec: steps.ServerSpec{Addr: "decode", Image: "i"}},
+	}}}
+	bm := &lang.Benchmark{}
+	for _, target := range []string{"server.vllm.a", "server.vllm.b", "server.vllm.c", "deployment.pd", "server.vllm.a"} {
+		bm.Cells = append(bm.Cells, lang.Cell{Target: target})
+	}
+	cfg.Benchmarks = []*lang.Benchmark{bm}
+	var got []string
+	for _, trial := range trials(cfg) {
+		got = append(got, fmt.Sprintf("%s %s", trial.Name, trial.Container.Network))
+	}
+	want := []string{"server.vllm.a ", "server.vllm.c host", "prefill host", "decode host"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,0 +1,73 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// Trial is a container that a run would start as a Pod.
+type Trial struct {
+	Name      string
+	Container *steps.ContainerSpec
+}
+
+// try asks the API server which Pods of a run it would refuse, such as for a quota or for the security of
+// Pods, and returns its words. Nothing is made: the requests are dry runs.
+func (r *Run) try(ctx context.Context, servers []Trial) ([]string, error) {
+	pods := []*core.Pod{r.keeperPod()}
+	pods[0].Name = r.objectName("keeper")
+	if r.opt.Spec.LoadNode != nil {
+		pods = append(pods, r.loadPod(*r.opt.Spec.LoadNode, Node{Name: anyNode}))
+	}
+	for _, s := range servers {
+		pod, err := r.podOf(steps.Process{Name: s.Name, Argv: []string{"serve"}, Container: s.Container}, Node{Name: anyNode}, "")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		pods = append(pods, pod)
+	}
+	var refused []string
+	for _, pod := range pods {
+		err := r.ask(ctx, func(ctx context.Context) error {
+			_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+			return err
+		})
+		switch {
+		case err == nil || strings.Contains(err.Error(), "does not support dry run"): // a webhook says so
+		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
+			text := pod.Annotations[nameLabel] + ": " + steps.Line(err.Error(), maxReason)
+			if !slices.Contains(refused, text) {
+				refused = append(refused, text)
+			}
+		default:
+			return nil, err
+		}
+	}
+	return refused, nil
+}
+
+// anyNode stands for the node of a Pod that is not made.
+const anyNode = "any"
+
+// beingDeleted is what the API server says of a namespace that is being deleted.
+const beingDeleted = "because it is being terminated"
+
+// neverCreated are texts of the Job controller about a Pod that it cannot create, however often it tries.
+var neverCreated = []string{"no PriorityClass with name", "must specify", "violates PodSecurity", beingDeleted}
+
+// uncreatable says why the Job will never have a Pod, "" while that is not known.
+func (r *Run) uncreatable(ctx context.Context) string {
+	said := r.warnings(ctx, "involvedObject.kind=Job,involvedObject.name="+r.job, r.job)
+	if slices.ContainsFunc(neverCreated, func(text string) bool { return strings.Contains(said, text) }) {
+		return said
+	}
+	return ""
+}

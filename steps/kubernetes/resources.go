@@ -1,0 +1,108 @@
+package kubernetes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// smallRoom is what the keeper asks for, and a Pod that only pulls an image: a quota on processors or
+// memory admits no Pod that names none. The keeper sleeps, and takes about 20 MiB.
+func smallRoom() core.ResourceRequirements {
+	return core.ResourceRequirements{
+		Requests: core.ResourceList{core.ResourceCPU: resource.MustParse("10m"), core.ResourceMemory: resource.MustParse("64Mi")},
+		Limits:   core.ResourceList{core.ResourceCPU: resource.MustParse("500m"), core.ResourceMemory: resource.MustParse("256Mi")},
+	}
+}
+
+// loadRoom is what the Pod of the load generator asks for: what the file says, which is its limit as
+// well, or little and no limit, since a limit of processors would delay its requests.
+func (r *Run) loadRoom() core.ResourceRequirements {
+	if own := amountsOf(r.opt.Spec.LoadResources); len(own) > 0 {
+		return requirements(own)
+	}
+	return core.ResourceRequirements{Requests: core.ResourceList{core.ResourceCPU: resource.MustParse("100m"), core.ResourceMemory: resource.MustParse("128Mi")}}
+}
+
+// resources of a server: what it asks for is its limit, too.
+func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
+	amounts := amountsOf(r.opt.Spec.Resources)
+	if c.Memory > 0 {
+		amounts[core.ResourceMemory] = *resource.NewQuantity(c.Memory, resource.BinarySI)
+	}
+	if c.GPUs != nil && c.GPUs.Count > 0 {
+		amounts[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
+	}
+	return requirements(amounts)
+}
+
+// amountsOf reads what a block says of resources, which its reader has checked.
+func amountsOf(said map[string]string) core.ResourceList {
+	amounts := core.ResourceList{}
+	for name, amount := range said {
+		if q, err := resource.ParseQuantity(amount); err == nil {
+			amounts[core.ResourceName(name)] = q
+		}
+	}
+	return amounts
+}
+
+func requirements(amounts core.ResourceList) core.ResourceRequirements {
+	if len(amounts) == 0 {
+		return core.ResourceRequirements{}
+	}
+	return core.ResourceRequirements{Limits: amounts, Requests: amounts}
+}
+
+// altered lists the resources of a container that the cluster made others than was asked, as a
+// LimitRange of the namespace or a webhook does; "" for none.
+func altered(asked, got core.ResourceRequirements) string {
+	var out []string
+	for _, part := range []struct {
+		what       string
+		asked, got core.ResourceList
+	}{{"requests", asked.Requests, got.Requests}, {"limits", asked.Limits, got.Limits}} {
+		for _, name := range slices.Sorted(maps.Keys(part.got)) {
+			now := part.got[name]
+			before, had := part.asked[name]
+			switch {
+			case !had:
+				out = append(out, fmt.Sprintf("%s %s=%s", part.what, name, now.String()))
+			case before.Cmp(now) != 0:
+				out = append(out, fmt.Sprintf("%s %s=%s (asked for %s)", part.what, name, now.String(), before.String()))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(part.asked)) {
+			if _, has := part.got[name]; !has {
+				before := part.asked[name]
+				out = append(out, fmt.Sprintf("%s %s unset (asked for %s)", part.what, name, before.String()))
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// tellAltered warns of a server whose resources the cluster made others than was asked, once.
+func (r *Run) tellAltered(server, what string) {
+	if what == "" {
+		return
+	}
+	if _, told := r.told.LoadOrStore(server+" "+what, true); !told {
+		r.opt.Warn(fmt.Sprintf("%s: the cluster gave its Pod other resources than the file asks for, as a LimitRange of the namespace does: %s", server, what))
+	}
+}
+
+// mainOf returns our container of a Pod; others can have been added to it.
+func mainOf(pod *core.Pod) *core.Container {
+	i := slices.IndexFunc(pod.Spec.Containers, func(c core.Container) bool { return c.Name == containerName })
+	if i < 0 {
+		return &core.Container{}
+	}
+	return &pod.Spec.Containers[i]
+}

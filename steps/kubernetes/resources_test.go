@@ -1,0 +1,187 @@
+package kubernetes
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+// amounts of cpu, requested and as a limit, "" for none.
+func amounts(requested, limit string) core.ResourceRequirements {
+	var out core.ResourceRequirements
+	if requested != "" {
+		out.Requests = core.ResourceList{core.ResourceCPU: resource.MustParse(requested)}
+	}
+	if limit != "" {
+		out.Limits = core.ResourceList{core.ResourceCPU: resource.MustParse(limit)}
+	}
+	return out
+}
+
+func TestAltered(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked, got core.ResourceRequirements
+		want       string
+	}{
+		"nothing":          {amounts("", ""), amounts("", ""), ""},
+		"as asked":         {amounts("2", "2"), amounts("2000m", "2"), ""},
+		"set by a default": {amounts("", ""), amounts("100m", "200m"), "requests cpu=100m, limits cpu=200m"},
+		"cut":              {amounts("2", "2"), amounts("2", "200m"), "limits cpu=200m (asked for 2)"},
+		"removed":          {amounts("2", "2"), amounts("2", ""), "limits cpu unset (asked for 2)"},
+	} {
+		if got := altered(tt.asked, tt.got); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestAlteredServer: a server whose resources the cluster has cut says so in the result, and once as a warning.
+func TestAlteredServer(t *testing.T) {
+	r := started(t)
+	r.client.(*fake.Clientset).PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
+		pod.Spec.Containers[0].Resources = amounts("", "200m")
+		pod.Spec.Containers = slices.Insert(pod.Spec.Containers, 0, core.Container{Name: "sidecar"})
+		return false, nil, nil
+	})
+	var warned []string
+	r.opt.Warn = func(text string) { warned = append(warned, text) }
+	r.images.Store("0 i", "id")
+	for range 2 {
+		p := steps.Process{Name: "s", Argv: []string{"serve"}, Port: 8000, Container: &steps.ContainerSpec{Image: "i"}}
+		s, err := r.Launcher(0).Start(t.Context(), p, &strings.Builder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.(*Server).Describe()["kubernetes.altered_resources"]; got != "limits cpu=200m" {
+			t.Errorf("described as %q", got)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(warned) != 1 || !strings.HasSuffix(warned[0], ": limits cpu=200m") {
+		t.Errorf("warned %q", warned)
+	}
+}
+
+// quota has a cluster refuse Pods whose containers do not name all of some resources.
+func quota(client *fake.Clientset, requests, limits []core.ResourceName) {
+	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
+		for _, c := range pod.Spec.Containers {
+			for _, part := range []struct {
+				names []core.ResourceName
+				has   core.ResourceList
+			}{{requests, c.Resources.Requests}, {limits, c.Resources.Limits}} {
+				for _, name := range part.names {
+					if _, ok := part.has[name]; !ok {
+						return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name, errors.New("failed quota: q: must specify "+string(name)))
+					}
+				}
+			}
+		}
+		return false, nil, nil
+	})
+}
+
+var both = []core.ResourceName{core.ResourceCPU, core.ResourceMemory}
+
+// TestQuota: under a quota on processors and memory the Pods of ours are admitted, and a server that names
+// none is not. Nothing is made to find that out.
+func TestQuota(t *testing.T) {
+	named := map[string]string{"cpu": "2", "memory": "1Gi"}
+	for name, tt := range map[string]struct {
+		spec             steps.KubernetesSpec
+		requests, limits []core.ResourceName
+		refused          string // names of Pods
+	}{
+		"none":                         {},
+		"requests":                     {requests: both, refused: "server"},
+		"limits":                       {limits: both, refused: "load0, server"},
+		"limits, all named":            {spec: steps.KubernetesSpec{Resources: named, LoadResources: named}, requests: both, limits: both},
+		"limits, of the load as well":  {spec: steps.KubernetesSpec{Resources: named}, limits: both, refused: "load0"},
+		"limits, memory of the server": {spec: steps.KubernetesSpec{Resources: map[string]string{"cpu": "2"}, LoadResources: named}, limits: both, refused: "server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := started(t)
+			tt.spec.Image, tt.spec.LoadNode = "i", new(0)
+			r.opt.Spec = tt.spec
+			client := r.client.(*fake.Clientset)
+			quota(client, tt.requests, tt.limits)
+			refused, err := r.try(t.Context(), []Trial{{"server", &steps.ContainerSpec{Image: "v"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, text := range refused {
+				who, why, _ := strings.Cut(text, ": ")
+				if !strings.Contains(why, "must specify") {
+					t.Errorf("%q does not say why", text)
+				}
+				names = append(names, who)
+			}
+			if got := strings.Join(names, ", "); got != tt.refused {
+				t.Errorf("refused: %q, want %q", got, tt.refused)
+			}
+			for _, a := range client.Actions() {
+				if c, ok := a.(clienttesting.CreateActionImpl); ok && !slices.Equal(c.CreateOptions.DryRun, []string{meta.DryRunAll}) {
+					t.Errorf("%s is no dry run: %v", a.GetResource().Resource, c.CreateOptions)
+				}
+			}
+			pull := r.pullPod(0, &steps.ContainerSpec{Image: "v"})
+			if _, err := client.CoreV1().Pods(r.namespace).Create(t.Context(), pull, meta.CreateOptions{}); err != nil {
+				t.Errorf("the Pod that pulls: %v", err)
+			}
+		})
+	}
+}
+
+// TestTryFails: a webhook without dry runs says nothing about the Pods, and an API server that fails does not either.
+func TestTryFails(t *testing.T) {
+	for text, fails := range map[string]bool{
+		"admission webhook \"w\" does not support dry run": false,
+		"no such thing": true,
+	} {
+		r := started(t)
+		r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New(text) })
+		if refused, err := r.try(t.Context(), nil); len(refused) > 0 || (err != nil) != fails {
+			t.Errorf("%s: %q, %v", text, refused, err)
+		}
+	}
+}
+
+// TestKeeperNeverCreated: what a Job can never do is said at once, and not after the wait for its Pod.
+func TestKeeperNeverCreated(t *testing.T) {
+	for text, never := range map[string]bool{
+		`Error creating: pods "j-" is forbidden: no PriorityClass with name top was found`:       true,
+		`Error creating: pods "j-" is forbidden: failed quota: q: must specify limits.cpu for x`: true,
+		`Error creating: pods "j-" is forbidden: exceeded quota: q, requested: pods=1`:           false, // others end
+	} {
+		r := started(t)
+		r.job, r.opt.StartWait = "j", 1
+		if _, err := r.client.CoreV1().Events(r.namespace).Create(t.Context(), &core.Event{
+			ObjectMeta: meta.ObjectMeta{Name: "e"}, Type: core.EventTypeWarning, Reason: "FailedCreate", Message: text,
+			InvolvedObject: core.ObjectReference{Kind: "Job", Name: "j"},
+		}, meta.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.awaitKeeper(t.Context())
+		e, ok := errors.AsType[*steps.EvictionError](err)
+		if want := map[bool]string{true: ClassRefused, false: ClassNotStarted}[never]; !ok || e.Class != want || !strings.Contains(e.Reason, text) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
