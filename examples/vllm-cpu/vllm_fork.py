@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+from multiprocessing import resource_tracker
 
 
 def vllm_main():
@@ -56,6 +57,7 @@ def keep(client, main):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     data, files, _, _ = socket.recv_fds(client, 1 << 20, 3)
     launch = json.loads(data)
+    track_shared_memory()
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -67,6 +69,7 @@ def keep(client, main):
         os.environ.update(launch["environment"])
         sys.argv = launch["arguments"]
         sys.exit(main())
+    os.close(resource_tracker._resource_tracker._fd)
     client.send(f"{pid}\n".encode())
     while True:
         gone, status = os.waitpid(pid, os.WNOHANG)
@@ -76,6 +79,19 @@ def keep(client, main):
         if select.select([client], [], [], 0.1)[0]:
             os.killpg(pid, signal.SIGKILL)  # the client is gone
             os._exit(0)
+
+
+def track_shared_memory():
+    """Give a launch a process that removes its segments in /dev/shm once all its processes have ended.
+
+    The one that Python shares with forks removes nothing before the process that waits for launches has
+    ended. This one is not of the server's process group, so that it outlives a kill of it.
+    """
+    tracker = resource_tracker._resource_tracker
+    if tracker._fd is not None:
+        os.close(tracker._fd)
+    tracker._fd = tracker._pid = None
+    tracker.ensure_running()
 
 
 def launch(path):
