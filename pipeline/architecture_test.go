@@ -76,6 +76,28 @@ func TestEngineNamesStayInTheirPackages(t *testing.T) {
 	stay(t, engineName, known, "put what differs into the kind or the engine")
 }
 
+// publisherImports finds files that import a publisher.
+var publisherImports = regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `reports/github["/]`)
+
+// TestAPublisherIsARow: nothing but its own packages and the table of publishers knows GitHub.
+func TestAPublisherIsARow(t *testing.T) {
+	own := func(pkg string) bool { return below(pkg, "reports/github") || pkg == "pipeline/internal/cli" }
+	stay(t, publisherImports, own, "ask the publisher (package reports/publish)")
+	files, err := filepath.Glob("internal/cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := filepath.Base(file) == "registry.go"; !strings.HasSuffix(file, "_test.go") && publisherImports.Match(text) != row {
+			t.Errorf("%s imports a publisher: %t", file, !row)
+		}
+	}
+}
+
 // stay holds that no package but those that are known has code that matches.
 func stay(t *testing.T, code *regexp.Regexp, known func(pkg string) bool, advice string) {
 	t.Helper()

@@ -11,6 +11,6 @@
 //	err = reports.Markdown(os.Stdout, doc, reports.Options{Budget: 60_000})
 //
 // It decides nothing: verdicts, intervals and p-values are those of the document. It
-// neither posts anything (package reports/github does) nor redacts secrets (the writers
-// it is given do).
+// neither posts anything (package reports/publish says who does) nor redacts secrets (the
+// writers it is given do).
 package reports

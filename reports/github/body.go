@@ -62,7 +62,7 @@ func (s surroundings) render(doc *result.Document, o reports.Options, budget int
 // section is the one of a result without its text.
 func (s surroundings) section(doc *result.Document) section {
 	return section{
-		leg: s.leg.id(), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
+		leg: legID(s.leg), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
 		attempt: max(s.event.Run.Attempt, 1), rank: rankOf(doc),
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports/github"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -50,12 +50,6 @@ type Responder struct {
 	Clock    Clock
 }
 
-// Response is what became of a command.
-type Response struct {
-	// Done says what was done, "" if nothing; Refused why not.
-	Done, Refused string
-}
-
 // Respond carries out the command of the event's comment. An error means that GitHub did not
 // do what it was asked.
 func (r *Responder) Respond(ctx context.Context) (Response, error) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 )
 
 // errSuperseded reports that a newer run has reported already.

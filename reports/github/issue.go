@@ -36,24 +36,6 @@ type Tracker struct {
 	out    Tracked
 }
 
-// Tracked is what was done, or would be.
-type Tracked struct {
-	Done []IssueDone
-	// Notes say what was left as it is and why; Warnings what GitHub did not take.
-	Notes    []string
-	Warnings []string
-}
-
-// IssueDone is one issue.
-type IssueDone struct {
-	Action string // "opened", "updated", "reopened" or "closed"
-	Key    string
-	Title  string
-	// Number and URL are 0 and "" in a dry run of one that is not there yet.
-	Number int
-	URL    string
-}
-
 // ownedIssue is an issue of ours, on one series or several.
 type ownedIssue struct {
 	Issue

@@ -10,48 +10,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-// Settings say what is posted.
-type Settings struct {
-	// Comment is the mode of the comment; "" and Never write none.
-	Comment mode.Comment
-	// Key distinguishes several reports on one pull request.
-	Key string
-	// Check is the name of the check run, Status that of the commit status; "" for none.
-	Check  string
-	Status string
-	// Report chooses what is shown.
-	Report reports.Options
-	// Untrusted marks a result that untrusted code has made.
-	Untrusted bool
-	// Changed is what the pull request does to the gates that judge it.
-	Changed []GateChange
-	// BaseJudges is set if the file of the base judged, so that Changed had no effect.
-	BaseJudges bool
-	// Leg is the job that reports.
-	Leg Leg
-	// Base is the commit that the head was measured against, "" if only the event says one.
-	Base string
-	// Command repeats the run at a shell, "" if it is not known.
-	Command string
-	// Bisect searches for the commit of a regression, without the ends; "" where the file does not
-	// say how.
-	Bisect string
-}
-
-// GateChange is a setting of a gate before and after a change; without values the setting
-// is what became of the whole gate, "new" or "removed".
-type GateChange struct{ Gate, Setting, Old, New string }
-
-// Nothing reports whether nothing is to be posted.
-func (s Settings) Nothing() bool {
-	return (s.Comment == "" || s.Comment == mode.Never) && s.Check == "" && s.Status == ""
-}
 
 // Mask hides secrets in what is posted; nil hides nothing.
 type Mask func(string) string
@@ -88,15 +50,6 @@ type Publisher struct {
 	begun, off []string
 }
 
-// Posted is what was written.
-type Posted struct {
-	CommentURL string
-	CheckURL   string
-	// Notes say why there was nothing to post to; Warnings what went wrong.
-	Notes    []string
-	Warnings []string
-}
-
 // parts that are posted, with the permission that each needs.
 const (
 	partCheck   = "check run"
@@ -120,14 +73,14 @@ func (p *Publisher) checker() checker { return checker{p.API, clockOr(p.Clock)} 
 // newCheck is the check run of this leg of this run of the workflow.
 func (p *Publisher) newCheck() Check {
 	external := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
-	if id := p.Settings.Leg.id(); id != "" || p.ID != "" {
+	if id := legID(p.Settings.Leg); id != "" || p.ID != "" {
 		external += "." + digest("check", id, p.ID)
 	}
-	return Check{Name: cmp.Or(p.name, p.Settings.Leg.named(p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
+	return Check{Name: cmp.Or(p.name, legNamed(p.Settings.Leg, p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
 }
 
 func (p *Publisher) newStatus(state, description string) Status {
-	return Status{State: state, Context: cmp.Or(p.context, p.Settings.Leg.named(p.Settings.Status)), Description: description, URL: p.Event.AttemptURL()}
+	return Status{State: state, Context: cmp.Or(p.context, legNamed(p.Settings.Leg, p.Settings.Status)), Description: description, URL: p.Event.AttemptURL()}
 }
 
 // otherNames are the names to take instead of one that another report of the run has.

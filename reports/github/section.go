@@ -16,7 +16,7 @@ import (
 // comment itself between marks that no reader sees: a leg that comes later cannot render
 // what another one has measured, and must not lose it.
 type section struct {
-	leg     string // see Leg.id
+	leg     string // see legID
 	label   string // names the leg where there are several
 	matrix  bool   // the label is shown in any case
 	session string // of the program's run, so that two runs of one job are two sections

@@ -11,7 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -17,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -106,7 +105,9 @@ func (a *app) actionComment(ctx context.Context) error {
 // actionCleanup does what a run that was killed could not do any more. It is tidying: it
 // never fails a job.
 func (a *app) actionCleanup(ctx context.Context) error {
-	a.abandon(ctx)
+	for _, text := range a.publisher().Clean(ctx) {
+		a.warn(text)
+	}
 	if code := a.runAs(ctx, []string{"cleanup"}); code != exitOK {
 		a.warn(fmt.Sprintf("cleaning up ended with exit status %d", code))
 	}
@@ -119,7 +120,7 @@ func (a *app) trusted() error {
 	if a.input("ALLOW_UNTRUSTED") == "true" {
 		return nil
 	}
-	return a.change().refusal(a.Getenv("RUNNER_ENVIRONMENT"))
+	return a.change().Refused
 }
 
 // runAs runs another command of this program under the same context.
@@ -139,7 +140,7 @@ func (a *app) outputs(dir string, code int, before *result.Document) {
 			doc = d
 		}
 	}
-	if err := writeOutputs(a.Getenv("GITHUB_OUTPUT"), outputsOf(dir, code, doc, a.posted), a.redact.String); err != nil {
+	if err := writeOutputs(a.Getenv("GITHUB_OUTPUT"), outputsOf(dir, code, doc, a.publisher().Posted()), a.redact.String); err != nil {
 		a.warn("outputs were not written: " + err.Error())
 	}
 }
@@ -154,73 +155,11 @@ func lines(text string) []string {
 	return out
 }
 
-// begun is a check run and a commit status that this job has begun, as the file of them
-// names them.
-type begun struct {
-	Check  string `json:"check,omitempty"`
-	Status string `json:"status,omitempty"`
-	ID     string `json:"id,omitempty"` // of the publisher
-}
-
-// begunFile lists what this job has begun on GitHub, as JSON lines, for the step that cleans
-// up after a run that was killed. "" outside of a job.
-func (a *app) begunFile() string {
-	temp := a.Getenv("RUNNER_TEMP")
-	if temp == "" || a.Getenv("GITHUB_ACTIONS") != "true" {
-		return ""
-	}
-	return filepath.Join(temp, "pipeline-begun")
-}
-
-// noteBegun remembers what is begun. If that fails, a killed run leaves it in progress.
-func noteBegun(file string, s github.Settings, id string) {
-	if file == "" || s.Check == "" && s.Status == "" {
-		return
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_ = json.NewEncoder(f).Encode(begun{s.Check, s.Status, id})
-	_ = f.Close()
-}
-
-// abandon ends the check runs and the statuses that are still under way.
-func (a *app) abandon(ctx context.Context) {
-	f, err := os.Open(a.begunFile())
-	if err != nil {
-		return // none was begun
-	}
-	defer func() { _ = f.Close() }() // opened for reading
-	event, err := github.ReadEvent(a.Getenv)
-	if err != nil {
-		return // then none was begun, either
-	}
-	api, err := github.NewClient(a.githubOptions(event.Repo))
-	if err != nil {
-		a.warn("check runs and statuses are left as they are: " + err.Error())
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	leg := a.leg()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var b begun
-		if json.Unmarshal(s.Bytes(), &b) != nil {
-			continue
-		}
-		p := &github.Publisher{API: api, Event: event, Settings: github.Settings{Check: b.Check, Status: b.Status, Leg: leg}, ID: b.ID}
-		for _, w := range p.Abandon(ctx) {
-			a.warn(w)
-		}
-	}
-}
-
 // output of the action.
 type output struct{ name, value string }
 
 // outputsOf lists the outputs. Those of a result are empty where there is none.
-func outputsOf(dir string, code int, doc *result.Document, posted github.Posted) []output {
+func outputsOf(dir string, code int, doc *result.Document, posted publish.Posted) []output {
 	report, verdict, regressions, gates := "", "", "", ""
 	if doc != nil {
 		report, verdict = filepath.Join(dir, store.ReportFile), string(doc.Verdict)
@@ -277,12 +216,10 @@ func writeOutputs(path string, values []output, mask func(string) string) error 
 // actionRespond carries out the command in the comment of the event. A command without
 // the right to it, or in vain, fails no job: anybody can write comments.
 func (a *app) actionRespond(ctx context.Context) error {
-	ev, api, err := a.github()
-	if err != nil {
-		return err
+	if err := a.publisher().Usable(); err != nil {
+		return exit(exitUsage, err)
 	}
-	r := &github.Responder{API: api, Event: ev, Workflow: cmp.Or(a.input("WORKFLOW"), "performance-pull-request.yml"), Mask: a.redact.String}
-	did, err := r.Respond(ctx)
+	did, err := a.publisher().Respond(ctx, a.input("WORKFLOW"))
 	if err != nil {
 		return exit(exitInfrastructure, err)
 	}

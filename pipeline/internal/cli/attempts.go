@@ -30,20 +30,20 @@ type tries struct {
 func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	c := a.change()
 	base, err := os.UserCacheDir()
-	if err != nil || p.Simulated != "" || !c.unmerged {
+	if err != nil || p.Simulated != "" || !c.Unmerged {
 		return tries{}
 	}
 	key := attempts.Key{
-		Change: c.head, Base: strings.TrimPrefix(c.base, "refs/heads/"), File: p.File,
+		Change: c.Head, Base: strings.TrimPrefix(c.Base, "refs/heads/"), File: p.File,
 		Leg: strings.Join(append([]string{f.post.key, a.Getenv("GITHUB_JOB"), a.input("MATRIX")}, f.plan.only...), "\n"),
 	}
 	switch {
-	case c.number > 0 && c.event == "merge_group": // what the queue measures was green before
-		key.Change = fmt.Sprintf("%s#%d queued", c.repo, c.number)
-	case c.number > 0:
-		key.Change = fmt.Sprintf("%s#%d", c.repo, c.number)
+	case c.Number > 0 && c.Queued: // what the queue measures was green before
+		key.Change = fmt.Sprintf("%s#%d queued", c.Repo, c.Number)
+	case c.Number > 0:
+		key.Change = fmt.Sprintf("%s#%d", c.Repo, c.Number)
 	default:
-		key.Change = cmp.Or(c.head, a.Getenv("GITHUB_SHA"))
+		key.Change = cmp.Or(c.Head, a.Getenv("GITHUB_SHA"))
 	}
 	if key.Change == "" {
 		return tries{}

@@ -23,7 +23,7 @@ func TestAttemptsFollowThePullRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := map[string]string{"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r"}
-		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Err: t.Output()}}
+		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Err: t.Output()}, publishers: allPublishers()}
 		p := &plan.Plan{File: "f.hcl", Alpha: 0.05, Gates: []plan.Gate{{Addr: "gate.a", OnInconclusive: "warn"}, {Addr: "gate.b", OnInconclusive: "warn"}}}
 		tries := a.tries(p, runFlags{})
 		tries.count(a, p)

@@ -24,7 +24,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/secret"
@@ -174,7 +174,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(), publishers: allPublishers(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -236,12 +236,14 @@ type app struct {
 	// verbatim is Out without masks, for what a user's file becomes.
 	verbatim io.Writer
 	noColor  bool
+	// publishers are the kinds of places where verdicts are published.
+	publishers []publish.Kind
+	// published is the publisher of the job, nil until it is asked for.
+	published publish.Publisher
 	// job is the change that the job is about, nil until it is read.
-	job *change
-	// transport reaches GitHub; nil is that of the standard library.
+	job *publish.Change
+	// transport reaches publishers; nil is that of the standard library.
 	transport http.RoundTripper
-	// posted is what the last run wrote on GitHub, for the outputs of an action.
-	posted github.Posted
 }
 
 // interrupt is the cause of a context that a signal ended.

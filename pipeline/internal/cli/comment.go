@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/github"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -66,43 +66,28 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if f.post.comment == "" {
 		f.post.comment = mode.Update
 	}
-	ev, api, err := a.github()
-	if err != nil {
-		return err
+	if err := a.publisher().Usable(); err != nil {
+		return exit(exitUsage, err)
 	}
 	a.redact.Value(doc)
 	// Where the job has other rights than the one that measured, the figures are those of
 	// whoever controls that one.
-	has := a.change().rights
-	untrusted := has != rightsOfMembers && has != rightsOfChange
-	for _, s := range f.post.settings(nil) {
-		s.Untrusted, s.Leg = untrusted, a.leg()
-		p := &github.Publisher{API: api, Event: ev, Settings: s, Mask: a.redact.String}
-		a.posted = p.Finish(ctx, doc)
+	has := a.change().Rights
+	settings := f.post.settings(nil, a.publisher().Name())
+	for i := range settings {
+		settings[i].Untrusted = has != publish.RightsOfMembers && has != publish.RightsOfChange
 	}
-	if a.posted.CommentURL != "" {
-		fmt.Fprintln(a.Out, a.posted.CommentURL)
+	posted := a.publisher().Post(ctx, doc, settings)
+	if posted.CommentURL != "" {
+		fmt.Fprintln(a.Out, posted.CommentURL)
 	}
-	for _, text := range slices.Concat(a.posted.Notes, a.posted.Warnings) {
+	for _, text := range slices.Concat(posted.Notes, posted.Warnings) {
 		a.warn(text)
 	}
-	if len(a.posted.Warnings) > 0 {
+	if len(posted.Warnings) > 0 {
 		return exit(exitInfrastructure, nil)
 	}
 	return nil
-}
-
-// github is the event of the job, and a client for its repository.
-func (a *app) github() (github.Event, *github.Client, error) {
-	ev, err := github.ReadEvent(a.Getenv)
-	if err != nil {
-		return ev, nil, exit(exitUsage, err)
-	}
-	api, err := github.NewClient(a.githubOptions(ev.Repo))
-	if err != nil {
-		return ev, nil, exit(exitUsage, err)
-	}
-	return ev, api, nil
 }
 
 // verifyTime bounds how long a result is judged again. It is much more than the largest one

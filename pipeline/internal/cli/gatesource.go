@@ -13,7 +13,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -45,7 +45,7 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 // does to it.
 type judged struct {
 	*lang.Config
-	changes []github.GateChange
+	changes []publish.GateChange
 	// notes are differences that have no effect, because the file before the change judges.
 	notes []string
 }
@@ -83,7 +83,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 	}
 	for _, d := range differences {
 		if !strings.HasPrefix(d.Addr, "gate.") { // those are compared by what they mean
-			out.changes = append(out.changes, github.GateChange{Gate: d.Addr, Setting: d.Argument, Old: d.Old, New: d.New})
+			out.changes = append(out.changes, publish.GateChange{Gate: d.Addr, Setting: d.Argument, Old: d.Old, New: d.New})
 		}
 	}
 	out.Config, out.notes = base, noEffect(out.changes)
@@ -215,7 +215,7 @@ func baseVarFiles(files []string, head, base string) ([]string, error) {
 }
 
 // noEffect describes differences that do not count.
-func noEffect(changes []github.GateChange) []string {
+func noEffect(changes []publish.GateChange) []string {
 	var out []string
 	for _, c := range changes {
 		text := c.Gate + " " + c.Setting
@@ -290,24 +290,24 @@ func cellsOf(cfg *lang.Config, g *lang.Gate) string {
 }
 
 // gateChanges lists what a change does to the gates, in the order of the gates before it.
-func gateChanges(base, head *lang.Config) []github.GateChange {
-	var out []github.GateChange
+func gateChanges(base, head *lang.Config) []publish.GateChange {
+	var out []publish.GateChange
 	for _, before := range base.Gates {
 		after := head.GateAt(before.Addr)
 		if after == nil {
-			out = append(out, github.GateChange{Gate: before.Addr, Setting: "removed"})
+			out = append(out, publish.GateChange{Gate: before.Addr, Setting: "removed"})
 			continue
 		}
 		now := settingsOf(head, after)
 		for i, was := range settingsOf(base, before) {
 			if was.value != now[i].value {
-				out = append(out, github.GateChange{Gate: before.Addr, Setting: was.name, Old: was.value, New: now[i].value})
+				out = append(out, publish.GateChange{Gate: before.Addr, Setting: was.name, Old: was.value, New: now[i].value})
 			}
 		}
 	}
 	for _, g := range head.Gates {
 		if base.GateAt(g.Addr) == nil {
-			out = append(out, github.GateChange{Gate: g.Addr, Setting: "new"})
+			out = append(out, publish.GateChange{Gate: g.Addr, Setting: "new"})
 		}
 	}
 	return out

@@ -189,12 +189,12 @@ type provenance struct {
 
 func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	c := a.change()
-	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: c.repo}, defaultBranch: c.defaultBranch}
+	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: c.Repo}, defaultBranch: c.DefaultBranch}
 	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
 		p.Branch = a.Getenv("GITHUB_REF_NAME")
 	}
-	if c.unmerged {
-		p.unmerged = c.event
+	if c.Unmerged {
+		p.unmerged = c.Event
 	}
 	if p.Commit == "" {
 		p.Source = history.Checkout(ctx, sp, ".")
@@ -214,7 +214,7 @@ func (a *app) checkout(ctx context.Context, dir string) *result.Source {
 	if at.Commit == "" {
 		return nil
 	}
-	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: a.change().repo, Dirty: at.Dirty}
+	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: a.change().Repo, Dirty: at.Dirty}
 }
 
 // measured returns the code that a session measured, as its results say. What is checked out now may be other code: it

@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/series"
 	"github.com/spf13/cobra"
 )
@@ -176,8 +176,8 @@ func (a *app) historyIssues() *cobra.Command {
 }
 
 func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool, find func(key string) (string, error)) error {
-	k := &github.Tracker{Labels: labels, DryRun: dry, Mask: a.redact.String}
-	if err := a.connect(ctx, k); err != nil {
+	k, err := a.publisher().Tracker(publish.TrackerOptions{Labels: labels, DryRun: dry, Allowed: func() error { return a.onDefaultBranch(ctx) }})
+	if err != nil {
 		return exit(exitUsage, err)
 	}
 	doc, err := a.trends(ctx, f)
@@ -215,34 +215,10 @@ func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry boo
 	return nil
 }
 
-// connect gives a tracker its GitHub. A dry run does without where there is no token.
-func (a *app) connect(ctx context.Context, k *github.Tracker) error {
-	repo := a.Getenv("GITHUB_REPOSITORY")
-	options := a.githubOptions(repo)
-	if k.DryRun && (repo == "" || options.Token == "") {
-		fmt.Fprintln(a.Err, "note: without GITHUB_REPOSITORY and GITHUB_TOKEN the issues that exist are not known")
-		return nil
-	}
-	if repo == "" {
-		return errors.New("GITHUB_REPOSITORY is not set: run it in a workflow, or set it to owner/name with a GITHUB_TOKEN that may write issues")
-	}
-	if e, err := github.ReadEvent(a.Getenv); err == nil {
-		k.Server, k.RunURL = e.ServerURL, e.RunURL()
-	}
-	if !k.DryRun {
-		if err := a.onDefaultBranch(ctx); err != nil {
-			return err
-		}
-	}
-	api, err := github.NewClient(options)
-	k.API = api
-	return err
-}
-
 // onDefaultBranch refuses workflows of other branches and of pull requests, which could
 // otherwise open and close issues by what they measured.
 func (a *app) onDefaultBranch(ctx context.Context) error {
-	if a.Getenv("GITHUB_ACTIONS") != "true" {
+	if !a.publisher().Here() {
 		return nil
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})

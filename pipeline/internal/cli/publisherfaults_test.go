@@ -17,21 +17,21 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/session"
-	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/publish/mode"
 )
 
 // publishing is a service that runs are published to. What is added to this table is put through TestPublisherFaults.
 type publishing struct {
 	name string
 	// open returns how the service answers, and makes a publisher that reaches it by a transport.
-	open func(t *testing.T) (answers http.RoundTripper, publisher func(http.RoundTripper) session.Publisher)
+	open func(t *testing.T) (answers http.RoundTripper, publisher func(http.RoundTripper) publish.Run)
 }
 
 var publishings = []publishing{{"GitHub", openGitHub}}
 
-func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) session.Publisher) {
+func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) publish.Run) {
 	t.Helper()
 	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
 	hub := githubtest.NewVirtual()
@@ -45,10 +45,10 @@ func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) sessio
 		"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "8123",
 		"GITHUB_RUN_ATTEMPT": "1", "GITHUB_API_URL": hub.URL, "GITHUB_TOKEN": githubtest.Token,
 	}
-	return hub.Transport(), func(next http.RoundTripper) session.Publisher {
-		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next}
-		settings := []github.Settings{{Comment: mode.Update, Check: "pipeline", Status: "pipeline/status"}}
-		return a.publishers(settings, nil, false, func(text string) string { return text })
+	return hub.Transport(), func(next http.RoundTripper) publish.Run {
+		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next, publishers: allPublishers()}
+		settings := []publish.Settings{{Comment: mode.Update, Check: "pipeline", Status: "pipeline/status"}}
+		return a.publisher().Run(publish.RunOptions{Settings: settings, Configuration: byConfiguration})
 	}
 }
 
@@ -130,7 +130,7 @@ func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // measured carries a red session out in virtual time and returns its exit status, and a digest of the result and the
 // evidence without what is warned of.
-func measured(t *testing.T, file, out string, publisher session.Publisher) (code int, evidence string) {
+func measured(t *testing.T, file, out string, publisher publish.Run) (code int, evidence string) {
 	t.Helper()
 	j := newBaseJudge(t, "")
 	a, said := j.app()

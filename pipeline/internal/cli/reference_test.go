@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 )
 
 var updateReference = flag.Bool("update", false, "rewrite the pages of docs/reference")

@@ -7,6 +7,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
+	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
@@ -62,6 +64,9 @@ func (a *app) engines() map[string]steps.Engine {
 func allPlaces() []place.Kind {
 	return []place.Kind{virtual.Kind(), slurmjob.Kind(), kubernetes.Kind(), dockerhost.Kind(), local.Kind()}
 }
+
+// allPublishers are the kinds of places where verdicts are published.
+func allPublishers() []publish.Kind { return []publish.Kind{github.New} }
 
 // actions carry out steps.
 func actions() map[string]steps.Action {

@@ -22,6 +22,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
@@ -209,20 +210,20 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		view = ui.NewJSON(a.Out)
 	}
 	f.post.command = reproduction(f, paths)
-	settings := f.post.settings(cfg.Reports)
+	place := a.publisher()
+	settings := f.post.settings(cfg.Reports, place.Name())
 	for i := range settings {
+		settings[i].Changed = judged.changes
 		settings[i].BaseJudges = f.gates.source == gatesOfBase
 		if b := cfg.Settings.Bisect; b != nil && b.Candidates == nil && len(paths) == 1 {
 			settings[i].Bisect = "pipeline bisect " + plan.Quote(paths[0])
 		}
 	}
-	publish := a.publishers(settings, judged.changes, f.plan.simulate != "", a.redact.String)
 	opt := a.sessionOptions(f, cfg, p, view)
 	opt.Source = source
-	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"), publish, a.redact
+	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"), place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
-	a.posted = publish.posted
 	// The verdict alone sets the exit code: it is in the run directory whether or not it
 	// could be shown.
 	if closed := view.Close(); closed != nil {
@@ -235,7 +236,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)
 	}
 	if res != nil {
-		publish.annotate(a, res.Document)
+		for _, line := range place.Annotations(res.Document) {
+			fmt.Fprintln(a.Log, line)
+		}
 		a.keepSession(ctx, added, res.Document)
 	}
 	if err != nil {
@@ -298,6 +301,9 @@ func misused(err error) bool {
 		return errors.Is(err, misuse)
 	})
 }
+
+// byConfiguration reports whether a run has no result because of its configuration.
+func byConfiguration(err error) bool { return misused(err) || len(configErrors(err)) > 0 }
 
 // configErrors finds every fault of the file in a tree of errors.
 func configErrors(err error) []*engine.ConfigError {

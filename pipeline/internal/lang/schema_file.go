@@ -2,7 +2,7 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/reports/github/mode"
+	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
@@ -63,7 +64,7 @@ type Options struct {
 	// Summary is the file of the runner's step summary, "" for none.
 	Summary string
 	// Publisher publishes the run; nil publishes nothing.
-	Publisher Publisher
+	Publisher publish.Run
 	// Redactor masks the pipeline's secrets, and whatever else is one on this machine; nil
 	// masks those of the pipeline.
 	Redactor *event.Redactor

@@ -2,24 +2,10 @@ package session
 
 import (
 	"context"
-	"fmt"
-	"path"
-	"runtime/debug"
-	"strings"
 
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-// Publisher publishes a run while it goes on. Its methods return warnings: that something
-// could not be published never changes how a run ends.
-type Publisher interface {
-	// Start says that the run has begun.
-	Start(ctx context.Context) []string
-	// Finish says how it ended; ctx is done where the run was interrupted.
-	Finish(ctx context.Context, doc *result.Document) []string
-	// Abort says that it ended without a result.
-	Abort(ctx context.Context, err error) []string
-}
 
 // unpublished reports whether nothing is published of the run.
 func (s *session) unpublished() bool { return s.opt.Publisher == nil }
@@ -50,47 +36,16 @@ func (s *session) publishFailure(ctx context.Context) error {
 }
 
 // guarded turns a panic of a publisher into a warning.
-type guarded struct{ publisher Publisher }
+type guarded struct{ publisher publish.Run }
 
 func (g guarded) Start(ctx context.Context) []string {
-	return Guard(func() []string { return g.publisher.Start(ctx) })
+	return publish.Guard(func() []string { return g.publisher.Start(ctx) })
 }
 
 func (g guarded) Finish(ctx context.Context, doc *result.Document) []string {
-	return Guard(func() []string { return g.publisher.Finish(ctx, doc) })
+	return publish.Guard(func() []string { return g.publisher.Finish(ctx, doc) })
 }
 
 func (g guarded) Abort(ctx context.Context, err error) []string {
-	return Guard(func() []string { return g.publisher.Abort(ctx, err) })
-}
-
-// Guard publishes something and returns the warnings, one of them for a panic: a fault in publishing never ends a
-// measurement. A publisher's own goroutines need it as well.
-func Guard(publish func() []string) (warnings []string) {
-	if err := contained(func() error { warnings = publish(); return nil }); err != nil {
-		warnings = append(warnings, "not everything was published: "+err.Error())
-	}
-	return warnings
-}
-
-// contained returns a panic of do as an error.
-func contained(do func() error) (err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("an error of this program: %v (%s)", broken, origin())
-		}
-	}()
-	return do()
-}
-
-// origin returns the function and the line that panicked, as the stack of a recovering function shows it.
-func origin() string {
-	lines := strings.Split(string(debug.Stack()), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "panic(") && i+3 < len(lines) {
-			at, _, _ := strings.Cut(strings.TrimSpace(lines[i+3]), " ")
-			return path.Base(path.Dir(at)) + "/" + path.Base(at)
-		}
-	}
-	return "place unknown"
+	return publish.Guard(func() []string { return g.publisher.Abort(ctx, err) })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -42,7 +43,7 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 	for _, f := range s.opt.Formats.Kept() {
 		file := f.File()
 		failed := s.dir.WriteFile(file, func(w io.Writer) error {
-			return contained(func() error { return f.Document(w, doc, reports.Options{}) })
+			return publish.Contained(func() error { return f.Document(w, doc, reports.Options{}) })
 		})
 		switch {
 		case failed == nil:
@@ -54,14 +55,14 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 		}
 	}
 	for _, r := range s.opt.Config.Reports {
-		failed := contained(func() error {
+		failed := publish.Contained(func() error {
 			paths, err := s.block(r, doc)
 			written = append(written, paths...)
 			return err
 		})
 		missed("a report of "+r.Addr, failed)
 	}
-	missed("the step summary", contained(func() error { return s.summaries(doc) }))
+	missed("the step summary", publish.Contained(func() error { return s.summaries(doc) }))
 	return written, warnings, err
 }
 

@@ -1,0 +1,108 @@
+package github
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/servegate/pipeline/reports/publish"
+)
+
+// eventRights lists the events of GitHub that a measuring job can have. An event that is
+// not here is of unknown rights: a new one is refused until it has been reviewed.
+var eventRights = map[string]publish.Rights{
+	"":                    publish.RightsOfMembers, // no job of GitHub
+	"push":                publish.RightsOfMembers,
+	"schedule":            publish.RightsOfMembers,
+	"workflow_dispatch":   publish.RightsOfMembers,
+	"repository_dispatch": publish.RightsOfMembers,
+	"release":             publish.RightsOfMembers,
+	"create":              publish.RightsOfMembers,
+	"deployment":          publish.RightsOfMembers,
+	"registry_package":    publish.RightsOfMembers,
+
+	"pull_request":                publish.RightsOfChange,
+	"pull_request_review":         publish.RightsOfChange,
+	"pull_request_review_comment": publish.RightsOfChange,
+	"merge_group":                 publish.RightsOfChange,
+
+	"pull_request_target": publish.RightsOfDefault,
+	"workflow_run":        publish.RightsOfDefault,
+	"issue_comment":       publish.RightsOfDefault,
+}
+
+// queued is the branch of a merge queue, which names the pull request it is for.
+var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
+
+// readChange reads the event of the job. What cannot be read is unknown, and an unknown
+// change is one that is not merged.
+func readChange(getenv func(string) string) publish.Change {
+	c := publish.Change{Event: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), DefaultBranch: "main"}
+	c.Rights = eventRights[c.Event]
+	c.Unmerged = c.Rights != publish.RightsOfMembers
+	p, err := ReadPayload(getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return c
+	}
+	c.DefaultBranch = cmp.Or(p.Repository.DefaultBranch, c.DefaultBranch)
+	switch {
+	case p.PullRequest != nil:
+		pr := p.PullRequest
+		c.Number, c.Base, c.Head, c.From = max(pr.Number, p.Number), pr.Base.Ref, pr.Head.SHA, pr.Head.Repo.FullName
+	case p.MergeGroup != nil:
+		c.Base, c.Head = p.MergeGroup.BaseRef, p.MergeGroup.HeadSHA
+		if m := queued.FindStringSubmatch(p.MergeGroup.HeadRef); m != nil && c.Event == "merge_group" {
+			c.Number, _ = strconv.Atoi(m[1]) // too many digits: no number
+			// Only who may write puts a pull request into the queue, and GitHub makes its branch in the repository itself.
+			c.From = c.Repo
+		}
+	case p.Issue != nil:
+		c.Number = p.Issue.Number
+		c.Unmerged = p.Issue.PullRequest != nil || c.Event != "issue_comment"
+	case p.WorkflowRun != nil && c.Event == "workflow_run":
+		w := p.WorkflowRun
+		c.From = w.Repository.FullName
+		c.Unmerged = eventRights[w.Event] != publish.RightsOfMembers || w.Event == "" || c.From != c.Repo
+	}
+	return c
+}
+
+// fork reports whether the change comes from another repository. Where a change comes from
+// that names no repository is not known: its fork is deleted, or the event does not say.
+func fork(c publish.Change) bool { return c.Unmerged && (c.From == "" || c.From != c.Repo) }
+
+// origin names where the change comes from.
+func origin(c publish.Change) string {
+	if c.From == "" {
+		return "a repository that the event does not name"
+	}
+	return "the fork " + c.From
+}
+
+// refusal is why a job must not run the code of its change, nil if it may. A machine that
+// is not known to be GitHub's own lives on after the job.
+func refusal(c publish.Change, runner string) error {
+	switch {
+	case !c.Unmerged:
+		return nil
+	case c.Rights == publish.RightsOfDefault:
+		return fmt.Errorf("a job of the event %s has the rights and secrets of the default branch, and a pipeline file starts programs: "+
+			"measure in a pull_request job and post with command: comment, or set allow-untrusted: true", c.Event)
+	case c.Rights == publish.RightsUnknown:
+		return fmt.Errorf("the event %s is not one of those that are known to be safe, and a pipeline file starts programs: "+
+			"measure in a pull_request job, or set allow-untrusted: true", c.Event)
+	case fork(c) && runner != "github-hosted":
+		return fmt.Errorf("the change (event %s) comes from %s, and a runner that is not GitHub's own lives on after it: "+
+			"let someone approve such jobs (an environment with reviewers), and set allow-untrusted: true", c.Event, origin(c))
+	}
+	return nil
+}
+
+// changeOf returns what the event of the job says of its change.
+func changeOf(getenv func(string) string) publish.Change {
+	c := readChange(getenv)
+	c.Queued = c.Event == "merge_group"
+	c.Refused = refusal(c, getenv("RUNNER_ENVIRONMENT"))
+	return c
+}
