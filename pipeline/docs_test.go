@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,6 +81,50 @@ func TestLinks(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s leads to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
+
+// shownFlags finds what pages show of the command line: code that begins with a flag, and commands.
+var shownFlags = regexp.MustCompile("(?m)`((?:pipeline [a-z]|--[a-z])[^`\n]*)`|^ {4}(pipeline [a-z].*)$")
+
+var flagLike = regexp.MustCompile(`^-(-[a-z][a-z-]*|[a-z])$`)
+
+// notOurs are flags of other programs.
+var notOurs = []string{"--num-runs", "--search-recipe", "--profiler-config"}
+
+// TestPagesShowFlagsThatExist: each flag of a command that a page shows is in the reference of the command.
+func TestPagesShowFlagsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{} // of commands
+	for _, section := range strings.Split(string(text), "\n## pipeline ")[1:] {
+		name, rest, _ := strings.Cut(section, "\n")
+		sections[name] = rest
+	}
+	all := string(text)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range shownFlags.FindAllStringSubmatch(string(text), -1) {
+			words, section := strings.Fields(m[1]+m[2]), all
+			if words[0] == "pipeline" {
+				section = sections[words[1]]
+				if len(words) > 2 && sections[words[1]+" "+words[2]] != "" {
+					section = sections[words[1]+" "+words[2]]
+				}
+			}
+			for _, word := range words {
+				name, _, _ := strings.Cut(word, "=")
+				row := regexp.MustCompile("(?m)^\\| `(-[a-z], )?" + regexp.QuoteMeta(name) + "[ `,]")
+				if flagLike.MatchString(name) && !slices.Contains(notOurs, name) && !row.MatchString(section) {
+					t.Errorf("%s shows %q, and the reference has no %s there", page, strings.Join(words, " "), name)
+				}
 			}
 		}
 	}
