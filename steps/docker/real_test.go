@@ -211,7 +211,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// A pause that is over when somebody asks is seen in the daemon's events.
+// A pause and a SIGSTOP that are over when somebody asks are seen in the daemon's events.
 func TestRealPause(t *testing.T) {
 	r := newRig(t)
 	started, err := r.Start(context.Background(), r.process(t, ""), &lockedBuffer{})
@@ -241,6 +241,25 @@ func TestRealPause(t *testing.T) {
 		if time.Now().After(limit) {
 			t.Fatalf("paused: %q", got)
 		}
+	}
+	for _, name := range []string{"STOP", "CONT"} {
+		if err := s.signal(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ""
+	for limit := time.Now().Add(patient); got == "" || got == pausedText; {
+		if time.Now().After(limit) {
+			t.Fatal("SIGSTOP was not seen")
+		}
+		// real time: a Docker daemon works
+		<-time.After(5 * time.Millisecond)
+		if got, err = paused(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got != "its container got SIGSTOP" {
+		t.Errorf("paused: %q", got)
 	}
 	if err := s.Stop(context.Background()); err != nil {
 		t.Error(err)

@@ -38,12 +38,70 @@ func signalled(t *testing.T, pid int, signal syscall.Signal, seen func() bool) {
 	if err := syscall.Kill(pid, signal); err != nil {
 		t.Fatal(err)
 	}
+	awaitSeen(t, signal.String(), seen)
+}
+
+func awaitSeen(t *testing.T, what string, seen func() bool) {
+	t.Helper()
 	// real time: the kernel stops a real process
 	for limit := time.Now().Add(long); !seen(); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("%s was not seen", signal)
+			t.Fatalf("%s was not seen", what)
 		}
 	}
+}
+
+// A real cgroup that is frozen is seen, of each kind that this machine has and this user may make.
+func TestFrozenCgroup(t *testing.T) {
+	tried := 0
+	for _, kind := range []struct{ mount, file, freeze, thaw string }{
+		{"freezer", "freezer.state", "FROZEN", "THAWED"}, // version 1
+		{"", "cgroup.freeze", "1", "0"},                  // version 2
+		{"unified", "cgroup.freeze", "1", "0"},           // version 2 beside version 1
+	} {
+		group := fmt.Sprintf("pipeline-test-%d", os.Getpid())
+		folder := filepath.Join(cgroupRoot, kind.mount, group)
+		if os.Mkdir(folder, 0o700) != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(folder, kind.file)); err != nil {
+			removeCgroup(t, folder)
+			continue
+		}
+		tried++
+		t.Run("at "+filepath.Join(cgroupRoot, kind.mount), func(t *testing.T) {
+			t.Cleanup(func() { removeCgroup(t, folder) })
+			write := func(file, text string) {
+				t.Helper()
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := newSpawner(t, Options{})
+			child := start(t, s, steps.Command{Argv: sh(`sleep 1000`)})
+			write("cgroup.procs", fmt.Sprint(child.PID()))
+			look := child.(steps.Freezable).Frozen()
+			if got := look(); got != "" {
+				t.Fatalf("at first: %q", got)
+			}
+			write(kind.file, kind.freeze)
+			thaw := func() { write(kind.file, kind.thaw) }
+			defer thaw() // before the child is killed
+			want := "the cgroup /" + group + " was frozen"
+			awaitSeen(t, "the freeze", func() bool { return look() == want })
+			thaw()
+			awaitSeen(t, "the thaw", func() bool { return look() == "" })
+		})
+	}
+	if tried == 0 {
+		t.Skip("needs a cgroup that this user may make")
+	}
+}
+
+// removeCgroup removes a cgroup once its processes have ended.
+func removeCgroup(t *testing.T, folder string) {
+	t.Helper()
+	awaitSeen(t, "the end of "+folder, func() bool { return os.Remove(folder) == nil })
 }
 
 func TestFreezers(t *testing.T) {
