@@ -18,7 +18,7 @@ var virtualExamples = map[string]struct {
 	args, quick []string
 	exit        int
 }{
-	"quickstart":        {exit: 1, quick: []string{}}, // a regression of the median token is what it shows
+	"quickstart":        {exit: 1, quick: []string{}}, // a later first token is what it shows
 	"vllm-cpu":          {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
 	"vllm-cpu-answers":  {exit: 1, quick: []string{}}, // its head answers otherwise
 	"vllm-cpu-bisect":   {exit: 1, quick: []string{}}, // as for bisect

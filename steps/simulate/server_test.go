@@ -177,9 +177,9 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %q", c.body, status, text, c.status, c.message)
 		}
 	}
-	old := startServer(t, fastSettings("0.6.4"), nil, "vllm", "serve", "m")
+	old := startServer(t, fastSettings("0.9.2"), nil, "vllm", "serve", "m")
 	if _, text := request(t, old, "POST", "/v1/completions", `{"model":"other"}`); decode[flatError](t, text).Object != "error" {
-		t.Errorf("vLLM 0.6.4 prints errors flat, got %s", text)
+		t.Errorf("vLLM 0.9.2 prints errors flat, got %s", text)
 	}
 }
 

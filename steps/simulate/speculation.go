@@ -38,7 +38,7 @@ func (vllm) speculation(l *launch) (model.Speculation, error) {
 			config.Tokens = float64(n)
 		}
 	}
-	if legacy(l) {
+	if beforeV1(l) {
 		config.Model, config.Tokens = l.args.str("--speculative-model", ""), float64(l.args.int("--num-speculative-tokens", 0))
 	}
 	drafts := config.Method != "" || config.Model != ""
@@ -73,21 +73,15 @@ func (sglang) speculation(l *launch) model.Speculation {
 	return s
 }
 
-// writeDraftsVLLM writes the counters of speculative decoding, which vLLM has where it is on. Before
-// V1 it did not count the steps.
+// writeDraftsVLLM writes the counters of speculative decoding, which vLLM has where it is on.
 func writeDraftsVLLM(x *prom.Writer, l *launch, d model.Drafts) {
 	n := l.config.Speculation.Tokens
 	if n == 0 {
 		return
 	}
-	if !legacy(l) {
-		x.Value("vllm:spec_decode_num_drafts_total", "Number of spec decoding drafts.", "counter", float64(d.Steps))
-	}
+	x.Value("vllm:spec_decode_num_drafts_total", "Number of spec decoding drafts.", "counter", float64(d.Steps))
 	x.Value("vllm:spec_decode_num_draft_tokens_total", "Number of draft tokens.", "counter", float64(d.Tokens))
 	x.Value("vllm:spec_decode_num_accepted_tokens_total", "Number of accepted tokens.", "counter", float64(d.Accepted))
-	if legacy(l) {
-		return
-	}
 	const positions = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 	x.Head(positions, "Accepted tokens per draft position.", "counter")
 	for i := range n {

@@ -20,12 +20,12 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// vllm is vLLM of 0.6 and later. Before V1 (0.8) names of metrics, log lines and error bodies
-// were others.
+// vllm is vLLM of 0.6 and later. Of the releases before V1 (0.8) the scheduler alone is modelled, which
+// is all that virtual time needs.
 type vllm struct{}
 
-// legacy reports whether a launch is one before V1.
-func legacy(l *launch) bool { return steps.CompareReleases(l.version, "0.8") < 0 }
+// beforeV1 reports whether a launch is one before V1.
+func beforeV1(l *launch) bool { return steps.CompareReleases(l.version, "0.8") < 0 }
 
 func (vllm) name() string { return kv.VLLM }
 
@@ -65,20 +65,13 @@ func (vllm) nodes(l *launch) (nodePlan, bool, error) {
 // output of its logger is stdout.
 func (vllm) output(stdout, _ io.Writer) io.Writer { return stdout }
 
-// line is "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text" with V1, "INFO 09-02 13:08:10
-// file:line] text" before.
+// line is "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text".
 func (vllm) line(g *logger, process, level, source, text string) string {
 	at := time.Now().Format("01-02 15:04:05")
-	if legacy(g.l) {
-		return fmt.Sprintf("%s %s %s] %s", level, at, source, text)
-	}
 	return fmt.Sprintf("(%s pid=%d) %s %s [%s] %s", process, g.pid, level, at, source, text)
 }
 
 func (vllm) access(g *logger, text string) string {
-	if legacy(g.l) {
-		return text
-	}
 	return fmt.Sprintf("(APIServer pid=%d) %s", g.pid, text)
 }
 
@@ -97,34 +90,23 @@ func (vllm) step(g *logger, step model.Step, st model.Stats) {
 }
 
 func (vllm) ready(s *Server, startup time.Duration) {
-	l, g, c := s.launch, s.log, s.launch.config
+	g, c := s.log, s.launch.config
 	const gib = 1 << 30
 	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
-	if legacy(l) {
-		g.core("INFO", "model_runner.py:1077", "Loading model weights took %.4f GB", weights)
-		g.core("INFO", "gpu_executor.py:122", "# GPU blocks: %d, # CPU blocks: 4681", c.KVBlocks)
-		g.core("INFO", "gpu_executor.py:126", "Maximum concurrency for %d tokens per request: %.2fx", c.MaxModelLen, float64(c.KVTokens())/float64(c.MaxModelLen))
-		return
-	}
 	g.core("INFO", "default_loader.py:267", "Loading weights took %.2f seconds", (startup / 4).Seconds())
 	g.core("INFO", "gpu_model_runner.py:2653", "Model loading took %.4f GiB and %.6f seconds", weights, (startup / 2).Seconds())
 	g.core("INFO", "gpu_worker.py:298", "Available KV cache memory: %.2f GiB", kv)
 	g.core("INFO", "kv_cache_utils.py:1087", "GPU KV cache size: %s tokens", thousands(c.KVTokens()))
 	g.core("INFO", "kv_cache_utils.py:1091", "Maximum concurrency for %s tokens per request: %.2fx", thousands(c.MaxModelLen), float64(c.KVTokens())/float64(c.MaxModelLen))
-	if !l.eager {
+	if !s.launch.eager {
 		g.core("INFO", "gpu_model_runner.py:3480", "Graph capturing finished in %.0f secs, took 0.50 GiB", (startup / 4).Seconds())
 	}
 	g.core("INFO", "core.py:210", "init engine (profile, create kv cache, warmup model) took %.2f seconds", (startup / 2).Seconds())
 }
 
 func (vllm) serving(s *Server, addr string) {
-	if !legacy(s.launch) {
-		s.log.api("INFO", "api_server.py:1912", "Starting vLLM API server 0 on http://%s", addr)
-	}
+	s.log.api("INFO", "api_server.py:1912", "Starting vLLM API server 0 on http://%s", addr)
 	s.uvicornReady()
-	if legacy(s.launch) {
-		s.uvicornRunning(addr)
-	}
 }
 
 func (vllm) died(s *Server) {
@@ -140,25 +122,18 @@ func (vllm) portInUse(s *Server) {
 }
 
 func (vllm) kvTooSmall(s *Server) {
-	l, g, c := s.launch, s.log, s.launch.config
-	switch {
-	case c.KVBlocks == 0:
+	g, c := s.log, s.launch.config
+	if c.KVBlocks == 0 {
 		g.core("ERROR", "core.py:708", "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.")
-	case legacy(l):
-		g.core("ERROR", "engine.py:366", "The model's max seq len (%d) is larger than the maximum number of tokens that can be stored in KV cache (%d). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.", c.MaxModelLen, c.KVTokens())
-	default:
-		const gib = 1 << 30
-		g.core("ERROR", "core.py:708", "ValueError: To serve at least one request with the model's max seq len (%d), (%.2f GiB KV cache is needed, which is larger than the available KV cache memory (%.2f GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
-			c.MaxModelLen, float64(c.MaxModelLen)*c.Shape.KVBytesPerToken/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib)
+		return
 	}
+	const gib = 1 << 30
+	g.core("ERROR", "core.py:708", "ValueError: To serve at least one request with the model's max seq len (%d), (%.2f GiB KV cache is needed, which is larger than the available KV cache memory (%.2f GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
+		c.MaxModelLen, float64(c.MaxModelLen)*c.Shape.KVBytesPerToken/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib)
 }
 
 // coreFailed writes the wrapper that vLLM puts after the root cause.
 func (vllm) coreFailed(s *Server) {
-	if legacy(s.launch) {
-		s.log.raw("RuntimeError: Engine process failed to start")
-		return
-	}
 	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}", s.log.pid)
 }
 
@@ -267,7 +242,7 @@ func vllmProfiler(l *launch, env func(string) string) profiler {
 // later (by the memory of the GPU).
 func (vllm) scheduler(l *launch, c *model.Config) {
 	a := l.args
-	if legacy(l) {
+	if beforeV1(l) {
 		c.Chunked = a.bool("--enable-chunked-prefill", c.MaxModelLen > 32768)
 		c.Mixed = c.Chunked
 		c.Watermark = 0.01
@@ -312,25 +287,17 @@ func (vllm) memory(l *launch, c *model.Config) {
 	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
 }
 
-// exposition writes vLLM's names: those of V1, or the older ones of 0.6.
+// exposition writes vLLM's names, those of V1.
 func (vllm) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
 	st := e.stats
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := &prom.Writer{W: w, Scalars: m.scalars, Labels: fmt.Sprintf("engine=\"0\",model_name=%q", l.served)}
-	if legacy(l) {
-		x.Labels = fmt.Sprintf("model_name=%q", l.served)
-	}
 	x.Value("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge", float64(st.Running))
 	x.Value("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge", float64(st.Waiting))
-	if legacy(l) {
-		x.Value("vllm:gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
-		x.Value("vllm:gpu_prefix_cache_hit_rate", "GPU prefix cache block hit rate.", "gauge", hitRate(st))
-	} else {
-		x.Value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
-		x.Value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
-		x.Value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
-	}
+	x.Value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
+	x.Value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
+	x.Value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
 	x.Value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
 	writeDraftsVLLM(x, l, st.Drafts)
 	x.Value("vllm:prompt_tokens_total", "Number of prefill tokens processed.", "counter", float64(st.PromptTokens))
@@ -365,9 +332,6 @@ func writeFinishedVLLM(x *prom.Writer, m *metrics) {
 
 // writeTransfersVLLM writes the metrics that vLLM adds for a connector.
 func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.Stats) {
-	if legacy(l) {
-		return
-	}
 	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
 	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
 	if steps.CompareReleases(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
@@ -390,11 +354,6 @@ func writeSources(x *prom.Writer, st model.Stats) {
 
 func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
 	in, out := float64(st.PromptTokens-g.prompt)/d.Seconds(), float64(st.OutputTokens-g.output)/d.Seconds()
-	if legacy(g.l) {
-		g.api("INFO", "metrics.py:449", "Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Swapped: 0 reqs, Pending: %d reqs, GPU KV cache usage: %.1f%%, CPU KV cache usage: 0.0%%.",
-			in, out, st.Running, st.Waiting, 100*st.KVUsage)
-		return
-	}
 	g.api("INFO", "loggers.py:127", "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Waiting: %d reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
 		in, out, st.Running, st.Waiting, 100*st.KVUsage, 100*hitRate(st))
 }
@@ -414,7 +373,7 @@ func (g *logger) transferStats(k *transfer.Side, seconds float64) {
 	slices.Sort(each)
 	n, mb := float64(len(window)), bytes/(1<<20)
 	throughput := mb / max(took, 1e-9)
-	if p := k.Part(); !legacy(g.l) && (p.Exchange == kv.ByAnswer || p.Exchange == kv.ByTransferID) {
+	if p := k.Part(); p.Exchange == kv.ByAnswer || p.Exchange == kv.ByTransferID {
 		g.api("INFO", "metrics.py:100", "KV Transfer metrics: Num successful transfers=%d, Avg xfer time (ms)=%.3f, P90 xfer time (ms)=%.3f, Avg MB per transfer=%.3f, Throughput (MB/s)=%.3f, Num failed transfers=%d, Num KV expired reqs=%d",
 			len(window), 1e3*took/n, each[(len(each)-1)*9/10], mb/n, throughput, failed, expired)
 	}

@@ -28,7 +28,6 @@ func TestAgainstSimulator(t *testing.T) {
 	}{
 		{vllm.New(), "", chunked},
 		{vllm.New(), "0.11.0", chunked},
-		{vllm.New(), "0.6.4.post1", chunked},
 		{sglang.New(), "", radix},
 	} {
 		t.Run(tt.engine.Name()+" "+tt.version, func(t *testing.T) {

@@ -27,7 +27,7 @@ const toyPipeline = `
 server "vllm" "sut" {
   for_each   = { base = false, head = true }
   executable = "vllm"
-  version    = "0.6.4"
+  version    = "0.33.0"
   model      = "Qwen/Qwen2.5-7B-Instruct"
   args       = { enable_chunked_prefill = each.value }
   simulate {

@@ -16,7 +16,7 @@ const toyJSON = `{
   "server": {"vllm": {"sut": {
     "for_each": {"base": false, "head": true},
     "executable": "vllm",
-    "version": "0.6.4",
+    "version": "0.33.0",
     "model": "Qwen/Qwen2.5-7B-Instruct",
     "args": {"enable_chunked_prefill": "${each.value}"},
     "simulate": {"profile": "fast"}

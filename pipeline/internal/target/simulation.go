@@ -104,7 +104,6 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 		return out.list
 	}
 	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
-	r.checkTransfers(&out)
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		switch {
@@ -116,6 +115,9 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 			out.add(hcl.DiagWarning, "the size of "+s.Spec.Model+" is not known",
 				seen.Size+": give simulate { parameters = 32e9 } or so, or a folder with config.json", s.Range)
 		}
+	}
+	if !out.list.HasErrors() {
+		r.checkTransfers(&out)
 	}
 	return out.list
 }
