@@ -61,7 +61,7 @@ func TestGreenAfterTenAttempts(t *testing.T) {
 // attempt measures a change that is exactly at the margin, with looks after 4 to 12 pairs.
 func attempt(t *testing.T, rng *rand.Rand, m metric.Metric, margin, sd, pass float64) gates.Verdict {
 	t.Helper()
-	c := gates.Comparison{ID: "c", Gate: "g", Metric: m, Margin: metric.Margin(margin), CanFail: true}
+	c := gates.Comparison{ID: "c", Gate: "g", Metric: m, Claim: gates.Claim{Margin: metric.Margin(margin)}, CanFail: true}
 	for n := range fiveLooks[len(fiveLooks)-1] {
 		c.Pairs = append(c.Pairs, gates.Pair{Repeat: n + 1, Base: 1, Head: (1 + margin) * math.Exp(sd*rng.NormFloat64())})
 	}

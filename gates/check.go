@@ -9,10 +9,10 @@ import (
 
 // test is the comparison's test with the default filled in.
 func (c Comparison) test() *Test {
-	if c.Test == nil {
-		return PairedTTest
+	if c.Test != nil {
+		return c.Test
 	}
-	return c.Test
+	return Tests(nil).Named(c.TestName)
 }
 
 // check finds what makes a family impossible to judge, whatever the data.

@@ -28,7 +28,7 @@
 //
 //	ttft, _ := metric.Lookup("ttft.p99")
 //	j, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{
-//		ID: "chat/ttft.p99", Gate: "latency", Metric: ttft, Margin: 0.05, Test: gates.PairedTTest,
+//		ID: "chat/ttft.p99", Gate: "latency", Metric: ttft, Claim: gates.Claim{Margin: 0.05}, Test: gates.PairedTTest,
 //		CanFail: true, Pairs: pairs, Planned: 6,
 //	}}})
 //	// j.Comparisons[0].Verdict == gates.Regression

@@ -10,7 +10,7 @@ import (
 func ExampleJudge() {
 	ttft, _ := metric.Lookup("ttft.p99")
 	j, err := gates.Judge(gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{
-		ID: "chat/ttft.p99", Gate: "gate.latency", Metric: ttft, Margin: 0.05, CanFail: true, Planned: 4,
+		ID: "chat/ttft.p99", Gate: "gate.latency", Metric: ttft, Claim: gates.Claim{Margin: 0.05}, CanFail: true, Planned: 4,
 		Pairs: []gates.Pair{
 			{Repeat: 1, Base: 0.412, Head: 0.455},
 			{Repeat: 2, Base: 0.409, Head: 0.449},

@@ -2,17 +2,15 @@ package gates
 
 import "slices"
 
-// Expectation is what the head of a comparison has to show.
+// Expectation is what the head of a gate has to show, where that is more than no regression.
 type Expectation string
 
-// The expectations.
-const (
-	// NoRegression is that the head is not worse by the margin.
-	NoRegression Expectation = ""
-	// ExpectImprovement is that the head is better by more than the margin, which may be 0. The
-	// hypotheses change their roles: what is rejected is an improvement of at most the margin.
-	ExpectImprovement Expectation = "improvement"
-)
+// NoRegression requires that the head is not worse by the margin.
+const NoRegression Expectation = ""
+
+// ExpectImprovement requires that the head is better by more than the margin, which may be 0. The
+// hypotheses change their roles: what is rejected is an improvement of at most the margin.
+const ExpectImprovement Expectation = "improvement"
 
 // beyondMargin is the sample with the margin taken from what the head is better by, so that a
 // test against "not better" becomes one against "not better by more than the margin".

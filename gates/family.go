@@ -34,16 +34,9 @@ type Comparison struct {
 	// Gate that the comparison is of. Comparisons of one gate share its Alpha.
 	Gate   string
 	Metric metric.Metric
-	Margin metric.Margin
-	// Expect is what the head has to show.
-	Expect Expectation
-	// Alpha is the gate's own share of the family's Alpha; 0 means that the gate is
-	// part of the common Holm with what the shares leave.
-	Alpha float64
-	// Strict demands for a regression that the lower bound, not only the estimate, is
-	// beyond the margin.
-	Strict bool
-	// Test that is carried out; nil means PairedTTest.
+	Claim
+	Rule
+	// Test that is carried out; nil means the standard one of Rule.TestName.
 	Test *Test
 	// CanFail is false where a regression does not fail the file. Such a comparison is
 	// judged at its own level without correction and is not part of the family.

@@ -34,7 +34,7 @@ func ratios(base float64, ratio ...float64) []gates.Pair {
 func comparison(tb testing.TB, id string, pairs []gates.Pair) gates.Comparison {
 	tb.Helper()
 	return gates.Comparison{
-		ID: id, Gate: "gate.g", Metric: lookup(tb, id), Margin: 0.05, CanFail: true,
+		ID: id, Gate: "gate.g", Metric: lookup(tb, id), Claim: gates.Claim{Margin: 0.05}, CanFail: true,
 		Pairs: pairs, Planned: len(pairs),
 	}
 }

@@ -20,7 +20,7 @@ func (s *simulator) session(cells, n int, sd func(cell int) float64, rho, shift 
 		common[k] = s.rng.NormFloat64()
 	}
 	for i := range cells {
-		c := gates.Comparison{ID: fmt.Sprint(i), Gate: "gate.g", Metric: m, Margin: 0.05, CanFail: true}
+		c := gates.Comparison{ID: fmt.Sprint(i), Gate: "gate.g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true}
 		spread := sd(i)
 		for k := range n {
 			noise := math.Sqrt(rho)*common[k] + math.Sqrt(1-rho)*s.rng.NormFloat64()

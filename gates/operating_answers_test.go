@@ -110,7 +110,8 @@ func (s *simulator) answers(f floorNoise, corrupt float64, repeats int) gates.Fa
 	}{{"agreement.share", 0.01}, {"first_divergence.mean", 0.5}, {"logprob_difference.mean", 0.002}} {
 		of, _ := metric.Lookup(m.id)
 		family.Comparisons = append(family.Comparisons, gates.Comparison{
-			ID: m.id, Gate: "gate.answers", Metric: of, Margin: m.margin, CanFail: true, Relative: relative[k], Pairs: relative[k].All().Pairs, Clusters: relative[k].All().Clusters,
+			ID: m.id, Gate: "gate.answers", Metric: of, Claim: gates.Claim{Margin: m.margin}, CanFail: true,
+			Relative: relative[k], Pairs: relative[k].All().Pairs, Clusters: relative[k].All().Clusters,
 		})
 	}
 	return family

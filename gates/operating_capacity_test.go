@@ -196,7 +196,7 @@ func (x carrier) launches() func() []float64 {
 func (x carrier) compare(s *simulator, errors []float64, head float64) (ending, error) {
 	launch := func() float64 { return errors[s.rng.IntN(len(errors))] + 0.007*s.rng.NormFloat64() }
 	m, _ := metric.Lookup("capacity.rate")
-	c := gates.Comparison{ID: "capacity", Gate: "gate.g", Metric: m, Margin: 0.05, CanFail: true}
+	c := gates.Comparison{ID: "capacity", Gate: "gate.g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true}
 	var base []float64
 	for k := range 6 {
 		base = append(base, launch())

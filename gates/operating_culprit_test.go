@@ -93,7 +93,7 @@ func (x searched) search(s *simulator) (ending, error) {
 		return levels[c] + late + sd*s.rng.NormFloat64()
 	}
 	m := s.lowerIsBetter()
-	ends := gates.Comparison{ID: "ends", Gate: "gate.g", Metric: m, Margin: 0.05, CanFail: true}
+	ends := gates.Comparison{ID: "ends", Gate: "gate.g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true}
 	for k := range 12 {
 		ends.Pairs = append(ends.Pairs, gates.Pair{Repeat: k, Base: 1, Head: math.Exp(pair(searchedCommits))})
 	}

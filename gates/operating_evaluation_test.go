@@ -55,7 +55,7 @@ func (s *simulator) evaluation(e evaluated, margin float64, repeats int) gates.F
 	score, _ := metric.Lookup("evaluation.score")
 	values := set.Relate()
 	return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{
-		ID: "score", Gate: "gate.score", Metric: score, Margin: metric.Margin(margin), CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters,
+		ID: "score", Gate: "gate.score", Metric: score, Claim: gates.Claim{Margin: metric.Margin(margin)}, CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters,
 	}}}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestAResumableSequenceIsJudgedAtItsLooks(t *testing.T) {
 	m, _ := metric.Lookup("ttft.p50")
 	for n := 1; n <= 8; n++ {
-		c := gates.Comparison{ID: "a", Gate: "g", Metric: m, Margin: 0.05, CanFail: true}
+		c := gates.Comparison{ID: "a", Gate: "g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true}
 		for i := range n {
 			head := 0.15 // half as much again, but for a wobble
 			if i >= 5 {

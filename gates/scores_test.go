@@ -18,7 +18,7 @@ func score(questions, lost int) gates.Comparison {
 		}
 		return 1
 	}}.Relate()
-	return gates.Comparison{ID: "s", Metric: m, Margin: 0.02, CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters}
+	return gates.Comparison{ID: "s", Metric: m, Claim: gates.Claim{Margin: 0.02}, CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters}
 }
 
 // Launches that answer alike say nothing of the questions that were not asked: no difference in a

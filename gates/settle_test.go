@@ -15,7 +15,7 @@ func TestHopelessCountsTheKnownSpread(t *testing.T) {
 	family := func(known *gates.Known) gates.Family {
 		f := gates.Family{Alpha: 0.05}
 		for i := range 20 {
-			c := gates.Comparison{ID: fmt.Sprint(i), Gate: fmt.Sprint(i), Metric: m, Margin: 0.05, CanFail: true, Known: known}
+			c := gates.Comparison{ID: fmt.Sprint(i), Gate: fmt.Sprint(i), Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true, Known: known}
 			for repeat, d := range []float64{1.04, 1.05} {
 				c.Pairs = append(c.Pairs, gates.Pair{Repeat: repeat + 1, Base: 1, Head: d})
 			}

@@ -24,17 +24,16 @@ const suiteGate = "suite"
 // Only repeats that all cells have are used: the mean of fewer cells is another
 // quantity. The comparison has the share SuiteShare·alpha of a family's alpha, together
 // with all other suites of the family, and the largest number of planned repeats, the
-// test and the strictness of the first cell. Its margin is given, because a change of
-// the whole suite matters sooner than one of a cell. The cells' [Success] comparisons
-// should name the suite among their Metrics, so that failures take back its pass too.
+// rule of the first cell. Its margin is given, because a change of the whole suite matters
+// sooner than one of a cell. The cells' [Success] comparisons should name the suite among
+// their Metrics, so that failures take back its pass too.
 func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (Comparison, error) {
 	if len(cells) < 2 {
 		return Comparison{}, fmt.Errorf("suite %s has %d cells; a suite compares at least 2", id, len(cells))
 	}
-	s := Comparison{
-		ID: id, Gate: suiteGate, Metric: cells[0].Metric, Margin: margin, Alpha: SuiteShare * alpha,
-		Strict: cells[0].Strict, Test: cells[0].Test, CanFail: true,
-	}
+	first := cells[0]
+	s := Comparison{ID: id, Gate: suiteGate, Metric: first.Metric, Claim: first.Claim, Rule: first.Rule, Test: first.Test, CanFail: true}
+	s.Margin, s.Alpha = margin, SuiteShare*alpha
 	var problems []error
 	for _, c := range cells {
 		if c.Metric.ID != s.Metric.ID {

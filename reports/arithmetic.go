@@ -41,7 +41,7 @@ func retest(r verdictRow) (pairTest, bool) {
 
 // pairedT reports gates that are decided by pairs of one session.
 func pairedT(g *result.Gate) bool {
-	return (g.BaselineKind == result.BaselinePaired || g.BaselineKind == "") && (g.Test == "" || g.Test == gates.PairedTTest.Name)
+	return (g.BaselineKind == result.BaselinePaired || g.BaselineKind == "") && (g.TestName == "" || g.TestName == gates.PairedTTest.Name)
 }
 
 // worseBy is d of a pair: ln(head) − ln(base), or head − base on other scales, with the
@@ -202,7 +202,7 @@ func (v *view) adjusted() string {
 
 // expectsImprovement reports whether the gate of a comparison of a metric expects one.
 func expectsImprovement(r verdictRow) bool {
-	return r.gate.Expect == result.ExpectImprovement && r.d.Kind == result.KindMetric
+	return r.gate.Expect == gates.ExpectImprovement && r.d.Kind == result.KindMetric
 }
 
 // aboutImprovement reports whether the p values of a row are those of an improvement.

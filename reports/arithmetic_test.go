@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
@@ -23,7 +24,7 @@ func gosset() verdictRow {
 	}
 	lower, upper, p := 0.8670, 2.2930, 0.001416
 	d.Change, d.BaseValue, d.HeadValue, d.Lower, d.Upper, d.P, d.PHolm = new(1.58), new(10.0), new(11.58), &lower, &upper, &p, &p
-	return verdictRow{&result.Gate{BaselineKind: "paired", Test: "paired_t", Decisions: []result.Decision{*d}}, d}
+	return verdictRow{&result.Gate{BaselineKind: "paired", Rule: gates.Rule{TestName: "paired_t"}, Decisions: []result.Decision{*d}}, d}
 }
 
 func valueOf(sums []sum, symbol string) string {
@@ -64,7 +65,7 @@ func TestSumsSayWhatTheyAreNot(t *testing.T) {
 		t.Errorf("sums of a decision without a test: %v", sums)
 	}
 	for _, other := range []func(*result.Gate){
-		func(g *result.Gate) { g.Test = "sign_flip" },
+		func(g *result.Gate) { g.TestName = "sign_flip" },
 		func(g *result.Gate) { g.BaselineKind = "stored" },
 	} {
 		r := gosset()
@@ -107,7 +108,7 @@ func TestWorseIsPositive(t *testing.T) {
 }
 
 func TestHolmLevelLeavesShares(t *testing.T) {
-	v := newView(&result.Document{Alpha: 0.05, Gates: []result.Gate{{Alpha: 0.02}, {}}}, Options{})
+	v := newView(&result.Document{Alpha: 0.05, Gates: []result.Gate{{Rule: gates.Rule{Alpha: 0.02}}, {}}}, Options{})
 	if got := v.holmLevel(&v.doc.Gates[0]); got != 0.02 {
 		t.Errorf("own share: %g", got)
 	}

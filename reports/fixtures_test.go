@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -142,9 +143,9 @@ func same(string, string) float64 { return 1 }
 func (s *session) gate(name string, ids ...string) *result.Gate {
 	s.doc.Gates = append(s.doc.Gates, result.Gate{
 		Addr: "gate." + name, Benchmark: "benchmark.chat", Baseline: "baseline.paired.merge_base", BaselineKind: "paired",
-		Margin: 0.05, Test: "paired_t",
-		OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
-		Range: result.Range{File: "perf/gate.hcl", Line: 41 + 9*len(s.doc.Gates), Col: 1, EndLine: 48 + 9*len(s.doc.Gates)},
+		Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"},
+		Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
+		Range:   result.Range{File: "perf/gate.hcl", Line: 41 + 9*len(s.doc.Gates), Col: 1, EndLine: 48 + 9*len(s.doc.Gates)},
 	})
 	g := &s.doc.Gates[len(s.doc.Gates)-1]
 	cells := s.doc.Benchmarks[0].Cells
@@ -253,8 +254,9 @@ func passing() *result.Document {
 	s.gate("latency", "ttft.p99", "ttft.p50")
 	limit := s.doc.Benchmarks[0].Cells[3]
 	s.doc.Gates = append(s.doc.Gates, result.Gate{
-		Addr: "gate.slo", Description: "what we promised", Benchmark: "benchmark.chat", OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
-		Range: result.Range{File: "perf/gate.hcl", Line: 60, Col: 1},
+		Addr: "gate.slo", Description: "what we promised", Benchmark: "benchmark.chat",
+		Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
+		Range:   result.Range{File: "perf/gate.hcl", Line: 60, Col: 1},
 		Decisions: []result.Decision{{
 			ID: "gate.slo/0", Kind: result.KindAssert, Cell: limit.Hash, Values: limit.Values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
 			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: new(limit.Summary["ttft.p99"]), Limit: &limitOfFixture, LimitOp: "<",

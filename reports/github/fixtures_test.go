@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/publish/mode"
@@ -75,18 +76,18 @@ func everything() github.Settings {
 }
 
 // document with so many gates of one verdict.
-func document(verdict result.Verdict, gates int) *result.Document {
+func document(verdict result.Verdict, count int) *result.Document {
 	doc := &result.Document{
 		Schema: result.Schema, RunID: "7f3a", File: "perf/gate.hcl", Status: result.StatusComplete, Verdict: verdict, Alpha: 0.05, FamilySize: 1,
 		RepeatsPlanned: 6, RepeatsDone: 6,
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.chat", Axes: []string{"rate"}}},
 	}
-	for i := range gates {
+	for i := range count {
 		name := fmt.Sprint(i)
 		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, result.Cell{Hash: name, Values: []result.AxisValue{{Name: "rate", Value: name}}})
 		lower, upper := 0.136, 0.152
 		doc.Gates = append(doc.Gates, result.Gate{
-			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Margin: 0.05,
+			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Claim: gates.Claim{Margin: 0.05},
 			Range: result.Range{File: "perf/gate.hcl", Line: 10 * (i + 1), EndLine: 10*(i+1) + 4},
 			Decisions: []result.Decision{{
 				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}}, Metric: "ttft.p99", Label: "TTFT p99",

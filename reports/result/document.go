@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 )
 
@@ -487,21 +488,10 @@ type Gate struct {
 	Benchmark   string `json:"benchmark"`             // address
 	Baseline    string `json:"baseline,omitempty"`    // address
 	// BaselineKind is absent for a gate of limits alone.
-	BaselineKind BaselineKind  `json:"baseline_kind,omitempty"`
-	Margin       metric.Margin `json:"margin,omitempty" bounds:"0,"`
-	// Expect is "improvement" where the head has to show that it is better by more than the
-	// margin, which may be 0. Such a gate passes with the verdict "improvement" alone.
-	Expect Expectation `json:"expect,omitempty"`
-	// Alpha is the gate's own, absent where it has that of the document.
-	Alpha  float64 `json:"alpha,omitempty" bounds:"0,1"`
-	Test   string  `json:"test,omitempty"`   // of significance, by its name
-	Strict bool    `json:"strict,omitempty"` // the margin must be excluded, too
-	// What each verdict does. Absent are the defaults: regression, missing and invalid fail,
-	// inconclusive warns, or fails where an improvement is expected.
-	OnRegression   Action `json:"on_regression,omitempty"`
-	OnInconclusive Action `json:"on_inconclusive,omitempty"`
-	OnMissing      Action `json:"on_missing,omitempty"`
-	OnInvalid      Action `json:"on_invalid,omitempty"`
+	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
+	gates.Claim
+	gates.Rule
+	Actions
 
 	// Verdict is the worst of its decisions; where an improvement is expected, success rates that
 	// pass do not count.

@@ -42,8 +42,12 @@ func nonFinite(v reflect.Value) (path string, found bool) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if path, found := nonFinite(v.Field(i)); found {
-				return "." + v.Type().Field(i).Name + path, true
+			path, found := nonFinite(v.Field(i))
+			if field := v.Type().Field(i); found && !field.Anonymous {
+				path = "." + field.Name + path
+			}
+			if found {
+				return path, true
 			}
 		}
 	case reflect.Slice, reflect.Array:

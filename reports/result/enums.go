@@ -3,6 +3,7 @@ package result
 import (
 	"reflect"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 )
 
@@ -12,7 +13,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Status]():            texts(StatusComplete, StatusInterrupted, StatusFailed),
 	reflect.TypeFor[StoppedBy]():         texts(StoppedBudget, StoppedSettled, StoppedHopeless),
 	reflect.TypeFor[Verdict]():           texts(severity...),
-	reflect.TypeFor[Expectation]():       texts(ExpectImprovement),
+	reflect.TypeFor[gates.Expectation](): texts(gates.ExpectImprovement),
 	reflect.TypeFor[Action]():            texts(Fail, Warn, Ignore),
 	reflect.TypeFor[RunStatus]():         texts(RunOK, RunFailed, RunVoid, RunCancelled),
 	reflect.TypeFor[VoidCause]():         texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters, VoidIncomplete, VoidSuspended),
@@ -70,12 +71,6 @@ const (
 	Missing      Verdict = "missing"
 	Invalid      Verdict = "invalid"
 )
-
-// Expectation is what the head of a gate has to show, where that is more than no regression.
-type Expectation string
-
-// ExpectImprovement is that the head is better by more than the margin.
-const ExpectImprovement Expectation = "improvement"
 
 // RunStatus is how a run ended.
 type RunStatus string

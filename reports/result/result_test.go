@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -39,7 +40,8 @@ func small() *result.Document {
 			}}},
 		}}},
 		Gates: []result.Gate{{
-			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Margin: 0.05, OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
+			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Claim: gates.Claim{Margin: 0.05},
+			Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 			Verdict: result.Regression, Range: at, Decisions: []result.Decision{{
 				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
 				Direction: "lower", Scale: "log", Verdict: result.Regression, N: 4, BaseValue: new(0.412), HeadValue: new(0.47), Change: new(0.141),

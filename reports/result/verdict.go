@@ -65,38 +65,6 @@ func Overall(gates []Gate) Verdict {
 	return Worst(verdicts...)
 }
 
-// Action is what a gate does about a verdict.
-type Action string
-
-// The actions.
-const (
-	Fail   Action = "fail"
-	Warn   Action = "warn"
-	Ignore Action = "ignore"
-)
-
-// On is what g does about v. An action that the document does not state has its default:
-// regression, missing and invalid fail, inconclusive warns, or fails where an improvement is
-// expected. Passes and improvements are
-// never acted on (Ignore).
-func (g *Gate) On(v Verdict) Action {
-	stated, def := Action(""), Ignore
-	switch v {
-	case Regression:
-		stated, def = g.OnRegression, Fail
-	case Inconclusive:
-		stated, def = g.OnInconclusive, Warn
-		if g.Expect == ExpectImprovement {
-			def = Fail
-		}
-	case Missing:
-		stated, def = g.OnMissing, Fail
-	case Invalid:
-		stated, def = g.OnInvalid, Fail
-	}
-	return cmp.Or(stated, def)
-}
-
 // The exit codes that a document can ask for.
 const (
 	ExitOK             = 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -21,7 +22,9 @@ func pipeline(repeats int, looks ...int) *plan.Plan {
 		Targets:    []plan.Target{{Addr: "server.vllm.base"}, {Addr: "server.vllm.head"}},
 		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMin: repeats, RepeatMax: repeats, Seed: 3, Cells: []plan.Cell{cell("base"), cell("head")}}},
 		Gates: []plan.Gate{{
-			Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Metrics: []string{"ttft.mean"}, Margin: 0.05, Test: "paired_t", OnRegression: "fail",
+			Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Metrics: []string{"ttft.mean"},
+			Terms:       gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+			Actions:     result.Actions{OnRegression: "fail"},
 			Comparisons: []plan.Comparison{{Head: "head", Base: "base"}},
 		}},
 	}

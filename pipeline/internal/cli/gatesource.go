@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
@@ -237,12 +236,8 @@ func placeGates(base, head *lang.Config) {
 	}
 }
 
-// setting of a gate, as text.
-type setting struct {
-	name, value string
-}
-
-func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
+// settingsOf lists what a gate says, as text.
+func settingsOf(cfg *lang.Config, g *lang.Gate) []lang.Setting {
 	var metrics []string
 	for _, m := range g.Metrics {
 		metrics = append(metrics, m.ID)
@@ -252,28 +247,13 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []setting {
 	if g.Assert != nil {
 		condition = cfg.Sources.Text(g.Assert.Condition.Range())
 	}
-	return []setting{
-		{"benchmark", g.Benchmark}, {"baseline", g.Baseline}, {"cells", cellsOf(cfg, g)}, {"assert", condition},
-		{"metrics", strings.Join(metrics, ", ")}, {"margin", marginText(g)}, {"expect", string(g.Expect)}, {"suite_margin", share(float64(g.SuiteMargin))}, {"alpha", share(cmp.Or(g.Alpha, cfg.Settings.Alpha))},
-		{"test", g.Test}, {"strict", strconv.FormatBool(g.Strict)}, {"allow_overload", strconv.FormatBool(g.AllowOverload)},
-		{"on_regression", string(g.OnRegression)}, {"on_inconclusive", string(g.OnInconclusive)}, {"on_missing", string(g.OnMissing)},
-		{"on_invalid", string(g.OnInvalid)}, {"on_unproven_transport", string(g.OnUnprovenTransport)},
-	}
-}
-
-func share(x float64) string {
-	if x == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(100*x, 'g', 4, 64) + " %"
-}
-
-// marginText is empty for a limit, which has no margin.
-func marginText(g *lang.Gate) string {
-	if g.Margin == 0 || len(g.Metrics) == 0 {
-		return ""
-	}
-	return g.Margin.Text(g.Metrics[0])
+	return slices.Concat([]lang.Setting{
+		{Name: "benchmark", Value: g.Benchmark},
+		{Name: "baseline", Value: g.Baseline},
+		{Name: "cells", Value: cellsOf(cfg, g)},
+		{Name: "assert", Value: condition},
+		{Name: "metrics", Value: strings.Join(metrics, ", ")},
+	}, cfg.Terms(g), g.ActionSettings())
 }
 
 // cellsOf lists the cells that a gate is about.
@@ -300,8 +280,8 @@ func gateChanges(base, head *lang.Config) []publish.GateChange {
 		}
 		now := settingsOf(head, after)
 		for i, was := range settingsOf(base, before) {
-			if was.value != now[i].value {
-				out = append(out, publish.GateChange{Gate: before.Addr, Setting: was.name, Old: was.value, New: now[i].value})
+			if was.Value != now[i].Value {
+				out = append(out, publish.GateChange{Gate: before.Addr, Setting: was.Name, Old: was.Value, New: now[i].Value})
 			}
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
@@ -124,7 +125,7 @@ type runFlags struct {
 	progress  progress
 	allow     docker.Allow
 	post      postFlags
-	failOn    []failOn
+	failOn    []result.Verdict
 	gates     sourceFlags
 }
 

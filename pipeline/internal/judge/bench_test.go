@@ -64,7 +64,9 @@ func nightly(cells, metrics, sessions int) (*plan.Plan, *result.Document, *histo
 	doc := &result.Document{Status: result.StatusComplete, RunID: "today", Started: now, Benchmarks: []result.Benchmark{{Addr: "benchmark.b"}}}
 	gate := plan.Gate{
 		Addr: "gate.g", Benchmark: "benchmark.b", Baseline: "baseline.stored.main", BaselineKind: "stored", Stored: &plan.Stored{Sessions: 2 * gates.MinSessions},
-		Metrics: ids, Margin: 0.05, Test: "paired_t", OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
+		Metrics: ids,
+		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+		Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 	}
 	planned := plan.Benchmark{Addr: "benchmark.b", RepeatMax: 6}
 	h := &history.History{Records: make([]history.Record, sessions)}

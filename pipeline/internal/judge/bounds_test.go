@@ -99,7 +99,7 @@ func TestALimitDoesNotRestOnABound(t *testing.T) {
 		{">=", 4, 5, "", result.Pass, ""},
 	} {
 		s := newSession()
-		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
 		s.each(1, func(r *result.Run) {
 			r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10, Bound: tt.bound}
 			r.Metrics["capacity.rate"] = tt.capacity

@@ -24,7 +24,7 @@ func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) res
 }
 
 // fill writes what the gates decided into the document's decision.
-func fill(d *result.Decision, from gates.Decision, alpha float64, expect result.Expectation) {
+func fill(d *result.Decision, from gates.Decision, alpha float64, expect gates.Expectation) {
 	d.Verdict, d.Reason, d.Refuted = result.Verdict(from.Verdict), from.Reason, from.Refuted
 	d.Warnings = append(d.Warnings, from.Warnings...)
 	d.N = from.N
@@ -50,7 +50,7 @@ func fill(d *result.Decision, from gates.Decision, alpha float64, expect result.
 }
 
 // fillOutcome writes what the test found.
-func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect result.Expectation) {
+func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect gates.Expectation) {
 	found := from.Outcome
 	if level := (1 - found.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
 		d.Level, d.HolmLevel = level, from.Level
@@ -59,7 +59,7 @@ func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect 
 	if k := found.Known; k != nil {
 		d.Known = &result.KnownSpread{SD: k.SD, DF: k.DF, Weight: k.Weight(), Contradicted: found.Contradicted}
 	}
-	expects := d.Kind == result.KindMetric && expect == result.ExpectImprovement && d.Verdict != result.Regression
+	expects := d.Kind == result.KindMetric && expect == gates.ExpectImprovement && d.Verdict != result.Regression
 	if d.PBetter = d.Verdict == result.Improvement; d.PBetter || expects {
 		d.P, d.PHolm = &found.PBetter, &found.PBetterHolm
 	}

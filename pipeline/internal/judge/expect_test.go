@@ -28,7 +28,7 @@ func TestAGateThatExpectsAnImprovement(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := s.doc.Gates[0]
-		if g.Verdict != want.verdict || s.doc.Verdict != want.verdict || s.doc.ExitCode != want.exit || g.Expect != result.ExpectImprovement {
+		if g.Verdict != want.verdict || s.doc.Verdict != want.verdict || s.doc.ExitCode != want.exit || g.Expect != gates.ExpectImprovement {
 			t.Errorf("%g: %s, file %s, exit %d, expects %q", share, g.Verdict, s.doc.Verdict, s.doc.ExitCode, g.Expect)
 		}
 		if err := Verify(s.doc, nil); err != nil {
@@ -57,13 +57,13 @@ func TestAnImprovementIsWithheld(t *testing.T) {
 	by := []string{"gate.answers"}
 	for _, tt := range []struct {
 		verdict result.Verdict
-		expect  result.Expectation
+		expect  gates.Expectation
 		want    result.Verdict
 	}{
 		{result.Improvement, "", result.Pass},
-		{result.Improvement, result.ExpectImprovement, result.Inconclusive},
+		{result.Improvement, gates.ExpectImprovement, result.Inconclusive},
 		{result.Pass, "", result.Pass},
-		{result.Regression, result.ExpectImprovement, result.Regression},
+		{result.Regression, gates.ExpectImprovement, result.Regression},
 	} {
 		d := result.Decision{Verdict: tt.verdict, Metric: "ttft.p50"}
 		withhold(&d, tt.expect, by)

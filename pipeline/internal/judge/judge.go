@@ -142,12 +142,10 @@ func index(doc *result.Document) map[string]*result.Cell {
 }
 
 func (c *collector) newGate(g plan.Gate) result.Gate {
+	g.OnInconclusive = c.plan.OnInconclusive(g)
 	return result.Gate{
-		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline,
-		BaselineKind: g.BaselineKind, Margin: g.Margin, Expect: result.Expectation(g.Expect), Alpha: g.Alpha, Test: g.Test, Strict: g.Strict,
-		OnRegression: g.OnRegression, OnInconclusive: c.plan.OnInconclusive(g),
-		OnMissing: g.OnMissing, OnInvalid: g.OnInvalid,
-		Range: g.Range, Decisions: []result.Decision{},
+		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline, BaselineKind: g.BaselineKind,
+		Claim: g.Claim, Rule: g.Rule, Actions: g.Actions, Range: g.Range, Decisions: []result.Decision{},
 	}
 }
 
@@ -228,7 +226,7 @@ func worst(g *result.Gate) result.Verdict {
 		verdict = result.Worst(verdict, d.Verdict)
 		improved = improved || d.Verdict == result.Improvement
 	}
-	if g.Expect == result.ExpectImprovement && improved && verdict == result.Pass {
+	if g.Expect == gates.ExpectImprovement && improved && verdict == result.Pass {
 		return result.Improvement
 	}
 	return verdict

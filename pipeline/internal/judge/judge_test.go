@@ -31,8 +31,9 @@ func newSession() session {
 		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMax: repeats, Cells: []plan.Cell{cell("base"), cell("head")}}},
 		Gates: []plan.Gate{{
 			Addr: "gate.g", Benchmark: "benchmark.b", Baseline: "baseline.paired.p", BaselineKind: "paired", Axis: "side", BaseValue: "base",
-			Metrics: []string{"ttft.p50"}, Margin: 0.05, Test: "paired_t",
-			OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
+			Metrics:     []string{"ttft.p50"},
+			Terms:       gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+			Actions:     result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 			Comparisons: []plan.Comparison{{Head: "head", Base: "base", HeadValue: "head", BaseValue: "base"}},
 		}},
 	}
@@ -187,7 +188,7 @@ func reasons(doc *result.Document) string {
 
 func TestLimits(t *testing.T) {
 	s := newSession()
-	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
 	below := func(limit float64) Options {
 		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
@@ -278,7 +279,8 @@ func TestALimitHidesNoDeadHead(t *testing.T) {
 		s := newSession()
 		if tt.limit {
 			s.plan.Gates = append(s.plan.Gates, plan.Gate{
-				Addr: "gate.slo", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", OnMissing: "fail", Comparisons: []plan.Comparison{{Head: "head"}},
+				Addr: "gate.slo", Benchmark: "benchmark.b", Assert: true,
+				Actions: result.Actions{OnRegression: "fail", OnMissing: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}},
 			})
 		}
 		for cell, is := range []bool{tt.base, tt.head} {
@@ -422,7 +424,7 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 			replaced(s, tt.change)
 			var opt Options
 			if tt.limit {
-				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
 				opt.Assert = func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
 					value := in.Metrics["ttft.p50"]
 					return AssertResult{Holds: value < 0.2, Limits: []lang.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}}, nil

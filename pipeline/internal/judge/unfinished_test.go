@@ -19,7 +19,7 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 	}
 	looks := func(s session) { s.plan.Looks = []int{2, 4, 6} }
 	limit := func(s session) {
-		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
 	}
 	assert := func(below float64) Options {
 		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {

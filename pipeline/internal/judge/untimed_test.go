@@ -88,7 +88,7 @@ func TestTokensInOnePiece(t *testing.T) {
 // A limit does not hold because its tokens came in one piece.
 func TestLimitsOnTokensInOnePiece(t *testing.T) {
 	s := newSession()
-	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, OnRegression: "fail", Comparisons: []plan.Comparison{{Head: "head"}}}
+	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0 })
 	limit := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
 		v, known := in.Metrics["tpot.p50"]

@@ -243,7 +243,7 @@ func (v *verifier) paired(d judged) {
 	}
 	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
-	c.Test = v.tests.Named(d.gate.Test)
+	c.Test = v.tests.Named(d.gate.TestName)
 	c.Known = v.known(d)
 	c.Blocks = blocks(head.Current())
 	if m := v.doc.Machines; m != nil {
@@ -280,7 +280,7 @@ func (v *verifier) known(d judged) *gates.Known {
 // comparison is what all comparisons of metrics have.
 func (v *verifier) comparison(d judged, m metric.Metric) gates.Comparison {
 	c := gates.Comparison{
-		ID: d.ID, Gate: d.gate.Addr, Metric: m, Margin: d.gate.Margin, Expect: gates.Expectation(d.gate.Expect), Alpha: d.gate.Alpha, Strict: d.gate.Strict, CanFail: d.gate.OnRegression == result.Fail,
+		ID: d.ID, Gate: d.gate.Addr, Metric: m, Claim: d.gate.Claim, Rule: d.gate.Rule, CanFail: d.gate.CanFail(),
 	}
 	switch d.Verdict {
 	case result.Missing:
@@ -317,7 +317,7 @@ func (v *verifier) stored(d judged) {
 
 // addSuccess adds a comparison of success rates, which guards the metrics of its cells.
 func (v *verifier) addSuccess(d judged, s gates.Success) {
-	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.OnRegression == result.Fail
+	s.ID, s.Gate, s.Alpha, s.CanFail = d.ID, d.gate.Addr, d.gate.Alpha, d.gate.CanFail()
 	for _, of := range v.compared {
 		if of.gate == d.gate && of.Cell == d.Cell && of.BaseCell == d.BaseCell {
 			s.Metrics = append(s.Metrics, of.ID)
@@ -340,7 +340,7 @@ func (v *verifier) suite(d judged) {
 		v.addf("%s is over %d cells, and the gate has %d of them", d.name(), d.SuiteCells, len(cells))
 		return
 	}
-	v.suites = v.suites || d.gate.OnRegression == result.Fail
+	v.suites = v.suites || d.gate.CanFail()
 	v.checkPairs(d, shown(gates.Comparison{Pairs: c.Pairs}))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 	for i := range v.family.Success {

@@ -68,7 +68,7 @@ func randomSession(t *rapid.T) session {
 	g.Metrics = rapid.SampledFrom([][]string{{"ttft.p50"}, {"ttft.p50", "ttft.p99"}}).Draw(t, "metrics")
 	g.Strict = rapid.Bool().Draw(t, "strict")
 	test := rapid.SampledFrom(gates.StandardTests().OfRuns()).Draw(t, "test")
-	if g.Test = test.Name; test.Design != gates.Paired {
+	if g.TestName = test.Name; test.Design != gates.Paired {
 		g.SuiteMargin = 0 // suites need pairs
 	}
 	g.OnRegression = rapid.SampledFrom([]result.Action{"fail", "warn"}).Draw(t, "on_regression")

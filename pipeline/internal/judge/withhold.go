@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -32,13 +33,13 @@ func withholders(list []result.Gate) []string {
 }
 
 // withhold makes a pass of an improvement of speed, or where one is expected leaves it undecided.
-func withhold(d *result.Decision, expect result.Expectation, by []string) {
+func withhold(d *result.Decision, expect gates.Expectation, by []string) {
 	if len(by) == 0 || d.Verdict != result.Improvement || ofQuality(d) {
 		return
 	}
 	d.WithheldBy = by
 	d.Verdict = result.Pass
-	if expect == result.ExpectImprovement {
+	if expect == gates.ExpectImprovement {
 		d.Verdict = result.Inconclusive
 	}
 	d.Reason = fmt.Sprintf("better, but no improvement: that the head answers as well is not shown (%s)", strings.Join(by, ", "))

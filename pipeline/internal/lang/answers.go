@@ -150,9 +150,9 @@ func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Ben
 		e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
 			fmt.Sprintf("%s is of kind %s. Answers are compared with those of other launches of the same session.", base.Addr, base.Kind)))
 		return
-	case g.Test != gates.PairedTTest.Name:
+	case g.TestName != gates.PairedTTest.Name:
 		e.report(problem(codeRefused, b.at("test"), fmt.Sprintf("metric.%s is judged by %s alone", m.ID, gates.PairedTTest),
-			fmt.Sprintf("Its values are of two launches together, which %s takes for independent. Remove the argument.", g.Test)))
+			fmt.Sprintf("Its values are of two launches together, which %s takes for independent. Remove the argument.", g.TestName)))
 		return
 	case g.SuiteMargin > 0:
 		e.report(problem(codeRefused, b.at("suite_margin"), fmt.Sprintf("metric.%s has no suite", m.ID), "Its values are of two launches together. Remove suite_margin, or ask the prompts of all cells in one."))

@@ -186,15 +186,6 @@ type Baseline struct {
 	Range  hcl.Range
 }
 
-// Expectation is what the head of a gate has to show.
-type Expectation string
-
-// The expectations.
-const (
-	NoRegression Expectation = "no_regression"
-	Improvement  Expectation = "improvement"
-)
-
 // Gate is one set of conditions on one benchmark.
 type Gate struct {
 	Addr        string
@@ -203,19 +194,13 @@ type Gate struct {
 	Baseline    string // address, "" with assert
 	Metrics     []metric.Metric
 	Cells       []int // indices of the benchmark's cells for which `where` holds
-	Margin      metric.Margin
-	Expect      Expectation
-	// SuiteMargin is that of all cells together, 0 unless set.
-	SuiteMargin                                                             metric.Margin
-	Alpha                                                                   float64 // the gate's own share; 0 if common
-	Test                                                                    string  // "paired_t" unless set
-	Strict                                                                  bool
-	AllowOverload                                                           bool
-	OnRegression, OnInconclusive, OnMissing, OnInvalid, OnUnprovenTransport result.Action
-	Assert                                                                  *Assert
-	Range                                                                   hcl.Range
-	MarginRange                                                             hcl.Range
-	instance                                                                instance // of the block, with its key and value
+	gates.Terms
+	result.Actions
+	OnUnprovenTransport result.Action
+	Assert              *Assert
+	Range               hcl.Range
+	MarginRange         hcl.Range
+	instance            instance // of the block, with its key and value
 }
 
 // Assert is an absolute limit. Its expressions are evaluated after the run by Config.EvalAssert.

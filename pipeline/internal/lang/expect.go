@@ -3,13 +3,14 @@ package lang
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // expectation refuses a gate that cannot show an improvement.
 func (e *evaluator) expectation(g *Gate, b *block, base *Baseline) {
-	if g.Expect != Improvement {
+	if g.Expect != gates.ExpectImprovement {
 		return
 	}
 	if base.Kind != result.BaselinePaired {

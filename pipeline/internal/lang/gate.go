@@ -17,20 +17,15 @@ import (
 func (e *evaluator) gate(inst instance, b *block) *Gate {
 	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), instance: inst}
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
-	g.Description, g.Test = o.Text("description"), o.Text("test")
-	g.Strict, g.AllowOverload = isTrue(o, "strict"), isTrue(o, "allow_overload")
-	g.OnRegression, g.OnInconclusive = result.Action(o.Text("on_regression")), result.Action(o.Text("on_inconclusive"))
-	if g.Expect = Expectation(o.Text("expect")); g.Expect == Improvement && !b.has("on_inconclusive") {
-		g.OnInconclusive = result.Fail // what was not shown is not there
-	}
-	g.OnMissing, g.OnInvalid = result.Action(o.Text("on_missing")), result.Action(o.Text("on_invalid"))
-	g.OnUnprovenTransport = result.Action(o.Text("on_unproven_transport"))
+	g.Description = o.Text("description")
 	g.Benchmark = e.named(o, "benchmark", answersRoot)
 	g.Baseline = e.named(o, "baseline")
 	complete := e.checkForm(b)
-	if b.one("assert") == nil {
-		e.comparison(g, b, o)
+	if b.one("assert") == nil && b.has("metrics") {
+		e.metrics(g, b)
 	}
+	e.terms(g, b, o)
+	e.actions(g, b, o)
 	bm := e.benchmarks[g.Benchmark]
 	if bm == nil || !complete {
 		return g // no such benchmark, or one that could not be expanded
@@ -99,7 +94,7 @@ var comparisonArguments = []struct{ name, advice string }{
 // checkForm finds gates that are neither a comparison nor a limit, or both.
 func (e *evaluator) checkForm(b *block) bool {
 	if b.one("assert") != nil {
-		for _, name := range []string{"baseline", "metrics", "margin", "expect", "suite_margin", "alpha", "test", "strict"} {
+		for _, name := range e.comparisonOnly() {
 			if a := b.attrs[name]; a != nil {
 				e.report(problem(codeGate, a.NameRange, fmt.Sprintf("%s has no meaning beside assert", name),
 					"An assert is an absolute limit, not a comparison. Make two gates of it."))
@@ -146,17 +141,6 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 		e.report(problem(codeGate, b.at("where"), "gate has no cell",
 			fmt.Sprintf("where is true for none of the %s of %s, so the gate could never fail.", humanize.Count(len(bm.Cells), "cell"), bm.Addr)))
 	}
-}
-
-// comparison evaluates what a gate with a baseline says by itself.
-func (e *evaluator) comparison(g *Gate, b *block, o object) {
-	g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", false, 1, "Write two percent as \"2%\" or 0.02."))
-	g.Alpha = e.share(o, "alpha", false, 0.5, "It is a chance of a false alarm, such as 0.01.")
-	e.checkAlpha(g.Alpha, o.at("alpha"))
-	if b.has("metrics") {
-		e.metrics(g, b)
-	}
-	e.marginOf(g, b, o)
 }
 
 // checkBaseline checks a gate with a baseline against its benchmark.

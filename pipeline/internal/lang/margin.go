@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/zclconf/go-cty/cty"
@@ -81,7 +82,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	if !o.Known("margin") {
 		return
 	}
-	zero, form := g.Expect == Improvement, e.marginForm(g, b)
+	zero, form := expectationOf(o) == gates.ExpectImprovement, e.marginForm(g, b)
 	if (form == ratioForm || form == numberForm || form == pointsForm) && !slices.ContainsFunc(g.Metrics, inUnit) {
 		g.Margin = metric.Margin(e.share(o, "margin", zero, 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
 	} else if g.Margin = metric.Margin(o.Float("margin")); g.Margin < 0 || g.Margin == 0 && !zero {

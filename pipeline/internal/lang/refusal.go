@@ -113,7 +113,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
 				fmt.Sprintf("What is answered is compared question by question, and %s of kind %s has no questions.", base.Addr, base.Kind)))
-		case b.has("test") && g.Test != gates.PairedTTest.Name:
+		case b.has("test") && g.TestName != gates.PairedTTest.Name:
 			e.report(problem(codeRefused, b.at("test"), fmt.Sprintf("metric.%s is judged by %s alone", m.ID, gates.PairedTTest),
 				"Its error is that of the questions as well as that of the launches, which other tests know nothing of. Leave test out."))
 		}
@@ -242,7 +242,7 @@ func (a asker) smallerStat(m metric.Metric, n float64) string {
 // checkShares checks the gates' own shares of alpha against the file's.
 func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	sum, claims := 0.0, []string(nil)
-	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.OnRegression == result.Fail }) {
+	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.CanFail() }) {
 		sum = gates.SuiteShare * alpha
 		claims = append(claims, fmt.Sprintf("suite_margin has %.3g", sum))
 	}
@@ -250,7 +250,7 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	for _, g := range list {
 		base := e.baselines[g.Baseline]
 		switch {
-		case base == nil || base.Kind == result.BaselineFile || g.OnRegression != result.Fail:
+		case base == nil || base.Kind == result.BaselineFile || !g.CanFail():
 		case g.Alpha > 0:
 			sum += g.Alpha
 			claims = append(claims, fmt.Sprintf("%s has %g", g.Addr, g.Alpha))
@@ -277,9 +277,9 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	case base.Kind != result.BaselinePaired:
 		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired baseline",
 			fmt.Sprintf("%s is of kind %s: the cells of a repeat make one value of a suite, and only a paired baseline has repeats on both sides.", base.Addr, base.Kind)))
-	case e.prog.tests.Named(g.Test).Design != gates.Paired:
+	case e.prog.tests.Named(g.TestName).Design != gates.Paired:
 		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired test",
-			fmt.Sprintf("%s pairs nothing by repeat. Use one of %s.", g.Test, humanize.List(e.prog.tests.Paired().Names()))))
+			fmt.Sprintf("%s pairs nothing by repeat. Use one of %s.", g.TestName, humanize.List(e.prog.tests.Paired().Names()))))
 	}
 }
 

@@ -93,7 +93,7 @@ func TestFilledCachesLeaveEnoughRepeats(t *testing.T) {
 	} {
 		cfg := config(tt.repeats, 2, 4)
 		m, _ := metric.Lookup("startup.time")
-		cfg.Gates[0].Metrics, cfg.Gates[0].Test = []metric.Metric{m}, tt.test
+		cfg.Gates[0].Metrics, cfg.Gates[0].TestName = []metric.Metric{m}, tt.test
 		if tt.caches {
 			cfg.Servers[0].Spec.Caches = []steps.Cache{{Folder: "a", Env: "CACHE"}}
 		}

@@ -190,7 +190,7 @@ func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
 		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
-			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.Test))
+			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.TestName))
 		}
 	}
 	return out

@@ -181,7 +181,7 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 		t.Errorf("warnings %q", p.Warnings)
 	}
 	for _, test := range gates.StandardTests().OfRuns() {
-		p.Gates[0].Test = test.Name
+		p.Gates[0].TestName = test.Name
 		apart := fmt.Sprintf("test = %q takes the sides of a repeat apart", test.Name)
 		if got := strings.Join(warnings(p), "\n"); strings.Contains(got, apart) != (test.Design == gates.Unpaired) {
 			t.Errorf("%s: warnings %q", test, got)

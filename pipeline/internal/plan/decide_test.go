@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
@@ -50,7 +51,7 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 		{"noise that is accepted", [2]int{5, 5}, []float64{2}, "paired_t", Options{Noise: noisy, IgnoreNoise: true}, ""},
 	} {
 		cfg := looking(tt.repeats[0], tt.repeats[1], tt.rates...)
-		cfg.Gates[0].Test = tt.test
+		cfg.Gates[0].TestName = tt.test
 		_, diags := Build(cfg, tt.opt)
 		if tt.want == "" && diags.HasErrors() {
 			t.Errorf("%s: refused: %v", tt.name, diags)
@@ -154,7 +155,7 @@ func TestPassesInAPlan(t *testing.T) {
 // A margin of what can be zero is in its unit, and one of a share in percentage points.
 func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
 	for id, want := range map[string]string{"queue.p99": "50 ms", "ttft.p99": "5 %", "goodput.share": "5 pp", "evaluation.score": "5 pp", "agreement.share": "5 pp"} {
-		if got := new(Plan).marginText(Gate{Metrics: []string{id}, Margin: 0.05}); got != want {
+		if got := new(Plan).marginText(Gate{Metrics: []string{id}, Terms: gates.Terms{Claim: gates.Claim{Margin: 0.05}}}); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}

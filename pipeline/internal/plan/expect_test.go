@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/gates"
 )
 
 func TestAPlanStatesWhatImprovementItShows(t *testing.T) {
 	cfg := config(6, 2)
-	cfg.Gates[0].Expect, cfg.Gates[0].Margin = lang.Improvement, 0
+	cfg.Gates[0].Expect, cfg.Gates[0].Margin = gates.ExpectImprovement, 0
 	p := build(t, cfg, Options{})
 	var text strings.Builder
 	if err := p.WriteText(&text); err != nil {

@@ -18,12 +18,7 @@ func (b *builder) gates(p *Plan) []Gate {
 	for _, src := range b.cfg.Gates {
 		g := Gate{
 			Addr: src.Addr, Description: src.Description, Benchmark: src.Benchmark, Baseline: src.Baseline,
-			Margin: src.Margin, SuiteMargin: src.SuiteMargin, Alpha: src.Alpha, Test: src.Test, Strict: src.Strict, AllowOverload: src.AllowOverload,
-			OnRegression: src.OnRegression, OnInconclusive: src.OnInconclusive, OnMissing: src.OnMissing, OnInvalid: src.OnInvalid,
-			OnUnprovenTransport: src.OnUnprovenTransport, Assert: src.Assert != nil, Range: Range(src.Range),
-		}
-		if src.Expect == lang.Improvement {
-			g.Expect = gates.ExpectImprovement
+			Terms: src.Terms, Actions: src.Actions, OnUnprovenTransport: src.OnUnprovenTransport, Assert: src.Assert != nil, Range: Range(src.Range),
 		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
@@ -117,8 +112,8 @@ func (g Gate) Of(c Comparison) []string {
 // Comparison is a comparison of a cell by a metric on the terms of a gate, without data.
 func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison {
 	return gates.Comparison{
-		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Margin: g.Margin, Expect: g.Expect, Alpha: g.Alpha, Strict: g.Strict,
-		Test: p.Test(g), CanFail: g.CanFail(), Known: p.Known(g, head, m), Between: p.between(m),
+		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Claim: g.Claim, Rule: g.Rule, Test: p.Test(g),
+		CanFail: g.CanFail(), Known: p.Known(g, head, m), Between: p.between(m),
 	}
 }
 
@@ -128,7 +123,7 @@ func (g Gate) Success(head string) gates.Success {
 }
 
 // Test is the significance test of a gate.
-func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.Test) }
+func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.TestName) }
 
 // partner finds the cell with the base's value on the axis and the same other
 // coordinates; "" if the matrix excludes it.
@@ -180,10 +175,6 @@ func (g Gate) tests() bool { return g.paired() || g.BaselineKind == result.Basel
 
 // paired reports whether a gate compares cells of the session.
 func (g Gate) paired() bool { return g.BaselineKind == result.BaselinePaired }
-
-// CanFail reports whether a regression fails the file, so that the gate's comparisons share
-// its error rate.
-func (g Gate) CanFail() bool { return g.OnRegression == result.Fail }
 
 // group is the key of a gate in families.
 func (g Gate) group() string {

@@ -7,7 +7,6 @@ package plan
 
 import (
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -158,21 +157,10 @@ type Gate struct {
 	Axis      string  `json:"axis,omitempty"`
 	BaseValue string  `json:"base_value,omitempty"`
 	// Differ lists what the baseline lets the sides differ in besides the axis.
-	Differ  []string      `json:"differ,omitempty"`
-	Metrics []string      `json:"metrics,omitempty"`
-	Margin  metric.Margin `json:"margin,omitempty"`
-	// Expect is what the head has to show; absent where that is no regression.
-	Expect gates.Expectation `json:"expect,omitempty"`
-	// SuiteMargin is that of all cells together, 0 where they are not compared so.
-	SuiteMargin    metric.Margin `json:"suite_margin,omitempty"`
-	Alpha          float64       `json:"alpha,omitempty"`
-	Test           string        `json:"test,omitempty"`
-	Strict         bool          `json:"strict,omitempty"`
-	AllowOverload  bool          `json:"allow_overload,omitempty"`
-	OnRegression   result.Action `json:"on_regression"`
-	OnInconclusive result.Action `json:"on_inconclusive"`
-	OnMissing      result.Action `json:"on_missing"`
-	OnInvalid      result.Action `json:"on_invalid"`
+	Differ  []string `json:"differ,omitempty"`
+	Metrics []string `json:"metrics,omitempty"`
+	gates.Terms
+	result.Actions
 	// OnUnprovenTransport says what a KV transfer does that nothing proves.
 	OnUnprovenTransport result.Action `json:"on_unproven_transport,omitempty"`
 	Assert              bool          `json:"assert,omitempty"`

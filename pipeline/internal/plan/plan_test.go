@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
@@ -57,7 +58,9 @@ func config(repeats int, rates ...float64) *lang.Config {
 	cfg.Baselines = []*lang.Baseline{{Addr: "baseline.paired.main", Kind: "paired", Axis: "side", Value: "base"}}
 	cfg.Gates = []*lang.Gate{{
 		Addr: "gate.latency", Benchmark: "benchmark.serving", Baseline: "baseline.paired.main", Metrics: []metric.Metric{p50},
-		Cells: indices, Margin: 0.05, Test: "paired_t", OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail,
+		Cells:   indices,
+		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+		Actions: result.Actions{OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail},
 	}}
 	return cfg
 }

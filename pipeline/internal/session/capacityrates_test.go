@@ -115,7 +115,7 @@ func ratesFiles(t *testing.T, rng *rand.Rand, doc *result.Document) float64 {
 	m, _ := metric.Lookup("capacity.rate")
 	pairs, regressed := doc.Gates[0].Decisions[0].Pairs, 0
 	for range files {
-		c := gates.Comparison{ID: "capacity", Gate: "gate.capacity", Metric: m, Margin: 0.05, CanFail: true}
+		c := gates.Comparison{ID: "capacity", Gate: "gate.capacity", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true}
 		for k, i := range rng.Perm(len(pairs))[:6] {
 			c.Pairs = append(c.Pairs, gates.Pair{Repeat: k + 1, Base: pairs[i].Base, Head: pairs[i].Head})
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -19,8 +20,9 @@ func nightly(ttft float64) (*plan.Plan, *result.Document) {
 		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMax: 3, Cells: []plan.Cell{{Hash: "h", Target: "server.vllm.sut"}}}},
 		Gates: []plan.Gate{{
 			Addr: "gate.night", Benchmark: "benchmark.b", Baseline: "baseline.stored.main", BaselineKind: "stored",
-			Stored: &plan.Stored{Branch: "main", Sessions: 10}, Metrics: []string{"ttft.p50"}, Margin: 0.05, Test: "paired_t",
-			OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail",
+			Stored: &plan.Stored{Branch: "main", Sessions: 10}, Metrics: []string{"ttft.p50"},
+			Terms:       gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+			Actions:     result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 			Comparisons: []plan.Comparison{{Head: "h"}},
 		}},
 	}
