@@ -7,6 +7,7 @@
 //	tests write FILE STAGES LOG...    put these tables between the marks of a markdown file
 //
 // STAGES has a line for each stage: its name, its wall time and its processor time in seconds, separated by tabs.
+// A whole .ci/run ends it with a line of its own time, "all of it".
 package main
 
 import (
