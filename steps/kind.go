@@ -25,7 +25,7 @@ import (
 //  6. Where an argument is Late, steps 3 to 5 are repeated once the steps that it waits for
 //     have run.
 type Kind struct {
-	// Block is the block type: "server", "step", "dataset", "service", "kv_transfer", "router".
+	// Block is the block type: "server", "step", "dataset", "service", "kv_transfer", "router", "report".
 	Block string
 	// Name is the block's first label.
 	Name   string

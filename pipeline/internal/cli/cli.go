@@ -237,7 +237,7 @@ type app struct {
 	verbatim io.Writer
 	noColor  bool
 	// publishers are the kinds of places where verdicts are published.
-	publishers []publish.Kind
+	publishers []publisher
 	// published is the publisher of the job, nil until it is asked for.
 	published publish.Publisher
 	// job is the change that the job is about, nil until it is read.

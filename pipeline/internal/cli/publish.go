@@ -99,7 +99,7 @@ func (a *app) publisher() publish.Publisher {
 		Note: func(text string) { fmt.Fprintln(a.Err, "note: "+text) },
 	}
 	for _, kind := range a.publishers {
-		p := kind(j)
+		p := kind.open(j)
 		if p.Here() {
 			a.published = p
 			break

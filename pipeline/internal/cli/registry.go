@@ -8,7 +8,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/reports/github"
-	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
@@ -29,6 +28,9 @@ func (a *app) kinds() (*steps.Registry, error) {
 	all = append(all, a.connectors.Transfers()...)
 	all = append(all, kv.Services()...)
 	all = append(all, router.Kinds()...)
+	for _, p := range a.publishers {
+		all = append(all, p.report)
+	}
 	registry, err := steps.NewRegistry(all...)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func allPlaces() []place.Kind {
 }
 
 // allPublishers are the kinds of places where verdicts are published.
-func allPublishers() []publish.Kind { return []publish.Kind{github.New} }
+func allPublishers() []publisher { return []publisher{{githubReport(), github.New}} }
 
 // actions carry out steps.
 func actions() map[string]steps.Action {

@@ -185,11 +185,11 @@ func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	if slices.Contains(t.attrNames(), "extends") {
 		stands |= inExtending
 	}
-	if other := t.kindWith(a.Name); other != "" {
+	if other := t.kindWith(d.registry, a.Name); other != "" {
 		detail = fmt.Sprintf("It is an argument of %s %q.", t.name, other)
 	} else if how := here(a.Name, stands); how != "" {
 		detail = how
-	} else if homes := t.homes(a.Name, true); len(homes) > 0 && enum.Nearest(a.Name, t.attrNames()) == "" {
+	} else if homes := t.homes(d.registry, a.Name, true); len(homes) > 0 && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Put it inside %s.", homes[0])
 	} else if name := enum.Nearest(a.Name, t.childNames()); name != "" && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
@@ -248,7 +248,7 @@ func (d *decoder) home(name string, parent *blockType) string {
 	if parent.name != rootName && d.root.child(name) != nil {
 		return fmt.Sprintf("Put it at the top of the file, outside of the %s block.", parent.name)
 	}
-	homes := d.root.homes(name, false)
+	homes := d.root.homes(d.registry, name, false)
 	for _, k := range d.registry.Kinds() {
 		if (&blockType{schema: k.Schema}).child(name) != nil {
 			homes = append(homes, k.Block+" { … }")
@@ -273,7 +273,7 @@ type blockType struct {
 	// first label names in the registry.
 	schema steps.Schema
 	byKind bool
-	// kinds of the language itself, in the place of those in the registry.
+	// kinds of the language itself, beside those in the registry.
 	kinds []steps.Kind
 	// free documents the arguments of a block whose names the file chooses, "" if
 	// there are none.
@@ -298,22 +298,30 @@ func (t *blockType) with(k steps.Kind) *blockType {
 	return &both
 }
 
-// kindNames lists the kinds of a block type, in the order of the documentation.
-func (t *blockType) kindNames(registry *steps.Registry) []string {
-	if t.kinds == nil {
-		return registry.Names(t.name)
+// all lists the kinds of a block type, in the order of the documentation: those of the registry
+// come before those of the language itself.
+func (t *blockType) all(registry *steps.Registry) []steps.Kind {
+	var out []steps.Kind
+	for _, name := range registry.Names(t.name) {
+		k, _ := registry.Lookup(t.name, name)
+		out = append(out, k)
 	}
-	names := make([]string, len(t.kinds))
-	for i, k := range t.kinds {
-		names[i] = k.Name
+	return append(out, t.kinds...)
+}
+
+// kindNames lists the names of the kinds of a block type.
+func (t *blockType) kindNames(registry *steps.Registry) []string {
+	var names []string
+	for _, k := range t.all(registry) {
+		names = append(names, k.Name)
 	}
 	return names
 }
 
 // kind finds the kind that a first label names.
 func (t *blockType) kind(registry *steps.Registry, name string) (steps.Kind, bool) {
-	if t.kinds == nil {
-		return registry.Lookup(t.name, name)
+	if k, ok := registry.Lookup(t.name, name); ok {
+		return k, true
 	}
 	i := slices.IndexFunc(t.kinds, func(k steps.Kind) bool { return k.Name == name })
 	if i < 0 {
@@ -330,9 +338,13 @@ func (t *blockType) kindOf(registry *steps.Registry, labels []string) (steps.Kin
 	return t.kind(registry, labels[0])
 }
 
-// kindWith is the first of the language's own kinds that has an argument, "" if none has.
-func (t *blockType) kindWith(argument string) string {
-	for _, k := range t.kinds {
+// kindWith returns the first kind that has an argument, "" if none has. Kinds that are all of the
+// registry, such as servers, do not share arguments by chance.
+func (t *blockType) kindWith(registry *steps.Registry, argument string) string {
+	if t.kinds == nil {
+		return ""
+	}
+	for _, k := range t.all(registry) {
 		if _, ok := k.Schema.Attr(argument); ok {
 			return k.Name
 		}
@@ -377,16 +389,16 @@ func (t *blockType) childNames() []string {
 
 // homes finds the blocks below t that a block (or an argument, with attr) may stand in,
 // as they are written: "benchmark { load { … } }".
-func (t *blockType) homes(name string, attr bool) []string {
+func (t *blockType) homes(registry *steps.Registry, name string, attr bool) []string {
 	var out []string
 	for _, c := range t.children() {
 		if _, ok := c.schema.Attr(name); ok && attr || !attr && c.child(name) != nil {
 			out = append(out, c.name+" { … }")
 		}
-		if k := c.kindWith(name); k != "" && attr {
+		if k := c.kindWith(registry, name); k != "" && attr {
 			out = append(out, fmt.Sprintf("%s %q { … }", c.name, k))
 		}
-		for _, deeper := range c.homes(name, attr) {
+		for _, deeper := range c.homes(registry, name, attr) {
 			out = append(out, c.name+" { "+deeper+" }")
 		}
 	}

@@ -212,11 +212,11 @@ type Assert struct {
 // Report says who reads the result.
 type Report struct {
 	Addr    string
-	Kind    string   // "github", "file", "summary"
+	Kind    string   // "file", "summary", or one of the registry, such as "github"
 	Gates   []string // addresses; empty means all
 	Path    string   // file: directory or file, below the working directory
 	Formats []string // "markdown", "text", "json", "junit", "csv", "html"
 	Rows    []string
 	Cols    string
-	Options map[string]string
+	Options map[string]string // of a kind of the registry
 }

@@ -92,7 +92,7 @@ func baseDir(src *Sources) string {
 func (d *decoder) attributesOfFile(body *hclsyntax.Body) {
 	for _, a := range (&block{attrs: body.Attributes}).sorted() {
 		detail := "A file holds blocks only. To name a value, put it inside locals { … }."
-		if homes := d.root.homes(a.Name, true); len(homes) > 0 {
+		if homes := d.root.homes(d.registry, a.Name, true); len(homes) > 0 {
 			detail = fmt.Sprintf("A file holds blocks only. Put it inside %s.", homes[0])
 		}
 		d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s stands outside of any block", a.Name), detail))

@@ -37,6 +37,12 @@ func testRegistry(tb testing.TB) *steps.Registry {
 			{Name: "devices", Type: cty.List(cty.String), Doc: "Devices."},
 			{Name: "buffer", Type: cty.Number, Unit: steps.UnitBytes, Doc: "Size."},
 		}}},
+		{Block: "report", Name: "github", Doc: "A comment.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Name: "comment", Type: cty.String, Enum: enum.Of("update", "hide-and-new", "delete-and-new", "new", "never"), Doc: "Mode."},
+			{Name: "key", Type: cty.String, Doc: "Name."},
+			{Name: "check", Type: cty.String, Blank: true, Doc: "Name of the check run."},
+			{Name: "status", Type: cty.String, Blank: true, Doc: "Context of the status."},
+		}}},
 		{Block: "router", Name: "round_robin", Doc: "A router.", Schema: steps.Schema{Attrs: []steps.Attr{
 			{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "Servers."},
 			{Name: "decode", Type: cty.DynamicPseudoType, Required: true, Doc: "Servers."},

@@ -25,11 +25,15 @@ func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	return r
 }
 
-// postOptions are the arguments of the kind github that are set.
+// postOptions returns the arguments that are set of a kind that publishes.
 func postOptions(o object) map[string]string {
+	kind := o.layers[0].block.kind
+	if kind.Block == "" {
+		return nil // a kind of the language itself
+	}
 	var out map[string]string
-	for _, a := range o.layers[0].block.kind.Schema.Attrs {
-		if !o.Known(a.Name) || o.layers[0].block.kind.Name != githubReport {
+	for _, a := range kind.Schema.Attrs {
+		if !o.Known(a.Name) {
 			continue
 		}
 		if out == nil {

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -83,9 +82,8 @@ func localsType() *blockType {
 	}
 }
 
-// Kinds of report.
+// Kinds of report of the language itself. Those that publish are in the registry.
 const (
-	githubReport  = "github"
 	fileReport    = "file"
 	summaryReport = "summary"
 )
@@ -100,12 +98,6 @@ func reportType(formats []string) *blockType {
 			{Name: "cols", Type: cty.String, Doc: "Axis that makes the columns."},
 		}},
 		kinds: []steps.Kind{
-			{Name: githubReport, Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "comment", Type: cty.String, Enum: enum.Of(mode.All()...), Doc: "What becomes of the comments of earlier runs; update (one comment, kept up to date) unless set."},
-				{Name: "key", Type: cty.String, Doc: "Distinguishes several reports on one pull request; the block's name unless set."},
-				{Name: "check", Type: cty.String, Blank: true, Doc: "Name of the check run, \"\" for none; pipeline/NAME after the block's name unless set."},
-				{Name: "status", Type: cty.String, Blank: true, Doc: "Context of a commit status; none unless set."},
-			}}},
 			{Name: fileReport, Doc: "Files.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "path", Type: cty.String, Doc: "File or folder below the working directory; the run's own folder unless set."},
 				{Name: "formats", Type: cty.List(cty.String), Enum: enum.Of(formats...), Doc: "What is written; markdown unless set."},
