@@ -436,6 +436,9 @@ func TestKubernetes(t *testing.T) {
 			})
 			text, code := m.run(t)
 			other.Wait()
+			if said := "has other runs as well"; !strings.Contains(text, said) && !strings.Contains(out.String(), said) {
+				t.Errorf("neither run warns of the other:\n%s\n%s", text, out)
+			}
 			return text, code
 		}},
 		{"inside a Pod", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -273,5 +274,34 @@ func TestKeeperLost(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOtherRuns: a run warns of others in its namespace, and not of itself.
+func TestOtherRuns(t *testing.T) {
+	r := started(t)
+	var warned []string
+	r.opt.Warn = func(text string) { warned = append(warned, text) }
+	job := func(run string) {
+		t.Helper()
+		of := runOf(steps.KubernetesSpec{})
+		of.opt.RunID = run
+		if _, err := r.client.BatchV1().Jobs(r.namespace).Create(t.Context(), &batch.Job{ObjectMeta: of.meta("run", "keeper")}, meta.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job("r1")
+	r.warnOthers(t.Context())
+	if len(warned) > 0 {
+		t.Errorf("alone: %q", warned)
+	}
+	job("r2")
+	r.warnOthers(t.Context())
+	if len(warned) != 1 || !strings.HasPrefix(warned[0], "namespace bench has other runs as well: r2 (Job pipeline-run-") || strings.Contains(warned[0], "r1") {
+		t.Errorf("beside another: %q", warned)
+	}
+	r.client.(*fake.Clientset).PrependReactor("list", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
+	if r.warnOthers(t.Context()); len(warned) != 1 {
+		t.Errorf("unlisted: %q", warned)
 	}
 }

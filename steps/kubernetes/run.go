@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +65,23 @@ func (r *Run) Open(ctx context.Context, wants []Want) error {
 	if err := r.chooseNodes(ctx, wants); err != nil {
 		return errors.Join(err, r.undo(ctx))
 	}
+	r.warnOthers(ctx)
 	return nil
+}
+
+// warnOthers warns of other runs in the namespace, which may use the same nodes at the same time. That they
+// cannot be listed is no reason to end this one.
+func (r *Run) warnOthers(ctx context.Context) {
+	found, err := r.leftovers(ctx, func(run, _ string) bool { return run != r.opt.RunID })
+	if err != nil || len(found.Left) == 0 {
+		return
+	}
+	var names []string
+	for _, l := range found.Left {
+		names = append(names, fmt.Sprintf("%s (Job %s)", l.RunID, l.Job))
+	}
+	r.opt.Warn(steps.Line(fmt.Sprintf("namespace %s has other runs as well: %s; runs that share nodes disturb each other, and `pipeline cleanup --kubernetes` removes those whose program has ended",
+		r.namespace, strings.Join(names, ", ")), maxReason))
 }
 
 // undo removes what a start that failed has made.
