@@ -121,8 +121,10 @@ func TestPagesShowFlagsThatExist(t *testing.T) {
 			}
 			for _, word := range words {
 				name, _, _ := strings.Cut(word, "=")
-				row := regexp.MustCompile("(?m)^\\| `(-[a-z], )?" + regexp.QuoteMeta(name) + "[ `,]")
-				if flagLike.MatchString(name) && !slices.Contains(notOurs, name) && !row.MatchString(section) {
+				if !flagLike.MatchString(name) || slices.Contains(notOurs, name) {
+					continue
+				}
+				if row := regexp.MustCompile("(?m)^\\| `(-[a-z], )?" + name + "[ `,]"); !row.MatchString(section) {
 					t.Errorf("%s shows %q, and the reference has no %s there", page, strings.Join(words, " "), name)
 				}
 			}
