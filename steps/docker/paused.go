@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -79,9 +78,7 @@ func (w *pauseWatch) read(ctx context.Context, s *Server) error {
 	}
 	for events := json.NewDecoder(resp.Body); ; {
 		var e containerEvent
-		if err := events.Decode(&e); err == io.EOF {
-			return io.ErrUnexpectedEOF
-		} else if err != nil {
+		if err := events.Decode(&e); err != nil {
 			return err
 		}
 		w.take(e)
