@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -102,6 +103,34 @@ func TestEachStepMayFail(t *testing.T) {
 				t.Errorf("steps after the failure: %s, want %s\npublished: %s, want %s", after, tt.after, told, tt.told)
 			}
 		})
+	}
+}
+
+// closed is a place that cannot be opened.
+type closed struct{ place.Base }
+
+func (closed) Open(context.Context) error { return errors.New("the queue is full") }
+
+func (closed) GPUs(place.Target, place.Process) place.GPUs { return place.GPUs{} }
+
+func (closed) Assign(place.Target, place.Process, []string) (place.Slot, error) {
+	return place.Slot{}, nil
+}
+
+// TestAPlaceThatCannotBeOpened: the locks are given back, and nothing is closed that was not opened.
+func TestAPlaceThatCannotBeOpened(t *testing.T) {
+	opt := optionsOfProfile(t)
+	opt.Plan.Simulated, opt.Publisher = "process", &published{}
+	opt.Places = []place.Kind{{
+		Name: "closed", Takes: func(place.Options, place.Process) bool { return true },
+		New: func(place.Options) (place.Place, error) { return closed{}, nil },
+	}}
+	s, names := live(t, t.Context(), opt, "")
+	if s.err == nil || s.err.Error() != "the queue is full" || s.judged {
+		t.Errorf("error %v", s.err)
+	}
+	if got := strings.Join(names, ", "); got != "check, create, assemble, publish the start, lock, open places, unlock, publish the failure, close" {
+		t.Errorf("steps %s", got)
 	}
 }
 
