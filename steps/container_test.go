@@ -109,7 +109,7 @@ func TestCheckContainer(t *testing.T) {
 		"label":          {map[string]cty.Value{"labels": textMap("dev.pipeline.run", "x")}, "container.labels: labels that begin with dev.pipeline. are set by this program"},
 	} {
 		o := steps.Object{
-			Attrs:  map[string]cty.Value{"image": str("i")},
+			Attrs:  map[string]cty.Value{"image": str("i:1")},
 			Blocks: map[string][]steps.Object{"container": {{Attrs: tt.block}}},
 		}
 		if got := problems(steps.CheckServer(o)); got != tt.want {
@@ -122,7 +122,7 @@ func TestCheckContainerWarns(t *testing.T) {
 	block := func(attrs map[string]cty.Value) map[string][]steps.Object {
 		return map[string][]steps.Object{"container": {{Attrs: attrs}}}
 	}
-	image := map[string]cty.Value{"image": cty.StringVal("i"), "gpus": cty.NumberIntVal(2)}
+	image := map[string]cty.Value{"image": cty.StringVal("i:1"), "gpus": cty.NumberIntVal(2)}
 	for name, tt := range map[string]struct {
 		object steps.Object
 		want   string

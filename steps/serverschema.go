@@ -156,6 +156,8 @@ func checkSource(o Object) []Problem {
 			Summary: fmt.Sprintf("image %q has a space in it", image),
 			Detail:  "The tag follows the name after a colon, for example vllm/vllm-openai:v0.11.0.",
 		})
+	} else if o.Known("image") {
+		found = append(found, CheckTag(image, "image")...)
 	}
 	if o.Known("url") && !urlPattern.MatchString(o.Text("url")) {
 		found = append(found, Problem{

@@ -50,7 +50,7 @@ func TestCheckServer(t *testing.T) {
 		"url":         {attrs: map[string]cty.Value{"url": str("http://127.0.0.1:8000")}},
 		"url v6":      {attrs: map[string]cty.Value{"url": str("https://[::1]:8000/base/")}},
 		"unknown":     {attrs: map[string]cty.Value{"image": cty.UnknownVal(cty.String), "args": cty.DynamicVal, "port": cty.UnknownVal(cty.Number)}},
-		"two sources": {attrs: map[string]cty.Value{"image": str("i"), "url": str("http://h")}, want: "url: image and url exclude each other"},
+		"two sources": {attrs: map[string]cty.Value{"image": str("i:1"), "url": str("http://h")}, want: "url: image and url exclude each other"},
 		"url without scheme": {
 			attrs: map[string]cty.Value{"url": str("127.0.0.1:8000")},
 			want:  "url: url must be an http or https address without user, query and fragment"},

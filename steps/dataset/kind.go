@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/servegate/pipeline/steps"
@@ -241,6 +242,11 @@ func (f *Files) Rehearsed(d steps.Dataset) steps.Dataset {
 // AbsentText says what to do about a file that is not there.
 func (f *Files) AbsentText(d steps.Dataset) string {
 	text := fmt.Sprintf("the dataset's file %q is not there", d.Path)
+	if f != nil && !filepath.IsAbs(d.Path) {
+		if folder, err := filepath.Abs(f.Dir); err == nil {
+			text = fmt.Sprintf("the dataset's file %q is not there, relative to %s, the folder of the pipeline file", d.Path, folder)
+		}
+	}
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err == nil && kind.Origin != "" {
 		text += "; download it from " + kind.Origin

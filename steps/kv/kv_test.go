@@ -66,7 +66,7 @@ func TestValidateTransfer(t *testing.T) {
 }
 
 func TestValidateService(t *testing.T) {
-	both := map[string]cty.Value{"image": cty.StringVal("i"), "executable": cty.StringVal("e"), "port": cty.NumberIntVal(0)}
+	both := map[string]cty.Value{"image": cty.StringVal("i:1"), "executable": cty.StringVal("e"), "port": cty.NumberIntVal(0)}
 	if got := Services()[0].Validate(steps.Object{Attrs: both}); len(got) != 2 {
 		t.Errorf("got %v", got)
 	}

@@ -38,5 +38,8 @@ func validateService(o steps.Object) []steps.Problem {
 			Detail: "A service comes from one of them, or from the kind's own image if neither is set.",
 		})
 	}
+	if o.Known("image") {
+		found = append(found, steps.CheckTag(o.Text("image"), "image")...)
+	}
 	return found
 }

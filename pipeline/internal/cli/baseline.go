@@ -47,6 +47,9 @@ func (a *app) baselineSave() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "save RUN", Short: "Add a run to the history, from the default branch only", Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
+			if err := noPipelineFiles("baseline save", args); err != nil {
+				return err
+			}
 			doc, err := verdict.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)

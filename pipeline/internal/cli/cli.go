@@ -288,9 +288,11 @@ func (a *app) root() *cobra.Command {
 		Use:           "pipeline",
 		Short:         "Performance-regression gate for LLM inference servers",
 		Long:          "pipeline launches the servers that an HCL file declares, measures a matrix of benchmarks on them,\nand decides by significance tests whether one side is slower than the other.",
+		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("pipeline {{.Version}}\n") // as the version command prints it
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetIn(a.In)

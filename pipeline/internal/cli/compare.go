@@ -37,7 +37,12 @@ func (a *app) compareCommand() *cobra.Command {
 			"A side can be given a name, and another side than the first to be compared with:\n\n" +
 			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log",
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := noPipelineFiles("compare", args); err != nil {
+				return err
+			}
+			return a.compare(f, args)
+		},
 	}
 	f.results.register(cmd, a.tools)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")

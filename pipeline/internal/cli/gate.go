@@ -52,6 +52,9 @@ func (a *app) gateCommand() *cobra.Command {
 			if len(args) > 1 {
 				return exit(exitUsage, errors.New("gate judges one run directory: name results of other tools with --results"))
 			}
+			if err := noPipelineFiles("gate without --results", args); err != nil {
+				return err
+			}
 			return a.gateRun(ctx, f, args[0])
 		}),
 	}

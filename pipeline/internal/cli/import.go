@@ -85,6 +85,9 @@ func (a *app) importCommand() *cobra.Command {
 			"cannot be read is reported, the others are written, and the exit status is 3.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := noPipelineFiles("import", args); err != nil {
+				return err
+			}
 			runs, unread := a.readResults(args, convert.ReadOptions{Tools: a.tools, Tool: f.tool, Records: records})
 			if len(runs) == 0 {
 				return exit(exitUsage, unread)

@@ -46,6 +46,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Render a stored result again",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := noPipelineFiles("report", args); err != nil {
+				return err
+			}
 			doc, err := verdict.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)

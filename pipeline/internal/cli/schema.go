@@ -23,6 +23,8 @@ func (a *app) schemaCommand() *cobra.Command {
 		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
 			"people, with all that is nested in it:\n\n" +
 			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load\n\n" +
+			"A nested block is found by its own name as well (pipeline schema container), and metrics by theirs (pipeline schema metric,\n" +
+			"pipeline schema metric ttft).\n\n" +
 			"The name of a document prints its JSON Schema: " + strings.Join(documentNames(), ", ") + ".",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.schema(cmd, f, args) },
 	}
@@ -52,6 +54,8 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	switch {
 	case len(path) > 0 && (f.functions || f.markdown || f.json || f.jsonSchema):
 		return exit(exitUsage, errors.New("a block is printed for people; --json and --markdown print the whole language"))
+	case len(path) > 0 && path[0] == "metric":
+		return a.schemaMetrics(doc.Metrics, path[1:])
 	case len(path) > 0:
 		return a.schemaBlock(doc, path)
 	case f.jsonSchema:
@@ -73,6 +77,16 @@ func documentNames() []string {
 		out = append(out, s.Name)
 	}
 	return out
+}
+
+// schemaMetrics prints all metrics, or those that a reference names or begins.
+func (a *app) schemaMetrics(all []lang.MetricDoc, path []string) error {
+	prefix := strings.TrimSuffix(strings.Join(append([]string{"metric"}, path...), "."), ".") + "."
+	metrics := slices.DeleteFunc(slices.Clone(all), func(m lang.MetricDoc) bool { return !strings.HasPrefix(m.Reference+".", prefix) })
+	if len(metrics) == 0 {
+		return exit(exitUsage, fmt.Errorf("there is no metric %q; pipeline schema metric lists them, and a file declares others by measure blocks", strings.Join(path, ".")))
+	}
+	return reference.MetricTable(a.Out, metrics)
 }
 
 // schemaBlock prints the block that a path names.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -186,13 +187,36 @@ func noGPU(n Needs, f Facts) Check {
 	if !n.WantsGPUs() {
 		return c
 	}
+	c.Status, c.Found = Missing, wanted(n)+", found 0 on this machine"
+	c.Fix = "run on a machine with GPUs, or rehearse with --simulate; if this one has some, install the driver: nvidia-smi or rocm-smi must list them"
 	if f.GPUErr != nil && n.Containers() {
 		// Where the program runs in a container of its own, the daemon's GPUs may still be there.
-		return Check{Name: "GPUs", Status: Warn, Found: "neither nvidia-smi nor rocm-smi can be asked", Fix: "install the driver's tools, so that throttling and other users of the GPUs are seen"}
+		c.Status, c.Found = Warn, c.Found+": neither nvidia-smi nor rocm-smi can be asked"
 	}
-	c.Status, c.Found = Missing, "none, and the file asks for some"
-	c.Fix = "install the driver (nvidia-smi or rocm-smi must list the GPUs), run on another machine, or rehearse with --simulate"
 	return c
+}
+
+// maxWanted bounds how many targets are named.
+const maxWanted = 3
+
+// wanted says how many GPUs the targets need.
+func wanted(n Needs) string {
+	var parts []string
+	for _, t := range n.Targets {
+		count := 0
+		for _, r := range t.GPUs {
+			if !r.Maybe {
+				count += max(len(r.IDs), r.Count, 1)
+			}
+		}
+		if count > 0 {
+			parts = append(parts, t.Addr+" needs "+humanize.Count(count, "GPU"))
+		}
+	}
+	if more := len(parts) - maxWanted; more > 0 {
+		parts = append(parts[:maxWanted], fmt.Sprintf("%d more need some", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func names(list []probe.GPU) string {

@@ -51,7 +51,40 @@ func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err erro
 	if len(p.lines) == 0 { // a block of the settings, which are named without their block as often
 		p.find(nil, settings(doc), append([]string{settings(doc).Type}, path...))
 	}
+	if len(p.lines) == 0 {
+		p.nested(doc, path)
+	}
 	return len(p.lines) > 0, p.write(w)
+}
+
+// nested writes what a path names that begins with a nested block: once for all places where it is the same.
+func (p *page) nested(doc lang.SchemaDoc, path []string) {
+	var texts []string
+	places := map[string][]string{}
+	var search func(parents []string, b lang.BlockDoc)
+	search = func(parents []string, b lang.BlockDoc) {
+		parents = append(slices.Clone(parents), title(nil, b))
+		for _, inner := range b.Blocks {
+			var found page
+			found.find(nil, inner, path)
+			if text := strings.Join(found.lines, "\n"); text != "" {
+				if places[text] == nil {
+					texts = append(texts, text)
+				}
+				places[text] = append(places[text], strings.Join(parents, " › "))
+			}
+			search(parents, inner)
+		}
+	}
+	for _, b := range doc.Blocks {
+		search(nil, b)
+	}
+	for i, text := range texts {
+		if i > 0 {
+			p.line("")
+		}
+		p.line("In "+strings.Join(places[text], ", ")+":", "", text)
+	}
 }
 
 // settings is the block of the file's own settings.

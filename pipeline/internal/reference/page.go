@@ -102,8 +102,20 @@ func Functions(w io.Writer, functions []function.Doc) error {
 func Metrics(w io.Writer, metrics []lang.MetricDoc) error {
 	var p page
 	p.line("# Metrics", "", generated, "",
-		"Each is the value of one run or launch. Below *least requests* a gate on it is refused: fewer say nothing. Times are seconds in files of results.", "",
-		"| reference | label | unit | better | least requests | definition | source |", "|---|---|---|---|--:|---|---|")
+		"Each is the value of one run or launch. Below *least requests* a gate on it is refused: fewer say nothing. Times are seconds in files of results.", "")
+	p.metrics(metrics)
+	return p.write(w)
+}
+
+// MetricTable writes metrics alone.
+func MetricTable(w io.Writer, metrics []lang.MetricDoc) error {
+	var p page
+	p.metrics(metrics)
+	return p.write(w)
+}
+
+func (p *page) metrics(metrics []lang.MetricDoc) {
+	p.line("| reference | label | unit | better | least requests | definition | source |", "|---|---|---|---|--:|---|---|")
 	for _, m := range metrics {
 		least := fmt.Sprint(m.MinRequests)
 		if !m.Gated {
@@ -111,7 +123,6 @@ func Metrics(w io.Writer, metrics []lang.MetricDoc) error {
 		}
 		p.row(code(m.Reference), m.Label, m.Unit, strings.TrimSuffix(m.Better, "_is_better"), least, m.Definition, m.Source)
 	}
-	return p.write(w)
 }
 
 // Commands writes every command with its flags.
