@@ -94,7 +94,7 @@ func TestAnImprovementThatIsExcludedEndsTheSequence(t *testing.T) {
 
 // The power that a plan states for an expected improvement is that of the judgement.
 func TestAnExpectedImprovementHasItsPower(t *testing.T) {
-	in := gates.NewProspect(fiveLooks, 0.05, 0.05, 1, false)
+	in := gates.NewProspect(fiveLooks, 0.05, 0.05, 1, gates.Rule{})
 	in.Expect = gates.ExpectImprovement
 	for _, margin := range []float64{0, 0.03} {
 		gain := in.Detectable(0.02, math.Log1p(margin), gates.Power)

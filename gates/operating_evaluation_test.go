@@ -62,7 +62,7 @@ func (s *simulator) evaluation(e evaluated, margin float64, repeats int) gates.F
 // statedPower is what a plan says of an evaluation that is judged at five looks.
 func statedPower(e evaluated, margin float64) float64 {
 	level := 0.0
-	for _, l := range gates.NewProspect(fiveLooks, 0.05, 0.05, 1, false).Levels {
+	for _, l := range gates.NewProspect(fiveLooks, 0.05, 0.05, 1, gates.Rule{}).Levels {
 		level = max(level, l)
 	}
 	return 100 * gates.FoundLoss(e.questions, e.differ, e.loss, margin, level, gates.NoRegression)

@@ -12,7 +12,7 @@ type Prospect struct {
 	// Levels are the uncorrected levels at which d ≤ 0 must be rejected, and PassLevels
 	// those of the bounds, one for each look.
 	Levels, PassLevels []float64
-	Strict             bool
+	Rule               // of the gate; its Alpha is in Levels
 	// Expect is what the head has to show. Where that is an improvement, Detectable and Found
 	// are of a true improvement that is shown.
 	Expect Expectation
@@ -26,8 +26,8 @@ type Prospect struct {
 // NewProspect is the prospect of the strictest comparison of a Holm group: its first step
 // alone is to reject, however the other members come out. Alpha is the group's, passAlpha
 // that of a pass.
-func NewProspect(l Looks, alpha, passAlpha float64, members int, strict bool) Prospect {
-	p := Prospect{Looks: l, Strict: strict}
+func NewProspect(l Looks, alpha, passAlpha float64, members int, rule Rule) Prospect {
+	p := Prospect{Looks: l, Rule: rule}
 	for k := range l {
 		p.Levels = append(p.Levels, l.Level(k, alpha, members)/float64(max(members, 1)))
 		p.PassLevels = append(p.PassLevels, l.Level(k, passAlpha, 1))

@@ -28,7 +28,7 @@ func TestAPlansDetectableChangeIsFoundWithItsPower(t *testing.T) {
 		{fiveLooks, 8, 0.06, false},
 		{gates.LooksBetween(4, 6), 5, 0.04, true},
 	} {
-		in := gates.NewProspect(tt.looks, 0.05, 0.05, tt.members, tt.strict)
+		in := gates.NewProspect(tt.looks, 0.05, 0.05, tt.members, gates.Rule{Strict: tt.strict})
 		margin := math.Log(1.05)
 		change := in.Detectable(tt.sd, margin, gates.Power)
 		if p := in.Found(change, tt.sd, margin); math.Abs(p-gates.Power) > 0.001 {
@@ -60,7 +60,7 @@ func TestAPlansDetectableChangeIsFoundWithItsPower(t *testing.T) {
 }
 
 func TestOneRepeatFindsNothing(t *testing.T) {
-	in := gates.NewProspect(gates.Looks{1}, 0.05, 0.05, 1, false)
+	in := gates.NewProspect(gates.Looks{1}, 0.05, 0.05, 1, gates.Rule{})
 	if change := in.Detectable(0.02, 0.05, gates.Power); !math.IsInf(change, 1) {
 		t.Errorf("one repeat finds %g", change)
 	}

@@ -55,7 +55,7 @@ func (s Sequence) chance(p Progress, d Decision) float64 {
 	if c.Expect != NoRegression || c.test() != PairedTTest || c.Relative != nil {
 		return 1
 	}
-	in := NewProspect(s.Looks, s.Family.Alpha, s.Family.passAlpha(), d.GroupSize, c.Strict)
+	in := NewProspect(s.Looks, s.Family.Alpha, s.Family.passAlpha(), d.GroupSize, c.Rule)
 	in.Known = c.Known
 	critical, bound := in.criticals(taken, d.N)
 	margin, n, df := c.Margin.On(c.Metric.Scale), float64(d.N), float64(d.N-1)

@@ -197,7 +197,7 @@ func (v *view) atMargin() string {
 	text := "about ½"
 	if looks := min(len(v.doc.Looks), 10); looks > 1 {
 		const alpha, margin, noise = 0.05, 0.05, 0.005 // any, if the noise is small
-		in := gates.NewProspect(gates.LooksBetween(4, 2+2*looks), alpha, alpha, 1, false)
+		in := gates.NewProspect(gates.LooksBetween(4, 2+2*looks), alpha, alpha, 1, gates.Rule{})
 		text = fmt.Sprintf("about %.0f %%", 100*in.Found(margin, noise, margin))
 	}
 	switch v.strictGates() {

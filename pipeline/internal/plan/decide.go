@@ -193,9 +193,9 @@ func (p *Plan) prospect(g Gate) gates.Prospect {
 // familyProspect is that with the levels of the gate's family.
 func (p *Plan) familyProspect(g Gate) gates.Prospect {
 	if !g.CanFail() {
-		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Strict)
+		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Rule)
 	}
-	in := gates.NewProspect(p.looksOf(g), p.share(g), p.PassAlpha(), max(1, p.families()[g.group()]), g.Strict)
+	in := gates.NewProspect(p.looksOf(g), p.share(g), p.PassAlpha(), max(1, p.families()[g.group()]), g.Rule)
 	for k := range in.Levels {
 		in.Levels[k] *= 1 - gates.LaunchShare
 		if p.Test(g).Joint() {

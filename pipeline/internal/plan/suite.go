@@ -131,7 +131,7 @@ func (p *Plan) suitePowers(g Gate) []string {
 
 // suitePower is what a suite finds at min and max repeats when its pairs spread by sd.
 func (p *Plan) suitePower(g Gate, w Power, sd float64) string {
-	in := gates.NewProspect(p.looksOf(g), gates.SuiteShare*p.Alpha, p.PassAlpha(), p.suiteSize(g), g.Strict)
+	in := gates.NewProspect(p.looksOf(g), gates.SuiteShare*p.Alpha, p.PassAlpha(), p.suiteSize(g), g.Rule)
 	w.AtMin, w.AtMax = finds(in, sd, g.SuiteMargin)
 	return w.text(p.least(), p.repeatsOf(g.Benchmark))
 }
