@@ -111,7 +111,7 @@ fmt:
 
 # Rewrite the golden files after a wanted change, then read the diff.
 golden:
-	$(GO) test -timeout 45m $$(grep -rl 'flag.Bool("update"' --include=*_test.go . | xargs -n1 dirname | sort -u) -update
+	$(GO) test -timeout 45m $$(grep -rl 'pipeline/internal/golden"' --include=*_test.go . | grep -v '^./internal/golden/' | xargs -n1 dirname | sort -u) -update
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -2,7 +2,6 @@ package gates_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,9 +10,8 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/internal/golden"
 )
-
-var update = flag.Bool("update", false, "with -full, rewrite the operating characteristics in docs/statistics.md")
 
 const (
 	// fullFiles are the files behind each number of the page, shortFiles those of the test
@@ -57,7 +55,7 @@ func TestOperatingCharacteristics(t *testing.T) {
 			checkPromises(t, c, values[i])
 		}
 	}
-	if *gates.Full && *update {
+	if *gates.Full && golden.Updating() {
 		rewriteReadme(t, table.String())
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 )
 
 // TestDemo runs what `make demo` runs, and holds that the README shows what it prints. The
@@ -40,7 +41,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("the README shows no run from %q to %q", first, last)
 	}
 	want := string(readme[start : end+len(last)])
-	if *update && want != shown.String() {
+	if golden.Updating() && want != shown.String() {
 		changed := string(readme[:start]) + shown.String() + string(readme[end+len(last):])
 		if err := os.WriteFile("../README.md", []byte(changed), 0o644); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/internal/golden"
 )
 
 // pages are the README and what it leads to.
@@ -180,19 +182,6 @@ func TestGithubReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		made = runLine.ReplaceAll(made, []byte("Run ${1}RUN${2}, by ${3}pipeline${4}"))
-		path := filepath.Join(example, name)
-		if *update {
-			if err := os.WriteFile(path, made, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(want) != string(made) {
-			t.Errorf("examples/github/%s is not what the file makes; go test ./pipeline -run GithubReport -update rewrites it", name)
-		}
+		golden.Equal(t, filepath.Join(example, name), made)
 	}
 }

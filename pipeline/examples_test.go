@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 )
 
 // examples lists the pipeline files that the repository shows.
@@ -39,19 +39,7 @@ func TestExamples(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("plan: exit status %d: %s", code, got)
 			}
-			golden := filepath.Join(dir, "plan.txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("plan (-want +got):\n%s", diff)
-			}
+			golden.Equal(t, filepath.Join(dir, "plan.txt"), got)
 			if out, code := pipeline(t, dir, "plan", "--simulate=virtual", filepath.Base(file)); code != 0 {
 				t.Errorf("plan --simulate=virtual: exit status %d: %s", code, out)
 			}

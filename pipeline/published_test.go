@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 )
 
 // consoleBlock is a piece of a page that shows a command and what it prints.
@@ -32,15 +32,7 @@ func TestPublished(t *testing.T) {
 	if blocks != 3 {
 		t.Errorf("%d commands", blocks)
 	}
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(text), got); diff != "" {
-		t.Errorf("examples/published/README.md (-shown +printed):\n%s", diff)
-	}
+	golden.Equal(t, page, got)
 }
 
 // commandOf is the command of a block: its first line, and those that go on from a

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/cli"
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite golden files")
-	full   = flag.Bool("full", false, "provoke every failure on every side, and run examples whole")
+	full = flag.Bool("full", false, "provoke every failure on every side, and run examples whole")
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel() // its parts beside those of others, as some wait
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
-		UpdateScripts: *update,
+		UpdateScripts: golden.Updating(),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("HOME", env.WorkDir)

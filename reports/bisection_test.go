@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/bisection"
 )
@@ -55,10 +56,10 @@ func TestGoldenBisection(t *testing.T) {
 				t.Fatalf("%s, %s: %v", name, f.Name, err)
 			}
 			if f.Name == "html" {
-				golden(t, name+".page.txt", []byte(outline(t, out.String())))
+				golden.Equal(t, "testdata/"+name+".page.txt", []byte(outline(t, out.String())))
 				continue
 			}
-			golden(t, name+f.Extension, out.Bytes())
+			golden.Equal(t, "testdata/"+name+f.Extension, out.Bytes())
 		}
 	}
 	for answer, want := range map[bisection.Answer]string{bisection.Undecided: "cannot be told apart", bisection.Unfit: "in what cannot be searched for"} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
@@ -92,10 +93,10 @@ func TestGoldenCurves(t *testing.T) {
 	for name, doc := range map[string]*result.Document{"sweep": loads(6, 1, 2, 4, 8, 16, 32), "search": searched(6), "two-points": loads(1, 2, 4)} {
 		text := pageOf(t, doc, reports.Options{})
 		inspect(t, text)
-		golden(t, "curves-"+name+".page.txt", []byte(outline(t, text)))
-		golden(t, "curves-"+name+".csv", written(t, "curves", doc, reports.Options{}))
+		golden.Equal(t, "testdata/curves-"+name+".page.txt", []byte(outline(t, text)))
+		golden.Equal(t, "testdata/curves-"+name+".csv", written(t, "curves", doc, reports.Options{}))
 	}
-	golden(t, "curves-search.html", []byte(curvesOf(t, searched(6))))
+	golden.Equal(t, "testdata/curves-search.html", []byte(curvesOf(t, searched(6))))
 }
 
 // TestBandsNeedLaunches: few launches are dots, and the page says what its bands are.

@@ -2,37 +2,13 @@ package reports_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with go test -update)", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), go test -update if that is wanted:\n%s", path, diff)
-	}
-}
 
 // format is a row of the table.
 func format(name string) reports.Format {
@@ -57,7 +33,7 @@ func TestGolden(t *testing.T) {
 				if format == "json" && !slices.Contains(keptDocuments, name) {
 					continue
 				}
-				golden(t, name+"."+suffix, written(t, format, doc, reports.Options{}))
+				golden.Equal(t, "testdata/"+name+"."+suffix, written(t, format, doc, reports.Options{}))
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -75,14 +76,14 @@ func TestGoldenPages(t *testing.T) {
 	docs := fixtures()
 	docs["charts"] = withHistograms(t, docs["sides"])
 	for _, name := range []string{"charts", "head-dead", "no-gates"} {
-		golden(t, name+".page.txt", []byte(outline(t, pageOf(t, reread(t, docs[name]), reports.Options{}))))
+		golden.Equal(t, "testdata/"+name+".page.txt", []byte(outline(t, pageOf(t, reread(t, docs[name]), reports.Options{}))))
 	}
 }
 
 // One page is kept whole, but for the style and the script, which have files of their own.
 func TestGoldenHTML(t *testing.T) {
 	text := pageOf(t, reread(t, fixtures()["infrastructure"]), reports.Options{})
-	golden(t, "infrastructure.html", regexp.MustCompile(`(?s)(<(style|script)>).*?(</)`).ReplaceAll([]byte(text), []byte("$1…$3")))
+	golden.Equal(t, "testdata/infrastructure.html", regexp.MustCompile(`(?s)(<(style|script)>).*?(</)`).ReplaceAll([]byte(text), []byte("$1…$3")))
 }
 
 // TestRepeatsInOrder: what was measured again is stored at the end and drawn in its place.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
@@ -213,7 +214,7 @@ func TestCompareGolden(t *testing.T) {
 		if err := reports.Compare(&out, sidesOf(regression(), lone), format(name), reports.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "compare"+format(name).Extension, out.Bytes())
+		golden.Equal(t, "testdata/compare"+format(name).Extension, out.Bytes())
 	}
 }
 
@@ -268,11 +269,11 @@ func TestCompareNamed(t *testing.T) {
 		}
 		switch {
 		case f.Page:
-			golden(t, "compare-named.page.txt", []byte(outline(t, out.String())))
+			golden.Equal(t, "testdata/compare-named.page.txt", []byte(outline(t, out.String())))
 		case f.Name == "curves":
-			golden(t, "compare-named-"+f.File(), out.Bytes())
+			golden.Equal(t, "testdata/compare-named-"+f.File(), out.Bytes())
 		default:
-			golden(t, "compare-named"+f.Extension, out.Bytes())
+			golden.Equal(t, "testdata/compare-named"+f.Extension, out.Bytes())
 		}
 	}
 	for _, against := range []int{-1, 2, 4} {

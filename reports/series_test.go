@@ -12,6 +12,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/series"
 )
@@ -117,10 +118,10 @@ func TestGoldenHistory(t *testing.T) {
 				t.Fatalf("%s, %s: %v", name, f.Name, err)
 			}
 			if f.Name == "html" {
-				golden(t, name+".page.txt", []byte(outline(t, out.String())))
+				golden.Equal(t, "testdata/"+name+".page.txt", []byte(outline(t, out.String())))
 				continue
 			}
-			golden(t, name+f.Extension, out.Bytes())
+			golden.Equal(t, "testdata/"+name+f.Extension, out.Bytes())
 		}
 	}
 }

@@ -1,20 +1,16 @@
 package github_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestFinishPostsOneOfEach(t *testing.T) {
 	s, c := fake(t), newClock()
@@ -32,7 +28,7 @@ func TestFinishPostsOneOfEach(t *testing.T) {
 		t.Errorf("warnings: %q", posted.Warnings)
 	}
 	got := one(t, s)
-	golden(t, "comment.md", got.Body)
+	golden.Equal(t, "testdata/comment.md", got.Body)
 	if want := "https://github.com/o/r/pull/7#issuecomment-"; !strings.HasPrefix(posted.CommentURL, want) {
 		t.Errorf("comment at %q, want %s…", posted.CommentURL, want)
 	}
@@ -53,23 +49,6 @@ func TestFinishPostsOneOfEach(t *testing.T) {
 	}
 	if c.slept() > 0 {
 		t.Errorf("slept %v without a fault", c.slept())
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

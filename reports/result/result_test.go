@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,10 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // small is a document with something in every part.
 func small() *result.Document {
@@ -57,18 +54,7 @@ func TestEncodeGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "small.json")
-	if *update {
-		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("the document's format changed (-want +got): raise Schema where that breaks readers, then go test -update\n%s", diff)
-	}
+	golden.Equal(t, path, out.String())
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -3,21 +3,17 @@ package svg_test
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports/svg"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 type chart interface{ SVG() string }
 
@@ -99,19 +95,7 @@ func TestGolden(t *testing.T) {
 			got := c.SVG()
 			wellFormed(t, got)
 			path := filepath.Join("testdata", name+".svg")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatalf("%v (write it with go test -update)", err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("differs (-want +got), go test -update if that is wanted:\n%s", diff)
-			}
+			golden.Equal(t, path, got)
 		})
 	}
 }

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // gpuServer uses every setting that vLLM with RDMA needs, and some more.
 func gpuServer(folder string) steps.ServerSpec {
@@ -159,17 +156,5 @@ func checkGolden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	indented.WriteByte('\n')
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, indented.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(indented.Bytes(), want) {
-		t.Errorf("%s differs; got:\n%s", path, indented.Bytes())
-	}
+	golden.Equal(t, filepath.Join("testdata", name), indented.Bytes())
 }

@@ -2,20 +2,17 @@ package kv
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // pair is a deployment of one prefill and one decode server behind a router.
 func pair(engine, version, protocol string, t steps.TransferSpec, services ...string) steps.DeploymentSpec {
@@ -133,7 +130,7 @@ func TestRenderGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", "render", name+".golden"), show(t, l))
+			golden.Equal(t, filepath.Join("testdata", "render", name+".golden"), show(t, l))
 		})
 	}
 }
@@ -212,25 +209,6 @@ func showMember(t *testing.T, b *strings.Builder, m *Member, e Extra) {
 		for line := range strings.Lines(string(f.Content)) {
 			fmt.Fprintf(b, "    | %s", line)
 		}
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run go test -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

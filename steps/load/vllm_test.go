@@ -3,34 +3,12 @@ package load
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Error(d)
-	}
-}
 
 // sampleRun has two successes and a failure.
 func sampleRun() record.Run {
@@ -54,7 +32,7 @@ func TestVLLMBlock(t *testing.T) {
 		if err := WriteVLLMBlock(&b, sampleRun(), opt); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Equal(t, "testdata/"+name, b.Bytes())
 	}
 	var b bytes.Buffer
 	if err := WriteVLLMBlock(&b, record.Run{}, VLLMOptions{}); err != nil {
@@ -90,16 +68,16 @@ func TestGoodputAndEmbeddings(t *testing.T) {
 		if err := WriteVLLMBlock(&block, run, VLLMOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "block-"+name+".txt", block.Bytes())
+		golden.Equal(t, "testdata/block-"+name+".txt", block.Bytes())
 		if err := WriteSGLangBlock(&other, run, SGLangOptions{Backend: "sglang-embedding", RequestRate: 4, MaxConcurrency: 8}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "sglang-"+name+".txt", other.Bytes())
+		golden.Equal(t, "testdata/sglang-"+name+".txt", other.Bytes())
 		got, err := VLLMJSON(run, VLLMOptions{Detailed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "result-"+name+".json", got)
+		golden.Equal(t, "testdata/result-"+name+".json", got)
 	}
 }
 
@@ -113,7 +91,7 @@ func TestSGLangBlock(t *testing.T) {
 		if err := WriteSGLangBlock(&b, run, opt); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Equal(t, "testdata/"+name, b.Bytes())
 	}
 	var b bytes.Buffer
 	if err := WriteSGLangBlock(&b, record.Run{}, SGLangOptions{}); err != nil {
@@ -136,6 +114,6 @@ func TestVLLMJSON(t *testing.T) {
 		if !json.Valid(got) {
 			t.Fatal("not JSON")
 		}
-		golden(t, name, got)
+		golden.Equal(t, "testdata/"+name, got)
 	}
 }

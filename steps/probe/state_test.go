@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io/fs"
 	"math"
 	"os"
@@ -14,13 +13,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares a value, as JSON, with a file of testdata.
-func golden(t *testing.T, name string, value any) {
+// equalGolden compares a value, as JSON, with a file of testdata.
+func equalGolden(t *testing.T, name string, value any) {
 	t.Helper()
 	got, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -28,18 +26,7 @@ func golden(t *testing.T, name string, value any) {
 	}
 	got = append(got, '\n')
 	path := filepath.Join("testdata", "golden", name+".json")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Error(diff)
-	}
+	golden.Equal(t, path, got)
 }
 
 func TestParseState(t *testing.T) {
@@ -49,13 +36,13 @@ func TestParseState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, got)
+			equalGolden(t, name, got)
 		})
 	}
 }
 
 func TestParseProcesses(t *testing.T) {
-	golden(t, "apps", parseProcesses([]byte(file(t, "state/apps.csv"))))
+	equalGolden(t, "apps", parseProcesses([]byte(file(t, "state/apps.csv"))))
 	if got := parseProcesses([]byte(file(t, "state/apps-odd.csv"))); got != nil {
 		t.Errorf("processes of lines that are none: %v", got)
 	}
@@ -66,24 +53,24 @@ func TestParseROCm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "mi300x", gpus)
+	equalGolden(t, "mi300x", gpus)
 	processes, err := parseROCmProcesses([]byte(file(t, "state/rocm-pids.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rocm-pids", processes)
+	equalGolden(t, "rocm-pids", processes)
 	if none, err := parseROCmProcesses(nil); none != nil || err != nil {
 		t.Errorf("nothing is %v, %v", none, err)
 	}
 }
 
 func TestParseNVLink(t *testing.T) {
-	golden(t, "nvlink", parseNVLink([]byte(file(t, "state/nvlink.txt"))))
+	equalGolden(t, "nvlink", parseNVLink([]byte(file(t, "state/nvlink.txt"))))
 }
 
 func TestNICs(t *testing.T) {
 	nics := NICs(os.DirFS("testdata/nics"))
-	golden(t, "nics", nics)
+	equalGolden(t, "nics", nics)
 	if got, want := nicFact(nics), "1 x Ethernet 100 Gb/s; 1 x RDMA InfiniBand 400 Gb/s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

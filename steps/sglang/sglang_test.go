@@ -3,23 +3,20 @@ package sglang
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -55,23 +52,7 @@ func TestRenderGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  image %s, GPUs %+v, shared memory %d, own entrypoint %v\n", c.Image, c.GPUs, c.ShmSize, c.OwnEntrypoint)
 		}
 	}
-	golden(t, "testdata/render.golden", b.String())
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("run with -update if this is meant:\n%s", diff)
-	}
+	golden.Equal(t, "testdata/render.golden", b.String())
 }
 
 // The same arguments for two versions, each a command line that its parser takes.
@@ -96,7 +77,7 @@ func TestRenderVersions(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, "\n  "))
 	}
-	golden(t, "testdata/versions.golden", b.String())
+	golden.Equal(t, "testdata/versions.golden", b.String())
 }
 
 func TestRenderRefuses(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
@@ -39,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "$ %s  # %s\n%s\n", strings.Join(c.argv, " "), c.version, usage(l.engine, c.argv, refused))
 	}
-	golden(t, "testdata/refusals.golden", out.Bytes())
+	golden.Equal(t, "testdata/refusals.golden", out.Bytes())
 	p := runMain(t, "", "vllm", "serve", "m", "--foo")
 	if code := <-p.exit; code != 2 || !strings.Contains(p.log.String(), "vllm: error: unrecognized arguments: --foo\n") {
 		t.Errorf("exit status %d: %s", code, p.log)

@@ -2,17 +2,14 @@ package simulate
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func testConfig(tb testing.TB, args ...string) model.Config {
 	tb.Helper()
@@ -113,23 +110,7 @@ func TestGoldenTimeline(t *testing.T) {
 			fmt.Fprintln(&out)
 		}
 	}
-	golden(t, "testdata/timeline.golden", out.Bytes())
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); run the test with -update if that is right:\n%s", file, diff)
-	}
+	golden.Equal(t, "testdata/timeline.golden", out.Bytes())
 }
 
 func TestRefusedConfigs(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -45,7 +46,7 @@ func TestRenderNodesGolden(t *testing.T) {
 			Addr: "Ray in containers", Image: "vllm/vllm-openai:v0.11.0", Model: model, Nodes: 2, Args: ray,
 			Container: &steps.ContainerSpec{Network: steps.NetworkHost, GPUs: &steps.GPURequest{IDs: []string{"0"}}},
 		})
-	golden(t, "testdata/nodes.golden", text)
+	golden.Equal(t, "testdata/nodes.golden", text)
 }
 
 // Versions without the flag are refused with those that have it, and a Ray cluster is not

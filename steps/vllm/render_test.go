@@ -2,18 +2,14 @@ package vllm
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // cases are rendered into testdata/render.golden.
 func cases() []steps.ServerSpec {
@@ -75,7 +71,7 @@ func TestRenderGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  in a container: %s\n", container(t, p.Container))
 		}
 	}
-	golden(t, "testdata/render.golden", b.String())
+	golden.Equal(t, "testdata/render.golden", b.String())
 }
 
 // The same arguments for several versions: what is false is said in three ways, and each
@@ -103,7 +99,7 @@ func TestRenderVersions(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "# %s\n%s\n", p.Name, strings.Join(p.Argv, "\n  "))
 	}
-	golden(t, "testdata/versions.golden", b.String())
+	golden.Equal(t, "testdata/versions.golden", b.String())
 }
 
 // container is what is set of a container, as JSON.
@@ -124,22 +120,6 @@ func container(t *testing.T, c *steps.ContainerSpec) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("run with -update if this is meant:\n%s", diff)
-	}
 }
 
 func TestRenderDoesNotShareArgv(t *testing.T) {

@@ -3,18 +3,14 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/publish/mode"
 )
-
-var updateReference = flag.Bool("update", false, "rewrite the pages of docs/reference")
 
 // TestReference: the pages of the reference say what the program does.
 func TestReference(t *testing.T) {
@@ -29,19 +25,7 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join("..", "..", "..", "docs", "reference", p.name)
-		if *updateReference {
-			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), out.String()); diff != "" {
-			t.Errorf("%s is not current; go test ./pipeline/internal/cli -run Reference -update rewrites it (-page +program):\n%s", path, diff)
-		}
+		golden.Equal(t, path, out.String())
 	}
 }
 

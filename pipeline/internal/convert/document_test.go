@@ -3,42 +3,18 @@ package convert_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run with -update and look at the difference\n%s", path, got)
-	}
-}
 
 // side imports a part of a published source.
 func side(t *testing.T, selector string, opt convert.Options) *result.Document {
@@ -80,7 +56,7 @@ func TestCompareTransports(t *testing.T) {
 			t.Errorf("the table has no %q:\n%s", want, out.String())
 		}
 	}
-	golden(t, "compare-transports.md", out.Bytes())
+	golden.Equal(t, "testdata/golden/compare-transports.md", out.Bytes())
 }
 
 func TestDocumentOfWholeSource(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 )
 
@@ -130,7 +131,7 @@ func TestLLMD(t *testing.T) {
 	if err := convert.WriteLLMD(&b, runs[:1]); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "llmd.json", b.Bytes())
+	golden.Equal(t, "testdata/golden/llmd.json", b.Bytes())
 	var report struct {
 		Version string
 		Run     struct{ UID string }

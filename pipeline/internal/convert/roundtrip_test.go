@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/reports/result"
 	"golang.org/x/perf/benchfmt"
@@ -62,7 +63,7 @@ func TestGoBench(t *testing.T) {
 	if err := convert.WriteGoBench(&b, doc); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "bench.txt", b.Bytes())
+	golden.Equal(t, "testdata/golden/bench.txt", b.Bytes())
 	results, reader := 0, benchfmt.NewReader(bytes.NewReader(b.Bytes()), "bench.txt")
 	for reader.Scan() {
 		switch rec := reader.Result().(type) {

@@ -3,19 +3,16 @@ package doctor
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 const mib = 1 << 20
 
@@ -84,18 +81,7 @@ func TestExamine(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Error(diff)
-			}
+			golden.Equal(t, path, got.String())
 			for _, c := range checks {
 				if c.Status != OK && c.Fix == "" {
 					t.Errorf("%s is %s, and nothing says what to do", c.Name, c.Status)

@@ -3,18 +3,16 @@ package lang_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // formats of reports, as the program hands them down.
 var formats = []string{"json", "markdown", "text", "html", "junit", "csv"}
@@ -36,7 +34,7 @@ func TestInvalidFilesSayWhatIsWrong(t *testing.T) {
 					t.Errorf("no code: %s", d.Summary)
 				}
 			}
-			golden(t, filepath.Join(dir, "want.txt"), render(t, cfg, diags))
+			golden.Equal(t, filepath.Join(dir, "want.txt"), render(t, cfg, diags))
 		})
 	}
 }
@@ -60,7 +58,7 @@ func TestValidFilesMeanWhatTheySay(t *testing.T) {
 			if err := enc.Encode(describe(cfg)); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(file, ".hcl")+".json", b.String())
+			golden.Equal(t, strings.TrimSuffix(file, ".hcl")+".json", b.String())
 		})
 	}
 }
@@ -124,21 +122,4 @@ func render(t *testing.T, cfg *lang.Config, diags hcl.Diagnostics) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run the test with -update to write it", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; got:\n%s\nwant:\n%s", path, got, want)
-	}
 }

@@ -2,9 +2,7 @@ package plan
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,12 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // workload is a small load at a rate.
 func workload(rate float64) steps.Workload {
@@ -283,18 +280,7 @@ func TestTextGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "plan.txt")
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("plan (-want +got):\n%s", diff)
-	}
+	golden.Equal(t, path, got.String())
 }
 
 // BenchmarkBuild plans a matrix of 1,000 cells.

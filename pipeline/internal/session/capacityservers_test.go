@@ -2,7 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -11,12 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
-
-var update = flag.Bool("update", false, "with -full, rewrite the servers that TestServersOfCapacities draws")
 
 // operated is a server of the simulator with its work and its limits.
 type operated struct {
@@ -75,7 +73,7 @@ type headrooms struct {
 //
 //	go test ./pipeline/internal/session -run ServersOfCapacities -full -v -update
 func TestServersOfCapacities(t *testing.T) {
-	if !*full || !*update {
+	if !*full || !golden.Updating() {
 		t.Skip("with -full -update: it draws files of gates/testdata")
 	}
 	for name, servers := range drawnServers {

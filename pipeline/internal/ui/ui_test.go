@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,32 +18,14 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s differs (-want +got); run with -update if that is wanted:\n%s", name, d)
-	}
-}
 
 // recorded are the events of testdata/events.jsonl: a night in which one launch fails.
 func recorded(t *testing.T) []event.Event {
@@ -98,7 +79,7 @@ func TestPlain(t *testing.T) {
 			var b strings.Builder
 			clock := &fakeClock{}
 			replay(t, NewPlain(&b, opt), clock, recorded(t), nil)
-			golden(t, name, b.String())
+			golden.Equal(t, "testdata/"+name, b.String())
 		})
 	}
 }
@@ -120,7 +101,7 @@ func TestTTY(t *testing.T) {
 				}
 			})
 			fmt.Fprintf(&b, "=== closed\n%s", s)
-			golden(t, fmt.Sprintf("tty-%d.txt", width), b.String())
+			golden.Equal(t, "testdata/"+fmt.Sprintf("tty-%d.txt", width), b.String())
 		})
 	}
 }
@@ -138,7 +119,7 @@ func TestTTYColor(t *testing.T) {
 			lines = append(lines, l)
 		}
 	}
-	golden(t, "tty-color.txt", strings.Join(lines, "\n")+"\n")
+	golden.Equal(t, "testdata/tty-color.txt", strings.Join(lines, "\n")+"\n")
 }
 
 // A run that is cut off leaves its last state, and no live area.

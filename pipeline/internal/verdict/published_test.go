@@ -1,7 +1,6 @@
 package verdict_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,14 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/steps"
 )
-
-var updatePublished = flag.Bool("update", false, "rewrite golden files")
 
 // What others have published is judged by gates as it stands: by what it states of launches
 // nothing can be decided, other work is refused, and a file beside itself does not differ.
@@ -80,22 +77,7 @@ baseline "paired" "base" {
 				}
 			}
 			fmt.Fprintf(&b, "exit status %d\n", doc.ExitCode)
-			golden := filepath.Join("testdata", "published-"+name+".txt")
-			if *updatePublished {
-				if err := os.MkdirAll("testdata", 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
-				t.Errorf("go test -update if that is wanted (-want +got):\n%s", diff)
-			}
+			golden.Equal(t, "testdata/published-"+name+".txt", b.String())
 		})
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,29 +11,10 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/zclconf/go-cty/cty"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s differs (-want +got); run with -update if that is wanted:\n%s", name, d)
-	}
-}
 
 // source is a parsed file with places to point at.
 type source struct {
@@ -176,11 +154,11 @@ func TestGolden(t *testing.T) {
 			if err := Text(&text, tt.files, tt.diags, Options{}); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", text.String())
+			golden.Equal(t, "testdata/"+name+".txt", text.String())
 			if err := JSON(&structured, tt.files, tt.diags); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", structured.String())
+			golden.Equal(t, "testdata/"+name+".json", structured.String())
 		})
 	}
 }
@@ -191,7 +169,7 @@ func TestColor(t *testing.T) {
 	if err := Text(&b, tt.files, tt.diags, Options{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "color.txt", b.String())
+	golden.Equal(t, "testdata/color.txt", b.String())
 }
 
 // At any width from the least one on no line is longer, and no control character is left.
