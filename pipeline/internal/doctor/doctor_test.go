@@ -184,3 +184,16 @@ func TestSelectGivesEachOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestMissingGPUs: how many GPUs each target needs is said, also where containers may have GPUs that are not seen here.
+func TestMissingGPUs(t *testing.T) {
+	n := Needs{File: true, Targets: []Target{{Addr: "server.vllm.a", GPUs: []Request{{Count: 2}}}, {Addr: "server.vllm.b", GPUs: []Request{{IDs: []string{"0"}}, {Maybe: true}}}}}
+	const want = "server.vllm.a needs 2 GPUs, server.vllm.b needs 1 GPU, found 0 on this machine"
+	if c := noGPU(n, Facts{}); c.Status != Missing || c.Found != want || !strings.Contains(c.Fix, "a machine with GPUs") {
+		t.Errorf("%+v", c)
+	}
+	n.Images = []Image{{Name: "i:1"}}
+	if c := noGPU(n, Facts{GPUErr: errors.New("no tools")}); c.Status != Warn || !strings.HasPrefix(c.Found, want) || !strings.Contains(c.Fix, "a machine with GPUs") {
+		t.Errorf("%+v", c)
+	}
+}
