@@ -8,7 +8,8 @@
 //   - [github.com/servegate/pipeline/steps/simulate/model] is pure: virtual time, no sockets,
 //     the same seed gives the same nanoseconds;
 //   - [github.com/servegate/pipeline/steps/simulate/transfer] moves KV between servers over
-//     connections, as their connector does;
+//     connections, as NIXL, Mooncake of vLLM 0.13 or later and SGLang do: other connectors, and vLLM
+//     before 0.8, are played in virtual time alone;
 //   - this package reads the command line of a real server, drives the model in real time and
 //     answers HTTP in the dialect of its engine: one value for each engine, in vllm.go and
 //     sglang.go.
