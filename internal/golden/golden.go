@@ -17,21 +17,21 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func Updating() bool { return *update }
 
 // Equal fails a test whose text differs from the golden file at path. With -update it writes the file first.
-func Equal[T ~string | ~[]byte](t testing.TB, path string, got T) {
-	t.Helper()
+func Equal[T ~string | ~[]byte](tb testing.TB, path string, got T) {
+	tb.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; run the test with -update to write it", err)
+		tb.Fatalf("%v; run the test with -update to write it", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got); run the test with -update to accept it:\n%s", path, diff)
+		tb.Errorf("%s (-want +got); run the test with -update to accept it:\n%s", path, diff)
 	}
 }

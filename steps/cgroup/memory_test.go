@@ -14,6 +14,7 @@ type tree struct {
 }
 
 func newTree(t *testing.T) tree {
+	t.Helper()
 	dir := t.TempDir()
 	return tree{t, System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "cgroup")}}
 }
