@@ -264,7 +264,8 @@ func TestMaxTOfOneIsASignFlip(t *testing.T) {
 	pairs := ratios(1, 1.02, 1.01, 0.995, 1.03, 1.00, 1.025, 1.011, 0.99, 1.02)
 	one := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.MaxT))
 	flip := judgeOne(t, byTest(comparison(t, "ttft.p99", pairs), gates.SignFlip))
-	if one.Outcome.PHolm != flip.Outcome.PHolm || one.Outcome.PBetterHolm != flip.Outcome.PBetterHolm || one.Outcome.P != flip.Outcome.P || one.Outcome.Interval.Upper != flip.Outcome.Interval.Upper {
+	if one.Outcome.PHolm != flip.Outcome.PHolm || one.Outcome.PBetterHolm != flip.Outcome.PBetterHolm || one.Outcome.P != flip.Outcome.P ||
+		one.Outcome.Interval.Upper != flip.Outcome.Interval.Upper {
 		t.Errorf("max-T %+v, sign flip %+v", one, flip)
 	}
 	other := comparison(t, "tpot.mean", pairs)

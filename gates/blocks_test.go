@@ -127,7 +127,8 @@ func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
 	apart := ratios(1, 1.160, 1.001, 1.165, 0.998, 1.158, 1.003, 1.161, 1.002)
 	these, all = decide(apart, 0), decide(apart, 0.03)
 	if these.Verdict != gates.Regression || all.Verdict != gates.Inconclusive || all.Outcome.DF > 2 {
-		t.Errorf("%s of these, and %s of all with %g degrees of freedom, want a regression, and inconclusive with about 1", these.Verdict, all.Verdict, all.Outcome.DF)
+		t.Errorf("%s of these, and %s of all with %g degrees of freedom, want a regression, and inconclusive with about 1", these.Verdict,
+			all.Verdict, all.Outcome.DF)
 	}
 	if !strings.Contains(all.Reason, "more machines would decide it") {
 		t.Errorf("reason %q", all.Reason)

@@ -116,7 +116,8 @@ func (s Success) check() error {
 			}
 			seen[r.Repeat] = seen[r.Repeat] || !r.ServerFailed
 			if r.Failed < 0 || r.Failed > r.Sent {
-				problems = append(problems, fmt.Errorf("%s: repeat %d of the %s has %d failures of %d requests", s.ID, r.Repeat, side.name, r.Failed, r.Sent))
+				problems = append(problems, fmt.Errorf("%s: repeat %d of the %s has %d failures of %d requests", s.ID, r.Repeat,
+					side.name, r.Failed, r.Sent))
 			}
 		}
 	}

@@ -46,15 +46,16 @@ func TestFamilyIsChecked(t *testing.T) {
 		"Welch, both": {one(func(c *gates.Comparison) {
 			c.Test, c.Unpaired, c.Pairs = gates.Welch, &gates.Samples{}, []gates.Pair{{1, 1, 1}}
 		}), "give one of them"},
-		"sessions with pairs": {one(func(c *gates.Comparison) { c.Test, c.Pairs = gates.Prediction, []gates.Pair{{1, 1, 1}} }), "sessions against sessions"},
-		"no margin":           {one(func(c *gates.Comparison) { c.Margin = 0 }), "margin is 0"},
-		"NaN margin":          {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.NaN()) }), "margin is NaN"},
-		"infinite margin":     {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.Inf(1)) }), "margin is +Inf"},
-		"no metric":           {one(func(c *gates.Comparison) { c.Metric.ID = "" }), "has no metric"},
-		"informational":       {one(func(c *gates.Comparison) { c.Metric = lookup(t, "ttft.std") }), "cannot be gated"},
-		"share":               {one(share("gate.a", 0.05)), ""},
-		"share without use":   {one(share("", 0.05)), "no gate to share it in"},
-		"share negative":      {one(share("gate.a", -0.01)), "alpha is -0.01"},
+		"sessions with pairs": {one(func(c *gates.Comparison) { c.Test, c.Pairs = gates.Prediction, []gates.Pair{{1, 1, 1}} }),
+			"sessions against sessions"},
+		"no margin":         {one(func(c *gates.Comparison) { c.Margin = 0 }), "margin is 0"},
+		"NaN margin":        {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.NaN()) }), "margin is NaN"},
+		"infinite margin":   {one(func(c *gates.Comparison) { c.Margin = metric.Margin(math.Inf(1)) }), "margin is +Inf"},
+		"no metric":         {one(func(c *gates.Comparison) { c.Metric.ID = "" }), "has no metric"},
+		"informational":     {one(func(c *gates.Comparison) { c.Metric = lookup(t, "ttft.std") }), "cannot be gated"},
+		"share":             {one(share("gate.a", 0.05)), ""},
+		"share without use": {one(share("", 0.05)), "no gate to share it in"},
+		"share negative":    {one(share("gate.a", -0.01)), "alpha is -0.01"},
 		"shares add up": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{
 			planned("ttft.p99", share("gate.a", 0.03)), planned("ttft.p50", share("gate.b", 0.02)),
 		}}, ""},
@@ -74,10 +75,14 @@ func TestFamilyIsChecked(t *testing.T) {
 		"ID twice": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{planned("ttft.p99", nil), planned("ttft.p99", nil)}}, "twice"},
 		"ID of a success": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{planned("ttft.p99", nil)},
 			Success: []gates.Success{{ID: "ttft.p99"}}}, "twice"},
-		"repeat twice":         {one(func(c *gates.Comparison) { c.Pairs = []gates.Pair{{1, 1, 1}, {1, 1, 1}} }), "repeat 1 has more than one pair"},
-		"guards no comparison": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Metrics: []string{"ttft.p99"}}}}, `guards "ttft.p99"`},
-		"run twice":            {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Head: []gates.Run{{Repeat: 1}, {Repeat: 1}}}}}, "more than one run of the head"},
-		"more failed than sent": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Base: []gates.Run{{Repeat: 1, Sent: 1, Failed: 2}}}}},
+		"repeat twice": {one(func(c *gates.Comparison) { c.Pairs = []gates.Pair{{1, 1, 1}, {1, 1, 1}} }),
+			"repeat 1 has more than one pair"},
+		"guards no comparison": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Metrics: []string{"ttft.p99"}}}},
+			`guards "ttft.p99"`},
+		"run twice": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Head: []gates.Run{{Repeat: 1}, {Repeat: 1}}}}},
+			"more than one run of the head"},
+		"more failed than sent": {gates.Family{Alpha: 0.05,
+			Success: []gates.Success{{ID: "s", Base: []gates.Run{{Repeat: 1, Sent: 1, Failed: 2}}}}},
 			"2 failures of 1 requests"},
 	}
 	for name, tt := range tests {
@@ -153,7 +158,8 @@ func TestCheckNoise(t *testing.T) {
 		t.Error(err)
 	}
 	err := gates.CheckNoise(ttft, 5, 0.05, 0.05, 0.05)
-	want := "ttft.p99: with 5 repeats the smallest change found with 80 % power is 0.0703, above the margin of 0.05; plan 9 repeats, or set a margin of at least 0.0703"
+	want := "ttft.p99: with 5 repeats the smallest change found with 80 % power is 0.0703, above the margin of 0.05; plan 9 repeats, or set " +
+		"a margin of at least 0.0703"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -46,8 +46,10 @@ func measure(c Comparison, set Settings) *entry {
 	}
 	e.describe(x, base, head)
 	if !e.settled() && c.nothingToLose(e.Base) {
-		e.settle(Invalid, fmt.Sprintf("launches of the base agree with each other in no more than the margin (%s of %.4g, margin %.4g), so that no loss of it can show: "+
-			"use another metric of answers", c.Metric.Label, e.Base, float64(c.Margin)))
+		e.settle(Invalid,
+			fmt.Sprintf(
+				"launches of the base agree with each other in no more than the margin (%s of %.4g, margin %.4g), so that no loss of it can show: "+
+					"use another metric of answers", c.Metric.Label, e.Base, float64(c.Margin)))
 	}
 	if e.Verdict != Invalid && e.Verdict != Missing {
 		e.estimate(set)
@@ -131,7 +133,8 @@ func (c Comparison) decide(e *entry, set Settings) {
 	voided := within && c.voidedMatter(m, set)
 	switch {
 	case voided:
-		e.settle(Inconclusive, fmt.Sprintf("runs of the head were void in %s and measured again, more often than the base's; with what was measured at first the interval does not exclude the margin", repeats(len(c.Voided))))
+		e.settle(Inconclusive, fmt.Sprintf("runs of the head were void in %s and measured again, more often than the base's; with what was "+
+			"measured at first the interval does not exclude the margin", repeats(len(c.Voided))))
 	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.Lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
@@ -311,18 +314,23 @@ func (e *entry) warn(c Comparison) {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
 	if e.Exact {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
+		e.Warnings = append(e.Warnings,
+			fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
 	}
 	if e.stat.Rounded {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for", strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+")))
+		e.Warnings = append(e.Warnings,
+			fmt.Sprintf(
+				"the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for",
+				strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+")))
 	}
 	if differs := c.between(); differs != "" {
 		e.Warnings = append(e.Warnings, differs)
 	}
 	for _, i := range outliers(e.sample.Differences) {
 		others := slices.Delete(slices.Clone(e.sample.Differences), i, i+1)
-		e.Warnings = append(e.Warnings, fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
-			e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(metric.Mean(others))))
+		e.Warnings = append(e.Warnings,
+			fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
+				e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(metric.Mean(others))))
 	}
 }
 

@@ -23,7 +23,8 @@ func ExampleJudge() {
 		return
 	}
 	d := j.Comparisons[0]
-	fmt.Printf("%s: %+.1f %% [%+.1f, %+.1f], p = %.2g, n = %d\n", d.Verdict, 100*d.Difference.Change, 100*d.Outcome.Interval.Lower, 100*d.Outcome.Interval.Upper, d.Outcome.PHolm, d.N)
+	fmt.Printf("%s: %+.1f %% [%+.1f, %+.1f], p = %.2g, n = %d\n", d.Verdict, 100*d.Difference.Change, 100*d.Outcome.Interval.Lower,
+		100*d.Outcome.Interval.Upper, d.Outcome.PHolm, d.N)
 	// Output:
 	// regression: +10.3 % [+9.6, +11.0], p = 2.1e-05, n = 4
 }

@@ -74,7 +74,8 @@ func (c Comparison) decideExpected(e *entry, set Settings) {
 func (c Comparison) unshown(e *entry, m float64) string {
 	switch {
 	case e.D < -m-e.sample.Floor && e.voidedMatters:
-		return "runs of the head were void and measured again, more often than the base's; with what was measured at first the improvement is not significant"
+		return "runs of the head were void and measured again, more often than the base's; with what was measured at first the improvement is " +
+			"not significant"
 	case e.D < -m-e.sample.Floor:
 		return "the estimate is better by more than the margin, but not significantly"
 	}

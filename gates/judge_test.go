@@ -103,7 +103,8 @@ func TestVerdicts(t *testing.T) {
 func TestZeroOfAMeasureNamesTheArgument(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(0.4, 1, 0, 1))
 	c.Metric.ID, c.Metric.Group = "measure.stalls", metric.DeclaredGroup
-	if d := judgeOne(t, c); d.Verdict != gates.Invalid || !strings.Contains(d.Reason, `a measure that can be 0 or less needs compare = "difference"`) {
+	if d := judgeOne(t, c); d.Verdict != gates.Invalid ||
+		!strings.Contains(d.Reason, `a measure that can be 0 or less needs compare = "difference"`) {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }
@@ -300,7 +301,9 @@ func TestWarnings(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1.00, 1.01, 0.99, 1.00, 1.01, 1.5))
 	c.Planned = 8
 	d := judgeOne(t, c)
-	if fmt.Sprint(d.Warnings) != "[6 of 8 repeats planned repeat 6 is far from the others, by its head; it is kept, and widens the interval: the others show +0.2 %]" {
+	if fmt.Sprint(
+		d.Warnings) != "[6 of 8 repeats planned repeat 6 is far from the others, by its head; it is kept, and widens the interval: the others "+
+		"show +0.2 %]" {
 		t.Errorf("%q", d.Warnings)
 	}
 	if d.N != 6 {
@@ -324,7 +327,8 @@ func TestAFarBaseIsNamed(t *testing.T) {
 	c := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.102, 1.098, 1.10))
 	c.Pairs[2].Base *= 1.3
 	d := judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}).Comparisons[0]
-	want := fmt.Sprintf("repeat %d is far from the others, by its base; it is kept, and widens the interval: the others show +10.0 %%", c.Pairs[2].Repeat)
+	want := fmt.Sprintf("repeat %d is far from the others, by its base; it is kept, and widens the interval: the others show +10.0 %%",
+		c.Pairs[2].Repeat)
 	if d.Verdict != gates.Inconclusive || !slices.Contains(d.Warnings, want) {
 		t.Errorf("%s: %q", d.Verdict, d.Warnings)
 	}

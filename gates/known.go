@@ -64,7 +64,8 @@ func (k Known) check() error {
 	case !(k.DF >= 1):
 		return fmt.Errorf("the known standard deviation has %g degrees of freedom; it needs 1", k.DF)
 	case !(k.Within >= LeastWithin && k.Within <= MostWithin):
-		return fmt.Errorf("the known standard deviation is to hold within a factor of %g; it must be from %g to %d", k.Within, LeastWithin, MostWithin)
+		return fmt.Errorf("the known standard deviation is to hold within a factor of %g; it must be from %g to %d", k.Within,
+			LeastWithin, MostWithin)
 	}
 	return nil
 }

@@ -145,7 +145,8 @@ func moderate(entries []*entry, set Settings) {
 	var metrics []string
 	byMetric := map[string][]*entry{}
 	for _, e := range entries {
-		if e.test == nil || !e.test.moderates || !e.tested || e.Exact || e.stat.Rounded || e.Metric.Quality || e.sample.Known != nil || e.sample.Clusters.Drawn {
+		if e.test == nil || !e.test.moderates || !e.tested || e.Exact || e.stat.Rounded || e.Metric.Quality || e.sample.Known != nil ||
+			e.sample.Clusters.Drawn {
 			continue
 		}
 		if byMetric[e.Metric.ID] == nil {

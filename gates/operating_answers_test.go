@@ -120,9 +120,11 @@ func (s *simulator) answers(f floorNoise, corrupt float64, repeats int) gates.Fa
 func answers() chart {
 	c := chart{
 		costly: true,
-		title: fmt.Sprintf("**Answers** of %d tokens: agreement (margin 1 percentage point), first divergence (0.5 tokens) and difference of log-probabilities (0.002 nats) in one file. "+
+		title: fmt.Sprintf("**Answers** of %d tokens: agreement (margin 1 percentage point), first divergence (0.5 tokens) and difference of "+
+			"log-probabilities (0.002 nats) in one file. "+
 			"Equal sides are judged after %s repeats, the corrupted head after 4 and 6.", answerLength, numbers(fiveLooks)),
-		columns: []string{"launches of one server differ", "equal sides: regression", "equal sides: all pass", "2 % of the head's answers corrupted: found", "mean pairs"},
+		columns: []string{"launches of one server differ", "equal sides: regression", "equal sides: all pass",
+			"2 % of the head's answers corrupted: found", "mean pairs"},
 	}
 	for _, f := range answerNoises {
 		label := fmt.Sprintf("%s, %d prompts", f.label, f.prompts)

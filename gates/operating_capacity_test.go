@@ -62,14 +62,18 @@ func capacities() []chart {
 		return c
 	}
 	return []chart{
-		set("**Searches of a capacity** (`load { search }`), of at most 8 probes from 8 to 400 req/s until ± 2 %: how many are within 2 % of the true capacity (the median error is at most 2 % where half of them are), "+
-			"and how many 95 % intervals of single launches cover it. 300 searches each, of servers that were listed when the method was what it is, but for the flattest slope that it knows.",
+		set("**Searches of a capacity** (`load { search }`), of at most 8 probes from 8 to 400 req/s until ± 2 %: how many are within 2 % of "+
+			"the true capacity (the median error is at most 2 % where half of them are), "+
+			"and how many 95 % intervals of single launches cover it. 300 searches each, of servers that were listed when the method was what it "+
+			"is, but for the flattest slope that it knows.",
 			"server", unseen(), 300, bound{least: 50}, bound{least: 90}),
-		set("**The same searches of servers that the method was not made with**, but whose mean was in sight when its last constant was settled, 300 each.",
+		set("**The same searches of servers that the method was not made with**, but whose mean was in sight when its last constant was "+
+			"settled, 300 each.",
 			"held-out server", heldOut(), 300, bound{least: 50}, bound{least: 93}),
 		set("**The same searches of the servers that the method was made with**, 200 each.",
 			"tuned server", tuned(), 200, bound{least: 50}, bound{least: 90}),
-		set("**The same searches of servers whose latency load hardly moves** before it rises, and which are close to their limit all the time, 200 each: what is measured far from the capacity says nothing of where it is.",
+		set("**The same searches of servers whose latency load hardly moves** before it rises, and which are close to their limit all the "+
+			"time, 200 each: what is measured far from the capacity says nothing of where it is.",
 			"server with a floor", floors(), 200, bound{}, bound{}),
 	}
 }
@@ -118,7 +122,8 @@ func (x carrier) line(within, covers bound) line {
 
 func capacitiesCompared() chart {
 	c := chart{
-		title: "**Capacities as a metric**: files of 6 pairs with a margin of 5 %, each launch searched, and drawn with a noise of 0.7 % between launches; and how many t intervals over the 6 launches of " +
+		title: "**Capacities as a metric**: files of 6 pairs with a margin of 5 %, each launch searched, and drawn with a noise of 0.7 % " +
+			"between launches; and how many t intervals over the 6 launches of " +
 			"one side cover its capacity. Draws of the two sides are independent here, while those of a run are the same.",
 		columns: []string{"server", "equal sides: regression", "a head that carries 10 % less: found", "the interval over launches covers, %"},
 		costly:  true,

@@ -18,7 +18,8 @@ func coins() chart {
 	}}
 	return chart{
 		title: "**Coins**.", columns: []string{"coin", "red", "mean pairs"},
-		lines: []line{{"one", []cell{{sc, isRed, atMostPercent(25)}, {sc, nil, bound{}}}}, {"again", []cell{{sc, isGreen, bound{}}, {sc, nil, bound{most: 9}}}}},
+		lines: []line{{"one", []cell{{sc, isRed, atMostPercent(25)}, {sc, nil, bound{}}}},
+			{"again", []cell{{sc, isGreen, bound{}}, {sc, nil, bound{most: 9}}}}},
 	}
 }
 

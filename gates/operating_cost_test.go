@@ -11,12 +11,15 @@ import (
 // come, beside one without, on the same files.
 func costs() chart {
 	c := chart{
-		title: "**What a budget saves**: 300 files of 20 metrics each, margin 5 %, with the rule of a run without a budget and with that of one that has it, which ends once every gate " +
-			"has its verdict, or once nothing that is left is likely to be decided. A repeat of a 7B server (1 GPU, 90 s of start, 4 cells of 70 s) is 0.21 GPU-hours, 24 % of them start; " +
+		title: "**What a budget saves**: 300 files of 20 metrics each, margin 5 %, with the rule of a run without a budget and with that of " +
+			"one that has it, which ends once every gate " +
+			"has its verdict, or once nothing that is left is likely to be decided. A repeat of a 7B server (1 GPU, 90 s of start, 4 cells of 70 " +
+			"s) is 0.21 GPU-hours, 24 % of them start; " +
 			"one of a 70B server (8 GPUs, 5 min) 2.6, 52 % of them start.",
-		columns: []string{"files", "without: mean pairs", "with: mean pairs", "without: red, %", "with: red, %", "without: green, %", "with: green, %"},
-		costly:  true,
-		files:   300,
+		columns: []string{"files", "without: mean pairs", "with: mean pairs", "without: red, %", "with: red, %",
+			"without: green, %", "with: green, %"},
+		costly: true,
+		files:  300,
 	}
 	for _, truth := range []struct {
 		label     string

@@ -31,16 +31,21 @@ const (
 
 func culprits() chart {
 	c := chart{
-		title: "**The culprit among 64 commits** (`pipeline bisect`): the ends are judged as a file with a margin of 5 %, then single pairs are searched at a confidence of 95 %, " +
-			"with at most 100 launches. Right names every commit that changed something, or says that there is none; wrong names another. What is left is a range.",
+		title: "**The culprit among 64 commits** (`pipeline bisect`): the ends are judged as a file with a margin of 5 %, then single pairs " +
+			"are searched at a confidence of 95 %, " +
+			"with at most 100 launches. Right names every commit that changed something, or says that there is none; wrong names another. What is " +
+			"left is a range.",
 		columns: []string{"truth", "right, %", "wrong, %", "mean launches"},
 	}
 	for _, tt := range []searched{
 		{label: "+8 %, SD of pairs 2 %", steps: []float64{0.08}, sd: 0.02, right: 95, wrong: 5, launches: 40},
 		{label: "+8 %, SD of runs 2 %, so of pairs 2.8 %", steps: []float64{0.08}, sd: 0.02 * math.Sqrt2, right: 95, wrong: 5, launches: 40},
-		{label: "+8 %, SD of pairs 2 %, the machine drifts by 4 %", steps: []float64{0.08}, sd: 0.02, drift: 0.04, right: 95, wrong: 5, launches: 40},
-		{label: "+8 %, SD of pairs 2 %, one in 20 spreads 4 times as much", steps: []float64{0.08}, sd: 0.02, contaminated: true, right: 0, wrong: 5},
-		{label: "+8 %, SD of pairs 2 %, a quarter cannot be built", steps: []float64{0.08}, sd: 0.02, unusable: 0.25, right: 95, wrong: 5, launches: 40},
+		{label: "+8 %, SD of pairs 2 %, the machine drifts by 4 %", steps: []float64{0.08}, sd: 0.02, drift: 0.04, right: 95,
+			wrong: 5, launches: 40},
+		{label: "+8 %, SD of pairs 2 %, one in 20 spreads 4 times as much", steps: []float64{0.08}, sd: 0.02, contaminated: true,
+			right: 0, wrong: 5},
+		{label: "+8 %, SD of pairs 2 %, a quarter cannot be built", steps: []float64{0.08}, sd: 0.02, unusable: 0.25, right: 95,
+			wrong: 5, launches: 40},
 		{label: "+20 %, SD of pairs 5 %", steps: []float64{0.20}, sd: 0.05, right: 95, wrong: 5, launches: 40},
 		{label: "+8 % and +8 %, SD of pairs 2 %", steps: []float64{0.08, 0.08}, sd: 0.02},
 		{label: "+16 %, later −8 %, SD of pairs 2 %", steps: []float64{0.16, -0.08}, sd: 0.02},

@@ -55,7 +55,8 @@ func (s *simulator) evaluation(e evaluated, margin float64, repeats int) gates.F
 	score, _ := metric.Lookup("evaluation.score")
 	values := set.Relate()
 	return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{
-		ID: "score", Gate: "gate.score", Metric: score, Claim: gates.Claim{Margin: metric.Margin(margin)}, CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters,
+		ID: "score", Gate: "gate.score", Metric: score, Claim: gates.Claim{Margin: metric.Margin(margin)}, CanFail: true, Relative: values,
+		Pairs: values.All().Pairs, Clusters: values.All().Clusters,
 	}}}
 }
 
@@ -74,7 +75,8 @@ func evaluations() chart {
 	c := chart{
 		title: "**Evaluations** (`driver \"evaluation\"`): the score of questions that are right or wrong, the same ones in all launches. " +
 			"Found are losses at the power that `plan` states, give or take 3 points, where launches answer alike.",
-		columns: []string{"questions, margin, and answers that differ", "no loss: regression", "a loss of the margin: it passes", "a loss of 2 points: found", "pairs"},
+		columns: []string{"questions, margin, and answers that differ", "no loss: regression", "a loss of the margin: it passes",
+			"a loss of 2 points: found", "pairs"},
 	}
 	for _, tt := range []struct {
 		evaluated
@@ -92,7 +94,8 @@ func evaluations() chart {
 		sc := func(loss float64) *scenario {
 			e := tt.evaluated
 			e.loss = loss
-			return looked(fmt.Sprintf("evaluation, %s, loss %g", label, loss), func(s *simulator) gates.Family { return s.evaluation(e, tt.margin, 12) })
+			return looked(fmt.Sprintf("evaluation, %s, loss %g", label, loss),
+				func(s *simulator) gates.Family { return s.evaluation(e, tt.margin, 12) })
 		}
 		found := bound{}
 		if tt.unsettled == 0 {
@@ -102,7 +105,8 @@ func evaluations() chart {
 			found = bound{least: float64(int(10*(stated-3))) / 10, most: float64(int(10*(stated+3))) / 10}
 		}
 		lost := sc(0.02)
-		c.lines = append(c.lines, line{label, []cell{{sc(0), isRed, atMostPercent(5)}, {sc(tt.margin), isPassed, atMostPercent(5)}, {lost, isFound, found}, {lost, nil, bound{}}}})
+		c.lines = append(c.lines, line{label, []cell{{sc(0), isRed, atMostPercent(5)}, {sc(tt.margin), isPassed, atMostPercent(5)},
+			{lost, isFound, found}, {lost, nil, bound{}}}})
 	}
 	return c
 }

@@ -20,7 +20,8 @@ func expects(c gates.Comparison, margin float64) gates.Comparison {
 // Improvements that are expected: how often one is certified, with and without a gain.
 func speedUps() chart {
 	c := chart{
-		title:   "**Improvements that are expected** (`expect = \"improvement\"`): files in which any is certified. SD of pairs 2 %, margin 0 unless stated.",
+		title: "**Improvements that are expected** (`expect = \"improvement\"`): files in which any is certified. SD of pairs 2 %, margin 0 " +
+			"unless stated.",
 		columns: []string{"the head", "certified, %", "called a regression, %", "mean pairs"},
 	}
 	for _, tt := range []struct {
@@ -50,7 +51,8 @@ func speedUps() chart {
 	again := rerun("expected, up to 5 attempts", 5, func(s *simulator) gates.Comparison {
 		return expects(s.comparison(0, 12, 0, 0.02), 0)
 	})
-	c.lines = append(c.lines, line{"as fast, one metric, in any of 5 attempts", []cell{{again, isCertified, atMostPercent(5)}, {again, isRed, bound{}}, {again, nil, bound{}}}})
+	c.lines = append(c.lines, line{"as fast, one metric, in any of 5 attempts", []cell{{again, isCertified, atMostPercent(5)},
+		{again, isRed, bound{}}, {again, nil, bound{}}}})
 	for _, test := range everyTest[1:] {
 		label := fmt.Sprintf("3 %% faster, 5 metrics, and 3 %% is the margin, by %s after 8 pairs", test)
 		sc := once("expected, "+label, func(s *simulator) gates.Family {

@@ -31,9 +31,12 @@ func early(name string, draw func(s *simulator) gates.Family) *scenario {
 func knownSpreads() chart {
 	c := chart{
 		costly: true,
-		title: fmt.Sprintf("**Known spread** (`variance`), calibrated with %d pairs, files judged after 2, 4, 6, 8, 10 and 12 repeats, %% of files. "+
-			"The variance is that of the pairs over that when it was calibrated: `within = 1.5`, the default, is made for up to 2.25, `within = 2` for up to 4.", calibratedPairs),
-		columns: []string{"factor allowed, and variance today", "5 metrics, CV 5 %, no change: regression", "the same: improvement", "20 metrics, no change: regression", "the same: improvement",
+		title: fmt.Sprintf(
+			"**Known spread** (`variance`), calibrated with %d pairs, files judged after 2, 4, 6, 8, 10 and 12 repeats, %% of files. "+
+				"The variance is that of the pairs over that when it was calibrated: `within = 1.5`, the default, is made for up to 2.25, `within = "+
+				"2` for up to 4.", calibratedPairs),
+		columns: []string{"factor allowed, and variance today", "5 metrics, CV 5 %, no change: regression", "the same: improvement",
+			"20 metrics, no change: regression", "the same: improvement",
 			"SD 2 %, one metric at the margin: it passes", "SD 2 %, as fast, improvement expected: certified"},
 	}
 	for _, tt := range []struct{ within, variance float64 }{
@@ -53,10 +56,12 @@ func knownSpreads() chart {
 		}
 		same, many := unchanged(5, "known, no change, "), unchanged(20, "known, no change in 20, ")
 		marginal := early("known, at the margin, "+seeded, func(s *simulator) gates.Family {
-			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.known(s.comparison(0, 12, math.Log(1.05), 0.02), 0.02, wrong, tt.within)}}
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.known(s.comparison(0, 12, math.Log(1.05), 0.02), 0.02,
+				wrong, tt.within)}}
 		})
 		expected := early("known, expected, "+seeded, func(s *simulator) gates.Family {
-			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{expects(s.known(s.comparison(0, 12, 0, 0.02), 0.02, wrong, tt.within), 0)}}
+			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{expects(s.known(s.comparison(0, 12, 0, 0.02), 0.02, wrong, tt.within),
+				0)}}
 		})
 		c.lines = append(c.lines, line{label, []cell{
 			{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)}, {many, isRed, atMostPercent(5)}, {many, isBetter, atMostPercent(5)},
@@ -70,8 +75,9 @@ func knownSpreads() chart {
 func knownSavings() chart {
 	c := chart{
 		costly: true,
-		title: fmt.Sprintf("**What a known spread saves**: files of 5 metrics, calibrated with %d pairs when the spread was today's, `within = 1.5`. "+
-			"Pairs are the mean until all is decided, without a known spread from 4 pairs on, with one from 2.", calibratedPairs),
+		title: fmt.Sprintf(
+			"**What a known spread saves**: files of 5 metrics, calibrated with %d pairs when the spread was today's, `within = 1.5`. "+
+				"Pairs are the mean until all is decided, without a known spread from 4 pairs on, with one from 2.", calibratedPairs),
 		columns: []string{"the file", "decided as it is, without", "with, %", "pairs without", "pairs with"},
 	}
 	for _, sd := range []float64{0.01, 0.02, 0.03, 0.04} {
@@ -101,7 +107,8 @@ func knownSavings() chart {
 				}
 				return f
 			})
-			c.lines = append(c.lines, line{label, []cell{{without, tt.right, bound{}}, {with, tt.right, bound{}}, {without, nil, bound{}}, {with, nil, bound{}}}})
+			c.lines = append(c.lines, line{label, []cell{{without, tt.right, bound{}}, {with, tt.right, bound{}}, {without, nil, bound{}},
+				{with, nil, bound{}}}})
 		}
 	}
 	return c

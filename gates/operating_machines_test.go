@@ -38,10 +38,13 @@ func (s *simulator) inBlocks(i, n, machines int, shift, sd, between float64, the
 func machines() chart {
 	const between = 0.03
 	c := chart{
-		title: "**Machines as blocks** (`machines`): 12 pairs at most, in turn on some machines, between which what a change does has a standard deviation of 3 %; SD of the pairs of one machine 2 %, margin 5 %, 12 pairs and one metric unless stated. " +
-			"Verdicts are about the mean over the machines of the run, or with `between = \"3%\"` about all machines like these. 500 files are behind each number.",
-		columns: []string{"machines, and what is true", "no change: regression", "5 metrics, no change: any regression", "at the margin: it passes", "no change: it passes", "8 % slower: found", "10 % slower: found"},
-		costly:  true, files: 500,
+		title: "**Machines as blocks** (`machines`): 12 pairs at most, in turn on some machines, between which what a change does has a " +
+			"standard deviation of 3 %; SD of the pairs of one machine 2 %, margin 5 %, 12 pairs and one metric unless stated. " +
+			"Verdicts are about the mean over the machines of the run, or with `between = \"3%\"` about all machines like these. 500 files are " +
+			"behind each number.",
+		columns: []string{"machines, and what is true", "no change: regression", "5 metrics, no change: any regression",
+			"at the margin: it passes", "no change: it passes", "8 % slower: found", "10 % slower: found"},
+		costly: true, files: 500,
 	}
 	promised := []bound{atMostPercent(5), atMostPercent(5), atMostPercent(5), {}, {}, {}}
 	for _, tt := range []struct {
@@ -55,7 +58,8 @@ func machines() chart {
 		rule         func(string, func(*simulator) gates.Family) *scenario
 		bounds       []bound
 	}{
-		{"2, of the mean over these", 2, 0, 0, true, 0, between, 0.05, looked, []bound{atMostPercent(5), atMostPercent(5), atMostPercent(5), {}, atLeastPercent(95), atLeastPercent(99)}},
+		{"2, of the mean over these", 2, 0, 0, true, 0, between, 0.05, looked, []bound{atMostPercent(5), atMostPercent(5), atMostPercent(5), {},
+			atLeastPercent(95), atLeastPercent(99)}},
 		{"2, of all, without `between`, which is no promise", 2, 0, 0, false, 0, between, 0.05, looked, make([]bound, 6)},
 		{"2, of all", 2, 0, 0, false, between, between, 0.05, looked, promised},
 		{"2, of all, margin 4 %, judged once", 2, 0, 0, false, between, between, 0.04, once, promised},

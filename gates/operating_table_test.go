@@ -38,7 +38,8 @@ func TestOperatingCharacteristics(t *testing.T) {
 		first, files = 0, fullFiles
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "Each number is from 2,000 simulated files, unless the table says otherwise. Files are judged after %s repeats.\n", numbers(fiveLooks))
+	fmt.Fprintf(&table, "Each number is from 2,000 simulated files, unless the table says otherwise. Files are judged after %s repeats.\n",
+		numbers(fiveLooks))
 	values := make([][][]value, len(charts))
 	for i, c := range charts {
 		n := files
@@ -210,7 +211,8 @@ func contradictions(stated []string, charts []chart, values [][][]value) []strin
 				x, err := strconv.ParseFloat(text, 64)
 				v := values[n][i][k]
 				if err != nil || !v.agrees(x, c.stated(), wrongly/float64(all)) {
-					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %d other files give %.2f", l.label, c.columns[k+1], text, len(v.of), v.number()))
+					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %d other files give %.2f", l.label, c.columns[k+1], text,
+						len(v.of), v.number()))
 				}
 				if !cell.bound.holds(x) {
 					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %s is promised", l.label, c.columns[k+1], text, cell.bound))

@@ -14,7 +14,9 @@ import (
 func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(), coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(), machines(), savings(),
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(),
+		coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(),
+		machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
 }
 
@@ -32,7 +34,8 @@ func isPassed(e ending) bool {
 
 func falseAlarms() chart {
 	c := chart{
-		title:   "**False alarms**: files of 20 metrics without a change in which any is called a regression, or an improvement. CV is that of a run, %.",
+		title: "**False alarms**: files of 20 metrics without a change in which any is called a regression, or an improvement. CV is that of " +
+			"a run, %.",
 		columns: []string{"20 metrics in", "CV 1 %", "CV 2 %", "CV 3 %", "CV 5 %"},
 	}
 	var better []line
@@ -108,7 +111,8 @@ func curve() chart {
 		sc := looked("curve, "+label, func(s *simulator) gates.Family {
 			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.comparison(0, 12, math.Log1p(change), 0.02)}}
 		})
-		c.lines = append(c.lines, line{label, []cell{{sc, isFound, bound{}}, {sc, isUndecided, bound{}}, {sc, isPassed, bound{}}, {sc, nil, bound{}}}})
+		c.lines = append(c.lines, line{label, []cell{{sc, isFound, bound{}}, {sc, isUndecided, bound{}}, {sc, isPassed, bound{}},
+			{sc, nil, bound{}}}})
 	}
 	return c
 }
@@ -161,7 +165,8 @@ func scattered(share float64) func(*simulator) int {
 func (s *simulator) troubled(base, head troubles) gates.Family {
 	f := s.quiet(5, 1, 0.02)
 	for i := range f.Comparisons {
-		f.Success = append(f.Success, gates.Success{ID: fmt.Sprint("success ", i), Gate: "gate.g", CanFail: true, Metrics: []string{f.Comparisons[i].ID}})
+		f.Success = append(f.Success, gates.Success{ID: fmt.Sprint("success ", i), Gate: "gate.g", CanFail: true,
+			Metrics: []string{f.Comparisons[i].ID}})
 	}
 	for repeat := range 12 {
 		dead := [2]bool{s.rng.Float64() < base.crashes, s.rng.Float64() < head.crashes}
@@ -243,8 +248,9 @@ func failuresOfTheHead() chart {
 
 func storedBaselines() chart {
 	c := chart{
-		title:   "**Stored baselines**: one session against 10 of the history, % of files.",
-		columns: []string{"SD of sessions", "20 metrics without a change: false alarm", "one metric at the margin: pass", "20 metrics without a change: all pass"},
+		title: "**Stored baselines**: one session against 10 of the history, % of files.",
+		columns: []string{"SD of sessions", "20 metrics without a change: false alarm", "one metric at the margin: pass",
+			"20 metrics without a change: all pass"},
 	}
 	for _, sd := range []float64{0.005, 0.01, 0.02} {
 		label := percent(sd)
@@ -258,7 +264,8 @@ func storedBaselines() chart {
 		marginal := once("stored at the margin, "+label, func(s *simulator) gates.Family {
 			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.stored(0, 10, math.Log(1.05), sd)}}
 		})
-		c.lines = append(c.lines, line{label, []cell{{same, isRed, atMostPercent(5)}, {marginal, isPassed, bound{exactly: 5}}, {same, isGreen, bound{}}}})
+		c.lines = append(c.lines, line{label, []cell{{same, isRed, atMostPercent(5)}, {marginal, isPassed, bound{exactly: 5}},
+			{same, isGreen, bound{}}}})
 	}
 	return c
 }
@@ -281,7 +288,8 @@ func addedRepeats() chart {
 			})
 		}
 		margin := math.Log(1.05)
-		c.lines = append(c.lines, line{label, []cell{{sc(margin, 0.02), isPassed, atMostPercent(5)}, {sc(margin, 0.10), isPassed, atMostPercent(5)}, {sc(0, 0.10), isRed, atMostPercent(5)}}})
+		c.lines = append(c.lines, line{label, []cell{{sc(margin, 0.02), isPassed, atMostPercent(5)},
+			{sc(margin, 0.10), isPassed, atMostPercent(5)}, {sc(0, 0.10), isRed, atMostPercent(5)}}})
 	}
 	return c
 }
@@ -291,7 +299,8 @@ func addedRepeats() chart {
 // verdict of the look before (TestAResumableSequenceIsJudgedAtItsLooks).
 func spentBudgets() chart {
 	c := chart{
-		title:   "**A budget that is spent between looks**, after 5 and after 9 repeats, with `--resume` and a larger one each time: one metric, % of files that any of the three ends gets wrong.",
+		title: "**A budget that is spent between looks**, after 5 and after 9 repeats, with `--resume` and a larger one each time: one " +
+			"metric, % of files that any of the three ends gets wrong.",
 		columns: []string{"planned looks", "SD 2 %, at the margin: pass", "SD 10 %, at the margin: pass", "SD 10 %, no change: regression"},
 	}
 	sc := func(shift, sd float64, wrong func(ending) bool) *scenario {
@@ -301,7 +310,8 @@ func spentBudgets() chart {
 			for _, n := range []int{5, 9, 12} {
 				c := all
 				c.Pairs = all.Pairs[:n]
-				p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, Looks: fiveLooks, Ended: true, Resumable: n < 12}.Judge()
+				p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, Looks: fiveLooks, Ended: true,
+					Resumable: n < 12}.Judge()
 				if end = (ending{Judgement: p.Judgement, pairs: n}); err != nil || wrong(end) {
 					return end, err
 				}
@@ -311,7 +321,8 @@ func spentBudgets() chart {
 	}
 	margin := math.Log(1.05)
 	c.lines = append(c.lines, line{"4 to 12", []cell{
-		{sc(margin, 0.02, isPassed), isPassed, atMostPercent(5)}, {sc(margin, 0.10, isPassed), isPassed, atMostPercent(5)}, {sc(0, 0.10, isRed), isRed, atMostPercent(5)},
+		{sc(margin, 0.02, isPassed), isPassed, atMostPercent(5)}, {sc(margin, 0.10, isPassed), isPassed, atMostPercent(5)},
+		{sc(0, 0.10, isRed), isRed, atMostPercent(5)},
 	}})
 	return c
 }
@@ -343,8 +354,9 @@ var noises = []struct {
 
 func otherNoise() chart {
 	c := chart{
-		title:   "**Other noise**, 20 metrics, of the same kind on both sides; CV apart from the contamination, % of files.",
-		columns: []string{"noise of runs", "CV 5 %, no change: regression", "CV 5 %, no change: improvement", "CV 2 %, one at the margin: it passes"},
+		title: "**Other noise**, 20 metrics, of the same kind on both sides; CV apart from the contamination, % of files.",
+		columns: []string{"noise of runs", "CV 5 %, no change: regression", "CV 5 %, no change: improvement",
+			"CV 2 %, one at the margin: it passes"},
 	}
 	for _, noise := range noises {
 		family := func(s *simulator, first, cv float64) gates.Family {
@@ -363,7 +375,8 @@ func otherNoise() chart {
 		}
 		same := looked("noise, "+noise.name, func(s *simulator) gates.Family { return family(s, 0, 0.05) })
 		marginal := looked("noise at the margin, "+noise.name, func(s *simulator) gates.Family { return family(s, math.Log(1.05), 0.02) })
-		c.lines = append(c.lines, line{noise.name, []cell{{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)}, {marginal, isPassed, atMostPercent(5)}}})
+		c.lines = append(c.lines, line{noise.name, []cell{{same, isRed, atMostPercent(5)}, {same, isBetter, atMostPercent(5)},
+			{marginal, isPassed, atMostPercent(5)}}})
 	}
 	return c
 }
@@ -372,8 +385,9 @@ func otherNoise() chart {
 // small enough for all splits to be visited.
 func otherTests() chart {
 	c := chart{
-		title:   "**Other tests**, 5 metrics, judged once after 8 repeats, margin 5 %, % of files.",
-		columns: []string{"test", "CV 5 %, no change: regression", "SD of pairs 2 %, one at the margin: it passes", "SD of pairs 2 %, one 10 % slower: found"},
+		title: "**Other tests**, 5 metrics, judged once after 8 repeats, margin 5 %, % of files.",
+		columns: []string{"test", "CV 5 %, no change: regression", "SD of pairs 2 %, one at the margin: it passes",
+			"SD of pairs 2 %, one 10 % slower: found"},
 	}
 	for _, test := range everyTest {
 		sc := func(shift, sd float64) *scenario {
@@ -396,7 +410,8 @@ func otherTests() chart {
 			passes = bound{exactly: 5}
 		}
 		c.lines = append(c.lines, line{test.Name, []cell{
-			{sc(0, math.Sqrt2*0.05), isRed, atMostPercent(5)}, {sc(math.Log(1.05), 0.02), isPassed, passes}, {sc(math.Log(1.10), 0.02), isFound, bound{}},
+			{sc(0, math.Sqrt2*0.05), isRed, atMostPercent(5)}, {sc(math.Log(1.05), 0.02), isPassed, passes},
+			{sc(math.Log(1.10), 0.02), isFound, bound{}},
 		}})
 	}
 	return c

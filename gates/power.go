@@ -30,7 +30,9 @@ func DetectableChange(n int, sd, alpha, power float64) float64 {
 func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 	n, ok := newPlanner().need(effect, paired(sd), alpha, power)
 	if !ok {
-		return 0, fmt.Errorf("more than %d pairs would be needed to find %g at a standard deviation of %g; look for a larger change or measure longer runs", MaxPairs, effect, sd)
+		return 0, fmt.Errorf(
+			"more than %d pairs would be needed to find %g at a standard deviation of %g; look for a larger change or measure longer runs",
+			MaxPairs, effect, sd)
 	}
 	return n, nil
 }

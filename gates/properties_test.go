@@ -127,7 +127,8 @@ func TestPropertySwappingSidesMirrorsTheVerdict(t *testing.T) {
 func TestPropertySwappingSidesMirrorsSuccess(t *testing.T) {
 	runs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) gates.Run {
 		sent := rapid.IntRange(1, 500).Draw(t, "sent")
-		return gates.Run{Sent: sent, Failed: rapid.IntRange(0, min(sent, 20)).Draw(t, "failed"), ServerFailed: rapid.IntRange(0, 9).Draw(t, "crash") == 0}
+		return gates.Run{Sent: sent, Failed: rapid.IntRange(0, min(sent, 20)).Draw(t, "failed"), ServerFailed: rapid.IntRange(0,
+			9).Draw(t, "crash") == 0}
 	}), 1, 6)
 	number := func(runs []gates.Run) (crashed bool) {
 		for i := range runs {
@@ -201,7 +202,8 @@ func TestPropertyAPairAtTheMeanUndoesNothing(t *testing.T) {
 			if math.Abs(after.Difference.Change-was.Difference.Change) > 1e-9 {
 				rt.Fatalf("%s: the mean moved from %g to %g", was.ID, was.Difference.Change, after.Difference.Change)
 			}
-			stands := after.Verdict == was.Verdict || was.Verdict == gates.Inconclusive || was.Verdict == gates.Pass && after.Verdict == gates.Improvement
+			stands := after.Verdict == was.Verdict || was.Verdict == gates.Inconclusive || was.Verdict == gates.Pass &&
+				after.Verdict == gates.Improvement
 			if !stands {
 				rt.Errorf("%s by %s was %s (%s) and is %s (%s)", was.ID, f.Comparisons[i].Test, was.Verdict, was.Reason, after.Verdict, after.Reason)
 			}
@@ -240,7 +242,8 @@ func TestPropertyVerdictsKeepTheirPromises(t *testing.T) {
 					rt.Errorf("%d of %d pairs would decide: %+v", needPairs(d), d.N, d)
 				}
 			}
-			if d.Reason == "" || d.Outcome.Interval.Lower > d.Difference.Change+1e-12 || d.Outcome.Interval.Upper < d.Difference.Change-1e-12 || d.Outcome.Interval.MDE < 0 {
+			if d.Reason == "" || d.Outcome.Interval.Lower > d.Difference.Change+1e-12 || d.Outcome.Interval.Upper < d.Difference.Change-1e-12 ||
+				d.Outcome.Interval.MDE < 0 {
 				rt.Errorf("%+v", d)
 			}
 		}

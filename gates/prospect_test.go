@@ -52,7 +52,8 @@ func TestAPlansDetectableChangeIsFoundWithItsPower(t *testing.T) {
 			}
 		}
 		power := float64(found) / float64(files)
-		t.Logf("looks %v, %d comparisons, SD %g, strict %v: %.2f %% is found in %.1f %%", tt.looks, tt.members, tt.sd, tt.strict, 100*math.Expm1(change), 100*power)
+		t.Logf("looks %v, %d comparisons, SD %g, strict %v: %.2f %% is found in %.1f %%", tt.looks, tt.members, tt.sd, tt.strict,
+			100*math.Expm1(change), 100*power)
 		if math.Abs(power-gates.Power) > 3*math.Sqrt(gates.Power*(1-gates.Power)/float64(files)) {
 			t.Errorf("looks %v, %d comparisons, SD %g: %.1f %% is found, 80 %% stated", tt.looks, tt.members, tt.sd, 100*power)
 		}

@@ -48,5 +48,6 @@ func CheckNoise(m metric.Metric, n int, sd float64, margin metric.Margin, alpha 
 	if need, err := NeedPairs(margin.On(m.Scale), sd, alpha, Power); err == nil {
 		advice = fmt.Sprintf("plan %s, or %s", repeats(need), advice)
 	}
-	return fmt.Errorf("%s: with %s the smallest change found with 80 %% power is %.3g, above the margin of %.3g; %s", m.ID, repeats(n), found, margin, advice)
+	return fmt.Errorf("%s: with %s the smallest change found with 80 %% power is %.3g, above the margin of %.3g; %s", m.ID, repeats(n),
+		found, margin, advice)
 }

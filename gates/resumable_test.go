@@ -21,14 +21,16 @@ func TestAResumableSequenceIsJudgedAtItsLooks(t *testing.T) {
 			}
 			c.Pairs = append(c.Pairs, gates.Pair{Repeat: i + 1, Base: 0.1, Head: head + 0.0001*float64(i)})
 		}
-		s := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, Looks: gates.Looks{4, 6, 8}, Ended: true, Resumable: true}
+		s := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, Looks: gates.Looks{4, 6, 8},
+			Ended: true, Resumable: true}
 		p, err := s.Judge()
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := p.Judgement.Comparisons[0]
 		if n < 4 {
-			if d.Verdict != gates.Inconclusive || d.Look != nil || len(p.Taken) > 0 || n > 1 && !strings.Contains(d.Reason, "the first look is after 4 repeats") || d.Difference == nil {
+			if d.Verdict != gates.Inconclusive || d.Look != nil || len(p.Taken) > 0 || n > 1 &&
+				!strings.Contains(d.Reason, "the first look is after 4 repeats") || d.Difference == nil {
 				t.Errorf("%d pairs: %s at %v, looks %v: %s", n, d.Verdict, d.Look, p.Taken, d.Reason)
 			}
 			continue

@@ -18,7 +18,8 @@ func score(questions, lost int) gates.Comparison {
 		}
 		return 1
 	}}.Relate()
-	return gates.Comparison{ID: "s", Metric: m, Claim: gates.Claim{Margin: 0.02}, CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters}
+	return gates.Comparison{ID: "s", Metric: m, Claim: gates.Claim{Margin: 0.02}, CanFail: true, Relative: values, Pairs: values.All().Pairs,
+		Clusters: values.All().Clusters}
 }
 
 // Launches that answer alike say nothing of the questions that were not asked: no difference in a
@@ -27,7 +28,8 @@ func TestAlikeLaunchesAreNoProof(t *testing.T) {
 	for _, tt := range []struct {
 		questions, lost int
 		want            gates.Verdict
-	}{{100, 0, gates.Inconclusive}, {1000, 0, gates.Pass}, {1000, 16, gates.Inconclusive}, {1000, 40, gates.Regression}, {50, 1, gates.Inconclusive}} {
+	}{{100, 0, gates.Inconclusive}, {1000, 0, gates.Pass}, {1000, 16, gates.Inconclusive}, {1000, 40, gates.Regression},
+		{50, 1, gates.Inconclusive}} {
 		d := judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{score(tt.questions, tt.lost)}}).Comparisons[0]
 		if d.Verdict != tt.want || d.Need != nil {
 			t.Errorf("%d of %d lost: %s (%s), %+v", tt.lost, tt.questions, d.Verdict, d.Reason, d.Need)
@@ -45,7 +47,8 @@ func TestQuestionsThatAreNeeded(t *testing.T) {
 			t.Errorf("margin %g: %d questions have power %.3f", margin, need, power)
 		}
 	}
-	if loss, ok := gates.DetectableLoss(1000, 0.05, 0.01, 0.05, gates.NoRegression); !ok || math.Abs(gates.FoundLoss(1000, 0.05, loss, 0.01, 0.05, gates.NoRegression)-gates.Power) > 1e-6 {
+	if loss, ok := gates.DetectableLoss(1000, 0.05, 0.01, 0.05, gates.NoRegression); !ok ||
+		math.Abs(gates.FoundLoss(1000, 0.05, loss, 0.01, 0.05, gates.NoRegression)-gates.Power) > 1e-6 {
 		t.Errorf("%g, %v", loss, ok)
 	}
 	if _, ok := gates.DetectableLoss(100, 0.01, 0.05, 0.05, gates.NoRegression); ok {

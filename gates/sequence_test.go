@@ -71,10 +71,11 @@ func TestASequenceStopsWhenAllIsDecided(t *testing.T) {
 		next        int
 		open        []string
 	}{
-		"before the first look":    {[]gates.Comparison{steady(t, "ttft.p99", 3)}, false, nil, false, 4, nil},
-		"all pass":                 {[]gates.Comparison{steady(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
-		"a regression is enough":   {[]gates.Comparison{slow(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
-		"one waits":                {[]gates.Comparison{steady(t, "ttft.p99", 5), restless(t, "ttft.p50", 5)}, false, []int{4}, false, 6, []string{"ttft.p50"}},
+		"before the first look":  {[]gates.Comparison{steady(t, "ttft.p99", 3)}, false, nil, false, 4, nil},
+		"all pass":               {[]gates.Comparison{steady(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
+		"a regression is enough": {[]gates.Comparison{slow(t, "ttft.p99", 4)}, false, []int{4}, true, 0, nil},
+		"one waits": {[]gates.Comparison{steady(t, "ttft.p99", 5), restless(t, "ttft.p50", 5)}, false, []int{4}, false, 6,
+			[]string{"ttft.p50"}},
 		"later repeats need looks": {[]gates.Comparison{steady(t, "ttft.p99", 12)}, false, []int{4}, true, 0, nil},
 		"the last look":            {[]gates.Comparison{restless(t, "ttft.p50", 12)}, false, []int{4, 6, 8, 10, 12}, true, 0, nil},
 		"ended between looks":      {[]gates.Comparison{restless(t, "ttft.p50", 7)}, true, []int{4, 6, 7}, true, 0, nil},
@@ -236,7 +237,8 @@ func TestInvalidFromSparesEarlierLooks(t *testing.T) {
 	for _, c := range []*gates.Comparison{&decided, &open} {
 		c.Invalid, c.InvalidFrom = "repeat 5 is void", 5
 	}
-	p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{decided, open}}, Looks: gates.LooksBetween(4, 6), Ended: true}.Judge()
+	p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{decided, open}},
+		Looks: gates.LooksBetween(4, 6), Ended: true}.Judge()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +264,9 @@ func TestFailuresOfOneRepeatAreOneRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := p.Judgement.Success[0]
-	if !slices.Equal(p.Taken, []int{4}) || d.Verdict != gates.Inconclusive || d.Requests.Launches.Head != 1 || d.Requests.Launches.Repeats != 4 {
-		t.Errorf("looks %v, verdict %s of %+v; want one look at 4 repeats, of which the head failed in one", p.Taken, d.Verdict, d.Requests.Launches)
+	if !slices.Equal(p.Taken, []int{4}) || d.Verdict != gates.Inconclusive || d.Requests.Launches.Head != 1 ||
+		d.Requests.Launches.Repeats != 4 {
+		t.Errorf("looks %v, verdict %s of %+v; want one look at 4 repeats, of which the head failed in one", p.Taken, d.Verdict,
+			d.Requests.Launches)
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Settled reports whether no further repeat changes the verdict of a gate: each comparison that
-// waits for more is of a gate that has a regression already. Stopping there makes nothing worse: what was found stays, and what waits stays undecided.
+// waits for more is of a gate that has a regression already. Stopping there makes nothing worse: what was found
+// stays, and what waits stays undecided.
 func (p Progress) Settled() bool {
 	return p.Stop || len(p.Open) > 0 && len(p.unsettled()) == 0
 }

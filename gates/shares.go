@@ -86,10 +86,13 @@ func (f Family) checkShares() error {
 	}
 	rest := f.rest()
 	if rest < 0 {
-		problems = append(problems, fmt.Errorf("the gates' own alphas sum to %.3g, more than the family's %.3g; lower one of them by %.3g", f.Alpha-rest, f.Alpha, -rest))
+		problems = append(problems, fmt.Errorf("the gates' own alphas sum to %.3g, more than the family's %.3g; lower one of them by %.3g",
+			f.Alpha-rest, f.Alpha, -rest))
 	}
 	if rest <= 0 && f.sizes()[""] > 0 {
-		problems = append(problems, fmt.Errorf("the gates' own alphas use up the family's %.3g and leave nothing for the gates without one; give each gate an alpha, or lower them", f.Alpha))
+		problems = append(problems,
+			fmt.Errorf("the gates' own alphas use up the family's %.3g and leave nothing for the gates without one; give each gate an alpha, or "+
+				"lower them", f.Alpha))
 	}
 	return errors.Join(problems...)
 }

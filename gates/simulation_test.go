@@ -30,7 +30,8 @@ func newSimulator(seed uint64) *simulator {
 // with standard deviation sd.
 func (s *simulator) comparison(i, n int, shift, sd float64) gates.Comparison {
 	m := s.metrics[i%len(s.metrics)]
-	c := gates.Comparison{ID: fmt.Sprint(i), Gate: "gate.g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true, Pairs: make([]gates.Pair, n)}
+	c := gates.Comparison{ID: fmt.Sprint(i), Gate: "gate.g", Metric: m, Claim: gates.Claim{Margin: 0.05}, CanFail: true,
+		Pairs: make([]gates.Pair, n)}
 	if m.Direction == metric.HigherIsBetter {
 		shift = -shift
 	}

@@ -54,7 +54,8 @@ func (l Looks) Extendable() error {
 	if len(l) > 1 {
 		return nil
 	}
-	return errors.New("a single judgement at the end has spent all of alpha, so no repeats can be added; plan several looks (min below max), or run again as another attempt")
+	return errors.New("a single judgement at the end has spent all of alpha, so no repeats can be added; plan several looks (min below " +
+		"max), or run again as another attempt")
 }
 
 // checkBefore refuses extensions that are none.

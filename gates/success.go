@@ -189,7 +189,8 @@ func requests(e *entry) {
 	case head.WithFailures < twice:
 		e.settle(Inconclusive, counts+", in one run only")
 	default:
-		e.settle(Inconclusive, fmt.Sprintf("%s, in %d of %d runs of the head and %d of %d of the base: not significant after Holm", counts, head.WithFailures, head.Runs-head.ServerFailed, base.WithFailures, base.Runs-base.ServerFailed))
+		e.settle(Inconclusive, fmt.Sprintf("%s, in %d of %d runs of the head and %d of %d of the base: not significant after Holm", counts,
+			head.WithFailures, head.Runs-head.ServerFailed, base.WithFailures, base.Runs-base.ServerFailed))
 	}
 }
 
@@ -207,7 +208,8 @@ func refuseFewRuns(success []Decision) {
 		if d.Requests.HeadSuspect && head.WithFailures == runs && runs >= twice && base.WithFailures == 0 && others > 0 {
 			d.Verdict, d.Need = Invalid, nil
 			d.Reason = fmt.Sprintf("%d of %d requests of the head failed, in each of its %d runs, and none of %d of the base: "+
-				"too few repeats to call it a regression after Holm, so plan at least %d", head.Failed, head.Sent, runs, base.Sent, max(runs+1, runsFor(d.Level)))
+				"too few repeats to call it a regression after Holm, so plan at least %d", head.Failed, head.Sent, runs, base.Sent,
+				max(runs+1, runsFor(d.Level)))
 		}
 	}
 }

@@ -28,8 +28,9 @@ func TestSuccess(t *testing.T) {
 		want       gates.Verdict
 		reason     string
 	}{
-		"no failures":                 {side(0, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, "0 of 4000"},
-		"head fails in two runs":      {side(0, 0, 0, 0), side(4, 0, 5, 0), gates.Inconclusive, "in 2 of 4 runs of the head and 0 of 4 of the base"},
+		"no failures": {side(0, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, "0 of 4000"},
+		"head fails in two runs": {side(0, 0, 0, 0), side(4, 0, 5, 0), gates.Inconclusive,
+			"in 2 of 4 runs of the head and 0 of 4 of the base"},
 		"head fails in all runs":      {side(0, 0, 0, 0), side(4, 6, 5, 5), gates.Regression, "run by run"},
 		"head fails in one run":       {side(0, 0, 0, 0), side(200, 0, 0, 0), gates.Inconclusive, "one run only"},
 		"two requests":                {side(0, 0, 0, 0), side(1, 1, 0, 0), gates.Inconclusive, "not significant"},
@@ -40,12 +41,16 @@ func TestSuccess(t *testing.T) {
 		"base fails more":             {side(4, 5, 5, 6), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"base fails once":             {side(4, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, ""},
 
-		"head does not start":                      {side(0, 0, 0, 0), side(-1, -1, -1, -1), gates.Regression, "4 of 4 repeats, the base's in none: significantly"},
-		"head did not start three times":           {side(0, 0, 0), side(-1, -1, -1), gates.Inconclusive, "a regression if it fails in the next repeat as well"},
-		"head crashes in most repeats":             {side(0, 0, 0, 0, 0, 0), side(-1, -1, 0, -1, -1, -1), gates.Regression, "5 of 6 repeats"},
-		"head never starts, the base once not":     {side(0, 0, -1, 0, 0, 0, 0, 0), side(-1, -1, -1, -1, -1, -1, -1, -1), gates.Regression, "the base's in 1"},
-		"head crashes twice":                       {side(0, 0, 0, 0), side(0, -1, 0, -1), gates.Inconclusive, "in 2 of 4 repeats"},
-		"head crashes once":                        {side(0, 0, 0, 0), side(0, -1, 0, 0), gates.Inconclusive, "in each of the next 5 repeats as well"},
+		"head does not start": {side(0, 0, 0, 0), side(-1, -1, -1, -1), gates.Regression,
+			"4 of 4 repeats, the base's in none: significantly"},
+		"head did not start three times": {side(0, 0, 0), side(-1, -1, -1), gates.Inconclusive,
+			"a regression if it fails in the next repeat as well"},
+		"head crashes in most repeats": {side(0, 0, 0, 0, 0, 0), side(-1, -1, 0, -1, -1, -1), gates.Regression, "5 of 6 repeats"},
+		"head never starts, the base once not": {side(0, 0, -1, 0, 0, 0, 0, 0), side(-1, -1, -1, -1, -1, -1, -1, -1), gates.Regression,
+			"the base's in 1"},
+		"head crashes twice": {side(0, 0, 0, 0), side(0, -1, 0, -1), gates.Inconclusive, "in 2 of 4 repeats"},
+		"head crashes once": {side(0, 0, 0, 0), side(0, -1, 0, 0), gates.Inconclusive,
+			"in each of the next 5 repeats as well"},
 		"base fails too":                           {side(-1, 0, 0), side(-1, -1, 0), gates.Invalid, "base fails too"},
 		"only the base does not":                   {side(-1, -1, -1, -1), side(0, 0, 0, 0), gates.Improvement, "the base's in 4"},
 		"base crashes once":                        {side(-1, 0, 0), side(0, 0, 0), gates.Inconclusive, "the base's in 1"},
@@ -123,7 +128,8 @@ func TestAFailureNeverLooksLikeASpeedUp(t *testing.T) {
 			other.ID = "another cell"
 			j := judge(t, gates.Family{
 				Comparisons: []gates.Comparison{guarded, other},
-				Success:     []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: tt.head, CanFail: true, Metrics: []string{"ttft.p99"}}},
+				Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: tt.head, CanFail: true,
+					Metrics: []string{"ttft.p99"}}},
 			})
 			d := j.Comparisons[0]
 			if d.Verdict != tt.want {

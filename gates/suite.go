@@ -37,7 +37,8 @@ func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (
 	var problems []error
 	for _, c := range cells {
 		if c.Metric.ID != s.Metric.ID {
-			problems = append(problems, fmt.Errorf("suite %s: %s has the metric %s, the others %s; make a suite for each metric", id, c.ID, c.Metric.ID, s.Metric.ID))
+			problems = append(problems, fmt.Errorf("suite %s: %s has the metric %s, the others %s; make a suite for each metric", id, c.ID,
+				c.Metric.ID, s.Metric.ID))
 		}
 		if c.test().Design != Paired {
 			problems = append(problems, fmt.Errorf("suite %s: %s is not paired; a suite needs the cells' values by repeat", id, c.ID))

@@ -222,7 +222,8 @@ func TestKnownFigures(t *testing.T) {
 	for _, c := range []struct {
 		n        int
 		sd, want float64
-	}{{3, .01, 2.3}, {4, .01, 1.7}, {5, .01, 1.4}, {6, .01, 1.2}, {8, .01, 1.0}, {10, .01, 0.9}, {3, .02, 4.7}, {4, .02, 3.4}, {5, .02, 2.8}, {10, .02, 1.7}} {
+	}{{3, .01, 2.3}, {4, .01, 1.7}, {5, .01, 1.4}, {6, .01, 1.2}, {8, .01, 1.0}, {10, .01, 0.9}, {3, .02, 4.7}, {4, .02, 3.4},
+		{5, .02, 2.8}, {10, .02, 1.7}} {
 		percent := 100 * math.Expm1(DetectableChange(c.n, c.sd, 0.05, Power))
 		if math.Abs(percent-c.want) > 0.05+1e-9 {
 			t.Errorf("n = %d, SD %g: detectable change %.3f %%, want %.1f %%", c.n, c.sd, percent, c.want)

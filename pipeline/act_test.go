@@ -34,7 +34,8 @@ func TestAct(t *testing.T) {
 
 	// A fork's, which is measured only after an approval. The rehearsal's head is six times
 	// slower: the gate fails the job, and the steps that always run still do.
-	w.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"base":{"sha":"`+base+`"},"head":{"sha":"`+head+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
+	w.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"base":{"sha":"`+base+`"},"head":{"sha":"`+head+
+		`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
 	out, code := w.run(t, hub, "pull_request", "pull-request.yml")
 	if code != 0 || strings.Contains(out, "Run Main") {
 		t.Fatalf("exit status %d: code of a fork runs without approval:\n%s", code, out)
@@ -101,11 +102,13 @@ func newActRepo(t *testing.T, act string) *actRepo {
 	// Images are named by their hash, as docker build does it.
 	w.put(t, filepath.Join(w.bin, "docker"), "#!/bin/sh\n[ \"$1\" = build ] && printf 'sha256:%064d' 1 > \"$3\"\n")
 	stub := func(name, inputs, run string) {
-		w.put(t, filepath.Join(top, name, "action.yml"), "name: stub\ninputs: {"+inputs+"}\nruns:\n  using: composite\n  steps:\n    - shell: bash\n      run: "+run+"\n")
+		w.put(t, filepath.Join(top, name, "action.yml"), "name: stub\ninputs: {"+inputs+
+			"}\nruns:\n  using: composite\n  steps:\n    - shell: bash\n      run: "+run+"\n")
 	}
 	stub("checkout", "ref: {}, fetch-depth: {}, persist-credentials: {}", "git clone -q "+w.dir+" .")
 	stub("setup-go", "go-version: {}", "go version")
-	stub("upload-artifact", "name: {}, path: {}, retention-days: {}, if-no-files-found: {}, overwrite: {}", "mkdir -p "+w.artifacts+" && cp -r pipeline-results/. "+w.artifacts)
+	stub("upload-artifact", "name: {}, path: {}, retention-days: {}, if-no-files-found: {}, overwrite: {}", "mkdir -p "+w.artifacts+
+		" && cp -r pipeline-results/. "+w.artifacts)
 	stub("download-artifact", "name: {}, run-id: {}, github-token: {}, path: {}", "mkdir -p untrusted && cp -r "+w.artifacts+"/. untrusted")
 	return w
 }
@@ -167,7 +170,8 @@ func (w *actRepo) run(t *testing.T, hub *githubtest.Server, event, workflow stri
 		"--local-repository", "servegate/pipeline@" + actRef + "=" + ours,
 	}, args...)...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(top, "home"), "PATH="+w.bin+":"+os.Getenv("PATH"), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(top, "home"), "PATH="+w.bin+":"+os.Getenv("PATH"), "GOCACHE="+goEnv(t, "GOCACHE"),
+		"GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	code := exitStatus(t, cmd.Run())

@@ -63,11 +63,13 @@ func TestPureTreesReachNoOutsideWorld(t *testing.T) {
 }
 
 // engineName finds code that behaves differently for an engine that it knows by name.
-var engineName = regexp.MustCompile(`([!=]= ?"(vllm|sglang|openai)"|"(vllm|sglang|openai)" ?[!=]=|case "(vllm|sglang|openai)"|(Engine|Kind\.Name|kind|engine) [!=]= (vllm|sglang|openai)\.Name)`)
+var engineName = regexp.MustCompile(
+	`([!=]= ?"(vllm|sglang|openai)"|"(vllm|sglang|openai)" ?[!=]=|case "(vllm|sglang|openai)"|(Engine|Kind\.Name|kind|engine) [!=]= (vllm|sglang|openai)\.Name)`)
 
 // knowEngines may distinguish engines: their packages, what plays them, and what reads or
 // writes the files of their tools.
-var knowEngines = []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/simulate", "steps/kv", "steps/load", "pipeline/internal/convert", "gates/metric"}
+var knowEngines = []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/simulate", "steps/kv", "steps/load",
+	"pipeline/internal/convert", "gates/metric"}
 
 func TestEngineNamesStayInTheirPackages(t *testing.T) {
 	known := func(pkg string) bool {

@@ -16,7 +16,8 @@ func BenchmarkBetweenRuns(b *testing.B) {
 	var between []float64
 	for range b.N {
 		run := filepath.Join(b.TempDir(), "run")
-		out, code := pipeline(b, filepath.Join("..", "examples", "quickstart"), "run", "--simulate", "--time-scale", "20", "--repeat", "2", "--progress", "quiet", "--out", run, "quickstart.pipeline.hcl")
+		out, code := pipeline(b, filepath.Join("..", "examples", "quickstart"), "run", "--simulate", "--time-scale", "20", "--repeat", "2",
+			"--progress", "quiet", "--out", run, "quickstart.pipeline.hcl")
 		data, err := os.ReadFile(filepath.Join(run, "results.json"))
 		if err != nil {
 			b.Fatalf("exit status %d: %v\n%s", code, err, out)

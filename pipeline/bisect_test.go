@@ -27,7 +27,8 @@ func exampleIn(t *testing.T, dir string, subjects ...string) []string {
 	}
 	git := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=n@example.com"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=n@example.com"},
+			args...)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
@@ -47,7 +48,8 @@ func TestBisectExample(t *testing.T) {
 	dir := t.TempDir()
 	exampleIn(t, dir, "Begin", "First", "Second", "Third")
 	profiled(t, dir)
-	out, code := pipeline(t, dir, "bisect", "bisect.pipeline.hcl", "--simulate=virtual", "--good", "HEAD~3", "--bad", "HEAD", "--var", `build=["true"]`)
+	out, code := pipeline(t, dir, "bisect", "bisect.pipeline.hcl", "--simulate=virtual", "--good", "HEAD~3", "--bad", "HEAD",
+		"--var", `build=["true"]`)
 	if code != 1 || !strings.Contains(out, "First") || strings.Contains(out, "Second  ") {
 		t.Errorf("exit status %d: %s", code, out)
 	}
@@ -105,9 +107,11 @@ func TestNightlyBisect(t *testing.T) {
 			level *= 1.2
 		}
 		if _, err := history.Add(t.Context(), s, history.Record{
-			ID: fmt.Sprintf("night-%03d", night), Kind: history.Session, Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, night), Simulated: "virtual",
-			Source: history.Source{Commit: commit, Branch: "main"}, Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"},
-			Cells: []history.Cell{{Benchmark: "benchmark.serving", Hash: "c1", Label: "x=1", Runs: 5, Sent: 5000, Metrics: map[string]float64{"tpot.p50": level}}},
+			ID: fmt.Sprintf("night-%03d", night), Kind: history.Session, Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, night),
+			Simulated: "virtual",
+			Source:    history.Source{Commit: commit, Branch: "main"}, Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"},
+			Cells: []history.Cell{{Benchmark: "benchmark.serving", Hash: "c1", Label: "x=1", Runs: 5, Sent: 5000,
+				Metrics: map[string]float64{"tpot.p50": level}}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +122,8 @@ func TestNightlyBisect(t *testing.T) {
 	night := []string{"history", "issues", "--simulated", "--bisect", "bisect.pipeline.hcl", "--launches", "40"}
 	env := []string{`PIPELINE_VAR_build=["true"]`}
 	wants(t, j.ends(t, env, 0, append(night, "--dry-run")...), "would be opened")
-	wants(t, j.ends(t, env, 0, night...), "opened: Performance regression", "searched: Performance regression", "from the history: --good "+commits[18][:12]+" --bad "+commits[21][:12])
+	wants(t, j.ends(t, env, 0, night...), "opened: Performance regression", "searched: Performance regression", "from the history: --good "+
+		commits[18][:12]+" --bad "+commits[21][:12])
 	if out := j.ends(t, env, 0, night...); strings.Contains(out, "searched") {
 		t.Errorf("it is searched for again: %s", out)
 	}

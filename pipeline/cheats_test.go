@@ -321,7 +321,8 @@ func TestCheatingHeads(t *testing.T) {
 			wrong = refused || red
 		case "blank-token": // its time to first token is that of its text, and what came before it is named
 			wrong = !slices.ContainsFunc(got[name], func(d result.Decision) bool {
-				return d.Metric == "ttft.p50" && d.HeadValue != nil && *d.HeadValue > hidden.Seconds() && len(d.Warnings) > 0 && d.Verdict != result.Pass
+				return d.Metric == "ttft.p50" && d.HeadValue != nil && *d.HeadValue > hidden.Seconds() && len(d.Warnings) > 0 &&
+					d.Verdict != result.Pass
 			})
 		case "hang-up", "more-tokens": // their requests fail, which few repeats may not show to be a regression
 			wrong = !refused && !red

@@ -144,7 +144,8 @@ func containerRun(more ...[]string) []string {
 }
 
 // moments of a run at which a signal is sent: words of its journal.
-var moments = []string{`"type":"launch_start"`, `"type":"launch_state"`, `"type":"launch_ready"`, `"type":"run_start"`, `"type":"run_end"`, `"type":"launch_stopped"`}
+var moments = []string{`"type":"launch_start"`, `"type":"launch_state"`, `"type":"launch_ready"`, `"type":"run_start"`,
+	`"type":"run_end"`, `"type":"launch_stopped"`}
 
 // signalled runs the program and sends it a signal at the moment that belongs to the round.
 func signalled(t *testing.T, dir string, round int, signal syscall.Signal, args ...string) (string, int) {

@@ -173,7 +173,8 @@ func TestGithubReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	if out, code := pipeline(t, example, "run", "gate.pipeline.hcl", "--simulate=virtual", "--var", "rehearsal=25%", "--var", "requests=60", "--var", "repeats=4", "--progress", "quiet", "--out", dir); code != 1 {
+	if out, code := pipeline(t, example, "run", "gate.pipeline.hcl", "--simulate=virtual", "--var", "rehearsal=25%", "--var", "requests=60",
+		"--var", "repeats=4", "--progress", "quiet", "--out", dir); code != 1 {
 		t.Fatalf("exit status %d, want 1:\n%s", code, out)
 	}
 	for _, name := range []string{"report.md", "report.html"} {

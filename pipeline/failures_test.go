@@ -37,16 +37,24 @@ type injected struct {
 }
 
 var injectedVLLM = []injected{
-	{fail: "oom", class: "out_of_memory", evidence: "torch.OutOfMemoryError: CUDA out of memory", head: 1, base: 4, containers: true, always: true},
-	{fail: "exit_at_start", class: "driver", evidence: "ImportError: libcudart.so.12: cannot open shared object file", head: 1, base: 4, alike: true},
-	{fail: "nccl_timeout", class: "nccl", evidence: "torch.distributed.DistBackendError: NCCL error", head: 1, base: 4, containers: true, alike: true},
-	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "To serve at least one request with the model's max seq len", head: 1, base: 4, alike: true},
+	{fail: "oom", class: "out_of_memory", evidence: "torch.OutOfMemoryError: CUDA out of memory", head: 1, base: 4,
+		containers: true, always: true},
+	{fail: "exit_at_start", class: "driver", evidence: "ImportError: libcudart.so.12: cannot open shared object file", head: 1,
+		base: 4, alike: true},
+	{fail: "nccl_timeout", class: "nccl", evidence: "torch.distributed.DistBackendError: NCCL error", head: 1, base: 4,
+		containers: true, alike: true},
+	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "To serve at least one request with the model's max seq len", head: 1,
+		base: 4, alike: true},
 	{fail: "port_in_use", class: "port_in_use", evidence: "[Errno 98] Address already in use", head: 1, base: 4, containers: true},
-	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (8s; last state "listening": GET /health: status 503)`, ready: "8s", head: 1, base: 4, containers: true, waits: true},
-	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "8s", head: 1, base: 4, waits: true},
-	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (1.5s; last state "starting"`, ready: "1500ms", head: 1, base: 4, alike: true},
+	{fail: "never_ready", class: "not_ready", evidence: `not ready in time (8s; last state "listening": GET /health: status 503)`,
+		ready: "8s", head: 1, base: 4, containers: true, waits: true},
+	{fail: "garbage", class: "not_ready", evidence: "canary request: the answer is not a completion", ready: "8s", head: 1,
+		base: 4, waits: true},
+	{fail: "slow_start=30s", class: "not_ready", evidence: `not ready in time (1.5s; last state "starting"`, ready: "1500ms", head: 1,
+		base: 4, alike: true},
 	{fail: "slow_start=300ms"},
-	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4, containers: true, always: true},
+	{fail: "crash_after=12", class: "engine_failed", evidence: "EngineCore encountered a fatal error", head: 1, base: 4,
+		containers: true, always: true},
 	{fail: "drop=0.5", head: 1},
 	{fail: "ignore_sigterm", containers: true},
 }
@@ -54,7 +62,8 @@ var injectedVLLM = []injected{
 var injectedSGLang = []injected{
 	{fail: "oom", class: "out_of_memory", evidence: "torch.OutOfMemoryError: CUDA out of memory", head: 1, base: 4},
 	{fail: "nccl_timeout", class: "nccl", evidence: "NCCL error", head: 1, base: 4, alike: true},
-	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "Not enough memory. Please try to increase --mem-fraction-static", head: 1, base: 4, alike: true},
+	{fail: "kv_too_small", class: "kv_cache_too_small", evidence: "Not enough memory. Please try to increase --mem-fraction-static", head: 1,
+		base: 4, alike: true},
 	{fail: "port_in_use", class: "port_in_use", evidence: "error while attempting to bind on address", head: 1, base: 4, alike: true},
 	{fail: "crash_after=12", class: "engine_failed", head: 1, base: 4},
 }

@@ -110,7 +110,8 @@ func newJob(t *testing.T, args ...string) *job {
 	j.write(t, "gate.pipeline.hcl", gate)
 	j.write(t, "event.json", `{"number":7,"pull_request":{"number":7,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"o/r"}}}}`)
 	j.env = append(os.Environ(),
-		"HOME="+j.dir, "NO_COLOR=1", "GITHUB_ACTIONS=true", "GITHUB_EVENT_NAME=pull_request", "GITHUB_EVENT_PATH="+filepath.Join(j.dir, "event.json"),
+		"HOME="+j.dir, "NO_COLOR=1", "GITHUB_ACTIONS=true", "GITHUB_EVENT_NAME=pull_request", "GITHUB_EVENT_PATH="+
+			filepath.Join(j.dir, "event.json"),
 		"GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=8123", "GITHUB_RUN_ATTEMPT=1", "GITHUB_API_URL="+j.hub.URL, "GITHUB_TOKEN="+githubtest.Token,
 		"GITHUB_STEP_SUMMARY="+filepath.Join(j.dir, "summary.md"), "GITHUB_OUTPUT="+filepath.Join(j.dir, "output"), "RUNNER_TEMP="+j.dir,
 		"PIPELINE_ACTION_FILE=gate.pipeline.hcl", "PIPELINE_ACTION_RESULTS=results",
@@ -193,7 +194,8 @@ func TestPullRequestGetsTheResult(t *testing.T) {
 		t.Errorf("%+v", statuses)
 	}
 	output := j.read(t, "output")
-	for _, part := range []string{"\nregression\n", "\n1\n", `[{"gate":"gate.latency","verdict":"regression","fails":true}]`, "#issuecomment-", "/runs/"} {
+	for _, part := range []string{"\nregression\n", "\n1\n", `[{"gate":"gate.latency","verdict":"regression","fails":true}]`,
+		"#issuecomment-", "/runs/"} {
 		if !strings.Contains(output, part) {
 			t.Errorf("%q is not in the outputs:\n%s", part, output)
 		}
@@ -215,7 +217,8 @@ func TestPullRequestGetsTheResult(t *testing.T) {
 		t.Error("the model's name, of which the secret is a part, is not in the results")
 	}
 	for name, text := range texts {
-		for _, secret := range []string{canary, second, `hf_Canary|*+/0123456789\u003c\u0026\u003e`, "hf_Canary%7C%2A%2B%2F0123456789", "Canary&#124;&#42;", "Canary|*", `Canary\|`, "hf_Canary|*+/0123456789&lt;&amp;&gt;"} {
+		for _, secret := range []string{canary, second, `hf_Canary|*+/0123456789\u003c\u0026\u003e`, "hf_Canary%7C%2A%2B%2F0123456789",
+			"Canary&#124;&#42;", "Canary|*", `Canary\|`, "hf_Canary|*+/0123456789&lt;&amp;&gt;"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s holds the secret as %q", name, secret)
 			}
@@ -234,11 +237,13 @@ func TestLoosenedGates(t *testing.T) {
 	for source, want := range map[string]int{"head": 0, "base": 1} {
 		j.run(t, want, []string{"PIPELINE_ACTION_GATE_SOURCE=" + source, "PIPELINE_ACTION_RESULTS=" + source}, "action")
 		c := j.hub.Comments()
-		if len(c) != 1 || !strings.Contains(c[0].Body, changes) || strings.Contains(c[0].Body, "The file of the base judged") != (source == "base") {
+		if len(c) != 1 || !strings.Contains(c[0].Body, changes) ||
+			strings.Contains(c[0].Body, "The file of the base judged") != (source == "base") {
 			t.Errorf("%s: %+v", source, c)
 		}
 	}
-	if out := j.run(t, 3, nil, "run", "--out", "x", "--base-file", "none.pipeline.hcl", "--gate-source=base", "gate.pipeline.hcl"); !strings.Contains(out, "the pipeline before the change cannot be") {
+	if out := j.run(t, 3, nil, "run", "--out", "x", "--base-file", "none.pipeline.hcl", "--gate-source=base",
+		"gate.pipeline.hcl"); !strings.Contains(out, "the pipeline before the change cannot be") {
 		t.Error(out)
 	}
 }
@@ -314,7 +319,8 @@ func TestRunnerCancels(t *testing.T) {
 // be waited for.
 func TestRunnerCancelsAWait(t *testing.T) {
 	j := newJob(t)
-	j.write(t, "gate.pipeline.hcl", strings.NewReplacer("  ready {", "  gpus = 1\n  ready {", "API_TOKEN", "CUDA_VISIBLE_DEVICES = \"0\"\n    API_TOKEN").Replace(loadedGate))
+	j.write(t, "gate.pipeline.hcl", strings.NewReplacer("  ready {", "  gpus = 1\n  ready {", "API_TOKEN",
+		"CUDA_VISIBLE_DEVICES = \"0\"\n    API_TOKEN").Replace(loadedGate))
 	// It notes each question for the memory of the GPU that is held.
 	j.write(t, "nvidia-smi", `#!/bin/sh
 memory=0
@@ -434,9 +440,11 @@ func TestDeadGitHub(t *testing.T) {
 func TestForkIsPublishedByAnotherJob(t *testing.T) {
 	j := newJob(t)
 	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
-	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
+	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+
+		`","ref":"fix","repo":{"full_name":"stranger/r"}}}}`)
 	out := j.run(t, 1, []string{"RUNNER_ENVIRONMENT=github-hosted"}, "action")
-	for _, part := range []string{"comes from a fork", fmt.Sprintf("::error file=gate.pipeline.hcl,line=%d,endLine=%[1]d,title=gate.latency%%3A regression::regression: ", lineOfGate(gate))} {
+	for _, part := range []string{"comes from a fork",
+		fmt.Sprintf("::error file=gate.pipeline.hcl,line=%d,endLine=%[1]d,title=gate.latency%%3A regression::regression: ", lineOfGate(gate))} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is not in:\n%s", part, out)
 		}
@@ -444,11 +452,13 @@ func TestForkIsPublishedByAnotherJob(t *testing.T) {
 	if n := len(j.hub.Requests()); n > 0 {
 		t.Fatalf("%d requests from a job without rights", n)
 	}
-	j.write(t, "event.json", `{"workflow_run":{"id":8123,"run_attempt":1,"name":"performance","head_sha":"`+headSHA+`","head_branch":"fix","head_repository":{"full_name":"stranger/r"}}}`)
+	j.write(t, "event.json", `{"workflow_run":{"id":8123,"run_attempt":1,"name":"performance","head_sha":"`+headSHA+
+		`","head_branch":"fix","head_repository":{"full_name":"stranger/r"}}}`)
 	privileged := []string{"GITHUB_EVENT_NAME=workflow_run", "PIPELINE_ACTION_COMMAND=comment"}
 	j.run(t, 0, privileged, "action")
 	c := j.hub.Comments()
-	if len(c) != 1 || c[0].Number != 8 || !strings.Contains(c[0].Body, "1 gate regressed") || !strings.Contains(c[0].Body, "the figures are its own") {
+	if len(c) != 1 || c[0].Number != 8 || !strings.Contains(c[0].Body, "1 gate regressed") ||
+		!strings.Contains(c[0].Body, "the figures are its own") {
 		t.Fatalf("%+v", c)
 	}
 	before := len(j.hub.Requests())
@@ -458,9 +468,11 @@ func TestForkIsPublishedByAnotherJob(t *testing.T) {
 		"deep": strings.Repeat("[", 100_000), "huge number": strings.Replace(results, `"alpha": 0.05`, `"alpha": 1e999`, 1),
 		"unknown verdict": strings.Replace(results, `"verdict": "regression"`, `"verdict": "<b>"`, 1),
 		"simulated":       strings.Replace(results, `"status": "complete"`, `"status": "complete", "simulated": "process"`, 1),
-		"green over red":  strings.Replace(strings.Replace(results, `"verdict": "regression"`, `"verdict": "pass"`, 1), `"exit_code": 1`, `"exit_code": 0`, 1),
-		"all green":       strings.NewReplacer(`"verdict": "regression"`, `"verdict": "pass"`, `"exit_code": 1`, `"exit_code": 0`).Replace(results),
-		"a wide margin":   strings.ReplaceAll(results, `"margin": 0.3`, `"margin": 30`),
+		"green over red": strings.Replace(strings.Replace(results, `"verdict": "regression"`, `"verdict": "pass"`, 1), `"exit_code": 1`,
+			`"exit_code": 0`, 1),
+		"all green": strings.NewReplacer(`"verdict": "regression"`, `"verdict": "pass"`, `"exit_code": 1`,
+			`"exit_code": 0`).Replace(results),
+		"a wide margin": strings.ReplaceAll(results, `"margin": 0.3`, `"margin": 30`),
 	} {
 		if bad == results {
 			t.Fatalf("%s changes nothing", name)
@@ -468,7 +480,8 @@ func TestForkIsPublishedByAnotherJob(t *testing.T) {
 		j.write(t, "results/results.json", bad)
 		j.run(t, 3, privileged, "action")
 	}
-	if err := errors.Join(os.Remove(filepath.Join(j.dir, "results", "results.json")), os.Symlink("../event.json", filepath.Join(j.dir, "results", "results.json"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(j.dir, "results", "results.json")),
+		os.Symlink("../event.json", filepath.Join(j.dir, "results", "results.json"))); err != nil {
 		t.Fatal(err)
 	}
 	if out := j.run(t, 3, privileged, "action"); !strings.Contains(out, "is not a regular file") {
@@ -484,12 +497,16 @@ func TestForkIsPublishedByAnotherJob(t *testing.T) {
 func TestCommands(t *testing.T) {
 	j := newJob(t)
 	j.hub.SetPermission("wim", "write")
-	j.hub.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: headSHA, Status: "completed", Conclusion: "failure"})
+	j.hub.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: headSHA,
+		Status: "completed", Conclusion: "failure"})
 	env := []string{"GITHUB_EVENT_NAME=issue_comment", "GITHUB_SHA=" + headSHA, "PIPELINE_ACTION_COMMAND=respond"}
 	for _, tt := range []struct{ author, body, says string }{
-		{"mallory", "/pipeline run", "mallory cannot write"}, {"wim", "/pipeline run please", "is no command"}, {"wim", "/pipeline run", "goes again as attempt 2"},
+		{"mallory", "/pipeline run", "mallory cannot write"}, {"wim", "/pipeline run please", "is no command"},
+		{"wim", "/pipeline run", "goes again as attempt 2"},
 	} {
-		j.write(t, "event.json", fmt.Sprintf(`{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":%q,"user":{"login":%q}}}`, tt.body, tt.author))
+		j.write(t, "event.json",
+			fmt.Sprintf(`{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":%q,"user":{"login":%q}}}`,
+				tt.body, tt.author))
 		if out := j.run(t, 0, env, "action"); !strings.Contains(out, tt.says) {
 			t.Errorf("%s of %s: %s", tt.body, tt.author, out)
 		}

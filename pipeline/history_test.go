@@ -22,7 +22,8 @@ func nightly(t *testing.T) *job {
 	t.Helper()
 	j := newJob(t)
 	j.write(t, "event.json", `{"repository":{"default_branch":"main"}}`)
-	j.env = append(j.env, "GITHUB_EVENT_NAME=schedule", "GITHUB_SHA="+headSHA, "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=main", "GITHUB_SERVER_URL=https://github.com",
+	j.env = append(j.env, "GITHUB_EVENT_NAME=schedule", "GITHUB_SHA="+headSHA, "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=main",
+		"GITHUB_SERVER_URL=https://github.com",
 		"PIPELINE_HISTORY="+filepath.Join(j.dir, "past"), "USER=alice")
 	return j
 }
@@ -44,8 +45,10 @@ func (j *job) measured(t *testing.T, from int, simulated string, levels ...float
 	for i, level := range levels {
 		n := from + i
 		r := history.Record{
-			ID: fmt.Sprintf("night-%03d%s", n, simulated), Kind: history.Session, Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, n),
-			Source: history.Source{Commit: fmt.Sprintf("%040x", n), Branch: "main"}, Simulated: simulated, Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"},
+			ID: fmt.Sprintf("night-%03d%s", n, simulated), Kind: history.Session, Time: time.Date(2026, 8, 1, 2, 17, 0, 0,
+				time.UTC).AddDate(0, 0, n),
+			Source: history.Source{Commit: fmt.Sprintf("%040x", n), Branch: "main"}, Simulated: simulated,
+			Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"},
 			Cells: []history.Cell{{
 				Benchmark: "benchmark.chat", Hash: "c1", Label: "rate=8", Model: "m", Runs: 5, Sent: 5000, Metrics: map[string]float64{
 					"ttft.p99": level * math.Exp(0.01*rng.NormFloat64()), "output_throughput.mean": 2000 * math.Exp(0.01*rng.NormFloat64()),
@@ -102,7 +105,8 @@ func TestNightly(t *testing.T) {
 	if n := len(j.hub.Issues()); n != 0 {
 		t.Fatalf("a dry run opened %d issues", n)
 	}
-	wants(t, j.ends(t, nil, 0, "history", "issues", "--label", "performance"), "opened: Performance regression: TTFT p99 of chat rate=8 (https://github.com/o/r/issues/")
+	wants(t, j.ends(t, nil, 0, "history", "issues", "--label", "performance"),
+		"opened: Performance regression: TTFT p99 of chat rate=8 (https://github.com/o/r/issues/")
 	wants(t, j.ends(t, nil, 0, "history", "issues"), "no news")
 	if all := j.hub.Issues(); len(all) != 1 || all[0].Closed || len(all[0].Labels) != 1 {
 		t.Fatalf("%+v", all)
@@ -126,7 +130,8 @@ func TestNightly(t *testing.T) {
 	// The new level is accepted.
 	j.ends(t, nil, 0, "accept", "night-021", "--metric", "ttft.p99", "--reason", "larger KV blocks")
 	wants(t, j.ends(t, nil, 0, "history", "issues"), "closed: Performance regression")
-	if all, said := j.hub.Issues(), j.hub.Comments(); len(all) != 1 || !all[0].Closed || len(said) != 1 || !strings.Contains(said[0].Body, "accepted by alice: larger KV blocks") {
+	if all, said := j.hub.Issues(), j.hub.Comments(); len(all) != 1 || !all[0].Closed || len(said) != 1 ||
+		!strings.Contains(said[0].Body, "accepted by alice: larger KV blocks") {
 		t.Fatalf("%+v %+v", all, said)
 	}
 }

@@ -78,7 +78,8 @@ type room struct {
 func (r *kubernetesRig) room(t *testing.T) *room {
 	t.Helper()
 	ctx := context.Background()
-	made, err := r.client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{GenerateName: "pipeline-test-"}}, meta.CreateOptions{})
+	made, err := r.client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{GenerateName: "pipeline-test-"}},
+		meta.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +108,14 @@ func (m *room) grant(t *testing.T, to rbac.Subject) {
 	ctx := context.Background()
 	role := &rbac.Role{ObjectMeta: meta.ObjectMeta{Name: "pipeline"}}
 	for _, right := range kubernetes.Rights() {
-		role.Rules = append(role.Rules, rbac.PolicyRule{APIGroups: []string{right.Group}, Resources: []string{right.Resource}, Verbs: right.Verbs})
+		role.Rules = append(role.Rules, rbac.PolicyRule{APIGroups: []string{right.Group}, Resources: []string{right.Resource},
+			Verbs: right.Verbs})
 	}
 	_, err := m.client.RbacV1().Roles(m.name).Create(ctx, role, meta.CreateOptions{})
 	if err == nil {
 		_, err = m.client.RbacV1().RoleBindings(m.name).Create(ctx, &rbac.RoleBinding{
-			ObjectMeta: meta.ObjectMeta{Name: "pipeline"}, RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "Role", Name: "pipeline"}, Subjects: []rbac.Subject{to},
+			ObjectMeta: meta.ObjectMeta{Name: "pipeline"}, RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "Role", Name: "pipeline"},
+			Subjects: []rbac.Subject{to},
 		}, meta.CreateOptions{})
 	}
 	if err != nil {
@@ -144,7 +147,8 @@ func (m *room) admit(t *testing.T, level string) {
 func (m *room) label(t *testing.T, key, value string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
-	if _, err := m.client.CoreV1().Namespaces().Patch(context.Background(), m.name, types.MergePatchType, patch, meta.PatchOptions{}); err != nil {
+	if _, err := m.client.CoreV1().Namespaces().Patch(context.Background(), m.name, types.MergePatchType, patch,
+		meta.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -168,7 +172,8 @@ func (m *room) claim(t *testing.T, name, node string) {
 	t.Cleanup(func() { _ = m.client.CoreV1().PersistentVolumes().Delete(ctx, m.name, meta.DeleteOptions{}) })
 	claims := m.client.CoreV1().PersistentVolumeClaims(m.name)
 	if _, err := claims.Create(ctx, &core.PersistentVolumeClaim{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: core.PersistentVolumeClaimSpec{
-		AccessModes: volume.Spec.AccessModes, StorageClassName: &m.name, Resources: core.VolumeResourceRequirements{Requests: size}, VolumeName: m.name,
+		AccessModes: volume.Spec.AccessModes, StorageClassName: &m.name, Resources: core.VolumeResourceRequirements{Requests: size},
+		VolumeName: m.name,
 	}}, meta.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +272,8 @@ func (m *room) quota(t *testing.T, name string, amounts map[core.ResourceName]st
 		hard[resourceName] = resource.MustParse(amount)
 	}
 	quotas := m.client.CoreV1().ResourceQuotas(m.name)
-	if _, err := quotas.Create(t.Context(), &core.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: core.ResourceQuotaSpec{Hard: hard}}, meta.CreateOptions{}); err != nil {
+	if _, err := quotas.Create(t.Context(), &core.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: name},
+		Spec: core.ResourceQuotaSpec{Hard: hard}}, meta.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !within(time.Minute, 100*time.Millisecond, func() bool { // the controller counts first
@@ -287,7 +293,8 @@ func (m *room) empty(t *testing.T, limit time.Duration) {
 		left = nil
 		pods, podsErr := m.client.CoreV1().Pods(m.name).List(ctx, meta.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=pipeline"})
 		jobs, jobsErr := m.client.BatchV1().Jobs(m.name).List(ctx, meta.ListOptions{})
-		secrets, secretsErr := m.client.CoreV1().Secrets(m.name).List(ctx, meta.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=pipeline"})
+		secrets, secretsErr := m.client.CoreV1().Secrets(m.name).List(ctx,
+			meta.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=pipeline"})
 		if podsErr != nil || jobsErr != nil || secretsErr != nil {
 			left = []string{"the API server does not answer"}
 			return false
@@ -342,7 +349,8 @@ func TestKubernetes(t *testing.T) {
 			text, code := m.run(t)
 			if code == 0 {
 				doc := machineOf(t, m.dir)
-				if node := doc.Machine["kubernetes.node0"]; !strings.HasPrefix(node, "k") || doc.Targets[0].Describe["kubernetes.node"] != node || doc.Machine["kubernetes.node0.cpus"] == "" {
+				if node := doc.Machine["kubernetes.node0"]; !strings.HasPrefix(node, "k") || doc.Targets[0].Describe["kubernetes.node"] != node ||
+					doc.Machine["kubernetes.node0.cpus"] == "" {
 					t.Errorf("machine %v, target %v", doc.Machine, doc.Targets[0].Describe)
 				}
 			}
@@ -394,7 +402,8 @@ func TestKubernetes(t *testing.T) {
 		}},
 		{"hostile names and a secret by reference", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
-			_, err := m.client.CoreV1().Secrets(m.name).Create(ctx, &core.Secret{ObjectMeta: meta.ObjectMeta{Name: "hf"}, StringData: map[string]string{"token": "s3cret"}}, meta.CreateOptions{})
+			_, err := m.client.CoreV1().Secrets(m.name).Create(ctx, &core.Secret{ObjectMeta: meta.ObjectMeta{Name: "hf"},
+				StringData: map[string]string{"token": "s3cret"}}, meta.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -421,10 +430,11 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"a volume that is not there", 4, `persistentvolumeclaim "weights" not found in namespace pipeline-test-`, func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			return m.run(t, "--var", `volumes={weights="/models"}`)
-		}},
+		{"a volume that is not there", 4, `persistentvolumeclaim "weights" not found in namespace pipeline-test-`,
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				return m.run(t, "--var", `volumes={weights="/models"}`)
+			}},
 		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			var other sync.WaitGroup
@@ -475,24 +485,25 @@ func TestKubernetes(t *testing.T) {
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
-		{"resources that a LimitRange sets", 0, "the cluster gave its Pod other resources than the file asks for", func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			limits := &core.LimitRange{ObjectMeta: meta.ObjectMeta{Name: "default"}, Spec: core.LimitRangeSpec{Limits: []core.LimitRangeItem{{
-				Type: core.LimitTypeContainer, Default: core.ResourceList{core.ResourceCPU: resource.MustParse("900m")},
-			}}}}
-			if _, err := m.client.CoreV1().LimitRanges(m.name).Create(ctx, limits, meta.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			text, code := m.run(t)
-			if code == 0 {
-				for _, target := range machineOf(t, m.dir).Targets {
-					if got := target.Describe["kubernetes.altered_resources"]; got != "requests cpu=900m, limits cpu=900m" {
-						t.Errorf("%s: altered %q", target.Addr, got)
+		{"resources that a LimitRange sets", 0, "the cluster gave its Pod other resources than the file asks for",
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				limits := &core.LimitRange{ObjectMeta: meta.ObjectMeta{Name: "default"}, Spec: core.LimitRangeSpec{Limits: []core.LimitRangeItem{{
+					Type: core.LimitTypeContainer, Default: core.ResourceList{core.ResourceCPU: resource.MustParse("900m")},
+				}}}}
+				if _, err := m.client.CoreV1().LimitRanges(m.name).Create(ctx, limits, meta.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				text, code := m.run(t)
+				if code == 0 {
+					for _, target := range machineOf(t, m.dir).Targets {
+						if got := target.Describe["kubernetes.altered_resources"]; got != "requests cpu=900m, limits cpu=900m" {
+							t.Errorf("%s: altered %q", target.Addr, got)
+						}
 					}
 				}
-			}
-			return text, code
-		}},
+				return text, code
+			}},
 		{"a priority class that is not there", 4, "no PriorityClass with name nope was found", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			began := time.Now()
@@ -517,24 +528,28 @@ func TestKubernetes(t *testing.T) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				name := m.pod(t, "server", "server.vllm.sut").Name
-				if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx, &policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
+				if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx,
+					&policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
 					t.Error(err)
 				}
 			}, many...)
 		}},
-		{"the keeper evicted", 4, "; it kept the run, whose other Pods were deleted with it (pod_evicted)", func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			return m.meanwhile(t, runStarts, func(*os.Process) {
-				name := m.pod(t, "keeper", "keeper").Name
-				if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx, &policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
-					t.Error(err)
-				}
-			}, many...)
-		}},
+		{"the keeper evicted", 4, "; it kept the run, whose other Pods were deleted with it (pod_evicted)",
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				return m.meanwhile(t, runStarts, func(*os.Process) {
+					name := m.pod(t, "keeper", "keeper").Name
+					if err := m.client.PolicyV1().Evictions(m.name).Evict(ctx,
+						&policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: name, Namespace: m.name}}); err != nil {
+						t.Error(err)
+					}
+				}, many...)
+			}},
 		{"deleted by someone else", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
-				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "decode").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "decode").Name,
+					meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 					t.Error(err)
 				}
 			}, pairs...)
@@ -554,19 +569,22 @@ func TestKubernetes(t *testing.T) {
 		{"the load generator's Pod deleted", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
-				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name,
+					meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 					t.Error(err)
 				}
 			}, append(many, "--var", "load_node=1")...)
 		}},
-		{"the load generator's Pod lost between two launches", 0, "the Pod of the load generator is replaced", func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			return m.meanwhile(t, secondLaunch, func(*os.Process) {
-				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name, meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
-					t.Error(err)
-				}
-			}, "--var", "load_node=1")
-		}},
+		{"the load generator's Pod lost between two launches", 0, "the Pod of the load generator is replaced",
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				return m.meanwhile(t, secondLaunch, func(*os.Process) {
+					if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name,
+						meta.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+						t.Error(err)
+					}
+				}, "--var", "load_node=1")
+			}},
 		{"node lost", 4, "node_lost", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			lost := ""
@@ -606,12 +624,14 @@ func TestKubernetes(t *testing.T) {
 				t.Fatalf("%v, %v", jobs, err)
 			}
 			patch := []byte(`{"metadata":{"annotations":{"pipeline/owner":"elsewhere/pid:[1]/1:1"}}}`)
-			if _, err := m.client.BatchV1().Jobs(m.name).Patch(ctx, jobs.Items[0].Name, types.MergePatchType, patch, meta.PatchOptions{}); err != nil {
+			if _, err := m.client.BatchV1().Jobs(m.name).Patch(ctx, jobs.Items[0].Name, types.MergePatchType, patch,
+				meta.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			first, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
 			firstErr := first.Run()
-			second, rest := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name, "--run-id", jobs.Items[0].Annotations["pipeline/run"])
+			second, rest := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name, "--run-id",
+				jobs.Items[0].Annotations["pipeline/run"])
 			if err := second.Run(); err != nil || !strings.Contains(rest.String(), "deleted Job") {
 				t.Errorf("%v\n%s", err, rest)
 			}
@@ -683,9 +703,11 @@ func (m *room) inside(t *testing.T) (string, int) {
 	}
 	runner := &core.Pod{ObjectMeta: meta.ObjectMeta{Name: "runner"}, Spec: core.PodSpec{
 		RestartPolicy: core.RestartPolicyNever,
-		Volumes:       []core.Volume{{Name: "file", VolumeSource: core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: "file"}}}}},
+		Volumes: []core.Volume{{Name: "file",
+			VolumeSource: core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: "file"}}}}},
 		Containers: []core.Container{{
-			Name: "main", Image: kubernetesImage, Args: append(m.args()[:1], "/in/f.hcl", "--out", "/tmp/out", "--progress", "plain", "--var", "namespace="+m.name),
+			Name: "main", Image: kubernetesImage, Args: append(m.args()[:1], "/in/f.hcl", "--out", "/tmp/out", "--progress", "plain", "--var",
+				"namespace="+m.name),
 			VolumeMounts: []core.VolumeMount{{Name: "file", MountPath: "/in"}}, Env: []core.EnvVar{{Name: "HOME", Value: "/tmp"}},
 		}},
 	}}
@@ -749,7 +771,8 @@ func TestKubernetesExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, code := pipeline(t, dir, "run", file, "--simulate=virtual", "--out", "out"); code != 0 || !strings.Contains(text, "verdict: pass") {
+	if text, code := pipeline(t, dir, "run", file, "--simulate=virtual", "--out", "out"); code != 0 ||
+		!strings.Contains(text, "verdict: pass") {
 		t.Errorf("exit status %d\n%s", code, text)
 	}
 }

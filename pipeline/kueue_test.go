@@ -34,12 +34,14 @@ func queueCases() []kubernetesCase {
 			m.queue(t, 1, "k2", "k1")
 			return m.run(t, "--var", "target=pairs")
 		}},
-		{"a queue that is full", 4, "within queue_timeout (5s): SchedulingGated: Scheduling is blocked due to non-empty scheduling gates; queue gpu: Pending: couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu", func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			m.queue(t, 1)
-			m.occupy(t, "occupant", "")
-			return m.run(t, "--var", "queue_timeout=5s")
-		}},
+		{"a queue that is full", 4, "within queue_timeout (5s): SchedulingGated: Scheduling is blocked due to non-empty scheduling gates; " +
+			"queue gpu: Pending: couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu",
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				m.queue(t, 1)
+				m.occupy(t, "occupant", "")
+				return m.run(t, "--var", "queue_timeout=5s")
+			}},
 		{"a queue that is full for a while", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			m.queue(t, 1)
@@ -50,12 +52,13 @@ func queueCases() []kubernetesCase {
 				}
 			})
 		}},
-		{"a queue that is not there", 4, "queue none: no event says why; is there a LocalQueue of this name?", func(t *testing.T, m *room) (string, int) {
-			t.Helper()
-			m.queue(t, 1)
-			m.edit(t, `"gpu"`, `"none"`)
-			return m.run(t, "--var", "queue_timeout=5s")
-		}},
+		{"a queue that is not there", 4, "queue none: no event says why; is there a LocalQueue of this name?",
+			func(t *testing.T, m *room) (string, int) {
+				t.Helper()
+				m.queue(t, 1)
+				m.edit(t, `"gpu"`, `"none"`)
+				return m.run(t, "--var", "queue_timeout=5s")
+			}},
 		{"a queue that nobody keeps", 0, `queue "gpu" does not admit the Pods of this run`, func(t *testing.T, m *room) (string, int) {
 			t.Helper()
 			m.useQueue(t)
@@ -113,7 +116,8 @@ func (m *room) define(t *testing.T, path, kind, name, spec string) {
 	t.Helper()
 	ctx := context.Background()
 	object := fmt.Appendf(nil, `{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": %q, "metadata": {"name": %q}, "spec": %s}`, kind, name, spec)
-	if text, err := m.client.RESTClient().Post().AbsPath(kueueAPI, path).Body(object).SetHeader("Content-Type", "application/json").DoRaw(ctx); err != nil {
+	if text, err := m.client.RESTClient().Post().AbsPath(kueueAPI, path).Body(object).SetHeader("Content-Type",
+		"application/json").DoRaw(ctx); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	t.Cleanup(func() { _ = m.client.RESTClient().Delete().AbsPath(kueueAPI, path, name).Do(ctx).Error() })
@@ -137,10 +141,12 @@ func (m *room) occupy(t *testing.T, name, priority string) {
 	t.Helper()
 	ctx := context.Background()
 	gpu := core.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
-	pod := &core.Pod{ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"kueue.x-k8s.io/queue-name": "gpu"}}, Spec: core.PodSpec{
-		PriorityClassName: priority, TerminationGracePeriodSeconds: new(int64(1)),
-		Containers: []core.Container{{Name: "main", Image: "docker.io/pipeline/pause:1", ImagePullPolicy: core.PullNever, Resources: core.ResourceRequirements{Limits: gpu}}},
-	}}
+	pod := &core.Pod{ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"kueue.x-k8s.io/queue-name": "gpu"}},
+		Spec: core.PodSpec{
+			PriorityClassName: priority, TerminationGracePeriodSeconds: new(int64(1)),
+			Containers: []core.Container{{Name: "main", Image: "docker.io/pipeline/pause:1", ImagePullPolicy: core.PullNever,
+				Resources: core.ResourceRequirements{Limits: gpu}}},
+		}}
 	var err error
 	// The API server hears of a priority class a moment after it has stored it, and Kueue of a namespace.
 	if !within(time.Minute, 100*time.Millisecond, func() bool {

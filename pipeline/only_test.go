@@ -85,9 +85,11 @@ func TestOnlyWhatIsSelectedIsJudged(t *testing.T) {
 		left       []left
 		want       string
 	}{
-		{"one rate", "rate=8", []string{"gate.latency"}, []left{{"gate.latency", 1, 2}, {"gate.limit", 2, 2}}, "neither measured nor judged: gate.latency (1 of 2 comparisons), gate.limit"},
+		{"one rate", "rate=8", []string{"gate.latency"}, []left{{"gate.latency", 1, 2}, {"gate.limit", 2, 2}},
+			"neither measured nor judged: gate.latency (1 of 2 comparisons), gate.limit"},
 		{"one benchmark", "benchmark.c", []string{"gate.limit"}, []left{{"gate.latency", 2, 2}}, "neither measured nor judged: gate.latency"},
-		{"the base alone", "side=base", nil, []left{{"gate.latency", 2, 2}, {"gate.limit", 2, 2}}, "neither measured nor judged: gate.latency, gate.limit"},
+		{"the base alone", "side=base", nil, []left{{"gate.latency", 2, 2}, {"gate.limit", 2, 2}},
+			"neither measured nor judged: gate.latency, gate.limit"},
 		{"a head", "side=head", []string{"gate.latency"}, []left{{"gate.limit", 2, 2}}, "neither measured nor judged: gate.limit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,7 +132,8 @@ func TestOnlyWhatIsSelectedIsJudged(t *testing.T) {
 // Gates on what a run never measured are refused: it was not left out on purpose.
 func TestWhatWasNotMeasuredIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"f.hcl": twoBenchmarks, "g.hcl": strings.Replace(twoBenchmarks, "rate = [4, 8]", "rate = [4, 8, 16]", 1)} {
+	for name, text := range map[string]string{"f.hcl": twoBenchmarks, "g.hcl": strings.Replace(twoBenchmarks, "rate = [4, 8]",
+		"rate = [4, 8, 16]", 1)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,8 @@ var order = [][]string{
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
-	{"event", "caches", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay", "attempts", "starter", "protect", "regular", "git", "profile"},
+	{"event", "caches", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay",
+		"attempts", "starter", "protect", "regular", "git", "profile"},
 }
 
 func TestOrderOfImport(t *testing.T) {
@@ -76,7 +77,8 @@ func TestEnginesAndLaunchersAreApart(t *testing.T) {
 }
 
 // placement finds code that behaves differently for a kind of place that it knows.
-var placement = regexp.MustCompile(`Settings\.(Slurm|Docker|Kubernetes)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(|\bkubernetes\.New\(`)
+var placement = regexp.MustCompile(
+	`Settings\.(Slurm|Docker|Kubernetes)\b|[!=]= ?(plan\.SimulateVirtual|result\.SimulatedVirtual)|\bslurm\.New\(|\bdocker\.New\(|\bkubernetes\.New\(`)
 
 // knowPlaces may distinguish kinds of places, and why.
 var knowPlaces = map[string]string{

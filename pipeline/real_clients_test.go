@@ -48,7 +48,8 @@ func realClients(t *testing.T, venv string) {
 	}
 	for name, ids := range map[string][]string{
 		"ours": {"ttft.p50", "tpot.p50", "itl.mean", "e2el.p50"}, "vllm": {"ttft.p50", "tpot.p50", "itl.mean", "e2el.p50"},
-		"sglang": {"ttft.p50", "itl.mean", "e2el.p50", "sglang_e2el.p50"}, "guidellm": {"guidellm_ttft.p50", "guidellm_itl.mean", "guidellm_e2el.p50"},
+		"sglang": {"ttft.p50", "itl.mean", "e2el.p50", "sglang_e2el.p50"}, "guidellm": {"guidellm_ttft.p50", "guidellm_itl.mean",
+			"guidellm_e2el.p50"},
 		"aiperf": {"ttft.p50", "aiperf_itl.p50", "e2el.p50"},
 	} {
 		plausible(t, name, runs[name], ids)
@@ -70,7 +71,8 @@ func plausible(t *testing.T, name string, run result.Run, ids []string) {
 		t.Errorf("%s: %s is %v s and %s %v s", name, first, run.Metrics[first], last, run.Metrics[last])
 	}
 	if tokens, ok := run.Audit["output_tokens"].(float64); ok && tokens != 800 || run.Server["generation_tokens"] < 800 {
-		t.Errorf("%s counts %v output tokens and the server %v, want 50 × 16 and not less", name, run.Audit["output_tokens"], run.Server["generation_tokens"])
+		t.Errorf("%s counts %v output tokens and the server %v, want 50 × 16 and not less", name, run.Audit["output_tokens"],
+			run.Server["generation_tokens"])
 	}
 }
 
@@ -88,12 +90,14 @@ func comparedFiles(t *testing.T, out string, runs map[string]result.Run) {
 		return filepath.Join(out, file)
 	}
 	text, err := exec.CommandContext(t.Context(), path, "compare", "--by", "num_prompts",
-		"name=vLLM,num_prompts=50:"+source("vllm"), "name=SGLang,num_prompts=50:"+source("sglang"), "name=aiperf,num_prompts=50:"+source("aiperf")).CombinedOutput()
+		"name=vLLM,num_prompts=50:"+source("vllm"), "name=SGLang,num_prompts=50:"+source("sglang"), "name=aiperf,num_prompts=50:"+
+			source("aiperf")).CombinedOutput()
 	t.Logf("%s", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"TTFT p50", "ttft is of two tools: SGLang's client", "itl is not compared: vLLM has itl", "no significance is possible"} {
+	for _, want := range []string{"TTFT p50", "ttft is of two tools: SGLang's client", "itl is not compared: vLLM has itl",
+		"no significance is possible"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the comparison does not say %q", want)
 		}

@@ -19,7 +19,8 @@ func realBenchServe(t *testing.T, venv string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "bench-serve.pipeline.hcl"), "--simulate", "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "bench-serve.pipeline.hcl"), "--simulate", "--var", "venv="+venv,
+		"--out", out, "--progress", "plain")
 	t.Log(text)
 	if code != 0 {
 		t.Fatalf("exit status %d", code)
@@ -69,7 +70,8 @@ func checkPrinted(t *testing.T, out string, theirs result.Run) {
 	compared := 0
 	for id, p := range printed[0].Metrics {
 		v, ok := theirs.Metrics[id]
-		if !ok || !strings.HasPrefix(id, "ttft.") && !strings.HasPrefix(id, "tpot.") && !strings.HasPrefix(id, "itl.") && !strings.HasPrefix(id, "e2el.") {
+		if !ok || !strings.HasPrefix(id, "ttft.") && !strings.HasPrefix(id, "tpot.") && !strings.HasPrefix(id, "itl.") &&
+			!strings.HasPrefix(id, "e2el.") {
 			continue
 		}
 		compared++

@@ -168,7 +168,8 @@ func llamaCapacity(t *testing.T, dir string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "llamacpp-capacity.pipeline.hcl"), "--var", "dir="+dir, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "llamacpp-capacity.pipeline.hcl"), "--var", "dir="+dir, "--out", out,
+		"--progress", "plain")
 	doc, err := verdict.ReadDocument(out)
 	if err != nil || code != 0 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
@@ -200,7 +201,8 @@ func llamaContainers(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, code := marked(t, folder, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain", "--var", "image="+emptyImage(t),
+	said, code := marked(t, folder, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain", "--var",
+		"image="+emptyImage(t),
 		"--var", "dir="+dir, "--var", "serve="+serve, "--var", "python="+strings.TrimSpace(string(python)))
 	doc, err := verdict.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code > 1 || doc.Status != result.StatusComplete {
@@ -271,7 +273,8 @@ func startServer(t *testing.T, address string, env []string, argv ...string) str
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
 		_ = log.Close()
 	})
-	if !within(10*time.Minute, 50*time.Millisecond, func() bool { return len(ended) > 0 || healthy(t.Context(), "http://"+address) }) || len(ended) > 0 {
+	if !within(10*time.Minute, 50*time.Millisecond, func() bool { return len(ended) > 0 || healthy(t.Context(), "http://"+address) }) ||
+		len(ended) > 0 {
 		text, _ := os.ReadFile(log.Name())
 		t.Fatalf("%s is not healthy\n%s", argv, text)
 	}

@@ -18,7 +18,8 @@ func realMeasures(t *testing.T, venv string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-measures.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-measures.pipeline.hcl"), "--var", "venv="+venv, "--out", out,
+		"--progress", "plain")
 	doc, err := verdict.ReadDocument(out)
 	if err != nil || code != 0 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)

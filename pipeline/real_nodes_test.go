@@ -16,7 +16,8 @@ func realNodes(t *testing.T, venv string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out,
+		"--progress", "plain")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)
 	if err != nil {

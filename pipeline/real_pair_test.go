@@ -16,7 +16,8 @@ import (
 // caches move, by files and by NIXL over TCP, and every run proves it.
 func realPair(t *testing.T, venv string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c", "import nixl._api").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c",
+		"import nixl._api").CombinedOutput(); err != nil {
 		skipOrFail(t, "vllm", "NIXL is not in "+venv+", run examples/vllm-cpu-pd/setup.sh "+venv+": "+string(out))
 	}
 	out := filepath.Join(t.TempDir(), "run")

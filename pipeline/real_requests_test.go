@@ -29,8 +29,10 @@ func sent(t *testing.T, url string, requests int, args ...string) (tokens struct
 	Output    int `json:"total_output_tokens"`
 }) {
 	t.Helper()
-	text, code := pipeline(t, t.TempDir(), append([]string{"load", "--url", url, "--vllm-json", "--requests", fmt.Sprint(requests)}, args...)...)
-	if at := strings.Index(text, "{"); code != 0 || at < 0 || json.NewDecoder(strings.NewReader(text[at:])).Decode(&tokens) != nil || tokens.Completed != requests {
+	text, code := pipeline(t, t.TempDir(), append([]string{"load", "--url", url, "--vllm-json", "--requests", fmt.Sprint(requests)},
+		args...)...)
+	if at := strings.Index(text, "{"); code != 0 || at < 0 || json.NewDecoder(strings.NewReader(text[at:])).Decode(&tokens) != nil ||
+		tokens.Completed != requests {
 		t.Errorf("%q: exit status %d\n%s", args, code, text)
 	}
 	return tokens
@@ -45,10 +47,12 @@ func realRequests(t *testing.T, venv string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), script, filepath.Join(venv, "model"), adapter).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), script, filepath.Join(venv, "model"),
+		adapter).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	url := startVLLM(t, venv, "--enable-lora", "--max-lora-rank", "8", "--lora-modules", "sql="+adapter, "--enable-auto-tool-choice", "--tool-call-parser", "hermes")
+	url := startVLLM(t, venv, "--enable-lora", "--max-lora-rank", "8", "--lora-modules", "sql="+adapter, "--enable-auto-tool-choice",
+		"--tool-call-parser", "hermes")
 	t.Run("shapes", func(t *testing.T) { sendShapes(t, url) })
 	t.Run("record", func(t *testing.T) { recordAndReplay(t, url) })
 }
@@ -66,7 +70,8 @@ func sendShapes(t *testing.T, url string) {
 		shown = `{"skip_special_tokens":false}`
 	)
 	parts := filepath.Join(t.TempDir(), "parts.jsonl")
-	if err := os.WriteFile(parts, []byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"}]}]}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(parts, []byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"}]}]}`+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	lengths := []string{"--input-len", fmt.Sprint(shapeInput), "--output-len", fmt.Sprint(shapeOutput)}
@@ -83,8 +88,10 @@ func sendShapes(t *testing.T, url string) {
 		"chat with tools":                  {[]string{"--endpoint", "chat", "--body", tools}, shapeOutput},
 		"chat with a response format":      {[]string{"--endpoint", "chat", "--body", format, "--no-ignore-eos"}, 0},
 		"completions of a response format": {[]string{"--body", format, "--no-ignore-eos"}, 0},
-		"chat of several turns":            {[]string{"--endpoint", "chat", "--dataset", "chat", "--turns", "2", "--users", "2", "--real-answers", "--body", shown}, shapeOutput},
-		"chat of parts":                    {[]string{"--endpoint", "chat", "--dataset", "file", "--dataset-path", parts, "--body", shown}, shapeOutput},
+		"chat of several turns": {[]string{"--endpoint", "chat", "--dataset", "chat", "--turns", "2", "--users", "2",
+			"--real-answers", "--body", shown}, shapeOutput},
+		"chat of parts": {[]string{"--endpoint", "chat", "--dataset", "file", "--dataset-path", parts, "--body", shown},
+			shapeOutput},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"--max-concurrency", "2"}, lengths...)
@@ -97,7 +104,8 @@ func sendShapes(t *testing.T, url string) {
 			}
 		})
 	}
-	text, code := pipeline(t, t.TempDir(), "load", "--url", url, "--model", "nobody", "--requests", "1", "--input-len", "8", "--output-len", "2")
+	text, code := pipeline(t, t.TempDir(), "load", "--url", url, "--model", "nobody", "--requests", "1", "--input-len", "8",
+		"--output-len", "2")
 	if code != 1 {
 		t.Errorf("a model that is not served: exit status %d\n%s", code, text)
 	}
@@ -110,8 +118,10 @@ func recordAndReplay(t *testing.T, url string) {
 	const users, turns, requests = 2, 3, 12
 	trace := filepath.Join(t.TempDir(), "trace.jsonl")
 	recorder, end := startRecorder(t, url, trace)
-	original := sent(t, recorder, requests, "--model", "tiny", "--endpoint", "chat", "--dataset", "chat", "--turns", fmt.Sprint(turns), "--users", fmt.Sprint(users),
-		"--real-answers", "--body", `{"skip_special_tokens":false}`, "--input-len", "24", "--output-len", "8", "--max-concurrency", fmt.Sprint(users))
+	original := sent(t, recorder, requests, "--model", "tiny", "--endpoint", "chat", "--dataset", "chat", "--turns", fmt.Sprint(turns),
+		"--users", fmt.Sprint(users),
+		"--real-answers", "--body", `{"skip_special_tokens":false}`, "--input-len", "24", "--output-len", "8",
+		"--max-concurrency", fmt.Sprint(users))
 	if said := end(); !strings.Contains(said, fmt.Sprintf("%d calls of %d sessions recorded", requests, requests/turns)) {
 		t.Errorf("the recorder says %s", said)
 	}
@@ -135,7 +145,8 @@ func recordAndReplay(t *testing.T, url string) {
 		input, output, lines = input+call.Input, output+call.Output, lines+1
 	}
 	if lines != requests || input != original.Input || output != original.Output {
-		t.Errorf("recorded %d calls of %d to %d tokens, and %d of %d to %d were sent", lines, input, output, requests, original.Input, original.Output)
+		t.Errorf("recorded %d calls of %d to %d tokens, and %d of %d to %d were sent", lines, input, output, requests,
+			original.Input, original.Output)
 	}
 	replayed := sent(t, url, requests, "--model", "tiny", "--dataset", "trace", "--dataset-path", trace, "--trace-times")
 	if replayed.Input != input || replayed.Output != output {

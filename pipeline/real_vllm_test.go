@@ -39,7 +39,8 @@ func TestRealVLLM(t *testing.T) {
 		name string
 		test func(*testing.T, string)
 	}{
-		{"example", realExample}, {"failures", realFailures}, {"measures", realMeasures}, {"nodes", realNodes}, {"pair", realPair}, {"pooling", realPooling},
+		{"example", realExample}, {"failures", realFailures}, {"measures", realMeasures}, {"nodes", realNodes}, {"pair", realPair},
+		{"pooling", realPooling},
 		{"requests", realRequests}, {"bench serve", realBenchServe}, {"clients", realClients},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, forks) })
@@ -95,7 +96,8 @@ func forkedVLLM(t *testing.T, venv string) string {
 	script := fmt.Sprintf("#!/bin/sh\nVLLM_FORK=%s exec %s/bin/python %s \"$@\"\n", socket, venv, client)
 	err := os.Mkdir(filepath.Dir(client), 0o755)
 	if err == nil {
-		err = errors.Join(os.Symlink(filepath.Join(venv, "bin", "vllm-fork"), client), os.WriteFile(filepath.Join(dir, "bin", "vllm"), []byte(script), 0o755))
+		err = errors.Join(os.Symlink(filepath.Join(venv, "bin", "vllm-fork"), client), os.WriteFile(filepath.Join(dir, "bin", "vllm"),
+			[]byte(script), 0o755))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +156,8 @@ func realExample(t *testing.T, venv string) {
 	out := filepath.Join(t.TempDir(), "run")
 	file := ungated(t, "vllm-cpu")
 	keepLogs(t, out)
-	text, code := pipeline(t, ".", "run", file, "--only", "side=base", "--var", "repeats=1", "--var", "venv="+venv, "--out", out, "--progress", "plain")
+	text, code := pipeline(t, ".", "run", file, "--only", "side=base", "--var", "repeats=1", "--var", "venv="+venv, "--out", out,
+		"--progress", "plain")
 	t.Log(text)
 	doc, err := verdict.ReadDocument(out)
 	if err != nil {
@@ -216,7 +219,8 @@ func checkObserved(t *testing.T, doc *result.Document) {
 			for _, s := range r.Series {
 				found[s.Source+" "+s.Name] = len(s.T) > 0 && len(s.T) == len(s.V)
 			}
-			for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running", "log generation_throughput", "client ttft", "client lag"} {
+			for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running",
+				"log generation_throughput", "client ttft", "client lag"} {
 				if !found[want] {
 					t.Errorf("%s: a run has no series %s, only %v", c.Target, want, found)
 				}
@@ -235,7 +239,8 @@ func realFailures(t *testing.T, venv string) {
 	}{
 		{"unknown argument", "arguments", "vllm: error: unrecognized arguments: --foo 3", []string{`wrong={"foo":3}`}},
 		{"bad model path", "model_missing", "'/nonexistent/model'", []string{"model=/nonexistent/model"}},
-		{"too little KV memory", "kv_cache_too_small", "To serve at least one request with the model's max seq len (2048)", []string{`wrong={"kv_cache_memory_bytes":100000}`}},
+		{"too little KV memory", "kv_cache_too_small", "To serve at least one request with the model's max seq len (2048)",
+			[]string{`wrong={"kv_cache_memory_bytes":100000}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			failures, text := failedStart(t, venv, nil, tt.vars...)

@@ -96,18 +96,21 @@ func TestResultsOfOtherWorkAreInvalid(t *testing.T) {
 		differ []string
 		want   string // in the output; "" for a pass
 	}{
-		"the same":                 {nil, nil, ""},
-		"a rate":                   {map[string]any{"request_rate": 2.0}, nil, "request rate: base 4, head 2"},
-		"a declared rate":          {map[string]any{"request_rate": 2.0}, []string{"request_rate"}, ""},
-		"a model":                  {map[string]any{"model_id": "n"}, nil, "model: base m, head n"},
-		"a tokenizer":              {map[string]any{"tokenizer_id": "n"}, nil, "tokenizer: base m, head n"},
-		"a burstiness":             {map[string]any{"burstiness": 0.5}, nil, "burstiness: base 1, head 0.5"},
-		"a bound on concurrency":   {map[string]any{"max_concurrency": 8}, nil, "max concurrency: base unlimited (not given), head 8"},
-		"a number of prompts":      {map[string]any{"num_prompts": 100, "completed": 100, "total_input_tokens": 102400, "total_output_tokens": 12800}, nil, "number of prompts: base 200, head 100"},
-		"a chat endpoint":          {map[string]any{"backend": "openai-chat", "endpoint_type": "openai-chat"}, nil, "endpoint: base completions, head chat"},
-		"shorter answers":          {map[string]any{"total_output_tokens": 12800}, nil, "output tokens per request: base 128, head 64"},
-		"a slower head":            {map[string]any{"median_ttft_ms": 150.0, "request_rate": 2.0}, nil, "request rate: base 4, head 2"},
-		"a head that fails, slow":  {map[string]any{"completed": 100, "failed": 100, "request_rate": 2.0, "total_input_tokens": 102400, "total_output_tokens": 12800}, nil, "request rate: base 4, head 2"},
+		"the same":               {nil, nil, ""},
+		"a rate":                 {map[string]any{"request_rate": 2.0}, nil, "request rate: base 4, head 2"},
+		"a declared rate":        {map[string]any{"request_rate": 2.0}, []string{"request_rate"}, ""},
+		"a model":                {map[string]any{"model_id": "n"}, nil, "model: base m, head n"},
+		"a tokenizer":            {map[string]any{"tokenizer_id": "n"}, nil, "tokenizer: base m, head n"},
+		"a burstiness":           {map[string]any{"burstiness": 0.5}, nil, "burstiness: base 1, head 0.5"},
+		"a bound on concurrency": {map[string]any{"max_concurrency": 8}, nil, "max concurrency: base unlimited (not given), head 8"},
+		"a number of prompts": {map[string]any{"num_prompts": 100, "completed": 100, "total_input_tokens": 102400,
+			"total_output_tokens": 12800}, nil, "number of prompts: base 200, head 100"},
+		"a chat endpoint": {map[string]any{"backend": "openai-chat", "endpoint_type": "openai-chat"}, nil,
+			"endpoint: base completions, head chat"},
+		"shorter answers": {map[string]any{"total_output_tokens": 12800}, nil, "output tokens per request: base 128, head 64"},
+		"a slower head":   {map[string]any{"median_ttft_ms": 150.0, "request_rate": 2.0}, nil, "request rate: base 4, head 2"},
+		"a head that fails, slow": {map[string]any{"completed": 100, "failed": 100, "request_rate": 2.0, "total_input_tokens": 102400,
+			"total_output_tokens": 12800}, nil, "request rate: base 4, head 2"},
 		"a version of vLLM":        {map[string]any{"vllm_version": "0.33"}, nil, ""},
 		"another load generator":   {map[string]any{"sglang": true}, nil, "load generator: base vllm, head sglang"},
 		"two declared differences": {map[string]any{"model_id": "n", "tokenizer_id": "n"}, []string{"model", "tokenizer"}, ""},
@@ -189,16 +192,23 @@ func TestResultsArePairedByTheirLaunches(t *testing.T) {
 		return fmt.Sprintf("head%d.json", 12-launch), content
 	}
 	for name, tt := range map[string]pairingTest{
-		"all are there":           {usual("base"), usual("head"), 12, 0, []string{"12 of 12 repeats", "paired by the time of their measurement, alternated"}, []string{"no partner"}},
+		"all are there": {usual("base"), usual("head"), 12, 0,
+			[]string{"12 of 12 repeats", "paired by the time of their measurement, alternated"}, []string{"no partner"}},
 		"names say another order": {drift("base", usual("base")), drift("head", shuffled), 12, 0, []string{"12 of 12 repeats"}, nil},
-		"heads are missing":       {usual("base"), without("head", 3, 5), 6, 5, []string{"4 of 6 repeats", "base3.json, base5.json", "missing"}, []string{"1 gate passed"}},
-		"missing under drift":     {drift("base", usual("base")), drift("head", without("head", 2)), 6, 5, []string{"5 of 6 repeats", "base2.json"}, []string{"regression (fails)", "+4"}},
-		"a half is missing":       {usual("base"), without("head", 9, 10, 11, 12, 13, 14, 15, 16), 16, 5, []string{"8 of 16 repeats", "8 launches have no partner"}, nil},
-		"untimed, all there":      {untimed(usual("base")), untimed(usual("head")), 12, 0, []string{"12 of 12 repeats", "have no times", "by the number in their name"}, nil},
-		"untimed, drift":          {untimed(drift("base", usual("base"))), untimed(drift("head", usual("head"))), 12, 0, []string{"1 gate passed"}, nil},
-		"untimed, one missing":    {untimed(drift("base", usual("base"))), untimed(drift("head", without("head", 2))), 6, 5, []string{"5 of 6 repeats", "base2.json"}, nil},
-		"one side after another":  {usual("base"), later, 6, 0, []string{"not alternated"}, nil},
-		"a value of 0":            {usual("base"), zero, 6, 5, []string{"repeat 3 of the head", "missing"}, []string{"1 gate passed"}},
+		"heads are missing": {usual("base"), without("head", 3, 5), 6, 5, []string{"4 of 6 repeats", "base3.json, base5.json", "missing"},
+			[]string{"1 gate passed"}},
+		"missing under drift": {drift("base", usual("base")), drift("head", without("head", 2)), 6, 5,
+			[]string{"5 of 6 repeats", "base2.json"}, []string{"regression (fails)", "+4"}},
+		"a half is missing": {usual("base"), without("head", 9, 10, 11, 12, 13, 14, 15, 16), 16, 5,
+			[]string{"8 of 16 repeats", "8 launches have no partner"}, nil},
+		"untimed, all there": {untimed(usual("base")), untimed(usual("head")), 12, 0, []string{"12 of 12 repeats", "have no times",
+			"by the number in their name"}, nil},
+		"untimed, drift": {untimed(drift("base", usual("base"))), untimed(drift("head", usual("head"))), 12, 0,
+			[]string{"1 gate passed"}, nil},
+		"untimed, one missing": {untimed(drift("base", usual("base"))), untimed(drift("head", without("head", 2))), 6, 5,
+			[]string{"5 of 6 repeats", "base2.json"}, nil},
+		"one side after another": {usual("base"), later, 6, 0, []string{"not alternated"}, nil},
+		"a value of 0":           {usual("base"), zero, 6, 5, []string{"repeat 3 of the head", "missing"}, []string{"1 gate passed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -235,7 +245,8 @@ func TestResultsArePairedByTheirLaunches(t *testing.T) {
 // A baseline file of other work is invalid, with both values; one of the same work, or of
 // another load generator, is described.
 func TestBaselineFilesOfOtherWorkAreInvalid(t *testing.T) {
-	gates := strings.NewReplacer(`"paired" "base"`, `"file" "base"`, `axis   = "side"`, "", `value  = "base"`, `path = "base1.json"`, "baseline.paired", "baseline.file",
+	gates := strings.NewReplacer(`"paired" "base"`, `"file" "base"`, `axis   = "side"`, "", `value  = "base"`, `path = "base1.json"`,
+		"baseline.paired", "baseline.file",
 		`matrix { side = ["base", "head"] }`, "").Replace(resultGates)
 	for name, tt := range map[string]struct {
 		change map[string]any

@@ -67,19 +67,28 @@ func TestSidesThatAreTheSame(t *testing.T) {
 		exit    int
 		want    string // in what plan and validate print
 	}{
-		"images":                {map[string]string{"SIDES": `{ base = "img:1", head = "img:2" }`, `"img:1"` + "\n  model": "each.value\n  model"}, nil, 0, "image: img:1 → img:2"},
-		"a variable":            {map[string]string{"SIDES": `{ base = "img:1", head = var.head }`, `"img:1"` + "\n  model": "each.value\n  model"}, []string{"--var", "head=img:3"}, 0, "image: img:1 → img:3"},
-		"an equal variable":     {map[string]string{"SIDES": `{ base = "img:1", head = var.head }`, `"img:1"` + "\n  model": "each.value\n  model"}, nil, 3, "side=base and side=head do the same work on the same server"},
-		"an argument":           {map[string]string{"SIDES": `{ base = 1, head = 2 }`, "EACH": `args = { max_num_seqs = each.value }`}, nil, 0, "args.max_num_seqs: 1 → 2"},
+		"images": {map[string]string{"SIDES": `{ base = "img:1", head = "img:2" }`, `"img:1"` +
+			"\n  model": "each.value\n  model"}, nil, 0, "image: img:1 → img:2"},
+		"a variable": {map[string]string{"SIDES": `{ base = "img:1", head = var.head }`, `"img:1"` +
+			"\n  model": "each.value\n  model"}, []string{"--var", "head=img:3"}, 0, "image: img:1 → img:3"},
+		"an equal variable": {map[string]string{"SIDES": `{ base = "img:1", head = var.head }`, `"img:1"` +
+			"\n  model": "each.value\n  model"}, nil, 3, "side=base and side=head do the same work on the same server"},
+		"an argument": {map[string]string{"SIDES": `{ base = 1, head = 2 }`, "EACH": `args = { max_num_seqs = each.value }`}, nil, 0,
+			"args.max_num_seqs: 1 → 2"},
 		"a variable of the env": {map[string]string{"EACH": `env = { SIDE = each.key }`}, nil, 0, "env.SIDE: base → head"},
 		"nothing":               {nil, nil, 3, `server.vllm.sut["base"] and server.vllm.sut["head"] are launched alike`},
 		"nothing, on purpose":   {nil, []string{"--allow-identical"}, 0, "the same in everything"},
 		"the port":              {map[string]string{"EACH": `port = each.key == "base" ? 8001 : 8002`}, nil, 3, "are launched alike"},
-		"the patience":          {map[string]string{"EACH": "ready {\n    timeout = each.key == \"base\" ? \"1m\" : \"2m\"\n  }"}, nil, 3, "are launched alike"},
-		"one side's address":    {map[string]string{"TARGET": `server.vllm.sut["head"]`, "EACH": `env = { SIDE = each.key }`}, nil, 3, `both are server.vllm.sut["head"]`},
-		"the work alone":        {map[string]string{"TARGET": `server.vllm.sut["head"]`, "AXIS": "side = [1, 4]", "BASE": "1", "CONCURRENCY": "matrix.side"}, nil, 0, "work: max concurrency: 1 → 4"},
-		"a control":             {map[string]string{"SIDES": `{ base = 1, again = 1, head = 2 }`, "EACH": `args = { max_num_seqs = each.value }`, "AXIS": `side = ["base", "again", "head"]`}, nil, 0, "side=again against side=base"},
-		"two controls":          {map[string]string{"SIDES": `toset(["base", "again", "head"])`, "AXIS": `side = ["base", "again", "head"]`}, nil, 3, "do the same work on the same server"},
+		"the patience": {map[string]string{"EACH": "ready {\n    timeout = each.key == \"base\" ? \"1m\" : \"2m\"\n  }"}, nil, 3,
+			"are launched alike"},
+		"one side's address": {map[string]string{"TARGET": `server.vllm.sut["head"]`, "EACH": `env = { SIDE = each.key }`}, nil, 3,
+			`both are server.vllm.sut["head"]`},
+		"the work alone": {map[string]string{"TARGET": `server.vllm.sut["head"]`, "AXIS": "side = [1, 4]", "BASE": "1",
+			"CONCURRENCY": "matrix.side"}, nil, 0, "work: max concurrency: 1 → 4"},
+		"a control": {map[string]string{"SIDES": `{ base = 1, again = 1, head = 2 }`,
+			"EACH": `args = { max_num_seqs = each.value }`, "AXIS": `side = ["base", "again", "head"]`}, nil, 0, "side=again against side=base"},
+		"two controls": {map[string]string{"SIDES": `toset(["base", "again", "head"])`, "AXIS": `side = ["base", "again", "head"]`},
+			nil, 3, "do the same work on the same server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := sidesFile
@@ -112,7 +121,8 @@ func TestSidesThatAreTheSame(t *testing.T) {
 // A/A commands need no flag, and a rehearsal counts how servers are simulated.
 func TestSidesThatAreTheSameOnPurpose(t *testing.T) {
 	dir := t.TempDir()
-	text := strings.NewReplacer("SIDES", `{ base = "0%", head = "20%" }`, "  EACH\n", "  simulate {\n    slowdown = each.value\n  }\n", "TARGET", "server.vllm.sut[matrix.side]",
+	text := strings.NewReplacer("SIDES", `{ base = "0%", head = "20%" }`, "  EACH\n", "  simulate {\n    slowdown = each.value\n  }\n",
+		"TARGET", "server.vllm.sut[matrix.side]",
 		"AXIS", `side = ["base", "head"]`, "CONCURRENCY", "2", "BASE", `"base"`).Replace(sidesFile)
 	if err := os.WriteFile(filepath.Join(dir, "f.hcl"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -85,9 +85,11 @@ func TestSimulationsTouchNothingReal(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "f.pipeline.hcl"), []byte(tt.file), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			commands := [][]string{{"plan", "--simulate"}, {"plan", "--simulate=virtual"}, {"run", "--simulate=virtual", "--progress", "quiet", "--out", "r"}}
+			commands := [][]string{{"plan", "--simulate"}, {"plan", "--simulate=virtual"}, {"run", "--simulate=virtual", "--progress",
+				"quiet", "--out", "r"}}
 			if tt.refused != "" {
-				commands = append(commands, []string{"run", "--simulate", "--out", "r"}, []string{"run", "--simulate=container", "--out", "r"}, []string{"calibrate", "--simulate", "--out", "r"})
+				commands = append(commands, []string{"run", "--simulate", "--out", "r"}, []string{"run", "--simulate=container", "--out", "r"},
+					[]string{"calibrate", "--simulate", "--out", "r"})
 			}
 			for _, args := range commands {
 				out, code := pipeline(t, dir, append(args, "f.pipeline.hcl")...)
@@ -97,7 +99,8 @@ func TestSimulationsTouchNothingReal(t *testing.T) {
 					}
 					continue
 				}
-				if code != 3 || !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "), tt.refused) || !strings.Contains(out, "f.pipeline.hcl line ") {
+				if code != 3 || !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "), tt.refused) ||
+					!strings.Contains(out, "f.pipeline.hcl line ") {
 					t.Errorf("%v: exit status %d, want 3 with the place and %q:\n%s", args, code, tt.refused, out)
 				}
 				if _, err := os.Stat(filepath.Join(dir, "r")); err == nil {

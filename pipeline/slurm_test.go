@@ -91,7 +91,8 @@ func (r *slurmRig) resume(t *testing.T) {
 func (r *slurmRig) file(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-places.pipeline.hcl": "places.hcl", "slurm-search.pipeline.hcl": "search.hcl"} {
+	for from, to := range map[string]string{"slurm.pipeline.hcl": "f.hcl", "slurm-places.pipeline.hcl": "places.hcl",
+		"slurm-search.pipeline.hcl": "search.hcl"} {
 		content, err := os.ReadFile(filepath.Join("testdata", from))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, to), content, 0o644)
@@ -210,7 +211,8 @@ func TestSlurm(t *testing.T) {
 		}},
 		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
-			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1000"))
+			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null",
+				"--wrap=exec sleep 1000"))
 			if !within(time.Minute, 100*time.Millisecond, func() bool {
 				return strings.Contains(r.must(t, "squeue", "--noheader", "--jobs="+job, "--format=%T"), "RUNNING")
 			}) {
@@ -296,15 +298,17 @@ func TestSlurm(t *testing.T) {
 		}},
 		{"side by side, a node lost", 4, "node_lost", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
-			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") }, slurmRun(t, append(many, "--var", "side_by_side=true")...)...)
+			text, code := r.meanwhile(t, dir, runStarts, func(*os.Process) { r.script(t, "lose", "n2") },
+				slurmRun(t, append(many, "--var", "side_by_side=true")...)...)
 			r.script(t, "node", "n2")
 			return text, code
 		}},
-		{"side by side on unlike nodes", 4, "node n1 has gpu_name NVIDIA H100 and node n2 has gpu_name NVIDIA A100", func(t *testing.T, dir string) (string, int) {
-			t.Helper()
-			unlikeGPUs(t)
-			return marked(t, dir, slurmRun(t, "--var", "side_by_side=true")...)
-		}},
+		{"side by side on unlike nodes", 4, "node n1 has gpu_name NVIDIA H100 and node n2 has gpu_name NVIDIA A100",
+			func(t *testing.T, dir string) (string, int) {
+				t.Helper()
+				unlikeGPUs(t)
+				return marked(t, dir, slurmRun(t, "--var", "side_by_side=true")...)
+			}},
 		{"unlike nodes for unlike roles", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			unlikeGPUs(t)
@@ -431,7 +435,8 @@ func TestSlurm(t *testing.T) {
 				checkReplaced(t, dir)
 				for _, cell := range machineOf(t, dir).Benchmarks[0].Cells {
 					for _, run := range cell.Runs {
-						if run.Status == result.RunVoid && (run.VoidCause != result.VoidSuspended || !strings.Contains(run.Reason, "was suspended and resumed (it did not run for about ")) {
+						if run.Status == result.RunVoid && (run.VoidCause != result.VoidSuspended ||
+							!strings.Contains(run.Reason, "was suspended and resumed (it did not run for about ")) {
 							t.Errorf("void for %q (%s)", run.Reason, run.VoidCause)
 						}
 					}
@@ -507,7 +512,8 @@ func checkLoadNode(t *testing.T, dir string, want map[int]string) {
 	for _, cell := range doc.Benchmarks[0].Cells {
 		for _, run := range cell.Runs {
 			if run.Audit["load_node"] != want[run.Repeat] || run.Audit["clock"] != "kernel" {
-				t.Errorf("repeat %d got its load from %v by clock %v, want %s", run.Repeat, run.Audit["load_node"], run.Audit["clock"], want[run.Repeat])
+				t.Errorf("repeat %d got its load from %v by clock %v, want %s", run.Repeat, run.Audit["load_node"],
+					run.Audit["clock"], want[run.Repeat])
 			}
 			if other := work[run.Repeat]; other != nil && other != run.Audit["work_hash"] {
 				t.Errorf("the sides of repeat %d got %v and %v", run.Repeat, other, run.Audit["work_hash"])
@@ -515,7 +521,8 @@ func checkLoadNode(t *testing.T, dir string, want map[int]string) {
 			work[run.Repeat] = run.Audit["work_hash"]
 		}
 	}
-	if m := doc.Machine; m["load_generator.node"] == "" || m["load_generator.cpus"] == "" || m["command.cpus"] == "" || m["slurm.node1.cpus"] == "" {
+	if m := doc.Machine; m["load_generator.node"] == "" || m["load_generator.cpus"] == "" || m["command.cpus"] == "" ||
+		m["slurm.node1.cpus"] == "" {
 		t.Errorf("the result's machine is %v", doc.Machine)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "out", "files", "load-*")); len(left) > 0 || err != nil {

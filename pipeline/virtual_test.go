@@ -89,7 +89,8 @@ func TestVirtualTimeRepeatsItself(t *testing.T) {
 	var records [2]map[string]string
 	for i := range results {
 		run := filepath.Join(t.TempDir(), "run")
-		if out, code := pipeline(t, filepath.Join("..", "examples", "quickstart"), "run", "quickstart.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", run); code != 1 {
+		if out, code := pipeline(t, filepath.Join("..", "examples", "quickstart"), "run", "quickstart.pipeline.hcl", "--simulate=virtual",
+			"--progress", "quiet", "--out", run); code != 1 {
 			t.Fatalf("exit status %d: %s", code, out)
 		}
 		text, err := os.ReadFile(filepath.Join(run, "results.json"))

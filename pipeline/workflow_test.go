@@ -54,7 +54,8 @@ func TestActionsArePinned(t *testing.T) {
 			}
 			for line := range strings.Lines(string(text)) {
 				own := strings.Contains(line, "uses: servegate/pipeline@PIPELINE_REF")
-				if regexp.MustCompile(`^\s*(- )?uses:`).MatchString(line) && !own && !pinned.MatchString(line) || strings.Contains(line, "pipeline@main") {
+				if regexp.MustCompile(`^\s*(- )?uses:`).MatchString(line) && !own && !pinned.MatchString(line) ||
+					strings.Contains(line, "pipeline@main") {
 					t.Errorf("%s: %s is not pinned", file, strings.TrimSpace(line))
 				}
 			}
@@ -70,7 +71,8 @@ func TestNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"github.com/spf13/cobra v", "github.com/hashicorp/hcl/v2 v", "golang.org/x/sys v", "Mozilla Public License", "Apache License", "The Go Authors"} {
+	for _, part := range []string{"github.com/spf13/cobra v", "github.com/hashicorp/hcl/v2 v", "golang.org/x/sys v",
+		"Mozilla Public License", "Apache License", "The Go Authors"} {
 		if !strings.Contains(string(out), part) {
 			t.Errorf("%q is not in the notices", part)
 		}
@@ -157,7 +159,8 @@ func TestActionInstalls(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "/bin/bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script)
 		cmd.Dir = ".."
-		cmd.Env = []string{"PATH=" + tools, "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "PIPELINE_ACTION_INSTALL=" + install, "PIPELINE_ACTION_REF=" + ref}
+		cmd.Env = []string{"PATH=" + tools, "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "PIPELINE_ACTION_INSTALL=" + install,
+			"PIPELINE_ACTION_REF=" + ref}
 		out, err := cmd.CombinedOutput()
 		if got := exitStatus(t, err); got != want {
 			t.Errorf("%s: exit status %d, want %d: %s", install, got, want, out)

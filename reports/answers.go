@@ -53,10 +53,12 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 		base, head = base+p.Base/float64(len(pairs)), head+p.Head/float64(len(pairs))
 	}
 	share := humanize.ScaleFor("fraction")
-	text := fmt.Sprintf("of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
+	text := fmt.Sprintf(
+		"of %s a launch of the base answers %s as one of the base's other launches does, which is the noise floor, and one of the head %s",
 		humanize.Count(a.Prompts, "prompt"), share.Value(base), share.Value(head))
 	if b, h, ok := v.tokensCompared(a); ok {
-		text += fmt.Sprintf("; the tokens before the first other one, after which nothing is compared, are %s of those of the base and %s of those of the head",
+		text += fmt.Sprintf(
+			"; the tokens before the first other one, after which nothing is compared, are %s of those of the base and %s of those of the head",
 			share.Value(b), share.Value(h))
 	}
 	return model.Join(": ", name, model.Plain(text+askedFor[a.Form]), nonEmpty(a.Reason))
@@ -116,7 +118,8 @@ func (v *view) comparedName(benchmark, head string) model.Line {
 // divergenceTable shows prompts with what both sides answered. Prompts of token ids have no text.
 func divergenceTable(a *result.Answers) model.Table {
 	asked := slices.ContainsFunc(a.Divergences, func(d result.Divergence) bool { return d.Ask != "" })
-	t := model.Table{Columns: []model.Column{{Title: "prompt", Align: model.Right}, {Title: "first other token", Align: model.Right}, {Title: "launches of the head", Align: model.Right}}}
+	t := model.Table{Columns: []model.Column{{Title: "prompt", Align: model.Right}, {Title: "first other token", Align: model.Right},
+		{Title: "launches of the head", Align: model.Right}}}
 	if asked {
 		t.Columns = append(t.Columns, model.Column{Title: "asked", Wrap: true})
 	}

@@ -106,7 +106,8 @@ func (v *view) sums(r verdictRow) []sum {
 			sum{"s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)},
 			sum{"SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)})
 	} else if t.Exact {
-		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact", "0"})
+		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact",
+			"0"})
 	} else {
 		sums = append(sums,
 			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)},
@@ -126,7 +127,8 @@ func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum
 		}
 		return []sum{
 			{"t", "d̄ / SE", digits(t.T)},
-			{"p", "chance of this " + against + ", and pairs spread " + humanize.Exact(v.doc.Variance.Within) + " times as much as when they were calibrated, one-sided", smallP(*r.d.P)},
+			{"p", "chance of this " + against + ", and pairs spread " + humanize.Exact(v.doc.Variance.Within) +
+				" times as much as when they were calibrated, one-sided", smallP(*r.d.P)},
 			{"interval", intervalName(v.decisionLevel(r)), intervalText(r.d, s)},
 		}
 	case r.d.P == nil:
@@ -140,7 +142,8 @@ func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum
 		{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
 	}
 	if aboutImprovement(r) {
-		sums[2] = sum{"p", "chance of a d̄ this small or smaller if the head is better by the margin at most, one-sided: of (d̄ + m) / SE", smallP(*r.d.P)}
+		sums[2] = sum{"p", "chance of a d̄ this small or smaller if the head is better by the margin at most, one-sided: of (d̄ + m) / SE",
+			smallP(*r.d.P)}
 	} else if !near(*r.d.P, t.Greater) {
 		sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*r.d.P)})
 	}

@@ -53,7 +53,8 @@ func (v *view) machines() model.Line {
 	case m.Between == 0:
 		return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about the mean over these", m.Count))
 	}
-	return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about all like these, where what a change does has a standard deviation of %.3g %% between machines", m.Count, 100*m.Between))
+	return model.Plain(fmt.Sprintf("On %d machines in turn, each repeat on one: decisions are about all like these, where what a change "+
+		"does has a standard deviation of %.3g %% between machines", m.Count, 100*m.Between))
 }
 
 // earlierGates are those that had their verdict for less than all.

@@ -33,13 +33,15 @@ func billed() *result.Document {
 func TestReportsSayWhatAVerdictCost(t *testing.T) {
 	doc := billed()
 	whole := reportText(t, doc, reports.Text)
-	for _, want := range []string{"Cost: 11 GPU-hours, 26.67 USD; 84 % of it measuring, 7 % starting servers; early (pass) took 2.7 GPU-hours, 6.67 USD"} {
+	for _, want := range []string{"Cost: 11 GPU-hours, 26.67 USD; 84 % of it measuring, 7 % starting servers; early (pass) took 2.7 " +
+		"GPU-hours, 6.67 USD"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("the report does not say %q:\n%s", want, whole)
 		}
 	}
 	markdown := reportText(t, doc, reports.Markdown)
-	for _, want := range []string{"Cost: 11 GPU-hours, 26.67 USD", "| decided after | cost until then |", "| 1 repeat | 2.7 GPU-hours, 6.67 USD |"} {
+	for _, want := range []string{"Cost: 11 GPU-hours, 26.67 USD", "| decided after | cost until then |",
+		"| 1 repeat | 2.7 GPU-hours, 6.67 USD |"} {
 		if !strings.Contains(strings.ReplaceAll(markdown, "\u00a0", " "), want) {
 			t.Errorf("markdown does not say %q:\n%s", want, markdown)
 		}

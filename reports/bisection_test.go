@@ -45,7 +45,8 @@ func searchedTwenty() *bisection.Document {
 func commitOf(i int) string { return fmt.Sprintf("%02x%038x", i, i) }
 
 func TestGoldenBisection(t *testing.T) {
-	none := &bisection.Document{Schema: bisection.Schema, Answer: bisection.None, Confidence: 0.95, Launches: 8, Simulated: "virtual", Candidates: []bisection.Candidate{{Ref: "nightly-1"}, {Ref: "nightly-2"}}}
+	none := &bisection.Document{Schema: bisection.Schema, Answer: bisection.None, Confidence: 0.95, Launches: 8, Simulated: "virtual",
+		Candidates: []bisection.Candidate{{Ref: "nightly-1"}, {Ref: "nightly-2"}}}
 	for name, d := range map[string]*bisection.Document{"bisect": searchedTwenty(), "bisect-none": none} {
 		for _, f := range reports.AllFormats().OfBisections() {
 			if f.Name == "json" && name == "bisect" {
@@ -62,7 +63,8 @@ func TestGoldenBisection(t *testing.T) {
 			golden.Equal(t, "testdata/"+name+f.Extension, out.Bytes())
 		}
 	}
-	for answer, want := range map[bisection.Answer]string{bisection.Undecided: "cannot be told apart", bisection.Unfit: "in what cannot be searched for"} {
+	for answer, want := range map[bisection.Answer]string{bisection.Undecided: "cannot be told apart",
+		bisection.Unfit: "in what cannot be searched for"} {
 		none.Answer = answer
 		var out bytes.Buffer
 		if err := bisection.Text(&out, none, reports.Options{}); err != nil || !strings.Contains(out.String(), want) {

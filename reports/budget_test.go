@@ -21,10 +21,13 @@ func wide(n int) *result.Document {
 	for i := range 2 * n {
 		values := []result.AxisValue{{Name: "rate", Value: fmt.Sprint(i)}}
 		hash := fmt.Sprintf("%08x", i)
-		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, result.Cell{Hash: hash, Values: values, Summary: map[string]float64{"ttft.p99": 0.4}})
+		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, result.Cell{Hash: hash, Values: values,
+			Summary: map[string]float64{"ttft.p99": 0.4}})
 		d := result.Decision{
-			ID: hash, Kind: result.KindMetric, Cell: hash, Values: values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s", Direction: "lower", Scale: "log",
-			Verdict: result.Regression, N: 6, BaseValue: new(0.4), HeadValue: new(0.46), Change: new(0.15 + float64(i)/1e4), Lower: &lower, Upper: &upper, P: &p, PHolm: &p, Margin: 0.05,
+			ID: hash, Kind: result.KindMetric, Cell: hash, Values: values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
+			Direction: "lower", Scale: "log",
+			Verdict: result.Regression, N: 6, BaseValue: new(0.4), HeadValue: new(0.46), Change: new(0.15 + float64(i)/1e4), Lower: &lower,
+			Upper: &upper, P: &p, PHolm: &p, Margin: 0.05,
 		}
 		if i >= n {
 			d.Verdict = result.Pass

@@ -16,7 +16,8 @@ func (v *view) report() *model.Report {
 	r.Icon, r.Heading = v.heading()
 	r.Lead = v.lead()
 	for _, section := range []func() *model.Section{
-		v.findings, v.moreFound, v.profile, v.failures, v.warnings, v.passes, v.objectiveSection, v.gateList, v.questions, v.answers, v.measured, v.transports, v.client, v.environment,
+		v.findings, v.moreFound, v.profile, v.failures, v.warnings, v.passes, v.objectiveSection, v.gateList, v.questions, v.answers,
+		v.measured, v.transports, v.client, v.environment,
 	} {
 		if s := section(); s != nil {
 			r.Sections = append(r.Sections, *s)

@@ -46,7 +46,8 @@ func (v *view) overloaded() []model.Line {
 		if n > 0 {
 			name := cmp.Or(result.Coordinates(at.cell.Values, " "), model.ShortAddr(at.benchmark.Addr))
 			notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
-				"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n, humanize.Count(len(runs), "run")))))
+				"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n,
+				humanize.Count(len(runs), "run")))))
 		}
 	}
 	return notes
@@ -73,7 +74,8 @@ func (v *view) audit() model.Table {
 			}
 		}
 	})
-	t := model.Table{Columns: []model.Column{{Title: "audit", Wrap: true}, {Title: "median", Align: model.Right}, {Title: "largest", Align: model.Right}}}
+	t := model.Table{Columns: []model.Column{{Title: "audit", Wrap: true}, {Title: "median", Align: model.Right},
+		{Title: "largest", Align: model.Right}}}
 	for _, k := range slices.Sorted(maps.Keys(numbers)) {
 		values := numbers[k]
 		slices.Sort(values)

@@ -46,7 +46,9 @@ func (s Side) Title(i int) string {
 // listed. Of the options, those about gates are ignored.
 func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	if len(sides) < 2 || len(sides) > maxSides {
-		return fmt.Errorf("%d results: a comparison takes 2 to %d; quote a pattern of file names, so that its files are one side: 'name=base:base/*.json'", len(sides), maxSides)
+		return fmt.Errorf(
+			"%d results: a comparison takes 2 to %d; quote a pattern of file names, so that its files are one side: 'name=base:base/*.json'",
+			len(sides), maxSides)
 	}
 	for i, s := range sides {
 		if s.Against < 0 || s.Against >= len(sides) || s.Against == i && i > 0 {
@@ -65,7 +67,8 @@ func drawn(write func(io.Writer, *model.Report, Options) error) func(io.Writer, 
 func BuildComparison(sides []Side, o Options) *model.Report {
 	docs := documents(sides)
 	first := newView(docs[0], o)
-	r := &model.Report{Icon: model.IconInfo, Lead: []model.Line{model.Plain("Described, not judged: they were not measured alternately in one session.")}}
+	r := &model.Report{Icon: model.IconInfo,
+		Lead: []model.Line{model.Plain("Described, not judged: they were not measured alternately in one session.")}}
 	named := slices.ContainsFunc(sides, func(s Side) bool { return s.Name != "" })
 	r.Heading = model.Join(" ", model.Plain("Comparison: "+sides[0].Title(0)), model.Code(documentName(docs[0])))
 	for i, s := range sides[1:] {
@@ -108,10 +111,12 @@ func BuildComparison(sides []Side, o Options) *model.Report {
 		r.Sections = append(r.Sections, *s)
 	}
 	r.Legend = []model.Line{
-		model.Plain("Geometric means over valid runs. " + changesAgainst(sides) + "; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
+		model.Plain("Geometric means over valid runs. " + changesAgainst(sides) +
+			"; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
 	}
 	if single(rows) {
-		r.Legend = append(r.Legend, model.Plain("With one run on a side no significance is possible: the change may be noise altogether. What decides is a gate over 5 launches of each side or more, measured alternately."))
+		r.Legend = append(r.Legend, model.Plain("With one run on a side no significance is possible: the change may be noise altogether. What "+
+			"decides is a gate over 5 launches of each side or more, measured alternately."))
 	}
 	return r
 }
@@ -550,7 +555,8 @@ func unmatched(v *view, alone [][]cellAt, sides []Side) *model.Section {
 	for i, cells := range alone {
 		for _, c := range cells {
 			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")
-			s.Notes = append(s.Notes, model.Join(" ", model.Plain("only in "+sides[i].Title(i)+":"), model.Code(name), model.Plain("of"), model.Code(c.benchmark.Addr)))
+			s.Notes = append(s.Notes, model.Join(" ", model.Plain("only in "+sides[i].Title(i)+":"), model.Code(name), model.Plain("of"),
+				model.Code(c.benchmark.Addr)))
 		}
 	}
 	return s

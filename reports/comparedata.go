@@ -96,7 +96,8 @@ func comparisonData(sides []Side, o Options) compareDocument {
 
 func dataRow(r comparedRow, sides []Side) compareDataRow {
 	m := r.metric
-	row := compareDataRow{Benchmark: r.benchmark, Values: r.values, Metric: m.ID, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale)}
+	row := compareDataRow{Benchmark: r.benchmark, Values: r.values, Metric: m.ID, Unit: string(m.Unit), Direction: string(m.Direction),
+		Scale: string(m.Scale)}
 	for i, values := range r.sides {
 		side := compareValue{Side: sides[i].Title(i), N: len(values)}
 		if len(values) > 0 {
@@ -128,8 +129,10 @@ func compareCSV(w io.Writer, sides []Side, o Options) error {
 	return writeCSV(w, header, func(row func(...string)) {
 		for _, r := range data.Rows {
 			for i, side := range r.Sides {
-				row(escape.CSV(r.Benchmark), escape.CSV(result.Coordinates(r.Values, " ")), escape.CSV(r.Metric), escape.CSV(r.Unit), escape.CSV(r.Direction), escape.CSV(r.Scale),
-					escape.CSV(side.Side), escape.CSV(data.Sides[i].File), strconv.Itoa(side.N), optional(side.Value), optional(side.CV), optional(side.Change))
+				row(escape.CSV(r.Benchmark), escape.CSV(result.Coordinates(r.Values, " ")), escape.CSV(r.Metric), escape.CSV(r.Unit),
+					escape.CSV(r.Direction), escape.CSV(r.Scale),
+					escape.CSV(side.Side), escape.CSV(data.Sides[i].File), strconv.Itoa(side.N), optional(side.Value), optional(side.CV),
+					optional(side.Change))
 			}
 		}
 	})

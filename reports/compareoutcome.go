@@ -85,7 +85,8 @@ func (o outcome) line(v *view, sides []Side) model.Line {
 	text := fmt.Sprintf("%d of %d requests of %s failed, %d of %d of %s", o.failed, o.sent, b, o.failedA, o.sentA, a)
 	switch {
 	case o.failsMore():
-		text += fmt.Sprintf(": %s fails more (%s), a regression whatever the latencies are, which are those of requests that succeeded", b, pText(o.p))
+		text += fmt.Sprintf(": %s fails more (%s), a regression whatever the latencies are, which are those of requests that succeeded", b,
+			pText(o.p))
 	case o.failsFewer():
 		text += fmt.Sprintf(": %s fails fewer (%s)", b, pText(o.better))
 	default:

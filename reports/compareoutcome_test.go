@@ -22,15 +22,17 @@ func TestCompareTellsOfFailures(t *testing.T) {
 			status = result.RunFailed
 		}
 		return reports.Side{Name: name, Doc: &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.x", Cells: []result.Cell{{
-			Hash: "h", Values: []result.AxisValue{{Name: "qps", Value: "4"}}, Runs: []result.Run{{Repeat: 1, Status: status, Sent: sent, Failed: failed, Metrics: metrics}},
+			Hash: "h", Values: []result.AxisValue{{Name: "qps", Value: "4"}},
+			Runs: []result.Run{{Repeat: 1, Status: status, Sent: sent, Failed: failed, Metrics: metrics}},
 		}}}}}}
 	}
 	for name, tt := range map[string]struct {
 		a, b         reports.Side
 		want, absent string
 	}{
-		"none":   {side(100, 0, "a"), side(100, 0, "b"), "Success rate", "failed"},
-		"many":   {side(100, 0, "a"), side(100, 40, "b"), "40 of 100 requests of b failed, 0 of 100 of a: b fails more (p < 0.0001), a regression", "chance"},
+		"none": {side(100, 0, "a"), side(100, 0, "b"), "Success rate", "failed"},
+		"many": {side(100, 0, "a"), side(100, 40, "b"),
+			"40 of 100 requests of b failed, 0 of 100 of a: b fails more (p < 0.0001), a regression", "chance"},
 		"all":    {side(100, 0, "a"), side(100, 100, "b"), "100 of 100 requests of b failed", "chance"},
 		"few":    {side(100, 1, "a"), side(100, 2, "b"), "2 of 100 requests of b failed, 1 of 100 of a: no difference", "regression"},
 		"better": {side(100, 40, "a"), side(100, 0, "b"), "b fails fewer", "regression"},

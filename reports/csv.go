@@ -17,7 +17,8 @@ import (
 func CSV(w io.Writer, doc *result.Document, _ Options) error {
 	header := []string{
 		"gate", "benchmark", "kind", "cell", "values", "base_side", "head_side", "metric", "unit", "direction", "scale",
-		"n", "base", "head", "change", "lower", "upper", "p", "p_holm", "margin", "limit_op", "limit", "need_repeats", "verdict", "action", "reason", "base_bound", "head_bound",
+		"n", "base", "head", "change", "lower", "upper", "p", "p_holm", "margin", "limit_op", "limit", "need_repeats", "verdict", "action",
+		"reason", "base_bound", "head_bound",
 	}
 	return writeCSV(w, header, func(row func(...string)) {
 		for i := range doc.Gates {
@@ -30,8 +31,10 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 				}
 				row(escape.CSV(g.Addr), escape.CSV(g.Benchmark), string(d.Kind), escape.CSV(d.Cell), escape.CSV(result.Coordinates(d.Values, " ")),
 					escape.CSV(d.Base), escape.CSV(d.Head), escape.CSV(d.Metric), escape.CSV(d.Unit), string(d.Direction), string(d.Scale),
-					strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper), optional(d.P), optional(d.PHolm),
-					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)), string(g.On(d.Verdict)), escape.CSV(d.Reason),
+					strconv.Itoa(d.N), optional(d.BaseValue), optional(d.HeadValue), optional(d.Change), optional(d.Lower), optional(d.Upper),
+					optional(d.P), optional(d.PHolm),
+					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)),
+					string(g.On(d.Verdict)), escape.CSV(d.Reason),
 					string(d.BaseBound), string(d.HeadBound))
 			}
 		}

@@ -33,13 +33,15 @@ func loads(launches int, rates ...float64) *result.Document {
 			for n := 1; n <= launches; n++ {
 				x := (1 + 0.02*float64(n%3)) * (1 + 0.2*float64(s)) * (1 + math.Pow(rate/12, 4))
 				c.Runs = append(c.Runs, result.Run{Repeat: n, Status: result.RunOK, Sent: 100, Overloaded: rate > 20, Metrics: map[string]float64{
-					"ttft.p50": 0.03 * x, "ttft.p99": 0.09 * x, "tpot.p50": 0.01 * math.Sqrt(x), "tpot.p99": 0.02 * math.Sqrt(x), "output_throughput.mean": 128 * min(rate, 20),
+					"ttft.p50": 0.03 * x, "ttft.p99": 0.09 * x, "tpot.p50": 0.01 * math.Sqrt(x), "tpot.p99": 0.02 * math.Sqrt(x),
+					"output_throughput.mean": 128 * min(rate, 20),
 				}})
 			}
 			doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, c)
 			doc.Gates[0].Decisions = append(doc.Gates[0].Decisions, result.Decision{
-				ID: side + text, Kind: result.KindAssert, Cell: side + text, Values: c.Values, Metric: "ttft.p99", Unit: "s", Direction: "lower", Verdict: result.Pass,
-				Limit: new(0.5), LimitOp: "<=", HeadValue: new(0.1),
+				ID: side + text, Kind: result.KindAssert, Cell: side + text, Values: c.Values, Metric: "ttft.p99", Unit: "s", Direction: "lower",
+				Verdict: result.Pass,
+				Limit:   new(0.5), LimitOp: "<=", HeadValue: new(0.1),
 			})
 		}
 	}
@@ -90,7 +92,8 @@ func curvesOf(t *testing.T, doc *result.Document) string {
 // TestGoldenCurves keeps the section of a sweep and that of a search as text, the charts of the
 // latter whole, and the table.
 func TestGoldenCurves(t *testing.T) {
-	for name, doc := range map[string]*result.Document{"sweep": loads(6, 1, 2, 4, 8, 16, 32), "search": searched(6), "two-points": loads(1, 2, 4)} {
+	for name, doc := range map[string]*result.Document{"sweep": loads(6, 1, 2, 4, 8, 16, 32), "search": searched(6),
+		"two-points": loads(1, 2, 4)} {
 		text := pageOf(t, doc, reports.Options{})
 		inspect(t, text)
 		golden.Equal(t, "testdata/curves-"+name+".page.txt", []byte(outline(t, text)))
@@ -123,7 +126,8 @@ func TestPerGPUNeedsGPUs(t *testing.T) {
 		t.Error("figures per GPU are missing")
 	}
 	doc.Targets[1].GPUs = 0
-	if out := curvesOf(t, doc); strings.Contains(out, "tok/s per GPU, output") || !strings.Contains(out, "nothing says how many GPUs served head.") {
+	if out := curvesOf(t, doc); strings.Contains(out, "tok/s per GPU, output") ||
+		!strings.Contains(out, "nothing says how many GPUs served head.") {
 		t.Error("figures per GPU are there")
 	}
 }
@@ -142,7 +146,8 @@ func TestHostileCurves(t *testing.T) {
 		c.Work["request_rate"] = fmt.Sprint(i + 1)
 	}
 	inspect(t, pageOf(t, doc, reports.Options{}))
-	if out := string(written(t, "curves", doc, reports.Options{})); strings.Contains(out, "\n=") || strings.Contains(out, ",=cmd") || strings.Contains(out, "\x1b") {
+	if out := string(written(t, "curves", doc, reports.Options{})); strings.Contains(out, "\n=") || strings.Contains(out, ",=cmd") ||
+		strings.Contains(out, "\x1b") {
 		t.Error("a cell of the table is a formula")
 	}
 }
@@ -211,12 +216,14 @@ func TestCompareCurves(t *testing.T) {
 	sides := []reports.Side{{Doc: one, Name: "H<b>200"}, {Doc: two, Name: "MI355X"}}
 	page, csv := comparedAs(t, sides, "html"), comparedAs(t, sides, "curves")
 	inspect(t, page)
-	for _, want := range []string{"H&lt;b&gt;200", "not like for like: &lt;i&gt;", "nothing says how many GPUs served MI355X", "TTFT over the load", `id="part1"`} {
+	for _, want := range []string{"H&lt;b&gt;200", "not like for like: &lt;i&gt;", "nothing says how many GPUs served MI355X",
+		"TTFT over the load", `id="part1"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	for _, want := range []string{"benchmark.sweep,,H<b>200,base,request_rate,4,2,ttft.p99,s,4,", "benchmark.sweep,,MI355X,head,request_rate,8,,ttft.p99,s,4,"} {
+	for _, want := range []string{"benchmark.sweep,,H<b>200,base,request_rate,4,2,ttft.p99,s,4,",
+		"benchmark.sweep,,MI355X,head,request_rate,8,,ttft.p99,s,4,"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("the table has no %s", want)
 		}

@@ -35,7 +35,8 @@ func writeCurves(w io.Writer, charts []curves.Chart) error {
 					pointRows(c, p, figures, write)
 				}
 				if k := l.Capacity; k != nil {
-					write("", "", capacityFigure, c.Load.Unit, strconv.Itoa(k.N), float(k.Value), finite(k.Lower), finite(k.Upper), string(k.Bound), "", "", "", "", "")
+					write("", "", capacityFigure, c.Load.Unit, strconv.Itoa(k.N), float(k.Value), finite(k.Lower), finite(k.Upper), string(k.Bound),
+						"", "", "", "", "")
 				}
 			}
 		}

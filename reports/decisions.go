@@ -349,7 +349,8 @@ func verdictText(r verdictRow) model.Line {
 		s := humanize.ScaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
 		later := *d
 		later.Change = &d.Later.Change
-		why = append(why, model.Plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N, changeText(&later, s))))
+		why = append(why, model.Plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N,
+			changeText(&later, s))))
 	}
 	return model.Join(": ", line, model.Join("; ", why...))
 }

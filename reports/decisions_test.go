@@ -45,8 +45,10 @@ func TestMarginOfNothing(t *testing.T) {
 // open stays inconclusive.
 func TestRefutedIsNamed(t *testing.T) {
 	doc := &result.Document{Status: result.StatusComplete, Gates: []result.Gate{
-		{Addr: "gate.a", Verdict: result.Inconclusive, Actions: result.Actions{OnInconclusive: result.Fail}, Decisions: []result.Decision{{Kind: result.KindMetric, Verdict: result.Inconclusive, Refuted: true}}},
-		{Addr: "gate.b", Verdict: result.Inconclusive, Actions: result.Actions{OnInconclusive: result.Fail}, Decisions: []result.Decision{{Kind: result.KindMetric, Verdict: result.Inconclusive}}},
+		{Addr: "gate.a", Verdict: result.Inconclusive, Actions: result.Actions{OnInconclusive: result.Fail},
+			Decisions: []result.Decision{{Kind: result.KindMetric, Verdict: result.Inconclusive, Refuted: true}}},
+		{Addr: "gate.b", Verdict: result.Inconclusive, Actions: result.Actions{OnInconclusive: result.Fail},
+			Decisions: []result.Decision{{Kind: result.KindMetric, Verdict: result.Inconclusive}}},
 	}}
 	if got := Build(doc, Options{}).Heading.String(); got != "Performance: 1 of 2 gates refuted, 1 inconclusive" {
 		t.Errorf("%q", got)

@@ -37,7 +37,8 @@ func (v *view) environment() *model.Section {
 func (v *view) targets() model.Table {
 	t := model.Table{Columns: []model.Column{
 		{Title: "target", Wrap: true}, {Title: "engine", Wrap: true}, {Title: "version", Wrap: true}, {Title: "model", Wrap: true},
-		{Title: "launches", Align: model.Right}, {Title: "start-up", Align: model.Right}, {Title: "slowest", Align: model.Right}, {Title: "place", Wrap: true},
+		{Title: "launches", Align: model.Right}, {Title: "start-up", Align: model.Right}, {Title: "slowest", Align: model.Right},
+		{Title: "place", Wrap: true},
 	}}
 	for _, target := range v.doc.Targets {
 		launches, failed := 0, 0
@@ -84,10 +85,12 @@ func (v *view) comparedSides() model.Table {
 			if len(t.Rows) == most {
 				return t
 			}
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Code(d.What), model.Plain(cmp.Or(d.Base, humanize.None)), model.Plain(cmp.Or(d.Head, humanize.None))}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Code(d.What),
+				model.Plain(cmp.Or(d.Base, humanize.None)), model.Plain(cmp.Or(d.Head, humanize.None))}})
 		}
 		if s.Identical {
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"), model.Plain(humanize.None), model.Plain(humanize.None)}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"),
+				model.Plain(humanize.None), model.Plain(humanize.None)}})
 		}
 	}
 	return t
@@ -151,9 +154,11 @@ func settingsOf(t result.Target) map[string]string {
 }
 
 func (v *view) steps() model.Table {
-	t := model.Table{Title: model.Plain("Steps"), Columns: []model.Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true}, {Title: "took", Align: model.Right}}}
+	t := model.Table{Title: model.Plain("Steps"), Columns: []model.Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true},
+		{Title: "took", Align: model.Right}}}
 	for _, st := range v.doc.Steps {
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(st.Addr), model.Plain(string(st.Status)), model.Plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
+		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(st.Addr), model.Plain(string(st.Status)),
+			model.Plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
 	}
 	return t
 }

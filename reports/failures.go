@@ -105,7 +105,8 @@ func (g *failureGroup) note() model.Line {
 	f := g.failure
 	line := model.Join(" ", model.Code(g.addr), model.Plain(cmp.Or(phases[f.Phase], "failed in phase "+f.Phase)))
 	if g.launches > 0 {
-		line = append(line, model.Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), humanize.Count(g.launches, "launch"), strings.Join(g.repeats, ", "))})
+		line = append(line, model.Span{Text: fmt.Sprintf(" in %d of %s (repeat %s)", len(g.repeats), humanize.Count(g.launches, "launch"),
+			strings.Join(g.repeats, ", "))})
 	}
 	var what []model.Line
 	if f.Class != "" {
@@ -216,7 +217,8 @@ func (v *view) requestFailures() (t model.Table, failed, sent int) {
 			s.classes[c] += n
 		}
 	})
-	t = model.Table{Columns: []model.Column{{Title: "target", Wrap: true}, {Title: "requests", Align: model.Right}, {Title: "failed", Align: model.Right}, {Title: "by class", Wrap: true}}}
+	t = model.Table{Columns: []model.Column{{Title: "target", Wrap: true}, {Title: "requests", Align: model.Right},
+		{Title: "failed", Align: model.Right}, {Title: "by class", Wrap: true}}}
 	for _, target := range slices.Sorted(maps.Keys(sums)) {
 		s := sums[target]
 		failed, sent = failed+s.failed, sent+s.sent
@@ -228,7 +230,8 @@ func (v *view) requestFailures() (t model.Table, failed, sent int) {
 			classes = append(classes, fmt.Sprintf("%s %d", c, s.classes[c]))
 		}
 		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(target), model.Plain(humanize.Commas(fmt.Sprint(s.sent))), model.Plain(humanize.Commas(fmt.Sprint(s.failed))), model.Plain(strings.Join(classes, ", ")),
+			model.Code(target), model.Plain(humanize.Commas(fmt.Sprint(s.sent))), model.Plain(humanize.Commas(fmt.Sprint(s.failed))),
+			model.Plain(strings.Join(classes, ", ")),
 		}})
 	}
 	return t, failed, sent

@@ -158,7 +158,8 @@ func (s *session) gate(name string, ids ...string) *result.Gate {
 		g.Decisions = append(g.Decisions, result.Decision{
 			ID: g.Addr + "/" + head.Hash + "/success", Kind: result.KindSuccess, Cell: head.Hash, BaseCell: base.Hash,
 			Values: head.Values[1:], Head: "head", Base: "base", Metric: "success.rate", Label: "success rate", Unit: "fraction",
-			Direction: "higher", Scale: "proportion", Verdict: result.Pass, N: len(base.Runs), BaseValue: &one, HeadValue: &one, Change: new(0.0), P: &one, PHolm: &one,
+			Direction: "higher", Scale: "proportion", Verdict: result.Pass, N: len(base.Runs), BaseValue: &one, HeadValue: &one, Change: new(0.0),
+			P: &one, PHolm: &one,
 		})
 	}
 	s.close()
@@ -259,7 +260,8 @@ func passing() *result.Document {
 		Range:   result.Range{File: "perf/gate.hcl", Line: 60, Col: 1},
 		Decisions: []result.Decision{{
 			ID: "gate.slo/0", Kind: result.KindAssert, Cell: limit.Hash, Values: limit.Values, Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
-			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: new(limit.Summary["ttft.p99"]), Limit: &limitOfFixture, LimitOp: "<",
+			Direction: "lower", Scale: "log", Verdict: result.Pass, N: 4, HeadValue: new(limit.Summary["ttft.p99"]),
+			Limit: &limitOfFixture, LimitOp: "<",
 		}},
 	})
 	return s.close()
@@ -311,7 +313,8 @@ func outOfMemory() result.Failure {
 		LogTail: []string{
 			"(EngineCore_DP0 pid=271) INFO 11-20 09:31:12 [gpu_model_runner.py:2338] Starting to load model Qwen/Qwen2.5-7B-Instruct...",
 			"(EngineCore_DP0 pid=271) INFO 11-20 09:31:44 [gpu_worker.py:298] Available KV cache memory: -1.21 GiB",
-			"(EngineCore_DP0 pid=271) ERROR 11-20 09:31:44 [core.py:718] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
+			"(EngineCore_DP0 pid=271) ERROR 11-20 09:31:44 [core.py:718] ValueError: No available memory for the cache blocks. Try increasing " +
+				"`gpu_memory_utilization` when initializing the engine.",
 			"(APIServer pid=158) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
 		},
 		Range: result.Range{File: "perf/gate.hcl", Line: 9, Col: 1, EndLine: 18},
@@ -345,7 +348,8 @@ func infrastructure() *result.Document {
 	s.silence("head", lost)
 	for i := range g.Decisions {
 		d := &g.Decisions[i]
-		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, nil, nil, nil, nil, nil, nil, nil, nil, 0
+		d.N, d.BaseValue, d.HeadValue, d.Change, d.P, d.PHolm, d.Lower, d.Upper, d.Pairs, d.NeedPairs = 0, nil, nil, nil, nil,
+			nil, nil, nil, nil, 0
 		d.Verdict, d.Reason, d.Infrastructure = result.Invalid, "base fails too", true
 	}
 	s.doc.Status, s.doc.StatusReason = result.StatusFailed, "every target failed in its first two launches"
@@ -399,8 +403,10 @@ func severalSides() *result.Document {
 	d.Base, d.Head, d.Verdict = "tcp", "rdma", result.Pass
 	g.Decisions = append(g.Decisions, d)
 	failed := d
-	failed.ID, failed.Kind, failed.Metric, failed.Label, failed.Unit, failed.Scale, failed.Direction = d.ID+"/ok", result.KindSuccess, "success.rate", "success rate", "fraction", "proportion", "higher"
-	failed.BaseValue, failed.HeadValue, failed.Change, failed.Margin, failed.Lower, failed.Upper = new(1.0), new(0.9715), new(-0.0285), 0, nil, nil
+	failed.ID, failed.Kind, failed.Metric, failed.Label, failed.Unit, failed.Scale, failed.Direction = d.ID+"/ok", result.KindSuccess,
+		"success.rate", "success rate", "fraction", "proportion", "higher"
+	failed.BaseValue, failed.HeadValue, failed.Change, failed.Margin, failed.Lower, failed.Upper = new(1.0), new(0.9715),
+		new(-0.0285), 0, nil, nil
 	failed.Verdict, failed.Reason = result.Regression, "114 of 4,000 requests failed, none of the base's"
 	g.Decisions = append(g.Decisions, failed)
 	g.OnRegression = "warn"

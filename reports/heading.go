@@ -17,7 +17,8 @@ func (v *view) banner() model.Line {
 		return nil
 	}
 	if v.doc.Simulated == result.SimulatedVirtual {
-		return model.Line{{Text: "Virtual time:", Style: model.Strong}, {Text: " model only, nothing was measured; never a baseline for a real run."}}
+		return model.Line{{Text: "Virtual time:", Style: model.Strong},
+			{Text: " model only, nothing was measured; never a baseline for a real run."}}
 	}
 	text := "the vLLM and SGLang servers were replaced by simulated ones"
 	if k := v.doc.TimeScale; k > 0 && k != 1 {
@@ -52,7 +53,8 @@ func (v *view) heading() (model.Icon, model.Line) {
 }
 
 func (v *view) verdict() (model.Icon, string) {
-	text := strings.ReplaceAll(v.outcome.Headline, result.Repeats, fmt.Sprintf("%d of %s", v.doc.RepeatsDone, humanize.Count(v.doc.RepeatsPlanned, "repeat")))
+	text := strings.ReplaceAll(v.outcome.Headline, result.Repeats, fmt.Sprintf("%d of %s", v.doc.RepeatsDone,
+		humanize.Count(v.doc.RepeatsPlanned, "repeat")))
 	if text == "" {
 		t := tally{of: map[result.Verdict]int{}}
 		for _, g := range v.gates {
@@ -437,7 +439,8 @@ func (v *view) repeats(planned int) string {
 	if len(v.doc.Looks) < 2 {
 		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, repeats)
 	}
-	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, humanize.Count(len(v.doc.LooksTaken), "look"), len(v.doc.Looks))
+	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, humanize.Count(len(v.doc.LooksTaken), "look"),
+		len(v.doc.Looks))
 }
 
 // mostPasses is how often cells are measured in a launch, at most.

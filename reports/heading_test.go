@@ -14,7 +14,8 @@ import (
 func TestImprovementsAreStated(t *testing.T) {
 	doc := passing()
 	d := &doc.Gates[0].Decisions[0]
-	d.Metric, d.Label, d.Unit, d.Direction, d.Scale = "capacity.rate", "Capacity", string(metric.RequestsPerSec), metric.HigherIsBetter, metric.Log
+	d.Metric, d.Label, d.Unit, d.Direction, d.Scale = "capacity.rate", "Capacity", string(metric.RequestsPerSec),
+		metric.HigherIsBetter, metric.Log
 	d.BaseValue, d.HeadValue, d.Change, d.Lower, d.Upper = new(19.9), new(21.0), new(0.055), new(0.03), new(0.08)
 	d.Verdict, d.PBetter, d.PHolm = result.Improvement, true, new(0.002)
 	doc.Gates[0].Verdict = result.Worst(result.Pass)
@@ -23,7 +24,8 @@ func TestImprovementsAreStated(t *testing.T) {
 		t.Errorf("the headline is %q", heading)
 	}
 	for _, want := range []string{
-		"Improved: **Capacity +5.5 %** at `rate=4` (19.9 → 21.0 req/s, ", "; 6 other comparisons are shown not to be worse by the margin.", "| 0.002 |",
+		"Improved: **Capacity +5.5 %** at `rate=4` (19.9 → 21.0 req/s, ", "; 6 other comparisons are shown not to be worse by the margin.",
+		"| 0.002 |",
 	} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing in\n%s", want, rest[:600])
@@ -43,7 +45,8 @@ func TestNextOfEachCause(t *testing.T) {
 		want, not []string
 	}{
 		"inconclusive": {open, []string{
-			"This does not block merging. About 42 repeats would decide it (13 h 22 min; 2 took 38 min): raise the repeats, of which the file allows 2",
+			"This does not block merging. About 42 repeats would decide it (13 h 22 min; 2 took 38 min): raise the repeats, of which the file " +
+				"allows 2",
 			"or set a margin that this many find: 7.1 % for TTFT p99",
 		}, []string{"nothing to accept"}},
 		"undecided":      {inconclusive(), []string{"This blocks merging"}, nil},

@@ -177,7 +177,8 @@ func TestPhonesShowChangeAndVerdict(t *testing.T) {
 	if err := reports.HTML(&page, regression(), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<th scope="col" class="num">change</th>`, `<th scope="col">verdict</th>`, `<th scope="col" class="num aside">base</th>`, `.aside { display: none; }`, "<title>#1 base: "} {
+	for _, want := range []string{`<th scope="col" class="num">change</th>`, `<th scope="col">verdict</th>`,
+		`<th scope="col" class="num aside">base</th>`, `.aside { display: none; }`, "<title>#1 base: "} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %s", want)
 		}

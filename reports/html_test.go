@@ -83,7 +83,8 @@ func TestGoldenPages(t *testing.T) {
 // One page is kept whole, but for the style and the script, which have files of their own.
 func TestGoldenHTML(t *testing.T) {
 	text := pageOf(t, reread(t, fixtures()["infrastructure"]), reports.Options{})
-	golden.Equal(t, "testdata/infrastructure.html", regexp.MustCompile(`(?s)(<(style|script)>).*?(</)`).ReplaceAll([]byte(text), []byte("$1…$3")))
+	golden.Equal(t, "testdata/infrastructure.html", regexp.MustCompile(`(?s)(<(style|script)>).*?(</)`).ReplaceAll([]byte(text),
+		[]byte("$1…$3")))
 }
 
 // TestRepeatsInOrder: what was measured again is stored at the end and drawn in its place.

@@ -32,7 +32,8 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 		})
 	}
 	base, head := valueTexts(r.d)
-	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.", c.headName, c.baseName, worse, humanize.Count(len(pairs), "repeat"), base, head)
+	chart.Desc = fmt.Sprintf("%s is worse than %s in %d of %s; means %s and %s.", c.headName, c.baseName, worse,
+		humanize.Count(len(pairs), "repeat"), base, head)
 	return page.Chart(chart)
 }
 
@@ -69,7 +70,8 @@ func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (templa
 	if len(chart.Rows) == 0 {
 		return "", false
 	}
-	all := svg.Interval{Label: "all", Value: orNaN(d.Change) * factor, Main: true, Text: changeText(d, s), Lower: math.NaN(), Upper: math.NaN()}
+	all := svg.Interval{Label: "all", Value: orNaN(d.Change) * factor, Main: true, Text: changeText(d, s),
+		Lower: math.NaN(), Upper: math.NaN()}
 	if d.Lower != nil || d.Upper != nil {
 		all.Lower, all.Upper = end(d.Lower, -1)*factor, end(d.Upper, 1)*factor
 	}
@@ -121,7 +123,8 @@ func (v *view) drawDistributions(p *page.Comparison, c *comparison) {
 		p.Quantiles = []page.Table{page.TableOf(table, len(table.Rows))}
 	}
 	if unreadable > 0 {
-		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."), model.MaxLine))
+		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(unreadable, "histogram")+" could not be read and are left out."),
+			model.MaxLine))
 	}
 	p.Distributions = append(p.Distributions, c.runCharts(c.anchor+"-t")...)
 	if lag, ok := c.lagChart(c.anchor + "-lag"); ok {
@@ -243,7 +246,8 @@ func plainTick(x float64) string { return strconv.FormatFloat(x*100, 'g', 3, 64)
 func bandWords(sides []sideCurve) string {
 	words := []string{"Line: median of the runs at each percentile; band: smallest to largest run."}
 	for _, s := range sides {
-		words = append(words, fmt.Sprintf("%s: %s, %s.", s.name, humanize.Count(s.runs, "run"), humanize.Count(int(min(s.count, math.MaxInt32)), "value")))
+		words = append(words, fmt.Sprintf("%s: %s, %s.", s.name, humanize.Count(s.runs, "run"),
+			humanize.Count(int(min(s.count, math.MaxInt32)), "value")))
 	}
 	return strings.Join(words, " ")
 }

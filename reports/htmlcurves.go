@@ -41,7 +41,8 @@ func curvesSection(charts []curves.Chart, most int) (page.Section, bool) {
 // curveView draws one workload.
 func curveView(c *curves.Chart, id string, open bool) page.Comparison {
 	d := curveDrawing{c: c, id: id}
-	p := page.Comparison{Anchor: id, Open: open, Title: page.Spans(model.Code(c.Name()), model.MaxCell), Summary: page.Spans(model.Plain(c.Load.Title), model.MaxCell)}
+	p := page.Comparison{Anchor: id, Open: open, Title: page.Spans(model.Code(c.Name()), model.MaxCell),
+		Summary: page.Spans(model.Plain(c.Load.Title), model.MaxCell)}
 	p.Distributions = d.latencies()
 	if charts := d.throughput(); len(charts) > 0 {
 		p.Distributions = append(p.Distributions, page.Distribution{Label: "Throughput", Charts: charts})
@@ -73,7 +74,8 @@ func curveNotes(c *curves.Chart) []string {
 		notes[0] = "Dots: one launch each, or results of which nothing says what launch they are of, so that nothing says how much they vary."
 	}
 	if intervals {
-		notes[0] += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), for each dot by itself, where there are %d launches or more.",
+		notes[0] += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit "+
+			"(Student's t on the log scale), for each dot by itself, where there are %d launches or more.",
 			100*curves.Confidence, curves.Fewest)
 		if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return l.Role != curves.Other }) {
 			notes[0] += " Gates compare launches in pairs, which is sharper than two bands."
@@ -82,17 +84,21 @@ func curveNotes(c *curves.Chart) []string {
 		notes[0] += fmt.Sprintf(" There is no band: it takes %d launches.", curves.Fewest)
 	}
 	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return l.Searched && l.Launches() > 1 }) {
-		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their geometric mean. Lines: mean over launches of each launch's own curve, straight between its loads on log scales, where %d launches or more reach. Bands: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), at each load by itself.",
+		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their "+
+			"geometric mean. Lines: mean over launches of each launch's own curve, straight between its loads on log scales, where %d launches or "+
+			"more reach. Bands: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), at each load by itself.",
 			curves.Fewest, 100*curves.Confidence)
 	}
 	if k := capacityWords(c); k != "" {
 		notes = append(notes, k)
 	}
 	if overloaded {
-		notes = append(notes, "At dots with a red edge more was asked than the server could answer: the wait grows with the length of the run there.")
+		notes = append(notes,
+			"At dots with a red edge more was asked than the server could answer: the wait grows with the length of the run there.")
 	}
 	if n := len(c.WithoutGPUs); n > 0 && c.Throughput != nil {
-		notes = append(notes, "Tokens per second and GPU are not drawn: nothing says how many GPUs served "+humanize.List(c.WithoutGPUs[:min(n, maxCurveLines)])+".")
+		notes = append(notes, "Tokens per second and GPU are not drawn: nothing says how many GPUs served "+
+			humanize.List(c.WithoutGPUs[:min(n, maxCurveLines)])+".")
 	}
 	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return len(l.Points) > maxCurvePoints }) {
 		notes = append(notes, fmt.Sprintf("Of each line %d points are drawn, evenly spread; report --format curves has all.", maxCurvePoints))
@@ -130,7 +136,8 @@ func capacityWords(c *curves.Chart) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Dotted: the capacity, the highest load within all limits (%s): %s%s.", c.Load.Unit, strings.Join(parts, ", "), interval)
+	return fmt.Sprintf("Dotted: the capacity, the highest load within all limits (%s): %s%s.", c.Load.Unit,
+		strings.Join(parts, ", "), interval)
 }
 
 // curveDrawing draws the charts of one workload.
@@ -239,8 +246,9 @@ func (d *curveDrawing) against(x, y curves.Figure, title string) svg.Lines {
 	chart := svg.Lines{
 		ID: d.nextID(), Title: y.Label + " against those of a user: each dot is a load",
 		Desc: "Right is faster for a user, up is cheaper. Bars: 95 % intervals of the mean over launches.",
-		X:    svg.Axis{Title: "tok/s of a user: " + strings.TrimPrefix(x.Label, "Tokens per second of a user, "), Format: humanize.Exact, Zero: true},
-		Y:    svg.Axis{Title: title + ", output", Format: humanize.Exact, Zero: true},
+		X: svg.Axis{Title: "tok/s of a user: " + strings.TrimPrefix(x.Label, "Tokens per second of a user, "),
+			Format: humanize.Exact, Zero: true},
+		Y: svg.Axis{Title: title + ", output", Format: humanize.Exact, Zero: true},
 	}
 	d.lines(func(class string, l curves.Line) {
 		series := svg.Series{Name: l.Name, Class: class, Dots: true}
@@ -359,7 +367,8 @@ func (d *curveDrawing) capacity(chart *svg.Lines, class string, l curves.Line) {
 		return
 	}
 	tip := "capacity of " + l.Name + ": " + boundSign(k.Bound) + humanize.Number(k.Value) + " " + d.c.Load.Unit
-	chart.Segments = append(chart.Segments, svg.Segment{X1: k.Value, Y1: math.Inf(-1), X2: k.Value, Y2: math.Inf(1), Class: "capacity " + class, Tip: tip})
+	chart.Segments = append(chart.Segments, svg.Segment{X1: k.Value, Y1: math.Inf(-1), X2: k.Value, Y2: math.Inf(1),
+		Class: "capacity " + class, Tip: tip})
 	if k.Interval() {
 		chart.Zones = append(chart.Zones, svg.Zone{From: k.Lower, To: k.Upper, Class: class})
 	}
@@ -375,7 +384,8 @@ func (d *curveDrawing) limits(chart *svg.Lines, f curves.Figure, s humanize.Scal
 			chart.Desc += " The " + tip + " is far above."
 			continue
 		}
-		chart.Segments = append(chart.Segments, svg.Segment{X1: math.Inf(-1), Y1: y, X2: math.Inf(1), Y2: y, Class: "margin", Tip: tip, Label: tip})
+		chart.Segments = append(chart.Segments, svg.Segment{X1: math.Inf(-1), Y1: y, X2: math.Inf(1), Y2: y, Class: "margin",
+			Tip: tip, Label: tip})
 	}
 }
 
@@ -447,7 +457,8 @@ func curveTable(c *curves.Chart) model.Table {
 			figures = append(figures, *f)
 		}
 	}
-	t := model.Table{Columns: []model.Column{{Title: "line", Wrap: true}, {Title: c.Load.Title, Align: model.Right}, {Title: "GPUs", Align: model.Right, Aside: true}, {Title: "launches", Align: model.Right}}}
+	t := model.Table{Columns: []model.Column{{Title: "line", Wrap: true}, {Title: c.Load.Title, Align: model.Right},
+		{Title: "GPUs", Align: model.Right, Aside: true}, {Title: "launches", Align: model.Right}}}
 	for _, f := range figures {
 		t.Columns = append(t.Columns, model.Column{Title: f.Label, Align: model.Right})
 	}

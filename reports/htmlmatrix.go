@@ -41,14 +41,17 @@ func (v *view) heatMaps() (maps []template.HTML, notes []page.Line) {
 		}
 		maps = append(maps, page.Chart(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
 		if n := len(h.rows) - maxHeatRows; n > 0 {
-			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
+			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr),
+				model.Plain("are left out of the map.")), model.MaxLine))
 		}
 		if n := len(h.columns) - maxHeatColumns; n > 0 {
-			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr), model.Plain("are left out of the map.")), model.MaxLine))
+			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr),
+				model.Plain("are left out of the map.")), model.MaxLine))
 		}
 	}
 	if left > 0 {
-		notes = append(notes, page.Spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."), model.MaxLine))
+		notes = append(notes, page.Spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."),
+			model.MaxLine))
 	}
 	return maps, notes
 }
@@ -148,7 +151,8 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	} else if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != humanize.None {
 		text = headroom
 	}
-	title := model.Join(": ", model.Join(" at ", model.Plain(metricLabel(d)), h.v.cellName(r)), model.Join(" ", model.Plain(text), verdictText(r)))
+	title := model.Join(": ", model.Join(" at ", model.Plain(metricLabel(d)), h.v.cellName(r)),
+		model.Join(" ", model.Plain(text), verdictText(r)))
 	return &svg.Tile{
 		Class: tileClass(r), Text: iconOf(r.gate, d.Verdict).Symbol() + " " + text, Title: title.String(), Anchor: h.v.anchors[d],
 	}

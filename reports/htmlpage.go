@@ -86,7 +86,8 @@ func (b *pageBuilder) matrix() (page.Section, bool) {
 	return page.Section{
 		ID: "matrix", Title: page.Line{{Text: "The matrix at a glance"}}, Plain: "The matrix at a glance",
 		Charts: maps, Wide: true, Omitted: notes,
-		Notes: page.Lines([]model.Line{model.Plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}),
+		Notes: page.Lines([]model.Line{model.Plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? " +
+			"inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins.")}),
 	}, len(maps) > 0
 }
 

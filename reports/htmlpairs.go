@@ -86,7 +86,8 @@ const (
 
 // pairView draws c.
 func (v *view) pairView(c *comparison, open bool) page.Comparison {
-	p := page.Comparison{Anchor: c.anchor, Title: page.Spans(c.name, model.MaxCell), Open: open, Summary: page.Spans(c.summary(), model.MaxCell)}
+	p := page.Comparison{Anchor: c.anchor, Title: page.Spans(c.name, model.MaxCell), Open: open,
+		Summary: page.Spans(c.summary(), model.MaxCell)}
 	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
 		if i == 0 {
 			p.Icon = page.IconOf(iconOf(r.gate, r.d.Verdict))
@@ -94,7 +95,8 @@ func (v *view) pairView(c *comparison, open bool) page.Comparison {
 		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
-		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."), model.MaxLine))
+		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."),
+			model.MaxLine))
 	}
 	v.drawDistributions(&p, c)
 	return p
@@ -138,7 +140,8 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) page.Finding 
 		Verdict: page.Spans(v.verdictSentence(r), model.MaxLine), Reason: page.Spans(nonEmpty(r.d.Reason), model.MaxLine),
 	}
 	for _, line := range v.sums(r) { // units may be a stranger's
-		f.Sums = append(f.Sums, page.Sum{Symbol: line.symbol, Meaning: page.Clean(line.meaning, model.MaxLine), Value: page.Clean(line.value, model.MaxCell)})
+		f.Sums = append(f.Sums, page.Sum{Symbol: line.symbol, Meaning: page.Clean(line.meaning, model.MaxLine),
+			Value: page.Clean(line.value, model.MaxCell)})
 	}
 	if len(r.d.Pairs) > 0 && r.d.Kind == result.KindMetric {
 		shown := inOrder(r.d.Pairs)
@@ -185,7 +188,8 @@ func (v *view) verdictSentence(r verdictRow) model.Line {
 func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) model.Table {
 	s := scaleOfPairs(r.d)
 	t := model.Table{Columns: []model.Column{
-		{Title: "repeat"}, {Title: c.baseName, Align: model.Right}, {Title: c.headName, Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "d", Align: model.Right},
+		{Title: "repeat"}, {Title: c.baseName, Align: model.Right}, {Title: c.headName, Align: model.Right},
+		{Title: "change", Align: model.Right}, {Title: "d", Align: model.Right},
 	}}
 	for _, p := range pairs {
 		change, diff := humanize.None, worseBy(r.d, p)
@@ -193,7 +197,8 @@ func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) mode
 			change = changeWords(r.d, s, changeOf(r.d, diff))
 		}
 		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change), model.Plain(digits(diff)),
+			model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change),
+			model.Plain(digits(diff)),
 		}})
 	}
 	t.Omitted = len(r.d.Pairs) - len(pairs)

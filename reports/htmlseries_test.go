@@ -24,7 +24,8 @@ func TestOverRuns(t *testing.T) {
 		t.Error(d)
 	}
 	for name, s := range map[string]result.Series{
-		"empty": {}, "one point": {T: []float64{1}, V: []float64{1}}, "one time": {T: []float64{1, 1}, V: []float64{1, 2}}, "no values": {T: []float64{1, 2}},
+		"empty": {}, "one point": {T: []float64{1}, V: []float64{1}}, "one time": {T: []float64{1, 1}, V: []float64{1, 2}},
+		"no values": {T: []float64{1, 2}},
 	} {
 		if got := overRuns([]result.Series{s}, 1); len(got) > 0 {
 			t.Errorf("%s: %v", name, got)

@@ -12,12 +12,14 @@ import (
 // capacities are what a launch of each target is worth: how many tokens its KV caches hold
 // and how much memory it takes of its GPUs, as medians over the runs.
 func (v *view) capacities() model.Table {
-	t := model.Table{Title: model.Plain("Capacity"), Columns: []model.Column{{Title: "target", Wrap: true}, {Title: "KV cache, tokens", Align: model.Right}, {Title: "GPU memory", Align: model.Right}}}
+	t := model.Table{Title: model.Plain("Capacity"), Columns: []model.Column{{Title: "target", Wrap: true},
+		{Title: "KV cache, tokens", Align: model.Right}, {Title: "GPU memory", Align: model.Right}}}
 	for _, target := range v.doc.Targets {
 		tokens := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "kv_cache.tokens")
 		memory := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "gpu_memory.used")
 		if len(tokens)+len(memory) > 0 {
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(middle("count", tokens)), model.Plain(middle("B", memory))}})
+			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(middle("count", tokens)),
+				model.Plain(middle("B", memory))}})
 		}
 	}
 	return t
@@ -39,7 +41,8 @@ func (v *view) routers() model.Table {
 			p50 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP50)
 			p99 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP99)
 			if len(p50)+len(p99) > 0 {
-				t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)), model.Plain(middle("s", p99))}})
+				t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)),
+					model.Plain(middle("s", p99))}})
 			}
 		}
 	}

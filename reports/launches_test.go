@@ -15,14 +15,16 @@ func TestEnvironmentOfLaunches(t *testing.T) {
 	run := func(status result.RunStatus, added float64) result.Run {
 		return result.Run{
 			Repeat: 1, Status: status, Metrics: map[string]float64{"kv_cache.tokens": 40960, "gpu_memory.used": 70 << 30},
-			Server: map[string]float64{"router/" + result.AddedPerChunk + result.AddedP50: added, "router/" + result.AddedPerChunk + result.AddedP99: 3 * added},
+			Server: map[string]float64{"router/" + result.AddedPerChunk + result.AddedP50: added, "router/" + result.AddedPerChunk +
+				result.AddedP99: 3 * added},
 		}
 	}
 	doc := &result.Document{
 		Schema: result.Schema, Simulated: "process", TimeScale: 10, Targets: []result.Target{{Addr: "deployment.pd", Engine: "vllm"}},
 		Launches: []result.Launch{{ID: "r1", Repeat: 1, Target: "deployment.pd", Startup: 1.5}},
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{{
-			Hash: "c", Target: "deployment.pd", Runs: []result.Run{run(result.RunOK, 20e-6), run(result.RunOK, 40e-6), run(result.RunOK, 30e-6), run(result.RunVoid, 1)},
+			Hash: "c", Target: "deployment.pd", Runs: []result.Run{run(result.RunOK, 20e-6), run(result.RunOK, 40e-6), run(result.RunOK, 30e-6),
+				run(result.RunVoid, 1)},
 		}}}},
 	}
 	var b bytes.Buffer

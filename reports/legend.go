@@ -38,10 +38,12 @@ func (v *view) legend() []model.Line {
 		explain("regression", fmt.Sprintf("“nothing got worse” is rejected at α = %s, one-sided, %s%s, and the change is at least the margin%s. "+
 			"A change between nothing and the margin is called a regression with a chance that rises to %s at the margin.",
 			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
-		explain("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of it with any comparison at or beyond its margin is at most %s; "+
+		explain("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of "+
+			"it with any comparison at or beyond its margin is at most %s; "+
 			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes())),
 		explain("improvement", "the mirror of a regression."+v.expectNote()),
-		explain("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of five sessions like this one."),
+		explain("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of "+
+			"five sessions like this one."),
 		explain("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
 		v.footer(),
 	)
@@ -53,7 +55,8 @@ func (v *view) legend() []model.Line {
 func (v *view) higherMargins() string {
 	var margins []float64
 	for _, r := range v.rows {
-		if r.d.Kind == result.KindMetric && onLog(r.d) && r.d.Direction == "higher" && r.d.Margin > 0 && !slices.Contains(margins, float64(r.d.Margin)) {
+		if r.d.Kind == result.KindMetric && onLog(r.d) && r.d.Direction == "higher" && r.d.Margin > 0 &&
+			!slices.Contains(margins, float64(r.d.Margin)) {
 			margins = append(margins, float64(r.d.Margin))
 		}
 	}
@@ -87,7 +90,8 @@ func (v *view) rareModes() string {
 		return ""
 	}
 	const missed = 0.05
-	return fmt.Sprintf(" A slower mode that fewer than %.0f %% of the head's launches fall into can be missed by %s (with a chance of %s and more).",
+	return fmt.Sprintf(
+		" A slower mode that fewer than %.0f %% of the head's launches fall into can be missed by %s (with a chance of %s and more).",
 		100*(1-math.Pow(missed, 1/float64(fewest))), humanize.Count(fewest, "repeat"), humanize.PlainPercent(missed))
 }
 
@@ -119,12 +123,14 @@ func (v *view) intervalLegend() []model.Line {
 	case len(names) == 0:
 		return nil
 	case common && level > 0:
-		text = fmt.Sprintf("The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level), humanize.PlainPercent(1-level))
+		text = fmt.Sprintf("The %s decides: each of its two ends is a one-sided bound at %s.", intervalName(level),
+			humanize.PlainPercent(1-level))
 	default:
 		text = "The interval decides: each of its two ends is a one-sided bound, at the level of its row (" + strings.Join(names, ", ") + ")."
 	}
 	if !own {
-		text += fmt.Sprintf(" One that is not of %s has the stricter level of a look or of a further attempt, so that the file as a whole keeps to %s.",
+		text += fmt.Sprintf(
+			" One that is not of %s has the stricter level of a look or of a further attempt, so that the file as a whole keeps to %s.",
 			humanize.PlainPercent(1-2*v.doc.Alpha), humanize.Exact(v.doc.Alpha))
 	}
 	return []model.Line{model.Plain(text)}
@@ -137,11 +143,14 @@ func (v *view) looksText() string {
 		numbers[i] = fmt.Sprint(n)
 	}
 	last := len(numbers) - 1
-	text := fmt.Sprintf("the gates are judged after %s and %s repeats, each time at a level so strict that the errors stated here hold for all looks together. "+
-		"The first look that decides a comparison is final: what is measured later is shown and not judged. The session ends when everything is decided.",
+	text := fmt.Sprintf(
+		"the gates are judged after %s and %s repeats, each time at a level so strict that the errors stated here hold for all looks together. "+
+			"The first look that decides a comparison is final: what is measured later is shown and not judged. The session ends when everything "+
+			"is decided.",
 		strings.Join(numbers[:last], ", "), numbers[last])
 	if n := len(v.doc.LooksTaken); n > 0 {
-		text += fmt.Sprintf(" A row that does not say after how many repeats it was decided rests on the last look, after %d.", v.doc.LooksTaken[n-1])
+		text += fmt.Sprintf(" A row that does not say after how many repeats it was decided rests on the last look, after %d.",
+			v.doc.LooksTaken[n-1])
 	}
 	return text
 }
@@ -150,7 +159,8 @@ func (v *view) looksText() string {
 func (v *view) special() []model.Line {
 	var lines []model.Line
 	if k := v.doc.Attempt; k > 0 {
-		text := fmt.Sprintf("A pass needs %.2g: the first attempt at a change has 0.8·α, attempt k after it 0.2·α/(k·(k − 1)), which sums to α, so that running again until it is green does not work.",
+		text := fmt.Sprintf("A pass needs %.2g: the first attempt at a change has 0.8·α, attempt k after it 0.2·α/(k·(k − 1)), which "+
+			"sums to α, so that running again until it is green does not work.",
 			gates.AttemptAlpha(v.doc.Alpha, k))
 		if k > 1 {
 			text = "the same change was measured before, and that is not part of this result. " + text
@@ -159,18 +169,22 @@ func (v *view) special() []model.Line {
 	}
 	if v.any(func(d *result.Decision) bool { return d.SuiteCells > 0 }) {
 		lines = append(lines, explain("over several cells", fmt.Sprintf(
-			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested with the rest in any case.", humanize.PlainPercent(gates.SuiteShare))))
+			"the ratio of the geometric means of both sides over these cells, repeat by repeat. It has %s of α to itself; the cells are tested "+
+				"with the rest in any case.", humanize.PlainPercent(gates.SuiteShare))))
 	}
 	if known := v.doc.Variance; known != nil && v.any(func(d *result.Decision) bool { return d.Known != nil }) {
-		text := fmt.Sprintf("that of the pairs and that of the calibration %s of %s together; the error rates hold while pairs spread at most %g times as much as then.",
+		text := fmt.Sprintf("that of the pairs and that of the calibration %s of %s together; the error rates hold while pairs spread at most "+
+			"%g times as much as then.",
 			known.Calibration, known.Time.Format(time.DateOnly), known.Within)
 		if n := v.count(func(d *result.Decision) bool { return d.Known != nil && d.Known.Contradicted }); n > 0 {
-			text += fmt.Sprintf(" In %s they spread more than that allows: there what the pairs alone show counts wherever it is stricter. Calibrate again if this stays so.", humanize.Count(n, "row"))
+			text += fmt.Sprintf(" In %s they spread more than that allows: there what the pairs alone show counts wherever it is stricter. "+
+				"Calibrate again if this stays so.", humanize.Count(n, "row"))
 		}
 		lines = append(lines, explain("known spread", text))
 	}
 	if v.any(func(d *result.Decision) bool { return d.Moderated }) {
-		lines = append(lines, explain("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the same metric in this session, as far as they are alike."))
+		lines = append(lines, explain("spread", "that of a row with a p used of its own is drawn towards the spread of the other cells of the "+
+			"same metric in this session, as far as they are alike."))
 	}
 	return lines
 }
@@ -245,8 +259,10 @@ func (v *view) expectNote() string {
 	if !slices.ContainsFunc(v.rows, expectsImprovement) {
 		return ""
 	}
-	return " In a gate with expect = \"improvement\" it is that “better by the margin at most” is rejected, in the same family and at the same α, and nothing else passes; " +
-		"a regression is there that “nothing got worse” is rejected, whatever the margin. Refuted is that the interval excludes it, which for programs is inconclusive."
+	return " In a gate with expect = \"improvement\" it is that “better by the margin at most” is rejected, in the same family and at " +
+		"the same α, and nothing else passes; " +
+		"a regression is there that “nothing got worse” is rejected, whatever the margin. Refuted is that the interval excludes it, which " +
+		"for programs is inconclusive."
 }
 
 // footer identifies the run.

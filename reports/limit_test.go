@@ -24,7 +24,8 @@ func TestLimitTexts(t *testing.T) {
 		{result.Decision{Unit: "s", Limit: at(0.5), LimitOp: "<"}, humanize.None, "< 500 ms", humanize.None},
 		{result.Decision{Unit: "fraction", HeadValue: at(0.98), Limit: at(0.99), LimitOp: ">"}, "98.0 %", "> 99 %", "1.00 pp beyond"},
 		{result.Decision{Unit: "fraction", HeadValue: at(1), Limit: at(0.999), LimitOp: ">="}, "100 %", "≥ 99.9 %", "0.100 pp left"},
-		{result.Decision{Unit: "req/s", HeadValue: at(400), HeadBound: result.AtLeast, Limit: at(500), LimitOp: ">="}, "≥ 400 req/s", "≥ 500 req/s", humanize.None},
+		{result.Decision{Unit: "req/s", HeadValue: at(400), HeadBound: result.AtLeast, Limit: at(500), LimitOp: ">="}, "≥ 400 req/s",
+			"≥ 500 req/s", humanize.None},
 		{result.Decision{}, humanize.None, humanize.None, humanize.None},
 	} {
 		value, limit, headroom := limitTexts(&tt.d)

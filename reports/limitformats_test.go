@@ -65,7 +65,8 @@ func TestLimitsThatDoNotSeeAQueue(t *testing.T) {
 			}
 		}
 		out := string(written(t, "markdown", doc, reports.Options{}))
-		if said := strings.Contains(out, "`side=base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) || strings.Contains(out, "fell behind") != said {
+		if said := strings.Contains(out, "`side=base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) ||
+			strings.Contains(out, "fell behind") != said {
 			t.Errorf("%d launches fell behind: said %v", behind, said)
 		}
 	}
@@ -81,10 +82,13 @@ func TestBoundsInEveryFormat(t *testing.T) {
 			c.Runs[k].Search.Capacity, c.Runs[k].Search.Bound = new(64.0), result.AtLeast
 		}
 	}
-	doc.Gates = []result.Gate{{Addr: "gate.capacity", Benchmark: "benchmark.sweep", Verdict: result.Inconclusive, Decisions: []result.Decision{{
-		ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Base: "base", Head: "head", Metric: "capacity.rate", Label: "Capacity", Unit: "req/s", Direction: "higher", Scale: "log",
-		Verdict: result.Inconclusive, N: 4, BaseValue: new(64.0), HeadValue: new(64.0), Change: new(0.0), BaseBound: result.AtLeast, HeadBound: result.AtLeast,
-	}}}}
+	doc.Gates = []result.Gate{{Addr: "gate.capacity", Benchmark: "benchmark.sweep", Verdict: result.Inconclusive,
+		Decisions: []result.Decision{{
+			ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Base: "base", Head: "head", Metric: "capacity.rate",
+			Label: "Capacity", Unit: "req/s", Direction: "higher", Scale: "log",
+			Verdict: result.Inconclusive, N: 4, BaseValue: new(64.0), HeadValue: new(64.0), Change: new(0.0), BaseBound: result.AtLeast,
+			HeadBound: result.AtLeast,
+		}}}}
 	bare := regexp.MustCompile(`[^≥] 64(?:\.0)? req/s`)
 	for _, f := range reports.AllFormats() {
 		out := string(written(t, f.Name, doc, reports.Options{}))

@@ -41,7 +41,8 @@ func TestTheLegendSpeaksOfTheSession(t *testing.T) {
 				d.Gates[i].Strict = true
 			}
 		}, "rises to at most 0.05 at the margin"},
-		"attempt":   {func(d *result.Document) { d.Attempt = 3 }, "the same change was measured before, and that is not part of this result. A pass needs 0.0017: the first attempt"},
+		"attempt": {func(d *result.Document) { d.Attempt = 3 },
+			"the same change was measured before, and that is not part of this result. A pass needs 0.0017: the first attempt"},
 		"suite":     {func(d *result.Document) { d.Gates[0].Decisions[0].SuiteCells = 4 }, "It has 20 % of α to itself"},
 		"moderated": {func(d *result.Document) { d.Gates[0].Decisions[0].Moderated = true }, "drawn towards the spread of the other cells"},
 	} {

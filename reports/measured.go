@@ -146,7 +146,8 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 	}
 	for i := range b.Cells {
 		c := &b.Cells[i]
-		row := model.Row{Cells: []model.Line{model.Code(cmp.Or(v.valuesName(c.Values), c.Target, model.ShortAddr(b.Addr))), model.Plain(runsText(c))}}
+		row := model.Row{Cells: []model.Line{model.Code(cmp.Or(v.valuesName(c.Values), c.Target, model.ShortAddr(b.Addr))),
+			model.Plain(runsText(c))}}
 		for _, id := range ids {
 			text := humanize.None
 			if x, ok := c.Summary[id]; ok {

@@ -47,10 +47,12 @@ func (v *view) gateList() *model.Section {
 		return nil
 	}
 	t := model.Table{Columns: []model.Column{
-		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true}, {Title: "place", Wrap: true, Aside: true},
+		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true},
+		{Title: "place", Wrap: true, Aside: true},
 	}}
 	if v.doc.Bill != nil {
-		t.Columns = append(t.Columns, model.Column{Title: "decided after", Align: model.Right, Aside: true}, model.Column{Title: "cost until then", Align: model.Right, Aside: true})
+		t.Columns = append(t.Columns, model.Column{Title: "decided after", Align: model.Right, Aside: true},
+			model.Column{Title: "cost until then", Align: model.Right, Aside: true})
 	}
 	for _, g := range v.gates {
 		gate := model.Code(g.Addr)

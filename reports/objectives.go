@@ -126,7 +126,8 @@ func (v *view) objectiveSection() *model.Section {
 		return nil
 	}
 	t := model.Table{Columns: []model.Column{
-		{Title: "cell", Wrap: true}, {Title: "limit on", Wrap: true}, {Title: "load", Align: model.Right, Aside: true}, {Title: "value", Align: model.Right},
+		{Title: "cell", Wrap: true}, {Title: "limit on", Wrap: true}, {Title: "load", Align: model.Right, Aside: true},
+		{Title: "value", Align: model.Right},
 		{Title: "limit", Align: model.Right}, {Title: "headroom", Align: model.Right}, {Title: "broken next in", Align: model.Right, Aside: true},
 	}}
 	for _, o := range rows {
@@ -139,7 +140,10 @@ func (v *view) objectiveSection() *model.Section {
 	}
 	return &model.Section{
 		Kind: model.Objectives, Title: model.Plain("Limits at the highest load that held (means over launches)"), Tables: []model.Table{t},
-		Notes: append([]model.Line{model.Plain("Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")}, v.heldBehind()...),
+		Notes: append(
+			[]model.Line{model.Plain(
+				"Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},
+			v.heldBehind()...),
 	}
 }
 
@@ -160,7 +164,8 @@ func (v *view) heldBehind() []model.Line {
 		if 2*behind > launches {
 			name := cmp.Or(v.valuesName(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
 			notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
-				"fell behind at the highest load that held in %d of %s: more was asked than it could answer, and the limits do not see it. Limit TTFT or E2EL, or send more requests", behind, humanize.Count(launches, "launch")))))
+				"fell behind at the highest load that held in %d of %s: more was asked than it could answer, and the limits do not see it. Limit "+
+					"TTFT or E2EL, or send more requests", behind, humanize.Count(launches, "launch")))))
 		}
 	}
 	return notes

@@ -108,7 +108,8 @@ func (o *outliner) chart(n *html.Node, depth int) {
 			shapes[c.Data]++
 		}
 	}
-	o.line(depth, "chart: %d lines, %d circles, %d paths, %d rects; %s", shapes["line"], shapes["circle"], shapes["path"], shapes["rect"], strings.Join(texts, " · "))
+	o.line(depth, "chart: %d lines, %d circles, %d paths, %d rects; %s", shapes["line"], shapes["circle"], shapes["path"], shapes["rect"],
+		strings.Join(texts, " · "))
 }
 
 func words(n *html.Node) string {

@@ -32,7 +32,8 @@ func TestPassesAreOneSample(t *testing.T) {
 
 // Reports say that a value of a repeat is a mean.
 func TestPassesAreNamed(t *testing.T) {
-	doc := &result.Document{RepeatsDone: 4, RepeatsPlanned: 4, Benchmarks: []result.Benchmark{{Cells: []result.Cell{{Runs: []result.Run{{Pass: 1}, {Pass: 3}}}}}}}
+	doc := &result.Document{RepeatsDone: 4, RepeatsPlanned: 4,
+		Benchmarks: []result.Benchmark{{Cells: []result.Cell{{Runs: []result.Run{{Pass: 1}, {Pass: 3}}}}}}}
 	doc.Gates = []result.Gate{{Addr: "gate.g", Decisions: []result.Decision{{Metric: "ttft.p50"}}}}
 	v := newView(doc, Options{})
 	if got := v.repeats(4); got != "4 of 4 repeats of 3 passes" {

@@ -30,7 +30,10 @@ func (v *view) profile() *model.Section {
 	if len(p.Rows) > 0 {
 		s.Title = model.Line{{Text: "Profile of the regression: "}, {Text: p.Rows[0].Name, Style: model.Mono}, {Text: " changed most"}}
 	}
-	s.Notes = append(s.Notes, model.Join(": ", of, model.Plain(fmt.Sprintf("one more launch of each side at the same load, under the %s profiler. It is no sample, and decides nothing.", p.Profiler))))
+	s.Notes = append(s.Notes,
+		model.Join(": ", of,
+			model.Plain(fmt.Sprintf("one more launch of each side at the same load, under the %s profiler. It is no sample, and decides nothing.",
+				p.Profiler))))
 	for i := range p.Sides {
 		s.Notes = append(s.Notes, profiledSide(&p.Sides[i], p.Per))
 	}
@@ -75,7 +78,8 @@ func profileTable(p *result.Profile) model.Table {
 	t := model.Table{Columns: []model.Column{
 		{Title: "operation", Wrap: true}, {Title: "on", Aside: true},
 		{Title: "base per " + p.Per, Align: model.Right, Aside: true}, {Title: "head per " + p.Per, Align: model.Right, Aside: true},
-		{Title: "change", Align: model.Right}, {Title: "of base", Align: model.Right}, {Title: "calls per " + p.Per, Align: model.Right, Aside: true},
+		{Title: "change", Align: model.Right}, {Title: "of base", Align: model.Right}, {Title: "calls per " + p.Per,
+			Align: model.Right, Aside: true},
 	}, Omitted: p.Operations - len(p.Rows)}
 	for _, r := range p.Rows {
 		scale := humanize.ScaleFor("s", r.BasePer, r.HeadPer)

@@ -39,7 +39,8 @@ func (v *view) questions() *model.Section {
 // lostTable lists the questions that are lost by most.
 func lostTable(e *result.Evaluation) model.Table {
 	t := model.Table{
-		Columns: []model.Column{{Title: "question", Wrap: true}, {Title: "base is right", Align: model.Right}, {Title: "head is right", Align: model.Right}},
+		Columns: []model.Column{{Title: "question", Wrap: true}, {Title: "base is right", Align: model.Right},
+			{Title: "head is right", Align: model.Right}},
 	}
 	for _, q := range e.Lost {
 		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{

@@ -115,7 +115,8 @@ func TestBriefTextCountsWarnings(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, brief)
 		}
 	}
-	if all := terminal(t, doc, reports.Options{}); strings.Contains(brief, "warning number 6") || !strings.Contains(all, "warning number 10\n") {
+	if all := terminal(t, doc, reports.Options{}); strings.Contains(brief, "warning number 6") ||
+		!strings.Contains(all, "warning number 10\n") {
 		t.Errorf("the brief report is not the shorter one:\n%s", brief)
 	}
 }
@@ -223,7 +224,8 @@ func TestCompareWithItself(t *testing.T) {
 	if err := reports.Compare(&out, sidesOf(regression(), regression()), format("text"), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") || !strings.Contains(s, " 0.0 %  6, 6") {
+	if s := out.String(); strings.Contains(s, "no significance") || strings.Contains(s, "without a partner") ||
+		!strings.Contains(s, " 0.0 %  6, 6") {
 		t.Errorf("%s", s)
 	}
 }
@@ -261,7 +263,8 @@ func TestCompareNamed(t *testing.T) {
 		}
 		return d
 	}
-	sides := []reports.Side{{Doc: slower(1), Name: "one"}, {Doc: slower(1.1), Name: "RDMA"}, {Doc: slower(1.21), Name: "TCP", Against: 1}, {Doc: slower(1.5)}}
+	sides := []reports.Side{{Doc: slower(1), Name: "one"}, {Doc: slower(1.1), Name: "RDMA"}, {Doc: slower(1.21), Name: "TCP", Against: 1},
+		{Doc: slower(1.5)}}
 	for _, f := range reports.AllFormats().OfComparisons() {
 		var out bytes.Buffer
 		if err := reports.Compare(&out, sides, f, reports.Options{Metrics: []string{"ttft.p50"}}); err != nil {
@@ -279,7 +282,8 @@ func TestCompareNamed(t *testing.T) {
 	for _, against := range []int{-1, 2, 4} {
 		bad := slices.Clone(sides)
 		bad[2].Against = against
-		if err := reports.Compare(io.Discard, bad, format("text"), reports.Options{}); err == nil || !strings.Contains(err.Error(), "side TCP is compared with none") {
+		if err := reports.Compare(io.Discard, bad, format("text"), reports.Options{}); err == nil ||
+			!strings.Contains(err.Error(), "side TCP is compared with none") {
 			t.Errorf("against %d: %v", against, err)
 		}
 	}
@@ -295,7 +299,8 @@ func TestCompareHostileNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := out.String()
-		if strings.Contains(s, "\x1b[2J") || strings.Contains(s, "a\nb") || f.Name == "markdown" && (strings.Contains(s, "<b>") || strings.Contains(s, "b | c")) || f.Name == "csv" && strings.Contains(s, ",=cmd") {
+		if strings.Contains(s, "\x1b[2J") || strings.Contains(s, "a\nb") || f.Name == "markdown" && (strings.Contains(s, "<b>") ||
+			strings.Contains(s, "b | c")) || f.Name == "csv" && strings.Contains(s, ",=cmd") {
 			t.Errorf("%s:\n%q", f.Name, s[:min(len(s), 2000)])
 		}
 	}
@@ -318,7 +323,8 @@ func TestWarningsAreCounted(t *testing.T) {
 // of which none is a usual one are all shown.
 func TestMeasuresWithoutGate(t *testing.T) {
 	declared := regression()
-	declared.Measures = result.Measures{{Metric: "measure.drafted", Label: "Drafted per token", Direction: metric.LowerIsBetter, Scale: metric.Log}}
+	declared.Measures = result.Measures{{Metric: "measure.drafted", Label: "Drafted per token", Direction: metric.LowerIsBetter,
+		Scale: metric.Log}}
 	other := noGates()
 	for i := range declared.Benchmarks[0].Cells {
 		declared.Benchmarks[0].Cells[i].Summary["measure.drafted"] = 1.75

@@ -21,8 +21,10 @@ func TestDocumentsAreValid(t *testing.T) {
 		edit [2]string
 	}
 	all := map[string]document{
-		"a search": {"bisect", func(b *bytes.Buffer) error { return bisection.JSON(b, searchedTwenty(), reports.Options{}) }, [2]string{`"range"`, `"perhaps"`}},
-		"nights":   {"history", func(b *bytes.Buffer) error { return series.JSON(b, sixtyNights(t), reports.Options{}) }, [2]string{`"since": -1`, `"since": -2`}},
+		"a search": {"bisect", func(b *bytes.Buffer) error { return bisection.JSON(b, searchedTwenty(), reports.Options{}) },
+			[2]string{`"range"`, `"perhaps"`}},
+		"nights": {"history", func(b *bytes.Buffer) error { return series.JSON(b, sixtyNights(t), reports.Options{}) },
+			[2]string{`"since": -1`, `"since": -2`}},
 		"no night": {"history", func(b *bytes.Buffer) error {
 			return series.JSON(b, &series.History{Schema: series.Schema}, reports.Options{})
 		}, [2]string{`"series": []`, `"series": null`}},

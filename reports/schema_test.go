@@ -15,7 +15,8 @@ func TestSchemasAreCurrent(t *testing.T) {
 	for _, d := range []schematest.Document{
 		{Name: "bisect", Title: "bisect.json of pipeline", Type: reflect.TypeFor[bisection.Document](), Version: bisection.Schema, Note: note},
 		{Name: "history", Title: "history.json of pipeline", Type: reflect.TypeFor[series.History](), Version: series.Schema, Note: note},
-		{Name: "comparison", Title: "Comparison of pipeline as JSON", Type: reflect.TypeFor[compareDocument](), Version: CompareSchema, Note: note},
+		{Name: "comparison", Title: "Comparison of pipeline as JSON", Type: reflect.TypeFor[compareDocument](),
+			Version: CompareSchema, Note: note},
 	} {
 		schematest.Current(t, "..", d, "../docs/"+d.Name+".schema.json", "schemas/"+d.Name+".schema.json")
 	}

@@ -60,7 +60,8 @@ func part(t *testing.T, id, machine string, from, accepted int, levels ...float6
 		})
 	}
 	if accepted >= 0 {
-		p.Accepted = &series.Acceptance{ID: "w1", Index: accepted, Time: p.Points[accepted].Time.Add(8 * time.Hour), Reason: "larger KV blocks", Author: "alice"}
+		p.Accepted = &series.Acceptance{ID: "w1", Index: accepted, Time: p.Points[accepted].Time.Add(8 * time.Hour),
+			Reason: "larger KV blocks", Author: "alice"}
 	}
 	return p
 }
@@ -78,8 +79,10 @@ func levels(parts ...any) []float64 {
 func seriesOf(id, label string, parts ...series.Part) series.Trend {
 	m, _ := metric.Lookup(id)
 	return series.Trend{
-		Key: fmt.Sprintf("%016x", len(id)*100+len(label)), Benchmark: "benchmark.chat", Cell: "c" + label, Label: label, Model: "meta-llama/Llama-3.1-8B",
-		Metric: id, MetricLabel: m.Label, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale), Margin: 0.05, Parts: parts,
+		Key: fmt.Sprintf("%016x", len(id)*100+len(label)), Benchmark: "benchmark.chat", Cell: "c" + label, Label: label,
+		Model:  "meta-llama/Llama-3.1-8B",
+		Metric: id, MetricLabel: m.Label, Unit: string(m.Unit), Direction: string(m.Direction), Scale: string(m.Scale),
+		Margin: 0.05, Parts: parts,
 	}
 }
 
@@ -87,7 +90,8 @@ func seriesOf(id, label string, parts ...series.Part) series.Trend {
 func sixtyNights(t *testing.T) *series.History {
 	t.Helper()
 	const h100, h200 = "1× NVIDIA H100 80GB HBM3", "1× NVIDIA H200"
-	moved := seriesOf("ttft.p50", "rate=4", part(t, "ttft.p50", h100, 0, -1, levels(0.05, 45)...), part(t, "ttft.p50", h200, 45, -1, levels(0.04, 15)...))
+	moved := seriesOf("ttft.p50", "rate=4", part(t, "ttft.p50", h100, 0, -1, levels(0.05, 45)...), part(t, "ttft.p50", h200, 45, -1,
+		levels(0.04, 15)...))
 	moved.Parts[0].Retired = true
 	return &series.History{
 		Schema: series.Schema, Branch: "main", Sessions: 60, First: firstNight, Last: firstNight.AddDate(0, 0, 59),
@@ -96,7 +100,8 @@ func sixtyNights(t *testing.T) *series.History {
 			seriesOf("e2el.p50", "rate=4", part(t, "e2el.p50", h100, 0, 35, levels(1.6, 25, 1.85, 35)...)),
 			moved,
 			seriesOf("itl.p99", "rate=8", part(t, "itl.p99", h100, 0, -1, levels(0.021, 59, 0.035, 1)...)),
-			seriesOf("output_throughput.mean", "rate=8", part(t, "output_throughput.mean", h100, 0, -1, levels(2100.0, 20, 1500.0, 1, 2100.0, 14, 2400.0, 25)...)),
+			seriesOf("output_throughput.mean", "rate=8", part(t, "output_throughput.mean", h100, 0, -1, levels(2100.0, 20, 1500.0, 1, 2100.0,
+				14, 2400.0, 25)...)),
 			seriesOf("ttft.p99", "rate=8", part(t, "ttft.p99", h100, 0, -1, levels(0.4, 48, 0.45, 12)...)),
 			seriesOf("ttft.p99", "rate=16", part(t, "ttft.p99", h100, 56, -1, levels(0.9, 4)...)),
 		},

@@ -34,7 +34,8 @@ func (v *view) transports() *model.Section {
 	if all.runs == 0 {
 		return nil
 	}
-	s := &model.Section{Kind: model.Transports, Title: model.Plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved, humanize.Count(all.runs, "run")))}
+	s := &model.Section{Kind: model.Transports, Title: model.Plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved,
+		humanize.Count(all.runs, "run")))}
 	s.Folded = all.proved == all.runs
 	table := model.Table{Columns: []model.Column{
 		{Title: "target", Wrap: true}, {Title: "declared"}, {Title: "runs", Align: model.Right}, {Title: "proved", Align: model.Right},

@@ -17,10 +17,12 @@ func TestTransports(t *testing.T) {
 		Targets: []result.Target{{Addr: "deployment.honest"}, {Addr: "deployment.liar"}, {Addr: "server.vllm.one"}},
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{
 			{Hash: "a", Target: "deployment.honest", Runs: []result.Run{
-				run(result.TransportProved, "all of it, over RDMA"), run(result.TransportProved, "99 %, over RDMA"), run(result.TransportProved, "all of it, over RDMA"),
+				run(result.TransportProved, "all of it, over RDMA"), run(result.TransportProved, "99 %, over RDMA"),
+				run(result.TransportProved, "all of it, over RDMA"),
 			}},
 			{Hash: "b", Target: "deployment.liar", Runs: []result.Run{
-				run(result.TransportContradicted, "KV went over TCP"), run(result.TransportUnproven, "nothing tells"), run(result.TransportProved, "all of it"),
+				run(result.TransportContradicted, "KV went over TCP"), run(result.TransportUnproven, "nothing tells"),
+				run(result.TransportProved, "all of it"),
 			}},
 			{Hash: "c", Target: "server.vllm.one", Runs: []result.Run{{Status: result.RunOK}}},
 		}}},

@@ -36,18 +36,30 @@ const (
 // BisectSchema describes the bisect block.
 func BisectSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "good", Type: cty.String, Required: true, Doc: "Name of the variable that gets the good end, which every candidate is compared with."},
-		{Name: "candidate", Type: cty.String, Required: true, Doc: "Name of the variable that gets the candidate. A variable of type string gets the folder in which build ran, without build the commit or list entry itself; a map or object gets both as path and ref, and the outputs of build by their names."},
-		{Name: "candidates", Type: cty.List(cty.String), Doc: "The candidates in order, oldest first, such as tags of images; the commits between --good and --bad unless set."},
-		{Name: "repository", Type: cty.String, Doc: "Folder of the git repository whose commits are the candidates, meant from the pipeline file's folder; the repository that the file lies in unless set."},
+		{Name: "good", Type: cty.String, Required: true,
+			Doc: "Name of the variable that gets the good end, which every candidate is compared with."},
+		{Name: "candidate", Type: cty.String, Required: true, Doc: "Name of the variable that gets the candidate. A variable of type string " +
+			"gets the folder in which build ran, without build the commit or list entry itself; a map or object gets both as path and ref, and " +
+			"the outputs of build by their names."},
+		{Name: "candidates", Type: cty.List(cty.String),
+			Doc: "The candidates in order, oldest first, such as tags of images; the commits between --good and --bad unless set."},
+		{Name: "repository", Type: cty.String, Doc: "Folder of the git repository whose commits are the candidates, meant from the pipeline " +
+			"file's folder; the repository that the file lies in unless set."},
 	}, Blocks: []BlockSchema{{
-		Type: "build", Max: 1, Doc: "The command that makes a candidate, in a checkout of its commit that is not the user's own. A commit that cannot be built is skipped.",
+		Type: "build", Max: 1,
+		Doc: "The command that makes a candidate, in a checkout of its commit that is not the user's own. A commit that cannot be built is " +
+			"skipped.",
 		Schema: Schema{Attrs: []Attr{
-			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each, run in the checkout. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
+			{Name: "command", Type: cty.List(cty.String), Required: true,
+				Doc: "The program and its arguments, one word each, run in the checkout. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
 			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command."},
-			{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
-			{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()), Doc: "Longest time of one build, after which it is ended and its commit skipped."},
-			{Name: "disk", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk), Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds are kept, and all are removed in the end."},
+			{Name: "outputs", Type: cty.Set(cty.String),
+				Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
+			{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()),
+				Doc: "Longest time of one build, after which it is ended and its commit skipped."},
+			{Name: "disk", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk),
+				Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds " +
+					"are kept, and all are removed in the end."},
 		}},
 	}}}
 }

@@ -9,11 +9,13 @@ import (
 // ownFields are the fields of a request's body that the load generator must write itself,
 // because what it records depends on them, with what to write instead.
 var ownFields = map[string]string{
-	"model": "set model or served_name of the server, or models of the benchmark", "prompt": "prompts come from the dataset", "messages": "prompts come from the dataset",
-	"input": "prompts come from the dataset", "input_ids": "prompts come from the dataset", "text": "prompts come from the dataset",
+	"model": "set model or served_name of the server, or models of the benchmark", "prompt": "prompts come from the dataset",
+	"messages": "prompts come from the dataset",
+	"input":    "prompts come from the dataset", "input_ids": "prompts come from the dataset", "text": "prompts come from the dataset",
 	"max_tokens": "set output_len", "max_completion_tokens": "set output_len", "max_new_tokens": "set output_len",
-	"stream": "every answer is streamed, since times to tokens are what is measured", "stream_options": "the usage of tokens is always asked for",
-	"ignore_eos": "set the argument ignore_eos", "temperature": "set the argument temperature",
+	"stream":         "every answer is streamed, since times to tokens are what is measured",
+	"stream_options": "the usage of tokens is always asked for",
+	"ignore_eos":     "set the argument ignore_eos", "temperature": "set the argument temperature",
 	"n": "a request has one answer", "best_of": "a request has one answer",
 }
 

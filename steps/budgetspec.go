@@ -19,7 +19,8 @@ type BudgetSpec struct {
 // BudgetSchema describes the budget block.
 func BudgetSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "gpu_time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "GPU time that launches may hold, as \"2h\" for two GPU-hours: one GPU for two hours, or eight for a quarter of one."},
+		{Name: "gpu_time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration,
+			Doc: "GPU time that launches may hold, as \"2h\" for two GPU-hours: one GPU for two hours, or eight for a quarter of one."},
 		{Name: "time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Time that the run may take."},
 		{Name: "cost", Type: cty.String, Doc: "Money that the run may cost, with its currency, as \"20 USD\". It needs a price."},
 	}}
@@ -31,7 +32,8 @@ func ReadBudget(o Object, price *PriceSpec) (*BudgetSpec, []Problem) {
 	s := &BudgetSpec{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
 	found := BudgetSchema().Check(o)
 	if !o.Has("gpu_time") && !o.Has("time") && !o.Has("cost") {
-		found = append(found, Problem{Summary: "the budget block bounds nothing", Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
+		found = append(found, Problem{Summary: "the budget block bounds nothing",
+			Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
 	}
 	if !o.Known("cost") {
 		return s, found

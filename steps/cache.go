@@ -32,10 +32,15 @@ func (c Cache) Use() string { return c.Path + c.Env }
 
 func cacheSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "folder", Type: cty.String, Doc: "Folder of this machine that is kept, meant from the pipeline file's folder and made when missing. Either folder or volume is set."},
-		{Name: "volume", Type: cty.String, Rule: Matching(volumeName.String(), "is not the name of a volume", "Folders of the machine belong into folder."), Doc: "Volume of the daemon that is kept, for a server with an image. What it holds is not looked at."},
+		{Name: "folder", Type: cty.String,
+			Doc: "Folder of this machine that is kept, meant from the pipeline file's folder and made when missing. " +
+				"Either folder or volume is set."},
+		{Name: "volume", Type: cty.String, Rule: Matching(volumeName.String(), "is not the name of a volume",
+			"Folders of the machine belong into folder."),
+			Doc: "Volume of the daemon that is kept, for a server with an image. What it holds is not looked at."},
 		{Name: "path", Type: cty.String, Doc: "Where the container of a server with an image has it, such as /root/.cache/vllm."},
-		{Name: "env", Type: cty.String, Rule: Matching(variableName.String(), "is not the name of a variable", ""), Doc: "Variable by which a server that is an executable is told the folder, such as VLLM_CACHE_ROOT."},
+		{Name: "env", Type: cty.String, Rule: Matching(variableName.String(), "is not the name of a variable", ""),
+			Doc: "Variable by which a server that is an executable is told the folder, such as VLLM_CACHE_ROOT."},
 	}}
 }
 
@@ -69,9 +74,11 @@ func checkCache(server, b Object, c Cache) (summary, detail string) {
 	image := server.Has("image")
 	switch {
 	case server.Has("url"):
-		return "cache has no effect on a server that already runs", "The server at url was started elsewhere, with caches of its own. Remove the block."
+		return "cache has no effect on a server that already runs",
+			"The server at url was started elsewhere, with caches of its own. Remove the block."
 	case b.Has("folder") == b.Has("volume"):
-		return "a cache is either a folder or a volume", `Say what is kept: folder = "caches/compile" of this machine, or volume = "compile" of the Docker daemon.`
+		return "a cache is either a folder or a volume",
+			`Say what is kept: folder = "caches/compile" of this machine, or volume = "compile" of the Docker daemon.`
 	case !image && b.Has("volume"):
 		return "a volume needs a server with an image", `An executable has no volumes. Write folder, and env = "VLLM_CACHE_ROOT" or so.`
 	case image && !b.Has("path"):

@@ -40,11 +40,12 @@ func TestAwaitChild(t *testing.T) {
 		got   []string
 		err   error // beside that of the context
 	}{
-		"listens":           {&signalled{ends: "TERM"}, time.Hour, []string{"TERM"}, nil},
-		"does not listen":   {&signalled{ends: "KILL"}, time.Nanosecond, []string{"TERM", "KILL"}, nil},
-		"cannot be asked":   {&signalled{ends: "KILL", fails: map[string]error{"TERM": refused}}, time.Hour, []string{"TERM", "KILL"}, nil},
-		"cannot be killed":  {&signalled{fails: map[string]error{"KILL": refused}}, time.Nanosecond, []string{"TERM", "KILL"}, refused},
-		"cannot be reached": {&signalled{fails: map[string]error{"TERM": refused, "KILL": refused}}, time.Hour, []string{"TERM", "KILL"}, refused},
+		"listens":          {&signalled{ends: "TERM"}, time.Hour, []string{"TERM"}, nil},
+		"does not listen":  {&signalled{ends: "KILL"}, time.Nanosecond, []string{"TERM", "KILL"}, nil},
+		"cannot be asked":  {&signalled{ends: "KILL", fails: map[string]error{"TERM": refused}}, time.Hour, []string{"TERM", "KILL"}, nil},
+		"cannot be killed": {&signalled{fails: map[string]error{"KILL": refused}}, time.Nanosecond, []string{"TERM", "KILL"}, refused},
+		"cannot be reached": {&signalled{fails: map[string]error{"TERM": refused, "KILL": refused}}, time.Hour,
+			[]string{"TERM", "KILL"}, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -41,8 +41,9 @@ func TestReadContainer(t *testing.T) {
 	want := &steps.ContainerSpec{
 		Entrypoint: []string{"python3", "-m", "x"}, Pull: "never", Platform: "linux/arm64", Workdir: "/w", User: "1000", NoInit: true,
 		Network: "host", IPC: "host", ShmSize: 16 << 30, Memory: 1 << 30, CPUSet: "0-3,8", MemSet: "0",
-		Ulimits: []steps.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "nofile", Soft: 1024, Hard: -1}, {Name: "stack", Soft: 67108864, Hard: 67108864}},
-		CapAdd:  []string{"IPC_LOCK", "SYS_NICE"}, GroupAdd: []string{"video"}, Runtime: "nvidia",
+		Ulimits: []steps.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "nofile", Soft: 1024, Hard: -1},
+			{Name: "stack", Soft: 67108864, Hard: 67108864}},
+		CapAdd: []string{"IPC_LOCK", "SYS_NICE"}, GroupAdd: []string{"video"}, Runtime: "nvidia",
 		GPUs: &steps.GPURequest{IDs: []string{"0", "GPU-5f6e"}}, CDI: []string{"rdma.io/nic=mlx5_0"},
 		Devices: []steps.ContainerDevice{
 			{Host: "/dev/infiniband", Container: "/dev/infiniband", Permissions: "rwm"},
@@ -70,8 +71,9 @@ func TestReadContainerGPUs(t *testing.T) {
 		"number":  {cty.NumberIntVal(2), &steps.GPURequest{Count: 2}, nil},
 		"none":    {cty.NumberIntVal(0), &steps.GPURequest{}, nil},
 		"one":     {cty.StringVal("3"), &steps.GPURequest{IDs: []string{"3"}}, nil},
-		"tuple":   {cty.TupleVal([]cty.Value{cty.NumberIntVal(0), cty.StringVal("MIG-1a/2/0")}), &steps.GPURequest{IDs: []string{"0", "MIG-1a/2/0"}}, nil},
-		"cdi":     {texts("nvidia.com/gpu=all"), &steps.GPURequest{}, []string{"nvidia.com/gpu=all"}},
+		"tuple": {cty.TupleVal([]cty.Value{cty.NumberIntVal(0), cty.StringVal("MIG-1a/2/0")}),
+			&steps.GPURequest{IDs: []string{"0", "MIG-1a/2/0"}}, nil},
+		"cdi": {texts("nvidia.com/gpu=all"), &steps.GPURequest{}, []string{"nvidia.com/gpu=all"}},
 	} {
 		c, problems := steps.ReadContainer(steps.Object{Attrs: map[string]cty.Value{"gpus": tt.value}})
 		if len(problems) != 0 || !reflect.DeepEqual(c.GPUs, tt.want) || !reflect.DeepEqual(c.CDI, tt.cdi) {
@@ -86,8 +88,9 @@ func TestCheckContainer(t *testing.T) {
 		block map[string]cty.Value
 		want  string
 	}{
-		"empty":          {map[string]cty.Value{}, ""},
-		"unknown":        {map[string]cty.Value{"mounts": cty.UnknownVal(cty.List(cty.String)), "ulimits": cty.UnknownVal(cty.Map(cty.String))}, ""},
+		"empty": {map[string]cty.Value{}, ""},
+		"unknown": {map[string]cty.Value{"mounts": cty.UnknownVal(cty.List(cty.String)), "ulimits": cty.UnknownVal(cty.Map(cty.String))},
+			""},
 		"network":        {map[string]cty.Value{"network": str("none")}, "container.network: a server without a network cannot be reached"},
 		"other's":        {map[string]cty.Value{"network": str("container:x")}, `container.network: "container:x" is not the name of a network`},
 		"size":           {map[string]cty.Value{"shm_size": num(0)}, "container.shm_size: shm_size must be above zero"},
@@ -98,15 +101,20 @@ func TestCheckContainer(t *testing.T) {
 		"capability":     {map[string]cty.Value{"cap_add": texts("lock it")}, `container.cap_add: "lock it" is not the name of a capability`},
 		"gpu":            {map[string]cty.Value{"gpus": texts("first")}, `container.gpus: "first" is not a GPU`},
 		"gpu twice":      {map[string]cty.Value{"gpus": texts("0", "0")}, "container.gpus: GPU 0 is listed twice"},
-		"gpus mixed":     {map[string]cty.Value{"gpus": texts("0", "nvidia.com/gpu=1")}, "container.gpus: indices or UUIDs and CDI names cannot be mixed"},
-		"half a gpu":     {map[string]cty.Value{"gpus": cty.NumberFloatVal(0.5)}, "container.gpus: gpus must be a whole number from 0 to 1024"},
-		"device":         {map[string]cty.Value{"devices": texts("infiniband", "/dev/a:/dev/b:x")}, "container.devices: \"infiniband\" is not a device\ncontainer.devices: \"/dev/a:/dev/b:x\" is not a device"},
-		"mount":          {map[string]cty.Value{"mounts": texts("/data", ":/x", "/a:b", "/a:/", "/a:/b:rx")}, "container.mounts: \"/data\" is not a mount\ncontainer.mounts: \":/x\" is not a mount\ncontainer.mounts: \"/a:b\" is not a mount\ncontainer.mounts: \"/a:/\" is not a mount\ncontainer.mounts: \"/a:/b:rx\" is not a mount"},
+		"gpus mixed": {map[string]cty.Value{"gpus": texts("0", "nvidia.com/gpu=1")},
+			"container.gpus: indices or UUIDs and CDI names cannot be mixed"},
+		"half a gpu": {map[string]cty.Value{"gpus": cty.NumberFloatVal(0.5)}, "container.gpus: gpus must be a whole number from 0 to 1024"},
+		"device": {map[string]cty.Value{"devices": texts("infiniband", "/dev/a:/dev/b:x")},
+			"container.devices: \"infiniband\" is not a device\ncontainer.devices: \"/dev/a:/dev/b:x\" is not a device"},
+		"mount": {map[string]cty.Value{"mounts": texts("/data", ":/x", "/a:b", "/a:/", "/a:/b:rx")}, "container.mounts: \"/data\" is " +
+			"not a mount\ncontainer.mounts: \":/x\" is not a mount\ncontainer.mounts: \"/a:b\" is not a mount\ncontainer.mounts: \"/a:/\" is not " +
+			"a mount\ncontainer.mounts: \"/a:/b:rx\" is not a mount"},
 		"volume":         {map[string]cty.Value{"volumes": textMap("/data", "/x")}, `container.volumes: "/data" is not the name of a volume`},
 		"volume's place": {map[string]cty.Value{"volumes": textMap("cache", "x")}, `container.volumes: "x" is no place for volume cache`},
 		"tmpfs":          {map[string]cty.Value{"tmpfs": textMap("x", "")}, `container.tmpfs: "x" must be an absolute path of the container`},
 		"workdir":        {map[string]cty.Value{"workdir": str("x")}, "container.workdir: workdir must be an absolute path of the container"},
-		"label":          {map[string]cty.Value{"labels": textMap("dev.pipeline.run", "x")}, "container.labels: labels that begin with dev.pipeline. are set by this program"},
+		"label": {map[string]cty.Value{"labels": textMap("dev.pipeline.run", "x")},
+			"container.labels: labels that begin with dev.pipeline. are set by this program"},
 	} {
 		o := steps.Object{
 			Attrs:  map[string]cty.Value{"image": str("i:1")},
@@ -127,9 +135,11 @@ func TestCheckContainerWarns(t *testing.T) {
 		object steps.Object
 		want   string
 	}{
-		"no image":         {steps.Object{Attrs: map[string]cty.Value{"executable": cty.StringVal("vllm")}, Blocks: block(nil)}, "container: container has no effect without image"},
-		"no block":         {steps.Object{Attrs: image}, "gpus: several GPUs share 64 MiB of memory"},
-		"private":          {steps.Object{Attrs: image, Blocks: block(map[string]cty.Value{"ipc": cty.StringVal("private")})}, "gpus: several GPUs share 64 MiB of memory"},
+		"no image": {steps.Object{Attrs: map[string]cty.Value{"executable": cty.StringVal("vllm")}, Blocks: block(nil)},
+			"container: container has no effect without image"},
+		"no block": {steps.Object{Attrs: image}, "gpus: several GPUs share 64 MiB of memory"},
+		"private": {steps.Object{Attrs: image, Blocks: block(map[string]cty.Value{"ipc": cty.StringVal("private")})},
+			"gpus: several GPUs share 64 MiB of memory"},
 		"host ipc":         {steps.Object{Attrs: image, Blocks: block(map[string]cty.Value{"ipc": cty.StringVal("host")})}, ""},
 		"shm_size":         {steps.Object{Attrs: image, Blocks: block(map[string]cty.Value{"shm_size": cty.NumberIntVal(1 << 34)})}, ""},
 		"ipc is not known": {steps.Object{Attrs: image, Blocks: block(map[string]cty.Value{"ipc": cty.UnknownVal(cty.String)})}, ""},
@@ -207,7 +217,8 @@ func FuzzReadContainer(f *testing.F) {
 // A container has the caches that its server keeps, beside what its block mounts, which stays as it is.
 func TestContainerHasCaches(t *testing.T) {
 	block := &steps.ContainerSpec{Mounts: append(make([]steps.Mount, 0, 4), steps.Mount{Source: "/srv", Target: "/models"})}
-	spec := steps.ServerSpec{Image: "i", Container: block, Caches: []steps.Cache{{Folder: "compile", Path: "/c"}, {Volume: "tuned", Path: "/t"}}}
+	spec := steps.ServerSpec{Image: "i", Container: block, Caches: []steps.Cache{{Folder: "compile", Path: "/c"},
+		{Volume: "tuned", Path: "/t"}}}
 	for range 2 {
 		c := spec.NewContainer()
 		if want := []steps.Mount{{Source: "/srv", Target: "/models"}, {Source: "compile", Target: "/c"}}; !slices.Equal(c.Mounts, want) {

@@ -20,12 +20,16 @@ func containerSchema() Schema {
 func containerProgramAttrs() []Attr {
 	texts := cty.List(cty.String)
 	return []Attr{
-		{Name: "entrypoint", Type: texts, Doc: "Words before the engine's arguments, instead of the engine's own program. Older vLLM images need [\"python3\", \"-m\", \"vllm.entrypoints.openai.api_server\"]. The image's entrypoint is replaced."},
-		{Name: "pull", Type: cty.String, Enum: enum.Values{{Name: PullMissing, Doc: "if the daemon does not have it; unless set"}, {Name: PullAlways, Doc: "once for each session"}, {Name: PullNever}}, Doc: "When to pull the image."},
+		{Name: "entrypoint", Type: texts, Doc: "Words before the engine's arguments, instead of the engine's own program. Older vLLM images " +
+			"need [\"python3\", \"-m\", \"vllm.entrypoints.openai.api_server\"]. The image's entrypoint is replaced."},
+		{Name: "pull", Type: cty.String, Enum: enum.Values{{Name: PullMissing, Doc: "if the daemon does not have it; unless set"},
+			{Name: PullAlways, Doc: "once for each session"}, {Name: PullNever}}, Doc: "When to pull the image."},
 		{Name: "platform", Type: cty.String, Doc: "Platform of the image, for example linux/arm64; the daemon's own unless set."},
-		{Name: "workdir", Type: cty.String, Rule: Matching("^/", "must be an absolute path of the container", ""), Doc: "Working directory in the container; the image's own unless set."},
+		{Name: "workdir", Type: cty.String, Rule: Matching("^/", "must be an absolute path of the container", ""),
+			Doc: "Working directory in the container; the image's own unless set."},
 		{Name: "user", Type: cty.String, Doc: "User, or user:group, that the server runs as; the image's own unless set."},
-		{Name: "init", Type: cty.Bool, Doc: "Run a small init as process 1 that forwards signals and reaps processes. It is on unless set to false."},
+		{Name: "init", Type: cty.Bool,
+			Doc: "Run a small init as process 1 that forwards signals and reaps processes. It is on unless set to false."},
 		{Name: "labels", Type: cty.Map(cty.String), Doc: "Labels of the container. Names that begin with dev.pipeline. belong to this program."},
 	}
 }
@@ -34,14 +38,18 @@ func containerProgramAttrs() []Attr {
 func containerResourceAttrs() []Attr {
 	texts := cty.List(cty.String)
 	return []Attr{
-		{Name: "network", Type: cty.String, Doc: "bridge (the default: the port is published on 127.0.0.1), host, or the name of a network that exists. With bridge a proxy forwards every byte; host measures without it, and RDMA needs it."},
-		{Name: "ipc", Type: cty.String, Enum: enum.Of("host", "private", "shareable", "none"), Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
+		{Name: "network", Type: cty.String, Doc: "bridge (the default: the port is published on 127.0.0.1), host, or the name of a network " +
+			"that exists. With bridge a proxy forwards every byte; host measures without it, and RDMA needs it."},
+		{Name: "ipc", Type: cty.String, Enum: enum.Of("host", "private", "shareable", "none"),
+			Doc: "IPC namespace. Tensor parallelism needs host, or a shm_size."},
 		{Name: "pid", Type: cty.String, Enum: enum.Of("host"), Doc: "PID namespace; host needs the permission for privileged containers."},
-		{Name: "shm_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
+		{Name: "shm_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes,
+			Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
 		{Name: "memory", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Doc: "Limit of the memory of the machine that the server may use."},
 		{Name: "cpuset", Type: cty.String, Rule: coreList, Doc: "Cores that the server may use, for example 0-15,32-47."},
 		{Name: "memset", Type: cty.String, Rule: coreList, Doc: "Memory nodes that the server may use, for example 0."},
-		{Name: "ulimits", Type: cty.Map(cty.String), Doc: "Limits by name: a number, soft:hard, or unlimited. RDMA needs memlock = \"unlimited\"."},
+		{Name: "ulimits", Type: cty.Map(cty.String),
+			Doc: "Limits by name: a number, soft:hard, or unlimited. RDMA needs memlock = \"unlimited\"."},
 		{Name: "cap_add", Type: texts, Doc: "Capabilities to add, for example IPC_LOCK for RDMA."},
 		{Name: "cap_drop", Type: texts, Doc: "Capabilities to drop."},
 		{Name: "security_opt", Type: texts, Doc: "Security options, for example seccomp=unconfined, which ROCm needs."},
@@ -53,8 +61,10 @@ func containerResourceAttrs() []Attr {
 // containerDeviceAttrs say which devices it gets.
 func containerDeviceAttrs() []Attr {
 	return []Attr{
-		{Name: "gpus", Type: cty.DynamicPseudoType, Doc: "GPUs that the container gets: \"all\", a number, or a list of indices, UUIDs or CDI names such as nvidia.com/gpu=0. The server's number of gpus unless set; UUIDs survive a reordering."},
-		{Name: "devices", Type: cty.List(cty.String), Doc: "Device nodes or folders of them: /dev/infiniband, /dev/kfd, HOST:CONTAINER:rwm, or CDI names."},
+		{Name: "gpus", Type: cty.DynamicPseudoType, Doc: "GPUs that the container gets: \"all\", a number, or a list of indices, UUIDs or CDI " +
+			"names such as nvidia.com/gpu=0. The server's number of gpus unless set; UUIDs survive a reordering."},
+		{Name: "devices", Type: cty.List(cty.String),
+			Doc: "Device nodes or folders of them: /dev/infiniband, /dev/kfd, HOST:CONTAINER:rwm, or CDI names."},
 		{Name: "runtime", Type: cty.String, Doc: "Runtime of the daemon, for example nvidia; its default unless set."},
 	}
 }
@@ -62,8 +72,10 @@ func containerDeviceAttrs() []Attr {
 // containerFileAttrs say which files it sees.
 func containerFileAttrs() []Attr {
 	return []Attr{
-		{Name: "mounts", Type: cty.List(cty.String), Doc: "Files and folders of the machine, as SOURCE:TARGET or SOURCE:TARGET:ro. A relative source is meant from the pipeline file's folder. System folders are refused unless the command line allows them."},
-		{Name: "volumes", Type: cty.Map(cty.String), Doc: "Volumes of the daemon by name, with the path in the container: { vllm-cache = \"/root/.cache/vllm\" }. They are made when missing and stay, as caches should; append :ro to mount one read-only."},
+		{Name: "mounts", Type: cty.List(cty.String), Doc: "Files and folders of the machine, as SOURCE:TARGET or SOURCE:TARGET:ro. A relative " +
+			"source is meant from the pipeline file's folder. System folders are refused unless the command line allows them."},
+		{Name: "volumes", Type: cty.Map(cty.String), Doc: "Volumes of the daemon by name, with the path in the container: { vllm-cache = " +
+			"\"/root/.cache/vllm\" }. They are made when missing and stay, as caches should; append :ro to mount one read-only."},
 		{Name: "tmpfs", Type: cty.Map(cty.String), Doc: "Folders in memory, with their mount options: { \"/scratch\" = \"size=8g\" }."},
 	}
 }

@@ -30,11 +30,15 @@ const maxDockerHosts = 64
 // DockerSchema describes the docker block.
 func DockerSchema() Schema {
 	return Schema{Blocks: []BlockSchema{{
-		Type: "host", Min: 1, Max: maxDockerHosts, Doc: "A daemon. Servers name it by its number in the argument node, counted from 0 in the order of the blocks.",
+		Type: "host", Min: 1, Max: maxDockerHosts,
+		Doc: "A daemon. Servers name it by its number in the argument node, counted from 0 in the order of the blocks.",
 		Schema: Schema{Attrs: []Attr{
-			{Name: "url", Type: cty.String, Required: true, Doc: "Where the daemon listens: tcp://10.0.0.2:2376, ssh://me@gpu2 (its socket is forwarded by ssh, which must not ask for a password) or unix:///var/run/docker.sock."},
-			{Name: "certs", Type: cty.String, Doc: "Folder with ca.pem, cert.pem and key.pem for a daemon behind TLS, meant from the pipeline file's folder. Without it a tcp daemon is talked to in the clear."},
-			{Name: "address", Type: cty.String, Doc: "Address at which the other hosts and this machine reach the servers of the host, such as that of its fast network; the one of the url unless set."},
+			{Name: "url", Type: cty.String, Required: true, Doc: "Where the daemon listens: tcp://10.0.0.2:2376, ssh://me@gpu2 (its socket is " +
+				"forwarded by ssh, which must not ask for a password) or unix:///var/run/docker.sock."},
+			{Name: "certs", Type: cty.String, Doc: "Folder with ca.pem, cert.pem and key.pem for a daemon behind TLS, meant from the pipeline " +
+				"file's folder. Without it a tcp daemon is talked to in the clear."},
+			{Name: "address", Type: cty.String, Doc: "Address at which the other hosts and this machine reach the servers of the host, such as " +
+				"that of its fast network; the one of the url unless set."},
 		}},
 	}}}
 }
@@ -53,7 +57,8 @@ func ReadDocker(o Object) (*DockerSpec, []Problem) {
 	for i, h := range s.Hosts {
 		for j, other := range s.Hosts[:i] {
 			if h.URL == other.URL {
-				found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("hosts %d and %d have the same url", j, i), Detail: "Servers that share a host name it by one number."})
+				found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("hosts %d and %d have the same url", j, i),
+					Detail: "Servers that share a host name it by one number."})
 			}
 		}
 		if len(s.Hosts) > 1 && h.Reached() == "" {
@@ -91,7 +96,8 @@ func (h DockerHost) Problem() string {
 func (h DockerHost) sshProblem(u *url.URL) string {
 	_, password := u.User.Password()
 	switch {
-	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-") || strings.ContainsAny(u.Host+u.User.Username()+u.Path, " \t\n\x00"):
+	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-") ||
+		strings.ContainsAny(u.Host+u.User.Username()+u.Path, " \t\n\x00"):
 		return fmt.Sprintf("the url is %q; write ssh://USER@HOST or ssh://USER@HOST:PORT", h.URL)
 	case password:
 		return "the url must not have a password; ssh has to get in by a key"

@@ -19,11 +19,12 @@ func TestReadDocker(t *testing.T) {
 		hosts []Object
 		want  string
 	}{
-		"one of this machine":  {hosts: []Object{host("unix:///var/run/docker.sock")}},
-		"two":                  {hosts: []Object{host("tcp://10.0.0.1:2376", "certs", "certs"), host("ssh://me@gpu2:2222/run/docker.sock")}},
-		"with an address":      {hosts: []Object{host("unix:///var/run/docker.sock", "address", "10.0.0.1"), host("tcp://[fd00::2]:2375")}},
-		"the same twice":       {hosts: []Object{host("tcp://a:1"), host("tcp://a:1")}, want: "hosts 0 and 1 have the same url"},
-		"nobody reaches it":    {hosts: []Object{host("unix:///var/run/docker.sock"), host("tcp://a:1")}, want: "host 0 has no address that the other hosts reach"},
+		"one of this machine": {hosts: []Object{host("unix:///var/run/docker.sock")}},
+		"two":                 {hosts: []Object{host("tcp://10.0.0.1:2376", "certs", "certs"), host("ssh://me@gpu2:2222/run/docker.sock")}},
+		"with an address":     {hosts: []Object{host("unix:///var/run/docker.sock", "address", "10.0.0.1"), host("tcp://[fd00::2]:2375")}},
+		"the same twice":      {hosts: []Object{host("tcp://a:1"), host("tcp://a:1")}, want: "hosts 0 and 1 have the same url"},
+		"nobody reaches it": {hosts: []Object{host("unix:///var/run/docker.sock"), host("tcp://a:1")},
+			want: "host 0 has no address that the other hosts reach"},
 		"loopback":             {hosts: []Object{host("tcp://127.0.0.1:2375"), host("tcp://a:1")}, want: "host 0 has no address"},
 		"no port":              {hosts: []Object{host("tcp://a")}, want: "write tcp://HOST:PORT"},
 		"http":                 {hosts: []Object{host("http://a:1")}, want: "write tcp://HOST:PORT"},

@@ -65,23 +65,37 @@ const (
 // KubernetesSchema describes the kubernetes block.
 func KubernetesSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "image", Type: cty.String, Required: true, Doc: "Image with this program as its entrypoint, of the version that is run: a Pod of it holds the run's place, others look at the nodes and generate load."},
-		{Name: "namespace", Type: cty.String, Doc: "Namespace in which everything is made; that of the context unless set, or inside a Pod its own."},
-		{Name: "context", Type: cty.String, Doc: "Context of the kubeconfig; the current one unless set. It is not used inside a Pod without a kubeconfig, whose service account it is then."},
-		{Name: "kubeconfig", Type: cty.String, Doc: "Path of the kubeconfig, meant from the pipeline file's folder; that of KUBECONFIG or ~/.kube/config unless set."},
-		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the machines block spreads repeats over. Without that block the run gets the nodes that its servers name."},
-		{Name: "load_node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node on which the load is generated, counted from 0 as the argument node of servers. Routers run there, too. Give it a node without a server. Unset, both run where the command runs, which must then reach the addresses of Pods."},
+		{Name: "image", Type: cty.String, Required: true, Doc: "Image with this program as its entrypoint, of the version that is run: a Pod " +
+			"of it holds the run's place, others look at the nodes and generate load."},
+		{Name: "namespace", Type: cty.String,
+			Doc: "Namespace in which everything is made; that of the context unless set, or inside a Pod its own."},
+		{Name: "context", Type: cty.String, Doc: "Context of the kubeconfig; the current one unless set. It is not used inside a Pod without a " +
+			"kubeconfig, whose service account it is then."},
+		{Name: "kubeconfig", Type: cty.String,
+			Doc: "Path of the kubeconfig, meant from the pipeline file's folder; that of KUBECONFIG or ~/.kube/config unless set."},
+		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes),
+			Doc: "Number of nodes that the machines block spreads repeats over. Without that block the run gets the nodes that its servers name."},
+		{Name: "load_node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node on which the load is generated, counted from 0 as the " +
+			"argument node of servers. Routers run there, too. Give it a node without a server. Unset, both run where the command runs, which " +
+			"must then reach the addresses of Pods."},
 		{Name: "queue", Type: cty.String, Doc: "Local queue of Kueue that admits the Pods with GPUs."},
 		{Name: "priority_class", Type: cty.String, Doc: "Priority class of all Pods."},
 		{Name: "service_account", Type: cty.String, Doc: "Service account of servers, whose token they find. Without it they get none."},
 		{Name: "pull_secrets", Type: cty.List(cty.String), Doc: "Names of the secrets with credentials of the registries of images."},
-		{Name: "node_selector", Type: cty.Map(cty.String), Doc: "Labels of the nodes, such as { \"nvidia.com/gpu.product\" = \"NVIDIA-H100-80GB-HBM3\" }. All nodes of a comparison should be of one kind."},
+		{Name: "node_selector", Type: cty.Map(cty.String), Doc: "Labels of the nodes, such as { \"nvidia.com/gpu.product\" = " +
+			"\"NVIDIA-H100-80GB-HBM3\" }. All nodes of a comparison should be of one kind."},
 		{Name: "tolerations", Type: cty.List(cty.String), Doc: "Taints that Pods tolerate: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT."},
-		{Name: "gpu_resource", Type: cty.String, Default: cty.StringVal(defaultGPUResource), Doc: "What the cluster's device plugin calls a GPU, of which a server gets as many as it asks for."},
-		{Name: "resources", Type: cty.Map(cty.String), Doc: "Resources of each server beside its GPUs, both requested and the limit: { cpu = \"16\", \"rdma/hca\" = \"1\" }."},
-		{Name: "load_resources", Type: cty.Map(cty.String), Doc: "Resources of the load generator's Pod, both requested and the limit: { cpu = \"8\", memory = \"8Gi\" }. Unset, it requests little and has no limit. Set it where a quota asks for limits, and so large that it delays nothing."},
-		{Name: "secrets", Type: cty.Map(cty.String), Doc: "Environment variables of servers out of secrets of the namespace, by reference: { HF_TOKEN = \"huggingface/token\" }."},
-		{Name: "queue_timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultQueueTimeout), Doc: "Longest wait until a Pod is scheduled. It is no part of a server's start-up."},
+		{Name: "gpu_resource", Type: cty.String, Default: cty.StringVal(defaultGPUResource),
+			Doc: "What the cluster's device plugin calls a GPU, of which a server gets as many as it asks for."},
+		{Name: "resources", Type: cty.Map(cty.String),
+			Doc: "Resources of each server beside its GPUs, both requested and the limit: { cpu = \"16\", \"rdma/hca\" = \"1\" }."},
+		{Name: "load_resources", Type: cty.Map(cty.String), Doc: "Resources of the load generator's Pod, both requested and the limit: { cpu = " +
+			"\"8\", memory = \"8Gi\" }. Unset, it requests little and has no limit. Set it where a quota asks for limits, and so large that it " +
+			"delays nothing."},
+		{Name: "secrets", Type: cty.Map(cty.String),
+			Doc: "Environment variables of servers out of secrets of the namespace, by reference: { HF_TOKEN = \"huggingface/token\" }."},
+		{Name: "queue_timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultQueueTimeout),
+			Doc: "Longest wait until a Pod is scheduled. It is no part of a server's start-up."},
 	}}
 }
 
@@ -90,8 +104,10 @@ func ReadKubernetes(o Object) (*KubernetesSpec, []Problem) {
 	r := kubernetesReader{o: o, found: KubernetesSchema().Check(o)}
 	s := &KubernetesSpec{
 		Image: o.Text("image"), Namespace: o.Text("namespace"), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
-		Queue: o.Text("queue"), PriorityClass: o.Text("priority_class"), ServiceAccount: o.Text("service_account"), NodeSelector: r.pairs("node_selector"),
-		Tolerations: r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"), LoadResources: r.pairs("load_resources"), Secrets: r.secrets(),
+		Queue: o.Text("queue"), PriorityClass: o.Text("priority_class"), ServiceAccount: o.Text("service_account"),
+		NodeSelector: r.pairs("node_selector"),
+		Tolerations:  r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"),
+		LoadResources: r.pairs("load_resources"), Secrets: r.secrets(),
 		QueueTimeout: o.Duration("queue_timeout"), Nodes: o.Int("nodes"),
 	}
 	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
@@ -185,7 +201,9 @@ func (r *kubernetesReader) tolerations() []Toleration {
 	for _, text := range texts {
 		m := tolerated.FindStringSubmatch(text)
 		if m == nil || validName(m[1], validation.IsQualifiedName) != nil || validName(m[3], validation.IsValidLabelValue) != nil {
-			r.problem("tolerations", "Write KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute.", "%q is not a toleration", text)
+			r.problem("tolerations",
+				"Write KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute.",
+				"%q is not a toleration", text)
 			continue
 		}
 		out = append(out, Toleration{Key: m[1], Value: m[3], Effect: m[5]})
@@ -196,7 +214,8 @@ func (r *kubernetesReader) tolerations() []Toleration {
 // resources checks names and amounts; those of GPUs are the servers' own.
 func (r *kubernetesReader) resources(s *KubernetesSpec) {
 	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || standardResource(s.GPUResource)) {
-		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.", "%q is not what a device plugin can call a GPU", s.GPUResource)
+		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.",
+			"%q is not what a device plugin can call a GPU", s.GPUResource)
 	}
 	r.amounts(s, "resources", s.Resources)
 	r.amounts(s, "load_resources", s.LoadResources)
@@ -213,7 +232,8 @@ func (r *kubernetesReader) amounts(s *KubernetesSpec, argument string, said map[
 		case fault != "":
 			r.problem(argument, fault, "%q is not a resource of a container", name)
 		case err != nil || amount.Sign() < 0:
-			r.problem(argument, "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.", "%q is not an amount of %s", said[name], name)
+			r.problem(argument, "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.",
+				"%q is not an amount of %s", said[name], name)
 		case !whole && !standardResource(name):
 			r.problem(argument, "What a device plugin offers is counted in whole numbers.", "%q is not an amount of %s", said[name], name)
 		}
@@ -227,7 +247,8 @@ func resourceFault(name string) string {
 	case standardResource(name):
 		return ""
 	case !two || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io"):
-		return "Resources are cpu, memory, ephemeral-storage, hugepages-SIZE and what device plugins offer under a domain of theirs, such as rdma/hca."
+		return "Resources are cpu, memory, ephemeral-storage, hugepages-SIZE and what device plugins offer under a domain of theirs, such as " +
+			"rdma/hca."
 	}
 	if err := validName(name, validation.IsQualifiedName); err != nil {
 		return err.Error() + "."
@@ -245,7 +266,8 @@ func (r *kubernetesReader) secrets() map[string]string {
 	all := r.pairs("secrets")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		object, key, two := strings.Cut(all[name], "/")
-		if !variable.MatchString(name) || !two || validName(object, validation.IsDNS1123Subdomain) != nil || validName(key, validation.IsConfigMapKey) != nil {
+		if !variable.MatchString(name) || !two || validName(object, validation.IsDNS1123Subdomain) != nil ||
+			validName(key, validation.IsConfigMapKey) != nil {
 			// At the block, since the line of the argument would be shown: somebody may have written the secret itself.
 			r.found = append(r.found, Problem{
 				Summary: fmt.Sprintf("what %q of secrets stands for is not a reference to a secret", name),

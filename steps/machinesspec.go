@@ -19,7 +19,9 @@ const mostBetween = 0.5
 // MachinesSchema describes the machines block.
 func MachinesSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "between", Type: cty.Number, Unit: UnitPercent, Doc: "By how much what a change does differs from machine to machine, as a standard deviation, for example \"3%\". Gates then judge what the change does on all machines like these, whatever these two or three have in common; unset, they judge its mean over the machines of the run. For gates that judge pairs by t-test."},
+		{Name: "between", Type: cty.Number, Unit: UnitPercent, Doc: "By how much what a change does differs from machine to machine, as a " +
+			"standard deviation, for example \"3%\". Gates then judge what the change does on all machines like these, whatever these two or " +
+			"three have in common; unset, they judge its mean over the machines of the run. For gates that judge pairs by t-test."},
 	}}
 }
 
@@ -29,7 +31,8 @@ func ReadMachines(o Object) (*MachinesSpec, []Problem) {
 	found := MachinesSchema().Check(o)
 	if o.Known("between") && !(s.Between > 0 && s.Between <= mostBetween) {
 		found = append(found, Problem{Path: []string{"between"}, Summary: "between must be above 0 and at most 50 %",
-			Detail: fmt.Sprintf("It is %g %%. It is by how much what a change does differs from machine to machine; leave it out where the verdict is to be about these machines.", 100*s.Between)})
+			Detail: fmt.Sprintf("It is %g %%. It is by how much what a change does differs from machine to machine; leave it out where the "+
+				"verdict is to be about these machines.", 100*s.Between)})
 	}
 	return s, found
 }

@@ -140,7 +140,8 @@ func (m Measure) Selector() string {
 
 // Definition says in one sentence what is read where and what is made of it.
 func (m Measure) Definition() string {
-	from := map[MeasureSource]string{MeasureServers: "all servers of the target", MeasureRouter: "the target's router", MeasureURL: m.URL}[m.Source]
+	from := map[MeasureSource]string{MeasureServers: "all servers of the target", MeasureRouter: "the target's router",
+		MeasureURL: m.URL}[m.Source]
 	text := ""
 	switch m.Kind {
 	case MeasureCounter:
@@ -157,7 +158,8 @@ func (m Measure) Definition() string {
 			text += ", linear within a bucket"
 		}
 	case MeasureGauge:
-		text = fmt.Sprintf("%s over the measured window of the %s of the gauge %s over all its series of %s", m.Statistic, m.Across, m.Selector(), from)
+		text = fmt.Sprintf("%s over the measured window of the %s of the gauge %s over all its series of %s", m.Statistic, m.Across,
+			m.Selector(), from)
 	}
 	if m.Factor != 1 {
 		text += fmt.Sprintf(", times %g", m.Factor)

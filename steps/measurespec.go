@@ -12,13 +12,15 @@ import (
 )
 
 // measureUnits are those of the registry that a measure can have; any other text is shown as it is.
-var measureUnits = []metric.Unit{metric.Seconds, metric.Fraction, metric.Count, metric.Tokens, metric.Bytes, metric.JoulesPerToken, metric.TokensPerSecond, metric.RequestsPerSec}
+var measureUnits = []metric.Unit{metric.Seconds, metric.Fraction, metric.Count, metric.Tokens, metric.Bytes, metric.JoulesPerToken,
+	metric.TokensPerSecond, metric.RequestsPerSec}
 
 // The names of series and labels in Prometheus' text format, and of units that fit into a column.
 var (
-	seriesName = Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is no name of a series", "It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
-	unitForm   = Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is no unit", "It has up to 16 letters, digits and slashes, such as \"J/tok\".")
-	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	seriesName = Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is no name of a series",
+		"It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
+	unitForm  = Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is no unit", "It has up to 16 letters, digits and slashes, such as \"J/tok\".")
+	labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 // MeasureSchema describes the measure block.
@@ -29,7 +31,8 @@ func MeasureSchema() Schema {
 	}
 	return Schema{Attrs: []Attr{
 		{Name: "description", Type: cty.String, Doc: "What the measure is called in reports, such as \"Requests swapped\"; its name unless set."},
-		{Name: "series", Type: cty.String, Required: true, Rule: seriesName, Doc: "Name of the series as /metrics shows it: of a counter with its _total, of a histogram without _bucket, _sum and _count."},
+		{Name: "series", Type: cty.String, Required: true, Rule: seriesName,
+			Doc: "Name of the series as /metrics shows it: of a counter with its _total, of a histogram without _bucket, _sum and _count."},
 		{Name: "kind", Type: cty.String, Required: true, Enum: enum.Values{
 			{Name: string(MeasureCounter), Doc: "what it rose by over the measured window"},
 			{Name: string(MeasureHistogram), Doc: "mean or percentile of what it counted over the measured window"},
@@ -40,17 +43,27 @@ func MeasureSchema() Schema {
 			{Name: string(MeasureRouter), Doc: "/metrics of the target's router"},
 			{Name: string(MeasureURL), Doc: "the argument url"},
 		}, Doc: "Whose metrics are read."},
-		{Name: "url", Type: cty.String, Doc: "What is read where source is url, such as \"http://127.0.0.1:9400/metrics\": an exporter of the machine. It is read from where the command runs, and must not change with the side."},
-		{Name: "labels", Type: cty.Map(cty.String), Doc: "Labels that a line must have with just these values; all lines of the series count unless set."},
+		{Name: "url", Type: cty.String, Doc: "What is read where source is url, such as \"http://127.0.0.1:9400/metrics\": an exporter of the " +
+			"machine. It is read from where the command runs, and must not change with the side."},
+		{Name: "labels", Type: cty.Map(cty.String),
+			Doc: "Labels that a line must have with just these values; all lines of the series count unless set."},
 		{Name: "labels_match", Type: cty.Map(cty.String), Doc: "Labels whose whole value must match a regular expression (RE2)."},
-		{Name: "statistic", Type: cty.String, Enum: enum.Of(MeasureMean, MeasureMax, "p50", "p90", "p95", "p99"), Doc: "Of a histogram mean or a percentile, linear within a bucket; of a gauge mean or max. mean unless set."},
-		{Name: "across", Type: cty.String, Enum: enum.Of(AcrossSum, AcrossMean, AcrossMax), Doc: "Of a gauge: how the series of all servers and labels become one value at a moment. sum unless set."},
-		{Name: "per", Type: cty.String, Enum: enum.Of(PerSecond, PerRequest, PerOutputToken), Doc: "Of a counter: divide by the seconds of the measured window, by the requests sent, or by the output tokens of all requests."},
-		{Name: "over", Type: cty.String, Rule: seriesName, Doc: "Of a counter: divide by what another counter with the same labels rose by, in place of per."},
-		{Name: "absent_is_zero", Type: cty.Bool, Default: cty.False, Doc: "Of a counter: a series that is not shown is zero. Some programs show a counter from its first event on. Without it such a series has no value."},
-		{Name: "factor", Type: cty.Number, Rule: AboveZero, Default: cty.NumberIntVal(1), Doc: "What values are multiplied by, so that they are in unit: 0.001 for millijoules."},
-		{Name: "unit", Type: cty.String, Required: true, Rule: unitForm, Doc: "Unit of the value. " + strings.Join(units, ", ") + " are written with their prefixes, fraction as percentage; any other is shown as it is."},
-		{Name: "better", Type: cty.String, Required: true, Enum: enum.Of(metric.LowerIsBetter, metric.HigherIsBetter), Doc: "The better direction."},
+		{Name: "statistic", Type: cty.String, Enum: enum.Of(MeasureMean, MeasureMax, "p50", "p90", "p95", "p99"),
+			Doc: "Of a histogram mean or a percentile, linear within a bucket; of a gauge mean or max. mean unless set."},
+		{Name: "across", Type: cty.String, Enum: enum.Of(AcrossSum, AcrossMean, AcrossMax),
+			Doc: "Of a gauge: how the series of all servers and labels become one value at a moment. sum unless set."},
+		{Name: "per", Type: cty.String, Enum: enum.Of(PerSecond, PerRequest, PerOutputToken),
+			Doc: "Of a counter: divide by the seconds of the measured window, by the requests sent, or by the output tokens of all requests."},
+		{Name: "over", Type: cty.String, Rule: seriesName,
+			Doc: "Of a counter: divide by what another counter with the same labels rose by, in place of per."},
+		{Name: "absent_is_zero", Type: cty.Bool, Default: cty.False, Doc: "Of a counter: a series that is not shown is zero. Some programs " +
+			"show a counter from its first event on. Without it such a series has no value."},
+		{Name: "factor", Type: cty.Number, Rule: AboveZero, Default: cty.NumberIntVal(1),
+			Doc: "What values are multiplied by, so that they are in unit: 0.001 for millijoules."},
+		{Name: "unit", Type: cty.String, Required: true, Rule: unitForm, Doc: "Unit of the value. " + strings.Join(units, ", ") +
+			" are written with their prefixes, fraction as percentage; any other is shown as it is."},
+		{Name: "better", Type: cty.String, Required: true, Enum: enum.Of(metric.LowerIsBetter, metric.HigherIsBetter),
+			Doc: "The better direction."},
 		{Name: "compare", Type: cty.String, Enum: enum.Values{
 			{Name: "ratio", Doc: "a margin is a percentage; for values that are never zero"},
 			{Name: "difference", Doc: "a margin is in the unit: a time, percentage points, or a number"},
@@ -125,7 +138,8 @@ func (r *measureReader) check(m *Measure) {
 			ok = ok || kind == m.Kind
 		}
 		if r.Has(a.name) && !ok && m.Kind != "" {
-			r.add(a.name, fmt.Sprintf("a %s has no %s", m.Kind, a.name), fmt.Sprintf("Remove it, or set kind to what the TYPE line of %s says.", m.Series))
+			r.add(a.name, fmt.Sprintf("a %s has no %s", m.Kind, a.name), fmt.Sprintf("Remove it, or set kind to what the TYPE line of %s says.",
+				m.Series))
 		}
 	}
 	switch {
@@ -136,9 +150,11 @@ func (r *measureReader) check(m *Measure) {
 	case m.Per != "" && m.Over != "":
 		r.add("over", "per and over exclude each other", "The increase is divided by one of them.")
 	case m.AbsentIsZero && m.Kind != MeasureCounter && m.Kind != "":
-		r.add("absent_is_zero", fmt.Sprintf("a %s that is absent is not zero", m.Kind), "Remove the argument: only counters are shown from their first event on.")
+		r.add("absent_is_zero", fmt.Sprintf("a %s that is absent is not zero", m.Kind),
+			"Remove the argument: only counters are shown from their first event on.")
 	case m.Unit == metric.Fraction && m.Scale == metric.Log && r.Has("compare"):
-		r.add("compare", "a fraction is compared by difference", "Its margin is in percentage points. Remove the argument, or choose another unit.")
+		r.add("compare", "a fraction is compared by difference",
+			"Its margin is in percentage points. Remove the argument, or choose another unit.")
 	}
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if base, has := strings.CutSuffix(m.Series, suffix); has && m.Kind == MeasureHistogram {
@@ -167,6 +183,7 @@ func (r *measureReader) checkURL(m *Measure) {
 		return
 	}
 	if u, err := url.Parse(m.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		r.add("url", "url is no address of metrics", "Write http:// or https:// with host, port and path, without a password: \"http://127.0.0.1:9400/metrics\".")
+		r.add("url", "url is no address of metrics",
+			"Write http:// or https:// with host, port and path, without a password: \"http://127.0.0.1:9400/metrics\".")
 	}
 }

@@ -22,7 +22,8 @@ type PriceSpec struct {
 func PriceSchema() Schema {
 	return Schema{Attrs: []Attr{
 		{Name: "gpu_hour", Type: cty.String, Doc: "Price of one GPU for an hour, with its currency: \"2.50 USD\"."},
-		{Name: "machine_hour", Type: cty.String, Doc: "Price of one machine for an hour, with its currency, such as a machine without GPUs. Where both are set both are charged."},
+		{Name: "machine_hour", Type: cty.String,
+			Doc: "Price of one machine for an hour, with its currency, such as a machine without GPUs. Where both are set both are charged."},
 	}}
 }
 
@@ -47,12 +48,14 @@ func ReadPrice(o Object) (*PriceSpec, []Problem) {
 			continue
 		case p.Currency != "" && p.Currency != amount.Currency:
 			found = append(found, Problem{Path: []string{a.name}, Summary: "the prices have two currencies",
-				Detail: fmt.Sprintf("gpu_hour is in %s and machine_hour in %s, and what they add up to would have none. Write both in one.", p.Currency, amount.Currency)})
+				Detail: fmt.Sprintf("gpu_hour is in %s and machine_hour in %s, and what they add up to would have none. Write both in one.",
+					p.Currency, amount.Currency)})
 		}
 		*a.into, p.Currency = amount.Value, amount.Currency
 	}
 	if !declared {
-		found = append(found, Problem{Summary: "the price block has no price", Detail: "Say what an hour costs: gpu_hour = \"2.50 USD\", or machine_hour for machines without GPUs."})
+		found = append(found, Problem{Summary: "the price block has no price",
+			Detail: "Say what an hour costs: gpu_hour = \"2.50 USD\", or machine_hour for machines without GPUs."})
 	}
 	return p, found
 }

@@ -47,12 +47,18 @@ func ProfileSchema() Schema {
 		{Name: "enabled", Type: cty.Bool, Default: cty.True, Doc: "Whether anything is profiled; a variable can switch it."},
 		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
 			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
-			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU alone, and nsys where the server runs"},
+			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU " +
+				"alone, and nsys where the server runs"},
 		}},
-		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay), Doc: "Time from the first measured request until the profiler starts."},
-		{Name: "window", Type: cty.Number, Rule: profileWindow, Unit: UnitDuration, Default: durationVal(defaultProfileWindow), Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
-		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileTimeout), Doc: "Longest time that the profiler may take to write its traces."},
-		{Name: "max_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultProfileSize), Doc: "Most that the traces of both sides may take in the run directory, packed. They are read in any case, and those beyond it are not kept."},
+		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay),
+			Doc: "Time from the first measured request until the profiler starts."},
+		{Name: "window", Type: cty.Number, Rule: profileWindow, Unit: UnitDuration, Default: durationVal(defaultProfileWindow),
+			Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
+		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileTimeout),
+			Doc: "Longest time that the profiler may take to write its traces."},
+		{Name: "max_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultProfileSize),
+			Doc: "Most that the traces of both sides may take in the run directory, packed. They are read in any case, and those beyond it are " +
+				"not kept."},
 	}}
 }
 

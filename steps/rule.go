@@ -31,7 +31,10 @@ var (
 )
 
 // share is a part of a whole.
-var share = &Rule{must: "must be from 0 % to 100 %", number: func(f *big.Float) bool { return f.Sign() >= 0 && f.Cmp(big.NewFloat(1)) <= 0 }}
+var share = &Rule{must: "must be from 0 % to 100 %", number: func(f *big.Float) bool {
+	return f.Sign() >= 0 &&
+		f.Cmp(big.NewFloat(1)) <= 0
+}}
 
 // oneOf wants one of some names.
 func oneOf(names []string) *Rule {

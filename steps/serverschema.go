@@ -21,8 +21,11 @@ func ServerSchema() Schema {
 		Blocks: []BlockSchema{
 			{Type: "ready", Max: 1, Schema: readySchema(), Doc: "When the server counts as ready, and how long that may take."},
 			{Type: "container", Max: 1, Schema: containerSchema(), Doc: "How the container of a server with an image runs."},
-			{Type: "cache", Schema: cacheSchema(), Doc: "What the server keeps from launch to launch, such as what it compiled. The first launch of each side fills it or brings it up to date: its start-up time is compared with nothing, all else that it measures counts. Simulated runs ignore it."},
-			{Type: "simulate", Max: 1, Schema: simulateSchema(), Doc: "How the simulated server behaves. Used only with --simulate; a real launch ignores it."},
+			{Type: "cache", Schema: cacheSchema(), Doc: "What the server keeps from launch to launch, such as what it compiled. The first launch " +
+				"of each side fills it or brings it up to date: its start-up time is compared with nothing, all else that it measures counts. " +
+				"Simulated runs ignore it."},
+			{Type: "simulate", Max: 1, Schema: simulateSchema(),
+				Doc: "How the simulated server behaves. Used only with --simulate; a real launch ignores it."},
 		},
 	}
 }
@@ -31,67 +34,99 @@ func ServerSchema() Schema {
 func sourceAttrs() []Attr {
 	return []Attr{
 		{Name: "image", Type: cty.String, Late: true, Doc: "Container image to run. Exactly one of image, executable and url is set."},
-		{Name: "executable", Type: cty.DynamicPseudoType, Late: true, Doc: "Program to run: a string, or a list of strings with the words before the model. The program is looked up in PATH."},
-		{Name: "url", Type: cty.String, Late: true, Doc: "Base address of a server that already answers, for example http://127.0.0.1:8000. It is neither started nor stopped."},
+		{Name: "executable", Type: cty.DynamicPseudoType, Late: true,
+			Doc: "Program to run: a string, or a list of strings with the words before the model. The program is looked up in PATH."},
+		{Name: "url", Type: cty.String, Late: true,
+			Doc: "Base address of a server that already answers, for example http://127.0.0.1:8000. It is neither started nor stopped."},
 		{Name: "model", Type: cty.String, Late: true, Doc: "Model to serve: a name on the model hub or a folder."},
-		{Name: "served_name", Type: cty.String, Late: true, Doc: "Name under which the model is served and requested; the model's own name unless set."},
-		{Name: "version", Type: cty.String, Doc: "Version of the engine that args are written for, for example 0.11.0. It decides how flags are written and which simulated flags exist; unset means a current one."},
+		{Name: "served_name", Type: cty.String, Late: true,
+			Doc: "Name under which the model is served and requested; the model's own name unless set."},
+		{Name: "version", Type: cty.String, Doc: "Version of the engine that args are written for, for example 0.11.0. It decides how flags " +
+			"are written and which simulated flags exist; unset means a current one."},
 	}
 }
 
 // settingAttrs say how it is run.
 func settingAttrs() []Attr {
 	return []Attr{
-		{Name: "gpus", Type: cty.Number, Rule: Whole(0, 1024), Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no flag by itself. A container gets that many unless its block says which. A run locks the GPUs of the machine that it uses: all of them where only a number is given, those that container.gpus or CUDA_VISIBLE_DEVICES names otherwise."},
-		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = 8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
+		{Name: "gpus", Type: cty.Number, Rule: Whole(0, 1024), Doc: "Number of GPUs the server uses. It is recorded and compared; it sets no " +
+			"flag by itself. A container gets that many unless its block says which. A run locks the GPUs of the machine that it uses: all of " +
+			"them where only a number is given, those that container.gpus or CUDA_VISIBLE_DEVICES names otherwise."},
+		{Name: "args", Type: cty.DynamicPseudoType, Late: true, Doc: "Engine arguments as a map; they pass through as flags. max_model_len = " +
+			"8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Rule: PortRule, Doc: "Port to listen on; a free one is chosen unless set."},
-		{Name: "node", Type: cty.Number, Rule: Whole(0, maxNodes-1), Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
-		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the server is spread over, from its node on: one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by --nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all processes run on this machine."},
+		{Name: "node", Type: cty.Number, Rule: Whole(0, maxNodes-1),
+			Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
+		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the server is spread over, from its node on: " +
+			"one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by " +
+			"--nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all " +
+			"processes run on this machine."},
 		{Name: "dir", Type: cty.String, Doc: "Working directory of the process; the pipeline file's folder unless set."},
 		{Name: "api_key", Type: cty.String, Sensitive: true, Late: true, Doc: "Key that is sent as a bearer token with every request."},
-		{Name: "stop_grace", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(DefaultStopGrace), Doc: "Time between the request to stop and the kill."},
+		{Name: "stop_grace", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(DefaultStopGrace),
+			Doc: "Time between the request to stop and the kill."},
 	}
 }
 
 func readySchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "path", Type: cty.String, Rule: Matching("^/", "must begin with a slash", ""), Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
-		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Longest time from start to ready; beyond it the launch has failed. 10 minutes unless set, and one minute for a server given by its url."},
-		{Name: "interval", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval), Doc: "Time between two looks at the server."},
+		{Name: "path", Type: cty.String, Rule: Matching("^/", "must begin with a slash", ""),
+			Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
+		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Longest time from start to ready; beyond it the launch " +
+			"has failed. 10 minutes unless set, and one minute for a server given by its url."},
+		{Name: "interval", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(DefaultReadyInterval),
+			Doc: "Time between two looks at the server."},
 	}}
 }
 
 func simulateSchema() Schema {
 	return Schema{Attrs: []Attr{
-		{Name: "profile", Type: cty.String, Doc: "Hardware to model: fast (a small imaginary device for demonstrations, which runs every model as if it had half a billion parameters), a10, a100, h100, h200 or b200. On these the model's size counts: parameters, layers, heads, experts and the format of its weights."},
+		{Name: "profile", Type: cty.String, Doc: "Hardware to model: fast (a small imaginary device for demonstrations, which runs every model " +
+			"as if it had half a billion parameters), a10, a100, h100, h200 or b200. On these the model's size counts: parameters, layers, heads, " +
+			"experts and the format of its weights."},
 		{Name: "version", Type: cty.String, Doc: "Engine version whose flags and behaviour are simulated; the server's version unless set."},
-		{Name: "parameters", Type: cty.Number, Doc: "Parameters of the model, for example 32e9, where neither config.json in its folder nor the table of known models says them. The arguments below fill in more of its shape; what is left out has common proportions."},
-		{Name: "active_parameters", Type: cty.Number, Doc: "Parameters that one token of a mixture of experts takes part in; all of them unless set."},
+		{Name: "parameters", Type: cty.Number, Doc: "Parameters of the model, for example 32e9, where neither config.json in its folder nor " +
+			"the table of known models says them. The arguments below fill in more of its shape; what is left out has common proportions."},
+		{Name: "active_parameters", Type: cty.Number,
+			Doc: "Parameters that one token of a mixture of experts takes part in; all of them unless set."},
 		{Name: "layers", Type: cty.Number, Doc: "Layers of the model that parameters describes."},
 		{Name: "hidden_size", Type: cty.Number, Doc: "Width between the layers of the model that parameters describes."},
 		{Name: "heads", Type: cty.Number, Doc: "Attention heads of the model that parameters describes."},
 		{Name: "kv_heads", Type: cty.Number, Doc: "Heads with keys and values of their own of the model that parameters describes."},
 		{Name: "head_dim", Type: cty.Number, Doc: "Width of a head of the model that parameters describes."},
-		{Name: "weight_bits", Type: cty.Number, Doc: "Bits of one weight of the model that parameters describes; 16 unless its name or its flags say another."},
-		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
-		{Name: "slow_op", Type: cty.String, Rule: oneOf(SimulatedOperations), Doc: "Operation that takes the time which slowdown adds, as a profile shows it; all of them in proportion unless set. One of " + strings.Join(SimulatedOperations, ", ") + "."},
-		{Name: "corrupt", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Plants wrong answers: \"2%\" of prompts are answered with another text, the same ones in each launch."},
-		{Name: "divergence", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Share of prompts that each launch answers otherwise than the next, at some token; 0.5 % unless set. With 0 launches answer alike, log-probabilities included."},
-		{Name: "acceptance", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Chance that a token of speculative decoding is accepted where those drafted before it are, \"70%\" unless set. It is used where the server's arguments ask for speculation."},
-		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
+		{Name: "weight_bits", Type: cty.Number,
+			Doc: "Bits of one weight of the model that parameters describes; 16 unless its name or its flags say another."},
+		{Name: "slowdown", Type: cty.Number, Unit: UnitPercent,
+			Doc: "Plants a regression: \"8%\" makes every step of the model take 8 % longer."},
+		{Name: "slow_op", Type: cty.String, Rule: oneOf(SimulatedOperations),
+			Doc: "Operation that takes the time which slowdown adds, as a profile shows it; all of them in proportion unless set. One of " +
+				strings.Join(SimulatedOperations, ", ") + "."},
+		{Name: "corrupt", Type: cty.Number, Rule: share, Unit: UnitPercent,
+			Doc: "Plants wrong answers: \"2%\" of prompts are answered with another text, the same ones in each launch."},
+		{Name: "divergence", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Share of prompts that each launch answers otherwise than " +
+			"the next, at some token; 0.5 % unless set. With 0 launches answer alike, log-probabilities included."},
+		{Name: "acceptance", Type: cty.Number, Rule: share, Unit: UnitPercent, Doc: "Chance that a token of speculative decoding is accepted " +
+			"where those drafted before it are, \"70%\" unless set. It is used where the server's arguments ask for speculation."},
+		{Name: "launch_noise", Type: cty.Number, Unit: UnitPercent,
+			Doc: "Standard deviation of a factor on all step times that is drawn once for each launch."},
 		{Name: "noise", Type: cty.Number, Unit: UnitPercent, Doc: "Standard deviation of a factor that is drawn for each step on its own."},
-		{Name: "drift", Type: cty.Number, Unit: UnitPercent, Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},
-		{Name: "per_machine", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a change that depends on the machine: how much longer every step takes on each machine after the first; with --simulate=virtual, in files with machines."},
+		{Name: "drift", Type: cty.Number, Unit: UnitPercent,
+			Doc: "Change of step times per hour of model time: \"4%\" makes the server 4 % slower after an hour."},
+		{Name: "per_machine", Type: cty.Number, Unit: UnitPercent, Doc: "Plants a change that depends on the machine: how much longer every " +
+			"step takes on each machine after the first; with --simulate=virtual, in files with machines."},
 		{Name: "startup", Type: cty.Number, Unit: UnitDuration, Doc: "Time from start to ready, in model time."},
-		{Name: "fail", Type: cty.List(cty.String), Doc: "Failures to play, for example oom, never_ready, exit_at_start, crash_after=100, drop=0.02, ignore_sigterm; in a KV transfer transport_fallback, recompute, handshake_fail, peer_dies=10; of a server on several nodes node_dies=10."},
+		{Name: "fail", Type: cty.List(cty.String), Doc: "Failures to play, for example oom, never_ready, exit_at_start, crash_after=100, " +
+			"drop=0.02, ignore_sigterm; in a KV transfer transport_fallback, recompute, handshake_fail, peer_dies=10; of a server on several " +
+			"nodes node_dies=10."},
 		{Name: "seed", Type: cty.Number, Doc: "Seed of the noise; derived from the launch unless set."},
 	}}
 }
 
 // SimulatedOperations are the operations of a simulated model's step.
 var SimulatedOperations = []string{
-	"embedding", "rms_norm", "qkv_proj", "rotary_embedding", "cache", "attention", "o_proj", "all_reduce", "gate_up_proj", "silu_and_mul", "down_proj",
+	"embedding", "rms_norm", "qkv_proj", "rotary_embedding", "cache", "attention", "o_proj", "all_reduce", "gate_up_proj",
+	"silu_and_mul", "down_proj",
 	"send_recv", "lm_head", "sampler",
 }
 
@@ -150,7 +185,10 @@ func checkSource(o Object) []Problem {
 			})
 		}
 	}
-	if image := o.Text("image"); o.Known("image") && strings.ContainsFunc(image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+	if image := o.Text("image"); o.Known("image") && strings.ContainsFunc(image, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			unicode.IsControl(r)
+	}) {
 		found = append(found, Problem{
 			Path:    []string{"image"},
 			Summary: fmt.Sprintf("image %q has a space in it", image),

@@ -47,9 +47,10 @@ func TestCheckServer(t *testing.T) {
 		"image with a space": {
 			attrs: map[string]cty.Value{"image": str("vllm/vllm-openai v0.11.0")},
 			want:  `image: image "vllm/vllm-openai v0.11.0" has a space in it`},
-		"url":         {attrs: map[string]cty.Value{"url": str("http://127.0.0.1:8000")}},
-		"url v6":      {attrs: map[string]cty.Value{"url": str("https://[::1]:8000/base/")}},
-		"unknown":     {attrs: map[string]cty.Value{"image": cty.UnknownVal(cty.String), "args": cty.DynamicVal, "port": cty.UnknownVal(cty.Number)}},
+		"url":    {attrs: map[string]cty.Value{"url": str("http://127.0.0.1:8000")}},
+		"url v6": {attrs: map[string]cty.Value{"url": str("https://[::1]:8000/base/")}},
+		"unknown": {attrs: map[string]cty.Value{"image": cty.UnknownVal(cty.String), "args": cty.DynamicVal,
+			"port": cty.UnknownVal(cty.Number)}},
 		"two sources": {attrs: map[string]cty.Value{"image": str("i:1"), "url": str("http://h")}, want: "url: image and url exclude each other"},
 		"url without scheme": {
 			attrs: map[string]cty.Value{"url": str("127.0.0.1:8000")},
@@ -57,8 +58,9 @@ func TestCheckServer(t *testing.T) {
 		"url with key": {
 			attrs: map[string]cty.Value{"url": str("http://me:pw@h/")},
 			want:  "url: url must be an http or https address without user, query and fragment"},
-		"url with v1":      {attrs: map[string]cty.Value{"url": str("http://h:1/v1/")}, want: "url: url must not end in /v1"},
-		"executable empty": {attrs: map[string]cty.Value{"executable": cty.EmptyTupleVal}, want: "executable: executable must be a string or a list of strings"},
+		"url with v1": {attrs: map[string]cty.Value{"url": str("http://h:1/v1/")}, want: "url: url must not end in /v1"},
+		"executable empty": {attrs: map[string]cty.Value{"executable": cty.EmptyTupleVal},
+			want: "executable: executable must be a string or a list of strings"},
 		"executable map": {
 			attrs: map[string]cty.Value{"executable": cty.EmptyObjectVal},
 			want:  "executable: executable must be a string or a list of strings"},
@@ -70,7 +72,8 @@ func TestCheckServer(t *testing.T) {
 			want:  `env.A-B: "A-B" is not the name of an environment variable`},
 		"ready": {
 			ready: map[string]cty.Value{"timeout": num(0), "interval": num(-1), "path": str("health")},
-			want:  "ready.path: path must begin with a slash\nready.timeout: timeout must be above zero\nready.interval: interval must be above zero"},
+			want: "ready.path: path must begin with a slash\nready.timeout: timeout must be above zero\nready.interval: interval must be " +
+				"above zero"},
 		"args for a url": {
 			attrs: map[string]cty.Value{"url": str("http://h"), "gpus": num(1)},
 			want:  "gpus: gpus has no effect on a server that already runs"},

@@ -45,7 +45,8 @@ func checkRDMA(d DeploymentSpec, containers bool) []Problem {
 	if len(d.Transfer.Devices) == 0 {
 		found = append(found, Problem{
 			Path: []string{"kv_transfer", "transport"}, Summary: "rdma without a device", Warning: true,
-			Detail: "The connector chooses one, which may be another on each launch or none, and then it goes on over tcp. Write devices = [\"mlx5_0\"] with a name that `ibv_devices` lists.",
+			Detail: "The connector chooses one, which may be another on each launch or none, and then it goes on over tcp. Write devices = " +
+				"[\"mlx5_0\"] with a name that `ibv_devices` lists.",
 		})
 	}
 	for _, name := range d.Transfer.Devices {
@@ -76,7 +77,8 @@ func checkRDMAContainer(m Member) []Problem {
 	if c.Network == "" || c.Network == NetworkBridge {
 		found = append(found, Problem{
 			Path: at("container", "network"), Summary: fmt.Sprintf("server %q uses RDMA on a bridge network", m.Name),
-			Detail: "A bridge has no RDMA device, so that the transfer fails or goes over tcp. Write container { network = \"host\" }, or the name of a network that has one.",
+			Detail: "A bridge has no RDMA device, so that the transfer fails or goes over tcp. Write container { network = \"host\" }, or the " +
+				"name of a network that has one.",
 		})
 	}
 	if c.Privileged {
@@ -86,7 +88,8 @@ func checkRDMAContainer(m Member) []Problem {
 	if !slices.ContainsFunc(c.Ulimits, locked) && !slices.Contains(c.CapAdd, "IPC_LOCK") && !slices.Contains(c.CapAdd, "CAP_IPC_LOCK") {
 		found = append(found, Problem{
 			Path: at("container", "ulimits"), Summary: fmt.Sprintf("server %q may not lock the memory that RDMA needs", m.Name), Warning: true,
-			Detail: "Registering buffers fails beyond 64 KiB in most containers. Write ulimits = { memlock = \"-1\" } or cap_add = [\"IPC_LOCK\"] in its container block.",
+			Detail: "Registering buffers fails beyond 64 KiB in most containers. Write ulimits = { memlock = \"-1\" } or cap_add = [\"IPC_LOCK\"] " +
+				"in its container block.",
 		})
 	}
 	seen := func(d ContainerDevice) bool { return strings.HasPrefix(d.Host, "/dev/infiniband") }

@@ -7,7 +7,9 @@ import (
 )
 
 // Endpoints are what a workload can call.
-var Endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"}, {Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"}, {Name: "rerank", Doc: "Jina's, as vLLM and SGLang have it"}}
+var Endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"},
+	{Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"},
+	{Name: "rerank", Doc: "Jina's, as vLLM and SGLang have it"}}
 
 // Pooled reports whether answers of an endpoint are made of vectors or scores, and not of tokens.
 func Pooled(endpoint string) bool { return endpoint == "embeddings" || endpoint == "rerank" }

@@ -50,7 +50,8 @@ func run(args []string) error {
 	case len(args) >= 4 && args[0] == "write":
 		return withLogs(args[3:], func(l *log) error { return l.write(args[1], args[2]) })
 	}
-	return errors.New("usage: tests run LOG ARG... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | write FILE STAGES LOG...")
+	return errors.New(
+		"usage: tests run LOG ARG... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | write FILE STAGES LOG...")
 }
 
 // event is a line of `go test -json`.
@@ -67,7 +68,8 @@ func runBinary(file, dir, binary string, args []string) error {
 	if err != nil {
 		return err
 	}
-	flags := []string{"tool", "test2json", "-t", "-p", module + filepath.ToSlash(filepath.Clean(dir)), binary, "-test.v=test2json", "-test.paniconexit0"}
+	flags := []string{"tool", "test2json", "-t", "-p", module + filepath.ToSlash(filepath.Clean(dir)), binary, "-test.v=test2json",
+		"-test.paniconexit0"}
 	return runTests(file, dir, append(flags, args...))
 }
 
@@ -102,7 +104,8 @@ func show(w io.Writer, r io.Reader) error {
 			fmt.Fprintln(w, line)
 		case e.Action == "build-output":
 			fmt.Fprint(w, e.Output)
-		case e.Action == "output" && e.Test == "" && strings.HasPrefix(e.Output, "PASS"), e.Action == "output" && strings.Contains(e.Output, "[no test files]"):
+		case e.Action == "output" && e.Test == "" && strings.HasPrefix(e.Output, "PASS"), e.Action == "output" &&
+			strings.Contains(e.Output, "[no test files]"):
 		case e.Action == "output" && e.Test == "":
 			fmt.Fprint(w, e.Output)
 		case e.Action == "output":
@@ -243,7 +246,8 @@ var place = regexp.MustCompile(`^\s*\S+\.(go|txtar):\d+: `)
 // reason returns the last line that a skipped test has printed, without its place.
 func (t *test) reason() string {
 	for _, line := range slices.Backward(t.output) {
-		if line = strings.TrimSpace(place.ReplaceAllString(line, "")); line != "" && !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "===") {
+		if line = strings.TrimSpace(place.ReplaceAllString(line, "")); line != "" && !strings.HasPrefix(line, "---") &&
+			!strings.HasPrefix(line, "===") {
 			return line
 		}
 	}

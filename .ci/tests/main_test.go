@@ -59,7 +59,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "before\n" + from + "\n| stage | wall | processor |\n|:--|--:|--:|\n| lint | 1:30 | 2:50 |\n\n| slowest tests | wall |\n|:--|--:|\n" +
+	want := "before\n" + from +
+		"\n| stage | wall | processor |\n|:--|--:|--:|\n| lint | 1:30 | 2:50 |\n\n| slowest tests | wall |\n|:--|--:|\n" +
 		"| `a` TestWrong/part/1 | 1.5 s |\n| `a` TestRight | 0.5 s |\n| `a` TestSkipped | 0.0 s |\n| `b` TestCut | 0.0 s |\n\n" + to + "after\n"
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -132,7 +132,8 @@ func TestDegenerateEvidence(t *testing.T) {
 			t.Errorf("%s: next is %d", name, a.Next)
 		}
 	}
-	if _, a := answer(t, Evidence{Candidates: 3, Probes: []Probe{{3, 0.1}, {3, 0.11}, {3, 0.1}, {3, 0.1}}, Unusable: []int{1, 2}}); !a.Done || a.Steps[0].Range != (Range{0, 3}) {
+	if _, a := answer(t, Evidence{Candidates: 3, Probes: []Probe{{3, 0.1}, {3, 0.11}, {3, 0.1}, {3, 0.1}},
+		Unusable: []int{1, 2}}); !a.Done || a.Steps[0].Range != (Range{0, 3}) {
 		t.Errorf("a list without a usable candidate: %+v", a)
 	}
 }

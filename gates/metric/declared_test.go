@@ -11,7 +11,8 @@ func TestDeclared(t *testing.T) {
 	cost, _ := metric.Lookup("cost.per_million_tokens")
 	cost.Unit = metric.InMoney("EUR")
 	d := metric.Declared{stalls, cost}
-	for id, want := range map[string]metric.Unit{"measure.stalls": metric.Count, "cost.per_million_tokens": "EUR/Mtok", "ttft.p99": metric.Seconds} {
+	for id, want := range map[string]metric.Unit{"measure.stalls": metric.Count, "cost.per_million_tokens": "EUR/Mtok",
+		"ttft.p99": metric.Seconds} {
 		if m, ok := d.Lookup(id); !ok || m.Unit != want {
 			t.Errorf("%s: %q, %v; want %q", id, m.Unit, ok, want)
 		}

@@ -52,8 +52,10 @@ var tools = []struct {
 	{"inference-benchmarker", "hf", []difference{
 		{"e2el", "E2EL", "end-to-end latency until [DONE] or the finish reason"},
 		{"itl", "ITL", "sum of gaps / (output tokens − 1), one value per request"},
-		{"request_throughput", "Request throughput", "successes / time from the start of the first completed to the end of the last completed request"},
-		{"output_throughput", "Output throughput", "tokens counted by a tokenizer on each delta / time from the first completed to the last completed request"},
+		{"request_throughput", "Request throughput",
+			"successes / time from the start of the first completed to the end of the last completed request"},
+		{"output_throughput", "Output throughput",
+			"tokens counted by a tokenizer on each delta / time from the first completed to the last completed request"},
 	}},
 	{"llmperf", "llmperf", []difference{
 		{"e2el", "E2EL", "request latency until the end of the stream"},
@@ -66,8 +68,10 @@ var tools = []struct {
 		{"e2el", "E2EL", "latency of a request inside the process of the engine, without a server; percentiles without interpolation"},
 		{"ttft", "TTFT", "time to first token inside the process of the engine, without a server; percentiles without interpolation"},
 		{"tpot", "TPOT", "(latency − TTFT) / (output tokens − 1) inside the process of the engine; percentiles without interpolation"},
-		{"request_throughput", "Request throughput", "requests / time from the first request to the end of the last, inside the process of the engine"},
-		{"output_throughput", "Output throughput", "output tokens / time from the first request to the end of the last, inside the process of the engine"},
+		{"request_throughput", "Request throughput",
+			"requests / time from the first request to the end of the last, inside the process of the engine"},
+		{"output_throughput", "Output throughput",
+			"output tokens / time from the first request to the end of the last, inside the process of the engine"},
 		{"total_throughput", "Total throughput", "tokens / time from the first request to the end of the last, inside the process of the engine"},
 	}},
 }
@@ -85,7 +89,8 @@ var foreignStats = []struct {
 	stat     string
 	quantile float64
 }{
-	{"mean", 0}, {"std", 0}, {"min", 0}, {"max", 0}, {"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p60", 0.6}, {"p70", 0.7},
+	{"mean", 0}, {"std", 0}, {"min", 0}, {"max", 0}, {"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5},
+	{"p60", 0.6}, {"p70", 0.7},
 	{"p75", 0.75}, {"p80", 0.8}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999},
 }
 

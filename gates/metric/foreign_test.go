@@ -35,7 +35,8 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"guidellm.ttft.p99": "guidellm_ttft.p99", "inference_perf.ntpot.median": "inference_perf_ntpot.p50", "hf_itl.mean": "hf_itl.mean", "sglang.e2el.p90": "sglang_e2el.p90",
+		"guidellm.ttft.p99": "guidellm_ttft.p99", "inference_perf.ntpot.median": "inference_perf_ntpot.p50", "hf_itl.mean": "hf_itl.mean",
+		"sglang.e2el.p90": "sglang_e2el.p90",
 	} {
 		if m, ok := metric.Lookup(id); !ok || m.ID != want {
 			t.Errorf("Lookup(%q) = %q, %v, want %q", id, m.ID, ok, want)

@@ -13,15 +13,23 @@ type quantity struct {
 func latencies() []Group {
 	quantities := []quantity{
 		{"ttft", "TTFT", "time to first token: arrival of the first stream event with visible text, from the send", vllm, Log, false},
-		{"tpot", "TPOT", "time per output token without the first: (last − first token event) / (output tokens − 1), per request with more than one token that did not all come in one piece", vllm, Log, false},
-		{"itl", "ITL", "inter-token latency: gap between consecutive stream events with tokens, one value per event, pooled over all requests", vllm, Log, false},
-		{"itl_token", "ITL per token", "inter-token latency per token: a gap that brought dn tokens counts dn times as gap/dn, pooled over all requests", sglang + ", native endpoint", Log, false},
+		{"tpot", "TPOT", "time per output token without the first: (last − first token event) / (output tokens − 1), per request with more " +
+			"than one token that did not all come in one piece", vllm, Log, false},
+		{"itl", "ITL", "inter-token latency: gap between consecutive stream events with tokens, one value per event, pooled over all requests",
+			vllm, Log, false},
+		{"itl_token", "ITL per token",
+			"inter-token latency per token: a gap that brought dn tokens counts dn times as gap/dn, pooled over all requests", sglang +
+				", native endpoint", Log, false},
 		{"e2el", "E2EL", "end-to-end latency: arrival of the last stream event with a token, from the send", vllm, Log, false},
-		{"ttft_from_schedule", "TTFT from schedule", "time to first token from the planned arrival, so that waiting in the client is not omitted", ours, Log, false},
-		{"e2el_from_schedule", "E2EL from schedule", "end-to-end latency from the planned arrival, so that waiting in the client is not omitted", vllm + " (e2el_including_client_queue)", Log, false},
+		{"ttft_from_schedule", "TTFT from schedule",
+			"time to first token from the planned arrival, so that waiting in the client is not omitted", ours, Log, false},
+		{"e2el_from_schedule", "E2EL from schedule",
+			"end-to-end latency from the planned arrival, so that waiting in the client is not omitted", vllm + " (e2el_including_client_queue)",
+			Log, false},
 		// A request that is sent on time has waited zero seconds, which has no logarithm.
 		{"queue", "Client queue", "wait in the client for a free slot: send − planned arrival", vllm + " (client_queue_time)", Difference, false},
-		{"session_time", "Session", "time of a recorded session whose requests wait for each other and for their tools: from its first send to the arrival of the last stream event with a token of its last answer, of sessions that succeeded as a whole", ours, Log, true},
+		{"session_time", "Session", "time of a recorded session whose requests wait for each other and for their tools: from its first send to " +
+			"the arrival of the last stream event with a token of its last answer, of sessions that succeeded as a whole", ours, Log, true},
 	}
 	groups := make([]Group, len(quantities))
 	for i, q := range quantities {

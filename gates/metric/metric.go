@@ -197,7 +197,8 @@ func (m Metric) Objective() bool {
 // OfTokens reports whether values need answers that are made of tokens, which embeddings are not.
 func (m Metric) OfTokens() bool {
 	switch m.Group {
-	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput", "steady_output_throughput", "steady_window":
+	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput",
+		"steady_output_throughput", "steady_window":
 		return true
 	}
 	return false

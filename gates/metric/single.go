@@ -31,11 +31,13 @@ func singles() []Group {
 		{ID: "capacity.concurrency", Label: "Capacity", Unit: Count, Direction: up, Scale: Log, Source: ours,
 			Definition: "most users of a closed loop with whom the SLO of a search holds, by the same fit, which may lie between two whole numbers"},
 		{ID: "success.rate", Label: "Success rate", Unit: Fraction, Direction: up, Scale: Proportion, Source: ours,
-			Definition: "successful requests / sent requests; success is 2xx, no error in the stream, a finish reason, a token and, with ignore_eos, the full length"},
+			Definition: "successful requests / sent requests; success is 2xx, no error in the stream, a finish reason, a token and, with " +
+				"ignore_eos, the full length"},
 		{ID: "concurrency.mean", Label: "Concurrency mean", Unit: Count, Direction: down, Scale: Difference, Informational: true,
 			Definition: "sum of end-to-end latencies" + duration + " (Little's law)", Source: sglang},
 		{ID: "concurrency.peak", Label: "Concurrency peak", Unit: Count, Direction: down, Scale: Difference, Informational: true, Source: ours,
-			Definition: "largest number of requests between send and end, by an exact sweep over both; not vLLM's and SGLang's count by whole seconds, which is too high"},
+			Definition: "largest number of requests between send and end, by an exact sweep over both; not vLLM's and SGLang's count by whole " +
+				"seconds, which is too high"},
 		{ID: "startup.time", Label: "Startup time", Unit: Seconds, Direction: down, Scale: Log, Level: LaunchLevel, Source: ours,
 			Definition: "start of the first process of a launch until the target is ready"},
 		{ID: "kv_cache.tokens", Label: "KV cache capacity", Unit: Count, Direction: up, Scale: Log, Level: LaunchLevel, Source: ours,
@@ -51,9 +53,11 @@ func singles() []Group {
 		ofAnswers("agreement.share", "Agreement", Fraction, up,
 			"prompts to which two launches give the same answer, token by token over the whole length / prompts that both answered"),
 		ofAnswers("first_divergence.mean", "First divergence", Tokens, up,
-			"tokens of an answer before the first in which two launches differ, all of them where the answers are equal; arithmetic mean over prompts"),
+			"tokens of an answer before the first in which two launches differ, all of them where the answers are equal; arithmetic mean over "+
+				"prompts"),
 		ofAnswers("logprob_difference.mean", "Logprob difference", Nats, down,
-			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; arithmetic mean over these tokens of all prompts"),
+			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; "+
+				"arithmetic mean over these tokens of all prompts"),
 	}, func(*Metric) {})
 }
 

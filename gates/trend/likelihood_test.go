@@ -58,8 +58,10 @@ func TestBestStepAgainstItsEquations(t *testing.T) {
 				wantGain, wantAt = g, place
 			}
 		}
-		if at != wantAt || math.Abs(gain-wantGain) > 1e-9 || math.Abs(squares-wantSquares) > 1e-9 || math.Abs(squaresAbout(x, phi)-wantSquares) > 1e-9 {
-			t.Errorf("%d points, correlation %g: %g less %g at %d, want %g less %g at %d", len(x), phi, squares, gain, at, wantSquares, wantGain, wantAt)
+		if at != wantAt || math.Abs(gain-wantGain) > 1e-9 || math.Abs(squares-wantSquares) > 1e-9 ||
+			math.Abs(squaresAbout(x, phi)-wantSquares) > 1e-9 {
+			t.Errorf("%d points, correlation %g: %g less %g at %d, want %g less %g at %d", len(x), phi, squares, gain, at,
+				wantSquares, wantGain, wantAt)
 		}
 	}
 }

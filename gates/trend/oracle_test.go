@@ -117,7 +117,8 @@ func TestAgainstTheOracle(t *testing.T) {
 		}
 		rate := float64(found) / float64(trials)
 		what := fmt.Sprintf("%+.0f %%, %d points, standard deviation %.2f %%", 100*(tt.ratio-1), tt.points, 100*sd)
-		t.Logf("%s: the oracle finds %.1f %% (%.1f %% if it knows the level before), the detector %.1f %%", what, 100*bound[0], 100*bound[1], 100*rate)
+		t.Logf("%s: the oracle finds %.1f %% (%.1f %% if it knows the level before), the detector %.1f %%", what, 100*bound[0],
+			100*bound[1], 100*rate)
 		if least := tt.share * bound[0]; rate < least-room(least, trials) {
 			t.Errorf("%s: found in %.1f %%, want %.0f %% of the oracle's %.1f %%", what, 100*rate, 100*tt.share, 100*bound[0])
 		}

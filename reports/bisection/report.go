@@ -23,7 +23,8 @@ func (d *Document) report() *model.Report {
 	}
 	if len(d.Steps) > 0 {
 		r.Legend = []model.Line{
-			model.Plain("Every measurement is a pair: the good end and a candidate, launched one after the other. Measured is the mean over the pairs of a candidate; level is what is expected of it, given all pairs."),
+			model.Plain("Every measurement is a pair: the good end and a candidate, launched one after the other. Measured is the mean over the " +
+				"pairs of a candidate; level is what is expected of it, given all pairs."),
 			model.Plain("A probability is that of a change for better or worse at this candidate, given all pairs."),
 		}
 	}
@@ -59,7 +60,8 @@ func (d *Document) culprit(s Step) model.Line {
 	if s.Candidates == 1 {
 		return model.Join(" ", change, model.Plain("by"), model.Code(Short(s.Bad)))
 	}
-	return model.Join(" ", change, model.Plain(fmt.Sprintf("by one of %d after", s.Candidates)), model.Code(Short(s.Good)), model.Plain("up to"), model.Code(Short(s.Bad)))
+	return model.Join(" ", change, model.Plain(fmt.Sprintf("by one of %d after", s.Candidates)), model.Code(Short(s.Good)),
+		model.Plain("up to"), model.Code(Short(s.Bad)))
 }
 
 var hash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -84,7 +86,8 @@ func Change(x float64, unit string) string {
 
 func (d *Document) lead() []model.Line {
 	n := len(d.Candidates) - 1
-	out := []model.Line{model.Join(" ", model.Plain(humanize.Count(n, "candidate")+" after"), d.end(0), model.Plain("up to"), d.end(n), model.Plain("· "+humanize.Count(d.Launches, "launch")))}
+	out := []model.Line{model.Join(" ", model.Plain(humanize.Count(n, "candidate")+" after"), d.end(0), model.Plain("up to"), d.end(n),
+		model.Plain("· "+humanize.Count(d.Launches, "launch")))}
 	switch {
 	case d.Metric == "" && d.Reason == "":
 		return out
@@ -95,7 +98,8 @@ func (d *Document) lead() []model.Line {
 	if d.Cell != "" {
 		by = model.Join(" ", by, model.Plain("at"), model.Code(d.Cell))
 	}
-	return append(out, model.Join("", by, model.Plain(fmt.Sprintf(" · confidence %.4g %% · SD of a pair %.2g %s", 100*d.Confidence, d.SD, d.Unit))))
+	return append(out, model.Join("", by, model.Plain(fmt.Sprintf(" · confidence %.4g %% · SD of a pair %.2g %s",
+		100*d.Confidence, d.SD, d.Unit))))
 }
 
 // found are the steps with what is known of their candidates.
@@ -103,7 +107,8 @@ func (d *Document) found() *model.Section {
 	if len(d.Steps) == 0 {
 		return nil
 	}
-	t := model.Table{Columns: []model.Column{{Title: "change", Align: model.Right}, {Title: "by", Wrap: true}, {Title: "probability", Align: model.Right}}}
+	t := model.Table{Columns: []model.Column{{Title: "change", Align: model.Right}, {Title: "by", Wrap: true},
+		{Title: "probability", Align: model.Right}}}
 	for _, s := range d.Steps {
 		icon, by := model.IconRegression, model.Code(Short(s.Bad))
 		if !s.Worse {
@@ -114,7 +119,8 @@ func (d *Document) found() *model.Section {
 		} else if subject := d.of(s.Bad).Subject; subject != "" {
 			by = model.Join(" ", by, model.Plain(subject))
 		}
-		t.Rows = append(t.Rows, model.Row{Icon: icon, Cells: []model.Line{model.Plain(d.change(s.Change)), by, model.Plain(percent(s.Probability))}})
+		t.Rows = append(t.Rows, model.Row{Icon: icon, Cells: []model.Line{model.Plain(d.change(s.Change)), by,
+			model.Plain(percent(s.Probability))}})
 	}
 	return &model.Section{Kind: model.Findings, Title: model.Plain("What changed"), Tables: []model.Table{t}}
 }
@@ -184,7 +190,8 @@ func (d *Document) row(i int, c Candidate) model.Row {
 	if i == 0 {
 		measured, probability = "good end", "–"
 	}
-	r := model.Row{Cells: []model.Line{model.Code(Short(c.Ref)), model.Plain(fmt.Sprint(c.Pairs)), model.Plain(measured), model.Plain(level), model.Plain(probability), model.Plain(about)}}
+	r := model.Row{Cells: []model.Line{model.Code(Short(c.Ref)), model.Plain(fmt.Sprint(c.Pairs)), model.Plain(measured), model.Plain(level),
+		model.Plain(probability), model.Plain(about)}}
 	for _, s := range d.Steps {
 		if s.Bad == c.Ref && s.Worse {
 			r.Icon = model.IconRegression

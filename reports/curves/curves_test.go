@@ -49,7 +49,8 @@ func TestCells(t *testing.T) {
 		t.Fatalf("%d charts", len(charts))
 	}
 	c := charts[0]
-	if c.Load.Name != "request_rate" || c.Name() != "benchmark.b" || len(c.Lines) != 2 || c.Lines[0].Name != "old" || c.Lines[0].Role != curves.Base || c.Lines[1].Role != curves.Head {
+	if c.Load.Name != "request_rate" || c.Name() != "benchmark.b" || len(c.Lines) != 2 || c.Lines[0].Name != "old" ||
+		c.Lines[0].Role != curves.Base || c.Lines[1].Role != curves.Head {
 		t.Errorf("%+v", c)
 	}
 	var loads []float64
@@ -140,7 +141,8 @@ func TestKindsOfLoad(t *testing.T) {
 func TestWithoutSides(t *testing.T) {
 	doc := sweep(1, 1, 2)
 	doc.Sides = nil
-	if charts := curves.Of(doc); len(charts) != 1 || len(charts[0].Lines) != 2 || charts[0].Lines[0].Name != "side=old" || charts[0].Lines[0].Role != curves.Other {
+	if charts := curves.Of(doc); len(charts) != 1 || len(charts[0].Lines) != 2 || charts[0].Lines[0].Name != "side=old" ||
+		charts[0].Lines[0].Role != curves.Other {
 		t.Errorf("%+v", charts)
 	}
 	for i := range 6 {
@@ -191,7 +193,8 @@ func search(capacities ...float64) *result.Document {
 			for _, load := range []float64{4, 16, k} {
 				s.Probes = append(s.Probes, result.Probe{
 					Kind: result.LoadRate, Load: load, Held: load <= k, Sent: 50, Overloaded: load > 20,
-					Objectives: []result.Objective{{Metric: "ttft.p99", Limit: 0.5}}, Metrics: map[string]float64{"ttft.p99": 0.01 * load, "tpot.p50": 0.02},
+					Objectives: []result.Objective{{Metric: "ttft.p99", Limit: 0.5}},
+					Metrics:    map[string]float64{"ttft.p99": 0.01 * load, "tpot.p50": 0.02},
 				})
 			}
 			s.Probes = append(s.Probes, result.Probe{Kind: result.LoadRate, Load: 64, Void: "the client was late"})

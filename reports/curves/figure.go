@@ -54,7 +54,8 @@ func (c *Chart) figures() {
 		}
 		c.Latencies = append(c.Latencies, plain(m))
 		if m, ok := c.first(l.quantities, l.stats); ok && i == typicalToken {
-			c.PerUser = &Figure{ID: PerUserID, Label: "Tokens per second of a user, 1 / " + m.Label, Unit: string(metric.TokensPerSecond), of: m, inverse: true}
+			c.PerUser = &Figure{ID: PerUserID, Label: "Tokens per second of a user, 1 / " + m.Label, Unit: string(metric.TokensPerSecond),
+				of: m, inverse: true}
 		}
 	}
 	for _, l := range c.Limits { // what has a limit is drawn, if it is a time

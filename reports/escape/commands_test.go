@@ -30,7 +30,8 @@ func TestCommands(t *testing.T) {
 // ActionCommand.TryParseV2 and TryParse of actions/runner, with every command registered.
 func carriedOut(log string) string {
 	for line := range strings.FieldsFuncSeq(log, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if _, rest, found := strings.Cut(strings.TrimSpace(line), "::"); found && strings.HasPrefix(strings.TrimSpace(line), "::") && strings.Contains(rest, "::") {
+		if _, rest, found := strings.Cut(strings.TrimSpace(line), "::"); found && strings.HasPrefix(strings.TrimSpace(line), "::") &&
+			strings.Contains(rest, "::") {
 			return line
 		}
 		if _, rest, found := strings.Cut(line, "##["); found && strings.Contains(rest, "]") {
@@ -51,7 +52,8 @@ func TestCarriedOutFindsCommands(t *testing.T) {
 // FuzzLogWriter: whatever a server prints, in whatever pieces, a runner carries out none of
 // it, and all of it is there.
 func FuzzLogWriter(f *testing.F) {
-	for _, s := range append(corpus(), "::error::x", "\r::add-mask::a", "##[error]a", " ::stop-commands::t\n::t::", "\u0085::a::b", "\xe2\x80\x83::a::b") {
+	for _, s := range append(corpus(), "::error::x", "\r::add-mask::a", "##[error]a", " ::stop-commands::t\n::t::", "\u0085::a::b",
+		"\xe2\x80\x83::a::b") {
 		f.Add([]byte(s), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, width uint8) {

@@ -115,7 +115,8 @@ func TestCSV(t *testing.T) {
 // hostileText draws text in which the characters that matter are frequent.
 func hostileText() *rapid.Generator[string] {
 	piece := rapid.OneOf(
-		rapid.SampledFrom(append(corpus(), "\x1b[", "\x1b]", "\u202e", "\xff", "\n", "|", "\\", "`", "@a", "#1", "://", "www.", "*", "_", "~", "[", "]", "(", ")", "<", ">", "&", "!")),
+		rapid.SampledFrom(append(corpus(), "\x1b[", "\x1b]", "\u202e", "\xff", "\n", "|", "\\", "`", "@a", "#1", "://", "www.", "*", "_", "~",
+			"[", "]", "(", ")", "<", ">", "&", "!")),
 		rapid.String(),
 	)
 	return rapid.Custom(func(t *rapid.T) string {

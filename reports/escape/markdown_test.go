@@ -26,10 +26,13 @@ func corpus() []string {
 		"`code`", "``a`b``", "```\nfence\n```", "~~~", "**bold**", "__bold__", "*i*", "_i_", "~~s~~", "$x$", "$$x$$",
 		"# heading", "> quote", "- item", "1. item", "---", "===", "- [ ] task", "    code", "\ttab", "a\r\nb\n\nc",
 		"| a | b |\n|---|---|", ":tada:", "[^1]", "\u202eexe", "\x1b[31mred", "\xff\xfe", "a\x00b", `\`, "``", "`", "@", "#",
-		strings.Repeat("A", 1<<20), strings.Repeat("|", 4096), strings.Repeat("[", 4096), strings.Repeat("`", 4096), strings.Repeat("\u0300", 4096),
+		strings.Repeat("A", 1<<20), strings.Repeat("|", 4096), strings.Repeat("[", 4096), strings.Repeat("`", 4096),
+		strings.Repeat("\u0300", 4096),
 		"<!-- pipeline:report v1 key=0123456789abcdef run=99.1 sha=0123456789abcdef0123456789abcdef01234567 -->",
-		"<picture><source srcset=https://evil.example/x></picture>", "<a href=javascript:alert(1)>", "<script>alert(1)</script>", "<!--", "-->", "]]>", "<?x", "<![CDATA[",
-		"![][1]\n[1]: https://evil.example/x.png", "data:text/html,x", "\u2066@x\u2069", "＠team", "\ufeff# bom", "\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\",
+		"<picture><source srcset=https://evil.example/x></picture>", "<a href=javascript:alert(1)>", "<script>alert(1)</script>", "<!--", "-->",
+		"]]>", "<?x", "<![CDATA[",
+		"![][1]\n[1]: https://evil.example/x.png", "data:text/html,x", "\u2066@x\u2069", "＠team", "\ufeff# bom",
+		"\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\",
 	}
 }
 
@@ -128,7 +131,8 @@ func TestMarkdownProperties(t *testing.T) {
 }
 
 func TestInspectFindsWhatItLooksFor(t *testing.T) {
-	for _, s := range []string{"@team", "see #1", "www.evil.example", "https://evil.example", "[x](y)", "**b**", "<b>", "a|b", "~~s~~", "&#64;team"} {
+	for _, s := range []string{"@team", "see #1", "www.evil.example", "https://evil.example", "[x](y)", "**b**", "<b>", "a|b",
+		"~~s~~", "&#64;team"} {
 		found := false
 		func() {
 			defer func() { found = recover() != nil }()

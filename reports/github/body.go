@@ -62,7 +62,8 @@ func (s surroundings) render(doc *result.Document, o reports.Options, budget int
 // section is the one of a result without its text.
 func (s surroundings) section(doc *result.Document) section {
 	return section{
-		leg: legID(s.leg), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "", session: digest("session", doc.RunID),
+		leg: legID(s.leg), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "",
+		session: digest("session", doc.RunID),
 		attempt: max(s.event.Run.Attempt, 1), rank: rankOf(doc),
 	}
 }
@@ -257,7 +258,8 @@ func (s surroundings) fileURL(a Annotation) string {
 	if a.EndLine > a.StartLine {
 		lines += fmt.Sprintf("-L%d", a.EndLine)
 	}
-	return fmt.Sprintf("%s/%s/blob/%s/%s#%s", s.event.ServerURL, cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA, strings.Join(segments, "/"), lines)
+	return fmt.Sprintf("%s/%s/blob/%s/%s#%s", s.event.ServerURL, cmp.Or(s.event.HeadRepo, s.event.Repo), s.event.SHA,
+		strings.Join(segments, "/"), lines)
 }
 
 // links lead to the evidence. The addresses are made of parts that were checked.
@@ -293,7 +295,8 @@ func judging(files []string, doc *result.Document) []string {
 	}
 	var out []string
 	for _, f := range files {
-		if known[f] || strings.HasSuffix(f, ".hcl") || strings.HasSuffix(f, ".hcl.json") || strings.HasSuffix(f, ".pipeline.json") || strings.HasPrefix(f, ".github/workflows/") {
+		if known[f] || strings.HasSuffix(f, ".hcl") || strings.HasSuffix(f, ".hcl.json") || strings.HasSuffix(f, ".pipeline.json") ||
+			strings.HasPrefix(f, ".github/workflows/") {
 			out = append(out, f)
 		}
 	}

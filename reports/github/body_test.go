@@ -17,7 +17,8 @@ func TestCommentIsShort(t *testing.T) {
 	s.MoveHead(7, later)
 	doc := document(result.Regression, 375)
 	doc.Simulated = "process"
-	set := github.Settings{Comment: mode.Update, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl", Bisect: "pipeline bisect perf/gate.hcl", Base: later}
+	set := github.Settings{Comment: mode.Update, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl",
+		Bisect: "pipeline bisect perf/gate.hcl", Base: later}
 	publisher(t, s, newClock(), pullRequest(), set).Finish(t.Context(), doc)
 	var seen []string // what a reader sees, without what is folded
 	depth := 0
@@ -28,13 +29,15 @@ func TestCommentIsShort(t *testing.T) {
 		}
 		depth -= strings.Count(line, "</details>")
 	}
-	if !strings.HasPrefix(seen[0], "### ❌ Performance: 375 of 375 gates regressed") || !strings.HasPrefix(seen[1], "> ") || strings.HasPrefix(seen[2], ">") {
+	if !strings.HasPrefix(seen[0], "### ❌ Performance: 375 of 375 gates regressed") || !strings.HasPrefix(seen[1], "> ") ||
+		strings.HasPrefix(seen[2], ">") {
 		t.Errorf("begins with %q", seen[:3])
 	}
 	contains(t, seen[1], "Simulated run:", "by now", "changes what judges it", "its own")
 	text := strings.Join(seen, "")
 	contains(t, text, "**Gate:** [`perf/gate.hcl:10`](https://github.com/o/r/blob/"+sha+"/perf/gate.hcl#L10-L14)", "and 372 more",
-		"git checkout 1a2b3c4 &#38;&#38; pipeline run", "pipeline bisect perf/gate.hcl --good 2b3c4d5 --bad 1a2b3c4", "`/pipeline run`", "commit [`1a2b3c4`](https://github.com/o/r/commit/"+sha+") against base [`2b3c4d5`](")
+		"git checkout 1a2b3c4 &#38;&#38; pipeline run", "pipeline bisect perf/gate.hcl --good 2b3c4d5 --bad 1a2b3c4", "`/pipeline run`",
+		"commit [`1a2b3c4`](https://github.com/o/r/commit/"+sha+") against base [`2b3c4d5`](")
 	if n := strings.Count(text, "| ❌ |"); n != 20 || len(seen) > 40 {
 		t.Errorf("%d red rows in %d lines are unfolded:\n%s", n, len(seen), text)
 	}

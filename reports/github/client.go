@@ -270,7 +270,8 @@ func (c *Client) Checks(ctx context.Context, sha, name string) ([]Check, error) 
 func check(c *gh.CheckRun) Check {
 	out := Check{
 		ID: c.GetID(), Name: c.GetName(), SHA: c.GetHeadSHA(), ExternalID: c.GetExternalID(), Conclusion: c.GetConclusion(), URL: c.GetHTMLURL(),
-		DetailsURL: c.GetDetailsURL(), Title: c.GetOutput().GetTitle(), Summary: c.GetOutput().GetSummary(), Annotated: c.GetOutput().GetAnnotationsCount(),
+		DetailsURL: c.GetDetailsURL(), Title: c.GetOutput().GetTitle(), Summary: c.GetOutput().GetSummary(),
+		Annotated: c.GetOutput().GetAnnotationsCount(),
 	}
 	if slug := c.GetApp().GetSlug(); slug != "" {
 		out.Author = slug + "[bot]"

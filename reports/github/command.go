@@ -65,7 +65,8 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	}
 	command, ok := ParseCommand(c.Body)
 	if !ok {
-		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT`, `/pipeline accept REASON` or `/pipeline accept COMMIT REASON`, and nothing else"}, nil
+		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT`, `/pipeline accept REASON` or `/pipeline " +
+			"accept COMMIT REASON`, and nothing else"}, nil
 	}
 	may, err := r.API.MayWrite(ctx, c.Author)
 	if err != nil {
@@ -103,13 +104,16 @@ func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (st
 	case c.Commit != "" && !strings.HasPrefix(pr.HeadSHA, c.Commit):
 		return "", &refusalError{fmt.Sprintf("the head of the pull request is %s by now, not %s", short(pr.HeadSHA), c.Commit)}
 	case c.Name == "run" && fork && c.Commit == "":
-		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline run %s if that is the commit you mean", short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf(
+			"the pull request comes from a fork, whose head can change after a review: write /pipeline run %s if that is the commit you mean",
+			short(pr.HeadSHA))}
 	case c.Name == "run":
 		return r.runAgain(ctx, pr)
 	case c.Reason == "":
 		return "", &refusalError{"an acceptance needs a reason: /pipeline accept REASON"}
 	case fork && c.Commit == "":
-		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline accept %s REASON if that is the commit you mean", short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline accept "+
+			"%s REASON if that is the commit you mean", short(pr.HeadSHA))}
 	}
 	return r.accept(ctx, pr, c.Reason)
 }
@@ -181,7 +185,8 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		n++
 	}
 	if n == 0 {
-		return "", &refusalError{fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept", short(pr.HeadSHA), r.Workflow)}
+		return "", &refusalError{fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept",
+			short(pr.HeadSHA), r.Workflow)}
 	}
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {
@@ -201,7 +206,8 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 		return err
 	}
 	viewer, _ := r.API.Viewer(ctx) // "": any bot's may be ours
-	note := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " + escape.Inline(reason, 500) + "\n")
+	note := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " +
+		escape.Inline(reason, 500) + "\n")
 	for _, c := range list {
 		m, ok := parseMarker(c.Body)
 		if !ok || m.sha != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, note) {

@@ -70,9 +70,12 @@ func hub(t *testing.T, repo string) *githubtest.Server {
 	s := githubtest.New()
 	t.Cleanup(s.Close)
 	s.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: repo, HeadBranch: "fix"})
-	s.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: sha, Status: "completed", Conclusion: "failure"})
-	s.AddRun(githubtest.WorkflowRun{ID: 9999, Attempt: 1, File: "performance-pull-request.yml", Event: "workflow_dispatch", SHA: sha, Status: "completed", Conclusion: "failure"})
-	s.AddRun(githubtest.WorkflowRun{ID: 9998, Attempt: 1, File: "deploy.yml", Event: "pull_request", SHA: sha, Status: "completed", Conclusion: "failure"})
+	s.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: sha,
+		Status: "completed", Conclusion: "failure"})
+	s.AddRun(githubtest.WorkflowRun{ID: 9999, Attempt: 1, File: "performance-pull-request.yml", Event: "workflow_dispatch", SHA: sha,
+		Status: "completed", Conclusion: "failure"})
+	s.AddRun(githubtest.WorkflowRun{ID: 9998, Attempt: 1, File: "deploy.yml", Event: "pull_request", SHA: sha, Status: "completed",
+		Conclusion: "failure"})
 	post(t, s, newClock(), pullRequest(), github.Leg{}, "a", result.Regression)
 	for user, permission := range map[string]string{"ada": "admin", "wim": "write", "max": "maintain", "rea": "read", "tri": "triage"} {
 		s.SetPermission(user, permission)
@@ -188,9 +191,12 @@ func TestAccept(t *testing.T) {
 // is, whatever its external ID looks like.
 func TestAcceptTakesOwnChecksAlone(t *testing.T) {
 	s := hub(t, "o/r")
-	s.AddCheck(githubtest.Check{Name: "deploy", SHA: sha, ExternalID: "9998.1", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/9998"})
-	s.AddCheck(githubtest.Check{Name: "lint", SHA: sha, ExternalID: "8123.1", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/8123/job/5"})
-	s.AddCheck(githubtest.Check{Name: "unknown", SHA: sha, ExternalID: "1.1.0123456789abcdef", Status: "completed", Conclusion: "failure", DetailsURL: "https://github.com/o/r/actions/runs/1"})
+	s.AddCheck(githubtest.Check{Name: "deploy", SHA: sha, ExternalID: "9998.1", Status: "completed", Conclusion: "failure",
+		DetailsURL: "https://github.com/o/r/actions/runs/9998"})
+	s.AddCheck(githubtest.Check{Name: "lint", SHA: sha, ExternalID: "8123.1", Status: "completed", Conclusion: "failure",
+		DetailsURL: "https://github.com/o/r/actions/runs/8123/job/5"})
+	s.AddCheck(githubtest.Check{Name: "unknown", SHA: sha, ExternalID: "1.1.0123456789abcdef", Status: "completed", Conclusion: "failure",
+		DetailsURL: "https://github.com/o/r/actions/runs/1"})
 	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); got.Done == "" {
 		t.Fatalf("%+v", got)
 	}

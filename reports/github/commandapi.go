@@ -17,8 +17,8 @@ type WorkflowRun struct {
 	Conclusion string
 }
 
-// MayWrite reports whether a user can push to the repository. It asks for the permission itself: the association of a comment's author, which the
-// event carries, says nothing on rights.
+// MayWrite reports whether a user can push to the repository. It asks for the permission itself: the association of a
+// comment's author, which the event carries, says nothing on rights.
 func (c *Client) MayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := c.gh.Repositories.GetPermissionLevel(ctx, c.owner, c.repo, login)
 	if err := fault("asking for the rights of "+oneLine(login), err); err != nil {
@@ -45,7 +45,8 @@ func (c *Client) WorkflowRuns(ctx context.Context, file, sha string) ([]Workflow
 		return WorkflowRun{Run{w.GetID(), w.GetRunAttempt()}, w.GetEvent(), w.GetHeadSHA(), w.GetStatus(), w.GetConclusion()}
 	}
 	return pages("listing the runs of "+file, show, func(o gh.ListOptions) ([]*gh.WorkflowRun, *gh.Response, error) {
-		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file, &gh.ListWorkflowRunsOptions{HeadSHA: sha, ListOptions: o})
+		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file,
+			&gh.ListWorkflowRunsOptions{HeadSHA: sha, ListOptions: o})
 		if err != nil {
 			return nil, resp, err
 		}

@@ -108,7 +108,10 @@ func (c *commenter) superseded(newest owned) bool {
 		return true
 	}
 	sections := parseSections(newest.Body)
-	return len(sections) == 0 || slices.ContainsFunc(sections, func(s section) bool { return s.leg == c.mine.leg && s.attempt > c.mine.attempt })
+	return len(sections) == 0 || slices.ContainsFunc(sections, func(s section) bool {
+		return s.leg == c.mine.leg &&
+			s.attempt > c.mine.attempt
+	})
 }
 
 // noteOthers notes the sections of other legs of this run.

@@ -37,7 +37,8 @@ func TestFaults(t *testing.T) {
 			always: map[string]githubtest.Fault{"POST comments": githubtest.LoseReply}, comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"comment done, answered 502": {
-			faults: map[string][]githubtest.Fault{"POST comments": {{Status: 502, Done: true}}}, comments: 1, check: "failure", slept: 3 * time.Second,
+			faults: map[string][]githubtest.Fault{"POST comments": {{Status: 502, Done: true}}}, comments: 1, check: "failure",
+			slept: 3 * time.Second,
 		},
 		"reply of the check lost": {
 			faults: map[string][]githubtest.Fault{"POST check": {githubtest.LoseReply}}, comments: 1, check: "failure", slept: 3 * time.Second,
@@ -75,7 +76,8 @@ func TestFaults(t *testing.T) {
 			comments: 1, check: "failure", slept: 80 * time.Second,
 		},
 		"limit without a time": {
-			faults:   map[string][]githubtest.Fault{"GET comments": {{Status: 429}, {Status: 403, Message: "You have exceeded a secondary rate limit."}}},
+			faults: map[string][]githubtest.Fault{"GET comments": {{Status: 429},
+				{Status: 403, Message: "You have exceeded a secondary rate limit."}}},
 			comments: 1, check: "failure", slept: 3 * time.Second,
 		},
 		"primary limit, reset soon": {
@@ -94,7 +96,8 @@ func TestFaults(t *testing.T) {
 		},
 		"a few 5xx": {
 			faults: map[string][]githubtest.Fault{
-				"GET comments": {githubtest.BadGateway, githubtest.BadGateway}, "POST comments": {githubtest.BadGateway}, "PATCH check": {githubtest.BadGateway},
+				"GET comments": {githubtest.BadGateway, githubtest.BadGateway}, "POST comments": {githubtest.BadGateway},
+				"PATCH check": {githubtest.BadGateway},
 			},
 			comments: 1, check: "failure", slept: 13 * time.Second,
 		},
@@ -225,7 +228,8 @@ func TestSpoofedMarkers(t *testing.T) {
 	s.AddComment(7, githubtest.Bot, strings.Replace(newest, "run=9", "run=99999999999999999999999", 1))
 	s.AddComment(7, githubtest.Bot, strings.Replace(newest, "run=9", "run=-9", 1))
 	before := s.Comments()
-	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.DeleteAndNew}).Finish(t.Context(), document(result.Regression, 1)).Warnings; len(w) > 0 {
+	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.DeleteAndNew}).Finish(t.Context(),
+		document(result.Regression, 1)).Warnings; len(w) > 0 {
 		t.Errorf("%q", w)
 	}
 	after := s.Comments()
@@ -254,7 +258,8 @@ func TestEditedByHand(t *testing.T) {
 		post := func(id int64) {
 			e := pullRequest()
 			e.Run.ID = id
-			if w := publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Regression, 1)).Warnings; len(w) > 0 {
+			if w := publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(),
+				document(result.Regression, 1)).Warnings; len(w) > 0 {
 				t.Errorf("%s: %q", name, w)
 			}
 		}
@@ -437,7 +442,8 @@ func TestTooLong(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 	s.FailAlways("PATCH comment", long)
-	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1)).Warnings; len(w) != 1 {
+	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(),
+		document(result.Pass, 1)).Warnings; len(w) != 1 {
 		t.Errorf("%q", w)
 	}
 }

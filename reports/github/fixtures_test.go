@@ -84,14 +84,17 @@ func document(verdict result.Verdict, count int) *result.Document {
 	}
 	for i := range count {
 		name := fmt.Sprint(i)
-		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells, result.Cell{Hash: name, Values: []result.AxisValue{{Name: "rate", Value: name}}})
+		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells,
+			result.Cell{Hash: name, Values: []result.AxisValue{{Name: "rate", Value: name}}})
 		lower, upper := 0.136, 0.152
 		doc.Gates = append(doc.Gates, result.Gate{
 			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Claim: gates.Claim{Margin: 0.05},
 			Range: result.Range{File: "perf/gate.hcl", Line: 10 * (i + 1), EndLine: 10*(i+1) + 4},
 			Decisions: []result.Decision{{
-				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}}, Metric: "ttft.p99", Label: "TTFT p99",
-				Unit: "s", Direction: "lower", Scale: "log", Verdict: verdict, N: 6, BaseValue: new(0.7), HeadValue: new(0.8), Change: new(0.144), Margin: 0.05,
+				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}},
+				Metric: "ttft.p99", Label: "TTFT p99",
+				Unit: "s", Direction: "lower", Scale: "log", Verdict: verdict, N: 6, BaseValue: new(0.7), HeadValue: new(0.8),
+				Change: new(0.144), Margin: 0.05,
 				Lower: &lower, Upper: &upper,
 			}},
 		})

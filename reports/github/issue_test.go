@@ -24,7 +24,8 @@ const aKey = "00000000000000aa"
 // Accepted is the night that was accepted, −1 for none.
 func nights(t *testing.T, accepted int, levels ...float64) *series.History {
 	t.Helper()
-	return &series.History{Schema: series.Schema, Branch: "main", Sessions: len(levels), Trends: []series.Trend{aSeries(t, aKey, "rate=8", accepted, levels...)}}
+	return &series.History{Schema: series.Schema, Branch: "main", Sessions: len(levels),
+		Trends: []series.Trend{aSeries(t, aKey, "rate=8", accepted, levels...)}}
 }
 
 func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) series.Trend {
@@ -36,7 +37,8 @@ func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) s
 	for i, l := range levels {
 		values[i] = l * math.Exp(0.01*rng.NormFloat64())
 		p.Points = append(p.Points, series.Point{
-			Run: fmt.Sprintf("run-%03d", i), Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, i), Commit: fmt.Sprintf("%040x", i), Value: values[i],
+			Run: fmt.Sprintf("run-%03d", i), Time: time.Date(2026, 8, 1, 2, 17, 0, 0, time.UTC).AddDate(0, 0, i), Commit: fmt.Sprintf("%040x", i),
+			Value: values[i],
 		})
 	}
 	found, err := trend.Detect(m, values)
@@ -48,7 +50,8 @@ func aSeries(t *testing.T, key, label string, accepted int, levels ...float64) s
 	}
 	for _, c := range found.ChangePoints {
 		p.Changes = append(p.Changes, series.Change{
-			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: accepted >= 0 && c.Index <= p.Start,
+			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: accepted >= 0 &&
+				c.Index <= p.Start,
 		})
 	}
 	if accepted >= 0 {
@@ -68,7 +71,8 @@ func tracker(t *testing.T, s *githubtest.Server) *github.Tracker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &github.Tracker{API: api, Clock: newClock(), Server: "https://github.com", RunURL: "https://github.com/o/r/actions/runs/8123", Labels: []string{"performance"}}
+	return &github.Tracker{API: api, Clock: newClock(), Server: "https://github.com", RunURL: "https://github.com/o/r/actions/runs/8123",
+		Labels: []string{"performance"}}
 }
 
 func sync1(t *testing.T, s *githubtest.Server, h *series.History) github.Tracked {
@@ -104,7 +108,8 @@ func TestIssueLife(t *testing.T) {
 	s := server(t)
 	course := slices.Concat(times(0.4, 20), times(0.5, 12), times(0.4, 25), times(0.55, 25))
 	type step struct{ night, issues, comments int }
-	for _, want := range []step{{20, 0, 0}, {21, 0, 0}, {22, 1, 0}, {23, 1, 0}, {32, 1, 0}, {33, 1, 0}, {34, 1, 1}, {35, 1, 1}, {57, 1, 1}, {58, 1, 1}, {60, 1, 2}, {82, 1, 2}} {
+	for _, want := range []step{{20, 0, 0}, {21, 0, 0}, {22, 1, 0}, {23, 1, 0}, {32, 1, 0}, {33, 1, 0}, {34, 1, 1}, {35, 1, 1}, {57, 1, 1},
+		{58, 1, 1}, {60, 1, 2}, {82, 1, 2}} {
 		sync1(t, s, nights(t, -1, course[:want.night]...))
 		if got := (step{want.night, len(s.Issues()), len(s.Comments())}); got != want {
 			t.Fatalf("%d issues and %d comments in night %d, want %+v", got.issues, got.comments, want.night, want)
@@ -211,10 +216,13 @@ func TestIssueFaults(t *testing.T) {
 		"a few 5xx":            {faults: map[string][]githubtest.Fault{"GET issues": {githubtest.BadGateway, githubtest.BadGateway}}, issues: 1},
 		"limited":              {faults: map[string][]githubtest.Fault{"POST issues": {githubtest.Limited(403, 30)}}, issues: 1},
 		"limited for too long": {always: map[string]githubtest.Fault{"POST issues": githubtest.Limited(429, 3600)}, warning: "too many requests"},
-		"forbidden":            {always: map[string]githubtest.Fault{"POST issues": githubtest.Forbidden}, warning: "add `issues: write` to `permissions:`"},
-		"list forbidden":       {always: map[string]githubtest.Fault{"GET issues": githubtest.Forbidden}, warning: "add `issues: write` to `permissions:`"},
+		"forbidden": {always: map[string]githubtest.Fault{"POST issues": githubtest.Forbidden},
+			warning: "add `issues: write` to `permissions:`"},
+		"list forbidden": {always: map[string]githubtest.Fault{"GET issues": githubtest.Forbidden},
+			warning: "add `issues: write` to `permissions:`"},
 		"issues are switched off": {
-			always: map[string]githubtest.Fault{"GET issues": {Status: 410, Message: "Issues are disabled for this repo"}}, warning: "Issues are disabled",
+			always:  map[string]githubtest.Fault{"GET issues": {Status: 410, Message: "Issues are disabled for this repo"}},
+			warning: "Issues are disabled",
 		},
 		"not accepted":  {always: map[string]githubtest.Fault{"POST issues": {Status: 422, Message: "Validation Failed"}}, warning: "422"},
 		"nobody writes": {always: map[string]githubtest.Fault{"POST graphql": githubtest.NotFound}, issues: 1},
@@ -450,7 +458,8 @@ func TestIssueProperties(t *testing.T) {
 			values = append(values, times(level, rapid.IntRange(1, 4).Draw(rt, "n"))...)
 			for _, op := range []string{"POST issues", "PATCH issue", "POST comments", "GET comments", "GET issues"} {
 				if rapid.IntRange(0, 3).Draw(rt, op) == 0 {
-					s.Fail(op, rapid.SampledFrom([]githubtest.Fault{githubtest.LoseReply, githubtest.LoseRequest, githubtest.BadGateway, githubtest.Forbidden}).Draw(rt, "fault"))
+					s.Fail(op, rapid.SampledFrom([]githubtest.Fault{githubtest.LoseReply, githubtest.LoseRequest, githubtest.BadGateway,
+						githubtest.Forbidden}).Draw(rt, "fault"))
 				}
 			}
 			h := nights(t, -1, values...)

@@ -23,7 +23,8 @@ type Issue struct {
 
 // Issues lists those that an author opened, closed ones as well, and no pull requests.
 func (c *Client) Issues(ctx context.Context, author string) ([]Issue, error) {
-	all, err := pages("listing the issues", func(i *gh.Issue) *gh.Issue { return i }, func(o gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
+	all, err := pages("listing the issues", func(i *gh.Issue) *gh.Issue { return i }, func(o gh.ListOptions) ([]*gh.Issue,
+		*gh.Response, error) {
 		// Oldest first: what is opened meanwhile does not move the pages.
 		return c.gh.Issues.ListByRepo(ctx, c.owner, c.repo, &gh.IssueListByRepoOptions{
 			State: "all", Creator: author, Sort: "created", Direction: "asc", ListOptions: o,

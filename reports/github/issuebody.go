@@ -67,7 +67,8 @@ func bisectOffer(all []*series.Trend) string {
 
 // footer says how the issue lives, and where the evidence is.
 func (k *Tracker) footer() string {
-	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when every series of it " +
+	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when " +
+		"every series of it " +
 		"recovers or when the new level is accepted with `pipeline accept`. Closed by hand it stays closed until the next regression.</sub>\n"
 	if k.RunURL != "" {
 		text += "\n<sub>[Run](" + k.RunURL + ") · [artifacts](" + k.RunURL + "#artifacts)</sub>\n"

@@ -23,13 +23,15 @@ type issueMarker struct {
 }
 
 var (
-	issueLine   = regexp.MustCompile(`^<!-- pipeline:issue v1 key=([0-9a-f]{16}) state=([0-9a-f]{16}) on=([0-9a-f]{16}) ref=([0-9.e+-]{1,30}) -->(?:\r?\n|$)`)
+	issueLine = regexp.MustCompile(
+		`^<!-- pipeline:issue v1 key=([0-9a-f]{16}) state=([0-9a-f]{16}) on=([0-9a-f]{16}) ref=([0-9.e+-]{1,30}) -->(?:\r?\n|$)`)
 	commentLine = regexp.MustCompile(`^<!-- pipeline:issue-state v1 state=([0-9a-f]{16}) -->(?:\r?\n|$)`)
 	seriesKey   = regexp.MustCompile(`^[0-9a-f]{16}$`)
 )
 
 func (m issueMarker) String() string {
-	return fmt.Sprintf("<!-- pipeline:issue v1 key=%s state=%s on=%s ref=%s -->", m.key, m.state, m.machine, strconv.FormatFloat(m.reference, 'g', -1, 64))
+	return fmt.Sprintf("<!-- pipeline:issue v1 key=%s state=%s on=%s ref=%s -->", m.key, m.state, m.machine,
+		strconv.FormatFloat(m.reference, 'g', -1, 64))
 }
 
 // parseIssueMarkers reads the markers that a body starts with, one line for each series.

@@ -128,7 +128,8 @@ func (j *job) Tracker(o publish.TrackerOptions) (publish.Tracker, error) {
 		return k, nil
 	}
 	if repo == "" {
-		return nil, errors.New("GITHUB_REPOSITORY is not set: run it in a workflow, or set it to owner/name with a GITHUB_TOKEN that may write issues")
+		return nil, errors.New(
+			"GITHUB_REPOSITORY is not set: run it in a workflow, or set it to owner/name with a GITHUB_TOKEN that may write issues")
 	}
 	if e, err := ReadEvent(j.Getenv); err == nil {
 		k.Server, k.RunURL = e.ServerURL, e.RunURL()

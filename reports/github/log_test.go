@@ -21,7 +21,8 @@ func TestLogAnnotations(t *testing.T) {
 	if len(lines) != 11 { // ten errors and a warning
 		t.Errorf("%d lines", len(lines))
 	}
-	want := "::error file=perf/a%2Cb%3Ac%25.hcl,line=10,endLine=14,title=gate.x%2Cline=1%3A%3Aadd-mask%3A%3Ay%3A regression::regression: TTFT p99"
+	want := "::error file=perf/a%2Cb%3Ac%25.hcl,line=10,endLine=14,title=gate.x%2Cline=1%3A%3Aadd-mask%3A%3Ay%3A regression::regression: " +
+		"TTFT p99"
 	if !strings.HasPrefix(lines[0], want) {
 		t.Errorf("%s\nwant %s…", lines[0], want)
 	}

@@ -18,7 +18,8 @@ type marker struct {
 	single bool
 }
 
-var markerLine = regexp.MustCompile(`^<!-- pipeline:report v1 key=([0-9a-f]{16}) run=([0-9]{1,18})\.([0-9]{1,9}) sha=([0-9a-f]{40,64})( single)? -->(?:\r?\n|$)`)
+var markerLine = regexp.MustCompile(
+	`^<!-- pipeline:report v1 key=([0-9a-f]{16}) run=([0-9]{1,18})\.([0-9]{1,9}) sha=([0-9a-f]{40,64})( single)? -->(?:\r?\n|$)`)
 
 // keyOf turns the name of a report into what distinguishes its comments from those of others.
 func keyOf(name string) string {

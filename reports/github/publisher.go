@@ -76,11 +76,13 @@ func (p *Publisher) newCheck() Check {
 	if id := legID(p.Settings.Leg); id != "" || p.ID != "" {
 		external += "." + digest("check", id, p.ID)
 	}
-	return Check{Name: cmp.Or(p.name, legNamed(p.Settings.Leg, p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(), ExternalID: external}
+	return Check{Name: cmp.Or(p.name, legNamed(p.Settings.Leg, p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(),
+		ExternalID: external}
 }
 
 func (p *Publisher) newStatus(state, description string) Status {
-	return Status{State: state, Context: cmp.Or(p.context, legNamed(p.Settings.Leg, p.Settings.Status)), Description: description, URL: p.Event.AttemptURL()}
+	return Status{State: state, Context: cmp.Or(p.context, legNamed(p.Settings.Leg, p.Settings.Status)), Description: description,
+		URL: p.Event.AttemptURL()}
 }
 
 // otherNames are the names to take instead of one that another report of the run has.
@@ -228,7 +230,8 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		case errors.Is(err, errSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
 			posted.Notes = append(posted.Notes, "no comment: "+err.Error())
 		case ok:
-			posted.Warnings = append(posted.Warnings, p.Mask.of(warning("earlier comments are left as they are", untidy.err, permissions[partComment])))
+			posted.Warnings = append(posted.Warnings, p.Mask.of(warning("earlier comments are left as they are", untidy.err,
+				permissions[partComment])))
 		default:
 			warn(partComment, err)
 		}
@@ -316,7 +319,8 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 	if left.Check == "" && left.Status == "" {
 		return nil
 	}
-	rest := &Publisher{API: p.API, Event: p.Event, Settings: left, Mask: p.Mask, Clock: p.Clock, ID: p.ID, check: p.check, name: p.name, context: p.context}
+	rest := &Publisher{API: p.API, Event: p.Event, Settings: left, Mask: p.Mask, Clock: p.Clock, ID: p.ID, check: p.check, name: p.name,
+		context: p.context}
 	return rest.Cancel(ctx)
 }
 
@@ -364,7 +368,8 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	}
 	around := surroundings{
 		event: p.Event, head: pr.HeadSHA, base: cmp.Or(p.Settings.Base, p.Event.BaseSHA), untrusted: p.Settings.Untrusted, checkURL: checkURL,
-		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, bisect: p.Settings.Bisect, leg: p.Settings.Leg,
+		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, bisect: p.Settings.Bisect,
+		leg: p.Settings.Leg,
 	}
 	// The banner is worth a request, and its lack no failure.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {

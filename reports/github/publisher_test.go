@@ -37,8 +37,10 @@ func TestFinishPostsOneOfEach(t *testing.T) {
 		t.Errorf("check: %+v", k)
 	}
 	want := []githubtest.Annotation{
-		{Path: "perf/gate.hcl", Start: 10, End: 14, Level: "failure", Title: "gate.g0: regression", Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=0"},
-		{Path: "perf/gate.hcl", Start: 20, End: 24, Level: "failure", Title: "gate.g1: regression", Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=1"},
+		{Path: "perf/gate.hcl", Start: 10, End: 14, Level: "failure", Title: "gate.g0: regression",
+			Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=0"},
+		{Path: "perf/gate.hcl", Start: 20, End: 24, Level: "failure", Title: "gate.g1: regression",
+			Message: "regression: TTFT p99 +14.4 % (margin 5 %) at rate=1"},
 	}
 	if diff := cmp.Diff(want, k[0].Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -279,7 +281,8 @@ func TestOnlyWhatBlocksCanBeAccepted(t *testing.T) {
 // TestHostileFileNames: a pull request chooses the names of its files.
 func TestHostileFileNames(t *testing.T) {
 	s := fake(t)
-	s.SetFiles("a`</code><img src=x onerror=alert(1)> @everyone.hcl", "line\n\n# heading.hcl", "b|c https://evil.example #1.hcl", "x.hcl", "y.hcl")
+	s.SetFiles("a`</code><img src=x onerror=alert(1)> @everyone.hcl", "line\n\n# heading.hcl", "b|c https://evil.example #1.hcl", "x.hcl",
+		"y.hcl")
 	publisher(t, s, newClock(), pullRequest(), everything()).Finish(t.Context(), document(result.Pass, 1))
 	text := one(t, s).Body
 	contains(t, text, "changes what judges it", "and 2 more")
@@ -296,12 +299,15 @@ func TestChangedGates(t *testing.T) {
 	hostile := "`x` | <img src=x>\n# h @everyone https://evil.example"
 	settings := everything()
 	settings.Changed = []github.GateChange{
-		{Gate: "gate.a", Setting: "margin", Old: "5 %", New: "50 %"}, {Gate: "gate.b", Setting: "removed"}, {Gate: "gate.c", Setting: "alpha", New: "1 %"},
-		{Gate: hostile, Setting: "assert", Old: hostile, New: hostile}, {Gate: "1"}, {Gate: "2"}, {Gate: "3"}, {Gate: "4"}, {Gate: "5"}, {Gate: "6"},
+		{Gate: "gate.a", Setting: "margin", Old: "5 %", New: "50 %"}, {Gate: "gate.b", Setting: "removed"},
+		{Gate: "gate.c", Setting: "alpha", New: "1 %"},
+		{Gate: hostile, Setting: "assert", Old: hostile, New: hostile}, {Gate: "1"}, {Gate: "2"}, {Gate: "3"}, {Gate: "4"},
+		{Gate: "5"}, {Gate: "6"},
 	}
 	publisher(t, s, newClock(), pullRequest(), settings).Finish(t.Context(), document(result.Pass, 1))
 	text := one(t, s).Body
-	contains(t, text, "changes the gates that judge it: `gate.a` margin `5 %` → `50 %`, `gate.b` removed, `gate.c` alpha unset → `1 %`, ", "and 6 more.")
+	contains(t, text, "changes the gates that judge it: `gate.a` margin `5 %` → `50 %`, `gate.b` removed, `gate.c` alpha unset → `1 %`, ",
+		"and 6 more.")
 	for _, bad := range []string{"<img", "@everyone", "\n# h", "https://evil"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("%q is in:\n%s", bad, text)

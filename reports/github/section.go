@@ -36,7 +36,8 @@ const (
 )
 
 var (
-	sectionLine = regexp.MustCompile(`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,9}) rank=([012]) -->$`)
+	sectionLine = regexp.MustCompile(
+		`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,9}) rank=([012]) -->$`)
 )
 
 // The marks within a section. What stands between title and lead, and between lead and rest,

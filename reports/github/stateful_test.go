@@ -44,7 +44,8 @@ func TestLostReplyWhileTheListLags(t *testing.T) {
 				k.Clock = c
 				w = append(w, k.Sync(t.Context(), nights(t, -1, append(times(0.4, 20), times(0.5, 4)...)...)).Warnings...)
 				if len(w) > 0 || len(mine(s)) != 1 || len(s.Checks()) != 1 || len(s.Issues()) != 1 || s.Checks()[0].Conclusion != "failure" {
-					t.Errorf("%s of %s, lag %v: %d comments, %d checks, %d issues, warnings %q", name, op, lag, len(mine(s)), len(s.Checks()), len(s.Issues()), w)
+					t.Errorf("%s of %s, lag %v: %d comments, %d checks, %d issues, warnings %q", name, op, lag, len(mine(s)), len(s.Checks()),
+						len(s.Issues()), w)
 				}
 			}
 		}
@@ -80,8 +81,9 @@ func TestDuplicatesAreMerged(t *testing.T) {
 // it refuses is given up.
 func TestFaultsAtTheStart(t *testing.T) {
 	for name, faults := range map[string][]githubtest.Fault{
-		"502 three times":  {githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway},
-		"502 ten times":    {githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway},
+		"502 three times": {githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway},
+		"502 ten times": {githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway, githubtest.BadGateway,
+			githubtest.BadGateway},
 		"limited for long": {githubtest.Limited(429, 3600)},
 	} {
 		s, c := fake(t), newClock()
@@ -118,7 +120,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 // TestHangingAPI: whatever hangs, everything that posts ends, and what does not hang is
 // posted.
 func TestHangingAPI(t *testing.T) {
-	ops := []string{"POST graphql", "GET pull", "GET files", "GET comments", "POST comments", "POST check", "PATCH check", "POST status", "GET issues", "GET checks", "GET check", "GET statuses"}
+	ops := []string{"POST graphql", "GET pull", "GET files", "GET comments", "POST comments", "POST check", "PATCH check", "POST status",
+		"GET issues", "GET checks", "GET check", "GET statuses"}
 	for _, hung := range append([]string{"everything"}, ops...) {
 		synctest.Test(t, func(t *testing.T) {
 			s := virtual()
@@ -199,7 +202,8 @@ func TestSkewedClock(t *testing.T) {
 func TestThousandsOfComments(t *testing.T) {
 	s := fake(t)
 	post := func() {
-		if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1)).Warnings; len(w) > 0 {
+		if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(),
+			document(result.Pass, 1)).Warnings; len(w) > 0 {
 			t.Errorf("%q", w)
 		}
 	}
@@ -308,8 +312,10 @@ func TestMatrix(t *testing.T) {
 	post(t, s, newClock(), e, h100, "b", result.Pass)
 	post(t, s, newClock(), e, b200, "c", result.Inconclusive)
 	text := one(t, s).Body
-	contains(t, text, "1 of 3 jobs failed, 1 not decided, 1 passed", "regressed — `perf/gate.hcl` — `gpu=h200`", "`gpu=b200 tp=2`", "`gpu=h100`")
-	if red, green := strings.Index(text, "`gpu=h200`"), strings.Index(text, "`gpu=h100`"); red > green || strings.Index(text, "`gpu=b200 tp=2`") > green {
+	contains(t, text, "1 of 3 jobs failed, 1 not decided, 1 passed", "regressed — `perf/gate.hcl` — `gpu=h200`",
+		"`gpu=b200 tp=2`", "`gpu=h100`")
+	if red, green := strings.Index(text, "`gpu=h200`"), strings.Index(text, "`gpu=h100`"); red > green ||
+		strings.Index(text, "`gpu=b200 tp=2`") > green {
 		t.Errorf("the red leg is not first:\n%s", text)
 	}
 	names := map[string]bool{}
@@ -319,7 +325,8 @@ func TestMatrix(t *testing.T) {
 	for _, st := range s.Statuses() {
 		names[st.Context] = true
 	}
-	for _, want := range []string{"pipeline (gpu=h200) failure", "pipeline (gpu=h100) success", "pipeline (gpu=b200 tp=2) neutral", "pipeline/perf (gpu=h100)", "pipeline/perf (gpu=h200)"} {
+	for _, want := range []string{"pipeline (gpu=h200) failure", "pipeline (gpu=h100) success", "pipeline (gpu=b200 tp=2) neutral",
+		"pipeline/perf (gpu=h100)", "pipeline/perf (gpu=h200)"} {
 		if !names[want] {
 			t.Errorf("%q is not in %v", want, names)
 		}
@@ -382,7 +389,8 @@ func TestLegsAtOnce(t *testing.T) {
 				time.Sleep(d)
 			}
 			finish := func(gpu string, v result.Verdict) {
-				p := &github.Publisher{API: direct(t, s), Event: pullRequest(), Settings: github.Settings{Comment: mode.Update, Leg: leg(t, "gate", `{"gpu":"`+gpu+`"}`)}}
+				p := &github.Publisher{API: direct(t, s), Event: pullRequest(), Settings: github.Settings{Comment: mode.Update,
+					Leg: leg(t, "gate", `{"gpu":"`+gpu+`"}`)}}
 				doc := document(v, 1)
 				doc.RunID = gpu
 				if w := p.Finish(t.Context(), doc).Warnings; len(w) > 0 {
@@ -487,7 +495,8 @@ func TestForgedSections(t *testing.T) {
 	doc := document(result.Regression, 1)
 	doc.RunID = "other"
 	doc.Title = forged
-	doc.Launches = []result.Launch{{ID: "r1", Repeat: 1, Target: "server.vllm.sut", Failure: &result.Failure{Phase: "ready", Class: "crash", LogTail: []string{"<!-- pipeline:end -->", forged, "### ✅ fine", "<!-- pipeline:rest -->"}}}}
+	doc.Launches = []result.Launch{{ID: "r1", Repeat: 1, Target: "server.vllm.sut", Failure: &result.Failure{Phase: "ready", Class: "crash",
+		LogTail: []string{"<!-- pipeline:end -->", forged, "### ✅ fine", "<!-- pipeline:rest -->"}}}}
 	for range 2 {
 		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), doc)
 	}

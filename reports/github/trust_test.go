@@ -49,7 +49,8 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 		for _, p := range tt.pulls {
 			s.AddPullRequest(p)
 		}
-		posted := publisher(t, s, newClock(), workflowRun(), github.Settings{Comment: mode.Update, Untrusted: true}).Finish(t.Context(), document(result.Pass, 1))
+		posted := publisher(t, s, newClock(), workflowRun(), github.Settings{Comment: mode.Update, Untrusted: true}).Finish(t.Context(),
+			document(result.Pass, 1))
 		got := 0
 		for _, c := range s.Comments() {
 			got = c.Number
@@ -101,7 +102,8 @@ func TestTokenStaysWithItsHost(t *testing.T) {
 	}
 	for _, to := range []string{"http://api.example/x", "http://api.example:443/x", "https://api.example:8443/x", "https://other.example/x"} {
 		wire := &wire{to: to}
-		api, err := github.NewClient(github.Options{URL: "https://api.example", Token: "secret-token", Repo: "o/r", Clock: newClock(), Transport: wire})
+		api, err := github.NewClient(github.Options{URL: "https://api.example", Token: "secret-token", Repo: "o/r",
+			Clock: newClock(), Transport: wire})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,8 @@ type wire struct {
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.sent = append(w.sent, r.URL.String()+" "+r.Header.Get("Authorization"))
-	return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {w.to}}, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {w.to}}, Body: http.NoBody, Request: r},
+		nil
 }
 
 // TestReadEvent: the commit is the head of the pull request, never the merge commit.
@@ -147,7 +150,8 @@ func TestReadEvent(t *testing.T) {
 			func() github.Event { e := pullRequest(); e.HeadRepo = ""; return e }(), "",
 		},
 		"workflow run": {
-			"workflow_run", `{"workflow_run":{"id":9,"run_attempt":2,"name":"gate","head_sha":"` + sha + `","head_branch":"fix","head_repository":{"full_name":"stranger/r"}}}`,
+			"workflow_run", `{"workflow_run":{"id":9,"run_attempt":2,"name":"gate","head_sha":"` + sha +
+				`","head_branch":"fix","head_repository":{"full_name":"stranger/r"}}}`,
 			func() github.Event {
 				e := workflowRun()
 				e.Run, e.Workflow = github.Run{ID: 9, Attempt: 2}, "gate"
@@ -156,10 +160,12 @@ func TestReadEvent(t *testing.T) {
 		},
 		"push": {
 			"push", `{}`,
-			github.Event{Name: "push", Repo: "o/r", SHA: merge, Workflow: "perf", Run: github.Run{ID: 8123, Attempt: 1}, ServerURL: "https://github.com"}, "",
+			github.Event{Name: "push", Repo: "o/r", SHA: merge, Workflow: "perf", Run: github.Run{ID: 8123, Attempt: 1},
+				ServerURL: "https://github.com"}, "",
 		},
-		"no hash":     {"pull_request", `{"number":7,"pull_request":{"head":{"sha":"../../x"}}}`, github.Event{}, "no hash of a commit"},
-		"bad head":    {"pull_request", `{"pull_request":{"head":{"sha":"` + sha + `","repo":{"full_name":"a/b/c"}}}}`, github.Event{}, "owner/name"},
+		"no hash": {"pull_request", `{"number":7,"pull_request":{"head":{"sha":"../../x"}}}`, github.Event{}, "no hash of a commit"},
+		"bad head": {"pull_request", `{"pull_request":{"head":{"sha":"` + sha + `","repo":{"full_name":"a/b/c"}}}}`,
+			github.Event{}, "owner/name"},
 		"not json":    {"pull_request", `{`, github.Event{}, "reading the event"},
 		"wrong types": {"pull_request", `{"number":"7"}`, github.Event{}, "reading the event"},
 	} {
@@ -208,8 +214,9 @@ func FuzzEvent(f *testing.F) {
 // and pass none, and says whose figures it holds wherever it is read.
 func TestUntrustedNeverPasses(t *testing.T) {
 	for verdict, want := range map[result.Verdict][2]string{
-		result.Pass: {github.Neutral, "pending"}, result.Improvement: {github.Neutral, "pending"}, result.Inconclusive: {github.Neutral, "pending"},
-		result.Regression: {github.Failure, "failure"},
+		result.Pass: {github.Neutral, "pending"}, result.Improvement: {github.Neutral, "pending"},
+		result.Inconclusive: {github.Neutral, "pending"},
+		result.Regression:   {github.Failure, "failure"},
 	} {
 		s := githubtest.New()
 		defer s.Close()

@@ -14,7 +14,8 @@ const maxFindings = 50
 // reductions are the steps that make a report shorter.
 func reductions(full string) []func(*model.Report) {
 	steps := []func(*model.Report){dropLogs(full)}
-	for _, k := range []model.Kind{model.Environment, model.Client, model.Transports, model.Measured, model.Answers, model.Questions, model.Objectives, model.Gates, model.Passes, model.Profile} {
+	for _, k := range []model.Kind{model.Environment, model.Client, model.Transports, model.Measured, model.Answers, model.Questions,
+		model.Objectives, model.Gates, model.Passes, model.Profile} {
 		steps = append(steps, dropBody(full, k))
 	}
 	for n := maxFindings; n > 0; n /= 2 {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestSplitAxis(t *testing.T) {
-	side, rate, length := result.AxisValue{Name: "side", Value: "head"}, result.AxisValue{Name: "rate", Value: "4"}, result.AxisValue{Name: "input", Value: "1024"}
+	side, rate, length := result.AxisValue{Name: "side", Value: "head"}, result.AxisValue{Name: "rate", Value: "4"},
+		result.AxisValue{Name: "input", Value: "1024"}
 	for name, tt := range map[string]struct {
 		values []result.AxisValue
 		value  string

@@ -58,7 +58,8 @@ func checkSchema(data []byte) error {
 	name, version := path.Split(Schema)
 	got, gotVersion := path.Split(head.Schema)
 	if got != name {
-		return fmt.Errorf("not a result document: its schema is %s, want %q: convert results of other tools with import", clip(head.Schema), Schema)
+		return fmt.Errorf("not a result document: its schema is %s, want %q: convert results of other tools with import",
+			clip(head.Schema), Schema)
 	}
 	major, _, _ := strings.Cut(version, ".")
 	gotMajor, minor, ok := strings.Cut(gotVersion, ".")
@@ -66,7 +67,8 @@ func checkSchema(data []byte) error {
 		return fmt.Errorf("schema %s has no version like %q", clip(head.Schema), Schema)
 	}
 	if gotMajor != major {
-		return fmt.Errorf("schema %s has major version %s, this program reads %s: use the program that wrote it", clip(head.Schema), clip(gotMajor), major)
+		return fmt.Errorf("schema %s has major version %s, this program reads %s: use the program that wrote it", clip(head.Schema),
+			clip(gotMajor), major)
 	}
 	return nil
 }

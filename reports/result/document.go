@@ -559,7 +559,8 @@ type Decision struct {
 	Moderated bool `json:"moderated,omitempty"`
 	// Known is the spread of a calibration that had a part in it, absent without one.
 	Known *KnownSpread `json:"known_spread,omitempty"`
-	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more were measured after it: shown, not judged.
+	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more
+	// were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`
 	Later *Estimate `json:"later,omitempty"`
 	// HolmLevel is what PHolm is compared with where it is not the share of the gate.

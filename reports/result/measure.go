@@ -44,7 +44,8 @@ func (list Measures) Declared() metric.Declared {
 		}
 		if name, ok := strings.CutPrefix(x.Metric, metric.DeclaredGroup+"."); ok {
 			out = append(out, metric.Metric{
-				ID: x.Metric, Group: metric.DeclaredGroup, Stat: name, Label: x.Label, Unit: metric.Unit(x.Unit), Direction: x.Direction, Scale: x.Scale,
+				ID: x.Metric, Group: metric.DeclaredGroup, Stat: name, Label: x.Label, Unit: metric.Unit(x.Unit),
+				Direction: x.Direction, Scale: x.Scale,
 				Level: metric.RunLevel, MinRequests: 1, Counted: true, Definition: x.Definition, Source: "the file",
 			})
 		}

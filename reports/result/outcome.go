@@ -85,8 +85,9 @@ var outcomes = []Outcome{
 	{
 		Cause: CauseInfrastructure, Exit: ExitInfrastructure, Check: CheckNeutral, State: StateError,
 		Headline: "infrastructure failure, no verdict on the change",
-		Next:     "The base fails too, so the change is not the cause: repair the base or the machine and measure again; there is nothing to accept.",
-		applies:  func(f facts) bool { return f.infrastructure },
+		Next: "The base fails too, so the change is not the cause: repair the base or the machine and measure again; there is nothing to " +
+			"accept.",
+		applies: func(f facts) bool { return f.infrastructure },
 	},
 	{
 		Cause: CauseInterrupted, Exit: ExitUndecided, Check: CheckCancelled, State: StateError,

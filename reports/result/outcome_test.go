@@ -12,7 +12,8 @@ func occurrences() map[result.Cause]func(*result.Document) {
 	gate := func(on result.Action, d result.Decision) func(*result.Document) {
 		return func(doc *result.Document) {
 			doc.Gates = append(doc.Gates, result.Gate{
-				Actions: result.Actions{OnRegression: on, OnInconclusive: on, OnMissing: on, OnInvalid: on}, Verdict: d.Verdict, Decisions: []result.Decision{d},
+				Actions: result.Actions{OnRegression: on, OnInconclusive: on, OnMissing: on, OnInvalid: on}, Verdict: d.Verdict,
+				Decisions: []result.Decision{d},
 			})
 		}
 	}

@@ -25,7 +25,8 @@ func small() *result.Document {
 	values := []result.AxisValue{{Name: "chunked", Value: "on"}, {Name: "rate", Value: "4"}}
 	return &result.Document{
 		Schema: result.Schema, Tool: "pipeline 0.1.0", RunID: "r", File: "gate.hcl", Started: start, Ended: start.Add(time.Minute),
-		Status: result.StatusComplete, Verdict: result.Regression, ExitCode: 1, Alpha: 0.05, FamilySize: 1, Seed: 1, RepeatsPlanned: 4, RepeatsDone: 4,
+		Status: result.StatusComplete, Verdict: result.Regression, ExitCode: 1, Alpha: 0.05, FamilySize: 1, Seed: 1,
+		RepeatsPlanned: 4, RepeatsDone: 4,
 		Machine:  map[string]string{"gpu": "NVIDIA H200", "cpu": "AMD EPYC 9654"},
 		Targets:  []result.Target{{Addr: "server.vllm.on", Engine: "vllm", GPUs: 8, Range: at}},
 		Launches: []result.Launch{{ID: "r1-on", Repeat: 1, Target: "server.vllm.on", Startup: 41.5}},
@@ -40,7 +41,8 @@ func small() *result.Document {
 			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Claim: gates.Claim{Margin: 0.05},
 			Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 			Verdict: result.Regression, Range: at, Decisions: []result.Decision{{
-				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99", Label: "TTFT p99", Unit: "s",
+				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99",
+				Label: "TTFT p99", Unit: "s",
 				Direction: "lower", Scale: "log", Verdict: result.Regression, N: 4, BaseValue: new(0.412), HeadValue: new(0.47), Change: new(0.141),
 				Lower: new(0.098), Upper: new(0.181), P: new(0.0004), PHolm: new(0.0004), Margin: 0.05,
 			}},
@@ -81,7 +83,8 @@ func TestEncodeIsJSONInLines(t *testing.T) {
 		doc.LooksBefore = rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(1, 1e6), 1, 20), 0, 4).Draw(t, "looks")
 		doc.Warnings = rapid.SliceOfN(text, 0, 4).Draw(t, "warnings")
 		run := &doc.Benchmarks[0].Cells[1].Runs[0]
-		run.Audit = map[string]any{"nested": map[string]any{"runs": []any{text.Draw(t, "audit"), []any{}, map[string]any{}}}, "x": rapid.Float64().Draw(t, "x")}
+		run.Audit = map[string]any{"nested": map[string]any{"runs": []any{text.Draw(t, "audit"), []any{}, map[string]any{}}},
+			"x": rapid.Float64().Draw(t, "x")}
 		doc.Benchmarks[0].Cells[1].Runs = append(doc.Benchmarks[0].Cells[1].Runs, *run)
 		var out, compact bytes.Buffer
 		if err := result.Encode(&out, doc); err != nil {
@@ -103,7 +106,8 @@ func TestEncodeIsJSONInLines(t *testing.T) {
 			if len(line) > 1000 || strings.HasSuffix(line, " \n") {
 				t.Errorf("a line is of %d bytes, or ends with a space: %s", len(line), line)
 			}
-			if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, `{"repeat": `) && strings.HasSuffix(strings.TrimSuffix(trimmed, ","), "}") {
+			if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, `{"repeat": `) &&
+				strings.HasSuffix(strings.TrimSuffix(trimmed, ","), "}") {
 				runs++
 			}
 		}
@@ -146,7 +150,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"rest after it", head + `} {}`, result.Limits{}, false, "not a result document"},
 		{"NaN", head + `,"alpha":NaN}`, result.Limits{}, false, "invalid character"},
 		{"too large a number", head + `,"alpha":1e999}`, result.Limits{}, false, "1e999"},
-		{"size", head + `}` + strings.Repeat(" ", 100), result.Limits{Bytes: 90}, true, "more than 90 bytes: beyond a limit: divide the matrix of the pipeline file over several files, or measure fewer repeats"},
+		{"size", head + `}` + strings.Repeat(" ", 100), result.Limits{Bytes: 90}, true,
+			"more than 90 bytes: beyond a limit: divide the matrix of the pipeline file over several files, or measure fewer repeats"},
 		{"MiB", head + `}` + strings.Repeat(" ", 1<<20), result.Limits{Bytes: 1 << 20}, true, "more than 1 MiB: "},
 		{"depth", head + `,"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, result.Limits{}, true, "nesting deeper than 32"},
 		{"string", head + `,"x":"` + strings.Repeat("a", 50) + `"}`, result.Limits{String: 40}, true, "string of 50 bytes"},

@@ -18,7 +18,8 @@ import (
 func described() schematest.Document {
 	return schematest.Document{
 		Name: "results", Title: "Result document of pipeline", Type: reflect.TypeFor[Document](), Version: Schema, Enums: enums,
-		Note: "What does not apply or is not known is absent: null is never written. Times are seconds and rates per second unless a member says otherwise. Readers ignore unknown members of the same major version.",
+		Note: "What does not apply or is not known is absent: null is never written. Times are seconds and rates per second unless a member " +
+			"says otherwise. Readers ignore unknown members of the same major version.",
 	}
 }
 
@@ -80,7 +81,8 @@ func TestSchemaRefuses(t *testing.T) {
 			t.Errorf("%s is valid", name)
 		}
 	}
-	newer := bytes.Replace(golden, []byte(`"schema": "pipeline/result/1.0",`), []byte(`"schema": "pipeline/result/1.7", "added_later": [1],`), 1)
+	newer := bytes.Replace(golden, []byte(`"schema": "pipeline/result/1.0",`),
+		[]byte(`"schema": "pipeline/result/1.7", "added_later": [1],`), 1)
 	if err := schematest.Validate(schema, newer); err != nil {
 		t.Errorf("a newer minor version: %v", err)
 	}

@@ -24,7 +24,8 @@ func TestOverallIsTheWorst(t *testing.T) {
 
 func TestExit(t *testing.T) {
 	gate := func(on result.Action, verdicts ...result.Verdict) result.Gate {
-		g := result.Gate{Actions: result.Actions{OnRegression: on, OnInconclusive: on, OnMissing: on, OnInvalid: on}, Verdict: result.Worst(verdicts...)}
+		g := result.Gate{Actions: result.Actions{OnRegression: on, OnInconclusive: on, OnMissing: on, OnInvalid: on},
+			Verdict: result.Worst(verdicts...)}
 		for _, v := range verdicts {
 			g.Decisions = append(g.Decisions, result.Decision{Verdict: v})
 		}
@@ -46,7 +47,8 @@ func TestExit(t *testing.T) {
 		{"missing", result.StatusComplete, []result.Gate{gate("fail", result.Missing)}, 5},
 		{"invalid", result.StatusComplete, []result.Gate{gate("fail", result.Invalid)}, 5},
 		{"invalid, ignored", result.StatusComplete, []result.Gate{gate("ignore", result.Invalid)}, 0},
-		{"regression before inconclusive", result.StatusComplete, []result.Gate{gate("fail", result.Inconclusive), gate("fail", result.Regression)}, 1},
+		{"regression before inconclusive", result.StatusComplete, []result.Gate{gate("fail", result.Inconclusive),
+			gate("fail", result.Regression)}, 1},
 		{"hidden behind a worse one that warns", result.StatusComplete, []result.Gate{{
 			Actions: result.Actions{OnRegression: "warn", OnInvalid: "fail"}, Verdict: result.Regression,
 			Decisions: []result.Decision{{Verdict: result.Regression}, {Verdict: result.Invalid}},
@@ -58,7 +60,8 @@ func TestExit(t *testing.T) {
 		{"interrupted before it passes", result.StatusInterrupted, []result.Gate{gate("fail", result.Pass)}, 5},
 		{"interrupted without gates", result.StatusInterrupted, nil, 5},
 		{"regression before interrupted", result.StatusInterrupted, []result.Gate{gate("fail", result.Regression)}, 1},
-		{"gate without decisions", result.StatusComplete, []result.Gate{{Actions: result.Actions{OnMissing: "fail"}, Verdict: result.Missing}}, 5},
+		{"gate without decisions", result.StatusComplete, []result.Gate{{Actions: result.Actions{OnMissing: "fail"}, Verdict: result.Missing}},
+			5},
 		{"default of regression", result.StatusComplete, []result.Gate{gate("", result.Regression)}, 1},
 		{"default of inconclusive", result.StatusComplete, []result.Gate{gate("", result.Inconclusive)}, 0},
 		{"default of missing", result.StatusComplete, []result.Gate{gate("", result.Missing)}, 5},

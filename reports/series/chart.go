@@ -41,7 +41,8 @@ func (v *view) chart(t *Trend, id string) template.HTML {
 		unit = t.MetricLabel
 	}
 	c.chart = svg.Trend{
-		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(), Y: svg.Axis{Title: unit, Format: humanize.Exact},
+		ID: id, Title: v.name(t).String() + ", " + t.MetricLabel + " over the sessions", Desc: c.desc(),
+		Y: svg.Axis{Title: unit, Format: humanize.Exact},
 	}
 	for i := range t.Parts[:min(len(t.Parts), maxMachines)] {
 		c.part(i)
@@ -138,7 +139,8 @@ func (c *chart) levels(p *Part, first int) {
 	from := days(p.Points[first].Time)
 	add := func(to float64) {
 		if to > from {
-			c.chart.Levels = append(c.chart.Levels, svg.Level{From: from, To: to, Y: level * c.scale.Factor, Class: "level", Tip: "level " + c.scale.Value(level)})
+			c.chart.Levels = append(c.chart.Levels, svg.Level{From: from, To: to, Y: level * c.scale.Factor, Class: "level", Tip: "level " +
+				c.scale.Value(level)})
 		}
 	}
 	for _, change := range p.Changes {
@@ -168,7 +170,8 @@ func (c *chart) marks(p *Part, first int) {
 		row := row{c.t, p}
 		c.chart.Marks = append(c.chart.Marks, svg.Mark{
 			X: between(p, change.Index), Class: class, Sign: sign,
-			Tip: fmt.Sprintf("%s: %s, %s, %s", dateOf(p.Points[change.Index].Time), c.t.change(change.Change), state, row.commits(change.Index).String()),
+			Tip: fmt.Sprintf("%s: %s, %s, %s", dateOf(p.Points[change.Index].Time), c.t.change(change.Change), state,
+				row.commits(change.Index).String()),
 		})
 	}
 }

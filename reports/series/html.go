@@ -80,7 +80,8 @@ func (v *view) trends(shown []*Trend, left int, size historySize) page.Section {
 		s.Trends = append(s.Trends, v.trend(t, i < maxOpenTrends, size.sessions))
 	}
 	if left > 0 {
-		s.Omitted = page.Lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.", seriesCount(left)))})
+		s.Omitted = page.Lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.",
+			seriesCount(left)))})
 	}
 	return s
 }
@@ -88,7 +89,8 @@ func (v *view) trends(shown []*Trend, left int, size historySize) page.Section {
 func (v *view) trend(t *Trend, open bool, sessions int) page.Trend {
 	out := page.Trend{
 		Anchor: v.anchors[t], Open: open, Icon: page.IconOf(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
-		Title: page.Spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: page.Spans(v.summary(t), model.MaxCell), Notes: page.Lines(t.moves()),
+		Title: page.Spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: page.Spans(v.summary(t),
+			model.MaxCell), Notes: page.Lines(t.moves()),
 	}
 	for i := range t.Parts {
 		if p := &t.Parts[i]; len(p.Points) > 0 {
@@ -106,7 +108,8 @@ func (v *view) summary(t *Trend) model.Line {
 		}
 		switch r.p.Condition {
 		case trend.Regressed:
-			return model.Plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time), humanize.Count(r.p.daysFailing(), "day")))
+			return model.Plain(fmt.Sprintf("%s since %s, failing for %s", t.change(r.p.Change), dateOf(r.p.Points[r.p.Since].Time),
+				humanize.Count(r.p.daysFailing(), "day")))
 		case trend.Suspicious:
 			return model.Plain("suspected")
 		}
@@ -131,7 +134,8 @@ func (r row) sessions() model.Table {
 			said = model.Plain(r.t.change(c.Change) + ", " + state)
 		}
 		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Plain(p.Time.UTC().Format(time.DateOnly + " 15:04")), model.Plain(r.t.value(p.Value)), model.Code(p.Commit[:min(12, len(p.Commit))]), model.Code(p.Run), said,
+			model.Plain(p.Time.UTC().Format(time.DateOnly + " 15:04")), model.Plain(r.t.value(p.Value)),
+			model.Code(p.Commit[:min(12, len(p.Commit))]), model.Code(p.Run), said,
 		}})
 	}
 	return t

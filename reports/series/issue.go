@@ -70,7 +70,8 @@ func (r row) news() model.Line {
 	case p.Condition == trend.Suspicious:
 		return model.Plain("what the last sessions show may be chance, which more of them will show")
 	}
-	text := fmt.Sprintf("%s is at %s, within the threshold (%s) of %s", r.t.MetricLabel, r.t.value(p.Level), r.t.change(p.Threshold), r.t.value(p.Reference))
+	text := fmt.Sprintf("%s is at %s, within the threshold (%s) of %s", r.t.MetricLabel, r.t.value(p.Level), r.t.change(p.Threshold),
+		r.t.value(p.Reference))
 	if p.Recovered < 0 {
 		return model.Plain(text)
 	}

@@ -71,7 +71,8 @@ func (v *view) banner() model.Line {
 	if !v.h.Simulated {
 		return nil
 	}
-	return model.Line{{Text: "Simulated sessions:", Style: model.Strong}, {Text: " they say nothing of a real server, and are never set beside real ones."}}
+	return model.Line{{Text: "Simulated sessions:", Style: model.Strong},
+		{Text: " they say nothing of a real server, and are never set beside real ones."}}
 }
 
 // counts are the series by condition.
@@ -91,7 +92,8 @@ func (v *view) heading() (model.Icon, model.Line) {
 	case n[trend.Regressed] > 0:
 		return model.IconRegression, model.Plain(fmt.Sprintf("Performance history: %d of %d series regressed", n[trend.Regressed], of))
 	case n[trend.Suspicious] > 0:
-		return model.IconInconclusive, model.Plain(fmt.Sprintf("Performance history: no regression, %d of %d series suspected", n[trend.Suspicious], of))
+		return model.IconInconclusive, model.Plain(fmt.Sprintf("Performance history: no regression, %d of %d series suspected",
+			n[trend.Suspicious], of))
 	case n[trend.Short] == of:
 		return model.IconInfo, model.Plain("Performance history: " + seriesCount(of) + ", too few sessions to judge")
 	}
@@ -118,7 +120,8 @@ func (v *view) lead() []model.Line {
 	if len(v.rows) > 0 && v.rows[0].p.Condition == trend.Regressed && !v.rows[0].p.Retired {
 		r := v.rows[0]
 		out = append(out, model.Join(" ", v.name(r.t), model.Line{{Text: r.t.MetricLabel + " " + r.t.change(r.p.Change), Style: model.Strong}},
-			model.Plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), model.Span{Text: ", failing for " + humanize.Count(r.p.daysFailing(), "day")})))
+			model.Plain("since "+dateOf(r.p.Points[r.p.Since].Time)+", at"), append(r.commits(r.p.Since), model.Span{Text: ", failing for " +
+				humanize.Count(r.p.daysFailing(), "day")})))
 	}
 	return append(out, append(first, model.Span{Text: "; " + v.countsText()}))
 }
@@ -213,7 +216,8 @@ func (r row) commits(index int) model.Line {
 // findings are the series that need attention.
 func (v *view) findings() *model.Section {
 	t := model.Table{Columns: []model.Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right}, {Title: "change", Align: model.Right},
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right},
+		{Title: "change", Align: model.Right},
 		{Title: "threshold", Align: model.Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
 	}}
 	for _, r := range v.rows {
@@ -248,7 +252,8 @@ func (r row) suspected() (Change, bool) {
 func (v *view) finding(r row, icon model.Icon, level, change float64, since int, failing string) model.Row {
 	return model.Row{Icon: icon, Anchor: v.anchors[r.t], Cells: []model.Line{
 		append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.value(level)),
-		model.Plain(r.t.change(change)), model.Plain(r.t.change(r.p.Threshold)), model.Plain(dateOf(r.p.Points[since].Time)), r.commits(since), model.Plain(failing),
+		model.Plain(r.t.change(change)), model.Plain(r.t.change(r.p.Threshold)), model.Plain(dateOf(r.p.Points[since].Time)), r.commits(since),
+		model.Plain(failing),
 	}}
 }
 
@@ -282,7 +287,8 @@ func (t *Trend) moves() []model.Line {
 		if len(p.Points) == 0 {
 			continue
 		}
-		out = append(out, model.Join(" ", model.Plain("Sessions from "+dateOf(p.Points[0].Time)+" on that ran on"), model.Code(p.Machine), model.Plain("and not on"),
+		out = append(out, model.Join(" ", model.Plain("Sessions from "+dateOf(p.Points[0].Time)+" on that ran on"), model.Code(p.Machine),
+			model.Plain("and not on"),
 			model.Code(t.Parts[i-1].Machine), model.Plain("are series of their own: values of two machines are never set beside each other.")))
 	}
 	return out
@@ -308,18 +314,22 @@ func (v *view) changes() *model.Section {
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return b.p.Points[b.Index].Time.Compare(a.p.Points[a.Index].Time) })
 	t := model.Table{Columns: []model.Column{
-		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: model.Right}, {Title: "after", Align: model.Right},
+		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: model.Right},
+		{Title: "after", Align: model.Right},
 		{Title: "change", Align: model.Right}, {Title: "p", Align: model.Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
 	}}
 	for _, e := range all[:min(len(all), maxChanges)] {
 		icon, state := changeState(e.p, e.Change)
 		t.Rows = append(t.Rows, model.Row{Icon: icon, Anchor: v.anchors[e.t], Cells: []model.Line{
-			model.Plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), model.Plain(e.t.MetricLabel), model.Plain(e.t.value(e.Before)),
-			model.Plain(e.t.value(e.After)), model.Plain(e.t.change(e.Change.Change)), model.Plain(humanize.Probability(&e.P)), e.commits(e.Index), model.Plain(state),
+			model.Plain(dateOf(e.p.Points[e.Index].Time)), append(v.name(e.t), e.machine()...), model.Plain(e.t.MetricLabel),
+			model.Plain(e.t.value(e.Before)),
+			model.Plain(e.t.value(e.After)), model.Plain(e.t.change(e.Change.Change)), model.Plain(humanize.Probability(&e.P)), e.commits(e.Index),
+			model.Plain(state),
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)
-	return &model.Section{Kind: model.Measured, Title: model.Plain(humanize.Count(len(all), "change point")), Tables: []model.Table{t}, Folded: true}
+	return &model.Section{Kind: model.Measured, Title: model.Plain(humanize.Count(len(all), "change point")),
+		Tables: []model.Table{t}, Folded: true}
 }
 
 // changeState is how a change point is shown.
@@ -344,7 +354,8 @@ func (v *view) steady() *model.Section {
 	if len(rows.Rows) == 0 {
 		return nil
 	}
-	return &model.Section{Kind: model.Passes, Title: model.Plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true, Tables: []model.Table{rows}}
+	return &model.Section{Kind: model.Passes, Title: model.Plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true,
+		Tables: []model.Table{rows}}
 }
 
 // retired are those that were not measured for long.
@@ -354,7 +365,8 @@ func (v *view) retired() *model.Section {
 		return nil
 	}
 	return &model.Section{
-		Kind: model.Environment, Title: model.Plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true, Tables: []model.Table{rows},
+		Kind: model.Environment, Title: model.Plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true,
+		Tables: []model.Table{rows},
 	}
 }
 
@@ -364,8 +376,10 @@ var conditionIcons = map[trend.Condition]model.Icon{
 
 func (v *view) table(keep func(row) bool) model.Table {
 	t := model.Table{Columns: []model.Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right}, {Title: "last", Align: model.Right}, {Title: "level", Align: model.Right},
-		{Title: "reference", Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "noise", Align: model.Right}, {Title: "condition", Wrap: true},
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right}, {Title: "last", Align: model.Right},
+		{Title: "level", Align: model.Right},
+		{Title: "reference", Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "noise", Align: model.Right},
+		{Title: "condition", Wrap: true},
 	}}
 	for _, r := range v.rows {
 		if !keep(r) {
@@ -376,8 +390,10 @@ func (v *view) table(keep func(row) bool) model.Table {
 			noise = r.t.spread(r.p.Noise)
 		}
 		t.Rows = append(t.Rows, model.Row{Icon: conditionIcons[r.p.Condition], Anchor: v.anchors[r.t], Cells: []model.Line{
-			append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(fmt.Sprint(len(r.p.Points))), model.Plain(r.t.value(r.p.Points[len(r.p.Points)-1].Value)),
-			model.Plain(r.t.value(r.p.Level)), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.change(r.p.Change)), model.Plain(noise), model.Plain(r.condition()),
+			append(v.name(r.t), r.machine()...), model.Plain(r.t.MetricLabel), model.Plain(fmt.Sprint(len(r.p.Points))),
+			model.Plain(r.t.value(r.p.Points[len(r.p.Points)-1].Value)),
+			model.Plain(r.t.value(r.p.Level)), model.Plain(r.t.value(r.p.Reference)), model.Plain(r.t.change(r.p.Change)), model.Plain(noise),
+			model.Plain(r.condition()),
 		}})
 	}
 	return t
@@ -397,12 +413,16 @@ func (r row) condition() string {
 
 func (v *view) legend() []model.Line {
 	return []model.Line{
-		model.Plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since the series began, or the one that " +
+		model.Plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since " +
+			"the series began, or the one that " +
 			"was accepted, so that small losses add up. Threshold: the margin, or twice the noise of a session where that is more."),
-		model.Plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and more), in each of the last two " +
-			"sessions where these are outside what the others predict, or as a creep: the last five sessions against the first ten of the reference. It has to be " +
+		model.Plain("Regressed: the level is worse than the reference by the threshold or more, after a confirmed change point (3 sessions and " +
+			"more), in each of the last two " +
+			"sessions where these are outside what the others predict, or as a creep: the last five sessions against the first ten of the " +
+			"reference. It has to be " +
 			"significant after correction for all series and sessions; what is not, and one bad session, is suspected at most."),
-		model.Plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with neighbouring sessions decorrelated (p by " +
+		model.Plain("A change point says that something changed between two sessions, not what. Change points are found by E-divisive with " +
+			"neighbouring sessions decorrelated (p by " +
 			"permutation, per series); \"pipeline accept\" lets a level count."),
 	}
 }

@@ -49,12 +49,14 @@ func charts() map[string]chart {
 				{X1: 4, Y1: math.Inf(-1), X2: 4, Y2: math.Inf(1), Class: "capacity s1"}, {X1: nan, Y1: 1, X2: 2, Y2: 2},
 			},
 			Series: []svg.Series{
-				{Name: "tensor_parallel_size=8 hw=h200", Class: "s1", Dots: true, Points: []svg.Point{{X: 1, Y: 20}, {X: 16, Y: 60, Tip: "overloaded", Mark: "overloaded"}}},
+				{Name: "tensor_parallel_size=8 hw=h200", Class: "s1", Dots: true, Points: []svg.Point{{X: 1, Y: 20}, {X: 16, Y: 60, Tip: "overloaded",
+					Mark: "overloaded"}}},
 				{Name: "tensor_parallel_size=4 hw=<b>", Class: "s2", Dots: true, Points: []svg.Point{{X: 1, Y: 25}}},
 			},
 		},
 		"pairs": svg.Pairs{
-			ID: "p", Title: "TTFT p99 of each repeat", Desc: "on is worse than off in 1 of 2 repeats.", Base: "off", Head: "on", Y: svg.Axis{Title: "ms"},
+			ID: "p", Title: "TTFT p99 of each repeat", Desc: "on is worse than off in 1 of 2 repeats.", Base: "off", Head: "on",
+			Y:      svg.Axis{Title: "ms"},
 			Points: []svg.Pair{{Label: "1", Base: 411, Head: 447, Worse: true}, {Label: "2", Base: 420, Head: 418}},
 		},
 		"trend": svg.Trend{
@@ -74,17 +76,21 @@ func charts() map[string]chart {
 				{Label: "all", Value: 8.8, Lower: 7.9, Upper: math.Inf(1), Main: true, Text: "+8.8 %"},
 			},
 		},
-		"forest-left": svg.Forest{Title: "higher is better", Margin: -4.76, Rows: []svg.Interval{{Label: "all", Value: -1, Lower: -2, Upper: 0.5, Main: true}}},
+		"forest-left": svg.Forest{Title: "higher is better", Margin: -4.76,
+			Rows: []svg.Interval{{Label: "all", Value: -1, Lower: -2, Upper: 0.5, Main: true}}},
 		"heat": svg.Heat{
-			ID: "h", Title: "Verdicts", Desc: "A row for each cell.", Columns: []svg.Column{{Title: "TTFT p99", Sub: "on vs off"}, {Title: "TPOT p50"}},
+			ID: "h", Title: "Verdicts", Desc: "A row for each cell.", Columns: []svg.Column{{Title: "TTFT p99", Sub: "on vs off"},
+				{Title: "TPOT p50"}},
 			Rows: []svg.Row{
-				{Label: "rate=4", Tiles: []*svg.Tile{{Class: "worse2", Text: "✗ +14.4 %", Title: "TTFT p99 at rate=4: regression", Anchor: "c1-1"}, nil}},
+				{Label: "rate=4", Tiles: []*svg.Tile{{Class: "worse2", Text: "✗ +14.4 %", Title: "TTFT p99 at rate=4: regression", Anchor: "c1-1"},
+					nil}},
 				{Label: "rate=16", Tiles: []*svg.Tile{{Class: "same", Text: "✓ 0.0 %", Title: "pass"}, {Class: "open", Text: "? +3.1 %"}}},
 			},
 		},
 		"hostile": svg.Heat{
 			ID: `"><script>`, Title: "</title><script>alert(1)</script>", Desc: "\x1b[31m\u202e]]>", Columns: []svg.Column{{Title: "<b>&amp;"}},
-			Rows: []svg.Row{{Label: "名前 <img src=x onerror=alert(1)>", Tiles: []*svg.Tile{{Class: `x" onload="y`, Text: "a\x00b<c>", Title: "'\"<>", Anchor: `javascript:alert(1)"`}}}},
+			Rows: []svg.Row{{Label: "名前 <img src=x onerror=alert(1)>", Tiles: []*svg.Tile{{Class: `x" onload="y`, Text: "a\x00b<c>",
+				Title: "'\"<>", Anchor: `javascript:alert(1)"`}}}},
 		},
 	}
 }
@@ -131,7 +137,8 @@ func wellFormed(t testingT, s string) {
 			t.Errorf("element %d is <%s>", n, start.Name.Local)
 		}
 		for _, a := range start.Attr {
-			if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" {
+			if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || strings.HasPrefix(a.Name.Local, "on") ||
+				a.Name.Local == "style" {
 				t.Errorf("%s=%q", a.Name.Local, a.Value)
 			}
 			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
@@ -143,7 +150,8 @@ func wellFormed(t testingT, s string) {
 
 // number draws any float64 that a document can hold, and those that it cannot.
 func number() *rapid.Generator[float64] {
-	return rapid.OneOf(rapid.Float64(), rapid.Float64Range(-100, 100), rapid.SampledFrom([]float64{0, math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e308, 5e-324}))
+	return rapid.OneOf(rapid.Float64(), rapid.Float64Range(-100, 100), rapid.SampledFrom([]float64{0, math.NaN(), math.Inf(1), math.Inf(-1),
+		1e308, -1e308, 5e-324}))
 }
 
 // TestAnyNumbers draws charts of any numbers: none panics, and each is well formed.
@@ -163,7 +171,8 @@ func TestAnyNumbers(t *testing.T) {
 		s.Dots = true
 		lines.Series = []svg.Series{s}
 		lines.Zones = []svg.Zone{{From: number().Draw(t, "from"), To: number().Draw(t, "to")}}
-		lines.Segments = []svg.Segment{{X1: number().Draw(t, "x1"), Y1: number().Draw(t, "y1"), X2: number().Draw(t, "x2"), Y2: number().Draw(t, "y2"), Label: "limit"}}
+		lines.Segments = []svg.Segment{{X1: number().Draw(t, "x1"), Y1: number().Draw(t, "y1"), X2: number().Draw(t, "x2"),
+			Y2: number().Draw(t, "y2"), Label: "limit"}}
 		for _, c := range []chart{lines, pairs, forest} {
 			wellFormed(t, c.SVG())
 		}

@@ -37,7 +37,8 @@ func TestNarrowTerminal(t *testing.T) {
 	}
 	for width, want := range map[int]string{
 		80: "cell                                      base     change   margin\n" + strings.Repeat("c", 40) + "  1.71 ms  +10.0 %  5 %\n",
-		60: "cell                                      base     change\n" + strings.Repeat("c", 40) + "  1.71 ms  +10.0 %\n+1 column where there is room: margin\n",
+		60: "cell                                      base     change\n" + strings.Repeat("c", 40) +
+			"  1.71 ms  +10.0 %\n+1 column where there is room: margin\n",
 	} {
 		var p printer
 		p.o.Width = width

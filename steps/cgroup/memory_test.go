@@ -51,8 +51,10 @@ func TestKilled(t *testing.T) {
 			f.events("job", "9", "9")
 			f.limit("job/run", "1048576000")
 		}, "a process was killed by the memory limit of its cgroup (/job/run, memory.max 1000 MiB)"},
-		"a limit above": {func(f tree) { f.events("job/run", "1", "5"); f.events("job", "9", "9"); f.limit("job", "8589934592") }, "2 processes were killed by the memory limit of its cgroup (/job, memory.max 8.0 GiB)"},
-		"the machine":   {func(f tree) { f.events("job/run", "1", "4") }, "a process was killed by the kernel because the machine had no memory left (cgroup /job/run)"},
+		"a limit above": {func(f tree) { f.events("job/run", "1", "5"); f.events("job", "9", "9"); f.limit("job", "8589934592") },
+			"2 processes were killed by the memory limit of its cgroup (/job, memory.max 8.0 GiB)"},
+		"the machine": {func(f tree) { f.events("job/run", "1", "4") },
+			"a process was killed by the kernel because the machine had no memory left (cgroup /job/run)"},
 		"another group": {func(f tree) { f.events("job", "9", "20") }, ""},
 		"gone":          {func(f tree) { _ = os.RemoveAll(filepath.Join(f.Groups, "job")) }, ""},
 	} {

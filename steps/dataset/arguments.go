@@ -18,9 +18,12 @@ func withDoc(a steps.Attr, doc string) steps.Attr {
 
 // The arguments. A length is a number of tokens, or { min, max } for uniform ones.
 var (
-	inputLen     = steps.Attr{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt, its prefix included: a number, or { min = 128, max = 1024 } for uniform lengths."}
-	outputLen    = steps.Attr{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate: a number, or { min = 16, max = 128 } for uniform lengths."}
-	prefixLen    = steps.Attr{Name: "prefix_len", Type: cty.Number, Doc: "Tokens at the start that all prompts of a run share; none unless set."}
+	inputLen = steps.Attr{Name: "input_len", Type: cty.DynamicPseudoType,
+		Doc: "Tokens of a prompt, its prefix included: a number, or { min = 128, max = 1024 } for uniform lengths."}
+	outputLen = steps.Attr{Name: "output_len", Type: cty.DynamicPseudoType,
+		Doc: "Tokens to generate: a number, or { min = 16, max = 128 } for uniform lengths."}
+	prefixLen = steps.Attr{Name: "prefix_len", Type: cty.Number,
+		Doc: "Tokens at the start that all prompts of a run share; none unless set."}
 	suffixLen    = steps.Attr{Name: "suffix_len", Type: cty.Number, Doc: "Tokens of a prompt after its shared prefix; 256 unless set."}
 	numPrefixes  = steps.Attr{Name: "num_prefixes", Type: cty.Number, Doc: "Number of different shared prefixes; 10 unless set."}
 	turns        = steps.Attr{Name: "turns", Type: cty.Number, Doc: "Requests of a conversation; 4 unless set."}
@@ -30,17 +33,26 @@ var (
 	imageWidth   = steps.Attr{Name: "image_width", Type: cty.Number, Doc: "Width of a picture in pixels; 256 unless set."}
 	imageHeight  = steps.Attr{Name: "image_height", Type: cty.Number, Doc: "Height of a picture in pixels; 256 unless set."}
 	sounds       = steps.Attr{Name: "sounds", Type: cty.Number, Doc: "Sounds of a request; none unless set."}
-	soundSeconds = steps.Attr{Name: "sound_seconds", Type: cty.Number, Doc: "Length of a sound in seconds, of 16,000 samples each; 5 unless set."}
-	users        = steps.Attr{Name: "users", Type: cty.Number, Doc: "Conversations that go on at once; 16 unless set."}
-	systemLen    = steps.Attr{Name: "system_len", Type: cty.Number, Doc: "Tokens of a system prompt that all conversations share; none unless set."}
-	realAnswers  = steps.Attr{Name: "real_answers", Type: cty.Bool, Doc: "Put what the server answered into the turns that follow, instead of made-up answers of the wanted lengths; a turn then waits for the answer before it. Needs endpoint = \"chat\". Sides of a comparison whose models answer differently no longer send the same prompts. false unless set."}
-	path         = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
-	maxInput     = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
-	maxTotal     = steps.Attr{Name: "max_total", Type: cty.Number, Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}
-	rotate       = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set. Without it `answers` ask the prompts as they are."}
-	blockSize    = steps.Attr{Name: "block_size", Type: cty.Number, Doc: "Tokens of a block that hash_ids name; 512 unless set, as in Mooncake's traces."}
-	seed         = steps.Attr{Name: "seed", Type: cty.Number, Doc: "Seed of the choice of entries; the benchmark's unless set."}
-	timeScale    = steps.Attr{Name: "time_scale", Type: cty.Number, Doc: "Factor on the trace's times: 0.5 sends twice as fast. 1 unless set."}
+	soundSeconds = steps.Attr{Name: "sound_seconds", Type: cty.Number,
+		Doc: "Length of a sound in seconds, of 16,000 samples each; 5 unless set."}
+	users     = steps.Attr{Name: "users", Type: cty.Number, Doc: "Conversations that go on at once; 16 unless set."}
+	systemLen = steps.Attr{Name: "system_len", Type: cty.Number,
+		Doc: "Tokens of a system prompt that all conversations share; none unless set."}
+	realAnswers = steps.Attr{Name: "real_answers", Type: cty.Bool, Doc: "Put what the server answered into the turns that follow, instead " +
+		"of made-up answers of the wanted lengths; a turn then waits for the answer before it. Needs endpoint = \"chat\". Sides of a " +
+		"comparison whose models answer differently no longer send the same prompts. false unless set."}
+	path = steps.Attr{Name: "path", Type: cty.String, Required: true, Doc: "File to read, relative to the pipeline file and in its " +
+		"folder or below it; an absolute path must lie in a folder that the environment variable PIPELINE_DATA names."}
+	maxInput = steps.Attr{Name: "max_input", Type: cty.Number, Doc: "Longest prompt that is kept, in tokens; 1024 unless set, as in vLLM."}
+	maxTotal = steps.Attr{Name: "max_total", Type: cty.Number,
+		Doc: "Most tokens of prompt and answer together; 2048 unless set, as in vLLM."}
+	rotate = steps.Attr{Name: "rotate", Type: cty.Bool, Doc: "Change the beginning of every prompt from repeat to repeat, at equal " +
+		"lengths, so that no repeat finds the prompts of another in a prefix cache; true unless set. Without it `answers` ask the prompts as " +
+		"they are."}
+	blockSize = steps.Attr{Name: "block_size", Type: cty.Number,
+		Doc: "Tokens of a block that hash_ids name; 512 unless set, as in Mooncake's traces."}
+	seed      = steps.Attr{Name: "seed", Type: cty.Number, Doc: "Seed of the choice of entries; the benchmark's unless set."}
+	timeScale = steps.Attr{Name: "time_scale", Type: cty.Number, Doc: "Factor on the trace's times: 0.5 sends twice as fast. 1 unless set."}
 )
 
 func validate(o steps.Object) []steps.Problem {

@@ -43,7 +43,8 @@ func TestPromptsHaveTheLengthsAndThePrefix(t *testing.T) {
 		first := src.Prompt(0, seeds).IDs[:d.PrefixLen]
 		for i := range 5 {
 			p := src.Prompt(i, seeds)
-			if len(p.IDs) != p.Input || !p.Exact() || p.Input < d.InputMin || p.Input > d.InputMax || p.Output < d.OutputMin || p.Output > d.OutputMax {
+			if len(p.IDs) != p.Input || !p.Exact() || p.Input < d.InputMin || p.Input > d.InputMax || p.Output < d.OutputMin ||
+				p.Output > d.OutputMax {
 				t.Fatalf("prompt %d: %d ids, input %d, output %d for %+v", i, len(p.IDs), p.Input, p.Output, d)
 			}
 			if !slices.Equal(p.IDs[:d.PrefixLen], first) {
@@ -179,7 +180,8 @@ func TestHashTellsPromptsApart(t *testing.T) {
 }
 
 func BenchmarkPrompt(b *testing.B) {
-	src := source(b, steps.Dataset{Kind: "sonnet", InputMin: 1024, InputMax: 1024, OutputMin: 128, OutputMax: 128, PrefixLen: 50}, Corpus{IDs: ids(6000)})
+	src := source(b, steps.Dataset{Kind: "sonnet", InputMin: 1024, InputMax: 1024, OutputMin: 128, OutputMax: 128, PrefixLen: 50},
+		Corpus{IDs: ids(6000)})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		_ = src.Prompt(i, Seeds{1, 1})

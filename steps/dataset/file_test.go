@@ -119,7 +119,8 @@ func TestFilePromptsRotate(t *testing.T) {
 	verbatim := d
 	verbatim.Verbatim = true
 	src = fromFile(t, verbatim, material(t, &verbatim, 10))
-	if first, again := src.Prompt(0, Seeds{3, 2}), src.Prompt(len(src.(marked).prompts), Seeds{3, 2}); !slices.Equal(first.IDs, src.(marked).prompts[0].IDs) || slices.Equal(first.IDs, again.IDs) {
+	if first, again := src.Prompt(0, Seeds{3, 2}), src.Prompt(len(src.(marked).prompts), Seeds{3, 2}); !slices.Equal(first.IDs,
+		src.(marked).prompts[0].IDs) || slices.Equal(first.IDs, again.IDs) {
 		t.Error("prompts are changed the first time, or not changed where they come again")
 	}
 	chat := material(t, &d, 10)
@@ -228,11 +229,13 @@ func TestBurstGPTTrace(t *testing.T) {
 // TestTimesOfTraces: each form has a unit of its own.
 func TestTimesOfTraces(t *testing.T) {
 	for name, text := range map[string]string{
-		"Azure":                "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.9500000,600,8\n2023-11-17 00:00:01.2000000,12,3\n",
-		"Azure, with the zone": "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,600,8\n2024-05-10 00:00:01.25993+00:00,12,3\n",
+		"Azure": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.9500000,600,8\n2023-11-17 00:00:01.2000000,12,3\n",
+		"Azure, with the zone": "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,600,8\n2024-05-10 " +
+			"00:00:01.25993+00:00,12,3\n",
 		"Bailian": `{"chat_id":5,"parent_chat_id":-1,"timestamp":61.25,"input_length":600,"output_length":8,"type":"text","turn":1,"hash_ids":[1,2]}
 {"chat_id":6,"parent_chat_id":5,"timestamp":62.5,"input_length":12,"output_length":3,"type":"text","turn":2,"hash_ids":[1]}`,
-		"Azure of a spreadsheet": byteOrderMark + "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.95,600,8\n2023-11-17 00:00:01.2,12,3\n",
+		"Azure of a spreadsheet": byteOrderMark +
+			"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.95,600,8\n2023-11-17 00:00:01.2,12,3\n",
 		"Mooncake before zero": `{"timestamp":-2000,"input_length":600,"output_length":8}
 {"timestamp":-750,"input_length":12,"output_length":3}`,
 	} {
@@ -242,7 +245,8 @@ func TestTimesOfTraces(t *testing.T) {
 			continue
 		}
 		a, b := table.Entries[0], table.Entries[1]
-		if a.Input != 600 || b.Output != 3 || a.At != 0 || b.At.Round(time.Microsecond) != 1250*time.Millisecond || len(a.Blocks) > 0 && a.blockSize != 16 {
+		if a.Input != 600 || b.Output != 3 || a.At != 0 || b.At.Round(time.Microsecond) != 1250*time.Millisecond || len(a.Blocks) > 0 &&
+			a.blockSize != 16 {
 			t.Errorf("%s: %+v and %+v", name, a, b)
 		}
 	}
@@ -265,26 +269,28 @@ func TestSizeOfBlocks(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ kind, text, want string }{
-		"sharegpt lines":     {"sharegpt", `{"conversations":[]}`, "not a list"},
-		"sharegpt cut":       {"sharegpt", `[{"conversations":[{"value":"a"},{"value":"b"}]}`, "does not end"},
-		"sharegpt wrong":     {"sharegpt", `[{"conversations":[]},3]`, "conversation 2"},
-		"sharegpt empty":     {"sharegpt", `[]`, "no usable entry"},
-		"file not JSON":      {"file", "\nhello", "line 2: not a JSON object"},
-		"file two prompts":   {"file", `{"prompt":"a","messages":[{"role":"user","content":"b"}]}`, "exactly one"},
-		"file no prompt":     {"file", `{"text":"a"}`, "exactly one"},
-		"file bad prompt":    {"file", `{"prompt":{"a":1}}`, "text or a list of token ids"},
-		"file negative id":   {"file", `{"prompt":[-1]}`, "negative"},
-		"file no tokens":     {"file", `{"prompt":"a","output_tokens":0}`, "at least 1"},
-		"file no role":       {"file", `{"messages":[{"content":"b"}]}`, "no role"},
-		"trace empty":        {"trace", " \n", "empty"},
-		"trace member":       {"trace", `{"timestamp":1,"input_length":3}`, "needs timestamp"},
-		"trace back in time": {"trace", `{"timestamp":2,"input_length":3,"output_length":1}` + "\n" + `{"timestamp":1,"input_length":3,"output_length":1}`, "line 2: its time is before"},
-		"trace no length":    {"trace", `{"timestamp":2,"input_length":0,"output_length":1}`, "at least 1"},
-		"trace far":          {"trace", `{"timestamp":1e300,"input_length":1,"output_length":1}`, "out of range"},
-		"csv column":         {"trace", "Timestamp,Request tokens\n1,2\n", "Timestamp, Request tokens, Response tokens; or TIMESTAMP, ContextTokens, GeneratedTokens"},
-		"csv date":           {"trace", "TIMESTAMP,ContextTokens,GeneratedTokens\n16.11.2023,2,3\n", "line 2"},
-		"csv number":         {"trace", "Timestamp,Request tokens,Response tokens\nx,2,3\n", "line 2"},
-		"another kind":       {"random", "", "not read from a file"},
+		"sharegpt lines":   {"sharegpt", `{"conversations":[]}`, "not a list"},
+		"sharegpt cut":     {"sharegpt", `[{"conversations":[{"value":"a"},{"value":"b"}]}`, "does not end"},
+		"sharegpt wrong":   {"sharegpt", `[{"conversations":[]},3]`, "conversation 2"},
+		"sharegpt empty":   {"sharegpt", `[]`, "no usable entry"},
+		"file not JSON":    {"file", "\nhello", "line 2: not a JSON object"},
+		"file two prompts": {"file", `{"prompt":"a","messages":[{"role":"user","content":"b"}]}`, "exactly one"},
+		"file no prompt":   {"file", `{"text":"a"}`, "exactly one"},
+		"file bad prompt":  {"file", `{"prompt":{"a":1}}`, "text or a list of token ids"},
+		"file negative id": {"file", `{"prompt":[-1]}`, "negative"},
+		"file no tokens":   {"file", `{"prompt":"a","output_tokens":0}`, "at least 1"},
+		"file no role":     {"file", `{"messages":[{"content":"b"}]}`, "no role"},
+		"trace empty":      {"trace", " \n", "empty"},
+		"trace member":     {"trace", `{"timestamp":1,"input_length":3}`, "needs timestamp"},
+		"trace back in time": {"trace", `{"timestamp":2,"input_length":3,"output_length":1}` + "\n" +
+			`{"timestamp":1,"input_length":3,"output_length":1}`, "line 2: its time is before"},
+		"trace no length": {"trace", `{"timestamp":2,"input_length":0,"output_length":1}`, "at least 1"},
+		"trace far":       {"trace", `{"timestamp":1e300,"input_length":1,"output_length":1}`, "out of range"},
+		"csv column": {"trace", "Timestamp,Request tokens\n1,2\n",
+			"Timestamp, Request tokens, Response tokens; or TIMESTAMP, ContextTokens, GeneratedTokens"},
+		"csv date":     {"trace", "TIMESTAMP,ContextTokens,GeneratedTokens\n16.11.2023,2,3\n", "line 2"},
+		"csv number":   {"trace", "Timestamp,Request tokens,Response tokens\nx,2,3\n", "line 2"},
+		"another kind": {"random", "", "not read from a file"},
 	} {
 		if _, err := readKind(tt.kind, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
@@ -340,7 +346,8 @@ func TestFilesStayInTheirFolders(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"sharegpt.json", "prompts.jsonl", "mooncake.jsonl", "burstgpt.csv", "sessions.jsonl", "weka.jsonl", "otlp.jsonl"} {
+	for _, name := range []string{"sharegpt.json", "prompts.jsonl", "mooncake.jsonl", "burstgpt.csv", "sessions.jsonl",
+		"weka.jsonl", "otlp.jsonl"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)

@@ -70,7 +70,8 @@ func (c *chooser) source(ctx context.Context) (Source, error) {
 		}
 	}
 	if len(c.chosen) == 0 {
-		return nil, invalid("%s: none of its %d entries has a prompt of %d to %d tokens and at most %d with the answer; raise max_input or max_total",
+		return nil, invalid(
+			"%s: none of its %d entries has a prompt of %d to %d tokens and at most %d with the answer; raise max_input or max_total",
 			c.spec.Path, len(order), shareMin, option(c.spec, "max_input"), option(c.spec, "max_total"))
 	}
 	rotate, ok := c.spec.Options["rotate"].(bool)

@@ -60,7 +60,8 @@ func All() Kinds {
 			Attrs: []steps.Attr{inputLen, outputLen, prefixLen}, Check: checkFixed, Source: drawn(true),
 		},
 		{
-			Name: "prefix_repetition", Doc: "Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
+			Name: "prefix_repetition",
+			Doc:  "Prompts that share one of several prefixes, to measure prefix caches: every prefix equally often, in a drawn order.",
 			Attrs: []steps.Attr{
 				numPrefixes, withDoc(prefixLen, "Tokens of each shared prefix; 256 unless set."), suffixLen,
 				withDoc(outputLen, "Tokens to generate, a number or { min = 16, max = 128 }; 128 unless set."),
@@ -71,35 +72,47 @@ func All() Kinds {
 			Name: "chat", Doc: "Turns of made-up conversations, each request with all that was said before it.",
 			Attrs: []steps.Attr{
 				withDoc(inputLen, "Tokens of each message of the user: a number, or { min = 16, max = 128 } for uniform lengths."),
-				withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users, systemLen, realAnswers,
+				withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users,
+				systemLen, realAnswers,
 			},
 			Check: checkSpans, Source: talk,
 		},
 		{
 			Name: "rerank", Doc: "Made-up queries, each with documents that are to be ranked by it: for endpoint = \"rerank\".",
-			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of a document: a number, or { min = 128, max = 1024 } for uniform lengths."), queryLen, documents},
+			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of a document: a number, or { min = 128, max = 1024 } for uniform lengths."),
+				queryLen, documents},
 			Check: checkInput, Source: ask,
 		},
 		{
 			Name: "multimodal", Doc: "Made-up texts, each with pictures (JPEG) and sounds (WAV) of noise: for endpoint = \"chat\".",
-			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of the text: a number, or { min = 128, max = 1024 } for uniform lengths."), outputLen, images, imageWidth, imageHeight, sounds, soundSeconds},
+			Attrs: []steps.Attr{withDoc(inputLen, "Tokens of the text: a number, or { min = 128, max = 1024 } for uniform lengths."), outputLen,
+				images, imageWidth, imageHeight, sounds, soundSeconds},
 			Check: checkMultimodal, Source: show,
 		},
 		{
-			Name: "sharegpt", Doc: "Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, filtered as `vllm bench serve` does.",
-			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed, maxInput, maxTotal, rotate},
+			Name: "sharegpt", Doc: "Conversations of a ShareGPT file: the first turn is the prompt, the length of the second that of the answer, " +
+				"filtered as `vllm bench serve` does.",
+			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded answer's length."), seed,
+				maxInput, maxTotal, rotate},
 			Check: checkOutput, Read: readShareGPT, Source: choose(true), StandIn: newStandIn, OwnLengths: true,
 			Origin: "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, file ShareGPT_V3_unfiltered_cleaned_split.json",
 		},
 		{
-			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids), messages, or a query with its documents, and output_tokens if it is to differ from output_len.",
+			Name: "file", Doc: "Prompts of a file with one JSON object a line: prompt (text or token ids), messages, or a query with its " +
+				"documents, and output_tokens if it is to differ from output_len.",
 			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate for lines without output_tokens."), seed, rotate},
 			Check: checkOutput, Read: readPrompts, Source: choose(false),
 		},
 		{
-			Name:  "trace",
-			Doc:   "Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, output_length, hash_ids), Bailian's, or the CSVs of BurstGPT and Azure; or sessions of agents: Mooncake's form with session_id, that of Weka and AgentX, or OpenTelemetry's spans of calls (OTLP in JSON lines). The times are those of a load with arrival = \"trace\". In a session a request waits for those that it came after in the recording, and then as long as it did there; arrival = \"closed\" has max_concurrency sessions go on at once.",
-			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize, withDoc(realAnswers, "Put what the server answered into the turns of a session that follow, instead of made-up answers of the recorded lengths. Needs endpoint = \"chat\". false unless set.")},
+			Name: "trace",
+			Doc: "Requests of a recorded trace with their times and lengths: Mooncake's form (JSON lines: timestamp in ms, input_length, " +
+				"output_length, hash_ids), Bailian's, or the CSVs of BurstGPT and Azure; or sessions of agents: Mooncake's form with session_id, " +
+				"that of Weka and AgentX, or OpenTelemetry's spans of calls (OTLP in JSON lines). The times are those of a load with arrival = " +
+				"\"trace\". In a session a request waits for those that it came after in the recording, and then as long as it did there; arrival = " +
+				"\"closed\" has max_concurrency sessions go on at once.",
+			Attrs: []steps.Attr{path, withDoc(outputLen, "Tokens to generate instead of the recorded length."), timeScale, blockSize,
+				withDoc(realAnswers, "Put what the server answered into the turns of a session that follow, instead of made-up answers of the "+
+					"recorded lengths. Needs endpoint = \"chat\". false unless set.")},
 			Check: checkOutput, Read: readTrace, Source: newTrace, OwnLengths: true,
 		},
 	}
@@ -154,7 +167,8 @@ func (k Kind) check(d steps.Dataset) error {
 // checkFixed checks the lengths of prompts with a prefix.
 func checkFixed(d steps.Dataset) error {
 	if d.InputMin > 0 && d.PrefixLen >= d.InputMin {
-		return invalid("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input", d.PrefixLen, d.InputMin)
+		return invalid("prefix length %d leaves no token of its own to an input of %d; make it shorter than the shortest input",
+			d.PrefixLen, d.InputMin)
 	}
 	return checkSpans(d)
 }
@@ -222,7 +236,8 @@ func (f *Files) Check(d steps.Dataset) error {
 func CheckEndpoint(d steps.Dataset, endpoint string) error {
 	switch ranks := endpoint == "rerank"; {
 	case ranks && d.Kind != "rerank" && d.Kind != "file":
-		return fmt.Errorf("endpoint %q ranks documents, and a dataset of kind %q has none; use dataset \"rerank\", or \"file\" with lines of query and documents", endpoint, d.Kind)
+		return fmt.Errorf("endpoint %q ranks documents, and a dataset of kind %q has none; use dataset \"rerank\", "+
+			"or \"file\" with lines of query and documents", endpoint, d.Kind)
 	case d.Kind == "multimodal" && endpoint != "chat":
 		return fmt.Errorf("a dataset of kind %q holds pictures or sound, which are parts of messages; send them to endpoint = \"chat\"", d.Kind)
 	case !ranks && d.Kind == "rerank":

@@ -43,10 +43,12 @@ func TestValidateKind(t *testing.T) {
 		"text":        {map[string]cty.Value{"input_len": cty.StringVal("long")}, []string{"input_len"}},
 		"wrong order": {map[string]cty.Value{"input_len": span(9, 1)}, []string{"input_len"}},
 		"min of zero": {map[string]cty.Value{"input_len": span(0, 1)}, []string{"input_len"}},
-		"no max":      {map[string]cty.Value{"input_len": cty.ObjectVal(map[string]cty.Value{"min": cty.NumberIntVal(1)})}, []string{"input_len"}},
+		"no max": {map[string]cty.Value{"input_len": cty.ObjectVal(map[string]cty.Value{"min": cty.NumberIntVal(1)})},
+			[]string{"input_len"}},
 		"more than min and max": {map[string]cty.Value{"input_len": cty.ObjectVal(map[string]cty.Value{
 			"min": cty.NumberIntVal(1), "max": cty.NumberIntVal(1), "mean": cty.NumberIntVal(1)})}, []string{"input_len"}},
-		"counts": {map[string]cty.Value{"prefix_len": cty.NumberIntVal(-1), "num_prefixes": cty.Zero, "time_scale": cty.Zero}, []string{"prefix_len", "num_prefixes", "time_scale"}},
+		"counts": {map[string]cty.Value{"prefix_len": cty.NumberIntVal(-1), "num_prefixes": cty.Zero, "time_scale": cty.Zero},
+			[]string{"prefix_len", "num_prefixes", "time_scale"}},
 	} {
 		var got []string
 		for _, p := range validate(steps.Object{Attrs: tt.attrs}) {

@@ -69,7 +69,8 @@ func (m *mooncake) line(n int, text []byte) error {
 		return fmt.Errorf("not a JSON object of a trace: %w", err)
 	}
 	if l.Input == nil || l.Output == nil || (l.Timestamp == nil && (l.Session == nil || l.Delay == nil)) {
-		return errors.New("it needs timestamp (milliseconds), input_length and output_length; a later line of a session_id can have a delay in the place of its timestamp")
+		return errors.New("it needs timestamp (milliseconds), input_length and output_length; a later line of a session_id can have a delay in " +
+			"the place of its timestamp")
 	}
 	if l.WaitFor != nil {
 		return errors.New("it has wait_for, of Dynamo's agentic traces, which are not read: give its session id, parents and duration instead")
@@ -128,7 +129,8 @@ func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, 
 			e.Input += m.table.Entries[last].Input + m.table.Entries[last].Output
 		}
 		if s.whole != nil && *s.whole == e.adds {
-			return 0, errors.New("of its session some later lines begin with the first block, as whole prompts do, and others do not, as what is added to a prompt: give all of them whole, or none")
+			return 0, errors.New("of its session some later lines begin with the first block, as whole prompts do, and others do not, as what is " +
+				"added to a prompt: give all of them whole, or none")
 		}
 		s.whole = new(!e.adds)
 		return m.ends[last].Seconds() + *l.Delay/1000, nil
@@ -211,7 +213,8 @@ func (m *mooncake) arrangeCalls(s *mooncakeSession) error {
 		}
 		return nil
 	case s.untimed != nil && *s.untimed != s.calls[len(s.calls)-1]:
-		return lineError(m.table.Entries[*s.untimed].line, "other lines of its session come after it: give it a duration (milliseconds), or them a delay, so that it is known how long they waited")
+		return lineError(m.table.Entries[*s.untimed].line, "other lines of its session come after it: give it a duration (milliseconds), or "+
+			"them a delay, so that it is known how long they waited")
 	}
 	list := make([]*span, len(s.calls))
 	for i, call := range s.calls {

@@ -49,12 +49,15 @@ type soundPart struct {
 
 func show(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 	s := media{
-		maker: newMaker(d, m.Corpus, false), images: option(d, images.Name), width: option(d, imageWidth.Name), height: option(d, imageHeight.Name),
+		maker: newMaker(d, m.Corpus, false), images: option(d, images.Name), width: option(d, imageWidth.Name),
+		height: option(d, imageHeight.Name),
 		sounds: option(d, sounds.Name), seconds: option(d, soundSeconds.Name),
 	}
 	each := float64(s.images*s.width*s.height)*bytesOfPixel + float64(s.sounds*s.seconds*soundRate*2)*4/3*2
 	if need := each * float64(max(m.Need, 1)); need > maxMedia {
-		return nil, invalid("pictures and sound of %d requests take %.1f GiB of memory, and %d GiB are allowed: plan fewer requests, or smaller ones", m.Need, need/(1<<30), maxMedia>>30)
+		return nil, invalid(
+			"pictures and sound of %d requests take %.1f GiB of memory, and %d GiB are allowed: plan fewer requests, or smaller ones", m.Need,
+			need/(1<<30), maxMedia>>30)
 	}
 	return s, nil
 }
@@ -73,7 +76,8 @@ func (s media) Prompt(i int, seeds Seeds) Prompt {
 	r := stream(seeds.Content, streamContent, i)
 	parts := []part{{Type: "text", Text: s.draw.text(0, r, p.Input, r)}}
 	for range s.images {
-		parts = append(parts, part{Type: "image_url", Image: &imagePart{"data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(picture(s.width, s.height, r))}})
+		parts = append(parts, part{Type: "image_url", Image: &imagePart{"data:image/jpeg;base64," +
+			base64.StdEncoding.EncodeToString(picture(s.width, s.height, r))}})
 	}
 	for range s.sounds {
 		parts = append(parts, part{Type: "input_audio", Sound: &soundPart{base64.StdEncoding.EncodeToString(sound(s.seconds, r)), "wav"}})

@@ -356,7 +356,8 @@ func (o *otlp) roots(nodes []int32) (*span, error) {
 			orphan = node
 		}
 		if list = append(list, inner); orphan != nil && len(list) > 1 {
-			return nil, lineError(orphan.line, "the parent of the span %x, %x, is not in the file, and not all calls of its trace are below it: export whole traces, or leave parentSpanId out of the outermost spans", orphan.id, orphan.parent)
+			return nil, lineError(orphan.line, "the parent of the span %x, %x, is not in the file, and not all calls of its trace are below it: "+
+				"export whole traces, or leave parentSpanId out of the outermost spans", orphan.id, orphan.parent)
 		}
 	}
 	return together(list), nil

@@ -82,7 +82,8 @@ func TestPromptsOfMessages(t *testing.T) {
 // what prompts have in common.
 func TestMessagesAsValues(t *testing.T) {
 	list := func(export string) string {
-		return strings.Replace(export, `"attributes":[`, `"attributes":[{"key":"gen_ai.input.messages","value":{"arrayValue":{"values":[{"stringValue":"a"},{"stringValue":"b"}]}}},`, 1)
+		return strings.Replace(export, `"attributes":[`,
+			`"attributes":[{"key":"gen_ai.input.messages","value":{"arrayValue":{"values":[{"stringValue":"a"},{"stringValue":"b"}]}}},`, 1)
 	}
 	text := list(otlpSpans(2, "1 0 2 3 90 20")) + "\n" + list(otlpSpans(1, "1 0 0 1 80 20")) // the later one comes first
 	table, err := readKind("trace", strings.NewReader(text))
@@ -96,7 +97,8 @@ func TestMessagesAsValues(t *testing.T) {
 	}
 	table = &Table{blocks: maxBlocks}
 	line, _ := beginOTLP(table)
-	if err := line(1, []byte(list(otlpSpans(1, "1 0 0 1 80 20")))); err == nil || !strings.Contains(err.Error(), "too many different messages") {
+	if err := line(1, []byte(list(otlpSpans(1, "1 0 0 1 80 20")))); err == nil ||
+		!strings.Contains(err.Error(), "too many different messages") {
 		t.Errorf("too many messages: %v", err)
 	}
 }

@@ -159,37 +159,52 @@ func TestSessionsRefused(t *testing.T) {
 	}
 	deep = append(deep, fmt.Sprintf("9999 %d 0 9 5 5", maxDepth+4))
 	for name, tt := range map[string]struct{ text, want string }{
-		"no form":          {`{"a":1}`, "line 1: no form of a trace that is known; its lines have one of: input_length (Mooncake's"},
-		"missing parent":   {call(1, `,"id":"x","parents":[]`) + call(9, `,"parents":["y"]`), `line 2: its session has no line with the id "y"`},
-		"cycle":            {call(1, `,"id":"x","parents":["y"]`) + call(9, `,"id":"y","parents":["x"]`), "line 1: its parents wait for it, or for one that does: a cycle"},
-		"twice":            {call(1, `,"id":"x"`) + call(9, `,"id":"x"`), `line 2: the id "x" is there twice`},
-		"some parents":     {call(1, `,"id":"x"`) + call(9, `,"parents":["x"]`), "line 2: lines of its session have parents, and others not"},
-		"before parent":    {call(1, `,"id":"x","parents":[]`) + call(3, `,"parents":["x"]`), "line 2: it begins 3ms before the end of a call that it waits for: times run backwards"},
-		"lonely parents":   {`{"timestamp":1,"input_length":9,"output_length":1,"parents":[],"id":"x"}` + "\n" + call(0, ""), "line 2: its time is before"},
-		"no duration":      {`{"timestamp":1,"input_length":9,"output_length":1,"session_id":"a"}` + "\n" + call(9, ""), "line 1: other lines of its session come after it: give it a duration"},
-		"back":             {call(9, "") + call(8, ""), "line 2: its time is before"},
-		"negative":         {strings.Replace(call(9, ""), `"duration":5`, `"duration":-5`, 1), "line 1: it took -0.005 s: times run backwards"},
-		"negative delay":   {call(9, "") + call(10, `,"delay":-1`), "line 2: its delay of -1 ms is negative"},
-		"no begin":         {`{"input_length":9,"output_length":1,"session_id":"a","delay":3}`, "line 1: the first line of a session needs a timestamp"},
-		"mixed":            {call(1, "") + call(2, `,"delay":3`) + call(20, ""), "line 3: lines of its session have a delay"},
-		"block size":       {call(1, `,"block_size":-1`), "line 1: block_size"},
-		"weka block":       {`{"requests":[]}`, "line 1: block_size = 0"},
-		"weka type":        {`{"block_size":1,"requests":[{"t":0,"type":"x"}]}`, `line 1: request 1 has the type "x"`},
-		"weka back":        {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1,"api_time":1},{"t":0,"type":"n","in":1,"out":1}]}`, "line 1: request 2 begins at 0 s, before"},
-		"weka no time":     {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1},{"t":2,"type":"n","in":1,"out":1}]}`, "line 1: request 1: it has no api_time"},
-		"weka nested":      {`{"block_size":1,"requests":[{"t":1,"type":"subagent","requests":[{"t":1,"type":"subagent","requests":[{}]}]}]}`, "line 1: subagent at request 1: it has subagents of its own"},
-		"whole and added":  {call(1, `,"hash_ids":[1]`) + call(2, `,"delay":3,"hash_ids":[1,2]`) + call(20, `,"delay":3,"hash_ids":[7]`), "line 3: of its session some later lines begin with the first block"},
-		"graph":            {`{"timestamp":1,"input_length":9,"output_length":1,"request_id":"b","wait_for":["a"]}`, "line 1: it has wait_for, of Dynamo's agentic traces"},
-		"otlp parent":      {otlpSpans(1, "2 1 0 1 5 5", "3 0 2 3 5 5"), "line 1: the parent of the span 0000000000000002, 0000000000000001, is not in the file"},
-		"otlp cycle":       {"\n" + otlpSpans(1, "2 1 0 1 5 5", "1 2 0 1 5 5"), "line 2: the span 0000000000000002 is below itself: a cycle"},
-		"otlp twice":       {otlpSpans(1, "1 0 0 1 5 5") + "\n" + otlpSpans(1, "1 0 0 1 5 5"), "line 2: the span 0000000000000001 is there twice"},
-		"otlp back":        {otlpSpans(1, "1 0 2 1 5 5"), "times run backwards"},
-		"otlp deep":        {otlpSpans(1, deep...), "line 1: more than 1000 spans within each other"},
-		"otlp no tokens":   {strings.ReplaceAll(otlpSpans(1, "1 0 0 1 5 5"), "usage.input_tokens", "x"), "line 1: span \"0000000000000001\": it is a call without gen_ai.usage.input_tokens"},
-		"otlp wrong id":    {strings.Replace(otlpSpans(1, "1 0 0 1 5 5"), `"spanId":"00`, `"spanId":"zz`, 1), "its spanId has not 16 hexadecimal digits"},
+		"no form":        {`{"a":1}`, "line 1: no form of a trace that is known; its lines have one of: input_length (Mooncake's"},
+		"missing parent": {call(1, `,"id":"x","parents":[]`) + call(9, `,"parents":["y"]`), `line 2: its session has no line with the id "y"`},
+		"cycle": {call(1, `,"id":"x","parents":["y"]`) + call(9, `,"id":"y","parents":["x"]`),
+			"line 1: its parents wait for it, or for one that does: a cycle"},
+		"twice":        {call(1, `,"id":"x"`) + call(9, `,"id":"x"`), `line 2: the id "x" is there twice`},
+		"some parents": {call(1, `,"id":"x"`) + call(9, `,"parents":["x"]`), "line 2: lines of its session have parents, and others not"},
+		"before parent": {call(1, `,"id":"x","parents":[]`) + call(3, `,"parents":["x"]`),
+			"line 2: it begins 3ms before the end of a call that it waits for: times run backwards"},
+		"lonely parents": {`{"timestamp":1,"input_length":9,"output_length":1,"parents":[],"id":"x"}` + "\n" + call(0, ""),
+			"line 2: its time is before"},
+		"no duration": {`{"timestamp":1,"input_length":9,"output_length":1,"session_id":"a"}` + "\n" + call(9, ""),
+			"line 1: other lines of its session come after it: give it a duration"},
+		"back":           {call(9, "") + call(8, ""), "line 2: its time is before"},
+		"negative":       {strings.Replace(call(9, ""), `"duration":5`, `"duration":-5`, 1), "line 1: it took -0.005 s: times run backwards"},
+		"negative delay": {call(9, "") + call(10, `,"delay":-1`), "line 2: its delay of -1 ms is negative"},
+		"no begin": {`{"input_length":9,"output_length":1,"session_id":"a","delay":3}`,
+			"line 1: the first line of a session needs a timestamp"},
+		"mixed":      {call(1, "") + call(2, `,"delay":3`) + call(20, ""), "line 3: lines of its session have a delay"},
+		"block size": {call(1, `,"block_size":-1`), "line 1: block_size"},
+		"weka block": {`{"requests":[]}`, "line 1: block_size = 0"},
+		"weka type":  {`{"block_size":1,"requests":[{"t":0,"type":"x"}]}`, `line 1: request 1 has the type "x"`},
+		"weka back": {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1,"api_time":1},{"t":0,"type":"n","in":1,"out":1}]}`,
+			"line 1: request 2 begins at 0 s, before"},
+		"weka no time": {`{"block_size":1,"requests":[{"t":1,"type":"n","in":1,"out":1},{"t":2,"type":"n","in":1,"out":1}]}`,
+			"line 1: request 1: it has no api_time"},
+		"weka nested": {`{"block_size":1,"requests":[{"t":1,"type":"subagent","requests":[{"t":1,"type":"subagent","requests":[{}]}]}]}`,
+			"line 1: subagent at request 1: it has subagents of its own"},
+		"whole and added": {call(1, `,"hash_ids":[1]`) + call(2, `,"delay":3,"hash_ids":[1,2]`) + call(20, `,"delay":3,"hash_ids":[7]`),
+			"line 3: of its session some later lines begin with the first block"},
+		"graph": {`{"timestamp":1,"input_length":9,"output_length":1,"request_id":"b","wait_for":["a"]}`,
+			"line 1: it has wait_for, of Dynamo's agentic traces"},
+		"otlp parent": {otlpSpans(1, "2 1 0 1 5 5", "3 0 2 3 5 5"),
+			"line 1: the parent of the span 0000000000000002, 0000000000000001, is not in the file"},
+		"otlp cycle": {"\n" + otlpSpans(1, "2 1 0 1 5 5", "1 2 0 1 5 5"), "line 2: the span 0000000000000002 is below itself: a cycle"},
+		"otlp twice": {otlpSpans(1, "1 0 0 1 5 5") + "\n" + otlpSpans(1, "1 0 0 1 5 5"),
+			"line 2: the span 0000000000000001 is there twice"},
+		"otlp back": {otlpSpans(1, "1 0 2 1 5 5"), "times run backwards"},
+		"otlp deep": {otlpSpans(1, deep...), "line 1: more than 1000 spans within each other"},
+		"otlp no tokens": {strings.ReplaceAll(otlpSpans(1, "1 0 0 1 5 5"), "usage.input_tokens", "x"),
+			"line 1: span \"0000000000000001\": it is a call without gen_ai.usage.input_tokens"},
+		"otlp wrong id": {strings.Replace(otlpSpans(1, "1 0 0 1 5 5"), `"spanId":"00`, `"spanId":"zz`, 1),
+			"its spanId has not 16 hexadecimal digits"},
 		"otlp wrong count": {strings.Replace(otlpSpans(1, "1 0 0 1 5 5"), `"intValue":5`, `"intValue":"x"`, 1), "line 1: not an export of spans"},
 	} {
-		if _, err := readKind("trace", strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), ": line ") {
+		if _, err := readKind("trace", strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			strings.Contains(err.Error(), ": line ") {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
 		}
 	}
@@ -201,7 +216,8 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 2 * (maxWaits + 1) {
 		fmt.Fprintf(&text, `{"timestamp":%d,"duration":5,"input_length":9,"output_length":1,"session_id":"a"}`+"\n", i/(maxWaits+1)*10)
 	}
-	if _, err := readKind("trace", strings.NewReader(text.String())); err == nil || !strings.Contains(err.Error(), "line 4098: more than 4096 calls ran side by side before it") {
+	if _, err := readKind("trace", strings.NewReader(text.String())); err == nil ||
+		!strings.Contains(err.Error(), "line 4098: more than 4096 calls ran side by side before it") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -238,10 +254,12 @@ func TestSharedNames(t *testing.T) {
 // continues, or with as much of them as the recorded service found in its cache.
 func TestPromptsOfSessions(t *testing.T) {
 	cached := func(n int, export string) string {
-		return strings.Replace(export, `"attributes":[`, fmt.Sprintf(`"attributes":[{"key":"gen_ai.usage.cache_read.input_tokens","value":{"intValue":%d}},`, n), 1)
+		return strings.Replace(export, `"attributes":[`,
+			fmt.Sprintf(`"attributes":[{"key":"gen_ai.usage.cache_read.input_tokens","value":{"intValue":%d}},`, n), 1)
 	}
 	text := strings.Join([]string{
-		otlpSpans(1, "1 0 0 1 100 20"), otlpSpans(2, "1 0 2 3 200 20"), cached(150, otlpSpans(3, "1 0 4 5 300 20")), otlpSpans(4, "1 0 6 7 400 20"),
+		otlpSpans(1, "1 0 0 1 100 20"), otlpSpans(2, "1 0 2 3 200 20"), cached(150, otlpSpans(3, "1 0 4 5 300 20")),
+		otlpSpans(4, "1 0 6 7 400 20"),
 	}, "\n")
 	table, err := readKind("trace", strings.NewReader(text))
 	if err != nil {

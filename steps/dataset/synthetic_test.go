@@ -60,7 +60,8 @@ func TestPrefixRepetition(t *testing.T) {
 
 // TestConversationsShareTheirBeginning: turn k+1 begins with all of turn k.
 func TestConversationsShareTheirBeginning(t *testing.T) {
-	d := steps.Dataset{Kind: "chat", InputMin: 10, InputMax: 20, OutputMin: 5, OutputMax: 8, Options: map[string]any{"users": 3, "turns": 4, "system_len": 7}}
+	d := steps.Dataset{Kind: "chat", InputMin: 10, InputMax: 20, OutputMin: 5, OutputMax: 8, Options: map[string]any{"users": 3,
+		"turns": 4, "system_len": 7}}
 	src := source(t, d, Corpus{IDs: ids(5000)})
 	for i := range 24 {
 		p := src.Prompt(i, Seeds{1, 1})

@@ -88,7 +88,8 @@ func (t *Table) add(e Entry) error {
 		return fmt.Errorf("more than %d entries", maxEntries)
 	}
 	if t.blocks > maxBlocks {
-		return fmt.Errorf("more than %d names of blocks up to here, beside those that prompts of a session have in common: cut the trace", maxBlocks)
+		return fmt.Errorf("more than %d names of blocks up to here, beside those that prompts of a session have in common: cut the trace",
+			maxBlocks)
 	}
 	t.Entries = append(t.Entries, e)
 	return nil

@@ -48,7 +48,8 @@ type csvForm struct {
 // (https://github.com/Azure/AzurePublicDataset).
 var csvForms = []csvForm{
 	{
-		time: "Timestamp", input: "Request tokens", output: "Response tokens", aside: []string{"Model", "Total tokens", "Log Type", "Elapsed time"},
+		time: "Timestamp", input: "Request tokens", output: "Response tokens", aside: []string{"Model", "Total tokens",
+			"Log Type", "Elapsed time"},
 		seconds: func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
 	},
 	{time: "TIMESTAMP", input: "ContextTokens", output: "GeneratedTokens", images: "NumImages", seconds: dateSeconds},
@@ -253,10 +254,12 @@ func (n *csvNotes) count(row []string) {
 func (n *csvNotes) texts() []string {
 	var out []string
 	if n.unanswered > 0 {
-		out = append(out, fmt.Sprintf("%d of %d requests have no output token and are left out: they failed in the recorded service", n.unanswered, n.rows))
+		out = append(out, fmt.Sprintf("%d of %d requests have no output token and are left out: they failed in the recorded service",
+			n.unanswered, n.rows))
 	}
 	if n.illustrated > 0 {
-		out = append(out, fmt.Sprintf("%d of %d requests had images (%s), which are not sent: each is replayed as text of its number of tokens", n.illustrated, n.rows, n.form.images))
+		out = append(out, fmt.Sprintf("%d of %d requests had images (%s), which are not sent: each is replayed as text of its number of tokens",
+			n.illustrated, n.rows, n.form.images))
 	}
 	if len(n.unread) > 0 {
 		out = append(out, "columns that are not replayed: "+strings.Join(n.unread, ", "))

@@ -89,7 +89,8 @@ func (s wekaSession) spans(list []wekaEntry, begin float64) ([]*span, error) {
 				continue
 			}
 			if !timed && i+1 < len(list) {
-				return nil, fmt.Errorf("request %d: it has no api_time, nor what follows it a think_time, so that it is not known how long its tools took", i+1)
+				return nil, fmt.Errorf(
+					"request %d: it has no api_time, nor what follows it a think_time, so that it is not known how long its tools took", i+1)
 			}
 			if err := s.addCall(s.entry(e, &names), at, e.took(list[i+1:])); err != nil {
 				return nil, fmt.Errorf("request %d: %w", i+1, err)

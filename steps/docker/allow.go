@@ -34,7 +34,8 @@ func (a Allow) check(c *steps.ContainerSpec) error {
 	}
 	var found []error
 	for _, what := range privileges(c) {
-		found = append(found, fmt.Errorf("%w: %s gives the container rights over the machine; allow privileged containers if it must be", ErrRefused, what))
+		found = append(found, fmt.Errorf("%w: %s gives the container rights over the machine; allow privileged containers if it must be",
+			ErrRefused, what))
 	}
 	return errors.Join(found...)
 }
@@ -96,7 +97,8 @@ func within(path, prefix string) bool {
 // confines reports whether a security option leaves the container confined. The system
 // call filter may be switched off, as ROCm asks for: capabilities still hold.
 func confines(option string) bool {
-	return option == "seccomp=unconfined" || option == "seccomp:unconfined" || option == "seccomp=builtin" || strings.HasPrefix(option, "no-new-privileges")
+	return option == "seccomp=unconfined" || option == "seccomp:unconfined" || option == "seccomp=builtin" ||
+		strings.HasPrefix(option, "no-new-privileges")
 }
 
 // systemFolders of the machine. What is below them is theirs too.
@@ -110,15 +112,18 @@ var systemFolders = []string{
 var wholeFolders = []string{"/", "/home", "/root", "/var", "/var/lib", "/opt", "/srv", "/mnt", "/media"}
 
 // harmlessBelow are parts of system folders that servers are commonly given.
-var harmlessBelow = []string{"/dev/shm", "/dev/infiniband", "/dev/hugepages", "/etc/localtime", "/usr/share/zoneinfo", "/sys/class/infiniband"}
+var harmlessBelow = []string{"/dev/shm", "/dev/infiniband", "/dev/hugepages", "/etc/localtime", "/usr/share/zoneinfo",
+	"/sys/class/infiniband"}
 
 // checkMount refuses a source, given as a clean absolute path.
 func (a Allow) checkMount(source string) error {
 	if isSocket(source) && !a.DockerSocket {
-		return fmt.Errorf("%w: the mount of %s hands the machine to the container; allow the socket of the daemon if it must be", ErrRefused, source)
+		return fmt.Errorf("%w: the mount of %s hands the machine to the container; allow the socket of the daemon if it must be",
+			ErrRefused, source)
 	}
 	if !a.HostMounts && !isSocket(source) && isSystem(source) {
-		return fmt.Errorf("%w: the mount of %s shows the container the machine's own files; mount a folder of your own, or allow mounts of the machine if it must be", ErrRefused, source)
+		return fmt.Errorf("%w: the mount of %s shows the container the machine's own files; mount a folder of your own, or allow mounts of the "+
+			"machine if it must be", ErrRefused, source)
 	}
 	return nil
 }

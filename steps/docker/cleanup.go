@@ -70,8 +70,8 @@ func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftove
 }
 
 // Cleanup removes the containers, networks and volumes with our labels that filter
-// selects, containers first, and the images of the simulator that it calls unused. It goes on after a failure and returns what was removed with
-// all errors. Named volumes of a pipeline file are caches without our labels and stay.
+// selects, containers first, and the images of the simulator that it calls unused. It goes on after a failure and
+// returns what was removed with all errors. Named volumes of a pipeline file are caches without our labels and stay.
 func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
 	d, found, err := search(ctx, host, filter)
 	errs := []error{err}

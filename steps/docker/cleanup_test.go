@@ -89,7 +89,8 @@ func TestCleanupUnusedImages(t *testing.T) {
 		for _, l := range found {
 			got = append(got, l.Kind+" "+l.Name)
 		}
-		if want := "image pipeline-simulator:old, image pipeline-simulator:named, image sha256:nameless, image sha256:untagged"; strings.Join(got, ", ") != want {
+		if want := "image pipeline-simulator:old, image pipeline-simulator:named, image sha256:nameless, image sha256:untagged"; strings.Join(
+			got, ", ") != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	}

@@ -83,15 +83,18 @@ func TestDeviceRequests(t *testing.T) {
 		spec steps.ServerSpec
 		want []deviceRequest
 	}{
-		"none":        {steps.ServerSpec{}, nil},
-		"zero":        {steps.ServerSpec{GPUs: 2, Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{}}}, nil},
-		"number":      {steps.ServerSpec{GPUs: 2}, []deviceRequest{{Count: 2, Capabilities: [][]string{{"gpu"}}}}},
-		"all":         {steps.ServerSpec{Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{Count: steps.AllGPUs}}}, []deviceRequest{{Count: -1, Capabilities: [][]string{{"gpu"}}}}},
-		"cdi":         {steps.ServerSpec{GPUs: 1, Container: &steps.ContainerSpec{CDI: []string{"nvidia.com/gpu=0"}}}, []deviceRequest{{Driver: "cdi", DeviceIDs: []string{"nvidia.com/gpu=0"}}}},
+		"none":   {steps.ServerSpec{}, nil},
+		"zero":   {steps.ServerSpec{GPUs: 2, Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{}}}, nil},
+		"number": {steps.ServerSpec{GPUs: 2}, []deviceRequest{{Count: 2, Capabilities: [][]string{{"gpu"}}}}},
+		"all": {steps.ServerSpec{Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{Count: steps.AllGPUs}}},
+			[]deviceRequest{{Count: -1, Capabilities: [][]string{{"gpu"}}}}},
+		"cdi": {steps.ServerSpec{GPUs: 1, Container: &steps.ContainerSpec{CDI: []string{"nvidia.com/gpu=0"}}},
+			[]deviceRequest{{Driver: "cdi", DeviceIDs: []string{"nvidia.com/gpu=0"}}}},
 		"rocm device": {steps.ServerSpec{GPUs: 8, Container: &steps.ContainerSpec{Devices: []steps.ContainerDevice{{Host: "/dev/kfd"}}}}, nil},
 		"gpu and nic": {
 			steps.ServerSpec{Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{IDs: []string{"1"}}, CDI: []string{"rdma.io/nic=mlx5_0"}}},
-			[]deviceRequest{{DeviceIDs: []string{"1"}, Capabilities: [][]string{{"gpu"}}}, {Driver: "cdi", DeviceIDs: []string{"rdma.io/nic=mlx5_0"}}}},
+			[]deviceRequest{{DeviceIDs: []string{"1"}, Capabilities: [][]string{{"gpu"}}},
+				{Driver: "cdi", DeviceIDs: []string{"rdma.io/nic=mlx5_0"}}}},
 	} {
 		tt.spec.Image = "i"
 		if got := deviceRequests(tt.spec.NewContainer()); !reflect.DeepEqual(got, tt.want) {

@@ -73,7 +73,9 @@ func connect(host string) (*daemon, error) {
 		}
 		d.base = u.Scheme + "://" + u.Host
 	case "ssh":
-		return nil, fmt.Errorf("docker host %q: ssh cannot be dialled; forward the socket first, as OpenTunnel and `ssh -nNT -L SOCKET:/var/run/docker.sock HOST` do", host)
+		return nil, fmt.Errorf(
+			"docker host %q: ssh cannot be dialled; forward the socket first, as OpenTunnel and `ssh -nNT -L SOCKET:/var/run/docker.sock HOST` do",
+			host)
 	default:
 		return nil, fmt.Errorf("docker host %q: it must begin with unix:// or tcp://", host)
 	}

@@ -54,7 +54,8 @@ func newFake(t *testing.T) *fakeDaemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeDaemon{host: "unix://" + socket, images: map[string]bool{"engine:v1": true}, fail: map[string]string{}, ended: make(chan struct{})}
+	f := &fakeDaemon{host: "unix://" + socket, images: map[string]bool{"engine:v1": true}, fail: map[string]string{},
+		ended: make(chan struct{})}
 	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: f}}
 	server.Start()
 	t.Cleanup(func() {
@@ -188,7 +189,8 @@ func (f *fakeDaemon) serveContainers(w http.ResponseWriter, r *http.Request, bod
 	case action == "logs":
 		f.serveLogs(w, r)
 	case action == "json":
-		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.exitCode, "OOMKilled": f.oom}, "HostConfig": map[string]any{"Memory": 8 << 30}})
+		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.exitCode, "OOMKilled": f.oom},
+			"HostConfig": map[string]any{"Memory": 8 << 30}})
 	}
 }
 

@@ -23,7 +23,8 @@ func (s *Server) Fetch(ctx context.Context, dir, into string) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := s.launcher.daemon.pool.Client.DownloadFromContainer(s.id, dc.DownloadFromContainerOptions{Path: dir, OutputStream: w, Context: ctx})
+		err := s.launcher.daemon.pool.Client.DownloadFromContainer(s.id, dc.DownloadFromContainerOptions{Path: dir,
+			OutputStream: w, Context: ctx})
 		done <- err
 		_ = w.CloseWithError(err) // which does not fail
 	}()

@@ -41,7 +41,8 @@ func TestExtract(t *testing.T) {
 	if err := extract(bytes.NewReader(whole), dir); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"rank0.json.gz": true, "escaped.json": true, "absolute.json": true, ".hidden": false, "link.json": false} {
+	for name, want := range map[string]bool{"rank0.json.gz": true, "escaped.json": true, "absolute.json": true, ".hidden": false,
+		"link.json": false} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if want != (err == nil && string(text) == "abc") {
 			t.Errorf("%s: %q, %v", name, text, err)

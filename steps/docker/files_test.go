@@ -13,7 +13,8 @@ import (
 // The archive is unpacked at the root of a container: a folder for everybody to read, with
 // plain files, which nothing leads out of.
 func TestFilesArchive(t *testing.T) {
-	files := []steps.File{{Name: "mooncake.json", EnvVar: "MOONCAKE_CONFIG_PATH", Content: []byte("{}")}, {Name: "lmcache.yaml", Content: []byte("a: 1\n")}}
+	files := []steps.File{{Name: "mooncake.json", EnvVar: "MOONCAKE_CONFIG_PATH", Content: []byte("{}")},
+		{Name: "lmcache.yaml", Content: []byte("a: 1\n")}}
 	buf, err := filesArchive(files)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,8 @@ func TestFilesArchive(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], text)
 		}
 	}
-	env := steps.FilesIn(steps.Process{Env: []steps.EnvVar{{Name: "MOONCAKE_CONFIG_PATH", Value: "mine"}, {Name: "A", Value: "1"}}, Files: files}, filesDir)
+	env := steps.FilesIn(steps.Process{Env: []steps.EnvVar{{Name: "MOONCAKE_CONFIG_PATH", Value: "mine"}, {Name: "A", Value: "1"}},
+		Files: files}, filesDir)
 	if !slices.Equal(env, []steps.EnvVar{{Name: "A", Value: "1"}, {Name: "MOONCAKE_CONFIG_PATH", Value: "/etc/pipeline/mooncake.json"}}) {
 		t.Errorf("env %v", env)
 	}

@@ -34,12 +34,13 @@ func TestPull(t *testing.T) {
 		pulls string // the query of the pull, "" for none
 		err   string
 	}{
-		"there":             {spec: steps.ContainerSpec{Image: "engine:v1"}},
-		"there, always":     {spec: steps.ContainerSpec{Image: "engine:v1", Pull: steps.PullAlways}, pulls: "fromImage=engine&tag=v1"},
-		"missing":           {spec: steps.ContainerSpec{Image: "engine"}, pulls: "fromImage=engine&tag=latest"},
-		"missing, never":    {spec: steps.ContainerSpec{Image: "engine:v2", Pull: steps.PullNever}, err: "build or load it first"},
-		"missing digest":    {spec: steps.ContainerSpec{Image: digest}, pulls: "fromImage=other%2Fengine&tag=sha256%3A22"},
-		"tag and digest":    {spec: steps.ContainerSpec{Image: "other/engine:v9@sha256:22", Platform: "linux/arm64"}, pulls: "fromImage=other%2Fengine&platform=linux%2Farm64&tag=sha256%3A22"},
+		"there":          {spec: steps.ContainerSpec{Image: "engine:v1"}},
+		"there, always":  {spec: steps.ContainerSpec{Image: "engine:v1", Pull: steps.PullAlways}, pulls: "fromImage=engine&tag=v1"},
+		"missing":        {spec: steps.ContainerSpec{Image: "engine"}, pulls: "fromImage=engine&tag=latest"},
+		"missing, never": {spec: steps.ContainerSpec{Image: "engine:v2", Pull: steps.PullNever}, err: "build or load it first"},
+		"missing digest": {spec: steps.ContainerSpec{Image: digest}, pulls: "fromImage=other%2Fengine&tag=sha256%3A22"},
+		"tag and digest": {spec: steps.ContainerSpec{Image: "other/engine:v9@sha256:22", Platform: "linux/arm64"},
+			pulls: "fromImage=other%2Fengine&platform=linux%2Farm64&tag=sha256%3A22"},
 		"digest, always":    {spec: steps.ContainerSpec{Image: "known@sha256:22", Pull: steps.PullAlways}},
 		"ID":                {spec: steps.ContainerSpec{Image: fakeImage}},
 		"ID that is nobody": {spec: steps.ContainerSpec{Image: "sha256:9999"}, err: "there is no image sha256:9999"},
@@ -71,7 +72,8 @@ func TestPull(t *testing.T) {
 func TestPullWithCredentials(t *testing.T) {
 	f := newFake(t)
 	auth := base64.StdEncoding.EncodeToString([]byte("me:pw"))
-	creds, err := CredentialsFrom(strings.NewReader(`{"auths":{"registry.example:5000":{"auth":"` + auth + `"},"https://index.docker.io/v1/":{"auth":"` + auth + `"}}}`))
+	creds, err := CredentialsFrom(strings.NewReader(`{"auths":{"registry.example:5000":{"auth":"` + auth +
+		`"},"https://index.docker.io/v1/":{"auth":"` + auth + `"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,8 @@ func TestPullWithCredentials(t *testing.T) {
 		t.Error("a password is in an address")
 	}
 	l.opt.Credentials = func(string) (Credentials, error) { return Credentials{}, errors.New("locked") }
-	if _, err := l.resolve(context.Background(), &steps.ContainerSpec{Image: "a/b:2"}); err == nil || !strings.Contains(err.Error(), "credentials of docker.io: locked") {
+	if _, err := l.resolve(context.Background(), &steps.ContainerSpec{Image: "a/b:2"}); err == nil ||
+		!strings.Contains(err.Error(), "credentials of docker.io: locked") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := CredentialsFrom(strings.NewReader("{")); err == nil {
@@ -101,7 +104,8 @@ func TestPullWithCredentials(t *testing.T) {
 
 // Entries without a secret, as credential helpers leave them, are no credentials.
 func TestCredentialsElsewhere(t *testing.T) {
-	for _, config := range []string{`{}`, `{"credsStore":"desktop"}`, `{"auths":{},"credsStore":"desktop"}`, `{"auths":{"https://index.docker.io/v1/":{}},"credsStore":"desktop"}`} {
+	for _, config := range []string{`{}`, `{"credsStore":"desktop"}`, `{"auths":{},"credsStore":"desktop"}`,
+		`{"auths":{"https://index.docker.io/v1/":{}},"credsStore":"desktop"}`} {
 		creds, err := CredentialsFrom(strings.NewReader(config))
 		if err != nil {
 			t.Errorf("%s: %v", config, err)
@@ -116,13 +120,15 @@ func TestCredentialsElsewhere(t *testing.T) {
 func TestPullIsDenied(t *testing.T) {
 	f := newFake(t)
 	f.fail["POST /images/create"] = "pull access denied"
-	if _, err := f.launcher(t, Options{}).resolve(context.Background(), &steps.ContainerSpec{Image: "a/b"}); err == nil || !strings.Contains(err.Error(), "log in to docker.io") {
+	if _, err := f.launcher(t, Options{}).resolve(context.Background(), &steps.ContainerSpec{Image: "a/b"}); err == nil ||
+		!strings.Contains(err.Error(), "log in to docker.io") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestCheckImageName(t *testing.T) {
-	for _, name := range []string{"a", "vllm/vllm-openai:v0.6.4.post1", "ghcr.io/a/b@sha256:00ff", "localhost:5000/a__b/c-d:1_2", "sha256:00ff", "rocm/vllm:rocm6.4+x"} {
+	for _, name := range []string{"a", "vllm/vllm-openai:v0.6.4.post1", "ghcr.io/a/b@sha256:00ff", "localhost:5000/a__b/c-d:1_2",
+		"sha256:00ff", "rocm/vllm:rocm6.4+x"} {
 		if err := checkImageName(name); err != nil {
 			t.Error(err)
 		}

@@ -11,7 +11,8 @@ func TestInspect(t *testing.T) {
 		nvidia bool
 		gpus   int
 	}{
-		"runtime": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{},"nvidia":{"path":"nvidia-container-runtime"}}}`, true, 0},
+		"runtime": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{},"nvidia":{"path":"nvidia-container-runtime"}}}`, true,
+			0},
 		"CDI":     {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"ID":"nvidia.com/gpu=0"},{"ID":"nvidia.com/gpu=1"},{"ID":"nvidia.com/gpu=GPU-5f6e"},{"ID":"nvidia.com/gpu=all"}],"NCPU":64,"MemTotal":1099511627776,"KernelVersion":"6.8.0","OperatingSystem":"Ubuntu 24.04.1 LTS","Architecture":"x86_64"}`, true, 2},
 		"neither": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"Source":"cdi","ID":"rdma.io/nic=0"}]}`, false, 0},
 	} {
@@ -50,7 +51,8 @@ func TestHasImage(t *testing.T) {
 }
 
 func TestIsLocal(t *testing.T) {
-	for host, want := range map[string]bool{"": true, "unix:///d.sock": true, "tcp://127.0.0.1:2375": true, "tcp://192.0.2.1:2375": false, "ssh://x": false} {
+	for host, want := range map[string]bool{"": true, "unix:///d.sock": true, "tcp://127.0.0.1:2375": true, "tcp://192.0.2.1:2375": false,
+		"ssh://x": false} {
 		if got := IsLocal(host); got != want {
 			t.Errorf("%q: %v", host, got)
 		}

@@ -200,7 +200,8 @@ func (l *Launcher) checkProcess(p steps.Process) error {
 	case len(p.Argv) == 0 && !p.Container.OwnEntrypoint:
 		return errors.New("it has no command line")
 	case !l.daemon.local && p.Container.Network == steps.NetworkHost && isLoopback(p.Host):
-		return fmt.Errorf("it would listen on %s of the machine at %s, which is unreachable from this machine; leave out network = %q", p.Host, l.daemon.address, steps.NetworkHost)
+		return fmt.Errorf("it would listen on %s of the machine at %s, which is unreachable from this machine; leave out network = %q", p.Host,
+			l.daemon.address, steps.NetworkHost)
 	case p.Container.Network != steps.NetworkHost && isLoopback(p.Host):
 		return fmt.Errorf("it would listen on %s of its own network, where it cannot be reached; render it for ServerSpec.ListenHost", p.Host)
 	}
@@ -320,8 +321,11 @@ var explanations = []struct {
 }{
 	{text: "port is already allocated", is: process.ErrPortInUse},
 	{text: "address already in use", is: process.ErrPortInUse},
-	{text: "could not select device driver", hint: "the daemon has no driver for GPUs: install the NVIDIA container toolkit, run nvidia-ctk runtime configure, and restart the daemon"},
-	{text: "unresolvable CDI devices", hint: "the daemon does not know the device: nvidia-ctk cdi list shows the names, nvidia-ctk cdi generate makes them"},
+	{text: "could not select device driver",
+		hint: "the daemon has no driver for GPUs: install the NVIDIA container toolkit, run nvidia-ctk runtime configure, " +
+			"and restart the daemon"},
+	{text: "unresolvable CDI devices",
+		hint: "the daemon does not know the device: nvidia-ctk cdi list shows the names, nvidia-ctk cdi generate makes them"},
 	{text: "nvidia-container-cli", hint: "the driver refused: see whether nvidia-smi works on the machine and lists the GPU"},
 	{text: "error setting rlimit", hint: "the daemon may not raise limits itself: raise LimitMEMLOCK of its service, or leave the limit out"},
 	{text: "docker-init", hint: "the daemon has no init program: install tini, or set init = false in the container block"},

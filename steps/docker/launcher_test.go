@@ -193,9 +193,11 @@ func TestStartFails(t *testing.T) {
 		is            error
 		removes       bool
 	}{
-		"create":     {fail: "POST /containers/create", message: "invalid", want: "invalid", removes: true},
-		"start":      {fail: "POST /containers/c1/start", message: "could not select device driver", want: "install the NVIDIA container toolkit", removes: true},
-		"port taken": {fail: "POST /containers/c1/start", message: "Bind for 127.0.0.1:1 failed: port is already allocated", is: process.ErrPortInUse, removes: true},
+		"create": {fail: "POST /containers/create", message: "invalid", want: "invalid", removes: true},
+		"start": {fail: "POST /containers/c1/start", message: "could not select device driver",
+			want: "install the NVIDIA container toolkit", removes: true},
+		"port taken": {fail: "POST /containers/c1/start", message: "Bind for 127.0.0.1:1 failed: port is already allocated",
+			is: process.ErrPortInUse, removes: true},
 		"no daemon":  {fail: "GET /_ping", message: "down", want: "set DOCKER_HOST"},
 		"no image":   {change: func(p *steps.Process) { p.Container = nil }, want: "it has no image"},
 		"loopback":   {change: func(p *steps.Process) { p.Host = "127.0.0.1" }, want: "render it for ServerSpec.ListenHost"},

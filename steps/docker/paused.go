@@ -64,7 +64,8 @@ func (w *pauseWatch) read(ctx context.Context, s *Server) error {
 		return err
 	}
 	d := s.launcher.daemon
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+"/events?"+url.Values{"filters": {string(filters)}}.Encode(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+"/events?"+url.Values{"filters": {string(filters)}}.Encode(),
+		http.NoBody)
 	if err != nil {
 		return err
 	}

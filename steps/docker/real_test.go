@@ -337,7 +337,8 @@ func TestRealSettings(t *testing.T) {
 		len(h.Devices) != 1 || len(h.Mounts) != 1 || !h.Mounts[0].ReadOnly || h.Tmpfs["/scratch"] == "" {
 		t.Errorf("host config %+v", h)
 	}
-	if c.Config.StopSignal != "SIGINT" || c.Image != s.image.ID || c.Config.Labels[LabelRun] != r.opt.RunID || c.Config.Labels[LabelServer] != p.Name {
+	if c.Config.StopSignal != "SIGINT" || c.Image != s.image.ID || c.Config.Labels[LabelRun] != r.opt.RunID ||
+		c.Config.Labels[LabelServer] != p.Name {
 		t.Errorf("config %+v", c.Config)
 	}
 	if about := s.Describe(); about["container.image"] != r.image || !strings.HasPrefix(about["container.image_id"], "sha256:") {
@@ -473,7 +474,8 @@ func TestRealCleanup(t *testing.T) {
 func (r *rig) makeNetworkAndVolume(t *testing.T, name string) {
 	t.Helper()
 	for _, path := range []string{"/networks/create", "/volumes/create"} {
-		body := map[string]any{"Name": name, "Labels": map[string]string{LabelRun: r.opt.RunID, LabelDeadline: r.opt.Deadline.UTC().Format(time.RFC3339)}}
+		body := map[string]any{"Name": name, "Labels": map[string]string{LabelRun: r.opt.RunID,
+			LabelDeadline: r.opt.Deadline.UTC().Format(time.RFC3339)}}
 		if err := r.daemon.ask(context.Background(), http.MethodPost, path, nil, body, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -510,7 +512,8 @@ func TestSimulatorImageIsWanted(t *testing.T) {
 	if !unused(time.Now().Add(time.Hour)) {
 		t.Errorf("%s would not be unused in an hour", ref)
 	}
-	if err := d.ask(t.Context(), http.MethodPost, "/images/"+ref+"/tag", url.Values{"repo": {simulatorRepository}, "tag": {"unused"}}, nil, nil); err != nil {
+	if err := d.ask(t.Context(), http.MethodPost, "/images/"+ref+"/tag", url.Values{"repo": {simulatorRepository}, "tag": {"unused"}},
+		nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.removeImage(t.Context(), simulatorRepository+":unused"); err != nil {

@@ -186,7 +186,8 @@ func (s *Server) kill() error {
 		return fmt.Errorf("killing the container: %w", err)
 	}
 	if !s.within(context.Background(), s.launcher.opt.KillWait) {
-		return fmt.Errorf("container %s is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.id, s.launcher.opt.KillWait)
+		return fmt.Errorf("container %s is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.id,
+			s.launcher.opt.KillWait)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, e
 		return "", fmt.Errorf("simulator image: %w", err)
 	}
 	err = d.pool.Client.BuildImage(dc.BuildImageOptions{
-		Name: ref, Labels: map[string]string{LabelSimulator: hash}, RmTmpContainer: true, InputStream: files, OutputStream: io.Discard, Context: ctx,
+		Name: ref, Labels: map[string]string{LabelSimulator: hash}, RmTmpContainer: true, InputStream: files,
+		OutputStream: io.Discard, Context: ctx,
 	})
 	if err != nil {
 		return "", fmt.Errorf("simulator image: %w", err)

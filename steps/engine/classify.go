@@ -46,17 +46,26 @@ func SharedRules() []Rule {
 	return []Rule{
 		NewRule("port_in_use", `(?i)EADDRINUSE|address already in use`),
 		NewRule("out_of_memory", `OutOfMemoryError|CUDA out of memory|HIP out of memory`),
-		NewRule("host_out_of_memory", `(?i)\boom[-_]kill|\btask [0-9,-]+: Out Of Memory|Out of memory: Killed process|MemoryError\b|Cannot allocate memory \(os error 12\)|on kv cache allocation is less than requested memory`),
+		NewRule("host_out_of_memory",
+			`(?i)\boom[-_]kill|\btask [0-9,-]+: Out Of Memory|Out of memory: Killed process|MemoryError\b|Cannot allocate memory \(os error 12\)|on kv cache allocation is less than requested memory`),
 		NewRule("disk_full", `(?i)No space left on device`),
-		NewRule("driver", `NVIDIA driver on your system is too old|provided PTX was compiled with an unsupported toolchain|lib(cuda|cudart|cublas|nccl)[A-Za-z]*\.so[.0-9]*: cannot open|could not select device driver|CUDA driver version is insufficient|No CUDA GPUs are available|Found no NVIDIA driver|CUDA error: no kernel image`),
-		NewRule("rdma", `Failed to register memory 0x|port not active|No available RNIC|No RDMA devices found|ibv_reg_mr.*(failed|Cannot allocate)|CREATE_MKEY|memory region.*Resource temporarily unavailable \[11\]`),
-		NewRule("nccl", `NCCL error|DistStoreError|Timed out after [0-9]+ seconds waiting for clients|Watchdog caught collective operation timeout|ncclSystemError|ncclUnhandledCudaError|ncclRemoteError`),
+		NewRule("driver",
+			`NVIDIA driver on your system is too old|provided PTX was compiled with an unsupported toolchain|lib(cuda|cudart|cublas|nccl)[A-Za-z]*\.so[.0-9]*: cannot open|could not select device driver|CUDA driver version is insufficient|No CUDA GPUs are available|Found no NVIDIA driver|CUDA error: no kernel image`),
+		NewRule("rdma",
+			`Failed to register memory 0x|port not active|No available RNIC|No RDMA devices found|ibv_reg_mr.*(failed|Cannot allocate)|CREATE_MKEY|memory region.*Resource temporarily unavailable \[11\]`),
+		NewRule("nccl",
+			`NCCL error|DistStoreError|Timed out after [0-9]+ seconds waiting for clients|Watchdog caught collective operation timeout|ncclSystemError|ncclUnhandledCudaError|ncclRemoteError`),
 		NewRule("model_access", `(?i)gated repo|401 Client Error|403 Client Error|Access to model .* is restricted`),
-		NewRule("model_missing", `does not appear to have a file named|HFValidationError: |Invalid repository ID or local directory|Can't load the configuration of|is not a local folder and is not a valid model identifier|Repository Not Found|RepositoryNotFoundError|couldn't connect to .*huggingface|LocalEntryNotFoundError|OfflineModeIsEnabled`),
-		NewRule("connector", `Unsupported connector type|Mooncake is not available|NIXL is not available|does not support HMA|No module named '(nixl|mooncake|lmcache)`),
-		NewRule("transfer_mismatch", `compatibility hash mismatch|Timeout waiting for P side ready|Got invalid KVTransferParams|Missing transfer_id in kv_transfer_params`),
-		NewRule("arguments", `error: (unrecognized arguments|argument |the following arguments are required|invalid choice)|expected (one|at least one) argument|ambiguous option`),
-		NewRule("not_installed", `No module named|command not found|ModuleNotFoundError|executable file not found|No such file or directory: '?(vllm|python3?)`),
+		NewRule("model_missing",
+			`does not appear to have a file named|HFValidationError: |Invalid repository ID or local directory|Can't load the configuration of|is not a local folder and is not a valid model identifier|Repository Not Found|RepositoryNotFoundError|couldn't connect to .*huggingface|LocalEntryNotFoundError|OfflineModeIsEnabled`),
+		NewRule("connector",
+			`Unsupported connector type|Mooncake is not available|NIXL is not available|does not support HMA|No module named '(nixl|mooncake|lmcache)`),
+		NewRule("transfer_mismatch",
+			`compatibility hash mismatch|Timeout waiting for P side ready|Got invalid KVTransferParams|Missing transfer_id in kv_transfer_params`),
+		NewRule("arguments",
+			`error: (unrecognized arguments|argument |the following arguments are required|invalid choice)|expected (one|at least one) argument|ambiguous option`),
+		NewRule("not_installed",
+			`No module named|command not found|ModuleNotFoundError|executable file not found|No such file or directory: '?(vllm|python3?)`),
 	}
 }
 
@@ -71,7 +80,8 @@ func Symptom(class string) bool {
 func LastRules() []Rule {
 	return []Rule{
 		NewRule("terminated", `KeyboardInterrupt: terminated|Received signal 15|SIGTERM`),
-		NewRule("engine_failed", `Engine core initialization failed|EngineDeadError|EngineCore encountered (a fatal|an) error|Scheduler hit an exception|Received sigquit from a child process|Segmentation fault|Fatal Python error`),
+		NewRule("engine_failed",
+			`Engine core initialization failed|EngineDeadError|EngineCore encountered (a fatal|an) error|Scheduler hit an exception|Received sigquit from a child process|Segmentation fault|Fatal Python error`),
 		NewRule("exception", `(^|[\s\])])[A-Za-z_.]*(Error|Exception): \S`),
 		NewRule("exception", `Traceback \(most recent call last\)`),
 	}

@@ -64,7 +64,8 @@ func (a Answer) Err(what string) error {
 // refuses reports whether a status will be the same however often one asks. Servers that
 // are loading, and proxies in front of them, answer with others (5xx, 408, 425, 429).
 func refuses(status int) bool {
-	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests ||
+	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly &&
+		status != http.StatusTooManyRequests ||
 		status == http.StatusNotImplemented
 }
 

@@ -172,7 +172,8 @@ func (r *SeriesReader) add(s *Series, sample Sample) error {
 		return fmt.Errorf("%s is there twice", key)
 	}
 	if len(s.Values) == maxSeries {
-		return fmt.Errorf("%s has more than %d series, one for each set of labels: choose among them by labels or labels_match", r.name, maxSeries)
+		return fmt.Errorf("%s has more than %d series, one for each set of labels: choose among them by labels or labels_match", r.name,
+			maxSeries)
 	}
 	s.Values[key] = sample.Value
 	if strings.HasSuffix(sample.Name, bucketSuffix) && r.of.Kind == steps.MeasureHistogram {
@@ -243,7 +244,8 @@ type Rise struct {
 func RiseOf(before, after Series) (Rise, error) {
 	out := Rise{Values: map[string]float64{}, Bounds: after.Bounds}
 	if before.Type != after.Type && len(before.Values) > 0 && len(after.Values) > 0 {
-		return out, fmt.Errorf("the series was of type %s before the run and of %s after it", cmp.Or(before.Type, "none"), cmp.Or(after.Type, "none"))
+		return out, fmt.Errorf("the series was of type %s before the run and of %s after it", cmp.Or(before.Type, "none"),
+			cmp.Or(after.Type, "none"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(after.Values)) {
 		rise := after.Values[key] - before.Values[key]
@@ -316,7 +318,8 @@ func HistogramOf(rises []Rise) (Histogram, error) {
 func (h Histogram) check() error {
 	for k := 1; k < len(h.Cumulative); k++ {
 		if h.Cumulative[k] < h.Cumulative[k-1] {
-			return fmt.Errorf("fewer counts up to %g than up to %g: its buckets are not cumulative, or not all series have the same ones", h.Bounds[k], h.Bounds[k-1])
+			return fmt.Errorf("fewer counts up to %g than up to %g: its buckets are not cumulative, or not all series have the same ones",
+				h.Bounds[k], h.Bounds[k-1])
 		}
 	}
 	return nil

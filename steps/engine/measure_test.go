@@ -39,7 +39,8 @@ running 7
 		"not there":        {func(m *steps.Measure) { m.Series = "begun_total" }, 0, ""},
 		"not a number":     {func(*steps.Measure) {}, 0, `line 4 of the metrics is no finite number: "done_total{reason=\"abort\"`},
 		"gauge as counter": {func(m *steps.Measure) { m.Series = "running" }, 7, ""},
-		"counter as gauge": {func(m *steps.Measure) { m.Kind, m.Labels = steps.MeasureGauge, map[string]string{"reason": "stop"} }, 0, `its source calls done_total a counter, and the measure says kind = "gauge"`},
+		"counter as gauge": {func(m *steps.Measure) { m.Kind, m.Labels = steps.MeasureGauge, map[string]string{"reason": "stop"} }, 0,
+			`its source calls done_total a counter, and the measure says kind = "gauge"`},
 		"gauge as buckets": {func(m *steps.Measure) { m.Kind, m.Series = steps.MeasureHistogram, "running" }, 0, `calls running a gauge`},
 	} {
 		m := counter
@@ -121,7 +122,8 @@ func TestHistogram(t *testing.T) {
 		}
 		return rise
 	}
-	one := read("# TYPE wait histogram\nwait_bucket{le=\"0.1\"} 10\nwait_bucket{le=\"1\"} 10\nwait_bucket{le=\"+Inf\"} 10\nwait_sum 0.5\nwait_count 10\n")
+	one := read("# TYPE wait histogram\nwait_bucket{le=\"0.1\"} 10\nwait_bucket{le=\"1\"} 10\nwait_bucket{le=\"+Inf\"} 10\nwait_sum " +
+		"0.5\nwait_count 10\n")
 	two := read("wait_bucket{le=\"0.1\"} 0\nwait_bucket{le=\"1.0\"} 8\nwait_bucket{le=\"+Inf\"} 10\nwait_sum 9.5\nwait_count 10\n")
 	h, err := HistogramOf([]Rise{one, two})
 	if err != nil || h.Sum != 10 || h.Count != 20 {

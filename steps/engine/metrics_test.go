@@ -31,7 +31,8 @@ func TestMetricsRead(t *testing.T) {
 		gauges, counters map[string]float64
 	}{
 		"engine cores add up, shares are averaged": {
-			"# TYPE e:running gauge\ne:running{engine=\"0\"} 3.0\ne:running{engine=\"1\"} 4\ne:kv_usage{engine=\"0\"} 0.5\ne:kv_usage{engine=\"1\"} 0.7\ne:old_usage 0.9\n",
+			"# TYPE e:running gauge\ne:running{engine=\"0\"} 3.0\ne:running{engine=\"1\"} 4\ne:kv_usage{engine=\"0\"} " +
+				"0.5\ne:kv_usage{engine=\"1\"} 0.7\ne:old_usage 0.9\n",
 			map[string]float64{"running": 7, "usage": 0.6}, nil,
 		},
 		"an old name": {"e:old_usage{m=\"x\"} 0.25\n", map[string]float64{"usage": 0.25}, nil},
@@ -43,9 +44,11 @@ func TestMetricsRead(t *testing.T) {
 			"e:by_source_total{model=\"m\",source=\"local\"} 10\ne:by_source_total{source=\"external\",model=\"m\"} 5\n",
 			nil, map[string]float64{"by_source.local": 10, "by_source.external": 5},
 		},
-		"only the first rank": {"e:running{tp_rank=\"0\"} 3\ne:running{tp_rank=\"1\"} 3\ne:running{tp_rank=\"0\",pp_rank=\"1\"} 3\n", map[string]float64{"running": 3}, nil},
+		"only the first rank": {"e:running{tp_rank=\"0\"} 3\ne:running{tp_rank=\"1\"} 3\ne:running{tp_rank=\"0\",pp_rank=\"1\"} 3\n",
+			map[string]float64{"running": 3}, nil},
 		"broken lines cost themselves": {
-			"e:running{x=\"\ne:running{x=\"}\" 1\ne:running\ne:running x\ne:running 1 2 3\ne:running NaN\ne:running +Inf\ne:running{a=\"}, \\\"\",b=\"\"} 2 1700000000\r\nnonsense\n",
+			"e:running{x=\"\ne:running{x=\"}\" 1\ne:running\ne:running x\ne:running 1 2 3\ne:running NaN\ne:running +Inf\ne:running{a=\"}, " +
+				"\\\"\",b=\"\"} 2 1700000000\r\nnonsense\n",
 			map[string]float64{"running": 2}, nil,
 		},
 		"others are not looked at": {"e:tokens_total 9\nother{ 1\nother_total 2", nil, map[string]float64{"tokens": 9}},
@@ -54,7 +57,8 @@ func TestMetricsRead(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for what, d := range map[string]string{"gauges": cmp.Diff(tt.gauges, nilIfEmpty(o.Gauges)), "counters": cmp.Diff(tt.counters, nilIfEmpty(o.Counters))} {
+		for what, d := range map[string]string{"gauges": cmp.Diff(tt.gauges, nilIfEmpty(o.Gauges)), "counters": cmp.Diff(tt.counters,
+			nilIfEmpty(o.Counters))} {
 			if d != "" {
 				t.Errorf("%s: %s\n%s", name, what, d)
 			}
@@ -101,7 +105,8 @@ func TestScrape(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	status = http.StatusNotFound
-	if _, err := testMetrics.Scrape(t.Context(), NewClient(), steps.Endpoint{BaseURL: s.URL}); err == nil || !strings.Contains(err.Error(), "GET /metrics: status 404") {
+	if _, err := testMetrics.Scrape(t.Context(), NewClient(), steps.Endpoint{BaseURL: s.URL}); err == nil ||
+		!strings.Contains(err.Error(), "GET /metrics: status 404") {
 		t.Errorf("got %v", err)
 	}
 }

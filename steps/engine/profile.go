@@ -33,7 +33,8 @@ type Control struct {
 // Profile starts a server's profiler by POST /start_profile with a body, nil for none, after a
 // window's delay, and stops it by POST /stop_profile at its end, as vLLM and SGLang have them.
 // observe reads the server's counters.
-func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.ProfileWindow, body any, wait func(context.Context, time.Duration) error,
+func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.ProfileWindow, body any,
+	wait func(context.Context, time.Duration) error,
 	observe func(context.Context, steps.Endpoint) (steps.Observation, error),
 ) (stop func(context.Context) (steps.Profiled, error), err error) {
 	return Profile(ctx, w, Control{
@@ -61,7 +62,8 @@ func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.Profile
 }
 
 // OutputTokens reads how many tokens a server has put out so far from what observe returns.
-func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoint) (steps.Observation, error)) func(context.Context) *float64 {
+func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoint) (steps.Observation,
+	error)) func(context.Context) *float64 {
 	return func(ctx context.Context) *float64 {
 		o, err := observe(ctx, ep)
 		n, counted := o.Counters[steps.CounterGenerationTokens]

@@ -38,7 +38,8 @@ const (
 
 // Reset asks a server by POST to clear its caches, and again while it is busy with requests. The
 // error is [steps.ErrNoReset], with a hint behind it, where it has no such path.
-func (c *Client) Reset(ctx context.Context, ep steps.Endpoint, path, hint string, wait func(context.Context, time.Duration) error, busy func(Answer) bool) error {
+func (c *Client) Reset(ctx context.Context, ep steps.Endpoint, path, hint string, wait func(context.Context, time.Duration) error,
+	busy func(Answer) bool) error {
 	return Retry(ctx, resetAttempts, resetPause, wait, func() error {
 		a, err := c.Post(ctx, ep, path, nil)
 		switch {

@@ -28,7 +28,8 @@ func TestValues(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	for given, want := range map[string]string{"rate": "rate", "rat": "rate", "at": "", "xate": "rate", "ratex2": "rate", "RATE": "rate", "nothing": ""} {
+	for given, want := range map[string]string{"rate": "rate", "rat": "rate", "at": "", "xate": "rate", "ratex2": "rate",
+		"RATE": "rate", "nothing": ""} {
 		if got := enum.Nearest(given, []string{"rate", "ramp"}); got != want {
 			t.Errorf("%s: %q, want %q", given, got, want)
 		}

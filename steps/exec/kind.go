@@ -29,12 +29,17 @@ func Kind() steps.Kind {
 
 func schema() steps.Schema {
 	return steps.Schema{Attrs: []steps.Attr{
-		{Name: "command", Type: cty.List(cty.String), Required: true, Late: true, Doc: "The program and its arguments, one word each. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
+		{Name: "command", Type: cty.List(cty.String), Required: true, Late: true,
+			Doc: "The program and its arguments, one word each. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
 		{Name: "dir", Type: cty.String, Late: true, Doc: "Working directory; the pipeline file's folder unless set."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the command. Secrets belong here."},
-		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration, Default: cty.NumberIntVal(DefaultTimeout.Nanoseconds()), Doc: "Longest time the command may take."},
-		{Name: "cache", Type: cty.String, Late: true, Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before, and its outputs are taken from then."},
-		{Name: "outputs", Type: cty.Set(cty.String), Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
+		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
+			Default: cty.NumberIntVal(DefaultTimeout.Nanoseconds()), Doc: "Longest time the command may take."},
+		{Name: "cache", Type: cty.String, Late: true,
+			Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before, and its outputs are taken " +
+				"from then."},
+		{Name: "outputs", Type: cty.Set(cty.String),
+			Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
 	}}
 }
 

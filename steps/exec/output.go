@@ -49,7 +49,8 @@ func parseOutputs(r io.Reader, declared []string) (map[string]string, error) {
 	}
 	for _, name := range declared {
 		if _, ok := outputs[name]; !ok {
-			return nil, fmt.Errorf("the command did not write the output %q; it must write a line %s=VALUE to the file named by %s", name, name, OutputVar)
+			return nil, fmt.Errorf("the command did not write the output %q; it must write a line %s=VALUE to the file named by %s",
+				name, name, OutputVar)
 		}
 	}
 	return outputs, nil

@@ -14,8 +14,9 @@ func TestParseOutputs(t *testing.T) {
 		want     map[string]string
 		err      string
 	}{
-		"none":         {"", nil, map[string]string{}, ""},
-		"values":       {"digest=sha256:1\n\nurl=http://h/?a=b\r\n", []string{"digest", "url"}, map[string]string{"digest": "sha256:1", "url": "http://h/?a=b"}, ""},
+		"none": {"", nil, map[string]string{}, ""},
+		"values": {"digest=sha256:1\n\nurl=http://h/?a=b\r\n", []string{"digest", "url"}, map[string]string{"digest": "sha256:1",
+			"url": "http://h/?a=b"}, ""},
 		"last wins":    {"a=1\na=2", []string{"a"}, map[string]string{"a": "2"}, ""},
 		"empty value":  {"a=\n", []string{"a"}, map[string]string{"a": ""}, ""},
 		"missing":      {"a=1\n", []string{"a", "b"}, nil, `did not write the output "b"`},

@@ -49,7 +49,8 @@ func running(pod *core.Pod) bool {
 // pulled: its image is on the node, whatever became of the container.
 func pulled(pod *core.Pod) bool {
 	state := stateOf(pod)
-	return running(pod) || state.Waiting != nil && slices.Contains([]string{"CreateContainerError", "RunContainerError", "CreateContainerConfigError"}, state.Waiting.Reason)
+	return running(pod) || state.Waiting != nil && slices.Contains([]string{"CreateContainerError", "RunContainerError",
+		"CreateContainerConfigError"}, state.Waiting.Reason)
 }
 
 // awaitPod returns a Pod once it is what is waited for. How long that may take depends on what is in
@@ -95,12 +96,14 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 func (r *Run) unscheduled(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	why := unschedulable(pod)
 	if missing := missingClaim.FindString(why); missing != "" {
-		return evicted(ClassUnschedulable, fmt.Sprintf("Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name, pod.Annotations[nameLabel], missing, r.namespace))
+		return evicted(ClassUnschedulable, fmt.Sprintf("Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name,
+			pod.Annotations[nameLabel], missing, r.namespace))
 	}
 	if waited < r.opt.Spec.QueueTimeout {
 		return nil
 	}
-	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name, pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod)))
+	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name,
+		pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod)))
 }
 
 // gateWait is how long a queue that admits a Pod may take without a word about it.
@@ -140,7 +143,8 @@ var notPulled = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverP
 func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	state := stateOf(pod)
 	if w := state.Waiting; w != nil && slices.Contains(notPulled, w.Reason) {
-		return evicted(ClassImage, fmt.Sprintf("image %s on node %s: %s: %s", pod.Spec.Containers[0].Image, pod.Spec.NodeName, w.Reason, r.said(ctx, pod, w.Message)))
+		return evicted(ClassImage, fmt.Sprintf("image %s on node %s: %s: %s", pod.Spec.Containers[0].Image, pod.Spec.NodeName, w.Reason,
+			r.said(ctx, pod, w.Message)))
 	}
 	limit := r.opt.StartWait
 	if c := pod.Spec.Containers[0]; c.ImagePullPolicy != core.PullNever {
@@ -153,7 +157,8 @@ func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration
 	if state.Waiting != nil {
 		reason = strings.TrimSuffix(state.Waiting.Reason+": "+state.Waiting.Message, ": ")
 	}
-	return evicted(ClassNotStarted, fmt.Sprintf("Pod %s has not started on node %s within %s: %s; %s", pod.Name, pod.Spec.NodeName, limit, reason, r.eventsOf(ctx, "Pod", pod.Name)))
+	return evicted(ClassNotStarted, fmt.Sprintf("Pod %s has not started on node %s within %s: %s; %s", pod.Name, pod.Spec.NodeName, limit,
+		reason, r.eventsOf(ctx, "Pod", pod.Name)))
 }
 
 // said is the message of a state, or where that only says to wait what the events said before.
@@ -180,7 +185,8 @@ func (r *Run) warnings(ctx context.Context, selector, prefix string) string {
 	}
 	var out []string
 	for _, e := range found.Items {
-		if text := e.Reason + ": " + e.Message; e.Type == core.EventTypeWarning && strings.HasPrefix(e.InvolvedObject.Name, prefix) && !strings.HasPrefix(e.Message, "Error: ") && !slices.Contains(out, text) {
+		if text := e.Reason + ": " + e.Message; e.Type == core.EventTypeWarning && strings.HasPrefix(e.InvolvedObject.Name, prefix) &&
+			!strings.HasPrefix(e.Message, "Error: ") && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

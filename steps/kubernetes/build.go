@@ -46,5 +46,6 @@ func doubt(image, version string, theirs, ours build) string {
 	if theirs.Platform != ours.Platform {
 		why = fmt.Sprintf("it is built for %s, and this one for %s", theirs.Platform, ours.Platform)
 	}
-	return fmt.Sprintf("whether image %s has this program cannot be told: both have the version %q, which many builds have, and %s; build both from a tagged commit", image, version, why)
+	return fmt.Sprintf("whether image %s has this program cannot be told: both have the version %q, which many builds have, and %s; build "+
+		"both from a tagged commit", image, version, why)
 }

@@ -72,14 +72,16 @@ func lost(pod *core.Pod) error {
 		}
 	}
 	if t := stateOf(pod).Terminated; t != nil && t.Reason == "OOMKilled" {
-		return evicted(ClassOutOfMemory, fmt.Sprintf("%s on node %s: OOMKilled, exit code %d: its limit of memory is %s", about, pod.Spec.NodeName, t.ExitCode, memoryLimit(pod)))
+		return evicted(ClassOutOfMemory, fmt.Sprintf("%s on node %s: OOMKilled, exit code %d: its limit of memory is %s", about,
+			pod.Spec.NodeName, t.ExitCode, memoryLimit(pod)))
 	}
 	reason := pod.Status.Reason
 	if class, ok := podReasons[reason]; ok && pod.Status.Phase == core.PodFailed || ok && reason == "NodeLost" {
 		return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
 	}
 	if pod.Status.Phase == core.PodFailed && stateOf(pod) == (core.ContainerState{}) {
-		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
+		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason,
+			pod.Status.Message))
 	}
 	return nil
 }
@@ -105,7 +107,8 @@ func (r *Run) deleted(pod *core.Pod) error {
 }
 
 func deletedPod(pod *core.Pod) error {
-	return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name, pod.Annotations[nameLabel], pod.Spec.NodeName))
+	return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name,
+		pod.Annotations[nameLabel], pod.Spec.NodeName))
 }
 
 // placeLoss is an error that is the loss of a place, nil where it is another, which says nothing of a place.
@@ -128,7 +131,8 @@ func memoryLimit(pod *core.Pod) string {
 func nodeSilent(pod *core.Pod) error {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == core.PodReady && c.Status != core.ConditionTrue && stateOf(pod).Running != nil && pod.DeletionTimestamp == nil {
-			return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) is not ready: %s", pod.Spec.NodeName, pod.Name, pod.Annotations[nameLabel], strings.TrimSpace(c.Reason+" "+c.Message)))
+			return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) is not ready: %s", pod.Spec.NodeName, pod.Name,
+				pod.Annotations[nameLabel], strings.TrimSpace(c.Reason+" "+c.Message)))
 		}
 	}
 	return nil

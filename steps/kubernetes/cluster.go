@@ -93,7 +93,8 @@ func (c *cluster) configure() (config *rest.Config, namespace string, err error)
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: spec.Context})
 	config, err = loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", fmt.Errorf("there is none in %s; set kubeconfig in the kubernetes block, or KUBECONFIG", strings.Join(loaded.ConfigAccess().GetLoadingPrecedence(), ", "))
+		return nil, "", fmt.Errorf("there is none in %s; set kubeconfig in the kubernetes block, or KUBECONFIG",
+			strings.Join(loaded.ConfigAccess().GetLoadingPrecedence(), ", "))
 	}
 	if err != nil {
 		return nil, "", err
@@ -189,7 +190,8 @@ func silent(err error) bool {
 		return false
 	}
 	if apierrors.ReasonForError(err) != meta.StatusReasonUnknown {
-		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err)
+		return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
+			apierrors.IsTimeout(err) || apierrors.IsInternalError(err)
 	}
 	if _, stranger := errors.AsType[*tls.CertificateVerificationError](err); stranger {
 		return false

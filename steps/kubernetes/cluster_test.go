@@ -53,8 +53,10 @@ func TestPatience(t *testing.T) {
 		"busy":             {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
 		"forbids":          {[]error{forbidden}, 1, ClassForbidden},
 		"denies for a bit": {[]error{denial, nil}, 2, ""},
-		"amounts unnamed":  {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("failed quota: q: must specify limits.cpu"))}, 1, ClassQuota},
-		"quota":            {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))}, 1, ClassQuota},
+		"amounts unnamed": {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
+			errors.New("failed quota: q: must specify limits.cpu"))}, 1, ClassQuota},
+		"quota": {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))},
+			1, ClassQuota},
 	} {
 		opt := Options{Poll: time.Microsecond}
 		opt.complete()
@@ -88,7 +90,8 @@ func TestPatienceOfAll(t *testing.T) {
 	for _, step := range []struct {
 		answer error
 		once   bool
-	}{{away, false}, {away, true}, {away, true}, {nil, true}, {away, false}, {apierrors.NewNotFound(schema.GroupResource{}, "p"), true}, {away, false}} {
+	}{{away, false}, {away, true}, {away, true}, {nil, true}, {away, false}, {apierrors.NewNotFound(schema.GroupResource{}, "p"), true},
+		{away, false}} {
 		if asked := ask(step.answer); (asked == 1) != step.once {
 			t.Errorf("%v: asked %d times", step.answer, asked)
 		}

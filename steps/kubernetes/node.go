@@ -78,10 +78,12 @@ func (r *Run) lookPod(number int, w Want) *core.Pod {
 	pod.Spec.Containers = []core.Container{main}
 	pod.Spec.Volumes = claims(w)
 	confine(&pod.Spec)
-	pod.Spec.Affinity = &core.Affinity{PodAntiAffinity: &core.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []core.PodAffinityTerm{{
-		LabelSelector: &meta.LabelSelector{MatchLabels: map[string]string{runLabel: pod.Labels[runLabel], roleLabel: "node"}},
-		TopologyKey:   core.LabelHostname,
-	}}}}
+	pod.Spec.Affinity = &core.Affinity{PodAntiAffinity: &core.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []core.PodAffinityTerm{{
+			LabelSelector: &meta.LabelSelector{MatchLabels: map[string]string{runLabel: pod.Labels[runLabel], roleLabel: "node"}},
+			TopologyKey:   core.LabelHostname,
+		}},
+	}}
 	return pod
 }
 
@@ -155,7 +157,8 @@ func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 	}
 	if queue := pod.Labels[queueLabel]; queue != "" && now.Labels[queuedLabel] == "" {
 		r.unqueued.Do(func() {
-			r.opt.Warn(fmt.Sprintf("queue %q does not admit the Pods of this run: no Kueue whose integration of Pods is on sees namespace %s", queue, r.namespace))
+			r.opt.Warn(fmt.Sprintf("queue %q does not admit the Pods of this run: no Kueue whose integration of Pods is on sees namespace %s",
+				queue, r.namespace))
 		})
 	}
 	look, err := r.readLook(ctx, pod.Name)
@@ -163,9 +166,11 @@ func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 		return Node{}, build{}, err
 	}
 	if look.Version != r.opt.Version {
-		return Node{}, build{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one", r.opt.Spec.Image, look.Version, r.opt.Version)
+		return Node{}, build{}, fmt.Errorf("image %s has version %q of this program, and this is %q; build it from the same one",
+			r.opt.Spec.Image, look.Version, r.opt.Version)
 	}
-	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts, Selector: now.Spec.NodeSelector}, look.Build, nil
+	return Node{Name: now.Spec.NodeName, Address: now.Status.HostIP, Program: look.Program, Facts: look.Facts,
+		Selector: now.Spec.NodeSelector}, look.Build, nil
 }
 
 // killed is the exit status of what the kernel has killed.
@@ -198,9 +203,11 @@ func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
 		switch t := stateOf(now).Terminated; {
 		case t == nil:
 		case t.ExitCode == killed: // nobody else kills it; the kubelet does not always see why
-			return Look{}, fmt.Errorf("looking at node %s: Pod %s was killed: %s: its limit of memory is %s", now.Spec.NodeName, pod, exitState(t), memoryLimit(now))
+			return Look{}, fmt.Errorf("looking at node %s: Pod %s was killed: %s: its limit of memory is %s", now.Spec.NodeName, pod,
+				exitState(t), memoryLimit(now))
 		default:
-			return Look{}, fmt.Errorf("image %s does not have this program as its entrypoint: %s: %s", r.opt.Spec.Image, exitState(t), steps.Line(string(text), maxReason))
+			return Look{}, fmt.Errorf("image %s does not have this program as its entrypoint: %s: %s", r.opt.Spec.Image, exitState(t),
+				steps.Line(string(text), maxReason))
 		}
 		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {
 			return Look{}, fmt.Errorf("looking at a node: %w", err)

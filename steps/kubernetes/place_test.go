@@ -26,7 +26,8 @@ func started(t *testing.T) *Run {
 	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
 		pod.Spec.NodeName = "k1"
-		pod.Status = core.PodStatus{Phase: core.PodRunning, ContainerStatuses: []core.ContainerStatus{{Name: containerName, State: core.ContainerState{Running: &core.ContainerStateRunning{}}}}}
+		pod.Status = core.PodStatus{Phase: core.PodRunning, ContainerStatuses: []core.ContainerStatus{{Name: containerName,
+			State: core.ContainerState{Running: &core.ContainerStateRunning{}}}}}
 		return false, nil, nil
 	})
 	r := runOf(steps.KubernetesSpec{Image: "i"})
@@ -54,7 +55,8 @@ func deletes(pod *core.Pod) { pod.DeletionTimestamp = &meta.Time{} }
 
 // evicts has the cluster take a Pod away.
 func evicts(pod *core.Pod) {
-	pod.Status.Conditions = []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}}
+	pod.Status.Conditions = []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: "EvictionByEvictionAPI",
+		Message: "Eviction API: evicting"}}
 }
 
 func ends(pod *core.Pod) {
@@ -126,7 +128,10 @@ func TestTaskEvicted(t *testing.T) {
 			change(t, r, pod.Name, tt.lose)
 		}
 		if tt.err != nil {
-			r.client.(*fake.Clientset).PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tt.err })
+			r.client.(*fake.Clientset).PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object,
+				error) {
+				return true, nil, tt.err
+			})
 		}
 		err = (&task{run: r, pod: pod}).Evicted(t.Context())
 		e, _ := errors.AsType[*steps.EvictionError](err)
@@ -174,7 +179,8 @@ func TestTunnelsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, end := context.WithCancel(t.Context())
-		s := &Server{run: r, pod: pod, process: steps.Process{Name: "s", Port: 8000}, tunnel: &tunnel{address: "127.0.0.1:4000", end: end}, done: make(chan struct{}), cancel: func() {}}
+		s := &Server{run: r, pod: pod, process: steps.Process{Name: "s", Port: 8000}, tunnel: &tunnel{address: "127.0.0.1:4000", end: end},
+			done: make(chan struct{}), cancel: func() {}}
 		r.remember(s.BaseURL(), "http://"+s.direct())
 		s.unreach()
 		close(s.done)
@@ -197,11 +203,13 @@ func TestTunnelsForgotten(t *testing.T) {
 
 // TestLooksThatEnd: a Pod that was to say what its node is was killed, or has another program.
 func TestLooksThatEnd(t *testing.T) {
-	for code, want := range map[int32]string{137: "was killed: exit status 137 (signal: killed): its limit of memory is 8Mi", 1: "does not have this program as its entrypoint"} {
+	for code, want := range map[int32]string{137: "was killed: exit status 137 (signal: killed): its limit of memory is 8Mi",
+		1: "does not have this program as its entrypoint"} {
 		r := started(t)
 		r.client = fake.NewClientset(&core.Pod{
 			ObjectMeta: meta.ObjectMeta{Name: "p", Namespace: r.namespace},
-			Spec:       core.PodSpec{Containers: []core.Container{{Name: containerName, Resources: core.ResourceRequirements{Limits: core.ResourceList{core.ResourceMemory: resource.MustParse("8Mi")}}}}},
+			Spec: core.PodSpec{Containers: []core.Container{{Name: containerName,
+				Resources: core.ResourceRequirements{Limits: core.ResourceList{core.ResourceMemory: resource.MustParse("8Mi")}}}}},
 			Status: core.PodStatus{ContainerStatuses: []core.ContainerStatus{{Name: containerName, State: core.ContainerState{
 				Terminated: &core.ContainerStateTerminated{Reason: "Error", ExitCode: code},
 			}}}},
@@ -220,7 +228,8 @@ func TestNamespaceDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("unable to create new content in namespace bench because it is being terminated"))
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
+			errors.New("unable to create new content in namespace bench because it is being terminated"))
 	})
 	change(t, r, keeper.Name, deletes)
 	r.lookAtKeeper(t.Context(), keeper.Name)
@@ -236,11 +245,14 @@ func TestKeeperLost(t *testing.T) {
 		lose        []func(*core.Pod)
 		class, text string
 	}{
-		"has its place":         {nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
-		"evicted":               {[]func(*core.Pod){evicts}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI: Eviction API: evicting; it kept the run"},
-		"deleted":               {[]func(*core.Pod){deletes}, ClassDeleted, "(keeper) on node k2 was deleted by someone else, or with the Job of the run; it kept the run"},
+		"has its place": {nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
+		"evicted": {[]func(*core.Pod){evicts}, ClassEvicted,
+			"(keeper) on node k2: EvictionByEvictionAPI: Eviction API: evicting; it kept the run"},
+		"deleted": {[]func(*core.Pod){deletes}, ClassDeleted,
+			"(keeper) on node k2 was deleted by someone else, or with the Job of the run; it kept the run"},
 		"deleted, then evicted": {[]func(*core.Pod){deletes, evicts}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
-		"evicted, then deleted": {[]func(*core.Pod){evicts, func(pod *core.Pod) { pod.Status.Conditions = nil; deletes(pod) }}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
+		"evicted, then deleted": {[]func(*core.Pod){evicts, func(pod *core.Pod) { pod.Status.Conditions = nil; deletes(pod) }}, ClassEvicted,
+			"(keeper) on node k2: EvictionByEvictionAPI"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := started(t)
@@ -286,7 +298,8 @@ func TestOtherRuns(t *testing.T) {
 		t.Helper()
 		of := runOf(steps.KubernetesSpec{})
 		of.opt.RunID = run
-		if _, err := r.client.BatchV1().Jobs(r.namespace).Create(t.Context(), &batch.Job{ObjectMeta: of.meta("run", "keeper")}, meta.CreateOptions{}); err != nil {
+		if _, err := r.client.BatchV1().Jobs(r.namespace).Create(t.Context(), &batch.Job{ObjectMeta: of.meta("run", "keeper")},
+			meta.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -297,10 +310,14 @@ func TestOtherRuns(t *testing.T) {
 	}
 	job("r2")
 	r.warnOthers(t.Context())
-	if len(warned) != 1 || !strings.HasPrefix(warned[0], "namespace bench has other runs as well: r2 (Job pipeline-run-") || strings.Contains(warned[0], "r1") {
+	if len(warned) != 1 || !strings.HasPrefix(warned[0], "namespace bench has other runs as well: r2 (Job pipeline-run-") ||
+		strings.Contains(warned[0], "r1") {
 		t.Errorf("beside another: %q", warned)
 	}
-	r.client.(*fake.Clientset).PrependReactor("list", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
+	r.client.(*fake.Clientset).PrependReactor("list", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil,
+			errors.New("no")
+	})
 	if r.warnOthers(t.Context()); len(warned) != 1 {
 		t.Errorf("unlisted: %q", warned)
 	}

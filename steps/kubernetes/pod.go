@@ -31,7 +31,8 @@ func CheckContainer(c *steps.ContainerSpec) error {
 		what, instead string
 	}{
 		{c.Platform != "", "platform", "choose nodes by node_selector of the kubernetes block"},
-		{c.Network != "" && c.Network != steps.NetworkBridge && c.Network != steps.NetworkHost, "network " + c.Network, "leave it out, or set it to " + steps.NetworkHost},
+		{c.Network != "" && c.Network != steps.NetworkBridge && c.Network != steps.NetworkHost, "network " + c.Network,
+			"leave it out, or set it to " + steps.NetworkHost},
 		{c.IPC == "shareable" || strings.HasPrefix(c.IPC, "container:"), "ipc " + c.IPC, "leave it out, or set it to host"},
 		{c.PID != "" && c.PID != "host", "pid " + c.PID, "leave it out, or set it to host"},
 		{c.CPUSet != "" || c.MemSet != "", "cpuset and memset", "set cpu in resources of the kubernetes block"},
@@ -147,7 +148,8 @@ func (r *Run) meta(name, role string) meta.ObjectMeta {
 // bind has a Pod scheduled on one node and no other, by the scheduler, which counts its resources.
 func bind(spec *core.PodSpec, node string) {
 	spec.Affinity = &core.Affinity{NodeAffinity: &core.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &core.NodeSelector{
-		NodeSelectorTerms: []core.NodeSelectorTerm{{MatchFields: []core.NodeSelectorRequirement{{Key: "metadata.name", Operator: core.NodeSelectorOpIn, Values: []string{node}}}}},
+		NodeSelectorTerms: []core.NodeSelectorTerm{{MatchFields: []core.NodeSelectorRequirement{{Key: "metadata.name",
+			Operator: core.NodeSelectorOpIn, Values: []string{node}}}}},
 	}}}
 }
 
@@ -156,7 +158,10 @@ func bind(spec *core.PodSpec, node string) {
 func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 	var out []core.EnvVar
 	fromSecret := func(name, secret, key string) {
-		out = append(out, core.EnvVar{Name: name, ValueFrom: &core.EnvVarSource{SecretKeyRef: &core.SecretKeySelector{LocalObjectReference: core.LocalObjectReference{Name: secret}, Key: key}}})
+		out = append(out,
+			core.EnvVar{Name: name,
+				ValueFrom: &core.EnvVarSource{SecretKeyRef: &core.SecretKeySelector{LocalObjectReference: core.LocalObjectReference{Name: secret},
+					Key: key}}})
 	}
 	refs := r.opt.Spec.Secrets
 	for _, name := range slices.Sorted(maps.Keys(refs)) {

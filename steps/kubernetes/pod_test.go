@@ -25,16 +25,19 @@ func runOf(spec steps.KubernetesSpec) *Run {
 // TestPod: what a server asks for is in its Pod, and what is secret is not.
 func TestPod(t *testing.T) {
 	r := runOf(steps.KubernetesSpec{
-		GPUResource: "amd.com/gpu", Queue: "gpu", Resources: map[string]string{"rdma/hca": "1"}, Secrets: map[string]string{"HF_TOKEN": "hf/token"},
+		GPUResource: "amd.com/gpu", Queue: "gpu", Resources: map[string]string{"rdma/hca": "1"},
+		Secrets:     map[string]string{"HF_TOKEN": "hf/token"},
 		Tolerations: []steps.Toleration{{Key: "gpu"}}, PullSecrets: []string{"registry"},
 	})
 	p := steps.Process{
 		Name: `server.vllm.sut["a b"]`, Argv: []string{"vllm", "serve", "$(HOME)"}, Port: 8000, StopGrace: 1500 * time.Millisecond,
-		Env:   []steps.EnvVar{{Name: "A", Value: "$(B)"}, {Name: "VLLM_API_KEY", Value: "s3cret", Secret: true}, {Name: "HF_TOKEN", Value: "other"}},
+		Env: []steps.EnvVar{{Name: "A", Value: "$(B)"}, {Name: "VLLM_API_KEY", Value: "s3cret", Secret: true},
+			{Name: "HF_TOKEN", Value: "other"}},
 		Files: []steps.File{{Name: "m.json", EnvVar: "CONFIG", Content: []byte("s3cret too")}},
 		Container: &steps.ContainerSpec{
 			Image: "vllm:1", GPUs: &steps.GPURequest{Count: 2}, ShmSize: 1 << 30, Memory: 8 << 30, User: "1000:7", Network: steps.NetworkHost,
-			Volumes: []steps.Volume{{Name: "weights", Target: "/models", ReadOnly: true}}, Tmpfs: map[string]string{"/scratch": "rw,size=2g"}, CapAdd: []string{"IPC_LOCK"},
+			Volumes: []steps.Volume{{Name: "weights", Target: "/models", ReadOnly: true}}, Tmpfs: map[string]string{"/scratch": "rw,size=2g"},
+			CapAdd: []string{"IPC_LOCK"},
 		},
 	}
 	secret, err := r.secretOf(p)
@@ -57,7 +60,8 @@ func TestPod(t *testing.T) {
 	for _, e := range c.Env {
 		env[e.Name] = e
 	}
-	if env["A"].Value != "$$(B)" || env["CONFIG"].Value != "/var/run/pipeline/files/m.json" || env["HF_TOKEN"].ValueFrom.SecretKeyRef.Name != "hf" || env["VLLM_API_KEY"].ValueFrom.SecretKeyRef.Name != secret.Name {
+	if env["A"].Value != "$$(B)" || env["CONFIG"].Value != "/var/run/pipeline/files/m.json" ||
+		env["HF_TOKEN"].ValueFrom.SecretKeyRef.Name != "hf" || env["VLLM_API_KEY"].ValueFrom.SecretKeyRef.Name != secret.Name {
 		t.Errorf("environment %v", c.Env)
 	}
 	limit := func(name string) string { q := c.Resources.Limits[core.ResourceName(name)]; return q.String() }
@@ -72,7 +76,8 @@ func TestPod(t *testing.T) {
 		t.Errorf("mounted at %v", at)
 	}
 	field := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
-	if field.Values[0] != "k1" || !pod.Spec.HostNetwork || *pod.Spec.TerminationGracePeriodSeconds != 2 || pod.Labels[queueLabel] != "gpu" || pod.Spec.NodeSelector["gpu.kind"] != "h100" ||
+	if field.Values[0] != "k1" || !pod.Spec.HostNetwork || *pod.Spec.TerminationGracePeriodSeconds != 2 || pod.Labels[queueLabel] != "gpu" ||
+		pod.Spec.NodeSelector["gpu.kind"] != "h100" ||
 		len(pod.OwnerReferences) != 1 || *c.SecurityContext.RunAsUser != 1000 || pod.Spec.Tolerations[0].Operator != core.TolerationOpExists {
 		t.Errorf("%s", text)
 	}
@@ -93,10 +98,12 @@ func TestCheckContainer(t *testing.T) {
 		"a group's name":  {steps.ContainerSpec{GroupAdd: []string{"video"}}, `"video" must be a number`},
 		"another network": {steps.ContainerSpec{Network: "fast"}, "a Pod has no network fast"},
 		"cores":           {steps.ContainerSpec{CPUSet: "0-3"}, "set cpu in resources"},
-		"a filter":        {steps.ContainerSpec{SecurityOpt: []string{"seccomp=/etc/own.json"}}, `a Pod has no security_opt "seccomp=/etc/own.json"`},
-		"confined":        {steps.ContainerSpec{User: "1000", CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges", "seccomp:builtin"}}, ""},
-		"a size":          {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=big"}}, `"big" is not a size`},
-		"a share":         {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=50%"}}, `"50%" is not a size`},
+		"a filter": {steps.ContainerSpec{SecurityOpt: []string{"seccomp=/etc/own.json"}},
+			`a Pod has no security_opt "seccomp=/etc/own.json"`},
+		"confined": {steps.ContainerSpec{User: "1000", CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges",
+			"seccomp:builtin"}}, ""},
+		"a size":  {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=big"}}, `"big" is not a size`},
+		"a share": {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=50%"}}, `"50%" is not a size`},
 	} {
 		err := CheckContainer(&tt.spec)
 		if (tt.fault == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.fault) {
@@ -109,26 +116,32 @@ func TestCheckContainer(t *testing.T) {
 // has not.
 func TestLost(t *testing.T) {
 	terminated := func(reason string, code int32) core.PodStatus {
-		return core.PodStatus{Phase: core.PodFailed, ContainerStatuses: []core.ContainerStatus{{Name: containerName, State: core.ContainerState{Terminated: &core.ContainerStateTerminated{Reason: reason, ExitCode: code}}}}}
+		return core.PodStatus{Phase: core.PodFailed, ContainerStatuses: []core.ContainerStatus{{Name: containerName,
+			State: core.ContainerState{Terminated: &core.ContainerStateTerminated{Reason: reason, ExitCode: code}}}}}
 	}
 	disrupted := func(reason string) core.PodStatus {
-		return core.PodStatus{Conditions: []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: reason, Message: "said so"}}}
+		return core.PodStatus{Conditions: []core.PodCondition{{Type: core.DisruptionTarget, Status: core.ConditionTrue, Reason: reason,
+			Message: "said so"}}}
 	}
-	queue := core.PodCondition{Type: terminationTarget, Status: core.ConditionTrue, Reason: "WorkloadEvictedDueToPreempted", Message: "Preempted to accommodate a workload"}
+	queue := core.PodCondition{Type: terminationTarget, Status: core.ConditionTrue, Reason: "WorkloadEvictedDueToPreempted",
+		Message: "Preempted to accommodate a workload"}
 	for name, tt := range map[string]struct {
 		status core.PodStatus
 		class  string
 	}{
-		"its queue":          {core.PodStatus{Phase: core.PodRunning, Conditions: []core.PodCondition{queue}}, ClassEvicted},
-		"running":            {core.PodStatus{Phase: core.PodRunning}, ""},
-		"a crash":            {terminated("Error", 1), ""},
-		"the kernel's kill":  {terminated("OOMKilled", 137), ClassOutOfMemory},
-		"a higher priority":  {disrupted("PreemptionByScheduler"), ClassEvicted},
-		"an eviction":        {disrupted("EvictionByEvictionAPI"), ClassEvicted},
-		"the kubelet's own":  {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, ClassEvicted},
-		"a taint":            {disrupted("DeletionByTaintManager"), ClassNodeLost},
-		"no room after all":  {core.PodStatus{Phase: core.PodFailed, Reason: "OutOfnvidia.com/gpu", Message: "Node didn't have enough resource"}, ClassRefused},
-		"unlike its node":    {core.PodStatus{Phase: core.PodFailed, Reason: "TopologyAffinityError", Message: "Resources cannot be allocated"}, ClassRefused},
+		"its queue":         {core.PodStatus{Phase: core.PodRunning, Conditions: []core.PodCondition{queue}}, ClassEvicted},
+		"running":           {core.PodStatus{Phase: core.PodRunning}, ""},
+		"a crash":           {terminated("Error", 1), ""},
+		"the kernel's kill": {terminated("OOMKilled", 137), ClassOutOfMemory},
+		"a higher priority": {disrupted("PreemptionByScheduler"), ClassEvicted},
+		"an eviction":       {disrupted("EvictionByEvictionAPI"), ClassEvicted},
+		"the kubelet's own": {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."},
+			ClassEvicted},
+		"a taint": {disrupted("DeletionByTaintManager"), ClassNodeLost},
+		"no room after all": {core.PodStatus{Phase: core.PodFailed, Reason: "OutOfnvidia.com/gpu",
+			Message: "Node didn't have enough resource"}, ClassRefused},
+		"unlike its node": {core.PodStatus{Phase: core.PodFailed, Reason: "TopologyAffinityError", Message: "Resources cannot be allocated"},
+			ClassRefused},
 		"an unknown reason":  {disrupted("SomethingElse"), ""},
 		"a reason of a life": {core.PodStatus{Phase: core.PodRunning, Reason: "Evicted"}, ""},
 	} {

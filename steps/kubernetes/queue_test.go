@@ -27,10 +27,12 @@ func TestQueueSays(t *testing.T) {
 		return &core.Pod{
 			ObjectMeta: meta.ObjectMeta{Name: name, Namespace: "bench", Labels: map[string]string{queueLabel: queue}},
 			Spec:       core.PodSpec{SchedulingGates: []core.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}}},
-			Status:     core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse, Reason: "SchedulingGated", Message: "blocked"}}},
+			Status: core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse,
+				Reason: "SchedulingGated", Message: "blocked"}}},
 		}
 	}
-	r.client = fake.NewClientset(pod("p-1", "gpu"), pod("p-2", "gpu"), pod("p-3", ""), says("pod-p-1-4f0c1", "insufficient unused quota"), says("pod-p-11-aaaaa", "of another"))
+	r.client = fake.NewClientset(pod("p-1", "gpu"), pod("p-2", "gpu"), pod("p-3", ""), says("pod-p-1-4f0c1", "insufficient unused quota"),
+		says("pod-p-11-aaaaa", "of another"))
 	for name, want := range map[string]string{
 		"p-1": "(1ns): SchedulingGated: blocked; queue gpu: Pending: insufficient unused quota",
 		"p-2": "(1ns): SchedulingGated: blocked; queue gpu: no event says why; is there a LocalQueue of this name?",

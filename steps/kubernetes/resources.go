@@ -27,7 +27,8 @@ func (r *Run) loadRoom() core.ResourceRequirements {
 	if own := amountsOf(r.opt.Spec.LoadResources); len(own) > 0 {
 		return requirements(own)
 	}
-	return core.ResourceRequirements{Requests: core.ResourceList{core.ResourceCPU: resource.MustParse("100m"), core.ResourceMemory: resource.MustParse("128Mi")}}
+	return core.ResourceRequirements{Requests: core.ResourceList{core.ResourceCPU: resource.MustParse("100m"),
+		core.ResourceMemory: resource.MustParse("128Mi")}}
 }
 
 // resources of a server: what it asks for is its limit, too.
@@ -94,7 +95,8 @@ func (r *Run) tellAltered(server, what string) {
 		return
 	}
 	if _, told := r.told.LoadOrStore(server+" "+what, true); !told {
-		r.opt.Warn(fmt.Sprintf("%s: the cluster gave its Pod other resources than the file asks for, as a LimitRange of the namespace does: %s", server, what))
+		r.opt.Warn(fmt.Sprintf("%s: the cluster gave its Pod other resources than the file asks for, as a LimitRange of the namespace does: %s",
+			server, what))
 	}
 }
 

@@ -88,7 +88,8 @@ func quota(client *fake.Clientset, requests, limits []core.ResourceName) {
 			}{{requests, c.Resources.Requests}, {limits, c.Resources.Limits}} {
 				for _, name := range part.names {
 					if _, ok := part.has[name]; !ok {
-						return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name, errors.New("failed quota: q: must specify "+string(name)))
+						return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name,
+							errors.New("failed quota: q: must specify "+string(name)))
 					}
 				}
 			}
@@ -108,12 +109,13 @@ func TestQuota(t *testing.T) {
 		requests, limits []core.ResourceName
 		refused          string // names of Pods
 	}{
-		"none":                         {},
-		"requests":                     {requests: both, refused: "server"},
-		"limits":                       {limits: both, refused: "load0, server"},
-		"limits, all named":            {spec: steps.KubernetesSpec{Resources: named, LoadResources: named}, requests: both, limits: both},
-		"limits, of the load as well":  {spec: steps.KubernetesSpec{Resources: named}, limits: both, refused: "load0"},
-		"limits, memory of the server": {spec: steps.KubernetesSpec{Resources: map[string]string{"cpu": "2"}, LoadResources: named}, limits: both, refused: "server"},
+		"none":                        {},
+		"requests":                    {requests: both, refused: "server"},
+		"limits":                      {limits: both, refused: "load0, server"},
+		"limits, all named":           {spec: steps.KubernetesSpec{Resources: named, LoadResources: named}, requests: both, limits: both},
+		"limits, of the load as well": {spec: steps.KubernetesSpec{Resources: named}, limits: both, refused: "load0"},
+		"limits, memory of the server": {spec: steps.KubernetesSpec{Resources: map[string]string{"cpu": "2"}, LoadResources: named},
+			limits: both, refused: "server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := started(t)
@@ -156,7 +158,10 @@ func TestTryFails(t *testing.T) {
 		"no such thing": true,
 	} {
 		r := started(t)
-		r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New(text) })
+		r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil,
+				errors.New(text)
+		})
 		if refused, err := r.try(t.Context(), nil); len(refused) > 0 || (err != nil) != fails {
 			t.Errorf("%s: %q, %v", text, refused, err)
 		}
@@ -180,7 +185,8 @@ func TestKeeperNeverCreated(t *testing.T) {
 		}
 		_, err := r.awaitKeeper(t.Context())
 		e, ok := errors.AsType[*steps.EvictionError](err)
-		if want := map[bool]string{true: ClassRefused, false: ClassNotStarted}[never]; !ok || e.Class != want || !strings.Contains(e.Reason, text) {
+		if want := map[bool]string{true: ClassRefused, false: ClassNotStarted}[never]; !ok || e.Class != want ||
+			!strings.Contains(e.Reason, text) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

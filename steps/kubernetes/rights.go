@@ -39,7 +39,9 @@ func (c *cluster) checkRights(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace, strings.Join(missing, ", ")))
+	return evicted(ClassForbidden,
+		fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace,
+			strings.Join(missing, ", ")))
 }
 
 // missingRights asks the API server for each right, and returns those that are missing as verb and resource.
@@ -74,7 +76,8 @@ func (c *cluster) missingRights(ctx context.Context) ([]string, error) {
 func (c *cluster) may(ctx context.Context, r Right, verb string) (bool, error) {
 	resource, sub, _ := strings.Cut(r.Resource, "/")
 	review := &authorization.SelfSubjectAccessReview{Spec: authorization.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorization.ResourceAttributes{Namespace: c.namespace, Verb: verb, Group: r.Group, Resource: resource, Subresource: sub},
+		ResourceAttributes: &authorization.ResourceAttributes{Namespace: c.namespace, Verb: verb, Group: r.Group,
+			Resource: resource, Subresource: sub},
 	}}
 	err := c.ask(ctx, func(ctx context.Context) error {
 		said, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})

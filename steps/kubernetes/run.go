@@ -80,7 +80,8 @@ func (r *Run) warnOthers(ctx context.Context) {
 	for _, l := range found.Left {
 		names = append(names, fmt.Sprintf("%s (Job %s)", l.RunID, l.Job))
 	}
-	r.opt.Warn(steps.Line(fmt.Sprintf("namespace %s has other runs as well: %s; runs that share nodes disturb each other, and `pipeline cleanup --kubernetes` removes those whose program has ended",
+	r.opt.Warn(steps.Line(fmt.Sprintf("namespace %s has other runs as well: %s; runs that share nodes disturb each other, and `pipeline "+
+		"cleanup --kubernetes` removes those whose program has ended",
 		r.namespace, strings.Join(names, ", ")), maxReason))
 }
 
@@ -133,7 +134,8 @@ func (r *Run) keeperPod() *core.Pod {
 	keeper.Name = ""
 	keeper.Annotations[beatLabel] = "0"
 	keeper.Spec.Volumes = []core.Volume{{Name: "beat", VolumeSource: core.VolumeSource{DownwardAPI: &core.DownwardAPIVolumeSource{
-		Items: []core.DownwardAPIVolumeFile{{Path: beatFile, FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.annotations['" + beatLabel + "']"}}},
+		Items: []core.DownwardAPIVolumeFile{{Path: beatFile, FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.annotations['" +
+			beatLabel + "']"}}},
 	}}}}
 	keeper.Spec.Containers = []core.Container{{
 		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerKeep, beatFolder + "/" + beatFile, r.opt.Silence.String()},
@@ -174,7 +176,8 @@ func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, e
 func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 	name := ""
 	find := func(ctx context.Context) error {
-		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper," + runLabel + "=" + labelValue(r.opt.RunID)})
+		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper," + runLabel + "=" +
+			labelValue(r.opt.RunID)})
 		if err != nil {
 			return err
 		}
@@ -232,7 +235,8 @@ func (r *Run) Close(ctx context.Context) error {
 		return nil
 	}
 	if err := r.removeRun(ctx, r.job, r.opt.RunID); err != nil {
-		return fmt.Errorf("what Job %s of namespace %s owns may still be there, at most for another %s: %w", r.job, r.namespace, r.opt.Silence, err)
+		return fmt.Errorf("what Job %s of namespace %s owns may still be there, at most for another %s: %w", r.job, r.namespace,
+			r.opt.Silence, err)
 	}
 	r.job = ""
 	return nil

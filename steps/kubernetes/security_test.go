@@ -23,7 +23,8 @@ func restricted(pod core.PodSpec) bool {
 	}
 	for _, c := range pod.Containers {
 		own := c.SecurityContext
-		if own == nil || own.AllowPrivilegeEscalation == nil || *own.AllowPrivilegeEscalation || own.Capabilities == nil || len(own.Capabilities.Add) > 0 ||
+		if own == nil || own.AllowPrivilegeEscalation == nil || *own.AllowPrivilegeEscalation || own.Capabilities == nil ||
+			len(own.Capabilities.Add) > 0 ||
 			len(own.Capabilities.Drop) != 1 || own.Capabilities.Drop[0] != "ALL" {
 			return false
 		}
@@ -99,7 +100,8 @@ func TestLookPod(t *testing.T) {
 		}
 		return c
 	}
-	pod := r.lookPod(0, Want{Groups: [][]*steps.ContainerSpec{{server(1, 6<<30, "weights")}, {server(2, 0, "weights"), server(1, 2<<30, "cache")}, nil}})
+	pod := r.lookPod(0, Want{Groups: [][]*steps.ContainerSpec{{server(1, 6<<30, "weights")},
+		{server(2, 0, "weights"), server(1, 2<<30, "cache")}, nil}})
 	limits := pod.Spec.Containers[0].Resources.Limits
 	for name, want := range map[core.ResourceName]string{"nvidia.com/gpu": "3", "memory": "6Gi", "cpu": "8"} {
 		if got := limits[name]; got.String() != want {
@@ -126,12 +128,14 @@ func TestKeeperOfThisRun(t *testing.T) {
 		pod := r.bare(name, "keeper")
 		pod.Name, pod.Namespace, pod.OwnerReferences = name, "bench", []meta.OwnerReference{owner}
 		pod.Spec.Containers = []core.Container{{}}
-		pod.Status.ContainerStatuses = []core.ContainerStatus{{Name: containerName, State: core.ContainerState{Running: &core.ContainerStateRunning{}}}}
+		pod.Status.ContainerStatuses = []core.ContainerStatus{{Name: containerName,
+			State: core.ContainerState{Running: &core.ContainerStateRunning{}}}}
 		return pod
 	}
 	other := r.owner
 	other.UID = "other"
-	r.client, r.namespace, r.patience = fake.NewClientset(keeper("a-other", other), keeper("b-own", r.owner), keeper("c-other", other)), "bench", r.opt.Patience
+	r.client, r.namespace, r.patience = fake.NewClientset(keeper("a-other", other), keeper("b-own", r.owner), keeper("c-other", other)),
+		"bench", r.opt.Patience
 	if name, err := r.awaitKeeper(t.Context()); name != "b-own" || err != nil {
 		t.Errorf("%s, %v", name, err)
 	}

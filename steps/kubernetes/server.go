@@ -235,7 +235,8 @@ func (r *Run) kubeletSilent(ctx context.Context, pod *core.Pod) error {
 	if err == nil || !strings.Contains(err.Error(), "dial tcp") && !strings.Contains(err.Error(), "proxy error") && ctx.Err() == nil {
 		return nil
 	}
-	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", pod.Spec.NodeName, pod.Name, pod.Annotations[nameLabel], err))
+	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", pod.Spec.NodeName, pod.Name,
+		pod.Annotations[nameLabel], err))
 }
 
 // Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx is

@@ -106,7 +106,8 @@ func (c *cluster) survey(ctx context.Context) (Survey, error) {
 func (c *cluster) nodesWithGPUs(ctx context.Context) ([]NodeGPUs, error) {
 	out := []NodeGPUs{}
 	err := c.ask(ctx, func(ctx context.Context) error {
-		found, err := c.client.CoreV1().Nodes().List(ctx, meta.ListOptions{LabelSelector: labels.SelectorFromSet(c.opt.Spec.NodeSelector).String()})
+		found, err := c.client.CoreV1().Nodes().List(ctx,
+			meta.ListOptions{LabelSelector: labels.SelectorFromSet(c.opt.Spec.NodeSelector).String()})
 		if err != nil {
 			return err
 		}

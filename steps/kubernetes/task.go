@@ -143,7 +143,8 @@ func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, e
 // executor of a command in a Pod: over a WebSocket, or as older API servers know it.
 func (r *Run) executor(pod string, argv []string) (remotecommand.Executor, error) {
 	request := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("exec").
-		VersionedParams(&core.PodExecOptions{Container: containerName, Command: argv, Stdin: true, Stdout: true, Stderr: true}, scheme.ParameterCodec)
+		VersionedParams(&core.PodExecOptions{Container: containerName, Command: argv, Stdin: true, Stdout: true, Stderr: true},
+			scheme.ParameterCodec)
 	socket, err := remotecommand.NewWebSocketExecutor(r.config, http.MethodGet, request.URL().String())
 	if err != nil {
 		return nil, err

@@ -66,7 +66,8 @@ func TestTask(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(here, "order.json"), []byte("order"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			order, err := newOrder(steps.Command{Argv: []string{"/any/pipeline", "load-worker", here}, Env: []steps.EnvVar{{Name: "H", Value: "=ders"}}}, here)
+			order, err := newOrder(steps.Command{Argv: []string{"/any/pipeline", "load-worker", here},
+				Env: []steps.EnvVar{{Name: "H", Value: "=ders"}}}, here)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,8 @@ func TestKeeper(t *testing.T) {
 	if err := w.Work(t.Context(), []string{workerKeep, file, "5m"}); err != nil {
 		t.Fatal(err)
 	}
-	if lived := now.Sub(began); lived != 15*time.Minute+time.Second && lived != 15*time.Minute || !strings.Contains(out.String(), "has not been heard of for 5m0s") {
+	if lived := now.Sub(began); lived != 15*time.Minute+time.Second && lived != 15*time.Minute ||
+		!strings.Contains(out.String(), "has not been heard of for 5m0s") {
 		t.Errorf("it lived for %s: %q", lived, out.String())
 	}
 }

@@ -77,7 +77,8 @@ func (r *Run) forward(ctx, life context.Context, pod string, local, port int) (i
 	url := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	ready, ended, giveUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, port)}, giveUp, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, port)}, giveUp, ready,
+		io.Discard, io.Discard)
 	if err != nil {
 		return 0, nil, err
 	}

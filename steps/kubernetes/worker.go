@@ -93,7 +93,8 @@ func (w InPod) task(ctx context.Context) error {
 		return err
 	}
 	frames := &frameWriter{out: w.Out}
-	command := steps.Command{Argv: append(append([]string{w.Self}, head.Args...), folder), Stdout: frames.stream(streamOut), Stderr: frames.stream(streamErr)}
+	command := steps.Command{Argv: append(append([]string{w.Self}, head.Args...), folder), Stdout: frames.stream(streamOut),
+		Stderr: frames.stream(streamErr)}
 	for _, e := range head.Env {
 		name, value, _ := strings.Cut(e, "=")
 		command.Env = append(command.Env, steps.EnvVar{Name: name, Value: value, Secret: true})

@@ -20,7 +20,8 @@ func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Po
 		}
 		at, ok := findRow(n, first, last, kept, free)
 		if !ok {
-			return nil, fmt.Errorf("no %d free ports in a row between %d and %d for %s of %s; stop what listens there", n.Count, first, last, n.Purpose, n.Process)
+			return nil, fmt.Errorf("no %d free ports in a row between %d and %d for %s of %s; stop what listens there", n.Count, first, last,
+				n.Purpose, n.Process)
 		}
 		ports[n.Port] = at
 		kept = append(kept, [2]int{at, at + n.Spacing})

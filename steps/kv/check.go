@@ -40,7 +40,9 @@ func (l *Layout) commonForm(t steps.TransferSpec) (part, error) {
 	common := part{spec: t}
 	for _, m := range l.members {
 		if m.Spec.URL != "" {
-			return part{}, fmt.Errorf("server %q is at a url and is not started, so kv_transfer %s cannot be set up in it; start it from an image or an executable", m.Name, t.Connector)
+			return part{},
+				fmt.Errorf("server %q is at a url and is not started, so kv_transfer %s cannot be set up in it; start it from an image or an "+
+					"executable", m.Name, t.Connector)
 		}
 		c, f, err := l.table.form(t, m)
 		if err != nil {
@@ -149,7 +151,8 @@ func (l *Layout) settleRoles() error {
 		case m.role == steps.RoleBoth && m.engine().oneEnd:
 			return fmt.Errorf(`server %q has the role both, which %s does not have; set "producer" or "consumer"`, m.Name, m.engine().title)
 		case m.role == steps.RoleBoth && l.pair() && !l.shared():
-			return fmt.Errorf(`server %q has the role both, but %s joins one prefill and one decode server; set "producer" or "consumer"`, m.Name, l.connector.Name)
+			return fmt.Errorf(`server %q has the role both, but %s joins one prefill and one decode server; set "producer" or "consumer"`,
+				m.Name, l.connector.Name)
 		}
 	}
 	producers, consumers := l.count((*Member).Produces), l.count((*Member).Consumes)
@@ -160,7 +163,8 @@ func (l *Layout) settleRoles() error {
 	case consumers == 0:
 		return fmt.Errorf("no server decodes: kv_transfer %s needs one with the role consumer", l.connector.Name)
 	case l.pair() && both == 0 && (producers != 1 || consumers != 1):
-		return fmt.Errorf("%s joins exactly one prefill and one decode server, here are %d and %d; start several deployments instead", l.connector.Name, producers, consumers)
+		return fmt.Errorf("%s joins exactly one prefill and one decode server, here are %d and %d; start several deployments instead",
+			l.connector.Name, producers, consumers)
 	}
 	rank := 0
 	for _, role := range []string{steps.RoleProducer, steps.RoleBoth, steps.RoleConsumer} {
@@ -190,7 +194,8 @@ func (l *Layout) checkRouter() error {
 	r := l.spec.Router
 	if r == nil {
 		if len(l.members) > 1 {
-			return fmt.Errorf("the deployment has %d servers and no router; add router %q { … }", len(l.members), append(l.Protocols(), "round_robin")[0])
+			return fmt.Errorf("the deployment has %d servers and no router; add router %q { … }", len(l.members),
+				append(l.Protocols(), "round_robin")[0])
 		}
 		return nil
 	}
@@ -206,7 +211,8 @@ func (l *Layout) checkRouter() error {
 		if l.form == nil {
 			return fmt.Errorf("router %q hands KV caches over, but the deployment has no kv_transfer; use router \"round_robin\"", r.Protocol)
 		}
-		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.connector.Name, quoted(fit, " or "))
+		return fmt.Errorf("router %q does not speak the protocol of kv_transfer %s here; use router %s", r.Protocol, l.connector.Name,
+			quoted(fit, " or "))
 	}
 	return l.checkLists(r)
 }
@@ -225,7 +231,8 @@ func (l *Layout) checkLists(r *steps.RouterSpec) error {
 		if len(others) == 0 {
 			return fmt.Errorf("router \"round_robin\" sends a request to one server, so it has no prefill servers; list all servers as decode")
 		}
-		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list all servers as decode", quoted(others, " or "))
+		return fmt.Errorf("router \"round_robin\" sends a request to one server and makes no prefill server hand over; use router %s, or list "+
+			"all servers as decode", quoted(others, " or "))
 	}
 	for _, name := range r.Decode {
 		if m := l.member(name); l.form != nil && m.role != steps.RoleBoth {
@@ -251,7 +258,8 @@ func (l *Layout) checkServices() error {
 			continue
 		}
 		if l.service(p.form.Services...) == nil {
-			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.connector.Name, p.form.releases(), quoted(p.form.Services, " { } or service "))
+			return fmt.Errorf("%s of %s needs a service; add service %s { }", p.connector.Name, p.form.releases(),
+				quoted(p.form.Services, " { } or service "))
 		}
 		if p.form.AsksMetadata && l.service("etcd", "metadata") == nil {
 			l.service("mooncake_master").metadata = true
@@ -332,7 +340,8 @@ func checkPart(p part) error {
 	}
 	for _, name := range []string{"kv_connector", "kv_role", "kv_rank", "kv_port", "kv_ip", "engine_id", "kv_parallel_size"} {
 		if _, set := t.Config[name]; set {
-			return fmt.Errorf("config.%s of kv_transfer %s is set for each server by the pipeline; remove it, or write args.kv_transfer_config of each server without a kv_transfer block", name, t.Connector)
+			return fmt.Errorf("config.%s of kv_transfer %s is set for each server by the pipeline; remove it, or write args.kv_transfer_config of "+
+				"each server without a kv_transfer block", name, t.Connector)
 		}
 	}
 	if name := t.Config["device_name"]; name != nil && len(t.Devices) > 0 && text(name) != strings.Join(t.Devices, ",") {
@@ -357,7 +366,8 @@ func checkVariables(p part, m *Member) error {
 	for _, a := range forcing {
 		v, ok := m.env(a.variable)
 		if ok && p.spec.Transport == a.transport && slices.Contains(a.values, strings.ToLower(v)) {
-			return fmt.Errorf("server %q sets %s=%s, which rules out the declared transport %s; remove one of them", m.Name, a.variable, v, a.transport)
+			return fmt.Errorf("server %q sets %s=%s, which rules out the declared transport %s; remove one of them", m.Name,
+				a.variable, v, a.transport)
 		}
 	}
 	return nil

@@ -133,7 +133,8 @@ func lies() []lie {
 
 func row(w *tabwriter.Writer, name, played string, counted map[string]int, said string) {
 	all := counted[kv.Proved] + counted[kv.Unproven] + counted[kv.Contradicted]
-	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%.100s\n", name, played, all, counted[kv.Proved], counted[kv.Unproven], counted[kv.Contradicted], said)
+	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%.100s\n", name, played, all, counted[kv.Proved], counted[kv.Unproven],
+		counted[kv.Contradicted], said)
 }
 
 // run sends the requests of one run, with prompts of its own, and judges what they left

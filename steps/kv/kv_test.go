@@ -41,8 +41,10 @@ func TestValidateTransfer(t *testing.T) {
 		attrs map[string]cty.Value
 		want  []string
 	}{
-		"rdma":          {"mooncake", map[string]cty.Value{"transport": cty.StringVal(RDMA), "devices": devices("mlx5_0", "mlx5_1"), "buffer": cty.NumberIntVal(5 << 30)}, nil},
-		"unknown":       {"mooncake", map[string]cty.Value{"transport": cty.UnknownVal(cty.String), "devices": cty.UnknownVal(cty.List(cty.String)), "buffer": cty.UnknownVal(cty.Number)}, nil},
+		"rdma": {"mooncake", map[string]cty.Value{"transport": cty.StringVal(RDMA), "devices": devices("mlx5_0", "mlx5_1"),
+			"buffer": cty.NumberIntVal(5 << 30)}, nil},
+		"unknown": {"mooncake", map[string]cty.Value{"transport": cty.UnknownVal(cty.String),
+			"devices": cty.UnknownVal(cty.List(cty.String)), "buffer": cty.UnknownVal(cty.Number)}, nil},
 		"no nccl":       {"mooncake", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, []string{"transport"}},
 		"nccl":          {"p2p_nccl", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, nil},
 		"files":         {"example", map[string]cty.Value{"transport": cty.StringVal(TCP)}, []string{"transport"}},
@@ -51,8 +53,9 @@ func TestValidateTransfer(t *testing.T) {
 		"files, device": {"example", map[string]cty.Value{"devices": devices("mlx5_0")}, []string{"devices"}},
 		"config":        {"multi", map[string]cty.Value{"config": cty.StringVal("x")}, []string{"config"}},
 		"path":          {"example", map[string]cty.Value{"path": cty.StringVal("kv")}, []string{"path"}},
-		"env":           {"custom", map[string]cty.Value{"env": cty.MapVal(map[string]cty.Value{"A B": cty.StringVal("x")})}, []string{"env", "A B"}},
-		"empty buffer":  {"lmcache", map[string]cty.Value{"buffer": cty.Zero}, []string{"buffer"}},
+		"env": {"custom", map[string]cty.Value{"env": cty.MapVal(map[string]cty.Value{"A B": cty.StringVal("x")})},
+			[]string{"env", "A B"}},
+		"empty buffer": {"lmcache", map[string]cty.Value{"buffer": cty.Zero}, []string{"buffer"}},
 	} {
 		i := slices.IndexFunc(Connectors().Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
 		var got []string

@@ -39,9 +39,11 @@ func edit(spec steps.DeploymentSpec, change func(*steps.DeploymentSpec)) steps.D
 }
 
 func replicas(engine, version string, t *steps.TransferSpec, services ...string) steps.DeploymentSpec {
-	spec := steps.DeploymentSpec{Addr: "deployment.d", Transfer: t, Router: &steps.RouterSpec{Protocol: "round_robin", Decode: []string{"a", "b"}}}
+	spec := steps.DeploymentSpec{Addr: "deployment.d", Transfer: t, Router: &steps.RouterSpec{Protocol: "round_robin",
+		Decode: []string{"a", "b"}}}
 	for _, name := range []string{"a", "b"} {
-		spec.Members = append(spec.Members, steps.Member{Name: name, Spec: steps.ServerSpec{Engine: engine, Version: version, Model: "m", Image: "vllm/vllm-openai:v" + version}})
+		spec.Members = append(spec.Members, steps.Member{Name: name, Spec: steps.ServerSpec{Engine: engine, Version: version, Model: "m",
+			Image: "vllm/vllm-openai:v" + version}})
 	}
 	for _, s := range services {
 		spec.Services = append(spec.Services, steps.ServiceSpec{Name: s, Kind: s})
@@ -63,43 +65,49 @@ func goldens() map[string]steps.DeploymentSpec {
 		return pair("vllm", "0.6.4.post1", "v0", t, services...)
 	}
 	out := map[string]steps.DeploymentSpec{
-		"nixl-pull-newest":      pair("vllm", "", "nixl", transfer("nixl", "")),
-		"nixl-pull-0.9-tcp":     pair("vllm", "0.9.1", "nixl", transfer("nixl", TCP, "eth0")),
-		"nixl-push-0.33-rdma":   pair("vllm", "0.33.0", "nixl", mode(transfer("nixl", RDMA, "mlx5_0", "mlx5_1:2"), "push")),
-		"nixl-0.33-nvlink":      pair("vllm", "0.33.0", "nixl", transfer("nixl", NVLink)),
-		"mooncake-0.6.4-rdma2":  seed(transfer("mooncake", RDMA, "erdma_0", "erdma_1"), "etcd"),
-		"mooncake-0.6.4-tcp":    seed(transfer("mooncake", TCP), "metadata"),
-		"mooncake-0.8":          pair("vllm", "0.8.4", "v0", transfer("mooncake", TCP), "etcd"),
-		"mooncake-0.14":         pair("vllm", "0.14.1", "nixl", transfer("mooncake", TCP)),
-		"mooncake-0.33-rdma":    pair("vllm", "0.33.0", "mooncake", transfer("mooncake", RDMA, "mlx5_0", "mlx5_1")),
-		"mooncake-0.33-tcp":     pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)),
-		"mooncake-newest":       pair("vllm", "", "mooncake", transfer("mooncake", NVLink)),
-		"p2p_nccl-0.10-tcp":     pair("vllm", "0.10.2", "p2p_nccl", transfer("p2p_nccl", TCP, "eth0")),
-		"p2p_nccl-0.23-rdma":    pair("vllm", "0.23.1", "p2p_nccl", transfer("p2p_nccl", RDMA, "mlx5_0")),
-		"pynccl-0.6.4":          pair("vllm", "0.6.4", "v0", transfer("pynccl", NCCL)),
-		"pynccl-0.10-nvlink":    pair("vllm", "0.10.0", "v0", transfer("pynccl", NVLink)),
-		"lmcache-0.33":          pair("vllm", "0.33.0", "v0", transfer("lmcache", "")),
-		"example-0.11":          pair("vllm", "0.11.0", "v0", transfer("example", "")),
-		"example-0.33":          pair("vllm", "0.33.0", "v0", transfer("example", "")),
-		"store-0.8":             pair("vllm", "0.8.4", "v0", transfer("mooncake_store", TCP), "mooncake_master"),
-		"sglang-mooncake-rdma":  pair("sglang", "", "sglang", transfer("mooncake", RDMA, "mlx5_0")),
-		"sglang-mooncake-tcp":   pair("sglang", "", "sglang", transfer("mooncake", TCP)),
-		"sglang-0.5.5-tcp":      pair("sglang", "0.5.5", "sglang", transfer("mooncake", TCP)),
-		"sglang-nixl":           pair("sglang", "0.5.23", "sglang", transfer("nixl", RDMA, "mlx5_0")),
-		"sglang-custom":         pair("sglang", "0.5.23", "sglang", steps.TransferSpec{Connector: "custom", Options: map[string]any{"connector": "mori"}}),
-		"replicas-no-transfer":  replicas("vllm", "0.33.0", nil),
-		"store-0.33-replicas":   replicas("vllm", "0.33.0", &steps.TransferSpec{Connector: "mooncake_store", Transport: RDMA, Devices: []string{"mlx5_0"}, Buffer: 8 << 30}, "mooncake_master"),
-		"single-without-router": {Addr: "deployment.d", Members: []steps.Member{{Name: "only", Spec: steps.ServerSpec{Engine: "vllm", Model: "m"}}}},
+		"nixl-pull-newest":     pair("vllm", "", "nixl", transfer("nixl", "")),
+		"nixl-pull-0.9-tcp":    pair("vllm", "0.9.1", "nixl", transfer("nixl", TCP, "eth0")),
+		"nixl-push-0.33-rdma":  pair("vllm", "0.33.0", "nixl", mode(transfer("nixl", RDMA, "mlx5_0", "mlx5_1:2"), "push")),
+		"nixl-0.33-nvlink":     pair("vllm", "0.33.0", "nixl", transfer("nixl", NVLink)),
+		"mooncake-0.6.4-rdma2": seed(transfer("mooncake", RDMA, "erdma_0", "erdma_1"), "etcd"),
+		"mooncake-0.6.4-tcp":   seed(transfer("mooncake", TCP), "metadata"),
+		"mooncake-0.8":         pair("vllm", "0.8.4", "v0", transfer("mooncake", TCP), "etcd"),
+		"mooncake-0.14":        pair("vllm", "0.14.1", "nixl", transfer("mooncake", TCP)),
+		"mooncake-0.33-rdma":   pair("vllm", "0.33.0", "mooncake", transfer("mooncake", RDMA, "mlx5_0", "mlx5_1")),
+		"mooncake-0.33-tcp":    pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)),
+		"mooncake-newest":      pair("vllm", "", "mooncake", transfer("mooncake", NVLink)),
+		"p2p_nccl-0.10-tcp":    pair("vllm", "0.10.2", "p2p_nccl", transfer("p2p_nccl", TCP, "eth0")),
+		"p2p_nccl-0.23-rdma":   pair("vllm", "0.23.1", "p2p_nccl", transfer("p2p_nccl", RDMA, "mlx5_0")),
+		"pynccl-0.6.4":         pair("vllm", "0.6.4", "v0", transfer("pynccl", NCCL)),
+		"pynccl-0.10-nvlink":   pair("vllm", "0.10.0", "v0", transfer("pynccl", NVLink)),
+		"lmcache-0.33":         pair("vllm", "0.33.0", "v0", transfer("lmcache", "")),
+		"example-0.11":         pair("vllm", "0.11.0", "v0", transfer("example", "")),
+		"example-0.33":         pair("vllm", "0.33.0", "v0", transfer("example", "")),
+		"store-0.8":            pair("vllm", "0.8.4", "v0", transfer("mooncake_store", TCP), "mooncake_master"),
+		"sglang-mooncake-rdma": pair("sglang", "", "sglang", transfer("mooncake", RDMA, "mlx5_0")),
+		"sglang-mooncake-tcp":  pair("sglang", "", "sglang", transfer("mooncake", TCP)),
+		"sglang-0.5.5-tcp":     pair("sglang", "0.5.5", "sglang", transfer("mooncake", TCP)),
+		"sglang-nixl":          pair("sglang", "0.5.23", "sglang", transfer("nixl", RDMA, "mlx5_0")),
+		"sglang-custom": pair("sglang", "0.5.23", "sglang", steps.TransferSpec{Connector: "custom",
+			Options: map[string]any{"connector": "mori"}}),
+		"replicas-no-transfer": replicas("vllm", "0.33.0", nil),
+		"store-0.33-replicas": replicas("vllm", "0.33.0", &steps.TransferSpec{Connector: "mooncake_store", Transport: RDMA,
+			Devices: []string{"mlx5_0"}, Buffer: 8 << 30}, "mooncake_master"),
+		"single-without-router": {Addr: "deployment.d",
+			Members: []steps.Member{{Name: "only", Spec: steps.ServerSpec{Engine: "vllm", Model: "m"}}}},
 	}
 	out["mooncake-2p2d-own-settings"] = twoAndTwo()
-	out["multi-nixl-store"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: TCP, Buffer: 8 << 30, Config: map[string]any{
-		"connectors": []any{
-			map[string]any{"connector": "nixl", "config": map[string]any{"backends": []any{"UCX"}}},
-			map[string]any{"connector": "mooncake_store"},
-			map[string]any{"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": map[string]any{"cpu_bytes_to_use": int64(1000)}},
-		},
-	}}, "mooncake_master")
-	out["custom"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "custom", Config: map[string]any{"answer": int64(42), "kv_load_failure_policy": "recompute"}, Options: map[string]any{
+	out["multi-nixl-store"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: TCP, Buffer: 8 << 30,
+		Config: map[string]any{
+			"connectors": []any{
+				map[string]any{"connector": "nixl", "config": map[string]any{"backends": []any{"UCX"}}},
+				map[string]any{"connector": "mooncake_store"},
+				map[string]any{"kv_connector": "OffloadingConnector", "kv_role": "kv_both",
+					"kv_connector_extra_config": map[string]any{"cpu_bytes_to_use": int64(1000)}},
+			},
+		}}, "mooncake_master")
+	out["custom"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "custom", Config: map[string]any{"answer": int64(42),
+		"kv_load_failure_policy": "recompute"}, Options: map[string]any{
 		"connector": "MyConnector", "module_path": "my.module", "env": map[string]any{"MY_PORT": "1", "MY_A": "x"},
 	}})
 	return out
@@ -115,7 +123,8 @@ func twoAndTwo() steps.DeploymentSpec {
 		spec.Members = append(spec.Members, m)
 	}
 	spec.Members[0].Spec.Port = 8100
-	spec.Members[0].Spec.Env = []steps.EnvVar{{Name: "VLLM_MOONCAKE_BOOTSTRAP_PORT", Value: "9998"}, {Name: "MC_TE_METRIC", Value: "0"}, {Name: "HF_TOKEN", Value: "s", Secret: true}}
+	spec.Members[0].Spec.Env = []steps.EnvVar{{Name: "VLLM_MOONCAKE_BOOTSTRAP_PORT", Value: "9998"}, {Name: "MC_TE_METRIC", Value: "0"},
+		{Name: "HF_TOKEN", Value: "s", Secret: true}}
 	spec.Members[0].Spec.Args = []steps.Arg{{Name: "tensor-parallel-size", Value: int64(2)}}
 	spec.Router.Prefill = append(spec.Router.Prefill, "prefill2")
 	spec.Router.Decode = append(spec.Router.Decode, "decode2")
@@ -162,7 +171,8 @@ func show(t *testing.T, l *Layout) string {
 		b.WriteString("\n")
 	}
 	for _, s := range r.Services {
-		fmt.Fprintf(&b, "service %s (%s)\n  image %q, scratch %v, ready when %s%s\n  %s\n", s.Name, s.Kind, s.Image, s.Scratch, s.ReadyPort, s.ReadyPath, strings.Join(slices.Concat(s.Program, s.Args), " "))
+		fmt.Fprintf(&b, "service %s (%s)\n  image %q, scratch %v, ready when %s%s\n  %s\n", s.Name, s.Kind, s.Image, s.Scratch, s.ReadyPort,
+			s.ReadyPath, strings.Join(slices.Concat(s.Program, s.Args), " "))
 	}
 	for _, m := range l.members {
 		showMember(t, &b, m, r.Members[m.Name])

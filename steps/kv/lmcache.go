@@ -14,10 +14,12 @@ import (
 
 // lmcache sends from a prefill to a decode server, or keeps KV for whole servers.
 var lmcache = Connector{
-	Name: "lmcache", Doc: "LMCache: vLLM's LMCacheConnectorV1. Between a prefill and a decode server it uses NIXL; what config has is written into LMCache's own file.",
+	Name: "lmcache", Doc: "LMCache: vLLM's LMCacheConnectorV1. Between a prefill and a decode server it uses NIXL; what config has is " +
+		"written into LMCache's own file.",
 	Transports: []string{TCP, RDMA, NVLink}, Chunk: 255,
 	Forms: []Form{
-		{Engine: VLLM, From: "0.8.5", Class: "LMCacheConnectorV1", Protocols: []string{"nixl", "v0", "round_robin"}, Buffer: true, Pair: true, Shared: true, ConsumersFirst: true, NoParams: true, Library: ucx, Config: lmcacheConfig,
+		{Engine: VLLM, From: "0.8.5", Class: "LMCacheConnectorV1", Protocols: []string{"nixl", "v0", "round_robin"}, Buffer: true, Pair: true,
+			Shared: true, ConsumersFirst: true, NoParams: true, Library: ucx, Config: lmcacheConfig,
 			OwnFile: func(setting string) bool { return !lmcacheExtra(setting) },
 			Ports: func(m *Member) ([]PortNeed, error) {
 				if m.role != steps.RoleConsumer {

@@ -16,40 +16,50 @@ import (
 // sgl-project/sglang#26346; it sets MC_FORCE_TCP=1 and drops the device, which is how earlier
 // releases are distinguished.
 var mooncake = Connector{
-	Name: "mooncake", Doc: "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs service etcd or metadata.",
+	Name: "mooncake", Doc: "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs " +
+		"service etcd or metadata.",
 	Transports: []string{TCP, RDMA, NVLink},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.6.4", To: "0.8", Class: "MooncakeConnector", Protocols: []string{"v0"}, Services: []string{"etcd", "metadata"}, Buffer: true, Pair: true, Library: transferEngineV0, Ports: pipePort, Config: mooncakeV0Config, Play: Play{
-			Exchange: LookupBuffer, Resolve: resolveMooncakeV0,
-		}},
-		{Engine: VLLM, From: "0.13", To: "0.15", Class: "MooncakeConnector", Protocols: []string{"nixl"}, Library: transferEngine, Ports: mooncakeSideChannel, Config: mooncakeConfig, Play: Play{
-			Exchange: ByAnswer, Push: true, Start: mooncakeStart,
-			Resolve: func(p *Part) error {
-				port, err := resolveMooncake(p)
-				if p.Produces {
-					p.Listen = net.JoinHostPort(p.Host, strconv.Itoa(port))
-				}
-				return err
-			},
-		}},
-		{Engine: VLLM, From: "0.16", Class: "MooncakeConnector", Protocols: []string{"mooncake"}, Announce: PortBootstrap, Nodes: "0.16", Library: transferEngine, Ports: mooncakeBootstrap, Config: mooncakeConfig, Play: Play{
-			Exchange: ByTransferID, Push: true, Start: mooncakeStart,
-			Resolve: func(p *Part) error {
-				port, err := resolveMooncake(p)
-				if p.Produces {
-					p.Bootstrap, p.Listen = net.JoinHostPort(p.Host, strconv.Itoa(port)), net.JoinHostPort(p.Host, "0")
-				}
-				return err
-			},
-			Metrics: []Metric{
-				{Name: "vllm:mooncake_xfer_time_seconds", Help: "Histogram of transfer duration for Mooncake KV Cache transfers.", Of: TransferSeconds, Role: steps.RoleProducer},
-				{Name: "vllm:mooncake_bytes_transferred", Help: "Histogram of bytes transferred per Mooncake KV Cache transfer.", Of: TransferSizes, Role: steps.RoleProducer},
-				{Name: "vllm:mooncake_num_failed_transfers_total", Help: "Number of failed Mooncake KV Cache transfers.", Of: FailedSends, Role: steps.RoleProducer},
-				{Name: "vllm:mooncake_num_failed_recvs_total", Help: "Number of failed Mooncake KV Cache receives.", Of: FailedLoads, Role: steps.RoleConsumer},
-			},
-		}},
-		{Engine: SGLang, From: "0.4.6", To: "0.5.22", Class: "mooncake", Protocols: []string{"sglang"}, Announce: PortBootstrap, Nodes: "0.4.6", DeviceFlag: true, Library: transferEngine, Ports: sglangBootstrap, Config: mooncakePool, Play: mooncakeSGLang},
-		{Engine: SGLang, From: "0.5.23", Class: "mooncake", ClassTCP: "mooncake_tcp", Protocols: []string{"sglang"}, Announce: PortBootstrap, Nodes: "0.5.23", DeviceFlag: true, Library: transferEngineNamed, Ports: sglangBootstrap, Config: mooncakePool, Play: mooncakeSGLang},
+		{Engine: VLLM, From: "0.6.4", To: "0.8", Class: "MooncakeConnector", Protocols: []string{"v0"}, Services: []string{"etcd", "metadata"},
+			Buffer: true, Pair: true, Library: transferEngineV0, Ports: pipePort, Config: mooncakeV0Config, Play: Play{
+				Exchange: LookupBuffer, Resolve: resolveMooncakeV0,
+			}},
+		{Engine: VLLM, From: "0.13", To: "0.15", Class: "MooncakeConnector", Protocols: []string{"nixl"}, Library: transferEngine,
+			Ports: mooncakeSideChannel, Config: mooncakeConfig, Play: Play{
+				Exchange: ByAnswer, Push: true, Start: mooncakeStart,
+				Resolve: func(p *Part) error {
+					port, err := resolveMooncake(p)
+					if p.Produces {
+						p.Listen = net.JoinHostPort(p.Host, strconv.Itoa(port))
+					}
+					return err
+				},
+			}},
+		{Engine: VLLM, From: "0.16", Class: "MooncakeConnector", Protocols: []string{"mooncake"}, Announce: PortBootstrap, Nodes: "0.16",
+			Library: transferEngine, Ports: mooncakeBootstrap, Config: mooncakeConfig, Play: Play{
+				Exchange: ByTransferID, Push: true, Start: mooncakeStart,
+				Resolve: func(p *Part) error {
+					port, err := resolveMooncake(p)
+					if p.Produces {
+						p.Bootstrap, p.Listen = net.JoinHostPort(p.Host, strconv.Itoa(port)), net.JoinHostPort(p.Host, "0")
+					}
+					return err
+				},
+				Metrics: []Metric{
+					{Name: "vllm:mooncake_xfer_time_seconds", Help: "Histogram of transfer duration for Mooncake KV Cache transfers.",
+						Of: TransferSeconds, Role: steps.RoleProducer},
+					{Name: "vllm:mooncake_bytes_transferred", Help: "Histogram of bytes transferred per Mooncake KV Cache transfer.", Of: TransferSizes,
+						Role: steps.RoleProducer},
+					{Name: "vllm:mooncake_num_failed_transfers_total", Help: "Number of failed Mooncake KV Cache transfers.", Of: FailedSends,
+						Role: steps.RoleProducer},
+					{Name: "vllm:mooncake_num_failed_recvs_total", Help: "Number of failed Mooncake KV Cache receives.", Of: FailedLoads,
+						Role: steps.RoleConsumer},
+				},
+			}},
+		{Engine: SGLang, From: "0.4.6", To: "0.5.22", Class: "mooncake", Protocols: []string{"sglang"}, Announce: PortBootstrap, Nodes: "0.4.6",
+			DeviceFlag: true, Library: transferEngine, Ports: sglangBootstrap, Config: mooncakePool, Play: mooncakeSGLang},
+		{Engine: SGLang, From: "0.5.23", Class: "mooncake", ClassTCP: "mooncake_tcp", Protocols: []string{"sglang"}, Announce: PortBootstrap,
+			Nodes: "0.5.23", DeviceFlag: true, Library: transferEngineNamed, Ports: sglangBootstrap, Config: mooncakePool, Play: mooncakeSGLang},
 		{Engine: SGLang, Class: "mooncake_tcp", Unlisted: true, Library: transferEngineNamed, Play: Play{
 			Exchange: ByRoom, Push: true,
 			Resolve: func(p *Part) error {

@@ -17,23 +17,27 @@ var nixl = Connector{
 	Name: "nixl", Doc: "NIXL: vLLM's NixlConnector and SGLang's nixl backend, over UCX.",
 	Transports: []string{TCP, RDMA, NVLink},
 	Options: []steps.Attr{
-		{Name: "mode", Type: cty.String, Enum: enum.Of(pull, push), Doc: "Who moves the blocks: pull, the default, lets the decode server read them; push lets the prefill server write them (vLLM 0.24 or later)."},
+		{Name: "mode", Type: cty.String, Enum: enum.Of(pull, push), Doc: "Who moves the blocks: pull, the default, lets the decode server read " +
+			"them; push lets the prefill server write them (vLLM 0.24 or later)."},
 	},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.9", Class: "NixlConnector", Protocols: []string{"nixl"}, Nodes: "0.12", Library: ucx, Ports: sideChannel, Config: nixlConfig, Play: nixlPlay(false)},
-		{Engine: VLLM, From: "0.24", Class: "NixlPushConnector", Push: true, Protocols: []string{"nixl"}, Nodes: "0.24", Library: ucx, Ports: sideChannel, Config: nixlConfig, Play: nixlPlay(true)},
+		{Engine: VLLM, From: "0.9", Class: "NixlConnector", Protocols: []string{"nixl"}, Nodes: "0.12", Library: ucx, Ports: sideChannel,
+			Config: nixlConfig, Play: nixlPlay(false)},
+		{Engine: VLLM, From: "0.24", Class: "NixlPushConnector", Push: true, Protocols: []string{"nixl"}, Nodes: "0.24", Library: ucx,
+			Ports: sideChannel, Config: nixlConfig, Play: nixlPlay(true)},
 		{Engine: VLLM, From: "0.24", Class: "NixlPullConnector", Unlisted: true, Library: ucx, Play: nixlPlay(false)},
-		{Engine: SGLang, From: "0.4.6", Class: "nixl", Protocols: []string{"sglang"}, Announce: PortBootstrap, Nodes: "0.4.6", Library: ucx, Ports: sglangBootstrap, Play: Play{
-			Exchange: ByRoom, Push: true,
-			Resolve: func(p *Part) error {
-				transport, devices := ucxChoice(p)
-				p.Transport = transport
-				if len(devices) > 0 {
-					p.Devices = devices // UCX's own variable beats the flag
-				}
-				return nil
-			},
-		}},
+		{Engine: SGLang, From: "0.4.6", Class: "nixl", Protocols: []string{"sglang"}, Announce: PortBootstrap, Nodes: "0.4.6", Library: ucx,
+			Ports: sglangBootstrap, Play: Play{
+				Exchange: ByRoom, Push: true,
+				Resolve: func(p *Part) error {
+					transport, devices := ucxChoice(p)
+					p.Transport = transport
+					if len(devices) > 0 {
+						p.Devices = devices // UCX's own variable beats the flag
+					}
+					return nil
+				},
+			}},
 	},
 	// vLLM 0.9 to 0.33, nixl connector.
 	Lines: []Line{

@@ -10,7 +10,8 @@ import (
 
 // multi is several connectors in a row.
 var multi = Connector{
-	Name: "multi", Doc: "vLLM's MultiConnector: several connectors in a row, the first that has the blocks loads, all save. config = { connectors = [{ connector = \"nixl\" }, { connector = \"mooncake_store\" }] }.",
+	Name: "multi", Doc: "vLLM's MultiConnector: several connectors in a row, the first that has the blocks loads, all save. config = { " +
+		"connectors = [{ connector = \"nixl\" }, { connector = \"mooncake_store\" }] }.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink}, Chunk: 255, several: true,
 	Forms: []Form{{Engine: VLLM, From: "0.9", Class: "MultiConnector", Shared: true}},
 }
@@ -21,11 +22,15 @@ var example = Connector{
 	Name: "example", Doc: "vLLM's ExampleConnector (SharedStorageConnector before 0.13): files in a shared folder. For debugging.",
 	Through: "files in a shared folder",
 	Options: []steps.Attr{
-		{Name: "path", Type: cty.String, Rule: steps.Matching("^/", "must begin with a slash", "Each server has a working directory of its own, so only an absolute path is the same folder for all."), Doc: "Folder that all servers share; " + defaultSharedPath + " unless set."},
+		{Name: "path", Type: cty.String, Rule: steps.Matching("^/", "must begin with a slash",
+			"Each server has a working directory of its own, so only an absolute path is the same folder for all."),
+			Doc: "Folder that all servers share; " + defaultSharedPath + " unless set."},
 	},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.8.5", To: "0.12", Class: "SharedStorageConnector", Protocols: []string{"v0", "round_robin"}, Shared: true, Store: true, NoParams: true, Config: exampleConfig, Play: examplePlay},
-		{Engine: VLLM, From: "0.13", Class: "ExampleConnector", Protocols: []string{"v0", "round_robin"}, Shared: true, Store: true, NoParams: true, Config: exampleConfig, Play: examplePlay},
+		{Engine: VLLM, From: "0.8.5", To: "0.12", Class: "SharedStorageConnector", Protocols: []string{"v0", "round_robin"}, Shared: true,
+			Store: true, NoParams: true, Config: exampleConfig, Play: examplePlay},
+		{Engine: VLLM, From: "0.13", Class: "ExampleConnector", Protocols: []string{"v0", "round_robin"}, Shared: true, Store: true,
+			NoParams: true, Config: exampleConfig, Play: examplePlay},
 	},
 	// vLLM 0.8.5 to 0.33, example_connector.py and shared_storage_connector.py.
 	Lines: []Line{

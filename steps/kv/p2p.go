@@ -10,7 +10,8 @@ var p2pNCCL = Connector{
 	Name: "p2p_nccl", Doc: "vLLM's P2pNcclConnector, 0.9.2 until its removal after 0.23.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.9.2", To: "0.23", Class: "P2pNcclConnector", Protocols: []string{"p2p_nccl"}, Announce: PortKV, Buffer: true, Library: nccl, Config: p2pConfig,
+		{Engine: VLLM, From: "0.9.2", To: "0.23", Class: "P2pNcclConnector", Protocols: []string{"p2p_nccl"}, Announce: PortKV, Buffer: true,
+			Library: nccl, Config: p2pConfig,
 			Ports: func(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 14579, m.Ranks(), 0, "")) },
 			Play: Play{Exchange: ByRequestID, Push: true, Resolve: func(p *Part) error {
 				p.Transport, p.Devices = ncclChoice(p)
@@ -40,9 +41,10 @@ var pyNCCL = Connector{
 	Name: "pynccl", Doc: "vLLM's PyNcclConnector of the V0 engine (0.6.4 to 0.10), one prefill and one decode server.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.6.4", To: "0.10", Class: "PyNcclConnector", Protocols: []string{"v0"}, Buffer: true, Pair: true, Library: nccl, Ports: pyncclPort, Config: pyncclConfig, Play: Play{
-			Exchange: LookupBuffer, Resolve: resolvePyNCCL,
-		}},
+		{Engine: VLLM, From: "0.6.4", To: "0.10", Class: "PyNcclConnector", Protocols: []string{"v0"}, Buffer: true, Pair: true, Library: nccl,
+			Ports: pyncclPort, Config: pyncclConfig, Play: Play{
+				Exchange: LookupBuffer, Resolve: resolvePyNCCL,
+			}},
 	},
 }
 

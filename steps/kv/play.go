@@ -45,7 +45,8 @@ func (e Exchange) overSockets() bool {
 
 // virtualOnly is the error for a connector, by its engine's name, that is not played over sockets.
 func virtualOnly(class string) error {
-	return fmt.Errorf("%s is simulated in virtual time alone: use --simulate=virtual. Over sockets, nixl, mooncake of vLLM 0.13 or later and SGLang are simulated", class)
+	return fmt.Errorf("%s is simulated in virtual time alone: use --simulate=virtual. Over sockets, nixl, mooncake of vLLM 0.13 or later "+
+		"and SGLang are simulated", class)
 }
 
 // Play is how the simulator plays a form of a connector.

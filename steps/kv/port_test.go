@@ -133,7 +133,8 @@ func TestRenderRefusesPorts(t *testing.T) {
 		ports[n.Port] = 20000 + i
 	}
 	ports[Port{"decode", PortHTTP}] = 20000
-	if _, err := l.Render(Assigned{Ports: ports}); err == nil || !strings.Contains(err.Error(), "port 20000 is both http of prefill and http of decode") {
+	if _, err := l.Render(Assigned{Ports: ports}); err == nil ||
+		!strings.Contains(err.Error(), "port 20000 is both http of prefill and http of decode") {
 		t.Error(err)
 	}
 	// On another machine it is another port.
@@ -183,7 +184,8 @@ func TestServiceOfTheFile(t *testing.T) {
 	spec := pair("vllm", "0.6.4", "v0", transfer("mooncake", TCP))
 	spec.Services = []steps.ServiceSpec{{
 		Name: "meta", Kind: "etcd", Executable: []string{"numactl", "etcd"}, Port: 2379,
-		Args: []steps.Arg{{Name: "data_dir", Value: "/data"}, {Name: "log_level", Value: "debug"}, {Name: "enable_pprof", Value: true}, {Name: "off", Value: nil}},
+		Args: []steps.Arg{{Name: "data_dir", Value: "/data"}, {Name: "log_level", Value: "debug"}, {Name: "enable_pprof", Value: true},
+			{Name: "off", Value: nil}},
 	}}
 	l, err := Connectors().NewLayout(spec)
 	if err != nil {
@@ -195,7 +197,8 @@ func TestServiceOfTheFile(t *testing.T) {
 	}
 	s := r.Services[0]
 	args := strings.Join(s.Args, " ")
-	if strings.Contains(args, "pipeline.etcd") || !strings.HasSuffix(args, "--data-dir /data --log-level debug --enable-pprof=true") || !strings.Contains(args, "--listen-client-urls http://127.0.0.1:2379") {
+	if strings.Contains(args, "pipeline.etcd") || !strings.HasSuffix(args, "--data-dir /data --log-level debug --enable-pprof=true") ||
+		!strings.Contains(args, "--listen-client-urls http://127.0.0.1:2379") {
 		t.Error(args)
 	}
 	if s.Port != 2379 || s.Image != "" || len(s.Program) != 2 {

@@ -131,7 +131,8 @@ func (c *prover) byTokens() bool {
 	local, _, _ := c.e.rise(steps.CounterPrefixHits, consumes)
 	sent := c.e.prompts()
 	expected := sent - local
-	c.note("counters of decode: %.0f prompt tokens came from another server, %.0f from its own prefix cache, %.0f were sent", hits, local, sent)
+	c.note("counters of decode: %.0f prompt tokens came from another server, %.0f from its own prefix cache, %.0f were sent", hits, local,
+		sent)
 	slack := float64(c.e.Requests) * c.e.blockTokens()
 	switch {
 	case c.e.sharedStore() && hits > 0:
@@ -141,13 +142,16 @@ func (c *prover) byTokens() bool {
 	case sent == 0 && hits > 0:
 		c.movement = finding{Proved, fmt.Sprintf("%.0f prompt tokens reached decode as KV", hits)}
 	case expected <= slack && hits == 0: // too short, or all in decode's own cache
-		c.movement = finding{Unproven, "the prompts were too short, or cached on decode, for a transfer to be seen; use longer prompts that do not repeat"}
+		c.movement = finding{Unproven,
+			"the prompts were too short, or cached on decode, for a transfer to be seen; use longer prompts that do not repeat"}
 	case hits >= (1-tolerated)*expected-slack && hits > 0:
 		c.movement = finding{Proved, fmt.Sprintf("%.3g %% of the prompt tokens reached decode as KV", percent(hits, expected))}
 	case hits <= tolerated*expected:
-		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled again by itself: of %.0f prompt tokens %.0f arrived as KV", expected, hits)}
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled again by itself: of %.0f prompt tokens %.0f arrived as KV", expected,
+			hits)}
 	default:
-		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled a part again by itself: only %.3g %% of the prompt tokens arrived as KV", percent(hits, expected))}
+		c.movement = finding{Contradicted,
+			fmt.Sprintf("decode prefilled a part again by itself: only %.3g %% of the prompt tokens arrived as KV", percent(hits, expected))}
 	}
 	return true
 }
@@ -181,10 +185,12 @@ func (c *prover) byBytes(failures float64) bool {
 	slack := float64(c.e.Requests) * c.e.blockTokens() * c.e.KVBytesPerToken
 	switch {
 	case bytes > 0 && failures > 0:
-		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
+		c.movement = finding{Contradicted,
+			fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
 	// Caches of decode and compressed KV make this a bound for the worst only.
 	case bytes > 0 && expected > 0 && bytes < 0.1*(expected-slack):
-		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s", amount(bytes), amount(expected))}
+		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s",
+			amount(bytes), amount(expected))}
 	case bytes > 0:
 		c.movement = finding{Proved, amount(bytes) + " of KV moved"}
 	case c.e.sharedStore():
@@ -206,7 +212,8 @@ func (c *prover) byBytes(failures float64) bool {
 func (c *prover) byLog(failures float64) bool {
 	switch {
 	case failures > 0:
-		c.movement = finding{Contradicted, fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
+		c.movement = finding{Contradicted,
+			fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
 	case c.t.moved > 0:
 		c.note("log: %s", c.t.movedAt)
 		c.movement = finding{Proved, "the servers' logs show transfers during the run"}
@@ -361,12 +368,14 @@ func (c *prover) over(want string, seen map[string]string) finding {
 		return finding{Contradicted, fmt.Sprintf("declared %s, which a server does not have: %s", display(want), line)}
 	}
 	if len(seen) == 0 {
-		return finding{Unproven, fmt.Sprintf("nothing shows that %s carried it; %s", display(want), c.e.table().find(c.e.Transfer.Connector).hint())}
+		return finding{Unproven, fmt.Sprintf("nothing shows that %s carried it; %s", display(want),
+			c.e.table().find(c.e.Transfer.Connector).hint())}
 	}
 	if len(c.e.Transfer.Devices) > 0 && want == RDMA {
 		for _, d := range c.t.devices[want] {
 			if !c.e.isDeclared(d) {
-				return finding{Contradicted, fmt.Sprintf("declared %s over %s, but it went over %s", display(want), strings.Join(c.e.Transfer.Devices, ", "), d)}
+				return finding{Contradicted, fmt.Sprintf("declared %s over %s, but it went over %s", display(want),
+					strings.Join(c.e.Transfer.Devices, ", "), d)}
 			}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 
 // Lines of the programs' own, as in their sources.
 const (
-	logEcho      = "(EngineCore pid=9) INFO 08-09 06:00:55 [mooncake_connector.py:1208] The Mooncake Transfer Engine is using rdma as its protocol."
+	logEcho = "(EngineCore pid=9) INFO 08-09 06:00:55 [mooncake_connector.py:1208] The Mooncake Transfer Engine is using rdma as its " +
+		"protocol."
 	logHCAs      = "I20260809 06:00:55.100000   914 transfer_engine_impl.cpp:110] Topology discovery complete. Found 2 HCAs."
 	logRDMA      = "I20260809 06:00:55.200000   914 multi_transport.cpp:180] installTransport, type=rdma"
 	logDevice    = "I20260809 06:00:55.300000   914 rdma_context.cpp:125] RDMA device: mlx5_0, LID: 0, GID: (GID_Index 3) 00:00:00:00"
@@ -21,17 +22,23 @@ const (
 	logNoDevices = "W20260809 06:00:55.100000   914 topology.cpp:68] No RDMA devices found, check your device installation"
 	logTCP       = "I20260809 06:00:55.200000   914 tcp_transport.cpp:299] TcpTransport: listen on port 15428"
 	logForced    = "I20260809 06:00:55.200000   914 transfer_engine_impl.cpp:118] MC_FORCE_TCP is set, using TCP transport only"
-	logStats     = "I20260809 06:01:00.200000   914 transfer_engine_impl.cpp:530] [Metrics] Transfer Engine Stats (over last 5s): Throughput: 812.50 MB/s | Latency Distribution (count=7)"
-	logUCXTCP    = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 intra-node cfg#2 rma_am(tcp/eth1)"
-	logUCXRDMA   = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 inter-node cfg#2 rma(rc_mlx5/mlx5_0:1 rc_mlx5/mlx5_1:1) am(tcp/eth0)"
-	logUCXIPC    = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 intra-node cfg#3 rma(cuda_ipc/cuda tcp/lo) am(tcp/lo)"
-	logUCXSelf   = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 self cfg#0 rma(self/memory cma/memory)"
-	logNCCLIB    = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA"
-	logNCCLTCP   = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0"
-	logNCCLP2P   = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
-	logRedo      = "WARNING 11-21 10:00:00 simple_connector.py:301] [rank0]: Failed to receive all KVs and hidden states, redo model forwarding."
-	logReceived  = "DEBUG 11-21 10:00:00 simple_connector.py:309] [rank0]: Successfully received all KVs and hidden states, skip model forwarding."
-	logTransfers = "(APIServer pid=7) INFO 08-09 06:01:05 [metrics.py:103] KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=1.381, Throughput (MB/s)=1629.549, Num failed transfers=0"
+	logStats     = "I20260809 06:01:00.200000   914 transfer_engine_impl.cpp:530] [Metrics] Transfer Engine Stats (over last 5s): " +
+		"Throughput: 812.50 MB/s | Latency Distribution (count=7)"
+	logUCXTCP  = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 intra-node cfg#2 rma_am(tcp/eth1)"
+	logUCXRDMA = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 inter-node cfg#2 rma(rc_mlx5/mlx5_0:1 " +
+		"rc_mlx5/mlx5_1:1) am(tcp/eth0)"
+	logUCXIPC = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 intra-node cfg#3 rma(cuda_ipc/cuda " +
+		"tcp/lo) am(tcp/lo)"
+	logUCXSelf = "[1786600000.123456] [host:914  :0]   ucp_context.c:2339 UCX  INFO  ucp_context_0 self cfg#0 rma(self/memory cma/memory)"
+	logNCCLIB  = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA"
+	logNCCLTCP = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0"
+	logNCCLP2P = "host:914:914 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
+	logRedo    = "WARNING 11-21 10:00:00 simple_connector.py:301] [rank0]: Failed to receive all KVs and hidden states, redo model " +
+		"forwarding."
+	logReceived = "DEBUG 11-21 10:00:00 simple_connector.py:309] [rank0]: Successfully received all KVs and hidden states, skip model " +
+		"forwarding."
+	logTransfers = "(APIServer pid=7) INFO 08-09 06:01:05 [metrics.py:103] KV Transfer metrics: Num successful transfers=4, Avg xfer time " +
+		"(ms)=1.381, Throughput (MB/s)=1629.549, Num failed transfers=0"
 )
 
 // run is a run of a pair with as many tokens arrived, and the logs of its servers.
@@ -85,74 +92,126 @@ func TestProve(t *testing.T) {
 		want, reason string
 	}{
 		// Honest runs.
-		"mooncake rdma": {run("mooncake", RDMA, tokens, tokens, rdma, rdma), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"mooncake tcp":  {run("mooncake", TCP, tokens, tokens, lines(logForced, logTCP), lines(logForced, logTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"blocks only":   {run("nixl", TCP, tokens, tokens-100*16, nil, lines(logUCXTCP)), Proved, "98.4 % of the prompt tokens reached decode as KV, over TCP"},
+		"mooncake rdma": {run("mooncake", RDMA, tokens, tokens, rdma, rdma), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"mooncake tcp": {run("mooncake", TCP, tokens, tokens, lines(logForced, logTCP), lines(logForced, logTCP)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over TCP"},
+		"blocks only": {run("nixl", TCP, tokens, tokens-100*16, nil, lines(logUCXTCP)), Proved,
+			"98.4 % of the prompt tokens reached decode as KV, over TCP"},
 		"cached on decode": {run("nixl", TCP, tokens, tokens/2, nil, lines(logUCXTCP)).
-			counters(1, map[string]float64{}, map[string]float64{steps.CounterExternalHits: tokens / 2, steps.CounterPrefixHits: tokens / 2}), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nixl rdma":        {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nixl nvlink":      {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved, "100 % of the prompt tokens reached decode as KV, over NVLink"},
-		"nccl":             {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved, "100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
-		"nccl rdma":        {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nccl beside tp":   {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB), nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"nothing declared": {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"nothing said":     {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
-		"files":            {run("example", "", tokens, tokens-100*16, nil, nil), Proved, "98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
+			counters(1, map[string]float64{}, map[string]float64{steps.CounterExternalHits: tokens / 2, steps.CounterPrefixHits: tokens / 2}),
+			Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
+		"nixl rdma": {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nixl nvlink": {run("nixl", NVLink, tokens, tokens, nil, lines(logUCXIPC)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over NVLink"},
+		"nccl": {run("p2p_nccl", NCCL, tokens, tokens, lines(logNCCLTCP), nil), Proved,
+			"100 % of the prompt tokens reached decode as KV, over NCCL by TCP"},
+		"nccl rdma": {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLIB), lines(logNCCLIB)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nccl beside tp": {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLP2P, logNCCLIB),
+			nil).with(func(e *Evidence) { e.Members = slices.Clone(e.Members); e.Members[0].GPUs = 2 }), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"nothing declared": {run("nixl", "", tokens, tokens, nil, lines(logUCXTCP)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over TCP"},
+		"nothing said": {run("nixl", "", tokens, tokens, nil, nil), Proved, "100 % of the prompt tokens reached decode as KV"},
+		"files": {run("example", "", tokens, tokens-100*16, nil, nil), Proved,
+			"98.4 % of the prompt tokens reached decode as KV, through files in a shared folder"},
 		"blocks of 128": {run("example", "", tokens, tokens/2, nil, nil).with(func(e *Evidence) {
 			e.PromptTokens, e.Requests = tokens*5/8, 1+tokens/1024 // prompts of 640 tokens, of which 512 move
 			e.Members[1].Describe = map[string]string{"server_info.vllm_config.cache_config.block_size": "128"}
 		}), Proved, "80 % of the prompt tokens reached decode as KV, through files in a shared folder"},
-		"v0, by its log":       {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved, "the servers' logs show transfers during the run, over RDMA"},
-		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved, "the servers' logs show transfers during the run, over NCCL by RDMA"},
-		"v0, one of many":      {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99), logRedo)).silent(), Proved, "the servers' logs show transfers during the run, over NCCL by RDMA"},
-		"vllm, by its log":     {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved, "the servers' logs show transfers during the run, over TCP"},
-		"sglang":               {sglangRun(1e9, 3e9), Proved, "2 GB of KV moved, over TCP"},
-		"failed and retold":    {run("nixl", TCP, tokens, tokens, nil, lines("x NIXL transfer failure: y", logUCXTCP)), Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
-		"by devices":           {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) { gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 1e5, 1.1e10}) }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"by devices alone": {run("pynccl", TCP, tokens, 0, nil, nil).silent().with(func(e *Evidence) { gigabytes(e, NICEvidence{"lo", NICEthernet, 1.1e10, 1.1e10}) }),
+		"v0, by its log": {run("mooncake", RDMA, tokens, 0, append(rdma, logStats), rdma).silent(), Proved,
+			"the servers' logs show transfers during the run, over RDMA"},
+		"v0, by its debug log": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), slices.Repeat(lines(logReceived), 100)).silent(), Proved,
+			"the servers' logs show transfers during the run, over NCCL by RDMA"},
+		"v0, one of many": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 99),
+			logRedo)).silent(), Proved, "the servers' logs show transfers during the run, over NCCL by RDMA"},
+		"vllm, by its log": {run("nixl", TCP, tokens, 0, nil, lines(logUCXTCP, logTransfers)).silent(), Proved,
+			"the servers' logs show transfers during the run, over TCP"},
+		"sglang": {sglangRun(1e9, 3e9), Proved, "2 GB of KV moved, over TCP"},
+		"failed and retold": {run("nixl", TCP, tokens, tokens, nil, lines("x NIXL transfer failure: y", logUCXTCP)), Proved,
+			"100 % of the prompt tokens reached decode as KV, over TCP"},
+		"by devices": {run("nixl", RDMA, tokens, tokens, nil,
+			nil).with(func(e *Evidence) { gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 1e5, 1.1e10}) }), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"by devices alone": {run("pynccl", TCP, tokens, 0, nil,
+			nil).silent().with(func(e *Evidence) { gigabytes(e, NICEvidence{"lo", NICEthernet, 1.1e10, 1.1e10}) }),
 			Proved, "the devices carried as much as the prompts' KV, over TCP"},
 		"roce counts on both": {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) {
 			gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 0, 1.1e10}, NICEvidence{"eth0", NICEthernet, 0, 1.1e10})
 		}), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"declared device": {run("mooncake", RDMA, tokens, tokens, rdma, rdma).with(func(e *Evidence) { e.Transfer.Devices = []string{"mlx5_0:1"} }), Proved, "100 % of the prompt tokens reached decode as KV, over RDMA"},
-		"store":           {run("mooncake_store", TCP, tokens, 5000, lines(logTCP), nil).with(both), Proved, "5000 prompt tokens came out of the shared store, over TCP"},
+		"declared device": {run("mooncake", RDMA, tokens, tokens, rdma,
+			rdma).with(func(e *Evidence) { e.Transfer.Devices = []string{"mlx5_0:1"} }), Proved,
+			"100 % of the prompt tokens reached decode as KV, over RDMA"},
+		"store": {run("mooncake_store", TCP, tokens, 5000, lines(logTCP), nil).with(both), Proved,
+			"5000 prompt tokens came out of the shared store, over TCP"},
 
 		// Lies.
-		"fallback that claims": {run("mooncake", RDMA, tokens, tokens, fallback, fallback), Contradicted, "declared RDMA, but KV went over TCP: prefill: I20260809 06:00:55.200000 914 tcp_transport.cpp:299] TcpTransport: listen on port 15428"},
-		"fallback on one side": {run("mooncake", RDMA, tokens, tokens, rdma, fallback), Contradicted, "declared RDMA, but KV went over TCP: decode: "},
-		"no device, no more":   {run("mooncake", RDMA, tokens, tokens, lines(logEcho, logNoHCAs), nil), Contradicted, "declared RDMA, which a server does not have: prefill: "},
-		"ucx over tcp":         {run("nixl", RDMA, tokens, tokens, nil, lines(logUCXTCP)), Contradicted, "declared RDMA, but KV went over TCP: decode: "},
-		"rdma where tcp":       {run("nixl", TCP, tokens, tokens, nil, lines(logUCXRDMA)), Contradicted, "declared TCP, but KV went over RDMA: decode: "},
-		"nccl over sockets":    {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLTCP), lines(logNCCLTCP)), Contradicted, "declared RDMA, but KV went over TCP: prefill: "},
-		"nvlink over sockets":  {run("p2p_nccl", NVLink, tokens, tokens, lines(logNCCLTCP), nil), Contradicted, "declared NVLink, but KV went over TCP: prefill: "},
-		"network by NVLink":    {run("p2p_nccl", TCP, tokens, tokens, lines(logNCCLP2P), nil), Contradicted, "declared TCP, but KV went over NVLink: prefill: "},
-		"other device":         {run("mooncake", RDMA, tokens, tokens, rdma, rdma).with(func(e *Evidence) { e.Transfer.Devices = []string{"mlx5_7"} }), Contradicted, "declared RDMA over mlx5_7, but it went over mlx5_0"},
+		"fallback that claims": {run("mooncake", RDMA, tokens, tokens, fallback, fallback), Contradicted,
+			"declared RDMA, but KV went over TCP: prefill: I20260809 06:00:55.200000 914 tcp_transport.cpp:299] TcpTransport: listen on port 15428"},
+		"fallback on one side": {run("mooncake", RDMA, tokens, tokens, rdma, fallback), Contradicted,
+			"declared RDMA, but KV went over TCP: decode: "},
+		"no device, no more": {run("mooncake", RDMA, tokens, tokens, lines(logEcho, logNoHCAs), nil), Contradicted,
+			"declared RDMA, which a server does not have: prefill: "},
+		"ucx over tcp": {run("nixl", RDMA, tokens, tokens, nil, lines(logUCXTCP)), Contradicted,
+			"declared RDMA, but KV went over TCP: decode: "},
+		"rdma where tcp": {run("nixl", TCP, tokens, tokens, nil, lines(logUCXRDMA)), Contradicted,
+			"declared TCP, but KV went over RDMA: decode: "},
+		"nccl over sockets": {run("p2p_nccl", RDMA, tokens, tokens, lines(logNCCLTCP), lines(logNCCLTCP)), Contradicted,
+			"declared RDMA, but KV went over TCP: prefill: "},
+		"nvlink over sockets": {run("p2p_nccl", NVLink, tokens, tokens, lines(logNCCLTCP), nil), Contradicted,
+			"declared NVLink, but KV went over TCP: prefill: "},
+		"network by NVLink": {run("p2p_nccl", TCP, tokens, tokens, lines(logNCCLP2P), nil), Contradicted,
+			"declared TCP, but KV went over NVLink: prefill: "},
+		"other device": {run("mooncake", RDMA, tokens, tokens, rdma,
+			rdma).with(func(e *Evidence) { e.Transfer.Devices = []string{"mlx5_7"} }), Contradicted,
+			"declared RDMA over mlx5_7, but it went over mlx5_0"},
 		"devices say tcp": {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) {
 			gigabytes(e, NICEvidence{"mlx5_0", NICRDMA, 0, 1e6}, NICEvidence{"eth0", NICEthernet, 1.1e10, 0})
 		}), Contradicted, "declared RDMA, but KV went over TCP: network interfaces carried 11 GB, the KV is 10.2 GB"},
-		"recompute":             {run("mooncake", RDMA, tokens, 0, rdma, rdma), Contradicted, "decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
-		"recompute, undeclared": {run("nixl", "", tokens, 0, nil, nil), Contradicted, "decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
-		"recompute of a part":   {run("nixl", TCP, tokens, tokens*0.6, nil, lines(logUCXTCP)), Contradicted, "decode prefilled a part again by itself: only 60 % of the prompt tokens arrived as KV"},
-		"recompute in files":    {run("example", "", tokens, 0, nil, nil), Contradicted, "decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
-		"recompute, v0":         {run("mooncake", RDMA, tokens, 0, rdma, append(rdma, logRedo, logRedo)).silent(), Contradicted, "decode prefilled again by itself: its log says so 2 times"},
-		"recompute, v0 in part": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 50), logRedo, logRedo)).silent(), Contradicted, "decode prefilled again by itself: its log says so 2 times"},
-		"recompute, sglang":     {sglangRun(0, 0), Contradicted, "decode prefilled again by itself: the servers count no transfer at all"},
-		"recompute, bytes":      {sglangRun(7, 7).with(func(e *Evidence) { e.Engine = "vllm" }), Contradicted, "decode prefilled again by itself: the servers count no transfer during the run"},
+		"recompute": {run("mooncake", RDMA, tokens, 0, rdma, rdma), Contradicted,
+			"decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
+		"recompute, undeclared": {run("nixl", "", tokens, 0, nil, nil), Contradicted,
+			"decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
+		"recompute of a part": {run("nixl", TCP, tokens, tokens*0.6, nil, lines(logUCXTCP)), Contradicted,
+			"decode prefilled a part again by itself: only 60 % of the prompt tokens arrived as KV"},
+		"recompute in files": {run("example", "", tokens, 0, nil, nil), Contradicted,
+			"decode prefilled again by itself: of 102400 prompt tokens 0 arrived as KV"},
+		"recompute, v0": {run("mooncake", RDMA, tokens, 0, rdma, append(rdma, logRedo, logRedo)).silent(), Contradicted,
+			"decode prefilled again by itself: its log says so 2 times"},
+		"recompute, v0 in part": {run("pynccl", NCCL, tokens, 0, lines(logNCCLIB), append(slices.Repeat(lines(logReceived), 50), logRedo,
+			logRedo)).silent(), Contradicted, "decode prefilled again by itself: its log says so 2 times"},
+		"recompute, sglang": {sglangRun(0, 0), Contradicted, "decode prefilled again by itself: the servers count no transfer at all"},
+		"recompute, bytes": {sglangRun(7, 7).with(func(e *Evidence) { e.Engine = "vllm" }), Contradicted,
+			"decode prefilled again by itself: the servers count no transfer during the run"},
 		"few bytes, the rest cached": {sglangRun(0, 1e8).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }).
-			counters(1, map[string]float64{steps.CounterPrefixHits: 0}, map[string]float64{steps.CounterPrefixHits: 0.95 * tokens}), Proved, "100 MB of KV moved, over TCP"},
-		"recompute, few bytes":   {sglangRun(0, 1e6).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }), Contradicted, "decode prefilled most prompts again by itself: 1 MB moved, the prompts' KV is 10.2 GB"},
-		"failures without hits":  {sglangRun(0, 1e9).with(func(e *Evidence) { e.Members[0].Log = lines(logTCP, "KVTransferError(bootstrap_room=1): x") }), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
-		"failures in a log only": {run("mooncake", TCP, tokens, 0, lines(logTCP), lines("pulling kv_caches for ['a'] failed: timeout")).silent(), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
+			counters(1, map[string]float64{steps.CounterPrefixHits: 0}, map[string]float64{steps.CounterPrefixHits: 0.95 * tokens}), Proved,
+			"100 MB of KV moved, over TCP"},
+		"recompute, few bytes": {sglangRun(0, 1e6).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }), Contradicted,
+			"decode prefilled most prompts again by itself: 1 MB moved, the prompts' KV is 10.2 GB"},
+		"failures without hits": {sglangRun(0, 1e9).with(func(e *Evidence) {
+			e.Members[0].Log = lines(logTCP,
+				"KVTransferError(bootstrap_room=1): x")
+		}), Contradicted, "1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
+		"failures in a log only": {run("mooncake", TCP, tokens, 0, lines(logTCP),
+			lines("pulling kv_caches for ['a'] failed: timeout")).silent(), Contradicted,
+			"1 transfers failed, and nothing shows that decode did not prefill those prompts by itself"},
 
 		// Not enough to decide.
-		"only an echo":       {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven, "nothing shows that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
-		"silent libraries":   {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven, "nothing shows that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
-		"silent nccl":        {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing shows that NCCL carried it; NCCL_DEBUG=INFO"},
-		"old and silent":     {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent().with(func(e *Evidence) { e.Version = "0.6.4" }), Unproven, "nothing reports whether KV caches moved: this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG"},
-		"no metrics":         {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).counters(1, nil, nil), Unproven, "nothing reports whether KV caches moved: the servers' metrics could not be read"},
-		"short prompts":      {run("nixl", TCP, 100*10, 0, nil, lines(logUCXTCP)), Unproven, "the prompts were too short"},
-		"gauge stood still":  {sglangRun(7, 7), Unproven, "nothing reports whether KV caches moved"},
-		"store without hits": {run("mooncake_store", TCP, tokens, 0, lines(logTCP), nil).with(both), Unproven, "no prompt token came out of the shared store, which is right only if no prefix of the workload repeats"},
+		"only an echo": {run("mooncake", RDMA, tokens, tokens, lines(logEcho), lines(logEcho)), Unproven,
+			"nothing shows that RDMA carried it; Mooncake's start-up lines in the servers' logs, or counters of the network devices, would"},
+		"silent libraries": {run("nixl", RDMA, tokens, tokens, nil, nil), Unproven,
+			"nothing shows that RDMA carried it; UCX_LOG_LEVEL=info in the servers' env, or counters of the network devices, would"},
+		"silent nccl": {run("p2p_nccl", NCCL, tokens, tokens, nil, nil), Unproven, "nothing shows that NCCL carried it; NCCL_DEBUG=INFO"},
+		"old and silent": {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).silent().with(func(e *Evidence) { e.Version = "0.6.4" }),
+			Unproven, "nothing reports whether KV caches moved: this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG"},
+		"no metrics": {run("pynccl", TCP, tokens, 0, lines(logNCCLTCP), nil).counters(1, nil, nil), Unproven,
+			"nothing reports whether KV caches moved: the servers' metrics could not be read"},
+		"short prompts":     {run("nixl", TCP, 100*10, 0, nil, lines(logUCXTCP)), Unproven, "the prompts were too short"},
+		"gauge stood still": {sglangRun(7, 7), Unproven, "nothing reports whether KV caches moved"},
+		"store without hits": {run("mooncake_store", TCP, tokens, 0, lines(logTCP), nil).with(both), Unproven,
+			"no prompt token came out of the shared store, which is right only if no prefix of the workload repeats"},
 		"simulated devices": {run("nixl", RDMA, tokens, tokens, nil, nil).with(func(e *Evidence) {
 			e.Simulated = true
 			gigabytes(e, NICEvidence{"lo", NICEthernet, 1.1e10, 0})
@@ -192,7 +251,8 @@ func TestEchoIsNoEvidence(t *testing.T) {
 
 // A counter that fell began anew with its server.
 func TestRestartedCounter(t *testing.T) {
-	e := run("nixl", "", 1e5, 0, nil, nil).counters(1, map[string]float64{steps.CounterExternalHits: 9e9}, map[string]float64{steps.CounterExternalHits: 1e5})
+	e := run("nixl", "", 1e5, 0, nil, nil).counters(1, map[string]float64{steps.CounterExternalHits: 9e9},
+		map[string]float64{steps.CounterExternalHits: 1e5})
 	if p := Prove(e); p.Status != Proved {
 		t.Errorf("%+v", p)
 	}
@@ -257,7 +317,8 @@ func TestHonestRunsAreNotAccused(t *testing.T) {
 func FuzzProve(f *testing.F) {
 	for _, line := range []string{
 		logEcho, logHCAs, logRDMA, logDevice, logNoHCAs, logNoDevices, logTCP, logForced, logStats, logUCXTCP, logUCXRDMA, logUCXIPC,
-		logUCXSelf, logNCCLIB, logNCCLTCP, logNCCLP2P, logRedo, logTransfers, "RDMA device: \x1b[31m;rm -rf, LID", "Num successful transfers=NaN KV Transfer metrics:", "Inject KV cache of 1e999 tokens",
+		logUCXSelf, logNCCLIB, logNCCLTCP, logNCCLP2P, logRedo, logTransfers, "RDMA device: \x1b[31m;rm -rf, LID",
+		"Num successful transfers=NaN KV Transfer metrics:", "Inject KV cache of 1e999 tokens",
 	} {
 		f.Add(line, 100.0)
 	}

@@ -195,7 +195,8 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: config.kv_role of kv_transfer nixl is set for each server by the pipeline; remove it, or write args.kv_transfer_config of each server without a kv_transfer block`,
 		},
 		"two device lists": {
-			pair("vllm", "", "mooncake", steps.TransferSpec{Connector: "mooncake", Devices: []string{"mlx5_0"}, Config: map[string]any{"device_name": "mlx5_1"}}),
+			pair("vllm", "", "mooncake", steps.TransferSpec{Connector: "mooncake", Devices: []string{"mlx5_0"},
+				Config: map[string]any{"device_name": "mlx5_1"}}),
 			`deployment.d: kv_transfer mooncake has devices [mlx5_0] and config.device_name mlx5_1; keep one of them`,
 		},
 		"custom without name": {
@@ -211,7 +212,8 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: kv_transfer multi: connectors[0]: p2p_nccl needs vLLM 0.9.2 to 0.23 (server "prefill" states vLLM 0.33.0)`,
 		},
 		"multi, bad child": {
-			pair("vllm", "0.33.0", "nixl", config("multi", map[string]any{"connectors": []any{map[string]any{"connector": "nixl", "transport": "tcp"}}})),
+			pair("vllm", "0.33.0", "nixl",
+				config("multi", map[string]any{"connectors": []any{map[string]any{"connector": "nixl", "transport": "tcp"}}})),
 			`deployment.d: kv_transfer multi: connectors[0]: has no argument transport; it knows connector, config, mode and path`,
 		},
 		"empty": {steps.DeploymentSpec{Addr: "deployment.d"}, `deployment.d: the deployment has no server`},
@@ -257,20 +259,24 @@ func TestRefusesServersOfSeveralNodes(t *testing.T) {
 		args                       []steps.Arg
 		want                       string
 	}{
-		"nixl":          {connector: "nixl", engine: VLLM, version: "0.33.0"},
-		"old nixl":      {connector: "nixl", engine: VLLM, version: "0.11.0", want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
-		"sglang":        {connector: "mooncake", engine: SGLang, version: "0.5.23"},
-		"p2p_nccl":      {connector: "p2p_nccl", engine: VLLM, version: "0.11.0", want: "joins servers of one node only"},
-		"a Ray cluster": {connector: "nixl", engine: VLLM, version: "0.33.0", args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
+		"nixl": {connector: "nixl", engine: VLLM, version: "0.33.0"},
+		"old nixl": {connector: "nixl", engine: VLLM, version: "0.11.0",
+			want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
+		"sglang":   {connector: "mooncake", engine: SGLang, version: "0.5.23"},
+		"p2p_nccl": {connector: "p2p_nccl", engine: VLLM, version: "0.11.0", want: "joins servers of one node only"},
+		"a Ray cluster": {connector: "nixl", engine: VLLM, version: "0.33.0",
+			args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			member := func(name, role string) steps.Member {
-				return steps.Member{Name: name, Role: role, Spec: steps.ServerSpec{Engine: tt.engine, Version: tt.version, Executable: []string{"x"}, Model: "m", Nodes: 2, Args: tt.args}}
+				return steps.Member{Name: name, Role: role, Spec: steps.ServerSpec{Engine: tt.engine, Version: tt.version, Executable: []string{"x"},
+					Model: "m", Nodes: 2, Args: tt.args}}
 			}
 			protocol := map[string]string{"nixl": "nixl", "mooncake": "sglang", "p2p_nccl": "p2p_nccl"}[tt.connector]
 			_, err := Connectors().NewLayout(steps.DeploymentSpec{
 				Addr: "deployment.d", Members: []steps.Member{member("p", steps.RoleProducer), member("d", steps.RoleConsumer)},
-				Transfer: &steps.TransferSpec{Connector: tt.connector}, Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"p"}, Decode: []string{"d"}},
+				Transfer: &steps.TransferSpec{Connector: tt.connector}, Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"p"},
+					Decode: []string{"d"}},
 			})
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)

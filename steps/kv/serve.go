@@ -34,9 +34,12 @@ type serviceKind struct {
 
 // serviceKinds: etcd 3.5, and the programs in Mooncake's Python package 0.3.
 var serviceKinds = []serviceKind{
-	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, port: 2379, dashes: true, scratch: true, args: etcdArgs, ready: PortHTTP, readyPath: "/health"},
-	{name: "metadata", program: []string{"python3", "-m", "mooncake.http_metadata_server"}, port: 8080, dashes: true, args: metadataArgs, ready: PortHTTP},
-	{name: "mooncake_master", program: []string{"mooncake_master"}, port: 50051, metrics: 9003, listen: "rpc_address", args: masterArgs, ready: PortMetrics, readyPath: "/health"},
+	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, port: 2379, dashes: true, scratch: true, args: etcdArgs,
+		ready: PortHTTP, readyPath: "/health"},
+	{name: "metadata", program: []string{"python3", "-m", "mooncake.http_metadata_server"}, port: 8080, dashes: true,
+		args: metadataArgs, ready: PortHTTP},
+	{name: "mooncake_master", program: []string{"mooncake_master"}, port: 50051, metrics: 9003, listen: "rpc_address", args: masterArgs,
+		ready: PortMetrics, readyPath: "/health"},
 }
 
 func (l *Layout) addServices() error {

@@ -26,7 +26,8 @@ var sglang = &engine{
 		return nil
 	},
 	checkArgs: func(l *Layout, m *Member) error {
-		for _, own := range [][2]string{{"disaggregation_mode", sglangMode(m)}, {"disaggregation_transfer_backend", l.form.class(*l.spec.Transfer)}} {
+		for _, own := range [][2]string{{"disaggregation_mode", sglangMode(m)}, {"disaggregation_transfer_backend",
+			l.form.class(*l.spec.Transfer)}} {
 			if v, ok := m.arg(own[0]); ok && fmt.Sprint(v) != own[1] {
 				return fmt.Errorf("server %q sets args.%s = %v, but the deployment makes it %s; remove the argument", m.Name, own[0], v, own[1])
 			}

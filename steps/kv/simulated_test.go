@@ -42,17 +42,25 @@ func TestSimulatedPairs(t *testing.T) {
 		{name: "mooncake rdma", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Proved},
 		{name: "mooncake tcp", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.TCP)), want: kv.Proved},
 		{name: "sglang tcp", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)), want: kv.Proved},
-		{name: "nixl push nvlink", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "nixl", Transport: kv.NVLink, Options: map[string]any{"mode": "push"}}), want: kv.Proved},
+		{name: "nixl push nvlink", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "nixl", Transport: kv.NVLink,
+			Options: map[string]any{"mode": "push"}}), want: kv.Proved},
 		{name: "mooncake nvlink", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.NVLink)), want: kv.Proved},
 		{name: "mooncake two-phase", spec: deployment("vllm", "0.14.0", "nixl", transport("mooncake", kv.TCP)), want: kv.Proved},
-		{name: "multi", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: kv.TCP, Config: map[string]any{"connectors": []any{map[string]any{"connector": "nixl"}, map[string]any{"connector": "mooncake_store"}}}}, "mooncake_master"), want: kv.Proved},
+		{name: "multi", spec: deployment("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: kv.TCP,
+			Config: map[string]any{"connectors": []any{map[string]any{"connector": "nixl"}, map[string]any{"connector": "mooncake_store"}}}},
+			"mooncake_master"), want: kv.Proved},
 		{name: "sglang nixl", spec: deployment("sglang", "0.5.23", "sglang", transport("nixl", kv.RDMA)), want: kv.Proved},
 
-		{name: "mooncake fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Contradicted, inReason: "declared RDMA"},
-		{name: "nixl fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", kv.RDMA)), want: kv.Contradicted, inReason: "declared RDMA"},
-		{name: "mooncake recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)), want: kv.Contradicted, inReason: "prefilled again by itself"},
-		{name: "nixl recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", "")), want: kv.Contradicted, inReason: "prefilled again by itself"},
-		{name: "sglang recompute", fail: "recompute", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)), want: kv.Contradicted, inReason: "prefilled again by itself"},
+		{name: "mooncake fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)),
+			want: kv.Contradicted, inReason: "declared RDMA"},
+		{name: "nixl fallback", fail: "transport_fallback", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", kv.RDMA)),
+			want: kv.Contradicted, inReason: "declared RDMA"},
+		{name: "mooncake recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "mooncake", transport("mooncake", kv.RDMA)),
+			want: kv.Contradicted, inReason: "prefilled again by itself"},
+		{name: "nixl recompute", fail: "recompute", spec: deployment("vllm", "0.33.0", "nixl", transport("nixl", "")), want: kv.Contradicted,
+			inReason: "prefilled again by itself"},
+		{name: "sglang recompute", fail: "recompute", spec: deployment("sglang", "", "sglang", transport("mooncake", kv.TCP)),
+			want: kv.Contradicted, inReason: "prefilled again by itself"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := launch(t, tt.spec, map[string]string{"decode": tt.fail}).prove(t)
@@ -157,7 +165,8 @@ func (p *pair) start(t *testing.T, name string, r *kv.Rendered, ports map[kv.Por
 		return
 	}
 	member, extra := p.spec.Members[i].Spec, r.Members[name]
-	process, err := engines[member.Engine].Render(extra.Apply(member), "127.0.0.1", steps.PortNumber(ports[kv.Port{Process: name, Purpose: kv.PortHTTP}]))
+	process, err := engines[member.Engine].Render(extra.Apply(member), "127.0.0.1",
+		steps.PortNumber(ports[kv.Port{Process: name, Purpose: kv.PortHTTP}]))
 	if err != nil {
 		t.Fatal(err)
 	}

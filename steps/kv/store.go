@@ -7,11 +7,16 @@ import (
 // mooncakeStore is a pool that servers share. Its first release for V1, 0.21, is inferred from
 // the date.
 var mooncakeStore = Connector{
-	Name: "mooncake_store", Doc: "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. Needs service mooncake_master.",
+	Name: "mooncake_store", Doc: "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. " +
+		"Needs service mooncake_master.",
 	Transports: []string{TCP, RDMA},
 	Forms: []Form{
-		{Engine: VLLM, From: "0.8", To: "0.8", Class: "MooncakeStoreConnector", Protocols: []string{"round_robin", "v0"}, Services: []string{"mooncake_master"}, AsksMetadata: true, Buffer: true, Shared: true, Store: true, Library: transferEngineV0, Config: storeV0Config, Play: storePlay},
-		{Engine: VLLM, From: "0.21", Class: "MooncakeStoreConnector", Protocols: []string{"round_robin", "v0"}, Services: []string{"mooncake_master"}, Buffer: true, Shared: true, Store: true, Library: transferEngine, Config: storeConfig, Play: storePlay},
+		{Engine: VLLM, From: "0.8", To: "0.8", Class: "MooncakeStoreConnector", Protocols: []string{"round_robin", "v0"},
+			Services: []string{"mooncake_master"}, AsksMetadata: true, Buffer: true, Shared: true, Store: true, Library: transferEngineV0,
+			Config: storeV0Config, Play: storePlay},
+		{Engine: VLLM, From: "0.21", Class: "MooncakeStoreConnector", Protocols: []string{"round_robin", "v0"},
+			Services: []string{"mooncake_master"}, Buffer: true, Shared: true, Store: true, Library: transferEngine,
+			Config: storeConfig, Play: storePlay},
 	},
 }
 

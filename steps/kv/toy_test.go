@@ -60,14 +60,16 @@ func TestToyConnector(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "vllm:toy_bytes_count{engine=\"0\",model_name=\"sut\"} 4.0") {
+	if text, err := io.ReadAll(resp.Body); err != nil ||
+		!strings.Contains(string(text), "vllm:toy_bytes_count{engine=\"0\",model_name=\"sut\"} 4.0") {
 		t.Errorf("the metrics lack the toy's, %v:\n%s", err, text)
 	}
 	if proof := launchOf(t, connectors, over(kv.RDMA), nil).prove(t); proof.Status != kv.Contradicted {
 		t.Errorf("TCP passes for RDMA: %+v", proof)
 	}
 
-	argv := []string{"vllm", "serve", "m", "--kv-transfer-config", `{"kv_connector":"ToyConnector","kv_role":"kv_consumer","kv_connector_extra_config":{"toy_host":"127.0.0.1"}}`}
+	argv := []string{"vllm", "serve", "m", "--kv-transfer-config",
+		`{"kv_connector":"ToyConnector","kv_role":"kv_consumer","kv_connector_extra_config":{"toy_host":"127.0.0.1"}}`}
 	env := func(name string) string { return map[string]string{"TOY_PORT": "7000"}[name] }
 	v, err := simulate.Simulator{Connectors: connectors}.StartVirtual(argv, env, io.Discard)
 	if err != nil || v.Node.Transfer.Way != model.Fetched {

@@ -48,10 +48,14 @@ func (t Table) Transfers() []steps.Kind {
 
 func transferAttrs() []steps.Attr {
 	return []steps.Attr{
-		{Name: "transport", Type: cty.String, Enum: enum.Of(NCCL, TCP, RDMA, NVLink), Doc: "What carries the KV cache. It is checked against counters and logs; a run that used another one is invalid."},
-		{Name: "devices", Type: cty.List(cty.String), Doc: "Network devices to use, for example [\"mlx5_0\", \"mlx5_1\"]; the connector's own choice unless set."},
-		{Name: "buffer", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes, Doc: "Size of the transfer buffer, for connectors that have one."},
-		{Name: "role", Type: cty.String, Enum: enum.Of(steps.RoleProducer, steps.RoleConsumer, steps.RoleBoth), Doc: "Role of every server of the deployment, for connectors where it is the same; otherwise each server's role says it."},
+		{Name: "transport", Type: cty.String, Enum: enum.Of(NCCL, TCP, RDMA, NVLink),
+			Doc: "What carries the KV cache. It is checked against counters and logs; a run that used another one is invalid."},
+		{Name: "devices", Type: cty.List(cty.String),
+			Doc: "Network devices to use, for example [\"mlx5_0\", \"mlx5_1\"]; the connector's own choice unless set."},
+		{Name: "buffer", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes,
+			Doc: "Size of the transfer buffer, for connectors that have one."},
+		{Name: "role", Type: cty.String, Enum: enum.Of(steps.RoleProducer, steps.RoleConsumer, steps.RoleBoth),
+			Doc: "Role of every server of the deployment, for connectors where it is the same; otherwise each server's role says it."},
 		{Name: "config", Type: cty.DynamicPseudoType, Doc: "Further settings of the connector, passed through as kv_connector_extra_config."},
 	}
 }
@@ -85,7 +89,8 @@ func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 	}
 	if len(devices) > 0 && len(c.Transports) == 0 {
 		found = append(found, steps.Problem{
-			Path: []string{"devices"}, Summary: "devices has no effect with " + c.Name, Detail: "It moves KV through " + c.Through + ".", Warning: true,
+			Path: []string{"devices"}, Summary: "devices has no effect with " + c.Name, Detail: "It moves KV through " + c.Through +
+				".", Warning: true,
 		})
 	}
 	if v := o.Value("config"); o.Known("config") && !v.Type().IsObjectType() && !v.Type().IsMapType() {
@@ -107,7 +112,8 @@ func validateOptions(o steps.Object) []steps.Problem {
 	}
 	for _, e := range env {
 		if !variableName.MatchString(e.Name) {
-			found = append(found, steps.Problem{Path: []string{"env", e.Name}, Summary: fmt.Sprintf("%q is not the name of an environment variable", e.Name)})
+			found = append(found, steps.Problem{Path: []string{"env", e.Name},
+				Summary: fmt.Sprintf("%q is not the name of an environment variable", e.Name)})
 		}
 	}
 	return found

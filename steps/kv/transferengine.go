@@ -46,7 +46,9 @@ func transferEngineWith(settings map[string][]setting) *Library {
 		start:    transferEngineStart,
 		stats: func(p *Part, log Log, seconds, throughput float64, transfers int) {
 			if p.On("MC_TE_METRIC") {
-				glog(log, "transfer_engine_impl.cpp:530", "[Metrics] Transfer Engine Stats (over last %.0fs): Throughput: %.2f MB/s | Latency Distribution (count=%d)", seconds, throughput, transfers)
+				glog(log, "transfer_engine_impl.cpp:530",
+					"[Metrics] Transfer Engine Stats (over last %.0fs): Throughput: %.2f MB/s | Latency Distribution (count=%d)", seconds,
+					throughput, transfers)
 			}
 		},
 	}

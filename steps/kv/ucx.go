@@ -121,5 +121,6 @@ func ucxStart(p *Part, log Log) {
 		lane = "cuda_ipc/cuda"
 	}
 	now := log.Now()
-	log.Raw(fmt.Sprintf("[%d.%06d] [sim:%d:0] ucp_context.c:2339 UCX  INFO  ucp_context_0 inter-node cfg#2 rma(%s) am(%s)", now.Unix(), now.Nanosecond()/1000, log.PID(), lane, lane))
+	log.Raw(fmt.Sprintf("[%d.%06d] [sim:%d:0] ucp_context.c:2339 UCX  INFO  ucp_context_0 inter-node cfg#2 rma(%s) am(%s)", now.Unix(),
+		now.Nanosecond()/1000, log.PID(), lane, lane))
 }

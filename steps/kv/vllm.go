@@ -30,7 +30,8 @@ var vllm = &engine{
 	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
 	silent: func(version string) string {
 		if within(version, "", "0.10") {
-			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a newer version would show it"
+			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a " +
+				"newer version would show it"
 		}
 		return ""
 	},
@@ -58,7 +59,8 @@ func counted(line, behind string) Signal {
 func vllmCheckArgs(_ *Layout, m *Member) error {
 	for _, a := range m.Spec.Args {
 		if argument.FullName(m.Spec, a.Name) == "kv_transfer_config" && a.Value != nil {
-			return fmt.Errorf("server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
+			return fmt.Errorf(
+				"server %q sets args.%s beside a kv_transfer block; keep one of them: kv_transfer \"custom\" takes what no preset has", m.Name, a.Name)
 		}
 	}
 	return nil

@@ -38,7 +38,8 @@ func (e *encoder) askWhole(body map[string]any) {
 const maxAsk = 400
 
 // ask takes a streamed answer, and the log-probabilities of its tokens where they are wanted.
-func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again bool, wire []byte, deadline time.Time) (*response, error) {
+func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again bool, wire []byte,
+	deadline time.Time) (*response, error) {
 	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 	out.several, out.words = severalAnswers(r.opt.Workload.Body), &words{}
 	resp, resent, err := r.client.exchange(ctx, cn, again, wire, deadline, out)
@@ -277,7 +278,8 @@ func ended(r *record.Request, a *record.Answer, stop string, ignoreEOS bool) (re
 	case r.Finish == "":
 		return record.FailCut, "an answer without a finish reason"
 	case stop != "":
-		return record.FailShort, clip(fmt.Sprintf("cut after %d tokens by the stop string %q, which the server has by default", r.OutputTokens, stop), maxError)
+		return record.FailShort, clip(fmt.Sprintf("cut after %d tokens by the stop string %q, which the server has by default",
+			r.OutputTokens, stop), maxError)
 	case !natural && r.Finish != "length":
 		return record.FailShort, "finish reason " + r.Finish + ", which is neither the model's end nor the limit"
 	case a.Text == "" && r.OutputTokens == 0 && !natural:

@@ -45,7 +45,8 @@ func TestAnswersOfSimulatedServers(t *testing.T) {
 			first, second := ask(), ask()
 			for i, r := range first {
 				a := r.Answer
-				if r.Failure != "" || a == nil || a.Text == "" || len(a.Tokens) != 12 || len(a.Logprobs) != 12 || r.Finish != "length" || r.OutputTokens != 12 {
+				if r.Failure != "" || a == nil || a.Text == "" || len(a.Tokens) != 12 || len(a.Logprobs) != 12 || r.Finish != "length" ||
+					r.OutputTokens != 12 {
 					t.Fatalf("%+v %+v", r, a)
 				}
 				if b := second[i].Answer; a.Text != b.Text || !slices.Equal(a.Tokens, b.Tokens) || !slices.Equal(a.Logprobs, b.Logprobs) {
@@ -122,17 +123,26 @@ func TestEndsOfAnswers(t *testing.T) {
 		ended bool
 		text  string
 	}{
-		"the model's end":    {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":null}],"usage":{"completion_tokens":3}}`, ended: true, text: "a b"},
-		"a second end token": {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":151643}],"usage":{"completion_tokens":3}}`, ended: true, text: "a b"},
-		"at once":            {body: `{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}}`, ended: true},
-		"the limit":          {body: `{"choices":[{"text":"a b","finish_reason":"length"}],"usage":{"completion_tokens":12}}`, text: "a b"},
-		"a stop string":      {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":"\n\n"}],"usage":{"completion_tokens":3}}`, want: record.FailShort, error: `stop string "\n\n"`},
-		"SGLang's end":       {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":2}}}`, ended: true, text: "a b"},
-		"SGLang's stop":      {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":"###"}}}`, want: record.FailShort, error: `stop string "###"`},
-		"a filter":           {body: `{"choices":[{"text":"a b","finish_reason":"content_filter"}],"usage":{"completion_tokens":3}}`, want: record.FailShort, error: "content_filter"},
-		"an abort":           {body: `{"choices":[{"text":"a b","finish_reason":"abort"}],"usage":{"completion_tokens":3}}`, want: record.FailAborted},
-		"an error":           {body: `{"choices":[{"text":"a b","finish_reason":"error"}],"usage":{"completion_tokens":3}}`, want: record.FailStreamError},
-		"reasoning":          {body: `{"choices":[{"message":{"reasoning_content":"r","content":"c"},"finish_reason":"stop"}]}`, ended: true, text: "<think>r</think>c"},
+		"the model's end": {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":null}],"usage":{"completion_tokens":3}}`,
+			ended: true, text: "a b"},
+		"a second end token": {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":151643}],"usage":{"completion_tokens":3}}`,
+			ended: true, text: "a b"},
+		"at once":   {body: `{"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}}`, ended: true},
+		"the limit": {body: `{"choices":[{"text":"a b","finish_reason":"length"}],"usage":{"completion_tokens":12}}`, text: "a b"},
+		"a stop string": {body: `{"choices":[{"text":"a b","finish_reason":"stop","stop_reason":"\n\n"}],"usage":{"completion_tokens":3}}`,
+			want: record.FailShort, error: `stop string "\n\n"`},
+		"SGLang's end": {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":2}}}`,
+			ended: true, text: "a b"},
+		"SGLang's stop": {body: `{"text":"a b","meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":"###"}}}`,
+			want: record.FailShort, error: `stop string "###"`},
+		"a filter": {body: `{"choices":[{"text":"a b","finish_reason":"content_filter"}],"usage":{"completion_tokens":3}}`,
+			want: record.FailShort, error: "content_filter"},
+		"an abort": {body: `{"choices":[{"text":"a b","finish_reason":"abort"}],"usage":{"completion_tokens":3}}`,
+			want: record.FailAborted},
+		"an error": {body: `{"choices":[{"text":"a b","finish_reason":"error"}],"usage":{"completion_tokens":3}}`,
+			want: record.FailStreamError},
+		"reasoning": {body: `{"choices":[{"message":{"reasoning_content":"r","content":"c"},"finish_reason":"stop"}]}`, ended: true,
+			text: "<think>r</think>c"},
 		"reasoning of later": {body: `{"choices":[{"message":{"reasoning":"r","content":null},"finish_reason":"length"}],"usage":{"completion_tokens":12}}`, text: "<think>r</think>"},
 		"a tool":             {body: `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"x1","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, ended: true, text: "f({})"},
 	} {
@@ -170,7 +180,8 @@ func TestTokensOfAnswers(t *testing.T) {
 		}
 		return res.Run.Requests[0].Answer
 	}
-	parts := ask(`{"choices":[{"message":{"content":"é"},"finish_reason":"stop","logprobs":{"content":[{"token":"\ufffd","logprob":-1,"bytes":[195]},{"token":"\ufffd","logprob":-2,"bytes":[169]}]}}]}`)
+	parts := ask(
+		`{"choices":[{"message":{"content":"é"},"finish_reason":"stop","logprobs":{"content":[{"token":"\ufffd","logprob":-1,"bytes":[195]},{"token":"\ufffd","logprob":-2,"bytes":[169]}]}}]}`)
 	if !slices.Equal(parts.Tokens, []string{"[195]", "[169]"}) || len(parts.Logprobs) != 2 {
 		t.Errorf("%+v", parts)
 	}
@@ -183,7 +194,8 @@ func TestTokensOfAnswers(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("w ", 50_000)
-	one, other := ask(`{"choices":[{"text":"`+long+`a","finish_reason":"stop"}]}`), ask(`{"choices":[{"text":"`+long+`b","finish_reason":"stop"}]}`)
+	one, other := ask(`{"choices":[{"text":"`+long+`a","finish_reason":"stop"}]}`), ask(`{"choices":[{"text":"`+long+
+		`b","finish_reason":"stop"}]}`)
 	if one.Text != other.Text || one.Sum == "" || one.Sum == other.Sum || len(one.Text) > 1<<17 {
 		t.Errorf("%d bytes, %q and %q", len(one.Text), one.Sum, other.Sum)
 	}
@@ -204,11 +216,13 @@ func TestFormOfAnswers(t *testing.T) {
 			if asked["stream"] == true && !named {
 				streams.Add(1)
 				_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"str\"}}]}\n\n"+
-					"data: {\"choices\":[{\"delta\":{\"content\":\"eamed\"},\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":2}}\n\ndata: [DONE]\n\n")
+					"data: {\"choices\":[{\"delta\":{\"content\":\"eamed\"},\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":2}}\n\ndata: "+
+					"[DONE]\n\n")
 				return
 			}
 			wholes.Add(1)
-			_, _ = fmt.Fprint(w, `{"choices":[{"message":{"content":"whole"},"finish_reason":"stop","logprobs":{"content":[{"token":"whole","logprob":-1}]}}],"usage":{"completion_tokens":1}}`)
+			_, _ = fmt.Fprint(w,
+				`{"choices":[{"message":{"content":"whole"},"finish_reason":"stop","logprobs":{"content":[{"token":"whole","logprob":-1}]}}],"usage":{"completion_tokens":1}}`)
 		}))
 		t.Cleanup(server.Close)
 		w := asking("chat")
@@ -240,7 +254,8 @@ func TestAnswerOfRepeatedText(t *testing.T) {
 		if i == tokens {
 			finish = `{"type":"length"}`
 		}
-		events = fmt.Appendf(events, "data: {\"text\":%q,\"meta_info\":{\"completion_tokens\":%d,\"finish_reason\":%s}}\n\n", whole.String(), i, finish)
+		events = fmt.Appendf(events, "data: {\"text\":%q,\"meta_info\":{\"completion_tokens\":%d,\"finish_reason\":%s}}\n\n",
+			whole.String(), i, finish)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(append(events, "data: [DONE]\n\n"...))

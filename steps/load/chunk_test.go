@@ -28,19 +28,25 @@ func TestScanChunk(t *testing.T) {
 		{"SGLang last", sglLast, chunk{choices: true, text: true, finish: []byte("length"), prompt: 8, completion: 3, cached: 0}},
 		{"spaces", `{ "choices" : [ { "text" : "a" , "finish_reason" : "stop" } ] , "usage" : null }`,
 			with(func(c *chunk) { c.choices, c.text, c.finish = true, true, []byte("stop") })},
-		{"text that looks like fields", `{"choices":[{"text":"\"finish_reason\":\"stop\",\"error\":1}]","logprobs":{"top_logprobs":[{"error":-1,"usage":-2}]}}]}`,
+		{"text that looks like fields",
+			`{"choices":[{"text":"\"finish_reason\":\"stop\",\"error\":1}]","logprobs":{"top_logprobs":[{"error":-1,"usage":-2}]}}]}`,
 			with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"escaped backslashes", `{"choices":[{"text":"\\"}],"error":null}`, with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"error", `{"error":{"message":"boom","code":500}}`, with(func(c *chunk) { c.failure = []byte(`{"message":"boom","code":500}`) })},
 		{"chat opening", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
 			with(func(c *chunk) { c.choices, c.opening = true, true })},
 		{"chat token", `{"choices":[{"delta":{"content":"a"}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},
-		{"chat token with role", `{"choices":[{"delta":{"role":"assistant","content":"a"}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},
+		{"chat token with role", `{"choices":[{"delta":{"role":"assistant","content":"a"}}]}`,
+			with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"chat empty token", `{"choices":[{"delta":{"content":""}}]}`, with(func(c *chunk) { c.choices = true })},
-		{"chat reasoning", `{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},
+		{"chat reasoning", `{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}`,
+			with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"chat tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"chat no tool call", `{"choices":[{"delta":{"tool_calls":[]}}]}`, with(func(c *chunk) { c.choices, c.bare = true, true })},
-		{"chat end", `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, with(func(c *chunk) { c.choices, c.bare, c.finish = true, true, []byte("stop") })},
+		{"chat end", `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, with(func(c *chunk) {
+			c.choices, c.bare, c.finish = true, true,
+				[]byte("stop")
+		})},
 		{"odd numbers", `{"usage":{"completion_tokens":1.5,"prompt_tokens":-3}}`, none},
 	}
 	for _, tt := range tests {
@@ -107,7 +113,8 @@ func TestBearsToken(t *testing.T) {
 
 // FuzzScanChunk compares the scanner with encoding/json on everything valid.
 func FuzzScanChunk(f *testing.F) {
-	for _, s := range []string{vllmToken, vllmLast, vllmUsage, sglToken, sglLast, `{"error":{}}`, `{"choices":[{"delta":{"content":"\u0000"}}]}`, `{"text":"\\\\"}`} {
+	for _, s := range []string{vllmToken, vllmLast, vllmUsage, sglToken, sglLast, `{"error":{}}`,
+		`{"choices":[{"delta":{"content":"\u0000"}}]}`, `{"text":"\\\\"}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
@@ -134,8 +141,10 @@ func FuzzScanChunk(f *testing.F) {
 		var usage struct {
 			Completion *json.Number `json:"completion_tokens"`
 		}
-		if json.Unmarshal(obj["usage"], &usage) == nil && usage.Completion != nil && obj["meta_info"] == nil && strings.Count(data, "completion_tokens") == 1 {
-			if n, err := usage.Completion.Int64(); err == nil && n >= 0 && n < 1e15 && usage.Completion.String()[0] != '-' && c.completion != int(n) {
+		if json.Unmarshal(obj["usage"], &usage) == nil && usage.Completion != nil && obj["meta_info"] == nil &&
+			strings.Count(data, "completion_tokens") == 1 {
+			if n, err := usage.Completion.Int64(); err == nil && n >= 0 && n < 1e15 && usage.Completion.String()[0] != '-' &&
+				c.completion != int(n) {
 				t.Fatalf("completion_tokens %d, scanned %d", n, c.completion)
 			}
 		}

@@ -50,9 +50,12 @@ func TestEveryDatasetReachesTheServer(t *testing.T) {
 		{"completions", true, steps.Dataset{Kind: "file", Path: "prompts.jsonl", OutputMin: 4, OutputMax: 4}},
 		{"completions", true, steps.Dataset{Kind: "trace", Path: "mooncake.jsonl"}},
 		{"chat", false, steps.Dataset{Kind: "trace", Path: "burstgpt.csv", OutputMin: 3, OutputMax: 3}},
-		{"completions", true, steps.Dataset{Kind: "prefix_repetition", PrefixLen: 64, OutputMin: 4, OutputMax: 4, Options: opts("num_prefixes", 3, "suffix_len", 32)}},
-		{"chat", false, steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 30, OutputMin: 4, OutputMax: 6, Options: opts("users", 2, "turns", 3, "system_len", 10)}},
-		{"completions", true, steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 30, OutputMin: 4, OutputMax: 6, Options: opts("users", 2, "turns", 3)}},
+		{"completions", true, steps.Dataset{Kind: "prefix_repetition", PrefixLen: 64, OutputMin: 4, OutputMax: 4, Options: opts("num_prefixes",
+			3, "suffix_len", 32)}},
+		{"chat", false, steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 30, OutputMin: 4, OutputMax: 6, Options: opts("users", 2, "turns",
+			3, "system_len", 10)}},
+		{"completions", true, steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 30, OutputMin: 4, OutputMax: 6,
+			Options: opts("users", 2, "turns", 3)}},
 	} {
 		t.Run(tt.dataset.Kind+" "+tt.endpoint, func(t *testing.T) {
 			d, files := withSum(t, tt.dataset)
@@ -62,7 +65,8 @@ func TestEveryDatasetReachesTheServer(t *testing.T) {
 			}
 			url := simulated(t, 50, vllm...)
 			send := func(seed uint64) record.Run {
-				res, err := load.Run(t.Context(), load.Options{BaseURL: url, Model: "m", Workload: w, Files: files, Seed: seed, ShapeSeed: 7, TimeScale: 50})
+				res, err := load.Run(t.Context(), load.Options{BaseURL: url, Model: "m", Workload: w, Files: files, Seed: seed,
+					ShapeSeed: 7, TimeScale: 50})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +81,8 @@ func TestEveryDatasetReachesTheServer(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 				if other := c.Requests[i]; tt.exact && r.PromptTokens != other.PromptTokens || r.WantTokens != other.WantTokens {
-					t.Errorf("request %d: lengths %d → %d, in another repeat %d → %d", i, r.PromptTokens, r.WantTokens, other.PromptTokens, other.WantTokens)
+					t.Errorf("request %d: lengths %d → %d, in another repeat %d → %d", i, r.PromptTokens, r.WantTokens,
+						other.PromptTokens, other.WantTokens)
 				}
 			}
 		})

@@ -37,7 +37,8 @@ func talker(t *testing.T, fail func(messages int) bool) (s *rawServer, said *syn
 		// A rune may be escaped, and cut between events.
 		half := strings.Replace(string(text[1:len(text)-1]), "😀", `\ud83d|\ude00`, 1)
 		for i, part := range strings.Split(half, "|") {
-			piece(w, fmt.Sprintf(`data: {"choices":[{"delta":{"content":"%s"}}],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`+"\n\n", part, 2*i+2))
+			piece(w, fmt.Sprintf(`data: {"choices":[{"delta":{"content":"%s"}}],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`+
+				"\n\n", part, 2*i+2))
 		}
 		piece(w, `data: {"choices":[{"delta":{},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n")
 		return streamEnd(w)
@@ -136,7 +137,8 @@ func TestLagOfTurns(t *testing.T) {
 // was rendered, and a first turn is not rendered again.
 func TestNextTurn(t *testing.T) {
 	s, _ := talker(t, nil)
-	r, err := prepare(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Unlimited, Requests: 6}), Seed: 1})
+	r, err := prepare(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Unlimited, Requests: 6}),
+		Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +161,8 @@ func TestNextTurn(t *testing.T) {
 // TestConversationAfterAFailure goes on with a made-up answer.
 func TestConversationAfterAFailure(t *testing.T) {
 	s, said := talker(t, func(messages int) bool { return messages == 4 })
-	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 6}), Seed: 1}).Run
+	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Closed, MaxConcurrency: 2,
+		Requests: 6}), Seed: 1}).Run
 	failed := 0
 	for _, r := range run.Requests {
 		if r.Failure == record.FailStatus {
@@ -186,7 +189,8 @@ func TestRealAnswersNeedChat(t *testing.T) {
 	w := chatWorkload(steps.Load{Arrival: Unlimited, Requests: 1})
 	w.Endpoint = "completions"
 	s := serve(t, healthy)
-	if _, err := Run(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: w}); err == nil || !strings.Contains(err.Error(), `endpoint "chat"`) {
+	if _, err := Run(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: w}); err == nil ||
+		!strings.Contains(err.Error(), `endpoint "chat"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -196,7 +200,8 @@ func TestNotRehearsed(t *testing.T) {
 	vectors := workload(1)
 	vectors.Endpoint = "embeddings"
 	for _, w := range []steps.Workload{vectors, chatWorkload(steps.Load{Arrival: Unlimited, Requests: 1})} {
-		if _, err := Rehearse(t.Context(), Options{Workload: w}, nil); !errors.Is(err, steps.ErrUnsupported) || !strings.Contains(err.Error(), "cannot be rehearsed") {
+		if _, err := Rehearse(t.Context(), Options{Workload: w}, nil); !errors.Is(err, steps.ErrUnsupported) ||
+			!strings.Contains(err.Error(), "cannot be rehearsed") {
 			t.Errorf("%s: error %v", w.Endpoint, err)
 		}
 	}

@@ -33,9 +33,11 @@ func TestEmbeddings(t *testing.T) {
 			}
 			return streamEnd(w)
 		}, "", ""},
-		{"no embedding", whole("200 OK", "application/json", `{"data":[],"usage":{"prompt_tokens":8}}`), record.FailEmpty, "without an embedding"},
+		{"no embedding", whole("200 OK", "application/json", `{"data":[],"usage":{"prompt_tokens":8}}`), record.FailEmpty,
+			"without an embedding"},
 		{"an empty one", whole("200 OK", "application/json", `{"data":[{"embedding":[]}]}`), record.FailEmpty, ""},
-		{"error in a 200", whole("200 OK", "application/json", `{"error":{"message":"no pooling","type":"BadRequest"}}`), record.FailStreamError, "BadRequest: no pooling"},
+		{"error in a 200", whole("200 OK", "application/json", `{"error":{"message":"no pooling","type":"BadRequest"}}`),
+			record.FailStreamError, "BadRequest: no pooling"},
 		{"page", whole("200 OK", "text/html", "<html>Welcome</html>"), record.FailGarbage, "text/html"},
 		{"half a document", whole("200 OK", "application/json", vectorAnswer[:60]), record.FailGarbage, "not the JSON of an answer"},
 		{"status", whole("404 Not Found", "application/json", `{"message":"not here"}`), record.FailStatus, "status 404: not here"},
@@ -60,7 +62,8 @@ func TestEmbeddings(t *testing.T) {
 				t.Fatalf("failure %q (%s), want %q (…%s…)", r.Failure, r.Error, tt.want, tt.text)
 			}
 			body := s.seen().bodies[0]
-			if ids, _ := body["input"].([]any); len(ids) != 8 || body["stream"] != nil || body["max_tokens"] != nil || body["truncate_prompt_tokens"] != -1.0 {
+			if ids, _ := body["input"].([]any); len(ids) != 8 || body["stream"] != nil || body["max_tokens"] != nil ||
+				body["truncate_prompt_tokens"] != -1.0 {
 				t.Errorf("sent %v", body)
 			}
 			m := record.Reduce(run)

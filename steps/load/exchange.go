@@ -31,7 +31,8 @@ type sink interface {
 // gives it back. With again, or where the server had closed a connection that it has answered on
 // before it took the request, a request whose connection breaks before the first byte of an answer
 // is sent again, once, over a new one; resent reports whether it was.
-func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time, out sink) (resp *response, resent bool, err error) {
+func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time,
+	out sink) (resp *response, resent bool, err error) {
 	served := cn.served
 	resp, n, untaken, err := c.attempt(ctx, cn, wire, deadline, out)
 	again = again || served && untaken
@@ -52,7 +53,8 @@ func closedByPeer(err error) bool {
 
 // attempt is one try over one connection; n is the number of bytes read, and untaken reports that
 // the server had closed the connection before the request reached it.
-func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time, out sink) (resp *response, n int64, untaken bool, err error) {
+func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time,
+	out sink) (resp *response, n int64, untaken bool, err error) {
 	t := &transfer{clock: c.clock, out: out, after: c.clock.now()}
 	t.piece = func(b []byte) error { return t.out.body(b, t.at) }
 	sent, err := cn.Exchange(ctx, deadline, wire, t.take)

@@ -31,12 +31,14 @@ func TestVoid(t *testing.T) {
 		{"busy, and no limit", Limits{}, record.Audit{CPUSeconds: 1e6, WallSeconds: 1}, ""},
 		{"busy", Limits{CPUShare: 0.9}, record.Audit{CPUSeconds: 1e6, WallSeconds: 1}, "of its processors"},
 		{"pause", Limits{GCPause: time.Millisecond}, record.Audit{GCPauseMax: 2 * ms}, "garbage collector"},
-		{"own limit", Limits{LagP99: time.Millisecond, LagShare: 0.01}, record.Audit{PlannedRate: 100, RealisedRate: 100, LagP99: 2 * ms}, "late"},
+		{"own limit", Limits{LagP99: time.Millisecond, LagShare: 0.01}, record.Audit{PlannedRate: 100, RealisedRate: 100, LagP99: 2 * ms},
+			"late"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cause, got := tt.limit.Void(tt.audit)
-			if (got == "") != (tt.want == "") || (cause == "") != (tt.want == "") || (cause == CauseClock) != (tt.name == "clock") || !strings.Contains(got, tt.want) {
+			if (got == "") != (tt.want == "") || (cause == "") != (tt.want == "") || (cause == CauseClock) != (tt.name == "clock") ||
+				!strings.Contains(got, tt.want) {
 				t.Errorf("%s: reason %q, want one with %q", cause, got, tt.want)
 			}
 		})
@@ -45,7 +47,8 @@ func TestVoid(t *testing.T) {
 
 func TestDurationsAreReadable(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", 999: "999ns", 45287522: "45.3ms", -45287522: "-45.3ms", 1234567890: "1.23s", 75 * time.Second: "1m15s", 20 * time.Millisecond: "20ms",
+		0: "0s", 999: "999ns", 45287522: "45.3ms", -45287522: "-45.3ms", 1234567890: "1.23s", 75 * time.Second: "1m15s",
+		20 * time.Millisecond: "20ms",
 	} {
 		if got := readable(d).String(); got != want {
 			t.Errorf("%d ns is %s, want %s", d, got, want)

@@ -99,6 +99,7 @@ func shapesOf(t *testing.T) map[string]shape {
 	enc := &encoder{endpoint: endpointChat, model: "m", workload: steps.Workload{IgnoreEOS: true, Body: map[string]any{
 		"structured_outputs": map[string]any{"choice": []string{"a", "b"}}, "top_p": 0.9, "seed": 1,
 	}}}
-	out["made-up pictures and sound"] = shape{"made-up pictures and sound", endpointChat.path(), enc.body(src.Prompt(0, dataset.Seeds{Lengths: 1, Content: 1}))}
+	out["made-up pictures and sound"] = shape{"made-up pictures and sound", endpointChat.path(),
+		enc.body(src.Prompt(0, dataset.Seeds{Lengths: 1, Content: 1}))}
 	return out
 }

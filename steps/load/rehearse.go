@@ -101,7 +101,8 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 		return nil, steps.Unsupported("", opt.Workload.Endpoint+" cannot be rehearsed: a model of answers has no tokens for it")
 	}
 	if dataset.RealAnswers(opt.Workload.Dataset) {
-		return nil, steps.Unsupported("", "conversations with real_answers cannot be rehearsed: a model of answers has no words; leave real_answers out, or run with --simulate")
+		return nil, steps.Unsupported("",
+			"conversations with real_answers cannot be rehearsed: a model of answers has no words; leave real_answers out, or run with --simulate")
 	}
 	d := &drawn{opt: opt, model: m, seeds: opt.seeds()}
 	d.src, err = source(ctx, opt, corpusOf(e, m.Tokenize(dataset.Text())), func(_ context.Context, texts []string) ([][]int, error) {

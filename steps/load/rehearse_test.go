@@ -38,7 +38,8 @@ func (m *metronome) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Re
 		if err != nil {
 			return nil, err
 		}
-		q := record.Request{Index: i, Planned: -1, PromptTokens: len(r.Prompt), WantTokens: r.Want, OutputTokens: r.Want, CachedTokens: -1, Status: 200, Finish: "length"}
+		q := record.Request{Index: i, Planned: -1, PromptTokens: len(r.Prompt), WantTokens: r.Want, OutputTokens: r.Want, CachedTokens: -1,
+			Status: 200, Finish: "length"}
 		if t.Times != nil {
 			q.Planned, q.Sent = int64(t.Times[i]), int64(t.Times[i])
 		}
@@ -111,7 +112,8 @@ func TestRehearse(t *testing.T) {
 // TestRehearseRefusals: what a run refuses a rehearsal refuses, and what stops the model
 // stops it.
 func TestRehearseRefusals(t *testing.T) {
-	fits := steps.Workload{Endpoint: "completions", Dataset: steps.Dataset{Kind: "random", InputMin: 8, InputMax: 8, OutputMin: 1, OutputMax: 1}, Load: steps.Load{Arrival: load.Constant, Rate: 1, Requests: 1}}
+	fits := steps.Workload{Endpoint: "completions", Dataset: steps.Dataset{Kind: "random", InputMin: 8, InputMax: 8, OutputMin: 1,
+		OutputMax: 1}, Load: steps.Load{Arrival: load.Constant, Rate: 1, Requests: 1}}
 	for name, change := range map[string]func(*steps.Workload){
 		"no end":        func(w *steps.Workload) { w.Load.Requests = 0 },
 		"no lengths":    func(w *steps.Workload) { w.Dataset.InputMin = 0 },
@@ -131,7 +133,8 @@ func TestRehearseRefusals(t *testing.T) {
 	cancel()
 	for _, warmup := range []int{0, 1} {
 		fits.Warmup = warmup
-		if _, err := load.Rehearse(ctx, load.Options{Workload: fits, Seed: 1}, &metronome{}); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stopped") {
+		if _, err := load.Rehearse(ctx, load.Options{Workload: fits, Seed: 1}, &metronome{}); !errors.Is(err, context.Canceled) ||
+			!strings.Contains(err.Error(), "stopped") {
 			t.Errorf("with %d of warm-up, stopped: %v", warmup, err)
 		}
 	}

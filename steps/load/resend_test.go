@@ -63,7 +63,8 @@ func TestRestedConnection(t *testing.T) {
 		}
 		cn.idle, cn.served = time.Now().Add(-tt.idle), true
 		enc := encoder{target: target}
-		_, resent, err := c.exchange(t.Context(), cn, cn.rested(), enc.post("/v1/completions", []byte("{}")), time.Now().Add(time.Minute), &page{})
+		_, resent, err := c.exchange(t.Context(), cn, cn.rested(), enc.post("/v1/completions", []byte("{}")),
+			time.Now().Add(time.Minute), &page{})
 		if resent != tt.resent || (err == nil) != tt.resent {
 			t.Errorf("idle for %v: sent again %v, error %v", tt.idle, resent, err)
 		}

@@ -84,7 +84,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	s1, a := send(1, 9)
 	s2, b := send(1, 9)
 	s3, c := send(2, 9)
-	if d := cmp.Diff(s1.seen().texts, s2.seen().texts); d != "" || a.Audit.WorkHash != b.Audit.WorkHash || a.Audit.ScheduleHash != b.Audit.ScheduleHash {
+	if d := cmp.Diff(s1.seen().texts, s2.seen().texts); d != "" || a.Audit.WorkHash != b.Audit.WorkHash ||
+		a.Audit.ScheduleHash != b.Audit.ScheduleHash {
 		t.Errorf("the same seed sent other work: %s", d)
 	}
 	if a.Audit.WorkHash == c.Audit.WorkHash || s1.seen().texts[0] == s3.seen().texts[0] {
@@ -132,8 +133,10 @@ func TestFailureClasses(t *testing.T) {
 		{"no [DONE]", stream(all[:5]...), "", ""},
 		{"no last empty line", stream(append(all[:5:5], "data: [DONE]")...), "", ""},
 		{"no usage chunk", stream(append(all[:4:4], all[5])...), "", ""},
-		{"big event", stream(all[0], `data: {"choices":[{"text":"`+strings.Repeat("x", 1<<20)+`"}],"usage":{"completion_tokens":2}}`+"\n\n", all[2], all[3], all[5]), "", ""},
-		{"a rune cut over two reads", stream(`data: {"choices":[{"text":"`+"\xe2\x82", "\xac"+`"}],"usage":{"completion_tokens":1}}`+"\n\n", all[1], all[2], all[3], all[5]), "", ""},
+		{"big event", stream(all[0], `data: {"choices":[{"text":"`+strings.Repeat("x", 1<<20)+`"}],"usage":{"completion_tokens":2}}`+"\n\n",
+			all[2], all[3], all[5]), "", ""},
+		{"a rune cut over two reads", stream(`data: {"choices":[{"text":"`+"\xe2\x82", "\xac"+`"}],"usage":{"completion_tokens":1}}`+"\n\n",
+			all[1], all[2], all[3], all[5]), "", ""},
 		{"an event cut over three reads", stream(all[0][:20], all[0][20:60], all[0][60:]+all[1], all[2], all[3], all[4], all[5]), "", ""},
 		{"no usage at all", stream(`data: {"choices":[{"text":"a","finish_reason":"length"}]}`+"\n\n", all[5]), "", ""},
 
@@ -144,7 +147,8 @@ func TestFailureClasses(t *testing.T) {
 		{"error as plain JSON", func(w net.Conn, _ string, _ map[string]any) bool {
 			return reply(w, "200 OK", "application/json", `{"error":"no such model"}`)
 		}, record.FailStreamError, "no such model"},
-		{"finish reason error", stream(all[0], `data: {"choices":[{"text":"","finish_reason":"error"}]}`+"\n\n", all[5]), record.FailStreamError, "error"},
+		{"finish reason error", stream(all[0], `data: {"choices":[{"text":"","finish_reason":"error"}]}`+"\n\n", all[5]),
+			record.FailStreamError, "error"},
 		{"abort", stream(all[0], `data: {"choices":[{"text":"","finish_reason":"abort"}]}`+"\n\n", all[5]), record.FailAborted, "abort"},
 		{"cut", cut(all[0], all[1]), record.FailCut, "without a finish reason"},
 		{"cut before any event", cut(), record.FailCut, ""},
@@ -154,7 +158,8 @@ func TestFailureClasses(t *testing.T) {
 		{"[DONE] without a finish reason", stream(all[0], all[1], all[5]), record.FailCut, "finish reason"},
 		{"cut after the finish reason", cut(all[:4]...), record.FailCut, "after its finish reason"},
 		{"empty answer", stream(), record.FailCut, ""},
-		{"no token", stream(`data: {"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}}`+"\n\n", all[5]), record.FailEmpty, ""},
+		{"no token", stream(`data: {"choices":[{"text":"","finish_reason":"stop"}],"usage":{"completion_tokens":0}}`+"\n\n", all[5]),
+			record.FailEmpty, ""},
 		{"no token, no usage", stream(`data: {"choices":[{"text":"","finish_reason":"stop"}]}`+"\n\n", all[5]), record.FailEmpty, ""},
 		{"short", stream(tokens(3)...), record.FailShort, "3 of 4"},
 		{"short without usage", stream(`data: {"choices":[{"text":"a","finish_reason":"stop"}]}`+"\n\n", all[5]), record.FailShort, "no usage"},
@@ -228,9 +233,12 @@ func TestEndpoints(t *testing.T) {
 		streamHead(w)
 		piece(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":{"prompt_tokens":9,"completion_tokens":0}}`+"\n\n")
 		for i := 1; i <= 4; i++ {
-			piece(w, fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`+"\n\n", i))
+			piece(w, fmt.Sprintf(
+				`data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`+
+					"\n\n", i))
 		}
-		piece(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\n"+`data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4}}`+"\n\ndata: [DONE]\n\n")
+		piece(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`+"\n\n"+
+			`data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4}}`+"\n\ndata: [DONE]\n\n")
 		return streamEnd(w)
 	}
 	generate := func(w net.Conn, _ string, _ map[string]any) bool {
@@ -240,7 +248,8 @@ func TestEndpoints(t *testing.T) {
 			if i == 3 {
 				finish = `{"type":"length","length":4}`
 			}
-			piece(w, fmt.Sprintf(`data: {"text":"%s","output_ids":[1],"meta_info":{"id":"r","finish_reason":%s,"prompt_tokens":9,"completion_tokens":%d,"cached_tokens":5}}`+"\n\n", strings.Repeat("x", n), finish, n))
+			piece(w, fmt.Sprintf(
+				`data: {"text":"%s","output_ids":[1],"meta_info":{"id":"r","finish_reason":%s,"prompt_tokens":9,"completion_tokens":%d,"cached_tokens":5}}`+"\n\n", strings.Repeat("x", n), finish, n))
 		}
 		piece(w, "data: [DONE]\n\n")
 		return streamEnd(w)
@@ -270,7 +279,8 @@ func TestEndpoints(t *testing.T) {
 		{"generate", generate, 3, func(path string, b map[string]any) string {
 			p, _ := b["sampling_params"].(map[string]any)
 			ids, _ := b["input_ids"].([]any)
-			if path != "/generate" || len(ids) != 8 || p["max_new_tokens"] != 4.0 || p["ignore_eos"] != true || p["temperature"] != 0.0 || p["top_k"] != 1.0 {
+			if path != "/generate" || len(ids) != 8 || p["max_new_tokens"] != 4.0 || p["ignore_eos"] != true || p["temperature"] != 0.0 ||
+				p["top_k"] != 1.0 {
 				return "wrong request"
 			}
 			return ""
@@ -348,7 +358,8 @@ func TestOpenLoopFollowsItsSchedule(t *testing.T) {
 			t.Errorf("request %d: planned %d (want %d), sent %d", i, r.Planned, want, r.Sent)
 		}
 	}
-	if a := run.Audit; a.PlannedRate != 200 || a.RealisedRate > 200 || a.RealisedRate <= 0 || a.LagMax < a.LagP99 || a.LagP99 < a.LagP50 || a.LagP50 < 0 {
+	if a := run.Audit; a.PlannedRate != 200 || a.RealisedRate > 200 || a.RealisedRate <= 0 || a.LagMax < a.LagP99 ||
+		a.LagP99 < a.LagP50 || a.LagP50 < 0 {
 		t.Errorf("audit %+v", a)
 	}
 }
@@ -542,7 +553,8 @@ func TestTLS(t *testing.T) {
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	opt := Options{BaseURL: s.URL, Model: "m", Workload: workload(4), Seed: 1, Headers: map[string]string{"Authorization": "Bearer k"}, TLS: &tls.Config{RootCAs: roots}}
+	opt := Options{BaseURL: s.URL, Model: "m", Workload: workload(4), Seed: 1, Headers: map[string]string{"Authorization": "Bearer k"},
+		TLS: &tls.Config{RootCAs: roots}}
 	for _, r := range mustRun(t, opt).Run.Requests {
 		if r.Failure != "" {
 			t.Errorf("%+v", r)
@@ -570,7 +582,8 @@ func TestTimeScale(t *testing.T) {
 	for _, r := range run.Requests {
 		end = max(end, r.Done)
 	}
-	if last.Planned != 10e9 || last.Sent < last.Planned || run.Duration != end-first.Sent || run.Audit.TimeScale != 100 || run.Audit.PlannedRate != 1 {
+	if last.Planned != 10e9 || last.Sent < last.Planned || run.Duration != end-first.Sent || run.Audit.TimeScale != 100 ||
+		run.Audit.PlannedRate != 1 {
 		t.Errorf("%+v, duration %d, audit %+v", last, run.Duration, run.Audit)
 	}
 }

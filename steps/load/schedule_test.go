@@ -23,8 +23,10 @@ func TestScheduleIsStable(t *testing.T) {
 		{"constant", steps.Load{Arrival: Constant, Rate: 10, Requests: 3}, []time.Duration{100e6, 200e6, 300e6}},
 		{"unlimited", steps.Load{Arrival: Unlimited, Requests: 2}, []time.Duration{0, 0}},
 		{"closed", steps.Load{Arrival: Closed, Requests: 2, MaxConcurrency: 1}, nil},
-		{"constant ramp", steps.Load{Arrival: Constant, Rate: 4, Requests: 5, Ramp: 2 * time.Second}, []time.Duration{1e9, 1414214e3, 1732051e3, 2e9, 2250e6}},
-		{"constant ramp down", steps.Load{Arrival: Constant, Rate: 1, RampFrom: 3, Requests: 5, Ramp: 2 * time.Second}, []time.Duration{354249e3, 763932e3, 1267949e3, 2e9, 3e9} /* 3−√7, 3−√5, 3−√3 */},
+		{"constant ramp", steps.Load{Arrival: Constant, Rate: 4, Requests: 5, Ramp: 2 * time.Second}, []time.Duration{1e9, 1414214e3,
+			1732051e3, 2e9, 2250e6}},
+		{"constant ramp down", steps.Load{Arrival: Constant, Rate: 1, RampFrom: 3, Requests: 5, Ramp: 2 * time.Second},
+			[]time.Duration{354249e3, 763932e3, 1267949e3, 2e9, 3e9} /* 3−√7, 3−√5, 3−√3 */},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -115,7 +115,8 @@ func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt,
 	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 		out.several = severalAnswers(r.opt.Workload.Body)
-		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil || r.order != nil && dataset.RealAnswers(r.opt.Workload.Dataset)
+		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil || r.order != nil &&
+			dataset.RealAnswers(r.opt.Workload.Dataset)
 		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
 		a.coalesced = out.coalesced

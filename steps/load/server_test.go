@@ -145,10 +145,13 @@ func tokens(n int) (events []string) {
 		if i == n {
 			finish = `"length"`
 		}
-		events = append(events, fmt.Sprintf(`data: {"choices":[{"index":0,"text":" t%d","finish_reason":%s}],"usage":{"prompt_tokens":8,"completion_tokens":%d}}`+"\n\n", i, finish, i))
+		events = append(events,
+			fmt.Sprintf(`data: {"choices":[{"index":0,"text":" t%d","finish_reason":%s}],"usage":{"prompt_tokens":8,"completion_tokens":%d}}`+
+				"\n\n", i, finish, i))
 	}
 	return append(events,
-		fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":2}}}`+"\n\n", n),
+		fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":2}}}`+
+			"\n\n", n),
 		"data: [DONE]\n\n")
 }
 

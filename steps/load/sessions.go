@@ -238,7 +238,8 @@ func (s slots) give() {
 }
 
 // carry sends a request, which has its place among those in flight, and then those that waited for it.
-func (r *runner) carry(ctx context.Context, wg *sync.WaitGroup, places slots, i int, planned time.Duration, due time.Time, release <-chan struct{}) {
+func (r *runner) carry(ctx context.Context, wg *sync.WaitGroup, places slots, i int, planned time.Duration, due time.Time,
+	release <-chan struct{}) {
 	for {
 		ready := r.send(ctx, i, planned, due, release)
 		places.give()

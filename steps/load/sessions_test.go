@@ -42,7 +42,8 @@ func TestSessionsInOrder(t *testing.T) {
 		of   []int
 		wait time.Duration
 	}
-	waits := map[int]after{2: {[]int{1}, 5 * time.Millisecond}, 3: {[]int{0}, 20 * time.Millisecond}, 4: {[]int{0}, 21 * time.Millisecond}, 5: {[]int{3, 4}, time.Millisecond}}
+	waits := map[int]after{2: {[]int{1}, 5 * time.Millisecond}, 3: {[]int{0}, 20 * time.Millisecond}, 4: {[]int{0}, 21 * time.Millisecond},
+		5: {[]int{3, 4}, time.Millisecond}}
 	for name, l := range map[string]steps.Load{
 		"at their times": {Arrival: Trace, Requests: 6},
 		"bounded":        {Arrival: Trace, Requests: 6, MaxConcurrency: 1},
@@ -149,7 +150,8 @@ func TestSessionsGoOn(t *testing.T) {
 func TestSessionsRefused(t *testing.T) {
 	s, _ := talker(t, nil)
 	for want, opt := range map[string]Options{
-		`arrival "poisson" cannot send the sessions of a trace`: agentWorkload(t, agents, steps.Load{Arrival: Poisson, Rate: 5, Requests: 6}, nil),
+		`arrival "poisson" cannot send the sessions of a trace`: agentWorkload(t, agents, steps.Load{Arrival: Poisson, Rate: 5, Requests: 6},
+			nil),
 		"real_answers needs a trace of sessions": agentWorkload(t, `{"timestamp":0,"input_length":20,"output_length":4}`,
 			steps.Load{Arrival: Trace, Requests: 1}, map[string]any{"real_answers": true}),
 	} {

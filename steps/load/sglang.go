@@ -138,7 +138,8 @@ func writeAttainment(b *bytes.Buffer, run record.Run, sum vllmSummary) {
 	var set []limit
 	g := run.Goodput
 	for _, l := range []limit{
-		{"ttft", steps.Goodput{TTFT: g.TTFT}, g.TTFT}, {"tpot", steps.Goodput{TPOT: g.TPOT}, g.TPOT}, {"e2el", steps.Goodput{E2EL: g.E2EL}, g.E2EL},
+		{"ttft", steps.Goodput{TTFT: g.TTFT}, g.TTFT}, {"tpot", steps.Goodput{TPOT: g.TPOT}, g.TPOT},
+		{"e2el", steps.Goodput{E2EL: g.E2EL}, g.E2EL},
 	} {
 		if l.at > 0 {
 			set = append(set, l)

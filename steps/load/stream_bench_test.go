@@ -67,7 +67,8 @@ func BenchmarkStreamPerToken(b *testing.B) {
 
 // BenchmarkGeneratePerToken is SGLang's cumulative text of 4 KiB.
 func BenchmarkGeneratePerToken(b *testing.B) {
-	event := []byte(`data: {"text":"` + strings.Repeat("word ", 800) + `","meta_info":{"finish_reason":null,"prompt_tokens":8,"completion_tokens":800}}` + "\n\n")
+	event := []byte(`data: {"text":"` + strings.Repeat("word ", 800) +
+		`","meta_info":{"finish_reason":null,"prompt_tokens":8,"completion_tokens":800}}` + "\n\n")
 	b.SetBytes(int64(len(event)))
 	b.ReportAllocs()
 	s := newStream(endpointGenerate, true, 1, &record.Request{Status: 200, WantTokens: 10})

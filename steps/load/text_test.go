@@ -51,14 +51,17 @@ func TestFirstText(t *testing.T) {
 	}{
 		{"text at once", endpointCompletions, []string{completion("ab", 1, ""), completion(" c", 2, "length")}, 1, 0, 3},
 		{"an empty token", endpointCompletions, []string{completion("", 1, ""), completion("ab", 2, "length")}, 2, 1, 2},
-		{"spaces", endpointCompletions, []string{completion(" ", 1, ""), completion("\n\t", 2, ""), completion("\u200b", 3, ""), completion("ab", 4, "length")}, 4, 3, 2},
-		{"escaped spaces", endpointCompletions, []string{strings.Replace(completion("X", 1, ""), "X", `\u00a0\u0020`, 1), completion("é", 2, "length")}, 2, 1, 1},
+		{"spaces", endpointCompletions, []string{completion(" ", 1, ""), completion("\n\t", 2, ""), completion("\u200b", 3, ""),
+			completion("ab", 4, "length")}, 4, 3, 2},
+		{"escaped spaces", endpointCompletions, []string{strings.Replace(completion("X", 1, ""), "X", `\u00a0\u0020`, 1),
+			completion("é", 2, "length")}, 2, 1, 1},
 		{"nothing but blanks", endpointCompletions, []string{completion("", 1, ""), completion(" ", 2, "length")}, 1, 0, 0},
 		{"a role", endpointChat, []string{delta(`"role":"assistant","content":""`), delta(`"content":""`), delta(`"content":"a"`), end}, 3, 1, 1},
 		{"reasoning", endpointChat, []string{delta(`"reasoning_content":"hm"`), delta(`"content":"a"`), end}, 1, 0, 3},
 		{"a tool call", endpointChat, []string{delta(`"tool_calls":[{"id":"x1","function":{"name":"f","arguments":"{}"}}]`), end}, 1, 0, 3},
 		{"cumulative", endpointGenerate, []string{
-			`{"text":"","meta_info":{"completion_tokens":1,"finish_reason":null}}`, `{"text":"ab","meta_info":{"completion_tokens":2,"finish_reason":null}}`,
+			`{"text":"","meta_info":{"completion_tokens":1,"finish_reason":null}}`,
+			`{"text":"ab","meta_info":{"completion_tokens":2,"finish_reason":null}}`,
 			`{"text":"ab cd","meta_info":{"completion_tokens":3,"finish_reason":{"type":"length"}}}`}, 2, 1, 4},
 	} {
 		rec, failure := streamed(t, tt.endpoint, 8, tt.events...)

@@ -78,7 +78,8 @@ func vllmGroups(run record.Run, o VLLMOptions) []vllmGroup {
 	if o.MaxConcurrency > 0 {
 		all = append(all, vllmGroup{"client_queue_time", "Client Queue Time", "Client-side Queueing", s.Queue})
 		if o.RequestRate > 0 {
-			all = append(all, vllmGroup{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency", s.E2ELFromSchedule})
+			all = append(all, vllmGroup{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency",
+				s.E2ELFromSchedule})
 		}
 	}
 	return slices.DeleteFunc(all, func(g vllmGroup) bool { return !slices.Contains(o.Metrics, g.attr) })

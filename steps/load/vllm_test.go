@@ -14,11 +14,14 @@ import (
 func sampleRun() record.Run {
 	ms := int64(1e6)
 	return record.Run{Duration: 2000 * ms, Requests: []record.Request{
-		{Index: 0, Planned: 100 * ms, Sent: 101 * ms, Headers: 110 * ms, Done: 410 * ms, PromptTokens: 100, WantTokens: 3, OutputTokens: 3, Status: 200, Finish: "length",
+		{Index: 0, Planned: 100 * ms, Sent: 101 * ms, Headers: 110 * ms, Done: 410 * ms, PromptTokens: 100, WantTokens: 3, OutputTokens: 3,
+			Status: 200, Finish: "length",
 			Events: []record.Event{{At: 201 * ms, Tokens: 1}, {At: 301 * ms, Tokens: 2}, {At: 402 * ms, Tokens: 3}}},
-		{Index: 1, Planned: 200 * ms, Sent: 210 * ms, Headers: 220 * ms, Done: 2101 * ms, PromptTokens: 50, WantTokens: 2, OutputTokens: 2, Status: 200, Finish: "length",
+		{Index: 1, Planned: 200 * ms, Sent: 210 * ms, Headers: 220 * ms, Done: 2101 * ms, PromptTokens: 50, WantTokens: 2, OutputTokens: 2,
+			Status: 200, Finish: "length",
 			Events: []record.Event{{At: 290 * ms, Tokens: 1}, {At: 2100 * ms, Tokens: 2}}},
-		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2, Status: 503, Failure: record.FailStatus, Error: "status 503"},
+		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2, Status: 503, Failure: record.FailStatus,
+			Error: "status 503"},
 	}}
 }
 
@@ -83,7 +86,8 @@ func TestGoodputAndEmbeddings(t *testing.T) {
 
 func TestSGLangBlock(t *testing.T) {
 	for name, opt := range map[string]SGLangOptions{
-		"sglang.txt": {Backend: "vllm"}, "sglang-native.txt": {Backend: "sglang", RequestRate: 0.25}, "sglang-trace.txt": {Backend: "vllm", Trace: true},
+		"sglang.txt": {Backend: "vllm"}, "sglang-native.txt": {Backend: "sglang", RequestRate: 0.25},
+		"sglang-trace.txt": {Backend: "vllm", Trace: true},
 	} {
 		var b bytes.Buffer
 		run := sampleRun()
@@ -104,8 +108,9 @@ func TestSGLangBlock(t *testing.T) {
 
 func TestVLLMJSON(t *testing.T) {
 	for name, opt := range map[string]VLLMOptions{
-		"result.json":          {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1},
-		"result-detailed.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1, RequestRate: 10, MaxConcurrency: 8, Detailed: true, Metrics: []string{"ttft", "e2el", "client_queue_time"}},
+		"result.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1},
+		"result-detailed.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1, RequestRate: 10,
+			MaxConcurrency: 8, Detailed: true, Metrics: []string{"ttft", "e2el", "client_queue_time"}},
 	} {
 		got, err := VLLMJSON(sampleRun(), opt)
 		if err != nil {

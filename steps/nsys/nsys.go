@@ -41,7 +41,9 @@ var _ steps.Profiler = Profiler{}
 func (p Profiler) Profiled(spec steps.ServerSpec, _, _ string) (steps.ServerSpec, error) {
 	switch {
 	case spec.Image != "" && len(spec.Program()) == 0 && len(spec.OwnProgram) == 0:
-		return spec, fmt.Errorf("%s: nsys cannot start the entrypoint of an image that the file does not name; set entrypoint in its container block", spec.Addr)
+		return spec,
+			fmt.Errorf("%s: nsys cannot start the entrypoint of an image that the file does not name; set entrypoint in its container block",
+				spec.Addr)
 	case spec.Spread():
 		return spec, fmt.Errorf("%s: nsys records the GPUs of one machine, and the server is spread over %d nodes", spec.Addr, spec.Nodes)
 	}
@@ -54,7 +56,8 @@ func (p Profiler) Profiled(spec steps.ServerSpec, _, _ string) (steps.ServerSpec
 
 // Profile implements steps.Profiler. What it leaves in the folder is the report, which Nsight
 // Systems opens, and its tables.
-func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint, w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
+func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint,
+	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	wait := p.Wait
 	if wait == nil {
 		wait = steps.Sleep
@@ -64,7 +67,8 @@ func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint, w steps.Profile
 		Wait: wait, Tokens: p.Tokens,
 		Start: func(ctx context.Context) error {
 			return p.exec(ctx, []string{"mkdir", "-p", w.Dir},
-				[]string{Program, "start", "--session=" + p.Session, "--sample=none", "--cpuctxsw=none", "--output=" + report, "--force-overwrite=true"})
+				[]string{Program, "start", "--session=" + p.Session, "--sample=none", "--cpuctxsw=none", "--output=" + report,
+					"--force-overwrite=true"})
 		},
 		Stop: func(ctx context.Context) error {
 			database := w.Dir + ".sqlite" // which the tables are made from, and which is several times as large

@@ -57,7 +57,8 @@ func TestProfile(t *testing.T) {
 		"mkdir -p /d",
 		"nsys start --session=s --sample=none --cpuctxsw=none --output=/d/report --force-overwrite=true",
 		"nsys stop --session=s",
-		"nsys stats --report=cuda_gpu_kern_sum --report=cuda_gpu_mem_time_sum --format=csv --output=/d/report --sqlite=/d.sqlite --force-export=true --force-overwrite=true /d/report.nsys-rep",
+		"nsys stats --report=cuda_gpu_kern_sum --report=cuda_gpu_mem_time_sum --format=csv --output=/d/report --sqlite=/d.sqlite " +
+			"--force-export=true --force-overwrite=true /d/report.nsys-rep",
 		"rm -f /d.sqlite",
 	}
 	if !slices.Equal(f.ran, want) {

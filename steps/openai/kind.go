@@ -9,7 +9,8 @@ import (
 func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "server", Name: Name,
-		Doc:      "Any server with the OpenAI completions or chat interface: one that already answers at url, a program, or an image. {host}, {port} and {model} in the words of executable, or of the container's entrypoint, are replaced.",
+		Doc: "Any server with the OpenAI completions or chat interface: one that already answers at url, a program, or an image. {host}, " +
+			"{port} and {model} in the words of executable, or of the container's entrypoint, are replaced.",
 		Schema:   steps.ServerSchema(),
 		Validate: validate,
 	}

@@ -24,7 +24,8 @@ func TestRender(t *testing.T) {
 		err  string
 	}{
 		"flags added": {
-			spec: steps.ServerSpec{Executable: []string{"server"}, Args: []steps.Arg{{Name: "ctx_size", Value: int64(1)}, {Name: "mlock", Value: false}}},
+			spec: steps.ServerSpec{Executable: []string{"server"}, Args: []steps.Arg{{Name: "ctx_size", Value: int64(1)},
+				{Name: "mlock", Value: false}}},
 			want: "server --host 127.0.0.1 --port 9000 --ctx-size 1",
 		},
 		"placeholders": {
@@ -36,11 +37,14 @@ func TestRender(t *testing.T) {
 			want: "--host 0.0.0.0 --port 9000 --ctx-size 1", own: true,
 		},
 		"image with a program": {
-			spec: steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"serve", "{host}:{port}"}}},
+			spec: steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"serve",
+				"{host}:{port}"}}},
 			want: "serve 127.0.0.1:9000",
 		},
-		"no program": {spec: steps.ServerSpec{Addr: "s"}, err: "s: neither executable, image nor url is set; name the program, or the address of one that runs"},
-		"reserved":   {spec: steps.ServerSpec{Addr: "s", Executable: []string{"x"}, Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, err: "write {port} in executable"},
+		"no program": {spec: steps.ServerSpec{Addr: "s"},
+			err: "s: neither executable, image nor url is set; name the program, or the address of one that runs"},
+		"reserved": {spec: steps.ServerSpec{Addr: "s", Executable: []string{"x"}, Args: []steps.Arg{{Name: "port", Value: int64(1)}}},
+			err: "write {port} in executable"},
 	} {
 		p, err := New().Render(tt.spec, tt.spec.ListenHost(), steps.PortNumber(9000))
 		if tt.err != "" {
@@ -55,7 +59,8 @@ func TestRender(t *testing.T) {
 		if diff := cmp.Diff(tt.want, strings.Join(p.Argv, " ")); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
-		if image := tt.spec.Image != ""; (p.Container != nil) != image || image && (p.Container.Image != tt.spec.Image || p.Container.OwnEntrypoint != tt.own) {
+		if image := tt.spec.Image != ""; (p.Container != nil) != image || image && (p.Container.Image != tt.spec.Image ||
+			p.Container.OwnEntrypoint != tt.own) {
 			t.Errorf("%s: container %+v", name, p.Container)
 		}
 	}

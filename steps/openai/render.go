@@ -28,7 +28,8 @@ func (openai) Render(spec steps.ServerSpec, host string, port steps.Port) (steps
 	}
 	program := spec.Program()
 	if len(program) == 0 && spec.Image == "" {
-		return steps.Process{}, fmt.Errorf("%s: neither executable, image nor url is set; name the program, or the address of one that runs", spec.Addr)
+		return steps.Process{}, fmt.Errorf("%s: neither executable, image nor url is set; name the program, or the address of one that runs",
+			spec.Addr)
 	}
 	flags, err := argument.Flags(spec.Args, style())
 	if err != nil {

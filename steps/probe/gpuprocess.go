@@ -50,7 +50,8 @@ func Bytes(n int64) string {
 const maxProcesses = 4096
 
 func (p *Prober) nvidiaProcesses(ctx context.Context) ([]Process, error) {
-	out, err := run(ctx, p.spawner, "nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_memory,process_name", "--format=csv,noheader,nounits")
+	out, err := run(ctx, p.spawner, "nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_memory,process_name",
+		"--format=csv,noheader,nounits")
 	if err != nil {
 		return nil, fmt.Errorf("nvidia-smi: %w", err)
 	}

@@ -86,7 +86,8 @@ func TestSlowdown(t *testing.T) {
 	}{
 		"0x0000000000000000": {"none", "none", true},
 		"0x0000000000000005": {"idle, power cap", "none", true},
-		"0x0000000000000068": {"hardware slowdown, thermal slowdown, hardware thermal slowdown", "hardware slowdown, thermal slowdown, hardware thermal slowdown", true},
+		"0x0000000000000068": {"hardware slowdown, thermal slowdown, hardware thermal slowdown",
+			"hardware slowdown, thermal slowdown, hardware thermal slowdown", true},
 		"0x0000000000000080": {"power brake", "power brake", true},
 		"0x0000000000000400": {"reason 0x400", "none", true},
 		"[N/A]":              {"none", "none", false},
@@ -156,7 +157,8 @@ func TestSnapshot(t *testing.T) {
 		"nvidia-smi clocks_event_reasons.active": file(t, "state/h100x2-580.csv"),
 		"nvidia-smi --query-compute-apps":        file(t, "state/apps.csv"),
 	}
-	amd := map[string]string{"rocm-smi --showproductname": file(t, "state/mi300x.json"), "rocm-smi --showpids": file(t, "state/rocm-pids.json")}
+	amd := map[string]string{"rocm-smi --showproductname": file(t, "state/mi300x.json"), "rocm-smi --showpids": file(t,
+		"state/rocm-pids.json")}
 	for name, tt := range map[string]struct {
 		answers         map[string]string
 		gpus, processes int
@@ -215,16 +217,24 @@ func TestJudge(t *testing.T) {
 		"quiet, with another GPU in trouble": {watched(10, func(int, *Snapshot) {}), ""},
 		"hot":                                {watched(10, hot(2)), "GPU 0 (GPU-a) was throttled in 5 of 10 looks (thermal slowdown)"},
 		"hot for a moment":                   {watched(100, hot(20)), ""},
-		"hot, not told":                      {watched(4, func(_ int, s *Snapshot) { s.GPUs[0].SlowdownKnown = false; s.GPUs[0].Slowdown = PowerBrake }), ""},
+		"hot, not told": {watched(4,
+			func(_ int, s *Snapshot) { s.GPUs[0].SlowdownKnown = false; s.GPUs[0].Slowdown = PowerBrake }), ""},
 		"foreign": {watched(5, func(i int, s *Snapshot) {
 			if i == 3 {
 				s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "python3", Memory: 2 << 30})
 			}
 		}), "process 123 (python3) with 2.0 GiB used GPU 0 (GPU-a) during the run"},
-		"foreign on a GPU that is not told": {watched(2, func(_ int, s *Snapshot) { s.Processes = append(s.Processes, Process{PID: 123, Memory: Unknown}) }), "process 123 used a GPU"},
-		"unknown":                           {watched(2, func(_ int, s *Snapshot) { s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 300}) }), ""},
-		"memory errors":                     {watched(3, func(i int, s *Snapshot) { s.GPUs[0].Errors = int64(4 + i) }), "had 1 uncorrected memory errors"},
-		"nothing seen":                      {Watched{Owner: func(int) Owner { return OwnerForeign }}, ""},
+		"foreign on a GPU that is not told": {watched(2, func(_ int, s *Snapshot) {
+			s.Processes = append(s.Processes,
+				Process{PID: 123, Memory: Unknown})
+		}), "process 123 used a GPU"},
+		"unknown": {watched(2, func(_ int, s *Snapshot) {
+			s.Processes = append(s.Processes,
+				Process{GPU: "GPU-a", PID: 300})
+		}), ""},
+		"memory errors": {watched(3, func(i int, s *Snapshot) { s.GPUs[0].Errors = int64(4 + i) }),
+			"had 1 uncorrected memory errors"},
+		"nothing seen": {Watched{Owner: func(int) Owner { return OwnerForeign }}, ""},
 	}
 	known := watched(2, func(_ int, s *Snapshot) {
 		s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "Xorg"})

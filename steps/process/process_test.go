@@ -254,7 +254,8 @@ func TestStarved(t *testing.T) {
 	write := func(path, text string) {
 		path = filepath.Join(dir, path)
 		// Whole at once, as the kernel's files are.
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", []byte(text), 0o644), os.Rename(path+".new", path)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", []byte(text), 0o644),
+			os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -275,7 +276,8 @@ func TestStarved(t *testing.T) {
 	write("proc/42/cgroup", "0::/limited\n")
 	of.groups.look()
 	write("groups/limited/memory.events", "oom 4\noom_kill 4\n")
-	if got, want := of.Starved(t.Context()), "a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
+	if got, want := of.Starved(t.Context()),
+		"a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if err := s.Stop(t.Context()); err != nil {

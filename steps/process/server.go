@@ -64,7 +64,8 @@ func (s *server) end(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", s.process.Name, err)
 		}
 		if !s.await(context.Background(), s.opt.KillWait) {
-			return fmt.Errorf("%s: process %d is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.process.Name, s.child.PID(), s.opt.KillWait)
+			return fmt.Errorf("%s: process %d is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.process.Name,
+				s.child.PID(), s.opt.KillWait)
 		}
 	}
 	return s.awaitPort(ctx)
@@ -97,7 +98,8 @@ func (s *server) awaitPort(ctx context.Context) error {
 	defer cancel()
 	free := func() bool { return !errors.Is(probe(s.process.Host, s.process.Port), syscall.EADDRINUSE) }
 	if !steps.Poll(ctx, s.opt.Poll, free) {
-		return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name, hostPort(s.process))
+		return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name,
+			hostPort(s.process))
 	}
 	return nil
 }

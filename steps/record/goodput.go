@@ -10,7 +10,8 @@ func good(r *Request, limits steps.Goodput) bool {
 	if n := r.following(); n > 0 {
 		tpot = float64(last-first) / float64(n)
 	}
-	return within(float64(first-r.Sent), int64(limits.TTFT)) && within(tpot, int64(limits.TPOT)) && within(float64(last-r.Sent), int64(limits.E2EL))
+	return within(float64(first-r.Sent), int64(limits.TTFT)) && within(tpot, int64(limits.TPOT)) &&
+		within(float64(last-r.Sent), int64(limits.E2EL))
 }
 
 // within reports whether nanoseconds are within a limit; 0 is none.

@@ -52,7 +52,8 @@ func TestReduceKnowsTheRegistry(t *testing.T) {
 	readJSON(t, "testdata/run.json", &run)
 	got := Reduce(run)
 	for _, m := range metric.All() {
-		if _, ok := got[m.ID]; !ok && m.Level == metric.RunLevel && !m.Quality && !m.Counted && m.Group != "capacity" && m.Group != "session_time" {
+		if _, ok := got[m.ID]; !ok && m.Level == metric.RunLevel && !m.Quality && !m.Counted && m.Group != "capacity" &&
+			m.Group != "session_time" {
 			t.Errorf("%s is registered but not reduced", m.ID)
 		}
 	}
@@ -84,8 +85,10 @@ func TestReduceLeavesOutWhatIsNotThere(t *testing.T) {
 		present, absent []string
 	}{
 		{"nothing", nil, nil, []string{"ttft.mean", "success.rate", "request_throughput.mean", "concurrency.peak"}},
-		{"one token", []Request{okRequest(0)}, []string{"ttft.p99", "e2el.mean", "queue.mean", "output_throughput.mean"}, []string{"tpot.mean", "itl.p50", "itl_token.p50"}},
-		{"no usage", []Request{noUsage}, []string{"ttft.mean", "request_throughput.mean", "input_throughput.mean"}, []string{"output_throughput.mean", "total_throughput.mean"}},
+		{"one token", []Request{okRequest(0)}, []string{"ttft.p99", "e2el.mean", "queue.mean", "output_throughput.mean"},
+			[]string{"tpot.mean", "itl.p50", "itl_token.p50"}},
+		{"no usage", []Request{noUsage}, []string{"ttft.mean", "request_throughput.mean", "input_throughput.mean"},
+			[]string{"output_throughput.mean", "total_throughput.mean"}},
 		{"closed loop", []Request{closed}, []string{"ttft.mean"}, []string{"queue.mean", "ttft_from_schedule.mean", "e2el_from_schedule.p50"}},
 		{"all failed", []Request{failed}, []string{"success.rate", "concurrency.peak"}, []string{"ttft.mean", "request_throughput.mean"}},
 		{"only cancelled", []Request{cancelled}, nil, []string{"success.rate", "ttft.mean"}},
@@ -167,7 +170,8 @@ func TestSessionTimes(t *testing.T) {
 		return r
 	}
 	run := Run{Requests: []Request{
-		at(4, 5e9, 6e9, ""), at(1, 0, 1e9, ""), at(2, 0, 1e9, ""), at(4, 1e9, 3e9, ""), at(1, 2e9, 4e9, FailStatus), at(2, 3e9, 8e9, ""), okRequest(7),
+		at(4, 5e9, 6e9, ""), at(1, 0, 1e9, ""), at(2, 0, 1e9, ""), at(4, 1e9, 3e9, ""), at(1, 2e9, 4e9, FailStatus),
+		at(2, 3e9, 8e9, ""), okRequest(7),
 	}}
 	if got := Collect(run).Session; !slices.Equal(got, []float64{5, 8}) {
 		t.Errorf("sessions of %v s, want 5 and 8", got)

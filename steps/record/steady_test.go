@@ -34,7 +34,8 @@ func TestSteadyState(t *testing.T) {
 		{"the longest span", []Request{stay(0, 0, 3), stay(1, 0, 3), stay(2, 4, 9), stay(3, 4, 9)}, window{4, 9, 2}, 2, 5. / 9},
 		{"the first of equals", []Request{stay(0, 0, 3), stay(1, 5, 8)}, window{0, 3, 1}, 1, 3. / 8},
 		{"one ends as another begins", []Request{stay(0, 0, 3), stay(1, 3, 6)}, window{0, 6, 1}, 1, 1},
-		{"80 % of five is four", []Request{stay(0, 0, 9), stay(1, 0, 9), stay(2, 0, 9), stay(3, 0, 9), stay(4, 1, 2)}, window{0, 9, 4}, 37. / 9, 1},
+		{"80 % of five is four", []Request{stay(0, 0, 9), stay(1, 0, 9), stay(2, 0, 9), stay(3, 0, 9), stay(4, 1, 2)},
+			window{0, 9, 4}, 37. / 9, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,7 +112,8 @@ func TestGoodput(t *testing.T) {
 	} {
 		run.Goodput = tt.limits
 		m := Reduce(run)
-		if share, ok := m["goodput.share"]; Good(run) != tt.good || !ok || !near(share, float64(tt.good)/4, 1e-12) || !near(m["goodput.rate"], float64(tt.good)/10, 1e-12) {
+		if share, ok := m["goodput.share"]; Good(run) != tt.good || !ok || !near(share, float64(tt.good)/4, 1e-12) ||
+			!near(m["goodput.rate"], float64(tt.good)/10, 1e-12) {
 			t.Errorf("%s: %d good, %v, want %d", tt.name, Good(run), m, tt.good)
 		}
 	}
@@ -125,12 +127,14 @@ func TestGoodput(t *testing.T) {
 func TestEmbeddingHasNoFirstToken(t *testing.T) {
 	r := Request{Planned: 0, Sent: 1e6, Done: 9e6, Events: []Event{{At: 9e6}}, PromptTokens: 5, Status: 200}
 	m := Reduce(Run{Duration: 10e6, Requests: []Request{r}})
-	for _, id := range []string{"e2el.p50", "e2el_from_schedule.p50", "queue.p50", "request_throughput.mean", "input_throughput.mean", "success.rate"} {
+	for _, id := range []string{"e2el.p50", "e2el_from_schedule.p50", "queue.p50", "request_throughput.mean",
+		"input_throughput.mean", "success.rate"} {
 		if _, ok := m[id]; !ok {
 			t.Errorf("no %s", id)
 		}
 	}
-	for _, id := range []string{"ttft.p50", "ttft_from_schedule.p50", "tpot.p50", "itl.p50", "itl_token.p50", "output_throughput.mean", "total_throughput.mean", "steady_output_throughput.mean"} {
+	for _, id := range []string{"ttft.p50", "ttft_from_schedule.p50", "tpot.p50", "itl.p50", "itl_token.p50", "output_throughput.mean",
+		"total_throughput.mean", "steady_output_throughput.mean"} {
 		if v, ok := m[id]; ok {
 			t.Errorf("%s = %v", id, v)
 		}

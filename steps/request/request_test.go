@@ -117,7 +117,8 @@ func TestRun(t *testing.T) {
 			}))
 			defer s.Close()
 			obj := object(s.URL+"/path?key=secret", tt.attrs, tt.attempts)
-			obj.Attrs["headers"] = cty.MapVal(map[string]cty.Value{"Authorization": cty.StringVal("Bearer k").WithMarks(cty.NewValueMarks("sensitive"))})
+			obj.Attrs["headers"] = cty.MapVal(map[string]cty.Value{"Authorization": cty.StringVal("Bearer k").WithMarks(
+				cty.NewValueMarks("sensitive"))})
 			var log bytes.Buffer
 			got, err := action(&waits).Run(context.Background(), steps.ActionEnv{Log: &log}, obj)
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
@@ -177,7 +178,8 @@ func TestRedirects(t *testing.T) {
 	waits := 0
 	secure := action(&waits)
 	secure.client.Transport = encrypted.Client().Transport
-	if _, err := secure.Run(context.Background(), steps.ActionEnv{}, object(encrypted.URL+"/clear", nil, 0)); err == nil || !strings.Contains(err.Error(), "302") {
+	if _, err := secure.Run(context.Background(), steps.ActionEnv{}, object(encrypted.URL+"/clear", nil, 0)); err == nil ||
+		!strings.Contains(err.Error(), "302") {
 		t.Errorf("to the same host in the clear: %v", err)
 	}
 	if _, err := action(&waits).Run(context.Background(), steps.ActionEnv{}, object(s.URL+"/here", nil, 0)); err != nil {
@@ -249,7 +251,8 @@ func TestValidate(t *testing.T) {
 		"status text": {object("http://h", map[string]cty.Value{"expect_status": cty.StringVal("2xx")}, 0), "expect_status"},
 		"timeout":     {object("http://h", map[string]cty.Value{"timeout": cty.Zero}, 0), "timeout"},
 		"attempts":    {object("http://h", nil, -1), ""},
-		"pointer":     {object("http://h", map[string]cty.Value{"outputs": cty.MapVal(map[string]cty.Value{"id": cty.StringVal("id")})}, 0), "outputs.id"},
+		"pointer": {object("http://h", map[string]cty.Value{"outputs": cty.MapVal(map[string]cty.Value{"id": cty.StringVal("id")})}, 0),
+			"outputs.id"},
 	} {
 		if name == "attempts" {
 			tt.obj = object("http://h", nil, 1)

@@ -13,9 +13,11 @@ import (
 func TestEdit(t *testing.T) {
 	set := []edit{{key: "max_tokens", value: one}, {key: "min_tokens", remove: true}, {key: "maybe", value: nullJSON, ifPresent: true}}
 	for name, tt := range map[string]struct{ in, want string }{
-		"empty":           {` { } `, `{"max_tokens":1}`},
-		"numbers stay":    {`{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616}`, `{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616,"max_tokens":1}`},
-		"spelling stays":  {`{"k\u0065y" : [ 1 , {"max_tokens":9} ], "s":"\u00e9\"}"}`, `{"k\u0065y":[ 1 , {"max_tokens":9} ],"s":"\u00e9\"}","max_tokens":1}`},
+		"empty": {` { } `, `{"max_tokens":1}`},
+		"numbers stay": {`{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616}`,
+			`{"a":1.10,"b":1e400,"c":-0,"d":18446744073709551616,"max_tokens":1}`},
+		"spelling stays": {`{"k\u0065y" : [ 1 , {"max_tokens":9} ], "s":"\u00e9\"}"}`,
+			`{"k\u0065y":[ 1 , {"max_tokens":9} ],"s":"\u00e9\"}","max_tokens":1}`},
 		"replaced":        {`{"max_tokens":64,"min_tokens":64,"maybe":3}`, `{"max_tokens":1,"maybe":null}`},
 		"twice":           {`{"max_tokens":64,"a":1,"max_tokens":65}`, `{"a":1,"max_tokens":1}`},
 		"spelled by code": {`{"max\u005ftokens":64,"a":1}`, `{"a":1,"max_tokens":1}`},
@@ -34,7 +36,8 @@ func TestEdit(t *testing.T) {
 
 func TestNotAnObject(t *testing.T) {
 	for _, in := range []string{
-		``, `[]`, `null`, `"a"`, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{"a":1,}`, `{"a":1 "b":2}`, `{a:1}`, `{"a":"x}`, `{"a":[1}`, `{} {}`, `{"a":1}x`, `{"\x":1}`,
+		``, `[]`, `null`, `"a"`, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{"a":1,}`, `{"a":1 "b":2}`, `{a:1}`, `{"a":"x}`, `{"a":[1}`,
+		`{} {}`, `{"a":1}x`, `{"\x":1}`,
 		`{"a\`,
 	} {
 		if o, err := parseObject([]byte(in)); err == nil {
@@ -119,7 +122,8 @@ func TestEditMeans(t *testing.T) {
 // FuzzEdit wants that any object comes out as an object with the same bytes in every
 // field that was not edited.
 func FuzzEdit(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1.0,"max_tokens":[{}]}`, `{"prompt":[1,2],"s":"\\\""}`, `{"a":[}`, `{"\ud800":1}`, `{"prompt":["a",["b"]]}`} {
+	for _, s := range []string{`{}`, `{"a":1.0,"max_tokens":[{}]}`, `{"prompt":[1,2],"s":"\\\""}`, `{"a":[}`, `{"\ud800":1}`,
+		`{"prompt":["a",["b"]]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -147,7 +147,8 @@ func (c Config) check() (protocol, []*member, []*member, error) {
 	case p.pairs && len(c.Prefill) == 0:
 		errs = append(errs, fmt.Errorf("the protocol %s needs a prefill server; use %s for servers that prefill and decode", p.name, RoundRobin))
 	case !p.pairs && len(c.Prefill) > 0:
-		errs = append(errs, fmt.Errorf("%s has no prefill servers: name all servers as decode, or choose the protocol of their KV connector", p.name))
+		errs = append(errs, fmt.Errorf("%s has no prefill servers: name all servers as decode, or choose the protocol of their KV connector",
+			p.name))
 	}
 	if len(c.Decode) == 0 {
 		errs = append(errs, errors.New("a router needs a decode server"))

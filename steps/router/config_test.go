@@ -38,17 +38,21 @@ func TestNewRefuses(t *testing.T) {
 		c    Config
 		says string
 	}{
-		"protocol":                      {Config{Protocol: "nixxl", Decode: one}, "choose one of round_robin, v0, nixl"},
-		"no decode":                     {Config{Protocol: RoundRobin}, "needs a decode server"},
-		"no prefill":                    {Config{Protocol: NIXL, Decode: one}, "needs a prefill server"},
-		"prefill":                       {Config{Protocol: RoundRobin, Prefill: one, Decode: one}, "has no prefill servers"},
-		"no bootstrap port":             {Config{Protocol: SGLang, Prefill: one, Decode: one}, `prefill server "prefill0": the protocol sglang needs the port`},
-		"no kv address":                 {Config{Protocol: P2PNCCL, Prefill: one, Decode: one}, "kv=10.0.0.1:21001"},
-		"kv address with the separator": {Config{Protocol: P2PNCCL, Prefill: []Backend{{URL: "http://h:1", KVAddr: "a___b:1"}}, Decode: one}, "kv="},
-		"no URL":                        {Config{Protocol: RoundRobin, Decode: []Backend{{URL: "h:1"}}}, "write it like http://127.0.0.1:8100"},
-		"password":                      {Config{Protocol: RoundRobin, Decode: []Backend{{URL: "http://u:p@h:1"}}}, "write it like"},
-		"name for headers":              {Config{Protocol: RoundRobin, Decode: []Backend{{Name: "a\r\nb", URL: "http://h:1"}}}, "a name is made of"},
-		"same name":                     {Config{Protocol: V0, Prefill: []Backend{{Name: "x", URL: "http://h:1"}}, Decode: []Backend{{Name: "x", URL: "http://h:2"}}}, `two servers are called "x"`},
+		"protocol":   {Config{Protocol: "nixxl", Decode: one}, "choose one of round_robin, v0, nixl"},
+		"no decode":  {Config{Protocol: RoundRobin}, "needs a decode server"},
+		"no prefill": {Config{Protocol: NIXL, Decode: one}, "needs a prefill server"},
+		"prefill":    {Config{Protocol: RoundRobin, Prefill: one, Decode: one}, "has no prefill servers"},
+		"no bootstrap port": {Config{Protocol: SGLang, Prefill: one, Decode: one},
+			`prefill server "prefill0": the protocol sglang needs the port`},
+		"no kv address": {Config{Protocol: P2PNCCL, Prefill: one, Decode: one}, "kv=10.0.0.1:21001"},
+		"kv address with the separator": {Config{Protocol: P2PNCCL, Prefill: []Backend{{URL: "http://h:1", KVAddr: "a___b:1"}}, Decode: one},
+			"kv="},
+		"no URL":   {Config{Protocol: RoundRobin, Decode: []Backend{{URL: "h:1"}}}, "write it like http://127.0.0.1:8100"},
+		"password": {Config{Protocol: RoundRobin, Decode: []Backend{{URL: "http://u:p@h:1"}}}, "write it like"},
+		"name for headers": {Config{Protocol: RoundRobin, Decode: []Backend{{Name: "a\r\nb", URL: "http://h:1"}}},
+			"a name is made of"},
+		"same name": {Config{Protocol: V0, Prefill: []Backend{{Name: "x", URL: "http://h:1"}},
+			Decode: []Backend{{Name: "x", URL: "http://h:2"}}}, `two servers are called "x"`},
 	} {
 		if _, err := New(tt.c); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", name, err)

@@ -134,8 +134,9 @@ func (x *exchange) read() *failure {
 	}
 	_, err := b.ReadFrom(held{x, http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody)})
 	if errors.Is(err, errOverloaded) {
-		return &failure{class: classOverloaded, err: fmt.Errorf("the bodies of the requests in flight together are longer than %d bytes (--max-bodies): "+
-			"send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
+		return &failure{class: classOverloaded,
+			err: fmt.Errorf("the bodies of the requests in flight together are longer than %d bytes (--max-bodies): "+
+				"send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &failure{class: classTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}

@@ -13,7 +13,8 @@ func Kinds() []steps.Kind {
 			Block: "router", Name: p.name, Doc: p.doc,
 			Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "List of the servers that prefill, for example [self.server.prefill]."},
-				{Name: "decode", Type: cty.DynamicPseudoType, Required: true, Doc: "List of the servers that decode, or of all servers where none only prefills."},
+				{Name: "decode", Type: cty.DynamicPseudoType, Required: true,
+					Doc: "List of the servers that decode, or of all servers where none only prefills."},
 				{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
 			}},
 			Validate: func(o steps.Object) []steps.Problem { return validate(p, o) },
@@ -35,7 +36,8 @@ func validate(p protocol, o steps.Object) []steps.Problem {
 	case !p.pairs && o.Has("prefill"):
 		found = append(found, steps.Problem{
 			Path: []string{"prefill"}, Summary: p.name + " has no prefill servers",
-			Detail: "It hands each request to one whole server. List the servers in decode, or take the protocol of the servers' connector, for example v0 or nixl.",
+			Detail: "It hands each request to one whole server. List the servers in decode, or take the protocol of the servers' connector, for " +
+				"example v0 or nixl.",
 		})
 	}
 	if f := o.Float("port"); o.Known("port") && (f < 1 || f > 65535 || f != float64(o.Int("port"))) {

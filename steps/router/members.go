@@ -165,7 +165,8 @@ func (r *Router) toAll(w http.ResponseWriter, req *http.Request) {
 			return
 		default:
 			w.Header().Set(headerFailed, s.Name)
-			writeError(w, s.Status, classStatus, s.Role+" server "+strconv.Quote(s.Name)+" answered "+strconv.Itoa(s.Status)+" "+http.StatusText(s.Status))
+			writeError(w, s.Status, classStatus, s.Role+" server "+strconv.Quote(s.Name)+" answered "+strconv.Itoa(s.Status)+" "+
+				http.StatusText(s.Status))
 			return
 		}
 	}

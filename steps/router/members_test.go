@@ -100,7 +100,8 @@ func TestQuestionsGoToDecode(t *testing.T) {
 		t.Errorf("tokenize got %q", got)
 	}
 	resp, body := post(t, base, pathGenerate, "{}", nil)
-	if class, message := errorOf(t, body); resp.StatusCode != 404 || class != "not_found" || !strings.Contains(message, "nixl has no POST /generate") {
+	if class, message := errorOf(t, body); resp.StatusCode != 404 || class != "not_found" ||
+		!strings.Contains(message, "nixl has no POST /generate") {
 		t.Errorf("generate: %d %s", resp.StatusCode, body)
 	}
 	if s := r.Stats(); s.Chunk.Count != 0 || len(p.requests()) != 0 {

@@ -45,15 +45,18 @@ var protocols = []protocol{
 	},
 	{
 		name: V0, pairs: true, prepare: prepareV0, handover: handoverUnchanged,
-		doc: "The protocol of the V0 connectors (PyNccl, Mooncake) and of those that find the KV cache by its content: one token on the prefill server, then the same request on the decode server.",
+		doc: "The protocol of the V0 connectors (PyNccl, Mooncake) and of those that find the KV cache by its content: one token on the " +
+			"prefill server, then the same request on the decode server.",
 	},
 	{
 		name: NIXL, pairs: true, answer: true, prepare: prepareNIXL, handover: handoverNIXL,
-		doc: "The two-phase protocol of NIXL and LMCache: one token on the prefill server, then the rest on the decode server with the transfer parameters from its answer.",
+		doc: "The two-phase protocol of NIXL and LMCache: one token on the prefill server, then the rest on the decode server with the " +
+			"transfer parameters from its answer.",
 	},
 	{
 		name: Mooncake, pairs: true, concurrent: true, bootstrap: true, prepare: prepareMooncake,
-		doc: "Mooncake's protocol: prefill and decode are sent at once and find each other by a transfer id and the bootstrap server of the prefill server.",
+		doc: "Mooncake's protocol: prefill and decode are sent at once and find each other by a transfer id and the bootstrap server of the " +
+			"prefill server.",
 	},
 	{
 		name: P2PNCCL, pairs: true, kvAddr: true, prepare: prepareP2P, handover: handoverUnchanged,
@@ -107,7 +110,8 @@ const transferParams = "kv_transfer_params"
 
 // nixlParams ask a prefill server to keep its blocks for another server. Without them
 // it prefills for itself, and decode computes the prompt again and says nothing.
-var nixlParams = []byte(`{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`)
+var nixlParams = []byte(
+	`{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`)
 
 func prepareNIXL(_ *Router, x *exchange) error {
 	x.prefillBody = x.firstToken(edit{key: transferParams, value: nixlParams})
@@ -115,7 +119,8 @@ func prepareNIXL(_ *Router, x *exchange) error {
 }
 
 // errNoParams is an answer of a prefill server that leaves decode on its own.
-var errNoParams = errors.New("the answer has no kv_transfer_params, so decode would compute the prompt again; check the KV connector and the role of this server")
+var errNoParams = errors.New(
+	"the answer has no kv_transfer_params, so decode would compute the prompt again; check the KV connector and the role of this server")
 
 func handoverNIXL(r *Router, x *exchange, answer []byte) error {
 	o, err := parseObject(answer)
@@ -152,7 +157,8 @@ func prepareMooncake(r *Router, x *exchange) error {
 	})})
 	x.prefillRank = engine.rank
 	x.decodeBody = x.object.edit(edit{key: transferParams, value: toJSON(map[string]any{
-		"do_remote_decode": false, "do_remote_prefill": true, "remote_bootstrap_addr": x.prefill.bootstrapURL(), "remote_engine_id": engine.id, "transfer_id": id,
+		"do_remote_decode": false, "do_remote_prefill": true, "remote_bootstrap_addr": x.prefill.bootstrapURL(), "remote_engine_id": engine.id,
+		"transfer_id": id,
 	})})
 	return nil
 }

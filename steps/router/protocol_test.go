@@ -19,7 +19,8 @@ const (
 // TestProtocols checks all that the servers get in each protocol, byte by byte.
 func TestProtocols(t *testing.T) {
 	const params = `"kv_transfer_params":`
-	const nixlAsk = params + `{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`
+	const nixlAsk = params +
+		`{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`
 	const full = `{"model":"m", "prompt":[1,2,3],"max_tokens":64,"min_tokens":64,"stream":true,"stream_options":{"include_usage":true},"temperature":0.10,"big":12345678901234567890}`
 	const kept = `"model":"m","prompt":[1,2,3],"temperature":0.10,"big":12345678901234567890`
 	const first = `{` + kept + `,"stream":false,"max_tokens":1`
@@ -64,7 +65,8 @@ func TestProtocols(t *testing.T) {
 			decodeID:  "___prefill_addr_10.0.0.1:21001___decode_addr_10.0.0.2:22001_00000000000000010000000000000002",
 		},
 		"sglang": {
-			protocol: SGLang, path: pathGenerate, body: `{"input_ids":[1,2],"bootstrap_room":7,"rid":"a"}`, header: map[string]string{"X-Request-Id": "mine"},
+			protocol: SGLang, path: pathGenerate, body: `{"input_ids":[1,2],"bootstrap_room":7,"rid":"a"}`,
+			header:    map[string]string{"X-Request-Id": "mine"},
 			prefillID: "mine", decodeID: "mine",
 			prefill: `{"input_ids":[1,2],"rid":"a","bootstrap_host":"127.0.0.1","bootstrap_port":BOOT,"bootstrap_room":0}`,
 			decode:  `{"input_ids":[1,2],"rid":"a","bootstrap_host":"127.0.0.1","bootstrap_port":BOOT,"bootstrap_room":0}`,
@@ -199,7 +201,8 @@ func TestHeadersPass(t *testing.T) {
 	resp, body := post(t, base, pathCompletions, `{}`, map[string]string{
 		"Authorization": "Bearer k", "Connection": "X-Hop", "X-Hop": "1", "Te": "trailers", "Traceparent": "00-1", "Accept-Encoding": "gzip",
 	})
-	if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Engine") != "kept" || resp.Header.Get("X-Private") != "" {
+	if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Engine") != "kept" ||
+		resp.Header.Get("X-Private") != "" {
 		t.Errorf("answer %d %q %v", resp.StatusCode, body, resp.Header)
 	}
 	for name, f := range map[string]*fake{"p": p, "d": d} {

@@ -155,7 +155,8 @@ func TestSlowReaderHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, _ = fmt.Fprintf(conn, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+	_, _ = fmt.Fprintf(conn,
+		"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 	<-full
 	for range 20 {
 		if _, body := post(t, base, pathCompletions, `{}`, nil); body != "quick" {

@@ -22,7 +22,8 @@ const (
 // words are the parts of a name that mean a secret.
 var words = map[string]strength{
 	"TOKEN": strong, "TOKENS": weak, "SECRET": chosen, "SECRETS": chosen,
-	"PASSWORD": chosen, "PASSWORDS": chosen, "PASSWD": chosen, "PASSPHRASE": chosen, "PASSCODE": chosen, "PWD": chosen, "PASS": chosen, "PW": chosen,
+	"PASSWORD": chosen, "PASSWORDS": chosen, "PASSWD": chosen, "PASSPHRASE": chosen, "PASSCODE": chosen, "PWD": chosen,
+	"PASS": chosen, "PW": chosen,
 	"CREDENTIAL": strong, "CREDENTIALS": strong, "CREDS": strong, "CRED": strong,
 	"AUTH": strong, "AUTHORIZATION": strong, "AUTHENTICATION": weak, "OAUTH": strong, "BEARER": strong, "JWT": strong, "COOKIE": strong,
 	"APIKEY": strong, "PAT": strong, "DSN": strong, "SAS": strong, "WEBHOOK": strong, "OTP": strong, "TOTP": strong, "KUBECONFIG": strong,
@@ -30,15 +31,19 @@ var words = map[string]strength{
 }
 
 // endings are words that names run together with others: PGPASSWORD, GHTOKEN, clientsecret.
-var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "CREDENTIALS", "DBPASS", "PGPASS", "ACCOUNTKEY", "ACCESSKEY", "PRIVATEKEY", "STORAGEKEY", "SECRETKEY"}
+var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "CREDENTIALS", "DBPASS", "PGPASS",
+	"ACCOUNTKEY", "ACCESSKEY", "PRIVATEKEY", "STORAGEKEY", "SECRETKEY"}
 
 // publicKeys are the words before KEY that make it the key of a map, a table or a cache.
-var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP", "CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
+var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP",
+	"CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
 
 // qualifiers, as the last word of a name, name something about a secret.
 var qualifiers = []string{
-	"FILE", "PATH", "DIR", "DIRECTORY", "FOLDER", "NAME", "TYPE", "KIND", "PROVIDER", "HELPER", "SOCK", "SOCKET", "LENGTH", "LEN", "SIZE", "COUNT", "LIMIT",
-	"MAX", "MIN", "TTL", "TIMEOUT", "EXPIRY", "EXPIRES", "ENABLED", "DISABLED", "REQUIRED", "MODE", "METHOD", "SCHEME", "ENDPOINT", "REGION", "VERSION",
+	"FILE", "PATH", "DIR", "DIRECTORY", "FOLDER", "NAME", "TYPE", "KIND", "PROVIDER", "HELPER", "SOCK", "SOCKET", "LENGTH", "LEN",
+	"SIZE", "COUNT", "LIMIT",
+	"MAX", "MIN", "TTL", "TIMEOUT", "EXPIRY", "EXPIRES", "ENABLED", "DISABLED", "REQUIRED", "MODE", "METHOD", "SCHEME", "ENDPOINT",
+	"REGION", "VERSION",
 	"ALGORITHM", "FORMAT", "PARALLELISM", "STORE", "BACKEND", "SOURCE",
 }
 

@@ -53,9 +53,12 @@ func harmless(value string, s strength) bool {
 
 // switches are values that stand for no secret at all, and words of our own reports.
 var switches = []string{
-	"true", "false", "none", "null", "undefined", "unset", "empty", "dummy", "enabled", "disabled", "default", "auto", "automatic", "required", "optional",
-	"always", "never", "anonymous", "public", "private", "internal", "external", "inherit", "password", "secret", "token", "bearer", "redacted", "(redacted)",
-	"server", "pipeline", "benchmark", "baseline", "regression", "inconclusive", "throughput", "localhost", "production", "staging", "development",
+	"true", "false", "none", "null", "undefined", "unset", "empty", "dummy", "enabled", "disabled", "default", "auto", "automatic",
+	"required", "optional",
+	"always", "never", "anonymous", "public", "private", "internal", "external", "inherit", "password", "secret", "token", "bearer",
+	"redacted", "(redacted)",
+	"server", "pipeline", "benchmark", "baseline", "regression", "inconclusive", "throughput", "localhost", "production",
+	"staging", "development",
 }
 
 var (

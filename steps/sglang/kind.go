@@ -18,7 +18,8 @@ func versionOf(spec steps.ServerSpec) string {
 func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "server", Name: Name, Images: images, Program: []string{"python3", "-m", "sglang.launch_server"},
-		Doc:      "An SGLang server, started as `python3 -m sglang.launch_server --model-path MODEL` with args as its flags, or one that already answers at url.",
+		Doc: "An SGLang server, started as `python3 -m sglang.launch_server --model-path MODEL` with args as its flags, or one that " +
+			"already answers at url.",
 		Schema:   steps.ServerSchema(),
 		Validate: validate,
 	}

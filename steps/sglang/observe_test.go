@@ -18,15 +18,19 @@ func TestLogPoint(t *testing.T) {
 		want map[string]float64
 	}{
 		"decode": {
-			"[2026-09-02 13:08:10] Decode batch, #running-req: 7, #token: 3580, token usage: 0.02, cuda graph: True, gen throughput (token/s): 812.11, #queue-req: 1, ",
+			"[2026-09-02 13:08:10] Decode batch, #running-req: 7, #token: 3580, token usage: 0.02, cuda graph: True, gen throughput (token/s): " +
+				"812.11, #queue-req: 1, ",
 			map[string]float64{"running": 7, "waiting": 1, "kv_usage": 0.02, "generation_throughput": 812.11},
 		},
 		"decode side of a pair": {
-			"[2026-09-02 13:08:10 TP0] Decode batch [120], #running-req: 7, #full token: 3580, full token usage: 0.02, swa token usage: 0.50, accept len: 1.90, accept rate: 0.45, pre-allocated usage: 0.10, #prealloc-req: 3, #transfer-req: 2, #retracted-req: 0, cuda graph: True, gen throughput (token/s): 812.11, #queue-req: 0, ",
+			"[2026-09-02 13:08:10 TP0] Decode batch [120], #running-req: 7, #full token: 3580, full token usage: 0.02, swa token usage: 0.50, " +
+				"accept len: 1.90, accept rate: 0.45, pre-allocated usage: 0.10, #prealloc-req: 3, #transfer-req: 2, #retracted-req: 0, cuda graph: " +
+				"True, gen throughput (token/s): 812.11, #queue-req: 0, ",
 			map[string]float64{"running": 7, "waiting": 0, "kv_usage": 0.02, "generation_throughput": 812.11},
 		},
 		"prefill": {
-			"[2026-09-02 13:08:10] Prefill batch, #new-seq: 1, #new-token: 384, #cached-token: 128, token usage: 0.01, #running-req: 3, #queue-req: 2, #pending-token: 0, cuda graph: False, input throughput (token/s): 4096.00",
+			"[2026-09-02 13:08:10] Prefill batch, #new-seq: 1, #new-token: 384, #cached-token: 128, token usage: 0.01, #running-req: 3, " +
+				"#queue-req: 2, #pending-token: 0, cuda graph: False, input throughput (token/s): 4096.00",
 			map[string]float64{"running": 3, "waiting": 2, "kv_usage": 0.01, "hit_rate": 0.25, "prompt_throughput": 4096},
 		},
 		"another line": {"[2026-09-02 13:08:10] The server is fired up and ready to roll!", nil},
@@ -52,17 +56,21 @@ func TestStartFacts(t *testing.T) {
 				"[2026-09-02 13:00:01] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=62.49 GB, mem usage=14.98 GB.",
 				"[2026-09-02 13:00:02] KV Cache is allocated. #tokens: 443512, K size: 27.07 GB, V size: 27.07 GB",
 				"[2026-09-02 13:00:30] Capture cuda graph end. Time elapsed: 11.25 s. mem usage=1.02 GB. avail mem=7.00 GB.",
-				"[2026-09-02 13:00:31] max_total_num_tokens=443512, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=4096, context_len=131072, available_gpu_mem=6.90 GB",
+				"[2026-09-02 13:00:31] max_total_num_tokens=443512, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=4096, " +
+					"context_len=131072, available_gpu_mem=6.90 GB",
 			},
-			map[string]float64{"weight_bytes": 14.98 * gib, "kv_cache_bytes": 54.14 * gib, "kv_cache_tokens": 443512, "graph_capture_seconds": 11.25},
+			map[string]float64{"weight_bytes": 14.98 * gib, "kv_cache_bytes": 54.14 * gib, "kv_cache_tokens": 443512,
+				"graph_capture_seconds": 11.25},
 		},
 		"0.5.23": {
 			[]string{
 				"[2026-09-02 13:00:01] Load weight end. elapsed=4.50 s, type=LlamaForCausalLM, avail mem=62.49 GB, mem usage=14.98 GB.",
-				"[2026-09-02 13:00:02] Post-capture KV sizing: KV cache allocated. dtype: torch.bfloat16, #tokens: 443512, KV size: 54.14 GB, avail mem=7.00 GB",
+				"[2026-09-02 13:00:02] Post-capture KV sizing: KV cache allocated. dtype: torch.bfloat16, #tokens: 443512, KV size: 54.14 GB, avail " +
+					"mem=7.00 GB",
 				"[2026-09-02 13:00:30] Capture decode CUDA graph end. elapsed=11.25 s, mem usage=1.02 GB, avail mem=7.00 GB.",
 			},
-			map[string]float64{"weight_bytes": 14.98 * gib, "model_load_seconds": 4.5, "kv_cache_bytes": 54.14 * gib, "kv_cache_tokens": 443512, "graph_capture_seconds": 11.25},
+			map[string]float64{"weight_bytes": 14.98 * gib, "model_load_seconds": 4.5, "kv_cache_bytes": 54.14 * gib, "kv_cache_tokens": 443512,
+				"graph_capture_seconds": 11.25},
 		},
 	} {
 		if d := cmp.Diff(tt.want, sglang{}.StartFacts(tt.log), approx); d != "" {
@@ -74,8 +82,9 @@ func TestStartFacts(t *testing.T) {
 func TestFigures(t *testing.T) {
 	for file, want := range map[string]steps.Observation{
 		"metrics-0.5.5.txt": {
-			Gauges:   map[string]float64{"running": 3, "waiting": 1, "kv_usage": 0.02, "hit_rate": 0.25, "generation_throughput": 812.5},
-			Counters: map[string]float64{"prompt_tokens": 1024, "prefix_queries": 1024, "prefix_hits": 256, "generation_tokens": 64, "preemptions": 0},
+			Gauges: map[string]float64{"running": 3, "waiting": 1, "kv_usage": 0.02, "hit_rate": 0.25, "generation_throughput": 812.5},
+			Counters: map[string]float64{"prompt_tokens": 1024, "prefix_queries": 1024, "prefix_hits": 256,
+				"generation_tokens": 64, "preemptions": 0},
 		},
 		"metrics-0.5.23.txt": {
 			Gauges: map[string]float64{"running": 3, "waiting": 1, "kv_usage": 0.02, "hit_rate": 0.25, "generation_throughput": 812.5},

@@ -12,7 +12,8 @@ import (
 )
 
 // apiKeyRefused is why a started SGLang server gets no key.
-const apiKeyRefused = "SGLang takes its key only as an argument, which every user of the machine can read; leave api_key out, the server listens on the local address only"
+const apiKeyRefused = "SGLang takes its key only as an argument, which every user of the machine can read; leave api_key out, the server " +
+	"listens on the local address only"
 
 // Render returns the process of a server, with its container if it has an image.
 //

@@ -15,7 +15,8 @@ var _ steps.Sleeper = sglang{}
 func (sglang) CheckSleep(spec steps.ServerSpec) error {
 	for _, flag := range []string{"enable_memory_saver", "enable_weights_cpu_backup"} {
 		if !argument.SettingsOf(spec).On(flag) {
-			return errors.New("it gives no memory back, or does not keep its weights, as it is started; set enable_memory_saver = true and enable_weights_cpu_backup = true in args")
+			return errors.New("it gives no memory back, or does not keep its weights, as it is started; set enable_memory_saver = true and " +
+				"enable_weights_cpu_backup = true in args")
 		}
 	}
 	return nil

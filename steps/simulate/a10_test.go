@@ -116,7 +116,8 @@ func summarize(timelines []model.Timeline) figures {
 			itl = append(itl, ms(tl.Tokens[i]-tl.Tokens[i-1]))
 		}
 	}
-	return figures{mean(ttft), quantile(ttft, 0.5), quantile(ttft, 0.99), mean(tpot), quantile(tpot, 0.5), quantile(tpot, 0.99), quantile(itl, 0.5)}
+	return figures{mean(ttft), quantile(ttft, 0.5), quantile(ttft, 0.99), mean(tpot), quantile(tpot, 0.5), quantile(tpot, 0.99),
+		quantile(itl, 0.5)}
 }
 
 func mean(x []float64) float64 {

@@ -10,7 +10,8 @@ import (
 // TestAdapters: a request to an adapter of the command line is taken, in each form that the engines have, and
 // one to another name is refused as before.
 func TestAdapters(t *testing.T) {
-	names := adapterNames([]string{"sql=/adapters/sql", `{"name":"chat","path":"/adapters/chat"}`, `{"lora_name":"code","lora_path":"/adapters/code"}`, "plain"})
+	names := adapterNames([]string{"sql=/adapters/sql", `{"name":"chat","path":"/adapters/chat"}`,
+		`{"lora_name":"code","lora_path":"/adapters/code"}`, "plain"})
 	if want := []string{"sql", "chat", "code", "plain"}; !slices.Equal(names, want) {
 		t.Fatalf("adapters %q, want %q", names, want)
 	}

@@ -214,7 +214,8 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 // generate serves one prompt that came at the given time and calls each for every token,
 // in order, from the caller's goroutine. It stops at the first error of each, at the end of
 // ctx, or as an injected failure says.
-func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *transfer.Exchange, each func(token) error) error {
+func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *transfer.Exchange,
+	each func(token) error) error {
 	id, st, err := d.submit(at, prompt, output, x)
 	if err != nil {
 		return err

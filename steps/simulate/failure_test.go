@@ -138,18 +138,21 @@ func TestFailuresAtStart(t *testing.T) {
 		line           string
 	}{
 		{"oom", `{"fail":["oom"]}`, vllm, "torch.OutOfMemoryError: CUDA out of memory"},
-		{"oom wrapper", `{"fail":["oom"]}`, vllm, "Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}"},
+		{"oom wrapper", `{"fail":["oom"]}`, vllm,
+			"Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}"},
 		{"oom sglang", `{"fail":["oom"]}`, sglang, "torch.OutOfMemoryError: CUDA out of memory"},
 		{"exit", `{"fail":["exit_at_start"]}`, vllm, "libcudart.so.12: cannot open shared object file"},
 		{"nccl", `{"fail":["nccl_timeout"]}`, vllm, "Watchdog caught collective operation timeout"},
 		{"kv", `{"fail":["kv_too_small"]}`, vllm, "To serve at least one request with the model's max seq len (32768)"},
 		{"kv by flag", `{}`, append(slices.Clip(vllm), "--gpu-memory-utilization", "0.1"), "No available memory for the cache blocks"},
 		{"kv by flag, some", `{}`, append(slices.Clip(vllm), "--num-gpu-blocks-override", "100"), "To serve at least one request"},
-		{"kv sglang", `{}`, append(slices.Clip(sglang), "--mem-fraction-static", "0.1"), "Not enough memory. Please try to increase --mem-fraction-static"},
+		{"kv sglang", `{}`, append(slices.Clip(sglang), "--mem-fraction-static", "0.1"),
+			"Not enough memory. Please try to increase --mem-fraction-static"},
 		{"port", `{"fail":["port_in_use"]}`, vllm, "OSError: [Errno 98] Address already in use"},
 		{"port taken", `{}`, append(vllm[:5:5], "--port", port), "OSError: [Errno 98] Address already in use"},
 		{"port taken sglang", `{}`, append(sglang[:5:5], "--port", port), "address already in use"},
-		{"budget", `{}`, append(slices.Clip(vllm), "--no-enable-chunked-prefill", "--max-num-batched-tokens", "1k"), "the token budget (1000) is smaller than the maximum length (32768)"},
+		{"budget", `{}`, append(slices.Clip(vllm), "--no-enable-chunked-prefill", "--max-num-batched-tokens", "1k"),
+			"the token budget (1000) is smaller than the maximum length (32768)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			settings := strings.Replace(c.settings, "{", `{"startup_seconds":0,`, 1)

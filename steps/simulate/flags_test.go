@@ -58,19 +58,25 @@ func TestAcceptedForms(t *testing.T) {
 		{"0.11.0", []string{"--max-num-batched-tokens", "4K"}, func(c model.Config) bool { return c.Budget == 4096 }},
 		{"0.11.0", []string{"--no-enable-prefix-caching"}, func(c model.Config) bool { return !c.PrefixCache }},
 		{"0.11.0", []string{"--no-enable-chunked-prefill", "--enable-chunked-prefill"}, func(c model.Config) bool { return c.Chunked }},
-		{"0.11.0", []string{"--compilation-config.level", "3", "-O3", "--max-model-len", "2048"}, func(c model.Config) bool { return c.MaxModelLen == 2048 }},
+		{"0.11.0", []string{"--compilation-config.level", "3", "-O3", "--max-model-len", "2048"},
+			func(c model.Config) bool { return c.MaxModelLen == 2048 }},
 		{"0.11.0", []string{"-tp", "2"}, func(c model.Config) bool { return c.GPUs == 2 }},
-		{"0.11.0", []string{"--served-model-name", "a", "b", "--seed", "-1"}, func(c model.Config) bool { return c.Mixed && c.PrefixCache && c.Budget == 2048 }},
+		{"0.11.0", []string{"--served-model-name", "a", "b", "--seed", "-1"}, func(c model.Config) bool {
+			return c.Mixed && c.PrefixCache &&
+				c.Budget == 2048
+		}},
 		{"0.6.4", nil, func(c model.Config) bool { return !c.Chunked && !c.Mixed && !c.PrefixCache && c.Budget == 32768 }},
 		{"0.6.4", []string{"--enable-chunked-prefill"}, func(c model.Config) bool { return c.Chunked && c.Budget == 512 }},
 		{"0.6.4", []string{"--enable-chunked-prefill", "false"}, func(c model.Config) bool { return !c.Chunked }},
 	} {
-		l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, c.args...), Settings{Version: c.version}, func(string) string { return "" })
+		l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, c.args...), Settings{Version: c.version},
+			func(string) string { return "" })
 		if err != nil || !c.check(l.config) {
 			t.Errorf("%v: %v %+v", c.args, err, l.config)
 		}
 	}
-	l, err := Simulator{}.launch([]string{"sglang", "serve", "--model", "m", "--chunked-prefill-size", "-1", "--disable-radix-cache"}, Settings{}, func(string) string { return "" })
+	l, err := Simulator{}.launch([]string{"sglang", "serve", "--model", "m", "--chunked-prefill-size", "-1", "--disable-radix-cache"},
+		Settings{}, func(string) string { return "" })
 	if err != nil || l.config.Chunked || l.config.PrefixCache || l.config.Mixed {
 		t.Errorf("sglang: %v %+v", err, l.config)
 	}

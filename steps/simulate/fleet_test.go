@@ -38,7 +38,10 @@ func TestWays(t *testing.T) {
 		{"delivered", model.Delivered, false}, {"stored", model.Stored, false}, {"computed", model.Computed, false},
 	} {
 		f := fleetOf(t, tt.way, tt.concurrent)
-		served, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival, error) { return model.Arrival{Input: input, Output: 4}, nil }})
+		served, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival,
+			error) {
+			return model.Arrival{Input: input, Output: 4}, nil
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +92,10 @@ func TestFleetEnds(t *testing.T) {
 		t.Errorf("the clock stands at %v: timeouts that nobody waits for took time", end)
 	}
 	unmade := errors.New("not made")
-	if _, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival, error) { return model.Arrival{}, unmade }}); !errors.Is(err, unmade) {
+	if _, err := f.Serve(t.Context(), model.Traffic{Times: []time.Duration{0}, Request: func(int) (model.Arrival,
+		error) {
+		return model.Arrival{}, unmade
+	}}); !errors.Is(err, unmade) {
 		t.Errorf("a request that cannot be made: %v", err)
 	}
 }
@@ -98,7 +104,8 @@ func TestFleetRefusals(t *testing.T) {
 	c := pairConfig(t, "0.33.0")
 	c.BlockingTransfer = true
 	n := model.Node{Config: c, Transfer: model.Transfer{Way: model.Blocking}}
-	for name, spec := range map[string]model.FleetSpec{"nobody answers": {Prefill: []model.Node{n}}, "two for one buffer": {Prefill: []model.Node{n, n}, Decode: []model.Node{n}}} {
+	for name, spec := range map[string]model.FleetSpec{"nobody answers": {Prefill: []model.Node{n}},
+		"two for one buffer": {Prefill: []model.Node{n, n}, Decode: []model.Node{n}}} {
 		if _, err := model.NewFleet(spec); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

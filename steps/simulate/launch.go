@@ -68,7 +68,8 @@ func (p Simulator) launch(argv []string, s Settings, env func(string) string) (*
 	if err != nil {
 		return nil, err
 	}
-	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: cmp.Or(s.Version, parser.table.Version), raw: slices.Clone(flags)}
+	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: cmp.Or(s.Version, parser.table.Version),
+		raw: slices.Clone(flags)}
 	if l.args, err = parser.parse(flags); err != nil {
 		return l, err
 	}
@@ -88,7 +89,8 @@ func (p Simulator) engineOf(argv []string) (engine, []string, error) {
 			return e, flags, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("the command line %q starts no server that can be simulated; it must be vllm serve, python3 -m vllm.entrypoints.openai.api_server or python3 -m sglang.launch_server", strings.Join(argv, " "))
+	return nil, nil, fmt.Errorf("the command line %q starts no server that can be simulated; it must be vllm serve, python3 -m "+
+		"vllm.entrypoints.openai.api_server or python3 -m sglang.launch_server", strings.Join(argv, " "))
 }
 
 // hardware looks up profile and model, and fills what the engines share.

@@ -29,7 +29,8 @@ var requestBuckets = []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30,
 // newMetrics returns histograms with the buckets of vllm/v1/metrics/loggers.py (0.11).
 func newMetrics() *metrics {
 	return &metrics{
-		ttft:     prom.NewHistogram(0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560),
+		ttft: prom.NewHistogram(0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40,
+			80, 160, 640, 2560),
 		itl:      prom.NewHistogram(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80),
 		e2e:      prom.NewHistogram(requestBuckets...),
 		queue:    prom.NewHistogram(requestBuckets...),

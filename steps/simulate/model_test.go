@@ -13,7 +13,8 @@ import (
 
 func testConfig(tb testing.TB, args ...string) model.Config {
 	tb.Helper()
-	l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"}, func(string) string { return "" })
+	l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"},
+		func(string) string { return "" })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,7 +72,8 @@ func TestSlowdownIsPlanted(t *testing.T) {
 func TestPrefixCacheShortensPrefill(t *testing.T) {
 	c := testConfig(t)
 	prompt := model.Encode("all men are created equal and endowed with certain unalienable rights among them life and liberty")
-	arrivals := []model.Arrival{{Input: len(prompt), Output: 1, Prompt: prompt}, {At: time.Second, Input: len(prompt), Output: 1, Prompt: prompt}}
+	arrivals := []model.Arrival{{Input: len(prompt), Output: 1, Prompt: prompt}, {At: time.Second, Input: len(prompt),
+		Output: 1, Prompt: prompt}}
 	timelines, err := Model{Config: c}.Replay(arrivals, 1)
 	if err != nil {
 		t.Fatal(err)

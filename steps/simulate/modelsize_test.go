@@ -55,7 +55,8 @@ func TestModelThatDoesNotFit(t *testing.T) {
 		"vllm serve meta-llama/Llama-3.1-70B-Instruct":                                          "CUDA out of memory",
 		"vllm serve meta-llama/Llama-3.1-70B-Instruct -pp 2 -tp 1 --gpu-memory-utilization 0.8": "No available memory for the cache blocks",
 		"vllm serve Qwen/Qwen3-32B --gpu-memory-utilization 0.7":                                "No available memory for the cache blocks",
-		"vllm serve Qwen/Qwen3-32B":                                                             "To serve at least one request with the model's max seq len (40960)",
+		"vllm serve Qwen/Qwen3-32B": "To serve at least one request with the " +
+			"model's max seq len (40960)",
 		"python3 -m sglang.launch_server --model-path Qwen/Qwen3-235B-A22B --tp-size 2":         "CUDA out of memory",
 		"python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --mem-fraction-static 0.7": "Not enough memory",
 		"vllm serve Qwen/Qwen3-235B-A22B -tp 8":                                                 "",
@@ -94,8 +95,10 @@ func TestSizeThatIsNotKnown(t *testing.T) {
 		{Settings{Profile: "h100"}, "my/own", "the size of my/own is not known", false},
 		{Settings{Profile: "fast"}, "Qwen/Qwen3-32B", "is not modelled: the profile \"fast\"", false},
 		{Settings{Profile: "h100"}, "Qwen/Qwen3-8B", "the table of known models", true},
-		{Settings{Profile: "h100", Model: &model.ModelSize{Parameters: 8e9}}, "my/own", "the simulate block: 8 billion active parameters, 16.0 GB", true},
-		{Settings{Profile: "fast", Model: &model.ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own", "the simulate block: 3 billion active parameters, 3.0 GB", true},
+		{Settings{Profile: "h100", Model: &model.ModelSize{Parameters: 8e9}}, "my/own",
+			"the simulate block: 8 billion active parameters, 16.0 GB", true},
+		{Settings{Profile: "fast", Model: &model.ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own",
+			"the simulate block: 3 billion active parameters, 3.0 GB", true},
 	} {
 		if text, sized := say(tt.settings, tt.model); !strings.Contains(text, tt.want) || sized != tt.sized {
 			t.Errorf("%+v %s: %v %q, want %q", tt.settings, tt.model, sized, text, tt.want)

@@ -139,7 +139,8 @@ func (s *Server) gather(ctx context.Context) error {
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.rendezvous)
 	if err != nil {
-		g.core("ERROR", "core.py:708", "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. %v", err)
+		g.core("ERROR", "core.py:708",
+			"torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. %v", err)
 		s.launch.engine.coreFailed(s)
 		return errStart
 	}

@@ -44,7 +44,8 @@ func startGroup(t *testing.T, fail ...string) *group {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &group{address: "127.0.0.1:" + port, cancel: cancel}
 	for _, rank := range []int{1, 0} {
-		argv := []string{"vllm", "serve", "m", "--nnodes", "2", "--node-rank", strconv.Itoa(rank), "--master-addr", "127.0.0.1", "--master-port", meet, "--tensor-parallel-size", "2"}
+		argv := []string{"vllm", "serve", "m", "--nnodes", "2", "--node-rank", strconv.Itoa(rank), "--master-addr", "127.0.0.1",
+			"--master-port", meet, "--tensor-parallel-size", "2"}
 		if rank == 0 {
 			argv = append(argv, "--host", "127.0.0.1", "--port", port)
 		} else {
@@ -118,7 +119,8 @@ func TestNodesShareTheirFate(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	body := `{"model":"m","prompt":"a b c","max_tokens":4}`
-	if _, err := conn.Write([]byte("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)); err != nil {
+	if _, err := conn.Write([]byte("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n\r\n" + body)); err != nil {
 		t.Fatal(err)
 	}
 	if head, other := g.ended(t, 0), g.ended(t, 1); head != 1 || other != 1 {
@@ -127,14 +129,16 @@ func TestNodesShareTheirFate(t *testing.T) {
 	if text := g.logs[1].String(); !strings.Contains(text, "illegal memory access") {
 		t.Errorf("node 1 says\n%s", text)
 	}
-	if text := g.logs[0].String(); !strings.Contains(text, "connection to node 1 at 127.0.0.1") || strings.Contains(text, "illegal memory access") {
+	if text := g.logs[0].String(); !strings.Contains(text, "connection to node 1 at 127.0.0.1") ||
+		strings.Contains(text, "illegal memory access") {
 		t.Errorf("node 0 says\n%s", text)
 	}
 }
 
 func TestNodePlans(t *testing.T) {
 	plan := func(argv []string, nodes int) (nodePlan, error) {
-		l, err := Simulator{}.launch(argv, Settings{Version: map[bool]string{true: "0.5.23", false: "0.33.0"}[argv[0] == "python3"], Nodes: nodes}, func(string) string { return "" })
+		l, err := Simulator{}.launch(argv, Settings{Version: map[bool]string{true: "0.5.23", false: "0.33.0"}[argv[0] == "python3"],
+			Nodes: nodes}, func(string) string { return "" })
 		if err != nil {
 			return nodePlan{}, err
 		}
@@ -150,13 +154,15 @@ func TestNodePlans(t *testing.T) {
 		want  nodePlan
 		err   string
 	}{
-		"one":           {argv: vllm(), want: nodePlan{}},
-		"vLLM":          {argv: vllm("--nnodes", "3", "--node-rank", "2", "--master-addr", "h", "--master-port", "5", "--headless"), want: nodePlan{3, 2, "h:5"}},
-		"not headless":  {argv: vllm("--nnodes", "2", "--node-rank", "1"), err: "--headless"},
-		"beyond":        {argv: vllm("--nnodes", "2", "--node-rank", "2", "--headless"), err: "is not below --nnodes"},
-		"SGLang":        {argv: sglang("--nnodes", "2", "--node-rank", "1", "--dist-init-addr", "h:5"), want: nodePlan{2, 1, "h:5"}},
-		"no meeting":    {argv: sglang("--nnodes", "2"), err: "--dist-init-addr"},
-		"Ray's head":    {argv: append([]string{"sh", "-c", "ray start --block --node-ip-address=10.0.0.1 --head --port=6379 & exec \"$@\"", "sh"}, vllm()...), nodes: 2, want: nodePlan{2, 0, "10.0.0.1:6379"}},
+		"one": {argv: vllm(), want: nodePlan{}},
+		"vLLM": {argv: vllm("--nnodes", "3", "--node-rank", "2", "--master-addr", "h", "--master-port", "5", "--headless"),
+			want: nodePlan{3, 2, "h:5"}},
+		"not headless": {argv: vllm("--nnodes", "2", "--node-rank", "1"), err: "--headless"},
+		"beyond":       {argv: vllm("--nnodes", "2", "--node-rank", "2", "--headless"), err: "is not below --nnodes"},
+		"SGLang":       {argv: sglang("--nnodes", "2", "--node-rank", "1", "--dist-init-addr", "h:5"), want: nodePlan{2, 1, "h:5"}},
+		"no meeting":   {argv: sglang("--nnodes", "2"), err: "--dist-init-addr"},
+		"Ray's head": {argv: append([]string{"sh", "-c", "ray start --block --node-ip-address=10.0.0.1 --head --port=6379 & exec \"$@\"",
+			"sh"}, vllm()...), nodes: 2, want: nodePlan{2, 0, "10.0.0.1:6379"}},
 		"another shell": {argv: append([]string{"sh", "-c", "exec \"$@\"", "sh"}, vllm()...), want: nodePlan{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +183,8 @@ func TestNodePlans(t *testing.T) {
 // In virtual time the first process has the whole server's model, and the others nothing
 // to do.
 func TestNodesInVirtualTime(t *testing.T) {
-	argv := []string{"vllm", "serve", "Qwen/Qwen2-7B-Instruct", "--nnodes", "2", "--node-rank", "0", "--master-addr", "h", "--tensor-parallel-size", "2", "--max-model-len", "4096"}
+	argv := []string{"vllm", "serve", "Qwen/Qwen2-7B-Instruct", "--nnodes", "2", "--node-rank", "0", "--master-addr", "h",
+		"--tensor-parallel-size", "2", "--max-model-len", "4096"}
 	env := func(name string) string {
 		return map[string]string{SettingsEnv: `{"version":"0.33.0","profile":"a10"}`, "NCCL_IB_DISABLE": "1"}[name]
 	}
@@ -188,7 +195,8 @@ func TestNodesInVirtualTime(t *testing.T) {
 	if s := v.Node.Config.Span; s.Nodes != 2 || s.TensorParallel != 2 || s.Link != v.Node.Config.Profile.Net.TCP {
 		t.Errorf("the model is spread as %+v", s)
 	}
-	worker := []string{"sh", "-c", "until ray health-check --address h:1 >/dev/null 2>&1; do sleep 1; done; exec ray start --block --node-ip-address=w --address=h:1"}
+	worker := []string{"sh", "-c",
+		"until ray health-check --address h:1 >/dev/null 2>&1; do sleep 1; done; exec ray start --block --node-ip-address=w --address=h:1"}
 	for _, tt := range []struct {
 		argv []string
 		want bool

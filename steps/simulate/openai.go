@@ -138,7 +138,8 @@ func (s *Server) serves(model string) error {
 	if model == "" || model == s.launch.served || slices.Contains(s.launch.adapters, model) {
 		return nil
 	}
-	return wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model", Message: fmt.Sprintf("The model `%s` does not exist.", model)}
+	return wire.Error{Status: http.StatusNotFound, Kind: "NotFoundError", Param: "model",
+		Message: fmt.Sprintf("The model `%s` does not exist.", model)}
 }
 
 // accept checks a request and resolves its lengths.
@@ -149,7 +150,8 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	if req.N != nil && *req.N != 1 {
 		return nil, wire.BadRequest("the simulated server makes one answer for each request; send n=1")
 	}
-	g := &generation{chat: chat, stream: req.Stream, usage: req.StreamOptions.IncludeUsage, continuous: req.StreamOptions.IncludeUsage && req.StreamOptions.ContinuousUsageStats}
+	g := &generation{chat: chat, stream: req.Stream, usage: req.StreamOptions.IncludeUsage, continuous: req.StreamOptions.IncludeUsage &&
+		req.StreamOptions.ContinuousUsageStats}
 	if wanted := string(req.Logprobs); wanted != "" && wanted != "null" && wanted != "false" {
 		g.logprobs = true
 	}
@@ -205,9 +207,11 @@ func (s *Server) checkLengths(input, want int) error {
 	case want < 1:
 		return wire.BadRequest("max_tokens must be at least 1, got %d.", want)
 	case input >= limit:
-		return wire.BadRequest("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.", limit, input)
+		return wire.BadRequest("This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the "+
+			"length of the input messages.", limit, input)
 	case input+want > limit:
-		return wire.BadRequest("'max_tokens' or 'max_completion_tokens' is too large: %d. This model's maximum context length is %d tokens and your request has %d input tokens (%d > %d - %d).", want, limit, input, want, limit, input)
+		return wire.BadRequest("'max_tokens' or 'max_completion_tokens' is too large: %d. This model's maximum context length is %d tokens and "+
+			"your request has %d input tokens (%d > %d - %d).", want, limit, input, want, limit, input)
 	}
 	return nil
 }
@@ -283,7 +287,8 @@ func messageText(raw json.RawMessage) (string, error) {
 func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) {
 	s.stats.finish("abort")
 	if errors.Is(err, errInStream) {
-		failure := wire.Error{Status: http.StatusInternalServerError, Kind: "InternalServerError", Message: "EngineCore encountered an issue. See stack trace (above) for the root cause."}
+		failure := wire.Error{Status: http.StatusInternalServerError, Kind: "InternalServerError",
+			Message: "EngineCore encountered an issue. See stack trace (above) for the root cause."}
 		if ev == nil || !ev.Started {
 			s.fail(w, failure)
 			return

@@ -75,7 +75,8 @@ func answerOf[C any](s *Server, g *generation, object string, usage *usageBody, 
 func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 	text, usage := model.Decode(ids), s.usageOf(g, len(ids), last.Cached)
 	if g.chat {
-		a := answerOf(s, g, "chat.completion", usage, chatChoice{Message: &chatMsg{Role: "assistant", Content: &text}, Logprobs: s.logprobs(g, ids), FinishReason: &g.finish})
+		a := answerOf(s, g, "chat.completion", usage, chatChoice{Message: &chatMsg{Role: "assistant", Content: &text},
+			Logprobs: s.logprobs(g, ids), FinishReason: &g.finish})
 		a.KV = s.answerParams(g, last)
 		return a
 	}

@@ -10,7 +10,8 @@ import (
 // plays all launches.
 func (l *launch) overSockets() error {
 	if l.engine.name() == kv.VLLM && beforeV1(l) {
-		return fmt.Errorf("servers of vLLM %s are simulated in virtual time alone: use --simulate=virtual. Over sockets, vLLM 0.8 or later is", l.version)
+		return fmt.Errorf("servers of vLLM %s are simulated in virtual time alone: use --simulate=virtual. Over sockets, vLLM 0.8 or later is",
+			l.version)
 	}
 	if l.kv == nil {
 		return nil

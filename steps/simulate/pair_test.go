@@ -12,7 +12,8 @@ import (
 
 func pairConfig(t *testing.T, version string, flags ...string) model.Config {
 	t.Helper()
-	s, err := NewServer(append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"}, flags...), Options{Settings: Settings{Version: version}})
+	s, err := NewServer(append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"}, flags...),
+		Options{Settings: Settings{Version: version}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,8 @@ func TestPairLies(t *testing.T) {
 				t.Errorf("no line has %q:\n%s", line, p.log)
 			}
 		}
-		if bytes, s := metric(t, p, "vllm:mooncake_bytes_transferred_sum"), metric(t, p, "vllm:mooncake_xfer_time_seconds_sum"); bytes/s > 1.25e9 {
+		if bytes, s := metric(t, p, "vllm:mooncake_bytes_transferred_sum"),
+			metric(t, p, "vllm:mooncake_xfer_time_seconds_sum"); bytes/s > 1.25e9 {
 			t.Errorf("%v bytes took %v s: that is not TCP", bytes, s)
 		}
 	})
@@ -207,7 +208,8 @@ func TestPairWiring(t *testing.T) {
 	t.Run("parameters of no use", func(t *testing.T) {
 		c := nixlCase(t, "NixlConnector", nil)
 		d := startMember(t, c.d)
-		code, _ := postKV(t, d.url+"/v1/completions", "", completion(prompt, 3, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true}}))
+		code, _ := postKV(t, d.url+"/v1/completions", "",
+			completion(prompt, 3, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true}}))
 		if code != 200 || !strings.Contains(d.log.String(), "Got invalid KVTransferParams") {
 			t.Errorf("%d\n%s", code, d.log)
 		}
@@ -216,7 +218,8 @@ func TestPairWiring(t *testing.T) {
 		c := nixlCase(t, "NixlConnector", nil)
 		startMember(t, c.p)
 		argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--host", "127.0.0.1", "--port", "0"}, c.d.args...)
-		p := runMainEnv(t, map[string]string{SettingsEnv: `{"time_scale":50}`, "VLLM_NIXL_SIDE_CHANNEL_PORT": c.p.env["VLLM_NIXL_SIDE_CHANNEL_PORT"]}, argv...)
+		p := runMainEnv(t, map[string]string{SettingsEnv: `{"time_scale":50}`,
+			"VLLM_NIXL_SIDE_CHANNEL_PORT": c.p.env["VLLM_NIXL_SIDE_CHANNEL_PORT"]}, argv...)
 		if code := <-p.exit; code != 1 || !strings.Contains(p.log.String(), "Address already in use") {
 			t.Errorf("exit %d:\n%s", code, p.log)
 		}

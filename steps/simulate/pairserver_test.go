@@ -69,7 +69,8 @@ func startMember(t *testing.T, spec memberSpec) *member {
 	if len(spec.args) > 0 && spec.args[0] == "sglang" {
 		argv = append([]string{"python3", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen2.5-7B-Instruct"}, spec.args[1:]...)
 	}
-	s, err := NewServer(argv, Options{Settings: Settings{Version: spec.version, TimeScale: 50, Fail: spec.fail}, Env: func(k string) string { return spec.env[k] }, Log: m.log, PID: 7})
+	s, err := NewServer(argv, Options{Settings: Settings{Version: spec.version, TimeScale: 50, Fail: spec.fail},
+		Env: func(k string) string { return spec.env[k] }, Log: m.log, PID: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +140,13 @@ func completion(prompt []int, output int, more map[string]any) map[string]any {
 // routeParams is the two-phase protocol of NIXL.
 func routeParams(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
 	t.Helper()
-	code, first := postKV(t, p.url+"/v1/completions", "", completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "do_remote_prefill": false}}))
+	code, first := postKV(t, p.url+"/v1/completions", "",
+		completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "do_remote_prefill": false}}))
 	if code != 200 || first["kv_transfer_params"] == nil {
 		t.Fatalf("prefill answers %d %v", code, first)
 	}
-	return postKV(t, d.url+"/v1/completions", "", completion(prompt, output, map[string]any{"kv_transfer_params": first["kv_transfer_params"]}))
+	return postKV(t, d.url+"/v1/completions", "",
+		completion(prompt, output, map[string]any{"kv_transfer_params": first["kv_transfer_params"]}))
 }
 
 // both sends to both sides at once and returns the second's answer.
@@ -175,7 +178,8 @@ func routeMooncake(bootstrap string) testRouter {
 		id := fmt.Sprintf("xfer-%d", prompt[0])
 		return both(t, p.url+"/v1/completions", d.url+"/v1/completions", "",
 			completion(prompt, 1, map[string]any{"kv_transfer_params": map[string]any{"do_remote_decode": true, "transfer_id": id}}),
-			completion(prompt, output, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true, "transfer_id": id, "remote_bootstrap_addr": "http://127.0.0.1:" + bootstrap, "remote_engine_id": engines["0"].EngineID}}))
+			completion(prompt, output, map[string]any{"kv_transfer_params": map[string]any{"do_remote_prefill": true, "transfer_id": id,
+				"remote_bootstrap_addr": "http://127.0.0.1:" + bootstrap, "remote_engine_id": engines["0"].EngineID}}))
 	}
 }
 
@@ -183,7 +187,8 @@ func routeMooncake(bootstrap string) testRouter {
 func routeSGLang(bootstrap string) testRouter {
 	return func(t *testing.T, p, d *member, prompt []int, output int) (int, map[string]any) {
 		t.Helper()
-		body := completion(prompt, output, map[string]any{"bootstrap_host": "127.0.0.1", "bootstrap_port": json.Number(bootstrap), "bootstrap_room": uint64(7_000_000_000_000_000_000) + uint64(prompt[0])})
+		body := completion(prompt, output, map[string]any{"bootstrap_host": "127.0.0.1", "bootstrap_port": json.Number(bootstrap),
+			"bootstrap_room": uint64(7_000_000_000_000_000_000) + uint64(prompt[0])})
 		return both(t, p.url+"/v1/completions", d.url+"/v1/completions", "", body, body)
 	}
 }
@@ -235,17 +240,24 @@ func pairCases(t *testing.T) []pairCase {
 	sglang := func(mode string, more ...string) memberSpec {
 		return memberSpec{version: "0.5.23", args: append([]string{"sglang", "--disaggregation-mode", mode, "--enable-metrics"}, more...)}
 	}
-	multi := fmt.Sprintf(`,"kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"ExampleConnector","kv_role":"kv_both","kv_connector_extra_config":{"shared_storage_path":%q}}]}`, t.TempDir())
+	multi := fmt.Sprintf(
+		`,"kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"ExampleConnector","kv_role":"kv_both","kv_connector_extra_config":{"shared_storage_path":%q}}]}`, t.TempDir())
 	several := nixlCase(t, "NixlConnector", nil)
-	several.name, several.p.args, several.d.args = "MultiConnector", kvFlag("MultiConnector", "producer", multi), kvFlag("MultiConnector", "consumer", multi)
+	several.name, several.p.args, several.d.args = "MultiConnector", kvFlag("MultiConnector", "producer", multi),
+		kvFlag("MultiConnector", "consumer", multi)
 	return []pairCase{
 		nixlCase(t, "NixlConnector", nil), nixlCase(t, "NixlPushConnector", nil), dotted, several,
 		{name: "MooncakeConnector", router: routeMooncake(boot), line: "Topology discovery complete. Found 1 HCAs.",
-			p: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "producer", `,"kv_connector_extra_config":{"device_name":"mlx5_0"}`), env: map[string]string{"VLLM_MOONCAKE_BOOTSTRAP_PORT": boot}},
+			p: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "producer",
+				`,"kv_connector_extra_config":{"device_name":"mlx5_0"}`), env: map[string]string{"VLLM_MOONCAKE_BOOTSTRAP_PORT": boot}},
 			d: memberSpec{version: "0.33.0", args: kvFlag("MooncakeConnector", "consumer", ``)}},
-		{name: "SGLang mooncake", p: sglang("prefill", "--disaggregation-bootstrap-port", port[1]), d: sglang("decode"), router: routeSGLang(port[1]), line: "installTransport, type=rdma"},
-		{name: "SGLang mooncake_tcp", p: sglang("prefill", "--disaggregation-bootstrap-port", port[2], "--disaggregation-transfer-backend", "mooncake_tcp"), d: sglang("decode", "--disaggregation-transfer-backend", "mooncake_tcp"), router: routeSGLang(port[2]), line: "TcpTransport: listen on port"},
-		{name: "SGLang nixl", p: sglang("prefill", "--disaggregation-bootstrap-port", port[3], "--disaggregation-transfer-backend", "nixl"), d: sglang("decode", "--disaggregation-transfer-backend", "nixl"), router: routeSGLang(port[3]), line: "rma(rc_mlx5"},
+		{name: "SGLang mooncake", p: sglang("prefill", "--disaggregation-bootstrap-port", port[1]), d: sglang("decode"),
+			router: routeSGLang(port[1]), line: "installTransport, type=rdma"},
+		{name: "SGLang mooncake_tcp", p: sglang("prefill", "--disaggregation-bootstrap-port", port[2], "--disaggregation-transfer-backend",
+			"mooncake_tcp"), d: sglang("decode", "--disaggregation-transfer-backend", "mooncake_tcp"), router: routeSGLang(port[2]),
+			line: "TcpTransport: listen on port"},
+		{name: "SGLang nixl", p: sglang("prefill", "--disaggregation-bootstrap-port", port[3], "--disaggregation-transfer-backend", "nixl"),
+			d: sglang("decode", "--disaggregation-transfer-backend", "nixl"), router: routeSGLang(port[3]), line: "rma(rc_mlx5"},
 	}
 }
 

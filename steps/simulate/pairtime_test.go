@@ -48,7 +48,8 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	clock := clock.NewWall(0.2) // five times slower than real servers, so that there is time to wait for messages
 	prefill := startInTime(t, c.p, clock, seed)
 	decode := startInTime(t, c.d, clock, seed+1)
-	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: transfer.LinkOf(decode.server.launch.kv, decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
+	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: transfer.LinkOf(decode.server.launch.kv,
+		decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
 
 	var arrivals []model.Arrival
 	begin := clock.Now() + 20*time.Millisecond
@@ -81,7 +82,8 @@ func startInTime(t *testing.T, spec memberSpec, clock clock.Clock, seed uint64) 
 	if !slices.Contains(argv, "--max-model-len") {
 		argv = append(argv, "--max-model-len", "10000")
 	}
-	s, err := NewServer(argv, Options{Settings: Settings{Version: spec.version, Profile: "a10", LaunchSeed: seed}, Env: func(k string) string { return spec.env[k] }, Clock: clock, PID: 7})
+	s, err := NewServer(argv, Options{Settings: Settings{Version: spec.version, Profile: "a10", LaunchSeed: seed},
+		Env: func(k string) string { return spec.env[k] }, Clock: clock, PID: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func (s *Server) rankingVLLM(documents []ranked, tokens int) any {
 		results[i] = map[string]any{"index": i, "document": map[string]any{"text": d.document}, "relevance_score": d.score}
 	}
 	return map[string]any{
-		"id": s.answerID(false), "model": s.launch.served, "results": results, "usage": map[string]any{"prompt_tokens": tokens, "total_tokens": tokens},
+		"id": s.answerID(false), "model": s.launch.served, "results": results, "usage": map[string]any{"prompt_tokens": tokens,
+			"total_tokens": tokens},
 	}
 }
 

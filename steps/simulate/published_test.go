@@ -28,7 +28,8 @@ func readPublishedRuns(t *testing.T) []publishedRun {
 			return number(t, f[i])
 		}
 		runs = append(runs, publishedRun{
-			source: f[0], profile: f[1], flags: f[2], concurrency: int(value(3)), requests: int(value(4)), input: int(value(5)), output: int(value(6)),
+			source: f[0], profile: f[1], flags: f[2], concurrency: int(value(3)), requests: int(value(4)), input: int(value(5)),
+			output:   int(value(6)),
 			duration: value(7), ttft: value(8), tpot: value(9),
 		})
 	}
@@ -39,7 +40,8 @@ func readPublishedRuns(t *testing.T) []publishedRun {
 // time.
 func (r *publishedRun) simulate(t *testing.T) {
 	t.Helper()
-	l, err := Simulator{}.launch(append([]string{"vllm", "serve"}, strings.Fields(r.flags)...), Settings{Version: "0.11.0", Profile: r.profile}, func(string) string { return "" })
+	l, err := Simulator{}.launch(append([]string{"vllm", "serve"}, strings.Fields(r.flags)...),
+		Settings{Version: "0.11.0", Profile: r.profile}, func(string) string { return "" })
 	if err != nil {
 		t.Fatalf("%s: %v", r.flags, err)
 	}
@@ -93,10 +95,12 @@ func TestPublishedModels(t *testing.T) {
 			add("TTFT of one request", r.simulatedTTFT, r.ttft)
 		}
 		if burst {
-			t.Logf("%s %s, %d in %d out × %d: %.1f s, published %.1f s; TPOT %.1f ms, published %.1f ms", r.profile, r.flags, r.input, r.output, r.requests,
+			t.Logf("%s %s, %d in %d out × %d: %.1f s, published %.1f s; TPOT %.1f ms, published %.1f ms", r.profile, r.flags, r.input,
+				r.output, r.requests,
 				r.simulatedDuration, r.duration, r.simulatedTPOT, r.tpot)
 		} else {
-			t.Logf("%s %s, %d in %d out, %d at a time: TPOT %.1f ms, published %.1f ms; TTFT %.0f ms, published %.0f ms", r.profile, r.flags, r.input, r.output, r.concurrency,
+			t.Logf("%s %s, %d in %d out, %d at a time: TPOT %.1f ms, published %.1f ms; TTFT %.0f ms, published %.0f ms", r.profile, r.flags,
+				r.input, r.output, r.concurrency,
 				r.simulatedTPOT, r.tpot, r.simulatedTTFT, r.ttft)
 		}
 	}
@@ -104,7 +108,8 @@ func TestPublishedModels(t *testing.T) {
 		median, most := quantile(factors[name], 0.5), quantile(factors[name], 0.9)
 		t.Logf("%s: median factor %.2f, nine of ten within %.2f, of %d", name, median, most, len(factors[name]))
 		if median > bounds.median || most > bounds.most {
-			t.Errorf("%s: worse than it was: median factor %.2f within %.2f, nine of ten %.2f within %.2f", name, median, bounds.median, most, bounds.most)
+			t.Errorf("%s: worse than it was: median factor %.2f within %.2f, nine of ten %.2f within %.2f", name, median,
+				bounds.median, most, bounds.most)
 		}
 	}
 	kept, all := publishedOrder(runs)

@@ -71,7 +71,10 @@ func (p Pair) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timel
 // replay serves arrivals that are all to be answered.
 func replay(f *model.Fleet, arrivals []model.Arrival) ([]model.Timeline, error) {
 	order, times := byTime(arrivals)
-	served, err := f.Serve(context.Background(), model.Traffic{Times: times, Request: func(i int) (model.Arrival, error) { return arrivals[order[i]], nil }})
+	served, err := f.Serve(context.Background(), model.Traffic{Times: times, Request: func(i int) (model.Arrival,
+		error) {
+		return arrivals[order[i]], nil
+	}})
 	if err != nil {
 		return nil, err
 	}

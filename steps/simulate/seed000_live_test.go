@@ -92,7 +92,8 @@ func readMeasured(t *testing.T, path string) map[[3]string]figures {
 				}
 			}
 			if len(of[0]) > 0 {
-				out[key] = figures{ttftMean: quantile(of[0], 0.5), ttftMedian: quantile(of[1], 0.5), tpotMean: quantile(of[2], 0.5), tpotMedian: quantile(of[3], 0.5)}
+				out[key] = figures{ttftMean: quantile(of[0], 0.5), ttftMedian: quantile(of[1], 0.5), tpotMean: quantile(of[2], 0.5),
+					tpotMedian: quantile(of[3], 0.5)}
 			}
 		}
 	}

@@ -32,7 +32,8 @@ func readSeed000(t *testing.T) []seedCell {
 		for i := 1; i < len(f); i++ {
 			v[i] = number(t, f[i])
 		}
-		cells = append(cells, seedCell{backend: f[0], input: int(v[1]) / 200, rate: v[2], published: figures{v[3], v[4], v[5], v[6], v[7], v[8], v[9]}})
+		cells = append(cells, seedCell{backend: f[0], input: int(v[1]) / 200, rate: v[2], published: figures{v[3], v[4], v[5], v[6],
+			v[7], v[8], v[9]}})
 	}
 	return cells
 }
@@ -58,13 +59,16 @@ func seedBackends(t *testing.T) map[string]seedBackend {
 		"chunked": Model{Config: seedServer(t, nil, "--enable-chunked-prefill").config}.Replay,
 	}
 	for name, protocol := range map[string]string{
-		"rdma": `"protocol":"rdma","device_name":"erdma_0"`, "rdma2": `"protocol":"rdma","device_name":"erdma_0,erdma_1"`, "tcp": `"protocol":"tcp","device_name":""`,
+		"rdma": `"protocol":"rdma","device_name":"erdma_0"`, "rdma2": `"protocol":"rdma","device_name":"erdma_0,erdma_1"`,
+		"tcp": `"protocol":"tcp","device_name":""`,
 	} {
-		path := writeTemp(t, "mooncake.json", `{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",`+protocol+`}`)
+		path := writeTemp(t, "mooncake.json",
+			`{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",`+protocol+`}`)
 		env := map[string]string{"MOONCAKE_CONFIG_PATH": path}
 		prefill := seedServer(t, env, kvFlag("MooncakeConnector", "producer", `,"kv_rank":0,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
 		decode := seedServer(t, env, kvFlag("MooncakeConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
-		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: transfer.LinkOf(decode.kv, decode.config.Profile.Net), Hop: decode.config.Profile.Hop}
+		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: transfer.LinkOf(decode.kv, decode.config.Profile.Net),
+			Hop: decode.config.Profile.Hop}
 		all[name] = p.Replay
 	}
 	return all
@@ -149,11 +153,13 @@ func reportSeed000(t *testing.T, cells []seedCell) seedScore {
 	t.Helper()
 	t.Logf("%-18s %-8s | median TTFT (ms)          | median TPOT (ms)        | mean TTFT       | mean TPOT", "workload", "backend")
 	for _, c := range cells {
-		t.Logf("%-18s %-8s | %7.1f published %7.1f | %6.2f published %6.2f | %6.0f (%6.0f) | %5.1f (%5.1f)", c.workload(), c.backend, c.simulated.ttftMedian, c.published.ttftMedian, c.simulated.tpotMedian, c.published.tpotMedian,
+		t.Logf("%-18s %-8s | %7.1f published %7.1f | %6.2f published %6.2f | %6.0f (%6.0f) | %5.1f (%5.1f)", c.workload(), c.backend,
+			c.simulated.ttftMedian, c.published.ttftMedian, c.simulated.tpotMedian, c.published.tpotMedian,
 			c.simulated.ttftMean, c.published.ttftMean, c.simulated.tpotMean, c.published.tpotMean)
 	}
 	s := scoreSeed000(t, cells)
-	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large, s.mediumKept, s.medium)
+	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large,
+		s.mediumKept, s.medium)
 	if s.large != 55 || s.medium != 20 {
 		t.Fatalf("the published table has %d differences above 10 %% and %d between 5 and 10 %%; it should be 55 and 20", s.large, s.medium)
 	}
@@ -182,7 +188,8 @@ func (s *seedScore) difference(t *testing.T, name string, a, b seedCell) {
 		return
 	}
 	if !kept {
-		t.Logf("missed: %s of %s over %s at %s is ×%.3f, published ×%.3f", name, b.backend, a.backend, a.workload(), math.Exp(simulated), math.Exp(published))
+		t.Logf("missed: %s of %s over %s at %s is ×%.3f, published ×%.3f", name, b.backend, a.backend, a.workload(), math.Exp(simulated),
+			math.Exp(published))
 	}
 }
 
@@ -218,7 +225,8 @@ func TestSeed000OtherDraws(t *testing.T) {
 	}
 	simulateSeed000(t, cells, draws)
 	s := scoreSeed000(t, cells)
-	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large, s.mediumKept, s.medium)
+	t.Logf("within 25 %%: %d of 50; sign kept above 10 %%: %d of %d; between 5 and 10 %%: %d of %d", s.near, s.largeKept, s.large,
+		s.mediumKept, s.medium)
 	if s.near < 46 || s.largeKept < 54 || s.mediumKept < 20 {
 		t.Error("worse than it was: 46 of 50, 54 of 55 and 20 of 20")
 	}

@@ -90,7 +90,8 @@ func (s *Server) Open() error {
 	}
 	k, err := transfer.Open(transfer.Options{
 		Part: l.transfer(), Config: l.config, EngineID: s.engineID(), Clock: s.clock, TimeScale: l.settings.timeScale(), Log: s.log, Late: d.late,
-		Compat:    fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, l.config.BlockSize, l.config.Shape.KVBytesPerToken, l.args.str("--kv-cache-dtype", "auto")),
+		Compat: fmt.Sprintf("%s/%s/%d/%g/%s", l.engine.name(), l.model, l.config.BlockSize, l.config.Shape.KVBytesPerToken,
+			l.args.str("--kv-cache-dtype", "auto")),
 		Recompute: l.fail.Recompute, HandshakeFail: l.fail.HandshakeFail, PeerDies: l.fail.PeerDies, Release: d.release, Die: d.die,
 	})
 	if err != nil {
@@ -207,7 +208,8 @@ func (s *Server) access(next http.Handler) http.Handler {
 		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		if !quiet {
 			defer func() {
-				s.log.uvicorn("%s - \"%s %s HTTP/1.1\" %d %s", r.RemoteAddr, r.Method, r.URL.RequestURI(), status.status, http.StatusText(status.status))
+				s.log.uvicorn("%s - \"%s %s HTTP/1.1\" %d %s", r.RemoteAddr, r.Method, r.URL.RequestURI(), status.status,
+					http.StatusText(status.status))
 			}()
 		}
 		if s.launch.fail.NeverReady {

@@ -52,12 +52,14 @@ func startServer(t *testing.T, s Settings, env map[string]string, argv ...string
 
 func vllmServer(t *testing.T, args ...string) *httptest.Server {
 	t.Helper()
-	return startServer(t, fastSettings("0.11.0"), map[string]string{"VLLM_SERVER_DEV_MODE": "1"}, append([]string{"vllm", "serve", "org/model"}, args...)...)
+	return startServer(t, fastSettings("0.11.0"), map[string]string{"VLLM_SERVER_DEV_MODE": "1"},
+		append([]string{"vllm", "serve", "org/model"}, args...)...)
 }
 
 func sglangServer(t *testing.T, args ...string) *httptest.Server {
 	t.Helper()
-	return startServer(t, fastSettings("0.5.23"), nil, append([]string{"python3", "-m", "sglang.launch_server", "--model-path", "org/model"}, args...)...)
+	return startServer(t, fastSettings("0.5.23"), nil, append([]string{"python3", "-m", "sglang.launch_server", "--model-path", "org/model"},
+		args...)...)
 }
 
 func request(t *testing.T, ts *httptest.Server, method, path, body string) (int, string) {
@@ -105,7 +107,8 @@ func sse(t *testing.T, text string) []string {
 
 func TestCompletionsStream(t *testing.T) {
 	ts := vllmServer(t)
-	_, text := request(t, ts, "POST", "/v1/completions", `{"model":"org/model","prompt":[300,301,302],"max_tokens":5,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`)
+	_, text := request(t, ts, "POST", "/v1/completions",
+		`{"model":"org/model","prompt":[300,301,302],"max_tokens":5,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`)
 	events := sse(t, text)
 	if len(events) != 7 || events[6] != "[DONE]" {
 		t.Fatalf("%d events, want 5 tokens, usage and [DONE]: %q", len(events), events)
@@ -119,14 +122,16 @@ func TestCompletionsStream(t *testing.T) {
 			t.Errorf("event %d: finish reason in %s", i, data)
 		}
 	}
-	if c := decode[completionChunk](t, events[5]); len(c.Choices) != 0 || c.Usage.CompletionTokens != 5 || !strings.Contains(events[5], `"choices":[]`) {
+	if c := decode[completionChunk](t, events[5]); len(c.Choices) != 0 || c.Usage.CompletionTokens != 5 ||
+		!strings.Contains(events[5], `"choices":[]`) {
 		t.Errorf("usage event: %s", events[5])
 	}
 }
 
 func TestChatStream(t *testing.T) {
 	ts := vllmServer(t)
-	_, text := request(t, ts, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}],"max_completion_tokens":3,"ignore_eos":true,"stream":true}`)
+	_, text := request(t, ts, "POST", "/v1/chat/completions",
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"hello"}]}],"max_completion_tokens":3,"ignore_eos":true,"stream":true}`)
 	events := sse(t, text)
 	if len(events) != 5 {
 		t.Fatalf("want role, 3 tokens, [DONE]: %q", events)
@@ -148,7 +153,8 @@ func TestCompletionsWhole(t *testing.T) {
 	c := decode[completionChunk](t, a)
 	natural, _ := model.Answer(model.Encode("shall i compare thee"), 1000, 0, false)
 	if *c.Choices[0].FinishReason != "stop" || c.Usage.CompletionTokens != natural {
-		t.Errorf("an answer without ignore_eos ends after %d tokens (%s), want %d (stop)", c.Usage.CompletionTokens, *c.Choices[0].FinishReason, natural)
+		t.Errorf("an answer without ignore_eos ends after %d tokens (%s), want %d (stop)", c.Usage.CompletionTokens,
+			*c.Choices[0].FinishReason, natural)
 	}
 	_, b := request(t, ts, "POST", "/v1/completions", `{"prompt":"shall i compare thee","max_tokens":400}`)
 	if decode[completionChunk](t, b).Choices[0].Text != c.Choices[0].Text {
@@ -239,7 +245,8 @@ func TestVLLMMetrics(t *testing.T) {
 // TestVLLMSpeculation: a step's tokens are one event, and the counters of drafts add up.
 func TestVLLMSpeculation(t *testing.T) {
 	ts := vllmServer(t, "--speculative-config", `{"method":"ngram","num_speculative_tokens":3}`)
-	_, text := request(t, ts, "POST", "/v1/completions", `{"prompt":"so long as men can breathe","max_tokens":64,"ignore_eos":true,"stream":true}`)
+	_, text := request(t, ts, "POST", "/v1/completions",
+		`{"prompt":"so long as men can breathe","max_tokens":64,"ignore_eos":true,"stream":true}`)
 	whole := len(sse(t, text))
 	_, text = request(t, ts, "GET", "/metrics", "")
 	count := func(name string) (n float64) {
@@ -258,7 +265,8 @@ func TestVLLMSpeculation(t *testing.T) {
 	if drafts == 0 || float64(whole) != 1+drafts+1 { // the first token, the steps, [DONE]
 		t.Errorf("%d events, %g drafts", whole, drafts)
 	}
-	if count("vllm:spec_decode_num_draft_tokens_total") != 3*drafts || count("vllm:spec_decode_num_accepted_tokens_per_pos_total") != accepted || 1+drafts+accepted < 64 {
+	if count("vllm:spec_decode_num_draft_tokens_total") != 3*drafts ||
+		count("vllm:spec_decode_num_accepted_tokens_per_pos_total") != accepted || 1+drafts+accepted < 64 {
 		t.Errorf("counters do not add up:\n%s", text)
 	}
 	if got := count("vllm:request_queue_time_seconds_count"); got != 1 {
@@ -268,7 +276,8 @@ func TestVLLMSpeculation(t *testing.T) {
 
 func TestSGLangGenerate(t *testing.T) {
 	ts := sglangServer(t, "--enable-metrics")
-	_, text := request(t, ts, "POST", "/generate", `{"input_ids":[300,301,302],"sampling_params":{"max_new_tokens":4,"ignore_eos":true},"stream":true}`)
+	_, text := request(t, ts, "POST", "/generate",
+		`{"input_ids":[300,301,302],"sampling_params":{"max_new_tokens":4,"ignore_eos":true},"stream":true}`)
 	events := sse(t, text)
 	if len(events) != 5 || events[4] != "[DONE]" {
 		t.Fatalf("%q", events)
@@ -276,7 +285,8 @@ func TestSGLangGenerate(t *testing.T) {
 	before := ""
 	for i, data := range events[:4] {
 		b := decode[generateBody](t, data)
-		if !strings.HasPrefix(b.Text, before) || len(b.Text) <= len(before) || b.Meta.CompletionTokens != i+1 || len(b.OutputIDs) != i+1 || b.Meta.PromptTokens != 3 {
+		if !strings.HasPrefix(b.Text, before) || len(b.Text) <= len(before) || b.Meta.CompletionTokens != i+1 || len(b.OutputIDs) != i+1 ||
+			b.Meta.PromptTokens != 3 {
 			t.Errorf("event %d: %s", i, data)
 		}
 		if last := b.Meta.FinishReason != nil; last != (i == 3) || last && *b.Meta.FinishReason != (finishReason{"length", 4}) {
@@ -312,7 +322,8 @@ func TestManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 40 {
 		wg.Go(func() {
-			resp, err := ts.Client().Post(ts.URL+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"a","max_tokens":20,"ignore_eos":true,"stream":true}`))
+			resp, err := ts.Client().Post(ts.URL+"/v1/completions", "application/json",
+				strings.NewReader(`{"prompt":"a","max_tokens":20,"ignore_eos":true,"stream":true}`))
 			if err != nil {
 				t.Error(err)
 				return
@@ -333,7 +344,8 @@ func TestClientLeaves(t *testing.T) {
 	s.TimeScale = 1 // 10,000 tokens take 20 s here
 	ts := startServer(t, s, nil, "vllm", "serve", "m")
 	ctx, cancel := context.WithCancel(t.Context())
-	req, _ := http.NewRequestWithContext(ctx, "POST", ts.URL+"/v1/completions", strings.NewReader(`{"prompt":"a","max_tokens":10000,"ignore_eos":true,"stream":true}`))
+	req, _ := http.NewRequestWithContext(ctx, "POST", ts.URL+"/v1/completions",
+		strings.NewReader(`{"prompt":"a","max_tokens":10000,"ignore_eos":true,"stream":true}`))
 	resp, err := ts.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,10 @@ import (
 // TestServices: what stands in for a service listens on its ports and is healthy.
 func TestServices(t *testing.T) {
 	port := freePorts(t, 5)
-	startService(t, "etcd", "--name", "pipeline", "--data-dir", "d", "--listen-client-urls", "http://127.0.0.1:"+port[0], "--advertise-client-urls", "http://127.0.0.1:"+port[0])
-	startService(t, "mooncake_master", "--rpc_address=127.0.0.1", "--port", port[1], "--metrics_port", port[2], "--enable_http_metadata_server=true", "--http_metadata_server_port", port[3])
+	startService(t, "etcd", "--name", "pipeline", "--data-dir", "d", "--listen-client-urls", "http://127.0.0.1:"+port[0],
+		"--advertise-client-urls", "http://127.0.0.1:"+port[0])
+	startService(t, "mooncake_master", "--rpc_address=127.0.0.1", "--port", port[1], "--metrics_port", port[2],
+		"--enable_http_metadata_server=true", "--http_metadata_server_port", port[3])
 	startService(t, "python3", "-m", "mooncake.http_metadata_server", "--host", "127.0.0.1", "--port", port[4])
 	for _, p := range port {
 		resp, err := http.Get("http://127.0.0.1:" + p + "/health")
@@ -22,7 +24,8 @@ func TestServices(t *testing.T) {
 			t.Errorf("port %s: %s", p, resp.Status)
 		}
 	}
-	for _, argv := range [][]string{{"etcd", "--listen-client-urls", "nowhere"}, {"mooncake_master", "50051"}, {"metadata", "--host", "127.0.0.1", "--port", port[3]}} {
+	for _, argv := range [][]string{{"etcd", "--listen-client-urls", "nowhere"}, {"mooncake_master", "50051"},
+		{"metadata", "--host", "127.0.0.1", "--port", port[3]}} {
 		if code := <-runMain(t, "", argv...).exit; code == 0 {
 			t.Errorf("%v is accepted", argv)
 		}
@@ -49,7 +52,8 @@ func TestListensOnLoopback(t *testing.T) {
 	port := freePorts(t, 4)
 	for _, argv := range [][]string{
 		{"metadata", "--port", port[0]},
-		{"mooncake_master", "--port", port[1], "--metrics_port", port[2], "--enable_http_metadata_server=true", "--http_metadata_server_port", port[3]},
+		{"mooncake_master", "--port", port[1], "--metrics_port", port[2], "--enable_http_metadata_server=true", "--http_metadata_server_port",
+			port[3]},
 	} {
 		startService(t, argv...)
 	}

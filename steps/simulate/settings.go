@@ -81,8 +81,10 @@ func ParseSettings(text string) (Settings, error) {
 }
 
 func (s Settings) check() error {
-	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate, "outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "per_machine": s.PerMachine}
-	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence, "acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
+	values := map[string]float64{"time_scale": s.TimeScale, "slowdown": s.Slowdown, "outlier_rate": s.OutlierRate,
+		"outlier_factor": s.OutlierFactor, "corrupt": s.Corrupt, "per_machine": s.PerMachine}
+	for name, p := range map[string]*float64{"noise_sd": s.NoiseSD, "step_sd": s.StepSD, "divergence": s.Divergence,
+		"acceptance": s.Acceptance, "startup_seconds": s.StartupSeconds} {
 		if p != nil {
 			values[name] = *p
 		}
@@ -235,9 +237,12 @@ type planted struct {
 func (f *Failures) table() []planted {
 	return []planted{
 		{name: "oom", sets: &f.OutOfMemory}, {name: "exit_at_start", sets: &f.ExitAtStart}, {name: "nccl_timeout", sets: &f.NCCLTimeout},
-		{name: "kv_too_small", sets: &f.KVTooSmall}, {name: "port_in_use", sets: &f.PortInUse}, {name: "never_ready", sets: &f.NeverReady, process: true},
-		{name: "garbage", sets: &f.Garbage, process: true}, {name: "ignore_sigterm", sets: &f.IgnoreSigterm}, {name: "slow_start", example: "=30s", sets: &f.SlowStart},
-		{name: "crash_after", example: "=100", sets: &f.CrashAfter, process: true}, {name: "drop", example: "=0.02", sets: &f.Drop, process: true},
+		{name: "kv_too_small", sets: &f.KVTooSmall}, {name: "port_in_use", sets: &f.PortInUse},
+		{name: "never_ready", sets: &f.NeverReady, process: true},
+		{name: "garbage", sets: &f.Garbage, process: true}, {name: "ignore_sigterm", sets: &f.IgnoreSigterm},
+		{name: "slow_start", example: "=30s", sets: &f.SlowStart},
+		{name: "crash_after", example: "=100", sets: &f.CrashAfter, process: true}, {name: "drop", example: "=0.02",
+			sets: &f.Drop, process: true},
 		{name: "transport_fallback", sets: &f.TransportFallback}, {name: "recompute", sets: &f.Recompute},
 		{name: "handshake_fail", sets: &f.HandshakeFail, process: true}, {name: "peer_dies", example: "=10", sets: &f.PeerDies, process: true},
 		{name: "node_dies", example: "=10", sets: &f.NodeDies, process: true}, {name: "no_wake", sets: &f.NoWake},

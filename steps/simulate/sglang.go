@@ -71,7 +71,8 @@ func (sglang) step(g *logger, step model.Step, st model.Stats) {
 		g.throughput = float64(st.OutputTokens-g.output) / d
 	}
 	g.since, g.output = step.End, st.OutputTokens
-	g.api("INFO", "", "Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
+	g.api("INFO", "",
+		"Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: %s, gen throughput (token/s): %.2f, #queue-req: %d, ",
 		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }
 
@@ -79,9 +80,11 @@ func (sglang) ready(s *Server, _ time.Duration) {
 	g, c := s.log, s.launch.config
 	const gib = 1 << 30
 	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
-	g.api("INFO", "", "Load weight end. type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.", c.Profile.MemBytes/gib-weights, weights)
+	g.api("INFO", "", "Load weight end. type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.",
+		c.Profile.MemBytes/gib-weights, weights)
 	g.api("INFO", "", "KV Cache is allocated. #tokens: %d, K size: %.2f GB, V size: %.2f GB", c.KVTokens(), kv/2, kv/2)
-	g.api("INFO", "", "max_total_num_tokens=%d, chunked_prefill_size=%d, max_prefill_tokens=16384, max_running_requests=%d, context_len=%d", c.KVTokens(), c.Budget, c.MaxSeqs, c.MaxModelLen)
+	g.api("INFO", "", "max_total_num_tokens=%d, chunked_prefill_size=%d, max_prefill_tokens=16384, max_running_requests=%d, context_len=%d",
+		c.KVTokens(), c.Budget, c.MaxSeqs, c.MaxModelLen)
 }
 
 func (sglang) serving(s *Server, addr string) {
@@ -99,7 +102,9 @@ func (sglang) serving(s *Server, addr string) {
 }
 
 func (e sglang) died(s *Server) {
-	s.log.api("ERROR", "", "Scheduler hit an exception: Traceback (most recent call last):\n  File \"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py\", line 2680, in run_scheduler_process\n    scheduler.event_loop_overlap()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+	s.log.api("ERROR", "", "Scheduler hit an exception: Traceback (most recent call last):\n  File "+
+		"\"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py\", line 2680, in run_scheduler_process\n    "+
+		"scheduler.event_loop_overlap()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
 	e.coreFailed(s)
 }
 
@@ -110,7 +115,9 @@ func (sglang) portInUse(s *Server) {
 
 func (sglang) kvTooSmall(s *Server) {
 	l, g := s.launch, s.log
-	g.api("ERROR", "", "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=%s", l.args.str("--mem-fraction-static", "0.88"))
+	g.api("ERROR", "",
+		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=%s",
+		l.args.str("--mem-fraction-static", "0.88"))
 }
 
 func (sglang) coreFailed(s *Server) {
@@ -118,7 +125,8 @@ func (sglang) coreFailed(s *Server) {
 }
 
 func (sglang) loadFailed(*kv.Part) kv.Message {
-	return kv.Message{Format: "Decode transfer failed for request rank=0 decode_req.req.rid='%d': KVTransferError: Failed to get kvcache from prefill instance, it might be dead: %v"}
+	return kv.Message{Format: "Decode transfer failed for request rank=0 decode_req.req.rid='%d': KVTransferError: Failed to get kvcache " +
+		"from prefill instance, it might be dead: %v"}
 }
 
 func (sglang) loadError(err error) string { return fmt.Sprintf("KVTransferError: %v", err) }
@@ -156,7 +164,8 @@ func (s *Server) flushCache(w http.ResponseWriter, _ *http.Request) {
 		status = http.StatusBadRequest
 	}
 	w.WriteHeader(status)
-	fmt.Fprint(w, "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, the operation will not be performed.)\n")
+	fmt.Fprint(w, "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, the operation "+
+		"will not be performed.)\n")
 }
 
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
@@ -166,7 +175,8 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 		"tp_size": c.GPUs, "chunked_prefill_size": c.Budget, "max_running_requests": c.MaxSeqs, "enable_mixed_chunk": c.Mixed,
 		"disable_radix_cache": !c.PrefixCache, "disable_cuda_graph": l.eager, "max_total_num_tokens": c.KVTokens(),
 		"device": c.Profile.Device, "simulated": true,
-		"internal_states": []any{map[string]any{"last_gen_throughput": s.driver.throughput(), "effective_max_running_requests_per_dp": c.MaxSeqs}},
+		"internal_states": []any{map[string]any{"last_gen_throughput": s.driver.throughput(),
+			"effective_max_running_requests_per_dp": c.MaxSeqs}},
 	})
 }
 
@@ -195,7 +205,8 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 	gpus := max(firstInt(a, 1, "--tensor-parallel-size", "--tp-size"), 1) * stages
 	// SGLang pages are single tokens unless asked otherwise; blocks of 16 tokens change
 	// only how finely the cache is counted, and keep the simulation cheap.
-	c := model.Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)), Noise: l.settings.noise()}
+	c := model.Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)),
+		Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--context-length", shape.MaxModelLen)
 	c.PrefixCache = !a.bool("--disable-radix-cache", false)
 	c.Mixed = a.bool("--enable-mixed-chunk", false)
@@ -234,7 +245,8 @@ func (sglang) transfer(l *launch, env func(string) string) error {
 	table, backend := l.connectors, a.str("--disaggregation-transfer-backend", "mooncake")
 	form := table.Class(kv.SGLang, backend, l.version)
 	if form == nil {
-		return kv.Refused{Text: fmt.Sprintf("simulated: the transfer backend %s cannot be simulated; use one of %s", backend, strings.Join(table.Classes(kv.SGLang), ", "))}
+		return kv.Refused{Text: fmt.Sprintf("simulated: the transfer backend %s cannot be simulated; use one of %s", backend,
+			strings.Join(table.Classes(kv.SGLang), ", "))}
 	}
 	p := &kv.Part{
 		Form: form, Host: l.host, Env: env, ReadFile: os.ReadFile, Devices: kv.DeviceList(a.str("--disaggregation-ib-device", "")),
@@ -261,7 +273,8 @@ func (sglang) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
 	if kind == "null" {
 		kind = "unified"
 	}
-	x := &prom.Writer{W: w, Scalars: m.scalars, Labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind, l.served)}
+	x := &prom.Writer{W: w, Scalars: m.scalars, Labels: fmt.Sprintf("engine_type=%q,model_name=%q,pp_rank=\"0\",tp_rank=\"0\"", kind,
+		l.served)}
 	x.Value("sglang:num_running_reqs", "The number of running requests.", "gauge", float64(st.Running))
 	x.Value("sglang:num_queue_reqs", "The number of requests in the waiting queue.", "gauge", float64(st.Waiting))
 	x.Value("sglang:token_usage", "The token usage.", "gauge", st.KVUsage)

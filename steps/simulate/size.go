@@ -18,7 +18,8 @@ func (l *launch) size() string {
 		}
 		return fmt.Sprintf("the size of %s %s; a model of half a billion parameters is assumed", m.Name, why)
 	}
-	return fmt.Sprintf("the size of %s is that of %s: %.3g billion active parameters, %.1f GB of weights, %.0f KB of KV cache for a token, on %d GPU(s)",
+	return fmt.Sprintf(
+		"the size of %s is that of %s: %.3g billion active parameters, %.1f GB of weights, %.0f KB of KV cache for a token, on %d GPU(s)",
 		m.Name, m.Source, m.Params/1e9, m.WeightBytes/1e9, m.KVBytesPerToken/1e3, c.GPUs)
 }
 
@@ -50,7 +51,8 @@ func (p Simulator) Inspect(argv []string, settings Settings) (Inspection, error)
 		out.Refused = fmt.Errorf("its weights need %.1f GB and %d × %s have %.1f GB: CUDA out of memory while it loads",
 			c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device, float64(c.GPUs)*c.Profile.MemBytes/1e9)
 	case c.KVBlocks == 0:
-		out.Refused = fmt.Errorf("its weights (%.1f GB) leave no memory for the KV cache on %d × %s", c.Shape.WeightBytes/1e9, c.GPUs, c.Profile.Device)
+		out.Refused = fmt.Errorf("its weights (%.1f GB) leave no memory for the KV cache on %d × %s", c.Shape.WeightBytes/1e9,
+			c.GPUs, c.Profile.Device)
 	default:
 		if err := c.Validate(); errors.Is(err, model.ErrKVTooSmall) {
 			out.Refused = err

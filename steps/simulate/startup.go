@@ -22,7 +22,8 @@ func (s *Server) start(ctx context.Context) error { return s.startIn(ctx, s.prob
 func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	l, g := s.launch, s.log
 	if l.fail.ExitAtStart {
-		g.raw("Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory")
+		g.raw("Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\nImportError: libcudart.so.12: " +
+			"cannot open shared object file: No such file or directory")
 		return errStart
 	}
 	s.banner()
@@ -42,8 +43,11 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 		return errStart
 	}
 	if l.fail.NCCLTimeout {
-		g.core("ERROR", "core.py:708", "torch.distributed.DistBackendError: NCCL error in: /pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:77, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.27.3")
-		g.core("ERROR", "core.py:708", "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600000 milliseconds before timing out.")
+		g.core("ERROR", "core.py:708", "torch.distributed.DistBackendError: NCCL error in: "+
+			"/pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:77, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL "+
+			"version 2.27.3")
+		g.core("ERROR", "core.py:708", "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, "+
+			"NumelOut=1, Timeout(ms)=600000) ran for 600000 milliseconds before timing out.")
 		s.launch.engine.coreFailed(s)
 		return errStart
 	}
@@ -78,14 +82,16 @@ func (s *Server) probePort() error {
 func (s *Server) outOfMemory() {
 	c := s.launch.config
 	const gib = 1 << 30
-	s.log.core("ERROR", "core.py:708", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %.2f GiB. GPU 0 has a total capacity of %.2f GiB of which %.2f MiB is free.", c.Shape.WeightBytes/gib/8, c.Profile.MemBytes/gib, 42.19)
+	s.log.core("ERROR", "core.py:708", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %.2f GiB. GPU 0 has a total capacity "+
+		"of %.2f GiB of which %.2f MiB is free.", c.Shape.WeightBytes/gib/8, c.Profile.MemBytes/gib, 42.19)
 	s.launch.engine.coreFailed(s)
 }
 
 // banner writes the first lines.
 func (s *Server) banner() {
 	l, c := s.launch, s.launch.config
-	s.log.raw("simulated %s %s, hardware profile %s (%s), time scale %g", l.engine.name(), l.version, c.Profile.Name, c.Profile.Device, l.settings.timeScale())
+	s.log.raw("simulated %s %s, hardware profile %s (%s), time scale %g", l.engine.name(), l.version, c.Profile.Name, c.Profile.Device,
+		l.settings.timeScale())
 	s.log.raw("simulated: %s", l.size())
 }
 

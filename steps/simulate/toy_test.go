@@ -34,7 +34,8 @@ func TestToyEngine(t *testing.T) {
 	argv := []string{"toy", "serve", "m", "--max-num-seqs", "3"}
 	var log strings.Builder
 	v, err := p.StartVirtual(argv, nil, &log)
-	if err != nil || v.Node.Config.MaxSeqs != 3 || !strings.Contains(log.String(), "simulated toy") || !strings.Contains(log.String(), "the toy is ready") {
+	if err != nil || v.Node.Config.MaxSeqs != 3 || !strings.Contains(log.String(), "simulated toy") ||
+		!strings.Contains(log.String(), "the toy is ready") {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	l, err := p.launch(argv, Settings{Engine: "toy"}, func(string) string { return "" })

@@ -51,7 +51,8 @@ func writeTrace(path string, rank, ranks int, steps []model.RecordedStep) error 
 	w := bufio.NewWriter(z)
 	t := &traceWriter{w: w, rank: rank}
 	t.printf("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [{\"id\": %d, \"name\": \"simulated\"}],\n", rank)
-	t.printf("  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %d, \"world_size\": %d},\n  \"displayTimeUnit\": \"ms\",\n  \"traceEvents\": [\n", rank, ranks)
+	t.printf("  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %d, \"world_size\": %d},\n  \"displayTimeUnit\": \"ms\",\n  "+
+		"\"traceEvents\": [\n", rank, ranks)
 	t.printf("  {\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"tid\": 0, \"args\": {\"name\": \"python\"}}", hostPID+rank)
 	for _, s := range steps {
 		t.step(s)
@@ -80,7 +81,8 @@ func (t *traceWriter) printf(format string, args ...any) {
 func (t *traceWriter) step(s model.RecordedStep) {
 	start, end := micros(s.Start), micros(s.End)
 	host, gpu := start, start
-	t.event("user_annotation", fmt.Sprintf("execute_context_%d(%d)_generation_%d(%d)", s.Sequences-s.DecodeTokens, s.PrefillTokens, s.DecodeTokens, s.DecodeTokens), false, start, end-start)
+	t.event("user_annotation", fmt.Sprintf("execute_context_%d(%d)_generation_%d(%d)", s.Sequences-s.DecodeTokens, s.PrefillTokens,
+		s.DecodeTokens, s.DecodeTokens), false, start, end-start)
 	for _, o := range s.Operations {
 		took := micros(o.Time)
 		t.event("cpu_op", o.Operation.Op, false, host, min(hostOperation, end-host))
@@ -106,7 +108,8 @@ func (t *traceWriter) event(category, name string, onGPU bool, start, took float
 		pid, tid = t.rank, 7
 	}
 	t.id++
-	t.printf(",\n  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": %s, \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"External id\": %d}}", category, quoted, pid, tid, start, took, t.id)
+	t.printf(",\n  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": %s, \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": "+
+		"{\"External id\": %d}}", category, quoted, pid, tid, start, took, t.id)
 }
 
 // profiler of a server: where its traces go, "" for none, and whether it is on.

@@ -30,10 +30,12 @@ func TestTraces(t *testing.T) {
 		"vllm":      vllmOf("0.33.0"),
 		"vllm 0.13": vllmOf("0.13.0"),
 		"vllm before 0.13": func(dir string) *httptest.Server {
-			return startServer(t, fastSettings("0.11.0"), map[string]string{"VLLM_TORCH_PROFILER_DIR": dir}, "vllm", "serve", "org/model", "--tensor-parallel-size", "2")
+			return startServer(t, fastSettings("0.11.0"), map[string]string{"VLLM_TORCH_PROFILER_DIR": dir}, "vllm", "serve", "org/model",
+				"--tensor-parallel-size", "2")
 		},
 		"sglang": func(dir string) *httptest.Server {
-			return startServer(t, fastSettings("0.5.23"), map[string]string{"SGLANG_TORCH_PROFILER_DIR": dir}, "python3", "-m", "sglang.launch_server", "--model-path", "org/model", "--tp-size", "2")
+			return startServer(t, fastSettings("0.5.23"), map[string]string{"SGLANG_TORCH_PROFILER_DIR": dir}, "python3", "-m",
+				"sglang.launch_server", "--model-path", "org/model", "--tp-size", "2")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,12 +58,14 @@ func TestTraces(t *testing.T) {
 				}
 				return steps.Observation{Counters: map[string]float64{steps.CounterGenerationTokens: tokens}}, nil
 			}
-			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour}, map[string]any{"output_dir": dir}, wait, observe)
+			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour},
+				map[string]any{"output_dir": dir}, wait, observe)
 			if err != nil {
 				t.Fatal(err)
 			}
 			<-started
-			if status, body := request(t, ts, "POST", "/v1/completions", `{"model":"org/model","prompt":"Hello there","max_tokens":8,"ignore_eos":true}`); status != http.StatusOK {
+			if status, body := request(t, ts, "POST", "/v1/completions",
+				`{"model":"org/model","prompt":"Hello there","max_tokens":8,"ignore_eos":true}`); status != http.StatusOK {
 				t.Fatalf("%d %s", status, body)
 			}
 			got, err := stop(t.Context())

@@ -97,7 +97,8 @@ func (vllm) ready(s *Server, startup time.Duration) {
 	g.core("INFO", "gpu_model_runner.py:2653", "Model loading took %.4f GiB and %.6f seconds", weights, (startup / 2).Seconds())
 	g.core("INFO", "gpu_worker.py:298", "Available KV cache memory: %.2f GiB", kv)
 	g.core("INFO", "kv_cache_utils.py:1087", "GPU KV cache size: %s tokens", thousands(c.KVTokens()))
-	g.core("INFO", "kv_cache_utils.py:1091", "Maximum concurrency for %s tokens per request: %.2fx", thousands(c.MaxModelLen), float64(c.KVTokens())/float64(c.MaxModelLen))
+	g.core("INFO", "kv_cache_utils.py:1091", "Maximum concurrency for %s tokens per request: %.2fx", thousands(c.MaxModelLen),
+		float64(c.KVTokens())/float64(c.MaxModelLen))
 	if !s.launch.eager {
 		g.core("INFO", "gpu_model_runner.py:3480", "Graph capturing finished in %.0f secs, took 0.50 GiB", (startup / 4).Seconds())
 	}
@@ -112,29 +113,37 @@ func (vllm) serving(s *Server, addr string) {
 func (vllm) died(s *Server) {
 	g := s.log
 	g.core("ERROR", "core.py:720", "EngineCore encountered a fatal error.")
-	g.core("ERROR", "core.py:720", "Traceback (most recent call last):\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py\", line 711, in run_engine_core\n    engine_core.run_busy_loop()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+	g.core("ERROR", "core.py:720", "Traceback (most recent call last):\n  File "+
+		"\"/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py\", line 711, in run_engine_core\n    "+
+		"engine_core.run_busy_loop()\ntorch.AcceleratorError: CUDA error: an illegal memory access was encountered")
 	g.api("ERROR", "async_llm.py:480", "AsyncLLM output_handler failed.")
 	g.raw("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.")
 }
 
 func (vllm) portInUse(s *Server) {
-	s.log.raw("Traceback (most recent call last):\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/entrypoints/openai/api_server.py\", line 1800, in create_server_socket\n    sock.bind(addr)\nOSError: [Errno 98] Address already in use")
+	s.log.raw("Traceback (most recent call last):\n  File " +
+		"\"/usr/local/lib/python3.12/dist-packages/vllm/entrypoints/openai/api_server.py\", line 1800, in create_server_socket\n    " +
+		"sock.bind(addr)\nOSError: [Errno 98] Address already in use")
 }
 
 func (vllm) kvTooSmall(s *Server) {
 	g, c := s.log, s.launch.config
 	if c.KVBlocks == 0 {
-		g.core("ERROR", "core.py:708", "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.")
+		g.core("ERROR", "core.py:708",
+			"ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.")
 		return
 	}
 	const gib = 1 << 30
-	g.core("ERROR", "core.py:708", "ValueError: To serve at least one request with the model's max seq len (%d), (%.2f GiB KV cache is needed, which is larger than the available KV cache memory (%.2f GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
+	g.core("ERROR", "core.py:708", "ValueError: To serve at least one request with the model's max seq len (%d), (%.2f GiB KV cache is "+
+		"needed, which is larger than the available KV cache memory (%.2f GiB). Try increasing `gpu_memory_utilization` or decreasing "+
+		"`max_model_len` when initializing the engine.",
 		c.MaxModelLen, float64(c.MaxModelLen)*c.Shape.KVBytesPerToken/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib)
 }
 
 // coreFailed writes the wrapper that vLLM puts after the root cause.
 func (vllm) coreFailed(s *Server) {
-	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}", s.log.pid)
+	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): "+
+		"{'EngineCore_DP0': 1}", s.log.pid)
 }
 
 func (vllm) loadFailed(p *kv.Part) kv.Message { return p.LoadFailed() }
@@ -209,7 +218,8 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 		return err
 	}
 	stages := max(a.int("--pipeline-parallel-size", 1), 1)
-	c := model.Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages, BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
+	c := model.Config{Profile: p, Shape: shape, GPUs: max(a.int("--tensor-parallel-size", 1), 1) * stages, Stages: stages,
+		BlockSize: a.int("--block-size", 16), Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--max-model-len", shape.MaxModelLen)
 	if c.Speculation, err = e.speculation(l); err != nil {
 		return err
@@ -296,7 +306,8 @@ func (vllm) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
 	x.Value("vllm:num_requests_running", "Number of requests in model execution batches.", "gauge", float64(st.Running))
 	x.Value("vllm:num_requests_waiting", "Number of requests waiting to be processed.", "gauge", float64(st.Waiting))
 	x.Value("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", "gauge", st.KVUsage)
-	x.Value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter", float64(st.PrefixQueries))
+	x.Value("vllm:prefix_cache_queries_total", "Prefix cache queries, in terms of number of queried tokens.", "counter",
+		float64(st.PrefixQueries))
 	x.Value("vllm:prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.", "counter", float64(st.PrefixHits))
 	x.Value("vllm:num_preemptions_total", "Cumulative number of preemption from the engine.", "counter", float64(st.Preemptions))
 	writeDraftsVLLM(x, l, st.Drafts)
@@ -332,8 +343,12 @@ func writeFinishedVLLM(x *prom.Writer, m *metrics) {
 
 // writeTransfersVLLM writes the metrics that vLLM adds for a connector.
 func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.Stats) {
-	x.Value("vllm:external_prefix_cache_queries_total", "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter", float64(st.ExternalQueries))
-	x.Value("vllm:external_prefix_cache_hits_total", "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter", float64(st.ExternalHits))
+	x.Value("vllm:external_prefix_cache_queries_total",
+		"External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried tokens.", "counter",
+		float64(st.ExternalQueries))
+	x.Value("vllm:external_prefix_cache_hits_total",
+		"External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter",
+		float64(st.ExternalHits))
 	if steps.CompareReleases(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
 		k.WriteMetrics(x)
 	}
@@ -354,7 +369,8 @@ func writeSources(x *prom.Writer, st model.Stats) {
 
 func (g *logger) statsVLLM(d time.Duration, st model.Stats) {
 	in, out := float64(st.PromptTokens-g.prompt)/d.Seconds(), float64(st.OutputTokens-g.output)/d.Seconds()
-	g.api("INFO", "loggers.py:127", "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: %d reqs, Waiting: %d reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
+	g.api("INFO", "loggers.py:127", "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: "+
+		"%d reqs, Waiting: %d reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
 		in, out, st.Running, st.Waiting, 100*st.KVUsage, 100*hitRate(st))
 }
 
@@ -374,7 +390,8 @@ func (g *logger) transferStats(k *transfer.Side, seconds float64) {
 	n, mb := float64(len(window)), bytes/(1<<20)
 	throughput := mb / max(took, 1e-9)
 	if p := k.Part(); p.Exchange == kv.ByAnswer || p.Exchange == kv.ByTransferID {
-		g.api("INFO", "metrics.py:100", "KV Transfer metrics: Num successful transfers=%d, Avg xfer time (ms)=%.3f, P90 xfer time (ms)=%.3f, Avg MB per transfer=%.3f, Throughput (MB/s)=%.3f, Num failed transfers=%d, Num KV expired reqs=%d",
+		g.api("INFO", "metrics.py:100", "KV Transfer metrics: Num successful transfers=%d, Avg xfer time (ms)=%.3f, P90 xfer time (ms)=%.3f, "+
+			"Avg MB per transfer=%.3f, Throughput (MB/s)=%.3f, Num failed transfers=%d, Num KV expired reqs=%d",
 			len(window), 1e3*took/n, each[(len(each)-1)*9/10], mb/n, throughput, failed, expired)
 	}
 	k.Part().WriteStats(g, seconds, throughput, len(window))

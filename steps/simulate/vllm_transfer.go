@@ -85,7 +85,8 @@ func parseTransfer(table kv.Table, text, version string) (*transferConfig, error
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(c); err != nil {
-		return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v", err)}
+		return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n  %v",
+			err)}
 	}
 	if steps.CompareReleases(version, goneKeysVersion) >= 0 {
 		for _, gone := range []struct {
@@ -93,7 +94,8 @@ func parseTransfer(table kv.Table, text, version string) (*transferConfig, error
 			set  bool
 		}{{"kv_rank", c.Rank != nil}, {"kv_parallel_size", c.Parallel != nil}, {"kv_buffer_size", c.BufferSize != nil}, {"kv_ip", c.IP != ""}} {
 			if gone.set {
-				return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  Unexpected keyword argument [type=unexpected_keyword_argument]", gone.name)}
+				return nil, kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for "+
+					"KVTransferConfig\n%s\n  Unexpected keyword argument [type=unexpected_keyword_argument]", gone.name)}
 			}
 		}
 	}
@@ -110,17 +112,22 @@ func parseTransfer(table kv.Table, text, version string) (*transferConfig, error
 func (c *transferConfig) check() error {
 	roles := []string{"kv_producer", "kv_both", "kv_consumer"}
 	if c.Role != "" && !slices.Contains(roles, c.Role) {
-		return kv.Refused{Text: fmt.Sprintf("ValueError: Unsupported kv_role: %s. Supported roles are ('kv_producer', 'kv_both', 'kv_consumer')", c.Role)}
+		return kv.Refused{Text: fmt.Sprintf(
+			"ValueError: Unsupported kv_role: %s. Supported roles are ('kv_producer', 'kv_both', 'kv_consumer')", c.Role)}
 	}
 	if c.Connector != "" && c.Role == "" {
-		return kv.Refused{Text: "ValueError: Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', 'kv_consumer')"}
+		return kv.Refused{Text: "ValueError: Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', " +
+			"'kv_consumer')"}
 	}
 	if c.Policy != "fail" && c.Policy != "recompute" {
-		return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
+		return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for "+
+			"KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
 	}
-	for name, raw := range map[string]json.RawMessage{"kv_rank": c.Rank, "kv_parallel_size": c.Parallel, "kv_buffer_size": c.BufferSize, "kv_port": c.Port} {
+	for name, raw := range map[string]json.RawMessage{"kv_rank": c.Rank, "kv_parallel_size": c.Parallel, "kv_buffer_size": c.BufferSize,
+		"kv_port": c.Port} {
 		if _, err := looseNumber(raw); err != nil {
-			return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v", name, err)}
+			return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v",
+				name, err)}
 		}
 	}
 	return nil

@@ -21,21 +21,25 @@ func TestTransferRefusals(t *testing.T) {
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_buffer_size":1e9}`, "kv_buffer_size\n  Unexpected keyword argument"},
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_rol":1}`, `unknown field "kv_rol"`},
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_port":"x"}`, "kv_port\n  Input should be a valid number"},
-		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_load_failure_policy":"retry"}`, "Input should be 'recompute' or 'fail'"},
+		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_load_failure_policy":"retry"}`,
+			"Input should be 'recompute' or 'fail'"},
 		{"0.33.0", `{"kv_connector":"MultiConnector","kv_role":"kv_both"}`, "MultiConnector needs a list of connectors"},
 		{"0.33.0", `{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector"},{"kv_connector":"Nope"}]}}`, "Unsupported connector type: Nope"},
-		{"0.33.0", `{"kv_connector":"Mine","kv_role":"kv_both","kv_connector_module_path":"a.b"}`, "comes from module a.b, which cannot be simulated"},
+		{"0.33.0", `{"kv_connector":"Mine","kv_role":"kv_both","kv_connector_module_path":"a.b"}`,
+			"comes from module a.b, which cannot be simulated"},
 		{"0.33.0", `{"kv_connector":"MooncakeStoreConnector","kv_role":"kv_both"}`, "'MOONCAKE_CONFIG_PATH' is not set"},
 		{"0.6.4.post1", `{"kv_connector":"MooncakeConnector","kv_role":"kv_producer"}`, "kv_rank is None"},
 		{"0.6.4.post1", `{"kv_connector":"PyNcclConnector","kv_role":"kv_both","kv_rank":0,"kv_parallel_size":2}`, "kv_both is not supported"},
 	} {
-		_, err := NewServer([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "4096", transferFlag, c.config}, Options{Settings: Settings{Version: c.version}})
+		_, err := NewServer([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "4096", transferFlag, c.config},
+			Options{Settings: Settings{Version: c.version}})
 		if refused := (kv.Refused{}); !errors.As(err, &refused) || !strings.Contains(refused.Text, c.want) {
 			t.Errorf("vLLM %s with %s: %v, want %q", c.version, c.config, err, c.want)
 		}
 	}
 	for _, env := range []map[string]string{{"VLLM_NIXL_SIDE_CHANNEL_PORT": "fast"}, {"VLLM_NIXL_SIDE_CHANNEL_PORT": "70000"}} {
-		_, err := NewServer([]string{"vllm", "serve", "m", transferFlag, `{"kv_connector":"NixlConnector","kv_role":"kv_both"}`}, Options{Env: func(k string) string { return env[k] }})
+		_, err := NewServer([]string{"vllm", "serve", "m", transferFlag, `{"kv_connector":"NixlConnector","kv_role":"kv_both"}`},
+			Options{Env: func(k string) string { return env[k] }})
 		if err == nil {
 			t.Errorf("%v is accepted", env)
 		}
@@ -64,7 +68,8 @@ func TestTransportOf(t *testing.T) {
 			k, v, _ := strings.Cut(pair, "=")
 			env[k] = v
 		}
-		s, err := NewServer([]string{"vllm", "serve", "m", transferFlag, `{"kv_connector":"` + c.connector + `","kv_role":"kv_producer"}`}, Options{Settings: Settings{Version: c.version}, Env: func(k string) string { return env[k] }})
+		s, err := NewServer([]string{"vllm", "serve", "m", transferFlag, `{"kv_connector":"` + c.connector + `","kv_role":"kv_producer"}`},
+			Options{Settings: Settings{Version: c.version}, Env: func(k string) string { return env[k] }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +81,8 @@ func TestTransportOf(t *testing.T) {
 
 func FuzzTransferConfig(f *testing.F) {
 	f.Add("0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both"}`)
-	f.Add("0.11.0", `{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"MultiConnector"}]}}`)
+	f.Add("0.11.0",
+		`{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"MultiConnector"}]}}`)
 	f.Add("0.6.4", `{"kv_rank":"1e","kv_port":[]}`)
 	f.Fuzz(func(t *testing.T, version, text string) {
 		c, err := parseTransfer(kv.Connectors(), text, version)

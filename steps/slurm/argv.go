@@ -77,7 +77,8 @@ func (c command) script() string {
 		for i, n := range c.at.GPUs {
 			fields[i] = strconv.Itoa(n + 1)
 		}
-		text += `CUDA_VISIBLE_DEVICES=$(printf %s "$CUDA_VISIBLE_DEVICES" | cut -d, -f` + strings.Join(fields, ",") + `); export CUDA_VISIBLE_DEVICES; `
+		text += `CUDA_VISIBLE_DEVICES=$(printf %s "$CUDA_VISIBLE_DEVICES" | cut -d, -f` + strings.Join(fields, ",") +
+			`); export CUDA_VISIBLE_DEVICES; `
 	}
 	return text
 }
@@ -100,7 +101,8 @@ func (c command) program() (program, options []string, err error) {
 // CheckContainer says what of a container a runtime of the cluster cannot do.
 func CheckContainer(runtime string, c *steps.ContainerSpec) error {
 	if runtime == "" || runtime == steps.RuntimeNone {
-		return errors.New(`the nodes have nothing to start an image with: set runtime = "pyxis" or "apptainer" in the slurm block, or executable in place of image`)
+		return errors.New(
+			`the nodes have nothing to start an image with: set runtime = "pyxis" or "apptainer" in the slurm block, or executable in place of image`)
 	}
 	if c.OwnEntrypoint && runtime == steps.RuntimePyxis {
 		return errors.New("pyxis cannot start the image's own entrypoint: set container.entrypoint")

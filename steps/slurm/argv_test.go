@@ -33,7 +33,8 @@ func TestCommandLine(t *testing.T) {
 		"pyxis": {
 			command{
 				runtime: steps.RuntimePyxis, at: Place{GPUs: []int{2, 3}}, gpusPerNode: 4, files: "/out/files",
-				process: steps.Process{Argv: []string{"vllm", "serve"}, Dir: "/nowhere", Container: box(steps.ContainerSpec{Image: "nvcr.io/nvidia/vllm:25.1", Mounts: mounts, Workdir: "/w"})},
+				process: steps.Process{Argv: []string{"vllm", "serve"}, Dir: "/nowhere",
+					Container: box(steps.ContainerSpec{Image: "nvcr.io/nvidia/vllm:25.1", Mounts: mounts, Workdir: "/w"})},
 			},
 			common + " --gres=gpu:4" + rest + "/ --container-image=nvcr.io#nvidia/vllm:25.1 --no-container-mount-home --no-container-entrypoint" +
 				" --container-mounts=/data/hf:/root/.cache/huggingface:ro,/out/files:/out/files:ro --container-workdir=/w -- " + second + "vllm serve",
@@ -41,7 +42,8 @@ func TestCommandLine(t *testing.T) {
 		"apptainer": {
 			command{
 				runtime: steps.RuntimeApptainer, at: Place{GPUs: []int{2, 3}}, gpusPerNode: 4,
-				process: steps.Process{Argv: []string{"vllm", "serve"}, Container: box(steps.ContainerSpec{Image: "vllm/vllm-openai:v0.11.0", Mounts: mounts})},
+				process: steps.Process{Argv: []string{"vllm", "serve"},
+					Container: box(steps.ContainerSpec{Image: "vllm/vllm-openai:v0.11.0", Mounts: mounts})},
 			},
 			common + " --gres=gpu:4" + rest + "/ -- " + second +
 				"apptainer exec --nv --bind /data/hf:/root/.cache/huggingface:ro docker://vllm/vllm-openai:v0.11.0 vllm serve",
@@ -71,14 +73,17 @@ func TestCheckContainer(t *testing.T) {
 		c       steps.ContainerSpec
 		want    string
 	}{
-		"no runtime":        {steps.RuntimeNone, steps.ContainerSpec{Image: "i"}, "nothing to start an image with"},
-		"pyxis":             {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", Network: steps.NetworkHost, IPC: "host"}, ""},
-		"own entrypoint":    {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", OwnEntrypoint: true}, "cannot start the image's own entrypoint"},
-		"memory":            {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", ShmSize: 1}, "container.shm_size has no meaning"},
-		"bridge":            {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", Network: "bridge"}, "container.network has no meaning"},
-		"a number of GPUs":  {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{Count: 2}}, ""},
-		"named GPUs":        {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{IDs: []string{"1"}}}, "container.gpus has no meaning"},
-		"a mount's options": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", Mounts: []steps.Mount{{Source: "/a,/etc:/etc", Target: "/b"}}}, "takes for a separator"},
+		"no runtime": {steps.RuntimeNone, steps.ContainerSpec{Image: "i"}, "nothing to start an image with"},
+		"pyxis":      {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", Network: steps.NetworkHost, IPC: "host"}, ""},
+		"own entrypoint": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", OwnEntrypoint: true},
+			"cannot start the image's own entrypoint"},
+		"memory":           {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", ShmSize: 1}, "container.shm_size has no meaning"},
+		"bridge":           {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", Network: "bridge"}, "container.network has no meaning"},
+		"a number of GPUs": {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{Count: 2}}, ""},
+		"named GPUs": {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{IDs: []string{"1"}}},
+			"container.gpus has no meaning"},
+		"a mount's options": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i",
+			Mounts: []steps.Mount{{Source: "/a,/etc:/etc", Target: "/b"}}}, "takes for a separator"},
 	} {
 		err := CheckContainer(tt.runtime, &tt.c)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

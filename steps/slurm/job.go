@@ -86,7 +86,10 @@ func (j *Job) attach(ctx context.Context) error {
 		return err
 	}
 	if len(j.nodes) < j.opt.Spec.Nodes {
-		return evicted(ClassRefused, fmt.Sprintf("the slurm block asks for %d nodes, and the allocation that this runs in (job %s) has %d; allocate more, or run outside of it", j.opt.Spec.Nodes, j.id, len(j.nodes)))
+		return evicted(ClassRefused,
+			fmt.Sprintf(
+				"the slurm block asks for %d nodes, and the allocation that this runs in (job %s) has %d; allocate more, or run outside of it",
+				j.opt.Spec.Nodes, j.id, len(j.nodes)))
 	}
 	return nil
 }
@@ -251,7 +254,9 @@ func (j *Job) Check(ctx context.Context) error {
 		return evicted(ClassJobEnded, "Slurm job "+j.id+" is ending")
 	}
 	if s.limited && s.left < j.opt.Need {
-		return evicted(ClassTimeLimit, fmt.Sprintf("Slurm job %s has %s left, and a launch with its runs takes about %s; raise time in the slurm block", j.id, s.left, j.opt.Need.Round(time.Second)))
+		return evicted(ClassTimeLimit,
+			fmt.Sprintf("Slurm job %s has %s left, and a launch with its runs takes about %s; raise time in the slurm block", j.id, s.left,
+				j.opt.Need.Round(time.Second)))
 	}
 	return nil
 }

@@ -139,7 +139,8 @@ func (s *Server) awaitStep(ctx context.Context) error {
 // refused says why srun has ended without a step. A step that has come and gone leaves its
 // server's own words, which its engine understands.
 func (s *Server) refused() error {
-	for _, text := range []string{"Unable to create step", "Unable to allocate resources", "Unable to confirm allocation", "Invalid job id specified", "Job/step already completing or completed"} {
+	for _, text := range []string{"Unable to create step", "Unable to allocate resources", "Unable to confirm allocation",
+		"Invalid job id specified", "Job/step already completing or completed"} {
 		if line := s.out.find(text); line != "" {
 			if err := s.Evicted(context.Background()); err != nil {
 				return err
@@ -158,7 +159,8 @@ func (e *refusedError) Error() string { return "slurm does not start the step: "
 // transient says that it may start later: a controller that was restarted waits for its
 // nodes to report.
 func (e *refusedError) transient() bool {
-	return says(e.said, "Required node not available", "Memory required by task is not available", "Requested nodes are busy", "Unable to contact slurm controller", "Socket timed out")
+	return says(e.said, "Required node not available", "Memory required by task is not available", "Requested nodes are busy",
+		"Unable to contact slurm controller", "Socket timed out")
 }
 
 // dialWait bounds the check whether a port is in use.

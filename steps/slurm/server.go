@@ -75,7 +75,8 @@ func (s *Server) Evicted(ctx context.Context) error {
 	if s.asked.Load() || !s.ended() {
 		return nil
 	}
-	for text, class := range map[string]string{"DUE TO NODE FAILURE": ClassNodeLost, "DUE TO PREEMPTION": ClassPreempted, "DUE TO TIME LIMIT": ClassTimeLimit} {
+	for text, class := range map[string]string{"DUE TO NODE FAILURE": ClassNodeLost, "DUE TO PREEMPTION": ClassPreempted,
+		"DUE TO TIME LIMIT": ClassTimeLimit} {
 		if line := s.out.find(text); line != "" {
 			return evicted(class, line)
 		}
@@ -111,7 +112,8 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, job.opt.LookWait)
 	defer cancel()
-	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) || strings.Contains(err.Error(), "Unable to create step") {
+	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) ||
+		strings.Contains(err.Error(), "Unable to create step") {
 		return nil // what the controller refuses has not asked the node
 	}
 	why := err.Error()
@@ -254,7 +256,8 @@ func (s *Server) awaitGone(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil:
 			return fmt.Errorf("whether the step is gone is not known: %w", err)
 		case err != nil && id == "":
-			return fmt.Errorf("whether the step is gone is not known, since no time is left to ask: %w; squeue --steps --jobs=%s shows it", err, s.launcher.job.id)
+			return fmt.Errorf("whether the step is gone is not known, since no time is left to ask: %w; squeue --steps --jobs=%s shows it",
+				err, s.launcher.job.id)
 		case err == nil && found == "":
 			return nil
 		case err == nil:

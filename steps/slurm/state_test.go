@@ -27,7 +27,8 @@ func TestParseLeft(t *testing.T) {
 
 func TestParseNode(t *testing.T) {
 	// As scontrol of Slurm 22.05.8 writes it, shortened.
-	n, err := parseNode("NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=8 CPUTot=8 CPULoad=5.28 ActiveFeatures=(null) Gres=gpu:2 NodeAddr=10.77.0.11 NodeHostName=n1 Port=17001 OS=Linux 6.1 #1 SMP RealMemory=4000\n")
+	n, err := parseNode("NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=8 CPUTot=8 CPULoad=5.28 ActiveFeatures=(null) Gres=gpu:2 " +
+		"NodeAddr=10.77.0.11 NodeHostName=n1 Port=17001 OS=Linux 6.1 #1 SMP RealMemory=4000\n")
 	if err != nil || n.Name != "n1" || n.Address != "10.77.0.11" || n.Facts["gres"] != "gpu:2" || n.Facts["cputot"] != "8" {
 		t.Errorf("%+v, %v", n, err)
 	}

@@ -29,8 +29,10 @@ func (answered) Wait() error             { return nil }
 func (answered) Signal(string) error     { return nil }
 
 // As scontrol of Slurm 22.05.8 writes it, shortened.
-const job = "JobId=7 JobName=pipeline UserId=root(0) Priority=1 JobState=STATE Reason=None Dependency=(null) Requeue=0 ExitCode=0:0 RunTime=RAN TimeLimit=UNLIMITED " +
-	"SubmitTime=2026-11-26T13:00:00 StartTime=2026-11-26T13:00:01 EndTime=Unknown SuspendTime=LAST SecsPreSuspend=PRE LastSchedEval=2026-11-26T13:00:01 NodeList=n1\n"
+const job = "JobId=7 JobName=pipeline UserId=root(0) Priority=1 JobState=STATE Reason=None Dependency=(null) Requeue=0 ExitCode=0:0 " +
+	"RunTime=RAN TimeLimit=UNLIMITED " +
+	"SubmitTime=2026-11-26T13:00:00 StartTime=2026-11-26T13:00:01 EndTime=Unknown SuspendTime=LAST SecsPreSuspend=PRE " +
+	"LastSchedEval=2026-11-26T13:00:01 NodeList=n1\n"
 
 func described(state, ran, last, pre string) string {
 	return strings.NewReplacer("STATE", state, "RAN", ran, "LAST", last, "PRE", pre).Replace(job)

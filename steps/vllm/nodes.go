@@ -101,17 +101,20 @@ const rayWait = `import ray,sys; ray.init(address=sys.argv[1], log_to_driver=Fal
 // its own container. What it starts ends with it, and the script ends when Ray does.
 func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.Process, error) {
 	if _, set := steps.Getenv(spec.Env, "RAY_ADDRESS"); set {
-		return steps.Process{}, fmt.Errorf("%s: env.RAY_ADDRESS names a Ray cluster, and nodes makes one of the server's own; remove one of them", spec.Addr)
+		return steps.Process{},
+			fmt.Errorf("%s: env.RAY_ADDRESS names a Ray cluster, and nodes makes one of the server's own; remove one of them", spec.Addr)
 	}
 	ray, python := rayTools(spec.Program())
 	head := engine.ShellWord(engine.Address(at.Head, at.Rendezvous))
 	start := ray + " start --block --node-ip-address=" + engine.ShellWord(at.Host)
 	env := nodeEnv(spec, at)
 	if at.Rank > 0 {
-		script := fmt.Sprintf("until %s health-check --address %s >/dev/null 2>&1; do sleep 1; done; exec %s --address=%s", ray, head, start, head)
+		script := fmt.Sprintf("until %s health-check --address %s >/dev/null 2>&1; do sleep 1; done; exec %s --address=%s",
+			ray, head, start, head)
 		return engine.Process(spec, []string{"sh", "-c", script}, env, at.Listen, at.Port), nil
 	}
-	script := fmt.Sprintf(`%s --head --port=%s & ray=$!; until %s -c %s %s %d >/dev/null 2>&1; do kill -0 $ray || exit 1; sleep 1; done; export RAY_ADDRESS=%s; exec "$@"`,
+	script := fmt.Sprintf(
+		`%s --head --port=%s & ray=$!; until %s -c %s %s %d >/dev/null 2>&1; do kill -0 $ray || exit 1; sleep 1; done; export RAY_ADDRESS=%s; exec "$@"`,
 		start, at.Rendezvous, python, engine.ShellWord(rayWait), head, spec.Nodes, head)
 	argv := append([]string{"sh", "-c", script, "sh"}, prefix(spec.Program(), spec.Model)...)
 	argv = append(append(argv, "--host", at.Listen, "--port", at.Port.String()), words...)

@@ -16,7 +16,8 @@ func nodesOf(t *testing.T, spec steps.ServerSpec) string {
 	var b strings.Builder
 	for rank := range spec.Nodes {
 		p, err := New().(steps.Spreader).RenderNode(spec, steps.NodePlace{
-			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: steps.PortNumber(6379), Listen: "0.0.0.0", Port: steps.PortNumber(8000 + rank),
+			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: steps.PortNumber(6379), Listen: "0.0.0.0",
+			Port: steps.PortNumber(8000 + rank),
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
@@ -36,12 +37,14 @@ func TestRenderNodesGolden(t *testing.T) {
 	const model = "Qwen/Qwen2-7B-Instruct"
 	args := []steps.Arg{{Name: "tensor_parallel_size", Value: int64(2)}}
 	ray := append(args[:1:1], steps.Arg{Name: "distributed_executor_backend", Value: "ray"})
-	text := nodesOf(t, steps.ServerSpec{Addr: "its own processes", Version: "0.33.0", Model: model, ServedName: "sut", Nodes: 3, GPUs: 2, Args: args}) +
+	text := nodesOf(t, steps.ServerSpec{Addr: "its own processes", Version: "0.33.0", Model: model, ServedName: "sut", Nodes: 3,
+		GPUs: 2, Args: args}) +
 		nodesOf(t, steps.ServerSpec{
 			Addr: "Ray", Version: "0.11.0", Model: model, Nodes: 2, Args: ray,
 			Env: []steps.EnvVar{{Name: "VLLM_HOST_IP", Value: "1.1.1.1"}, {Name: "NCCL_DEBUG", Value: "INFO"}},
 		}) +
-		nodesOf(t, steps.ServerSpec{Addr: "Ray of a virtual environment", Executable: []string{"numactl", "-N0", "/opt/it's mine/bin/vllm"}, Version: "0.11.0", Model: model, Nodes: 2, Args: ray}) +
+		nodesOf(t, steps.ServerSpec{Addr: "Ray of a virtual environment", Executable: []string{"numactl", "-N0", "/opt/it's mine/bin/vllm"},
+			Version: "0.11.0", Model: model, Nodes: 2, Args: ray}) +
 		nodesOf(t, steps.ServerSpec{
 			Addr: "Ray in containers", Image: "vllm/vllm-openai:v0.11.0", Model: model, Nodes: 2, Args: ray,
 			Container: &steps.ContainerSpec{Network: steps.NetworkHost, GPUs: &steps.GPURequest{IDs: []string{"0"}}},
@@ -59,7 +62,8 @@ func TestRenderNodesRefused(t *testing.T) {
 	}{
 		"old version": {steps.ServerSpec{Version: "0.11.0"}, "vLLM 0.11.0 has no --nnodes and cannot be spread over nodes: vLLM 0.11."},
 		"two clusters": {
-			steps.ServerSpec{Version: "0.11.0", Args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, Env: []steps.EnvVar{{Name: "RAY_ADDRESS", Value: "x"}}},
+			steps.ServerSpec{Version: "0.11.0", Args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}},
+				Env: []steps.EnvVar{{Name: "RAY_ADDRESS", Value: "x"}}},
 			"env.RAY_ADDRESS names a Ray cluster",
 		},
 		"no model": {steps.ServerSpec{}, "model is not set"},
@@ -83,12 +87,14 @@ func TestCheckNodes(t *testing.T) {
 		args    map[string]cty.Value
 		want    string
 	}{
-		"new":              {version: "0.33.0", args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
-		"between":          {version: "0.15.1", args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
-		"not stated":       {args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
-		"old, by Ray":      {version: "0.6.4", args: map[string]cty.Value{"distributed_executor_backend": cty.StringVal("ray")}},
-		"old":              {version: "0.10.2", args: map[string]cty.Value{"distributed_executor_backend": cty.StringVal("mp")}, want: "has no --nnodes"},
-		"set by the place": {version: "0.33.0", args: map[string]cty.Value{"node-rank": cty.NumberIntVal(1)}, want: "nodes sets node-rank for each process"},
+		"new":         {version: "0.33.0", args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
+		"between":     {version: "0.15.1", args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
+		"not stated":  {args: map[string]cty.Value{"seed": cty.NumberIntVal(1)}},
+		"old, by Ray": {version: "0.6.4", args: map[string]cty.Value{"distributed_executor_backend": cty.StringVal("ray")}},
+		"old": {version: "0.10.2", args: map[string]cty.Value{"distributed_executor_backend": cty.StringVal("mp")},
+			want: "has no --nnodes"},
+		"set by the place": {version: "0.33.0", args: map[string]cty.Value{"node-rank": cty.NumberIntVal(1)},
+			want: "nodes sets node-rank for each process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := steps.Object{Attrs: map[string]cty.Value{"nodes": cty.NumberIntVal(2), "args": cty.ObjectVal(tt.args)}}
@@ -103,10 +109,11 @@ func TestCheckNodes(t *testing.T) {
 func TestClassifyRay(t *testing.T) {
 	for line, want := range map[string]string{
 		"sh: 1: ray: not found": "not_installed",
-		"[2026-11-21 16:00:00,123 E 12 12] gcs_rpc_client.h:179: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.":                                         "ray",
-		"Exception: The current node timed out during startup. This could happen because some of the Ray processes failed to startup.":                                        "ray",
-		"torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.":                                                              "nccl",
-		"RuntimeError: This node has an IP address of 10.0.0.2, while we can not find the matched Raylet address. This maybe come from when you connect the Ray cluster with": "ray",
+		"[2026-11-21 16:00:00,123 E 12 12] gcs_rpc_client.h:179: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.":  "ray",
+		"Exception: The current node timed out during startup. This could happen because some of the Ray processes failed to startup.": "ray",
+		"torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.":                       "nccl",
+		"RuntimeError: This node has an IP address of 10.0.0.2, while we can not find the matched Raylet address. This maybe come from when " +
+			"you connect the Ray cluster with": "ray",
 	} {
 		if class, evidence := New().Classify([]string{"INFO starting", line}); class != want || evidence != line {
 			t.Errorf("%s: %s (%s), want %s", line, class, evidence, want)

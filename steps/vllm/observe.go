@@ -61,8 +61,10 @@ var statistics = []engine.Pattern{
 var startLines = []engine.Pattern{
 	engine.NewPattern(`KV cache size: ([0-9,]+) tokens`, engine.Field{Name: steps.StartKVTokens}),
 	engine.NewPattern(`Available KV cache memory: ([0-9.]+) GiB`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
-	engine.NewPattern(`(?:Explicitly|Auto) set \(([0-9.]+)/[0-9.]+\) GiB for KV cache`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
-	engine.NewPattern(`Model loading took ([0-9.]+) Gi?B(?: memory)? and [0-9.]+ seconds`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
+	engine.NewPattern(`(?:Explicitly|Auto) set \(([0-9.]+)/[0-9.]+\) GiB for KV cache`, engine.Field{Name: steps.StartKVBytes,
+		Scale: engine.GiB}),
+	engine.NewPattern(`Model loading took ([0-9.]+) Gi?B(?: memory)? and [0-9.]+ seconds`, engine.Field{Name: steps.StartWeights,
+		Scale: engine.GiB}),
 	engine.NewPattern(`Loading model weights took ([0-9.]+) GB`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
 	engine.NewPattern(`Loading weights took ([0-9.]+) seconds`, engine.Field{Name: steps.StartLoad}),
 	engine.NewPattern(`torch\.compile (?:took|takes) ([0-9.]+) s in total`, engine.Field{Name: steps.StartCompile}),

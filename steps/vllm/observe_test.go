@@ -15,15 +15,20 @@ func TestLogPoint(t *testing.T) {
 		want map[string]float64
 	}{
 		"V1": {
-			"(APIServer pid=7) INFO 09-02 13:08:10 [loggers.py:127] Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: 16.5 tokens/s, Running: 3 reqs, Waiting: 2 reqs, GPU KV cache usage: 12.5%, Prefix cache hit rate: 40.0%",
-			map[string]float64{"prompt_throughput": 64, "generation_throughput": 16.5, "running": 3, "waiting": 2, "kv_usage": 0.125, "hit_rate": 0.4},
+			"(APIServer pid=7) INFO 09-02 13:08:10 [loggers.py:127] Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: " +
+				"16.5 tokens/s, Running: 3 reqs, Waiting: 2 reqs, GPU KV cache usage: 12.5%, Prefix cache hit rate: 40.0%",
+			map[string]float64{"prompt_throughput": 64, "generation_throughput": 16.5, "running": 3, "waiting": 2,
+				"kv_usage": 0.125, "hit_rate": 0.4},
 		},
 		"more fields, on a CPU": {
-			"(APIServer pid=7) INFO 11-21 10:00:00 [loggers.py:312] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: 1 reqs, Waiting: 4 reqs, Deferred: 1 reqs, KV fetch: 0 waiting to start, 1 in progress, 0 completed waiting, Preemptions: 2, CPU KV cache usage: 3.0%, Prefix cache hit rate: 1.0%, External prefix cache hit rate: 85.0%",
+			"(APIServer pid=7) INFO 11-21 10:00:00 [loggers.py:312] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: " +
+				"2.0 tokens/s, Running: 1 reqs, Waiting: 4 reqs, Deferred: 1 reqs, KV fetch: 0 waiting to start, 1 in progress, 0 completed waiting, " +
+				"Preemptions: 2, CPU KV cache usage: 3.0%, Prefix cache hit rate: 1.0%, External prefix cache hit rate: 85.0%",
 			map[string]float64{"prompt_throughput": 1, "generation_throughput": 2, "running": 1, "waiting": 4, "kv_usage": 0.03, "hit_rate": 0.01},
 		},
 		"V0": {
-			"INFO 11-05 12:00:00 metrics.py:449] Avg prompt throughput: 130.9 tokens/s, Avg generation throughput: 5.1 tokens/s, Running: 2 reqs, Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.8%, CPU KV cache usage: 0.0%.",
+			"INFO 11-05 12:00:00 metrics.py:449] Avg prompt throughput: 130.9 tokens/s, Avg generation throughput: 5.1 tokens/s, Running: 2 reqs, " +
+				"Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.8%, CPU KV cache usage: 0.0%.",
 			map[string]float64{"prompt_throughput": 130.9, "generation_throughput": 5.1, "running": 2, "waiting": 1, "kv_usage": 0.008},
 		},
 		"another line":   {"INFO:     127.0.0.1:52134 - \"POST /v1/completions HTTP/1.1\" 200 OK", nil},
@@ -78,7 +83,8 @@ func TestStartFacts(t *testing.T) {
 		"0.32.0 on a CPU": {
 			[]string{
 				"(EngineCore pid=9) INFO 11-21 10:00:00 [cpu_worker.py:258] Explicitly set (0.25/23.4) GiB for KV cache on node 0.",
-				"(EngineCore pid=9) INFO 11-21 10:00:00 [kv_cache_utils.py:2327] CPU KV cache size: 1,048,576 tokens, Maximum concurrency for 2,048 tokens per request: 512.00x",
+				"(EngineCore pid=9) INFO 11-21 10:00:00 [kv_cache_utils.py:2327] CPU KV cache size: 1,048,576 tokens, Maximum concurrency for 2,048 " +
+					"tokens per request: 512.00x",
 				"(EngineCore pid=9) INFO 11-21 10:00:30 [monitor.py:76] torch.compile took 21.50 s in total",
 			},
 			map[string]float64{"kv_cache_bytes": 0.25 * gib, "kv_cache_tokens": 1048576, "max_concurrency": 512, "compile_seconds": 21.5},
@@ -95,8 +101,10 @@ func TestStartFacts(t *testing.T) {
 func TestFigures(t *testing.T) {
 	for file, want := range map[string]steps.Observation{
 		"metrics-0.6.4.txt": {
-			Gauges:   map[string]float64{"running": 2, "waiting": 1, "kv_usage": 0.125, "hit_rate": 0.5, "prompt_throughput": 130.5, "generation_throughput": 5},
-			Counters: map[string]float64{"prompt_tokens": 1024, "generation_tokens": 64, "preemptions": 1, "request_success.length": 4, "request_success.stop": 0},
+			Gauges: map[string]float64{"running": 2, "waiting": 1, "kv_usage": 0.125, "hit_rate": 0.5, "prompt_throughput": 130.5,
+				"generation_throughput": 5},
+			Counters: map[string]float64{"prompt_tokens": 1024, "generation_tokens": 64, "preemptions": 1, "request_success.length": 4,
+				"request_success.stop": 0},
 		},
 		"metrics-0.11.0.txt": {
 			Gauges: map[string]float64{"running": 5, "waiting": 0, "kv_usage": 0.25},

@@ -22,7 +22,8 @@ func (vllm) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSp
 	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return argument.FullName(spec, a.Name) == flagProfiler }) {
 		return spec, fmt.Errorf("%s: args.%s is set in the file, so nothing else can configure the profiler; remove it", spec.Addr, flagProfiler)
 	}
-	if since := func(v string) bool { return steps.CompareReleases(version, v) >= 0 }; since("0.6") && !since("0.13") { // what is built without tags is 0.1
+	// what is built without tags is 0.1
+	if since := func(v string) bool { return steps.CompareReleases(version, v) >= 0 }; since("0.6") && !since("0.13") {
 		spec.Env = engine.ForcedEnv(spec.Env,
 			steps.EnvVar{Name: "VLLM_TORCH_PROFILER_DIR", Value: dir},
 			steps.EnvVar{Name: "VLLM_TORCH_PROFILER_WITH_STACK", Value: "0"},
@@ -38,6 +39,7 @@ func (vllm) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSp
 }
 
 // Profile implements steps.Profiler.
-func (v vllm) Profile(ctx context.Context, ep steps.Endpoint, w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
+func (v vllm) Profile(ctx context.Context, ep steps.Endpoint,
+	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	return v.client.Profile(ctx, ep, w, nil, v.wait, v.Observe)
 }

@@ -37,7 +37,8 @@ func cases() []steps.ServerSpec {
 		{Addr: "pinned", Executable: []string{"numactl", "-N0", "vllm"}, Model: model},
 		{Addr: "with serve", Executable: []string{"uv", "run", "vllm", "serve"}, Model: model},
 		{Addr: "module", Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, Model: model},
-		{Addr: "env", Model: model, Env: []steps.EnvVar{{Name: "VLLM_SERVER_DEV_MODE", Value: "0"}, {Name: "HF_TOKEN", Value: "s", Secret: true}}},
+		{Addr: "env", Model: model, Env: []steps.EnvVar{{Name: "VLLM_SERVER_DEV_MODE", Value: "0"},
+			{Name: "HF_TOKEN", Value: "s", Secret: true}}},
 		{Addr: "key", Model: model, APIKey: "k", Dir: "sub"},
 		{Addr: "image", Image: "vllm/vllm-openai:v0.11.0", Version: "0.11.0", Model: model, GPUs: 1, Args: args},
 		{
@@ -139,12 +140,15 @@ func TestRenderRefuses(t *testing.T) {
 		spec steps.ServerSpec
 		want string
 	}{
-		"url":               {steps.ServerSpec{Addr: "s", URL: "http://h", Model: "m"}, "s: the server at url already runs and is not started"},
-		"model":             {steps.ServerSpec{Addr: "s"}, "s: model is not set; vLLM needs one to start"},
-		"port":              {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "port", Value: int64(1)}}}, "s: args: port cannot be set here; set port"},
+		"url":   {steps.ServerSpec{Addr: "s", URL: "http://h", Model: "m"}, "s: the server at url already runs and is not started"},
+		"model": {steps.ServerSpec{Addr: "s"}, "s: model is not set; vLLM needs one to start"},
+		"port": {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "port", Value: int64(1)}}},
+			"s: args: port cannot be set here; set port"},
 		"model like a flag": {steps.ServerSpec{Addr: "s", Model: "--help"}, `s: model "--help" begins with a dash and would be read as a flag`},
-		"name like a flag":  {steps.ServerSpec{Addr: "s", Model: "m", ServedName: "-x"}, `s: served_name "-x" begins with a dash and would be read as a flag`},
-		"dashes":            {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "served-model-name", Value: "x"}}}, "s: args: served-model-name cannot be set here; set served_name"},
+		"name like a flag": {steps.ServerSpec{Addr: "s", Model: "m", ServedName: "-x"},
+			`s: served_name "-x" begins with a dash and would be read as a flag`},
+		"dashes": {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "served-model-name", Value: "x"}}},
+			"s: args: served-model-name cannot be set here; set served_name"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -114,7 +114,8 @@ func TestReadyPath(t *testing.T) {
 	if state, ready, err := v.Ready(ctx, ep, steps.Readiness{Path: "/custom"}); state != steps.StateReady || !ready || err != nil {
 		t.Errorf("own path: %s, %v, %v", state, ready, err)
 	}
-	if state, ready, err := v.Ready(ctx, ep, steps.Readiness{}); state != steps.StateListening || ready || !strings.Contains(err.Error(), "/health") {
+	if state, ready, err := v.Ready(ctx, ep, steps.Readiness{}); state != steps.StateListening || ready ||
+		!strings.Contains(err.Error(), "/health") {
 		t.Errorf("default path: %s, %v, %v", state, ready, err)
 	}
 }
@@ -122,11 +123,12 @@ func TestReadyPath(t *testing.T) {
 // Lines as vLLM 0.6 to 0.33 prints them.
 func TestClassify(t *testing.T) {
 	for line, want := range map[string]string{
-		"ValueError: Free memory on device cuda:0 (3.2/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).":                                                           "gpu_busy",
-		"ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.":                                                               "kv_cache_too_small",
-		"ValueError: To serve at least one request with the model's max seq len (131072), 16.0 GiB KV cache is needed":                                                                              "kv_cache_too_small",
-		"RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.":                                                                                               "out_of_memory",
-		"TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow weight loading for large models. Waited 600s (configured by VLLM_ENGINE_READY_TIMEOUT_S)": "slow_start",
+		"ValueError: Free memory on device cuda:0 (3.2/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).": "gpu_busy",
+		"ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.":     "kv_cache_too_small",
+		"ValueError: To serve at least one request with the model's max seq len (131072), 16.0 GiB KV cache is needed":                    "kv_cache_too_small",
+		"RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.":                                     "out_of_memory",
+		"TimeoutError: Timed out waiting for engine core processes to start. This is often caused by slow weight loading for large models. " +
+			"Waited 600s (configured by VLLM_ENGINE_READY_TIMEOUT_S)": "slow_start",
 		"vllm: error: unrecognized arguments: --foo":                                                     "arguments",
 		"RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}": "engine_failed",
 		"INFO:     Application startup complete.":                                                        "unknown",
@@ -176,8 +178,9 @@ func TestValidate(t *testing.T) {
 		"url alone":     {map[string]cty.Value{"url": cty.StringVal("http://h")}, 0},
 		"reserved and malformed arguments": {map[string]cty.Value{"model": m, "args": cty.ObjectVal(map[string]cty.Value{
 			"port": cty.NumberIntVal(1), "--x": cty.True, "seed": cty.UnknownVal(cty.String)})}, 2},
-		"argument of no version": {map[string]cty.Value{"model": m, "version": cty.StringVal("0.11.0"), "args": cty.ObjectVal(map[string]cty.Value{"max_modellen": cty.NumberIntVal(1)})}, 1},
-		"unknown arguments":      {map[string]cty.Value{"model": m, "args": cty.DynamicVal}, 0},
+		"argument of no version": {map[string]cty.Value{"model": m, "version": cty.StringVal("0.11.0"),
+			"args": cty.ObjectVal(map[string]cty.Value{"max_modellen": cty.NumberIntVal(1)})}, 1},
+		"unknown arguments": {map[string]cty.Value{"model": m, "args": cty.DynamicVal}, 0},
 	} {
 		if got := count(tt.attrs); got != tt.want {
 			t.Errorf("%s: %d problems, want %d", name, got, tt.want)

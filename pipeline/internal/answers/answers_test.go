@@ -25,7 +25,8 @@ func answered(index int, logprob float64, tokens ...string) record.Request {
 func cell(hash string, launches ...[]record.Request) *result.Cell {
 	c := &result.Cell{Hash: hash}
 	for i, requests := range launches {
-		c.Runs = append(c.Runs, result.Run{Repeat: i + 1, Status: result.RunOK, Answers: answers.Collect(requests), Records: fmt.Sprintf("%s-%d", hash, i+1)})
+		c.Runs = append(c.Runs, result.Run{Repeat: i + 1, Status: result.RunOK, Answers: answers.Collect(requests),
+			Records: fmt.Sprintf("%s-%d", hash, i+1)})
 	}
 	return c
 }
@@ -39,7 +40,8 @@ func prompts(second ...string) []record.Request {
 // equal words.
 func TestCompare(t *testing.T) {
 	base := cell("base", prompts("x", "y"), prompts("x", "z"), prompts("x", "y"))
-	head := cell("head", prompts("x", "z"), prompts("x", "q"), []record.Request{answered(0, -0.6, "a", "b", "c"), answered(1, -0.25, "x", "y")})
+	head := cell("head", prompts("x", "z"), prompts("x", "q"), []record.Request{answered(0, -0.6, "a", "b", "c"),
+		answered(1, -0.25, "x", "y")})
 	got := answers.Compare("answers.same", base, head)
 	if got.Prompts != 2 || got.Reason != "" {
 		t.Errorf("%+v", got)
@@ -55,7 +57,8 @@ func TestCompare(t *testing.T) {
 	if tokens[1].Head != 2 || tokens[0].Head != 2.5 {
 		t.Errorf("first divergence %+v", tokens)
 	}
-	if nats := answers.Relative(&got, answers.LogprobDifference).All().Pairs; nats[2].Head < 0.0499 || nats[2].Head > 0.0501 || nats[2].Base != 0 {
+	if nats := answers.Relative(&got, answers.LogprobDifference).All().Pairs; nats[2].Head < 0.0499 || nats[2].Head > 0.0501 ||
+		nats[2].Base != 0 {
 		t.Errorf("difference of log-probabilities %+v", nats)
 	}
 	if len(got.Divergences) != 0 { // one launch of each side differs
@@ -66,7 +69,8 @@ func TestCompare(t *testing.T) {
 // TestWithoutLogprobs: texts alone agree or do not, and nothing is said of what is not there.
 func TestWithoutLogprobs(t *testing.T) {
 	texts := func(second string) []record.Request {
-		return []record.Request{{Index: 0, Answer: &record.Answer{Text: "same"}}, {Index: 1, Answer: &record.Answer{Text: second}}, {Index: 2, Failure: record.FailShort}}
+		return []record.Request{{Index: 0, Answer: &record.Answer{Text: "same"}}, {Index: 1, Answer: &record.Answer{Text: second}},
+			{Index: 2, Failure: record.FailShort}}
 	}
 	got := answers.Compare("answers.same", cell("base", texts("x"), texts("x")), cell("head", texts("y"), texts("y")))
 	if got.Reason == "" || answers.Relative(&got, answers.LogprobDifference) != nil {
@@ -90,17 +94,19 @@ func TestEnds(t *testing.T) {
 		agreement float64
 		tokens    float64
 	}{
-		"ends alike":  {ended(answered(0, -1, "a", "b", "c")), 1, 4}, // the end is one more
-		"goes on":     {abcd, 0, 3},
-		"is cut":      {abc, 0, 3},
-		"ends early":  {ended(answered(0, -1, "a")), 0, 1},
-		"other text":  {record.Request{Answer: &record.Answer{Text: "abC", Tokens: []string{"a", "b", "c"}, Logprobs: []float64{-1, -1, -1}, Ended: true}}, 0, 3},
+		"ends alike": {ended(answered(0, -1, "a", "b", "c")), 1, 4}, // the end is one more
+		"goes on":    {abcd, 0, 3},
+		"is cut":     {abc, 0, 3},
+		"ends early": {ended(answered(0, -1, "a")), 0, 1},
+		"other text": {record.Request{Answer: &record.Answer{Text: "abC", Tokens: []string{"a", "b", "c"}, Logprobs: []float64{-1, -1, -1},
+			Ended: true}}, 0, 3},
 		"text alone":  {record.Request{Answer: &record.Answer{Text: "abc", Ended: true}}, 1, 4},
 		"other alone": {record.Request{Answer: &record.Answer{Text: "abd", Ended: true}}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := []record.Request{ended(answered(0, -1, "a", "b", "c"))}
-			got := answers.Compare("answers.same", cell("base", of, of, of), cell("head", []record.Request{tt.head}, []record.Request{tt.head}, []record.Request{tt.head}))
+			got := answers.Compare("answers.same", cell("base", of, of, of), cell("head", []record.Request{tt.head}, []record.Request{tt.head},
+				[]record.Request{tt.head}))
 			if p := answers.Relative(&got, answers.Agreement).All().Pairs[0]; p.Base != 1 || p.Head != tt.agreement {
 				t.Errorf("agreement %+v", p)
 			}
@@ -120,7 +126,8 @@ func TestQuote(t *testing.T) {
 		Benchmarks: []result.Benchmark{{Addr: "answers.same", Cells: []result.Cell{*base, *head}}},
 		Answers:    []result.Answers{answers.Compare("answers.same", base, head)},
 	}
-	texts := map[string][]record.Request{"base-1": prompts(long, "y"), "base-2": prompts(long, "y"), "head-1": prompts(long, "n"), "head-2": prompts(long, "n")}
+	texts := map[string][]record.Request{"base-1": prompts(long, "y"), "base-2": prompts(long, "y"), "head-1": prompts(long, "n"),
+		"head-2": prompts(long, "n")}
 	answers.Quote(doc, func(path string) (io.ReadCloser, error) {
 		var b bytes.Buffer
 		err := record.Write(&b, record.Header{}, record.Run{Requests: texts[path]})
@@ -130,7 +137,8 @@ func TestQuote(t *testing.T) {
 		t.Fatalf("%+v", doc.Answers[0])
 	}
 	d := doc.Answers[0].Divergences[0]
-	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") || !strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 50 {
+	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") ||
+		!strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 50 {
 		t.Errorf("%+v", d)
 	}
 }

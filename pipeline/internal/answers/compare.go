@@ -96,14 +96,16 @@ func without(base, head launches) string {
 	case !base.logprobs:
 		side = "base"
 	}
-	return fmt.Sprintf("answers of the %s came without a log-probability for each token: start the server so that it gives them, or set logprobs = false and gate metric.agreement.share alone", side)
+	return fmt.Sprintf("answers of the %s came without a log-probability for each token: start the server so that it gives them, or set "+
+		"logprobs = false and gate metric.agreement.share alone", side)
 }
 
 func compared(metric string, relative gates.Relative) []result.ComparedAnswers {
 	var out []result.ComparedAnswers
 	for _, until := range slices.Sorted(maps.Keys(relative)) {
 		related := relative[until]
-		one := result.ComparedAnswers{Metric: metric, Until: until, Pairs: []result.Pair{}, ErrorOfPrompts: related.Clusters.SE, PromptsDF: related.Clusters.DF}
+		one := result.ComparedAnswers{Metric: metric, Until: until, Pairs: []result.Pair{}, ErrorOfPrompts: related.Clusters.SE,
+			PromptsDF: related.Clusters.DF}
 		for _, p := range related.Pairs {
 			one.Pairs = append(one.Pairs, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head})
 		}

@@ -41,7 +41,8 @@ func TestEarlier(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, other := range []Key{{"o/r#8", "main", key.File, ""}, {key.Change, "next", key.File, ""}, {key.Change, key.Base, "three", ""}, {key.Change, key.Base, key.File, "leg"}} {
+	for _, other := range []Key{{"o/r#8", "main", key.File, ""}, {key.Change, "next", key.File, ""}, {key.Change, key.Base, "three", ""},
+		{key.Change, key.Base, key.File, "leg"}} {
 		if runs, err := l.Earlier(other); len(runs) != 0 || err != nil {
 			t.Errorf("%v: %v, %v", other, runs, err)
 		}

@@ -84,7 +84,8 @@ func TestStepNotes(t *testing.T) {
 
 // What was made and undone between the ends is named where they do not differ.
 func TestUndoneBetweenTheEnds(t *testing.T) {
-	s := &Search{State: State{Candidates: []Candidate{{Ref: "c0"}, {Ref: "c1", Subject: "Slow"}, {Ref: "c2"}, {Ref: "c3", Subject: "Revert", Reverts: "c1"}, {Ref: "c4", Reverts: "b9"}}}}
+	s := &Search{State: State{Candidates: []Candidate{{Ref: "c0"}, {Ref: "c1", Subject: "Slow"}, {Ref: "c2"}, {Ref: "c3", Subject: "Revert",
+		Reverts: "c1"}, {Ref: "c4", Reverts: "b9"}}}}
 	d := s.Document(&Found{Ends: &Ends{Verdict: result.Pass}}, "pipeline", nil)
 	want := []string{"c1 Slow was reverted by c3 Revert, so neither end has it: an end between the two shows what it did."}
 	if diff := cmp.Diff(want, d.Notes); diff != "" || d.Answer != bisection.None {

@@ -59,7 +59,8 @@ func Entries(list []string, good, bad string) ([]Candidate, error) {
 
 func checkNumber(list []Candidate) error {
 	if n := len(list) - 1; n > culprit.MaxCandidates {
-		return fmt.Errorf("there are %d candidates after the good end, and %d can be searched: name ends that are closer together", n, culprit.MaxCandidates)
+		return fmt.Errorf("there are %d candidates after the good end, and %d can be searched: name ends that are closer together", n,
+			culprit.MaxCandidates)
 	}
 	return nil
 }
@@ -89,7 +90,9 @@ func Commits(ctx context.Context, repo git.Repo, good, bad string, files []strin
 	}
 	list := parseLog(string(first) + string(between))
 	if parent, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", list[1].Ref+"^"); err != nil || parent != from {
-		return nil, errors.Join(fmt.Errorf("%s is not on the first-parent line of %s, but came in by a merge: name %s as the good end, the last commit before it", good, bad, short(parent)), err)
+		return nil, errors.Join(
+			fmt.Errorf("%s is not on the first-parent line of %s, but came in by a merge: name %s as the good end, the last commit before it",
+				good, bad, short(parent)), err)
 	}
 	if err := checkNumber(list); err != nil {
 		return nil, err
@@ -111,7 +114,8 @@ func commit(ctx context.Context, repo git.Repo, ref string) (string, error) {
 	case ctx.Err() != nil:
 		return "", err
 	case shallow == "true":
-		return "", fmt.Errorf("there is no commit %q in %s, a shallow clone: fetch the rest (git fetch --unshallow; fetch-depth: 0 on GitHub)", ref, repo.Dir)
+		return "", fmt.Errorf("there is no commit %q in %s, a shallow clone: fetch the rest (git fetch --unshallow; fetch-depth: 0 on GitHub)",
+			ref, repo.Dir)
 	}
 	return "", fmt.Errorf("there is no commit %q in %s", ref, repo.Dir)
 }

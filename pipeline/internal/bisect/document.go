@@ -28,7 +28,8 @@ func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Docu
 			d.Notes = append(d.Notes, s.undone()...)
 		}
 		if d.Answer == bisection.None && f.Ends.Improved {
-			d.Notes = append(d.Notes, "The bad end is better than the good one: to find what made it so, swap the values of the two sides in the file.")
+			d.Notes = append(d.Notes,
+				"The bad end is better than the good one: to find what made it so, swap the values of the two sides in the file.")
 		}
 		return d
 	}
@@ -120,7 +121,8 @@ func (s *Search) undone() []string {
 	for i, c := range s.State.Candidates[1:] {
 		for _, later := range s.State.Candidates[i+2:] {
 			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
-				out = append(out, fmt.Sprintf("%s was reverted by %s, so neither end has it: an end between the two shows what it did.", about(c), about(later)))
+				out = append(out, fmt.Sprintf("%s was reverted by %s, so neither end has it: an end between the two shows what it did.",
+					about(c), about(later)))
 			}
 		}
 	}
@@ -140,7 +142,8 @@ func (s *Search) stepNotes(r culprit.Range) []string {
 		}
 		for _, later := range s.State.Candidates[i+1:] {
 			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
-				out = append(out, fmt.Sprintf("%s was reverted by %s, after which it is still slower: another change remains, or it was made again.", about(c), about(later)))
+				out = append(out, fmt.Sprintf("%s was reverted by %s, after which it is still slower: another change remains, or it was made again.",
+					about(c), about(later)))
 			}
 		}
 	}

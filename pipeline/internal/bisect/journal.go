@@ -129,7 +129,8 @@ func same(text []byte, s *State) error {
 	}
 	s.File = before.File // what it holds must be the same, its path may be written in another way
 	if !reflect.DeepEqual(before, *s) {
-		return fmt.Errorf("%w: the pipeline, its variables, the ends or the flags have changed since; leave --good and --bad out for those of before, or begin again with another --out", ErrNotSearch)
+		return fmt.Errorf("%w: the pipeline, its variables, the ends or the flags have changed since; leave --good and --bad out for those of "+
+			"before, or begin again with another --out", ErrNotSearch)
 	}
 	return nil
 }

@@ -126,7 +126,8 @@ func (s *Search) spent(f *Found) bool {
 // ends sets the ends against each other as the file says.
 func (s *Search) ends(ctx context.Context) error {
 	last := len(s.State.Candidates) - 1
-	s.Say(fmt.Sprintf("%s; first the ends: %s against %s", humanize.Count(last, "candidate"), s.State.Candidates[last].Short(), s.State.Candidates[0].Short()))
+	s.Say(fmt.Sprintf("%s; first the ends: %s against %s", humanize.Count(last, "candidate"), s.State.Candidates[last].Short(),
+		s.State.Candidates[0].Short()))
 	doc, out, err := s.measure(ctx, last, func(p *plan.Plan) (*plan.Plan, error) { return p, nil })
 	if err != nil {
 		if unbuildable, ok := errors.AsType[*UnbuildableError](err); ok {

@@ -44,7 +44,8 @@ func (w *world) measure(_ context.Context, s Session) (*result.Document, error) 
 		d.Verdict, d.P = result.Regression, new(0.001)
 	}
 	doc := &result.Document{Status: result.StatusComplete}
-	cells := []result.Cell{{Hash: "base", Runs: []result.Run{{Status: result.RunOK}}}, {Hash: "head", Runs: []result.Run{{Status: result.RunOK}}}}
+	cells := []result.Cell{{Hash: "base", Runs: []result.Run{{Status: result.RunOK}}},
+		{Hash: "head", Runs: []result.Run{{Status: result.RunOK}}}}
 	for i := range n {
 		doc.Launches = append(doc.Launches, result.Launch{}, result.Launch{})
 		d.Pairs = append(d.Pairs, result.Pair{Repeat: i + 1, Base: 1, Head: (1 + w.levels[at]) * (1 + 0.004*float64((w.calls+i)%3-1))})
@@ -94,12 +95,16 @@ func TestSearchAnswers(t *testing.T) {
 		want   []string // good and bad of each step
 		note   string
 	}{
-		"one culprit":         {world{levels: stairs(20, map[int]float64{13: 0.1})}, 60, bisection.Found, []string{"c12 c13"}, ""},
-		"the first":           {world{levels: stairs(20, map[int]float64{1: 0.1})}, 60, bisection.Found, []string{"c0 c1"}, ""},
-		"two culprits":        {world{levels: stairs(20, map[int]float64{5: 0.1, 13: 0.1})}, 100, bisection.Found, []string{"c4 c5", "c12 c13"}, ""},
-		"partly undone":       {world{levels: stairs(20, map[int]float64{5: 0.2, 13: -0.1})}, 100, bisection.Found, []string{"c4 c5", "c12 c13"}, ""},
-		"it does not start":   {world{levels: stairs(20, map[int]float64{13: 0.1}), dead: []int{13}}, 60, bisection.Range, []string{"c12 c14"}, ""},
-		"a small budget":      {world{levels: stairs(20, map[int]float64{13: 0.1})}, 10, bisection.Range, []string{"c10 c19"}, "budget was spent"},
+		"one culprit": {world{levels: stairs(20, map[int]float64{13: 0.1})}, 60, bisection.Found, []string{"c12 c13"}, ""},
+		"the first":   {world{levels: stairs(20, map[int]float64{1: 0.1})}, 60, bisection.Found, []string{"c0 c1"}, ""},
+		"two culprits": {world{levels: stairs(20, map[int]float64{5: 0.1, 13: 0.1})}, 100, bisection.Found, []string{"c4 c5", "c12 c13"},
+			""},
+		"partly undone": {world{levels: stairs(20, map[int]float64{5: 0.2, 13: -0.1})}, 100, bisection.Found,
+			[]string{"c4 c5", "c12 c13"}, ""},
+		"it does not start": {world{levels: stairs(20, map[int]float64{13: 0.1}), dead: []int{13}}, 60, bisection.Range,
+			[]string{"c12 c14"}, ""},
+		"a small budget": {world{levels: stairs(20, map[int]float64{13: 0.1})}, 10, bisection.Range, []string{"c10 c19"},
+			"budget was spent"},
 		"no step":             {world{levels: stairs(20, nil)}, 60, bisection.None, nil, ""},
 		"one candidate alone": {world{levels: stairs(2, map[int]float64{1: 0.1})}, 60, bisection.Found, []string{"c0 c1"}, ""},
 	} {
@@ -181,7 +186,8 @@ func TestSearchFails(t *testing.T) {
 		want string
 	}{
 		"the ends were interrupted": {func(d *result.Document) { d.Status = result.StatusInterrupted }, 1, "did not end"},
-		"the ends failed":           {func(d *result.Document) { d.Status, d.StatusReason = result.StatusFailed, "no GPU" }, 1, "could not be compared: the session is failed: no GPU"},
+		"the ends failed": {func(d *result.Document) { d.Status, d.StatusReason = result.StatusFailed, "no GPU" }, 1,
+			"could not be compared: the session is failed: no GPU"},
 		"the good end does not serve": {func(d *result.Document) {
 			d.Gates[0].Decisions[0].Pairs, d.Benchmarks[0].Cells[0].Runs[0].Status = nil, result.RunFailed
 		}, 2, "could not be measured"},
@@ -222,7 +228,8 @@ func TestSearchOfOtherEnds(t *testing.T) {
 		"failures alone": {func(d *result.Document) { d.Gates[0].Decisions[0].Kind = result.KindSuccess }, bisection.Unfit},
 		"undecided":      {func(d *result.Document) { d.Gates[0].Decisions[0].Verdict = result.Inconclusive }, bisection.Undecided},
 		"a stored baseline is another matter": {func(d *result.Document) {
-			stored := result.Gate{BaselineKind: result.BaselineStored, Decisions: []result.Decision{{Verdict: result.Regression, Kind: result.KindMetric, Metric: "ttft.p50", P: new(0.001)}}}
+			stored := result.Gate{BaselineKind: result.BaselineStored,
+				Decisions: []result.Decision{{Verdict: result.Regression, Kind: result.KindMetric, Metric: "ttft.p50", P: new(0.001)}}}
 			d.Gates = append(d.Gates, stored)
 			d.Gates[0].Decisions[0].Verdict = result.Pass
 		}, bisection.None},
@@ -263,12 +270,14 @@ func TestProbePlan(t *testing.T) {
 	}
 	p := &plan.Plan{
 		Benchmarks: []plan.Benchmark{
-			{Addr: "benchmark.b", RepeatMin: 4, RepeatMax: 12, Cells: []plan.Cell{cell("1b", "base"), cell("1h", "head"), cell("2b", "base"), cell("2h", "head")}},
+			{Addr: "benchmark.b", RepeatMin: 4, RepeatMax: 12, Cells: []plan.Cell{cell("1b", "base"), cell("1h", "head"), cell("2b", "base"),
+				cell("2h", "head")}},
 			{Addr: "benchmark.other", RepeatMin: 4, RepeatMax: 12, Cells: []plan.Cell{cell("3b", "base")}},
 		},
 		Gates: []plan.Gate{
 			{Addr: "gate.g", Benchmark: "benchmark.b", Metrics: []string{"ttft.p50", "tpot.p50"}, Comparisons: []plan.Comparison{
-				{Base: "1b", Head: "1h", Values: []result.AxisValue{{Name: "rate", Value: "4"}}}, {Base: "2b", Head: "2h", Values: []result.AxisValue{{Name: "rate", Value: "8"}}},
+				{Base: "1b", Head: "1h", Values: []result.AxisValue{{Name: "rate", Value: "4"}}},
+				{Base: "2b", Head: "2h", Values: []result.AxisValue{{Name: "rate", Value: "8"}}},
 			}},
 			{Addr: "gate.h", Benchmark: "benchmark.b"},
 		},
@@ -280,7 +289,8 @@ func TestProbePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(out.Gates) != 1 || len(out.Gates[0].Comparisons) != 1 || len(out.Gates[0].Metrics) != 1 || len(out.Benchmarks) != 1 || len(out.Repeats) != 1 || out.Repeats[0].Index != 1 {
+		if len(out.Gates) != 1 || len(out.Gates[0].Comparisons) != 1 || len(out.Gates[0].Metrics) != 1 || len(out.Benchmarks) != 1 ||
+			len(out.Repeats) != 1 || out.Repeats[0].Index != 1 {
 			t.Fatalf("%+v", out)
 		}
 		for _, l := range out.Repeats[0].Launches {

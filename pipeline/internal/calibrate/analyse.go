@@ -98,7 +98,8 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate 
 			continue
 		}
 		repeats := p.Looks[len(p.Looks)-1]
-		a := Gate{Gate: g.Addr, Metric: id, Cell: worst.Label, SD: worst.PairSD, Margin: float64(g.Margin), Passes: p.PassesOf(g.Benchmark), Between: between(worst, p.PassesOf(g.Benchmark))}
+		a := Gate{Gate: g.Addr, Metric: id, Cell: worst.Label, SD: worst.PairSD, Margin: float64(g.Margin), Passes: p.PassesOf(g.Benchmark),
+			Between: between(worst, p.PassesOf(g.Benchmark))}
 		effect := float64(g.Margin)
 		a.Detectable = gates.DetectableChange(repeats, max(worst.PairSD, 1e-9), level, gates.Power)
 		if m.Scale == metric.Log {

@@ -19,8 +19,9 @@ func pipeline(repeats int, looks ...int) *plan.Plan {
 	}
 	p := &plan.Plan{
 		File: "f", Alpha: 0.05, Looks: looks,
-		Targets:    []plan.Target{{Addr: "server.vllm.base"}, {Addr: "server.vllm.head"}},
-		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMin: repeats, RepeatMax: repeats, Seed: 3, Cells: []plan.Cell{cell("base"), cell("head")}}},
+		Targets: []plan.Target{{Addr: "server.vllm.base"}, {Addr: "server.vllm.head"}},
+		Benchmarks: []plan.Benchmark{{Addr: "benchmark.b", RepeatMin: repeats, RepeatMax: repeats, Seed: 3,
+			Cells: []plan.Cell{cell("base"), cell("head")}}},
 		Gates: []plan.Gate{{
 			Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Metrics: []string{"ttft.mean"},
 			Terms:       gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
@@ -118,7 +119,8 @@ func measured(n int, sd float64, seed uint64) *result.Document {
 		content := 0.1 * rng.NormFloat64() // shared by both launches of a pair, so no noise
 		for side := range 2 {
 			value := 0.2 * math.Exp(content+sd*rng.NormFloat64())
-			cell.Runs = append(cell.Runs, result.Run{Repeat: 2*k + side + 1, Status: result.RunOK, Sent: 400, Metrics: map[string]float64{"ttft.mean": value, "ttft.std": 0.2 * value}})
+			cell.Runs = append(cell.Runs, result.Run{Repeat: 2*k + side + 1, Status: result.RunOK, Sent: 400,
+				Metrics: map[string]float64{"ttft.mean": value, "ttft.std": 0.2 * value}})
 		}
 	}
 	return &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}
@@ -216,7 +218,8 @@ func TestFamilyHasThePassesOfTheFile(t *testing.T) {
 	cell := result.Cell{Hash: "base"}
 	for repeat := 1; repeat <= 4; repeat++ {
 		for pass, value := range []float64{1, 100} {
-			cell.Runs = append(cell.Runs, result.Run{Repeat: repeat, Pass: pass + 1, Status: result.RunOK, Metrics: map[string]float64{"ttft.mean": value}})
+			cell.Runs = append(cell.Runs, result.Run{Repeat: repeat, Pass: pass + 1, Status: result.RunOK,
+				Metrics: map[string]float64{"ttft.mean": value}})
 		}
 	}
 	p := pipeline(2, 2)

@@ -82,7 +82,8 @@ func Seed(run uint64, n int) uint64 {
 // Probe is a run at the load of a step, as the document has it.
 func (s *Search) Probe(step *Step, run result.Run) result.Probe {
 	p := result.Probe{
-		Kind: s.found.Over, Load: step.Offer, Reason: step.Reason, Duration: run.Duration, Sent: run.Sent, Failed: run.Failed, Failures: run.Failures,
+		Kind: s.found.Over, Load: step.Offer, Reason: step.Reason, Duration: run.Duration, Sent: run.Sent, Failed: run.Failed,
+		Failures:   run.Failures,
 		Overloaded: run.Overloaded, Metrics: run.Metrics, Audit: run.Audit, Records: run.Records,
 	}
 	if run.Status == result.RunVoid {

@@ -19,7 +19,8 @@ func TestNowhere(t *testing.T) {
 		{"slow", result.Run{Sent: 80, Metrics: map[string]float64{"tpot.p50": 0.06, "success.rate": 1}},
 			"the SLO does not hold at 4 req/s, the least load of the search: TPOT p50 60 ms, limit 40 ms. Lower min, or allow more"},
 		{"gathered", result.Run{Sent: 80, Metrics: map[string]float64{"success.rate": 1}, Audit: map[string]any{result.OnePiece: 79.0}},
-			"TPOT p50 unknown, since the tokens of 79 of 80 requests came in one piece, limit 40 ms. See what gathers them: the server under load, its streaming interval, or a proxy"},
+			"TPOT p50 unknown, since the tokens of 79 of 80 requests came in one piece, limit 40 ms. See what gathers them: the server under " +
+				"load, its streaming interval, or a proxy"},
 		{"no answers", result.Run{Sent: 80, Failed: 80, Metrics: map[string]float64{"success.rate": 0}},
 			"TPOT p50 without a value, limit 40 ms; Success rate 0 %, limit 99 %. Lower min, or allow more"},
 	} {

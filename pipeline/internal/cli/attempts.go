@@ -77,7 +77,8 @@ func (t tries) count(a *app, p *plan.Plan) {
 	}
 	last := earlier[len(earlier)-1]
 	if _, err := os.Stat(last.Dir); err == nil && last.Plan == p.Essence() {
-		fmt.Fprintf(a.Err, "note: run %s measured this change before; --resume --out %s goes on with it, or repeats its verdict\n", escape.Line(last.ID, 80), escape.Line(last.Dir, 400))
+		fmt.Fprintf(a.Err, "note: run %s measured this change before; --resume --out %s goes on with it, or repeats its verdict\n",
+			escape.Line(last.ID, 80), escape.Line(last.Dir, 400))
 	}
 }
 
@@ -88,7 +89,8 @@ func (t tries) note(a *app, p *plan.Plan, res *session.Result) {
 	}
 	dir, err := filepath.Abs(res.Dir)
 	if err == nil {
-		err = t.ledger.Note(t.key, attempts.Run{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started, Plan: p.Essence(), Red: red(res.Document)})
+		err = t.ledger.Note(t.key, attempts.Run{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started, Plan: p.Essence(),
+			Red: red(res.Document)})
 	}
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", escape.Line(err.Error(), 400))

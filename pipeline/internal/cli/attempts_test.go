@@ -24,7 +24,8 @@ func TestAttemptsFollowThePullRequest(t *testing.T) {
 		}
 		env := map[string]string{"GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r"}
 		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Err: t.Output()}, publishers: allPublishers()}
-		p := &plan.Plan{File: "f.hcl", Alpha: 0.05, Gates: []plan.Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}}, {Addr: "gate.b", Actions: result.Actions{OnInconclusive: "warn"}}}}
+		p := &plan.Plan{File: "f.hcl", Alpha: 0.05, Gates: []plan.Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}},
+			{Addr: "gate.b", Actions: result.Actions{OnInconclusive: "warn"}}}}
 		tries := a.tries(p, runFlags{})
 		tries.count(a, p)
 		doc := &result.Document{

@@ -25,7 +25,8 @@ import (
 func (a *app) baselineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "baseline", Short: "Keep sessions that later ones are judged by",
-		Long: "Keeps sessions in an append-only history, one file each, for gates with a stored baseline and for `history`.\nThe history is a directory, or a branch of a git repository that shares nothing with the code.",
+		Long: "Keeps sessions in an append-only history, one file each, for gates with a stored baseline and for `history`.\nThe history is a " +
+			"directory, or a branch of a git repository that shares nothing with the code.",
 	}
 	cmd.AddCommand(a.baselineSave(), a.baselineList(), a.baselineShow(),
 		a.annotationCommand(annotation{

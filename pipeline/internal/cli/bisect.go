@@ -74,9 +74,11 @@ func (a *app) bisectCommand() *cobra.Command {
 	f.run.plan.register(cmd)
 	f.run.history.register(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.good, "good", "", "the `ref` that is fast enough: a commit, tag or branch, or an entry of the file's candidates (their first unless set)")
+	fl.StringVar(&f.good, "good", "",
+		"the `ref` that is fast enough: a commit, tag or branch, or an entry of the file's candidates (their first unless set)")
 	fl.StringVar(&f.bad, "bad", "", "the `ref` that is too slow (the last of the file's candidates unless set)")
-	fl.StringVar(&f.fromHistory, "from-history", "", "take the ends from the last change for the worse of a `SERIES` of the history: its key in `history report --format json`, or its cell's label or hash")
+	fl.StringVar(&f.fromHistory, "from-history", "", "take the ends from the last change for the worse of a `SERIES` of the history: its "+
+		"key in `history report --format json`, or its cell's label or hash")
 	fl.Float64Var(&f.confidence, "confidence", f.confidence, "`probability` at which a candidate is named")
 	fl.Var(bounded{&f.launches, 4, 10_000}, "launches", "most `launches` to spend; the ends are compared in any case")
 	fl.DurationVar(&f.time, "time", 0, "begin no more pairs after this `time`, such as 6h")
@@ -114,7 +116,8 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 		return nil, err
 	}
 	if cfg.Settings.Bisect == nil {
-		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers", paths[0]))
+		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers",
+			paths[0]))
 	}
 	p, err := a.checkSearch(f, cfg, paths)
 	if err != nil {
@@ -166,7 +169,8 @@ func machineNotes(p *plan.Plan) []string {
 	if p.Machines == nil || p.Machines.Count < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("The ends are compared on all %d machines, and each pair after that is measured on the first alone: a change that only another machine shows is not found.", p.Machines.Count)}
+	return []string{fmt.Sprintf("The ends are compared on all %d machines, and each pair after that is measured on the first alone: a "+
+		"change that only another machine shows is not found.", p.Machines.Count)}
 }
 
 // searchError is how a search ends that has no answer, or could not write it. What a file is at
@@ -338,7 +342,8 @@ func (v sideVariables) argument(name string, values map[string]string) (string, 
 }
 
 // measureCandidate reads the file with both sides filled in, and carries its plan out.
-func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []string, v sideVariables, m bisect.Session) (*result.Document, error) {
+func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []string, v sideVariables,
+	m bisect.Session) (*result.Document, error) {
 	good, err := v.argument(v.good, m.Good)
 	head, err2 := v.argument(v.candidate, m.Candidate)
 	if err := errors.Join(err, err2); err != nil {

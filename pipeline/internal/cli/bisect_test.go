@@ -129,7 +129,8 @@ func find(t *testing.T, dir, text string, seed int, worse, list []string) *bisec
 	}
 	var out, log bytes.Buffer
 	folder := filepath.Join(t.TempDir(), "out")
-	code := Main([]string{"bisect", file, "--simulate=virtual", "--good", list[0], "--bad", list[len(list)-1], "--out", folder, "--format", "json"}, Streams{
+	code := Main([]string{"bisect", file, "--simulate=virtual", "--good", list[0], "--bad", list[len(list)-1], "--out", folder,
+		"--format", "json"}, Streams{
 		Out: &out, Err: &log, Log: &log, Environ: os.Environ, Getenv: spawn.Getenv([]string{"PATH=" + os.Getenv("PATH")}),
 		Width: func() int { return 0 }, OutWidth: func() int { return 0 },
 	})
@@ -188,7 +189,8 @@ func TestSearchesByCounters(t *testing.T) {
 	list := commits(t, dir, 8)
 	drafting := strings.NewReplacer(
 		`slowdown     = contains(%s, each.value) ? "8%%" : "0%%"`, `acceptance = contains(%s, each.value) ? "60%%" : "70%%"`,
-		`  model      = "tiny"`, "  version = \"0.11.0\"\n  model = \"tiny\"\n  args = { speculative_config = { method = \"ngram\", num_speculative_tokens = 4 } }",
+		`  model      = "tiny"`,
+		"  version = \"0.11.0\"\n  model = \"tiny\"\n  args = { speculative_config = { method = \"ngram\", num_speculative_tokens = 4 } }",
 		"output_len = 8", "output_len = 32",
 		"requests        = 10", "requests        = 20",
 	).Replace(searched)
@@ -229,7 +231,8 @@ func TestEndsOfASeries(t *testing.T) {
 	}
 	h := &series.History{Trends: []series.Trend{
 		{Key: "k1", Cell: "c1", Label: "rate=4", Parts: []series.Part{{Points: points}}},
-		{Key: "k2", Cell: "c2", Label: "rate=8", Parts: []series.Part{{Points: points, Changes: []series.Change{{Index: 4, Worse: true}, {Index: 6}}}}},
+		{Key: "k2", Cell: "c2", Label: "rate=8",
+			Parts: []series.Part{{Points: points, Changes: []series.Change{{Index: 4, Worse: true}, {Index: 6}}}}},
 	}}
 	for _, name := range []string{"k2", "c2", "rate=8"} {
 		if good, bad, err := endsOfSeries(h, name); err != nil || good != "commit2" || bad != "commit5" {

@@ -48,7 +48,8 @@ func (a *app) calibrateCommand() *cobra.Command {
 	f.run.plan.register(cmd)
 	f.run.history.register(cmd)
 	cmd.Flags().Var(bounded{&f.pairs, 2, maxPairs}, "pairs", "`number` of pairs of launches")
-	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes", "`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
+	cmd.Flags().Var(bounded{&f.passes, 1, maxPasses}, "passes",
+		"`number` of passes of every cell in each launch (the file's, and 2 at least, unless set)")
 	outFlag(cmd.Flags(), &f.run.out, "run directory (a new one below .pipeline/runs unless set)")
 	cmd.Flags().StringVar(&f.save, "save", "", "write what was found to this `file`, too, for a variance block")
 	cmd.Flags().BoolVar(&f.run.json, "json", false, "print the findings as JSON")
@@ -93,7 +94,8 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	return a.withHistory(ctx, f.run.history, func(s history.Store, sp *spawn.Spawner) error {
 		r := history.Record{
 			ID: doc.RunID, Kind: history.Calibration, Time: doc.Started, Tool: doc.Tool, File: doc.File,
-			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise, Cells: history.CellsOf(doc), Resident: p.Resident,
+			Source: a.provenance(ctx, sp).Source, Simulated: history.SimulatedAs(doc), Machine: doc.Machine, Noise: found.Noise,
+			Cells: history.CellsOf(doc), Resident: p.Resident,
 		}
 		if f.save != "" {
 			if err := history.Save(f.save, r); err != nil {
@@ -147,7 +149,8 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 		if n.Split {
 			pass = changeBy(m, n.Pass)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", line(n.Label), n.Metric, n.Pairs, changeBy(m, n.PairSD), changeBy(m, n.Launch), pass, request)
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", line(n.Label), n.Metric, n.Pairs, changeBy(m, n.PairSD),
+			changeBy(m, n.Launch), pass, request)
 	}
 	fmt.Fprintln(tw)
 	for _, g := range r.Gates {
@@ -155,7 +158,8 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	}
 	var err error
 	if r.Files > 0 {
-		_, err = fmt.Fprintf(tw, "\nfalse alarms: %d in %d sessions of at most %d repeats, judged as the file says\n", r.Alarms, r.Files, r.PerFile)
+		_, err = fmt.Fprintf(tw, "\nfalse alarms: %d in %d sessions of at most %d repeats, judged as the file says\n", r.Alarms,
+			r.Files, r.PerFile)
 	} else {
 		_, err = fmt.Fprintf(tw, "\nfalse alarms: not known, since a session of the file takes %d pairs; --pairs %[1]d makes one\n", r.PerFile)
 	}
@@ -173,7 +177,8 @@ func adviceText(p *plan.Plan, g calibrate.Gate, repeats int) string {
 			text += fmt.Sprintf(", for which %d would do", g.Repeats)
 		}
 	case g.Repeats > 0:
-		text += fmt.Sprintf(": for the margin of %s plan %d repeats, or set a margin of %s", changeBy(m, g.Margin), g.Repeats, changeBy(m, g.Detectable))
+		text += fmt.Sprintf(": for the margin of %s plan %d repeats, or set a margin of %s", changeBy(m, g.Margin), g.Repeats,
+			changeBy(m, g.Detectable))
 	default:
 		text += fmt.Sprintf(": no number of repeats finds the margin of %s; set one of %s", changeBy(m, g.Margin), changeBy(m, g.Detectable))
 	}

@@ -65,7 +65,8 @@ func TestFork(t *testing.T) {
 			}
 		}
 		for runner, want := range map[string]bool{"github-hosted": tt.hosted, "self-hosted": tt.own, "": tt.own, "GitHub-hosted?": tt.own} {
-			env := map[string]string{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": path, "GITHUB_REPOSITORY": "o/r", "RUNNER_ENVIRONMENT": runner}
+			env := map[string]string{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": path, "GITHUB_REPOSITORY": "o/r",
+				"RUNNER_ENVIRONMENT": runner}
 			a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }}, publishers: allPublishers()}
 			if err := a.trusted(); (err == nil) != want {
 				t.Errorf("event %q with %q on runner %q: %v, want it to run: %v", tt.event, tt.payload, runner, err, want)

@@ -39,7 +39,8 @@ func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) 
 	if !k.use {
 		return 0, nil
 	}
-	opt := kubernetes.Options{Getenv: a.Getenv, Version: Version(), Spec: steps.KubernetesSpec{Kubeconfig: k.kubeconfig, Context: k.context, Namespace: k.namespace}}
+	opt := kubernetes.Options{Getenv: a.Getenv, Version: Version(), Spec: steps.KubernetesSpec{Kubeconfig: k.kubeconfig, Context: k.context,
+		Namespace: k.namespace}}
 	fits := func(_, owner string) bool { return spawn.Gone(owner) }
 	if f.runID != "" {
 		fits = func(run, _ string) bool { return run == f.runID }
@@ -56,7 +57,9 @@ func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) 
 		found.Kept = nil // other runs were not meant
 	}
 	for _, l := range found.Kept {
-		fmt.Fprintf(a.Out, "Job %s of namespace %s stays: its program runs, or ran on another machine, of which nothing is known here; --run-id %s removes it\n", l.Job, l.Namespace, l.RunID)
+		fmt.Fprintf(a.Out,
+			"Job %s of namespace %s stays: its program runs, or ran on another machine, of which nothing is known here; --run-id %s removes it\n",
+			l.Job, l.Namespace, l.RunID)
 	}
 	if err == nil && len(found.Left)+len(found.Kept) == 0 {
 		fmt.Fprintf(a.Out, "no run has left a Job in %s\n", found.Where)

@@ -67,7 +67,8 @@ func (a *app) cleanupCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "only what the run with this `ID` made, whether it still runs or not")
 	cmd.Flags().BoolVar(&f.expired, "expired", false, "only what has outlived its deadline, whoever made it")
-	cmd.Flags().StringArrayVar(&f.hosts, "docker-host", nil, "clean up the Docker daemon at this `URL`, as the docker block writes it, instead of the one of DOCKER_HOST; ?certs=FOLDER for TLS; can be repeated")
+	cmd.Flags().StringArrayVar(&f.hosts, "docker-host", nil, "clean up the Docker daemon at this `URL`, as the docker block writes it, "+
+		"instead of the one of DOCKER_HOST; ?certs=FOLDER for TLS; can be repeated")
 	f.cluster.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
 	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")

@@ -174,7 +174,9 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(), publishers: allPublishers(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(), redact: redact, verbatim: s.Out}
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(),
+		publishers: allPublishers(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(),
+		redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue
@@ -285,9 +287,10 @@ func interruptible(do func(context.Context, []string) error) func(*cobra.Command
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "pipeline",
-		Short:         "Performance-regression gate for LLM inference servers",
-		Long:          "pipeline launches the servers that an HCL file declares, measures a matrix of benchmarks on them,\nand decides by significance tests whether one side is slower than the other.",
+		Use:   "pipeline",
+		Short: "Performance-regression gate for LLM inference servers",
+		Long: "pipeline launches the servers that an HCL file declares, measures a matrix of benchmarks on them,\nand decides by " +
+			"significance tests whether one side is slower than the other.",
 		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -299,7 +302,8 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.schemaCommand(),
-		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(), a.recordCommand(), a.actionCommand(),
+		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
+		a.recordCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
 		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
 		mockServerCommand(), a.loadWorkerCommand(), a.podWorkerCommand(),

@@ -58,10 +58,13 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, err)
 	}
 	if doc.Simulated != "" && !f.simulated {
-		return exit(exitUsage, fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
+		return exit(exitUsage,
+			fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
 	}
 	if err := a.verify(ctx, doc); err != nil {
-		return exit(exitUsage, fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w", f.results, doc.Tool, err))
+		return exit(exitUsage,
+			fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w",
+				f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
 		f.post.comment = mode.Update

@@ -45,7 +45,8 @@ func (a *app) compareCommand() *cobra.Command {
 		},
 	}
 	f.results.register(cmd, a.tools)
-	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil, "`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
+	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil,
+		"`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
 	formatFlag(cmd, &f.format, a.formats.OfComparisons())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
 	return cmd

@@ -31,7 +31,8 @@ func (f *configFlags) register(cmd *cobra.Command) {
 
 // registerGates adds the choice of gates, for the commands that judge or plan to.
 func (f *configFlags) registerGates(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.gates, "gate", nil, "keep only the gates whose name or address matches this `pattern`, and the benchmarks that they are about (repeatable)")
+	cmd.Flags().StringArrayVar(&f.gates, "gate", nil,
+		"keep only the gates whose name or address matches this `pattern`, and the benchmarks that they are about (repeatable)")
 }
 
 // leftOut says which gates --gate has left out, for the reports.
@@ -122,7 +123,8 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|DIR]...",
 		Short: "Check a pipeline without starting anything",
-		Long:  "Checks syntax, names, references, types, units and whether the gates can decide at all.\nStarts nothing and needs no GPU, no Docker and no network.",
+		Long: "Checks syntax, names, references, types, units and whether the gates can decide at all.\nStarts nothing and needs no GPU, no " +
+			"Docker and no network.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if asJSON {
 				return a.validateJSON(flags, allowIdentical, args)

@@ -78,7 +78,8 @@ func TestConnectorIsOneRow(t *testing.T) {
 	if got := run(exitOK, "schema"); !strings.Contains(got, "A toy that hands KV over.") {
 		t.Error("the schema does not list the connector")
 	}
-	if got := toyRunner(t, func(*app) {})(exitUsage, "run", "pair.pipeline.hcl", "--simulate=virtual", "--out", "without"); !strings.Contains(got, "toy") {
+	if got := toyRunner(t, func(*app) {})(exitUsage, "run", "pair.pipeline.hcl", "--simulate=virtual", "--out",
+		"without"); !strings.Contains(got, "toy") {
 		t.Errorf("without its row: %s", got)
 	}
 }

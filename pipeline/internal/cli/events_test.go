@@ -20,12 +20,14 @@ func TestEventsHaveTheirFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	searching := strings.NewReplacer("rate     = 20", "search {\nmin = 5\nmax = 40\nprobes = 4\nslo {\nmetric = metric.tpot.mean\nlimit = \"1s\"\n}\n}",
+	searching := strings.NewReplacer("rate     = 20",
+		"search {\nmin = 5\nmax = 40\nprobes = 4\nslo {\nmetric = metric.tpot.mean\nlimit = \"1s\"\n}\n}",
 		"requests = 10", "requests = 20", "max = 4", "max = 6", "metric.tpot.mean]", "metric.capacity.rate]").Replace(toyPipeline)
 	if err := os.WriteFile("toy.pipeline.hcl", []byte(searching), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	printed := toyRunner(t, func(a *app) { a.formats = append(a.formats, toy) })(exitOK, "run", "toy.pipeline.hcl", "--simulate=virtual", "--out", "toy", "--json")
+	printed := toyRunner(t, func(a *app) { a.formats = append(a.formats, toy) })(exitOK, "run", "toy.pipeline.hcl", "--simulate=virtual",
+		"--out", "toy", "--json")
 	seen := map[event.Type]bool{}
 	for line := range strings.Lines(printed + string(recorded)) {
 		var fields map[string]json.RawMessage

@@ -122,13 +122,15 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 	if got := run(exitOK, "report", "out", "--format", "toy"); got != want {
 		t.Errorf("report --format toy prints %q", got)
 	}
-	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got, "must be one of json, markdown, text, html, junit, csv, curves, toy") {
+	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got,
+		"must be one of json, markdown, text, html, junit, csv, curves, toy") {
 		t.Errorf("an unknown format: %s", got)
 	}
 	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
 		t.Error("the schema does not list the format")
 	}
-	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got, "must be one of json, markdown, text, html, csv, curves,") {
+	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got,
+		"must be one of json, markdown, text, html, csv, curves,") {
 		t.Errorf("a format without comparisons: %s", got)
 	}
 }

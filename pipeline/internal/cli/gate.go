@@ -32,7 +32,8 @@ func (a *app) gateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate RUN | gate FILE --results RESULT...",
 		Short: "Judge a stored run again, or results of other tools, by the gates of a file",
-		Long: "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the file did not have then. The exit status is that of `run`.\n\n" +
+		Long: "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the " +
+			"file did not have then. The exit status is that of `run`.\n\n" +
 			"With --results, judges what other load generators have measured, in any format that `import` reads: each result\n" +
 			"belongs to the cell of the file's benchmarks whose axes its parameters have. What a file does not say can be said\n" +
 			"before its name, also for a pattern of names:\n\n" +
@@ -64,7 +65,8 @@ func (a *app) gateCommand() *cobra.Command {
 	f.results.register(cmd, a.tools)
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "pipeline `file` with the gates (the run's own unless set)")
 	cmd.Flags().StringArrayVar(&f.foreign, "results", nil, "`result` of another tool to judge by the gates of FILE; more may follow")
-	cmd.Flags().BoolVar(&f.block, "block-order", false, "judge sides that were measured one after the other and not in turn: what changed on the machine between them counts as a difference")
+	cmd.Flags().BoolVar(&f.block, "block-order", false,
+		"judge sides that were measured one after the other and not in turn: what changed on the machine between them counts as a difference")
 	formatFlag(cmd, &f.format, a.formats.OfDocuments())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result document, as --format json")
 	cmd.Flags().Lookup("by").Usage = "parameters that hold an axis where they are called otherwise, for example side=label"
@@ -130,7 +132,8 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block}, past, time.Now())
+	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block},
+		past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}

@@ -33,7 +33,8 @@ const (
 )
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.base, "base-file", "", "the pipeline `file` or folder as it was before the change: reports say how its gates differ")
+	cmd.Flags().StringVar(&f.base, "base-file", "",
+		"the pipeline `file` or folder as it was before the change: reports say how its gates differ")
 	enumFlag(cmd, &f.source, "gate-source", string(gatesOfHead), []option[gateSource]{
 		{string(gatesOfHead), gatesOfHead, "the pipeline itself"},
 		{string(gatesOfBase), gatesOfBase, "--base-file: the change decides nothing but what the servers of its own side are"},
@@ -108,8 +109,9 @@ func (a *app) judgedHistory(f sourceFlags, h historyFlag, head, base *lang.Confi
 		return h, nil
 	}
 	if _, err := os.Stat(before); needed && (err != nil || before == absolute(location)) {
-		return h, fmt.Errorf("the history %s is in the checkout of the change, which could write its own sessions there, and the base has none (%s): "+
-			"name a directory outside of the checkout by its absolute path, or a branch, with --history or $%s", location, before, historyEnv)
+		return h, fmt.Errorf(
+			"the history %s is in the checkout of the change, which could write its own sessions there, and the base has none (%s): "+
+				"name a directory outside of the checkout by its absolute path, or a branch, with --history or $%s", location, before, historyEnv)
 	}
 	return historyFlag{location: before, implied: !stated}, nil
 }
@@ -130,7 +132,8 @@ func beforeChange(name, head, base string) (path string, inside bool, err error)
 	if err != nil {
 		return "", false, err
 	}
-	for up := rel; up == ".." || strings.HasPrefix(up, ".."+string(filepath.Separator)); up = strings.TrimPrefix(up[2:], string(filepath.Separator)) {
+	for up := rel; up == ".." || strings.HasPrefix(up, ".."+string(filepath.Separator)); up = strings.TrimPrefix(up[2:],
+		string(filepath.Separator)) {
 		if filepath.Base(head) != filepath.Base(base) {
 			return "", false, fmt.Errorf("%s is above the folder of the pipeline, and --base-file lies in another folder than the pipeline does, "+
 				"so the one before the change cannot be found: name it by an absolute path outside of the checkout", name)

@@ -114,16 +114,19 @@ gate "release" {
 // neighbours are the files beside neighboursFile, with what a hostile change could write there. Those that the test
 // makes itself are not here.
 var neighbours = map[string][]string{
-	"margin.txt":       {"5%", "90%"},
-	"prompts.jsonl":    {strings.Repeat("{\"prompt\": \"one two three four five six seven eight nine ten\"}\n", 20), strings.Repeat("{\"prompt\": \"one\"}\n", 20)},
-	"trace.jsonl":      {strings.Repeat("{\"timestamp\": 100, \"input_length\": 64, \"output_length\": 16}\n", 10), strings.Repeat("{\"timestamp\": 1, \"input_length\": 1, \"output_length\": 2}\n", 10)},
+	"margin.txt": {"5%", "90%"},
+	"prompts.jsonl": {strings.Repeat("{\"prompt\": \"one two three four five six seven eight nine ten\"}\n", 20),
+		strings.Repeat("{\"prompt\": \"one\"}\n", 20)},
+	"trace.jsonl": {strings.Repeat("{\"timestamp\": 100, \"input_length\": 64, \"output_length\": 16}\n", 10),
+		strings.Repeat("{\"timestamp\": 1, \"input_length\": 1, \"output_length\": 2}\n", 10)},
 	"ci.pvars":         {"requests = 20\n", "requests = 1\n"},
 	"tiny/config.json": {tinyModel(8), tinyModel(1)},
 	"seqs.txt":         {"64\n", "1\n"},
 }
 
 func tinyModel(layers int) string {
-	return fmt.Sprintf(`{"architectures": ["LlamaForCausalLM"], "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": %d, "vocab_size": 128256, "torch_dtype": "bfloat16"}`, layers)
+	return fmt.Sprintf(
+		`{"architectures": ["LlamaForCausalLM"], "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": %d, "vocab_size": 128256, "torch_dtype": "bfloat16"}`, layers)
 }
 
 // twoFolders are the checkouts of a base and a head.
@@ -214,7 +217,8 @@ func newTwoFolders(t *testing.T) (f *twoFolders, files map[string][]string) {
 	}
 	calibrated := func(file, name string) string {
 		a, said := f.app()
-		args := []string{"calibrate", "--simulate=virtual", "--progress", "quiet", "--history", filepath.Join(f.dir, "past"), "--save", name, "--var-file", "ci.pvars", file}
+		args := []string{"calibrate", "--simulate=virtual", "--progress", "quiet", "--history", filepath.Join(f.dir, "past"), "--save", name,
+			"--var-file", "ci.pvars", file}
 		if code := a.runAs(t.Context(), args); code != exitOK {
 			t.Fatalf("calibrate: exit status %d\n%s", code, said)
 		}
@@ -231,7 +235,8 @@ func newTwoFolders(t *testing.T) (f *twoFolders, files map[string][]string) {
 
 	a, said := f.app()
 	measured := filepath.Join(f.dir, "measured")
-	a.runAs(t.Context(), []string{"run", "--simulate=virtual", "--progress", "quiet", "--out", measured, "--var-file", "ci.pvars", "--gate", "latency", "gate.pipeline.hcl"})
+	a.runAs(t.Context(), []string{"run", "--simulate=virtual", "--progress", "quiet", "--out", measured, "--var-file", "ci.pvars", "--gate",
+		"latency", "gate.pipeline.hcl"})
 	doc, err := verdict.ReadDocument(measured)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -300,7 +305,8 @@ func TestFolderOfTheBaseJudges(t *testing.T) {
 			change.do(t, f.head, name, texts[1])
 			code, outcome := f.judged(t)
 			if code != exitRegression && code != exitUsage || code == exitRegression && outcome != unchanged && !slices.Contains(own, name) {
-				t.Errorf("the head has %s in the place of %s: exit status %d, and the outcome is the same: %t", change.name, name, code, outcome == unchanged)
+				t.Errorf("the head has %s in the place of %s: exit status %d, and the outcome is the same: %t", change.name, name, code,
+					outcome == unchanged)
 			}
 			put(t, f.head, name, texts[0])
 		}

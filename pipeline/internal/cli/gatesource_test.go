@@ -167,12 +167,15 @@ func mutants(t *testing.T, src string) []mutant {
 	}
 	visit("", f.Body.(*hclsyntax.Body))
 	for _, added := range []struct{ after, text string }{
-		{`gate "latency" {`, "allow_overload = true\n"}, {`gate "latency" {`, "on_invalid = \"ignore\"\n"}, {`gate "latency" {`, "on_missing = \"ignore\"\n"},
+		{`gate "latency" {`, "allow_overload = true\n"}, {`gate "latency" {`, "on_invalid = \"ignore\"\n"},
+		{`gate "latency" {`, "on_missing = \"ignore\"\n"},
 		{`gate "latency" {`, "suite_margin = \"50%\"\n"},
 		{`pipeline {`, "timeout = \"1h\"\n"}, {`benchmark "b" {`, "passes = 2\n"}, {`load {`, "max_concurrency = 1\n"},
-		{`ready {`, "interval = \"1s\"\n"}, {`simulate {`, "launch_noise = \"90%\"\n"}, {`simulate {`, "fail = [\"oom\"]\n"}, {`simulate {`, "startup = \"1ms\"\n"},
+		{`ready {`, "interval = \"1s\"\n"}, {`simulate {`, "launch_noise = \"90%\"\n"}, {`simulate {`, "fail = [\"oom\"]\n"},
+		{`simulate {`, "startup = \"1ms\"\n"},
 		{`server "vllm" "sut" {`, "served_name = \"m\"\n"}, {`server "vllm" "sut" {`, "url = \"http://127.0.0.1:1\"\n"},
-		{`locals {`, "more = 1\n"}, {"", "gate \"more\" {\n  benchmark = benchmark.b\n  assert {\n    condition = true\n    error_message = \"no\"\n  }\n}\n"},
+		{`locals {`, "more = 1\n"},
+		{"", "gate \"more\" {\n  benchmark = benchmark.b\n  assert {\n    condition = true\n    error_message = \"no\"\n  }\n}\n"},
 		{"", "report \"github\" \"pr\" {\n}\n"}, {"", "variable \"new\" {\n  default = 1\n}\n"},
 	} {
 		i := strings.Index(src, added.after) + len(added.after)
@@ -186,10 +189,13 @@ func mutants(t *testing.T, src string) []mutant {
 func otherValues(expr string) []string {
 	out := []string{"null", "0", "1000000", `"0%"`, `"90%"`, `""`}
 	for _, swap := range [][2]string{
-		{"base", "head"}, {"head", "base"}, {"fail", "ignore"}, {"fail", "warn"}, {"false", "true"}, {"paired_t", "mann_whitney"}, {"matrix.side", `"base"`}, {"matrix.side", `"head"`},
+		{"base", "head"}, {"head", "base"}, {"fail", "ignore"}, {"fail", "warn"}, {"false", "true"}, {"paired_t", "mann_whitney"},
+		{"matrix.side", `"base"`}, {"matrix.side", `"head"`},
 		{"server.vllm.sut[matrix.side]", "server.vllm.other"}, {"random.short", "random.shorter"}, {"benchmark.b", "benchmark.c"},
-		{"matrix.rate < 30", "false"}, {"> 30", "> 10"}, {"> 30", "< 30"}, {"metric.e2el.p50, metric.tpot.mean", "metric.request_throughput.value"}, {"metric.e2el.p50, metric.tpot.mean", "metric.ttft.p50"},
-		{"each.value", `"0%"`}, {"each.value", `"1%"`}, {"var.slowdown", `"0%"`}, {"var.slowdown", "var.margin"}, {"25%", "0%"}, {"0%", "25%"}, {"each.key", `"base"`},
+		{"matrix.rate < 30", "false"}, {"> 30", "> 10"}, {"> 30", "< 30"}, {"metric.e2el.p50, metric.tpot.mean",
+			"metric.request_throughput.value"}, {"metric.e2el.p50, metric.tpot.mean", "metric.ttft.p50"},
+		{"each.value", `"0%"`}, {"each.value", `"1%"`}, {"var.slowdown", `"0%"`}, {"var.slowdown", "var.margin"}, {"25%", "0%"}, {"0%", "25%"},
+		{"each.key", `"base"`},
 		{"20, 40", "1"}, {"[", "[\"more\", "}, {"tiny", "Qwen/Qwen3-0.6B"}, {"fast", "h100"}, {"local.requests", "1"}, {"4", "2"},
 	} {
 		if changed := strings.Replace(expr, swap[0], swap[1], 1); changed != expr {
@@ -226,8 +232,9 @@ func (j *baseJudge) write(name, text string) {
 func (j *baseJudge) app() (*app, *bytes.Buffer) {
 	var said bytes.Buffer
 	streams := Streams{
-		In: strings.NewReader(""), Out: io.Discard, Err: &said, Log: &said, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
-		Width: func() int { return 0 }, OutWidth: func() int { return 0 },
+		In: strings.NewReader(""), Out: io.Discard, Err: &said, Log: &said, Getenv: func(string) string { return "" },
+		Environ: func() []string { return nil },
+		Width:   func() int { return 0 }, OutWidth: func() int { return 0 },
 	}
 	a := newApp(streams) // with the tables of the program
 	a.noColor, a.Streams = true, streams
@@ -245,7 +252,8 @@ func (j *baseJudge) judge(head string, flags ...string) (code int, printed strin
 	j.runs++
 	a, out := j.app()
 	dir := filepath.Join(j.dir, fmt.Sprint("out-", j.runs))
-	args := append([]string{"run", "--simulate=virtual", "--progress", "quiet", "--out", dir, "--gate-source", "base", "--base-file", filepath.Join(j.dir, "base.pipeline.hcl")}, flags...)
+	args := append([]string{"run", "--simulate=virtual", "--progress", "quiet", "--out", dir, "--gate-source", "base", "--base-file",
+		filepath.Join(j.dir, "base.pipeline.hcl")}, flags...)
 	code = a.runAs(j.t.Context(), append(args, filepath.Join(j.dir, "head.pipeline.hcl")))
 	if planned != "" {
 		j.codes[planned] = code
@@ -349,21 +357,29 @@ func TestHeadSays(t *testing.T) {
 		told                 string
 	}{
 		{"nothing", even, "", "", nil, exitOK, ""},
-		{"a planted slow-down", even, `default = "0%"`, `default = "25%"`, nil, exitRegression, "var.slowdown default: 0% before the change, 25% now"},
+		{"a planted slow-down", even, `default = "0%"`, `default = "25%"`, nil, exitRegression,
+			"var.slowdown default: 0% before the change, 25% now"},
 		{"a variable of the job", even, "", "", []string{"--var", "slowdown=25%"}, exitRegression, ""},
 		{"a margin of the job", judgedFile, "", "", []string{"--var", "margin=80%"}, exitOK, ""},
-		{"a margin of its own", judgedFile, `default = "5%"`, `default = "80%"`, nil, exitRegression, "var.margin default: 5% before the change, 80% now"},
-		{"a variable that the base does not have", judgedFile, "locals {", "variable \"more\" {}\nlocals {", []string{"--var", "more=1"}, exitRegression, "var.more new"},
+		{"a margin of its own", judgedFile, `default = "5%"`, `default = "80%"`, nil, exitRegression,
+			"var.margin default: 5% before the change, 80% now"},
+		{"a variable that the base does not have", judgedFile, "locals {", "variable \"more\" {}\nlocals {", []string{"--var", "more=1"},
+			exitRegression, "var.more new"},
 		{"arguments", even, "max_num_seqs = 64", "max_num_seqs = 1", nil, exitRegression, "server.vllm.sut args"},
 		{"an executable", even, `executable = "vllm"`, `executable = "vllm-new"`, nil, exitOK, "server.vllm.common executable"},
 		{"what made it differ", even, "BUILD = each.key", `BUILD = "base"`, nil, exitUsage, "from which it differed"},
 		{"another model", even, `model      = "tiny"`, `model = "tinier"`, nil, exitUsage, "another model"},
 		{"more GPUs", even, "gpus     = 1", "gpus = 2", nil, exitUsage, "another gpus"},
-		{"more GPUs by an argument", strings.Replace(even, "  gpus     = 1\n", "", 1), "max_num_seqs = 64", "tensor-parallel-size = 2", nil, exitUsage, "another tensor_parallel_size"},
-		{"a smaller model by an argument", even, "max_num_seqs = 64", "hf_overrides = { num_hidden_layers = 1 }", nil, exitUsage, "another hf_overrides"},
-		{"a smaller model by a key of an argument", even, "max_num_seqs = 64", "\"hf_overrides.num_hidden_layers\" = 1", nil, exitUsage, "another hf_overrides"},
-		{"a smaller model by an abbreviation", even, "max_num_seqs = 64", "hf_over = jsonencode({ num_hidden_layers = 1 })", nil, exitUsage, "another hf_overrides"},
-		{"another source of the model", even, "BUILD = each.key", `BUILD = each.key, HF_ENDPOINT = "http://127.0.0.1:1"`, nil, exitUsage, "another HF_ENDPOINT"},
+		{"more GPUs by an argument", strings.Replace(even, "  gpus     = 1\n", "", 1), "max_num_seqs = 64", "tensor-parallel-size = 2", nil,
+			exitUsage, "another tensor_parallel_size"},
+		{"a smaller model by an argument", even, "max_num_seqs = 64", "hf_overrides = { num_hidden_layers = 1 }", nil, exitUsage,
+			"another hf_overrides"},
+		{"a smaller model by a key of an argument", even, "max_num_seqs = 64", "\"hf_overrides.num_hidden_layers\" = 1", nil, exitUsage,
+			"another hf_overrides"},
+		{"a smaller model by an abbreviation", even, "max_num_seqs = 64", "hf_over = jsonencode({ num_hidden_layers = 1 })", nil, exitUsage,
+			"another hf_overrides"},
+		{"another source of the model", even, "BUILD = each.key", `BUILD = each.key, HF_ENDPOINT = "http://127.0.0.1:1"`, nil, exitUsage,
+			"another HF_ENDPOINT"},
 		{"another GPU", even, "BUILD = each.key", `BUILD = each.key, CUDA_VISIBLE_DEVICES = "1"`, nil, exitUsage, "another CUDA_VISIBLE_DEVICES"},
 		{"a gate less", judgedFile, `gate "latency"`, `gate "other"`, nil, exitRegression, "gate.latency removed"},
 	}
@@ -379,7 +395,8 @@ func TestHeadSays(t *testing.T) {
 // TestChangeBringsItsOwnHistory: a stored baseline is not read from the checkout of the
 // change, and neither is a file of variables.
 func TestChangeBringsItsOwnHistory(t *testing.T) {
-	j := newBaseJudge(t, strings.Replace(judgedFile, "baseline \"paired\" \"base\" {\n  axis  = \"side\"\n  value = \"base\"\n}", "baseline \"stored\" \"base\" {\n}", 1))
+	j := newBaseJudge(t, strings.Replace(judgedFile, "baseline \"paired\" \"base\" {\n  axis  = \"side\"\n  value = \"base\"\n}",
+		"baseline \"stored\" \"base\" {\n}", 1))
 	a, out := j.app()
 	head := filepath.Join(j.dir, "base.pipeline.hcl")
 	args := []string{"run", "--simulate=virtual", "--out", filepath.Join(j.dir, "out"), "--gate-source", "base", "--base-file", head, head}

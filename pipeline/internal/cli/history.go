@@ -88,7 +88,8 @@ type historyFlag struct {
 }
 
 func (f *historyFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.location, "history", "", "`location` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+", or "+defaultHistory+")")
+	cmd.Flags().StringVar(&f.location, "history", "", "`location` of earlier sessions: a directory, or git:REMOTE#BRANCH ($"+historyEnv+
+		", or "+defaultHistory+")")
 }
 
 // historyLocation returns where the history is, and whether a flag or the environment names it.
@@ -166,7 +167,10 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 // launchTime is how long the sessions and calibrations of this machine took to launch what
 // measured a plan's cells.
 func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
-	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return len(r.Cells) > 0 && r.Simulated == "" }) {
+	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool {
+		return len(r.Cells) > 0 &&
+			r.Simulated == ""
+	}) {
 		return nil
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
@@ -262,7 +266,8 @@ func (p provenance) checkBranch() error {
 	case p.unmerged != "":
 		return fmt.Errorf("this is the event %s: baselines are written from the default branch only", p.unmerged)
 	case p.Branch == "":
-		return errors.New("the branch is not known: baselines are written from a checkout of the default branch, or with --branch outside of a workflow")
+		return errors.New(
+			"the branch is not known: baselines are written from a checkout of the default branch, or with --branch outside of a workflow")
 	case p.Branch != p.defaultBranch:
 		return fmt.Errorf("this is branch %s: baselines are written from the default branch (%s) only", p.Branch, p.defaultBranch)
 	}

@@ -4,7 +4,8 @@ import "testing"
 
 // TestMetricID: flags name metrics of the registry by any of their names, and measures of files.
 func TestMetricID(t *testing.T) {
-	for name, want := range map[string]string{"ttft.median": "ttft.p50", "measure.drafted": "measure.drafted", "metric.measure.drafted": "measure.drafted"} {
+	for name, want := range map[string]string{"ttft.median": "ttft.p50", "measure.drafted": "measure.drafted",
+		"metric.measure.drafted": "measure.drafted"} {
 		if got, err := metricID(name); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}

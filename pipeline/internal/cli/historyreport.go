@@ -168,7 +168,8 @@ func (a *app) historyIssues() *cobra.Command {
 	}
 	f.register(cmd)
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`label` of new issues (repeatable)")
-	cmd.Flags().StringVar(&file, "bisect", "", "also search for the commit of the worst regression that has no answer yet, by this pipeline `file`, and write it into the issue")
+	cmd.Flags().StringVar(&file, "bisect", "",
+		"also search for the commit of the worst regression that has no answer yet, by this pipeline `file`, and write it into the issue")
 	cmd.Flags().Var(bounded{&search.launches, 4, 10_000}, "launches", "with --bisect: most `launches` to spend")
 	cmd.Flags().DurationVar(&search.time, "time", 0, "with --bisect: begin no more pairs after this `time`, such as 6h")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and write nothing")
@@ -176,7 +177,8 @@ func (a *app) historyIssues() *cobra.Command {
 }
 
 func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry bool, find func(key string) (string, error)) error {
-	k, err := a.publisher().Tracker(publish.TrackerOptions{Labels: labels, DryRun: dry, Allowed: func() error { return a.onDefaultBranch(ctx) }})
+	k, err := a.publisher().Tracker(publish.TrackerOptions{Labels: labels, DryRun: dry,
+		Allowed: func() error { return a.onDefaultBranch(ctx) }})
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -227,5 +229,6 @@ func (a *app) onDefaultBranch(ctx context.Context) error {
 	if p.unmerged == "" && p.Branch == p.defaultBranch {
 		return nil
 	}
-	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch, cmp.Or(p.unmerged, "branch "+p.Branch))
+	return fmt.Errorf("issues are written from the default branch (%s) only: this is %s", p.defaultBranch,
+		cmp.Or(p.unmerged, "branch "+p.Branch))
 }

@@ -106,7 +106,8 @@ func (a *app) importCommand() *cobra.Command {
 	enumFlag(cmd, &format, "format", "json", importFormats,
 		"`format`")
 	outFlag(cmd.Flags(), &out, "`file` to write (standard output unless set)")
-	cmd.Flags().BoolVar(&records, "records", false, "keep the requests of detailed files: --format vllm writes them all, json their histograms")
+	cmd.Flags().BoolVar(&records, "records", false,
+		"keep the requests of detailed files: --format vllm writes them all, json their histograms")
 	return cmd
 }
 

@@ -21,7 +21,8 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
 		Long: "Writes " + starter.PipelineFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nWhat is there already is kept.",
+			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nWhat is there " +
+			"already is kept.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -32,7 +33,9 @@ func (a *app) initCommand() *cobra.Command {
 				return exit(exitUsage, fmt.Errorf("init takes a folder, and writes %s into it: %s is the name of a file", starter.PipelineFile, dir))
 			}
 			if ref != "" && !actionRef.MatchString(ref) {
-				return exit(exitUsage, fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program tomorrow", ref))
+				return exit(exitUsage,
+					fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program "+
+						"tomorrow", ref))
 			}
 			ref = cmp.Or(ref, ownRef())
 			if cluster {
@@ -57,7 +60,8 @@ func (a *app) initCommand() *cobra.Command {
 				a.warn("this program was built without its commit, and the workflows name none: replace " + starter.Unpinned +
 					" in them by the commit or the release of github.com/servegate/pipeline that they shall use, or write them with --action-ref")
 			}
-			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s --simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starter.PipelineFile))
+			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s "+
+				"--simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starter.PipelineFile))
 			return err
 		},
 	}

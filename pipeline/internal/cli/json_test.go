@@ -49,7 +49,8 @@ func TestPlanOfBothSyntaxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	native := strings.ReplaceAll(toyPipeline, `"toy"`, `"json"`)
-	for name, text := range map[string]string{"gate.pipeline.hcl": native, "gate.pipeline.json": toyJSON, "gate.hcl.json": toyJSON, "folder/gate.pipeline.json": toyJSON} {
+	for name, text := range map[string]string{"gate.pipeline.hcl": native, "gate.pipeline.json": toyJSON, "gate.hcl.json": toyJSON,
+		"folder/gate.pipeline.json": toyJSON} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,8 @@ func (a *app) loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load --url URL --model NAME",
 		Short: "Send a load to a server and print what it measured",
-		Long: "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`, or with --format sglang that of SGLang's. Exit status 1\n" +
+		Long: "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`, or " +
+			"with --format sglang that of SGLang's. Exit status 1\n" +
 			"if any request failed.",
 		Example: "  pipeline load --url http://127.0.0.1:8000 --model Qwen/Qwen2.5-7B-Instruct \\\n" +
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
@@ -82,11 +83,13 @@ func (a *app) loadCommand() *cobra.Command {
 	fl.Float64Var(&f.timeScale, "trace-scale", 1, "factor on the times of a trace: 0.5 sends twice as fast")
 	fl.BoolVar(&f.trace, "trace-times", false, "send at the times of the trace instead of at --rate")
 	fl.DurationVar(&f.thinkTime, "think-time", 0, "time that a user of a closed loop waits after an answer")
-	fl.BoolVar(&f.calibrate, "calibrate", false, "measure what this client adds to latencies on this machine, against a built-in server of known times; needs no --url")
+	fl.BoolVar(&f.calibrate, "calibrate", false,
+		"measure what this client adds to latencies on this machine, against a built-in server of known times; needs no --url")
 	fl.IntVar(&f.input, "input-len", 1024, "prompt length in tokens")
 	fl.IntVar(&f.output, "output-len", 128, "answer length in tokens")
 	fl.IntVar(&f.prefix, "prefix-len", 0, "tokens at the start of every prompt that are the same for all")
-	fl.BoolVar(&f.realAnswers, "real-answers", false, "continue conversations of chat with what the server answered, not with made-up answers; needs --endpoint chat")
+	fl.BoolVar(&f.realAnswers, "real-answers", false,
+		"continue conversations of chat with what the server answered, not with made-up answers; needs --endpoint chat")
 	fl.DurationVar(&f.ramp, "ramp", 0, "time over which the rate rises linearly to --rate")
 	fl.Float64Var(&f.rampFrom, "ramp-from", 0, "rate at the start of the ramp")
 	fl.Float64Var(&f.temperature, "temperature", 0, "temperature that is sent with every request")
@@ -142,7 +145,8 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 		return exit(exitInfrastructure, err)
 	}
 	if failed := record.Count(res.Run).Failed; failed > 0 {
-		return exit(exitRegression, fmt.Errorf("%d of %d requests failed, the first with: %s", failed, len(res.Run.Requests), firstError(res.Run)))
+		return exit(exitRegression, fmt.Errorf("%d of %d requests failed, the first with: %s", failed, len(res.Run.Requests),
+			firstError(res.Run)))
 	}
 	return nil
 }
@@ -151,7 +155,8 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if f.url == "" || f.model == "" {
 		return load.Options{}, errors.New("--url and --model are needed")
 	}
-	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout, Temperature: f.temperature}
+	w := steps.Workload{Endpoint: f.endpoint, IgnoreEOS: !f.noIgnoreEOS, Warmup: f.warmup, RequestTimeout: f.timeout,
+		Temperature: f.temperature}
 	if err := f.setBody(&w); err != nil {
 		return load.Options{}, err
 	}
@@ -179,7 +184,8 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 }
 
 func (f loadFlags) loadModel() (steps.Load, error) {
-	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime, Ramp: f.ramp, RampFrom: f.rampFrom}
+	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime, Ramp: f.ramp,
+		RampFrom: f.rampFrom}
 	if l.Requests == 0 && l.Duration == 0 {
 		l.Requests = 200
 	}

@@ -68,7 +68,8 @@ func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) err
 
 // probedRun is a run of the load generator alone as that of a search.
 func probedRun(run record.Run) result.Run {
-	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded, Metrics: record.Reduce(run)}
+	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded,
+		Metrics: record.Reduce(run)}
 	out.Failed, out.Failures = record.Failures(run)
 	if n := record.OnePiece(run); n > 0 {
 		out.Audit = map[string]any{result.OnePiece: float64(n)}
@@ -100,9 +101,11 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	case to <= from:
 		return l, fmt.Errorf("--search %s: the second end must be above the first", f.search)
 	case over == "rate" && l.MaxConcurrency > 0:
-		return l, errors.New("--max-concurrency holds back the rates that --search tries, so that the limits could hold at any of them: leave it out")
+		return l, errors.New(
+			"--max-concurrency holds back the rates that --search tries, so that the limits could hold at any of them: leave it out")
 	case over == "concurrency" && l.Requests > 0 && to > float64(l.Requests):
-		return l, fmt.Errorf("--search %s: %d requests are never sent by %g users at once: send more, or lower the second end", f.search, l.Requests, to)
+		return l, fmt.Errorf("--search %s: %d requests are never sent by %g users at once: send more, or lower the second end",
+			f.search, l.Requests, to)
 	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
 		return l, fmt.Errorf("--search %s: numbers of users are whole", f.search)
 	}
@@ -158,7 +161,8 @@ func objectiveOf(text string) (steps.Objective, error) {
 	case !ok || err != nil || !(x > 0):
 		return steps.Objective{}, fmt.Errorf("--slo %q must be of the form ttft.p95:500 (milliseconds) or success.rate:99.9 (percent)", text)
 	case !known || !m.Objective():
-		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share that requests get, such as ttft.p95, e2el.p99 or success.rate", text, id)
+		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share that requests get, such as ttft.p95, e2el.p99 or success.rate",
+			text, id)
 	case m.Unit == metric.Seconds:
 		return steps.Objective{Metric: m.ID, Limit: x / 1000}, nil
 	case x > 100:

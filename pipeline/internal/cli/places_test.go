@@ -68,7 +68,8 @@ func (p *paper) Start(_ context.Context, process steps.Process, _ io.Writer) (st
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started = append(p.started, strings.Join(process.Argv, " "))
-	s := &sheet{Server: http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: time.Minute}, url: "http://" + l.Addr().String(), done: make(chan struct{})}
+	s := &sheet{Server: http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: time.Minute}, url: "http://" + l.Addr().String(),
+		done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		_ = s.Serve(l)
@@ -93,7 +94,8 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "data: {\"choices\":[{\"text\":\" a\"}]}\n\n")
 		_ = http.NewResponseController(w).Flush()
 	}
-	fmt.Fprint(w, "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"completion_tokens\":4,\"prompt_tokens\":64}}\n\ndata: [DONE]\n\n")
+	fmt.Fprint(w, "data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}]}\n\ndata: "+
+		"{\"choices\":[],\"usage\":{\"completion_tokens\":4,\"prompt_tokens\":64}}\n\ndata: [DONE]\n\n")
 }
 
 type sheet struct {
@@ -132,7 +134,8 @@ server "openai" "sut" {
 	if p.opened != 1 || p.closed == 0 {
 		t.Errorf("opened %d times and closed %d times", p.opened, p.closed)
 	}
-	if err := os.WriteFile("toy.pipeline.hcl", []byte(strings.Replace(file, `model      = "m"`, "model = \"m\"\n node = 1", 1)), 0o600); err != nil {
+	if err := os.WriteFile("toy.pipeline.hcl", []byte(strings.Replace(file, `model      = "m"`, "model = \"m\"\n node = 1", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if said := run(exitUsage, "validate", "toy.pipeline.hcl"); !strings.Contains(said, "Paper has one sheet.") {

@@ -23,7 +23,8 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			options.noise, options.launchTime, options.calibration = a.noise(ctx, past, options), a.launchTime(ctx, past, options), a.calibration(ctx, past, options)
+			options.noise, options.launchTime, options.calibration = a.noise(ctx, past, options), a.launchTime(ctx, past, options),
+				a.calibration(ctx, past, options)
 			p, err := a.plan(cfg, options, args)
 			if err != nil {
 				return err
@@ -42,6 +43,7 @@ func (a *app) planCommand() *cobra.Command {
 	where.register(cmd)
 	options.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
-	cmd.Flags().BoolVar(&launch, "launch", false, "print how every process of every target is started: command line, environment, files, order")
+	cmd.Flags().BoolVar(&launch, "launch", false,
+		"print how every process of every target is started: command line, environment, files, order")
 	return cmd
 }

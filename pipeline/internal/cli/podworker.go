@@ -14,8 +14,10 @@ import (
 // with a kubernetes block starts it.
 func (a *app) podWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: kubernetes.Worker + " keep FILE SILENCE | look | wait | task", Short: "Serve a run in a Pod of its cluster", Hidden: true, Args: cobra.MinimumNArgs(1),
-		Long: "keep ends when FILE has not changed for SILENCE, look describes the machine, wait holds a place for tasks, and task carries\nout a command of this program on a folder that comes by standard input and goes by standard output.",
+		Use: kubernetes.Worker + " keep FILE SILENCE | look | wait | task", Short: "Serve a run in a Pod of its cluster", Hidden: true,
+		Args: cobra.MinimumNArgs(1),
+		Long: "keep ends when FILE has not changed for SILENCE, look describes the machine, wait holds a place for tasks, and task " +
+			"carries\nout a command of this program on a folder that comes by standard input and goes by standard output.",
 		RunE: interruptible(func(ctx context.Context, words []string) error {
 			self, err := os.Executable()
 			if err != nil {

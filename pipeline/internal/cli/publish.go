@@ -30,7 +30,8 @@ func (f *postFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.key, "comment-key", "", "`name` that distinguishes several reports on one pull request")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
-	fl.StringVar(&f.base, "base-commit", "", "`commit` that the head is measured against, such as the merge base, for the comment (the tip of the base branch unless set)")
+	fl.StringVar(&f.base, "base-commit", "",
+		"`commit` that the head is measured against, such as the merge base, for the comment (the tip of the base branch unless set)")
 	fl.StringVar(&f.status, "status", "", "write a commit status of this `context`; none writes no status")
 }
 

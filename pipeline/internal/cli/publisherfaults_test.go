@@ -42,11 +42,13 @@ func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) publis
 		t.Fatal(err)
 	}
 	env := map[string]string{
-		"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "8123",
+		"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r",
+		"GITHUB_RUN_ID":      "8123",
 		"GITHUB_RUN_ATTEMPT": "1", "GITHUB_API_URL": hub.URL, "GITHUB_TOKEN": githubtest.Token,
 	}
 	return hub.Transport(), func(next http.RoundTripper) publish.Run {
-		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next, publishers: allPublishers()}
+		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next,
+			publishers: allPublishers()}
 		settings := []publish.Settings{{Comment: mode.Update, Check: "pipeline", Status: "pipeline/status"}}
 		return a.publisher().Run(publish.RunOptions{Settings: settings, Configuration: byConfiguration})
 	}

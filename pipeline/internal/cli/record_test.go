@@ -19,7 +19,8 @@ func TestRecordRefuses(t *testing.T) {
 	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fine := recordFlags{target: "http://127.0.0.1:1", listen: "127.0.0.1:0", out: filepath.Join(t.TempDir(), "x"), Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}}
+	fine := recordFlags{target: "http://127.0.0.1:1", listen: "127.0.0.1:0", out: filepath.Join(t.TempDir(), "x"),
+		Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}}
 	for want, change := range map[string]func(*recordFlags){
 		"--target must be the URL":  func(f *recordFlags) { f.target = "" },
 		"--out is missing":          func(f *recordFlags) { f.out = "" },
@@ -52,7 +53,8 @@ func TestRecordWithoutAddress(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	out := filepath.Join(t.TempDir(), "trace.jsonl")
-	err = (&app{}).record(t.Context(), recordFlags{target: "http://127.0.0.1:1", listen: l.Addr().String(), out: out, Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}})
+	err = (&app{}).record(t.Context(), recordFlags{target: "http://127.0.0.1:1", listen: l.Addr().String(), out: out,
+		Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}})
 	if err == nil || !strings.Contains(err.Error(), "choose another --listen address") {
 		t.Errorf("error %v", err)
 	}

@@ -38,10 +38,12 @@ func (a *app) writeRole(dir string) error {
 // roleText is a Role with some rights, and a binding to a service account to change.
 func roleText(rights []kubernetes.Right) string {
 	var b strings.Builder
-	b.WriteString("# What a run of pipeline needs in its namespace, and nothing beyond it:\n#\n#   kubectl apply --namespace NAMESPACE -f " + roleFile + "\n")
+	b.WriteString("# What a run of pipeline needs in its namespace, and nothing beyond it:\n#\n#   kubectl apply --namespace NAMESPACE -f " +
+		roleFile + "\n")
 	b.WriteString("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: pipeline\nrules:\n")
 	for _, r := range rights {
-		fmt.Fprintf(&b, "  - apiGroups: [%q] # %s\n    resources: [%q]\n    verbs: [%s]\n", r.Group, r.Why, r.Resource, strings.Join(r.Verbs, ", "))
+		fmt.Fprintf(&b, "  - apiGroups: [%q] # %s\n    resources: [%q]\n    verbs: [%s]\n", r.Group, r.Why, r.Resource,
+			strings.Join(r.Verbs, ", "))
 	}
 	b.WriteString(`---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -54,7 +54,8 @@ type planFlags struct {
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
+	cmd.Flags().StringArrayVar(&f.only, "only", nil,
+		"keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	enumFlag(cmd, &f.simulate, "simulate", "", []option[string]{
 		{name: plan.SimulateProcess, value: plan.SimulateProcess},
@@ -68,7 +69,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 }
 
 func allowIdenticalFlag(cmd *cobra.Command, allow *bool) {
-	cmd.Flags().BoolVar(allow, "allow-identical", false, "go on where the sides of a comparison are the same server with the same work: an A/A run")
+	cmd.Flags().BoolVar(allow, "allow-identical", false,
+		"go on where the sides of a comparison are the same server with the same work: an A/A run")
 }
 
 // plan makes the plan of a configuration and prints its diagnostics.
@@ -90,9 +92,11 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 		return nil, nil, errors.New("--time-scale must be from 1 to 1000")
 	}
 	p, diags := plan.Build(cfg, plan.Options{
-		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate, Noise: f.noise, LaunchTime: f.launchTime, Calibration: f.calibration,
-		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt, Notes: append(leftOut(cfg), f.notes...),
-		Argv: a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale),
+		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate,
+		Noise: f.noise, LaunchTime: f.launchTime, Calibration: f.calibration,
+		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt,
+		Notes: append(leftOut(cfg), f.notes...),
+		Argv:  a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale),
 	})
 	if !diags.HasErrors() {
 		diags = append(diags, target.CheckSimulation(cfg, p, a.engines(), a.connectors)...)
@@ -135,7 +139,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [FILE|DIR]...",
 		Short: "Launch, measure, compare and report",
 		Long: "Carries a pipeline out and sets the exit status: 0 nothing that the file treats as failure, 1 a regression,\n" +
-			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 interrupted.\n\n" +
+			"3 wrong usage or configuration, 4 infrastructure, 5 inconclusive, missing or invalid where the file says that fails,\n130 and 143 " +
+			"interrupted.\n\n" +
 			"With --simulate the file's own servers are simulated: real processes on real sockets that keep the time of a modelled\n" +
 			"GPU. With --simulate=virtual the model alone stands behind the file's schedule, looks, gates and reports: no process, no\n" +
 			"port, no lock, hours of launches in seconds, and the same result each time. It shows what a file would do and decide,\n" +
@@ -150,16 +155,19 @@ func (a *app) runCommand() *cobra.Command {
 	fl := cmd.Flags()
 	outFlag(fl, &f.out, "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
-	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt", "`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha ($GITHUB_RUN_ATTEMPT)")
+	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt",
+		"`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha ($GITHUB_RUN_ATTEMPT)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
 	f.gates.register(cmd)
 	failOnFlag(cmd, &f.failOn)
 	progressFlag(cmd, &f.progress)
-	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false, "let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
+	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false,
+		"let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
 	fl.BoolVar(&f.allow.HostMounts, "allow-host-mounts", false, "let containers mount the machine's root and system folders")
-	fl.BoolVar(&f.allow.DockerSocket, "allow-docker-socket", false, "let containers mount the socket of a container daemon, which is as good as root")
+	fl.BoolVar(&f.allow.DockerSocket, "allow-docker-socket", false,
+		"let containers mount the socket of a container daemon, which is as good as root")
 	return cmd
 }
 
@@ -181,7 +189,8 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.plan.noise, f.plan.launchTime, f.plan.calibration = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan), a.calibration(ctx, past, f.plan)
+	f.plan.noise, f.plan.launchTime, f.plan.calibration = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan),
+		a.calibration(ctx, past, f.plan)
 	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the run that is gone on with was allowed
 	stated := f.plan.attempt > 0
 	if !stated && !f.resume {
@@ -222,7 +231,8 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	opt := a.sessionOptions(f, cfg, p, view)
 	opt.Source = source
-	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"), place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
+	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"),
+		place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
 	// The verdict alone sets the exit code: it is in the run directory whether or not it
@@ -252,7 +262,8 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
 		Config: cfg, Plan: p, Dir: cfg.Folder(), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
-		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats, Allow: f.allow, Environ: a.Environ(),
+		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats,
+		Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,
 	}
 }

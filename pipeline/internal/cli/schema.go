@@ -19,7 +19,8 @@ type schemaFlags struct{ functions, markdown, json, jsonSchema bool }
 func (a *app) schemaCommand() *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
-		Use: "schema [BLOCK... | DOCUMENT]", Short: "Print the language's blocks and arguments, metrics or functions, or the schema of a document",
+		Use:   "schema [BLOCK... | DOCUMENT]",
+		Short: "Print the language's blocks and arguments, metrics or functions, or the schema of a document",
 		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
 			"people, with all that is nested in it:\n\n" +
 			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load\n\n" +
@@ -31,7 +32,8 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.functions, "functions", false, "print the functions instead of the blocks")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print the reference: blocks, metrics, functions and commands")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON (what is printed without a block and without --markdown)")
-	cmd.Flags().BoolVar(&f.jsonSchema, "json-schema", false, "print the JSON Schema of files in the JSON syntax (*.pipeline.json), for editors")
+	cmd.Flags().BoolVar(&f.jsonSchema, "json-schema", false,
+		"print the JSON Schema of files in the JSON syntax (*.pipeline.json), for editors")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "json-schema")
 	cmd.MarkFlagsMutuallyExclusive("functions", "json-schema")
 	return cmd
@@ -63,7 +65,8 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	case f.markdown && f.functions:
 		return reference.Functions(a.Out, function.Docs())
 	case f.markdown:
-		return writePages(a.Out, slices.DeleteFunc(referencePages(doc, cmd.Root()), func(p page) bool { return !strings.HasSuffix(p.name, ".md") }))
+		return writePages(a.Out, slices.DeleteFunc(referencePages(doc, cmd.Root()),
+			func(p page) bool { return !strings.HasSuffix(p.name, ".md") }))
 	case f.functions:
 		return a.writeJSON(function.Docs())
 	}
@@ -84,7 +87,9 @@ func (a *app) schemaMetrics(all []lang.MetricDoc, path []string) error {
 	prefix := strings.TrimSuffix(strings.Join(append([]string{"metric"}, path...), "."), ".") + "."
 	metrics := slices.DeleteFunc(slices.Clone(all), func(m lang.MetricDoc) bool { return !strings.HasPrefix(m.Reference+".", prefix) })
 	if len(metrics) == 0 {
-		return exit(exitUsage, fmt.Errorf("there is no metric %q; pipeline schema metric lists them, and a file declares others by measure blocks", strings.Join(path, ".")))
+		return exit(exitUsage,
+			fmt.Errorf("there is no metric %q; pipeline schema metric lists them, and a file declares others by measure blocks",
+				strings.Join(path, ".")))
 	}
 	return reference.MetricTable(a.Out, metrics)
 }
@@ -101,7 +106,8 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 			names = append(names, b.Type)
 		}
 	}
-	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s, and the documents %s", strings.Join(path, " "), strings.Join(names, ", "), strings.Join(documentNames(), ", ")))
+	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s, and the documents %s", strings.Join(path, " "),
+		strings.Join(names, ", "), strings.Join(documentNames(), ", ")))
 }
 
 // page is one page of the reference.

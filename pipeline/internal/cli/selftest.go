@@ -63,8 +63,10 @@ func (a *app) selftestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "selftest [FILE|DIR]...", Short: "Plant slow-downs and see whether a pipeline's gates find them",
 		Long: "Rehearses the file in virtual time with the model of the simulated servers: the head of every comparison is its base with\n" +
-			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates have low power (a change of twice\n" +
-			"the largest margin is found in fewer than 80 % of the sessions) or raise more false alarms than alpha allows. A real machine adds noise of its own: `calibrate` measures it.\n\n" +
+			"every step of its engine slower by 0, 5, 10 and 20 %; under load its metrics move by more. The exit status is 1 if the gates have " +
+			"low power (a change of twice\n" +
+			"the largest margin is found in fewer than 80 % of the sessions) or raise more false alarms than alpha allows. A real machine adds " +
+			"noise of its own: `calibrate` measures it.\n\n" +
 			"With --real the file's own servers are started, or asked where they have a url: the base side in pairs of launches, and the\n" +
 			"head of each pair through a proxy that makes its answers slower by 0 and by twice the largest margin (or --planted). One\n" +
 			"session of each is carried out, so an alarm at 0 % or a miss of the other is reported, with exit status 1.",
@@ -219,7 +221,8 @@ func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
 		fmt.Fprintf(tw, "false alarms: %d alarms in %d sessions, where alpha = %.3g makes more than %d unlikely\n",
 			s.Trials[0].Found, s.Trials[0].Sessions, p.Alpha, mostAlarms(s.Trials[0].Sessions, p.Alpha))
 	case s.LowPower:
-		fmt.Fprintf(tw, "low power: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or longer runs would help\n", 100*s.Margin, 100*mustFind)
+		fmt.Fprintf(tw, "low power: a change of twice the margin of %.3g %% is found in fewer than %.0f %% of the sessions; more repeats or "+
+			"longer runs would help\n", 100*s.Margin, 100*mustFind)
 	case 2*s.Margin > s.mostPlanted()+1e-9:
 		fmt.Fprintf(tw, "no false alarms, and the power is not known: twice the margin of %.3g %% is more than was planted\n", 100*s.Margin)
 	default:
@@ -241,7 +244,8 @@ type realSelftest struct {
 
 func (r *realSelftest) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.on, "real", false, "start the file's own servers and plant slow-downs by a proxy in front of them")
-	cmd.Flags().Float64SliceVar(&r.planted, "planted", nil, "with --real: `shares` to plant, such as 0,0.1 (0 and twice the largest margin unless set)")
+	cmd.Flags().Float64SliceVar(&r.planted, "planted", nil,
+		"with --real: `shares` to plant, such as 0,0.1 (0 and twice the largest margin unless set)")
 	outFlag(cmd.Flags(), &r.out, "with --real: folder for a run directory of each session (new ones below .pipeline/runs unless set)")
 	progressFlag(cmd, &r.progress)
 }
@@ -290,7 +294,8 @@ func (a *app) plant(ctx context.Context, r realSelftest, cfg *lang.Config, p, aa
 		return trial{}, err
 	}
 	if doc.Status != result.StatusComplete {
-		return trial{}, exit(max(doc.ExitCode, exitInfrastructure), fmt.Errorf("the session with %.4g %% planted is %s: %s", 100*share, doc.Status, doc.StatusReason))
+		return trial{}, exit(max(doc.ExitCode, exitInfrastructure), fmt.Errorf("the session with %.4g %% planted is %s: %s", 100*share,
+			doc.Status, doc.StatusReason))
 	}
 	found, err := calibrate.Planted(p, doc)
 	if err != nil {

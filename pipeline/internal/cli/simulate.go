@@ -20,9 +20,13 @@ import (
 // --simulate starts it; it takes the command line of the program that it stands for.
 func (a *app) simulateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                "simulate -- vllm serve MODEL [FLAG]...",
-		Short:              "Play a vLLM or SGLang server",
-		Long:               "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt stands in for the services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server\nlisten and are healthy. Connectors that are not simulated over sockets are refused: --simulate=virtual rehearses them.\nAll of them listen on 127.0.0.1 unless a flag names another address, also where the program itself would listen on all.\nThe environment variable PIPELINE_SIMULATE holds the model's settings as JSON.",
+		Use:   "simulate -- vllm serve MODEL [FLAG]...",
+		Short: "Play a vLLM or SGLang server",
+		Long: "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt stands in for the " +
+			"services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server\nlisten and are healthy. " +
+			"Connectors that are not simulated over sockets are refused: --simulate=virtual rehearses them.\nAll of them listen on 127.0.0.1 " +
+			"unless a flag names another address, also where the program itself would listen on all.\nThe environment variable PIPELINE_SIMULATE " +
+			"holds the model's settings as JSON.",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
@@ -44,7 +48,8 @@ func mockServerCommand() *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use: "mock-server", Short: "Answer completions at known times", Hidden: true, Args: cobra.NoArgs,
-		Long: "Streams max_tokens tokens for every completions request, at times counted from its arrival, prints its address, and\nanswers GET /truth with what it saw.",
+		Long: "Streams max_tokens tokens for every completions request, at times counted from its arrival, prints its address, and\nanswers " +
+			"GET /truth with what it saw.",
 	}
 	cmd.RunE = interruptible(func(ctx context.Context, _ []string) error {
 		l, err := net.Listen("tcp", listen)
@@ -66,8 +71,10 @@ func mockServerCommand() *cobra.Command {
 // load_node starts it. It is hidden: nothing else needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: place.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true, Args: cobra.ExactArgs(1),
-		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
+		Use: place.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true,
+		Args: cobra.ExactArgs(1),
+		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, " +
+			"and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			begin := make(chan os.Signal, 1)
 			signal.Notify(begin, syscall.SIGUSR1)

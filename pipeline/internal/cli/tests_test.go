@@ -52,7 +52,8 @@ func TestTestIsOneValue(t *testing.T) {
 	if doc.Gates[0].TestName != "pessimist" || d.Verdict != result.Regression || d.P == nil || *d.P != 1e-6 {
 		t.Errorf("test %q, %s: %s, p = %v", doc.Gates[0].TestName, d.Verdict, d.Reason, d.P)
 	}
-	if got := run(exitOK, "report", "out", "--format", "markdown"); !strings.Contains(got, "+64.9 %") || strings.Contains(got, "what its own runs do not") {
+	if got := run(exitOK, "report", "out", "--format", "markdown"); !strings.Contains(got, "+64.9 %") ||
+		strings.Contains(got, "what its own runs do not") {
 		t.Errorf("the report does not show the change that the test found:\n%s", got)
 	}
 	if got := run(exitRegression, "gate", "out"); !strings.Contains(got, "regression") {

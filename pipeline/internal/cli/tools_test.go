@@ -33,7 +33,8 @@ func TestToolIsOneRowOfOneTable(t *testing.T) {
 		}
 	}
 	beats := func(ttft float64) string {
-		return fmt.Sprintf(`{"metronome_version": 1, "beats": [{"speed": 4, "counts": {"good": 200, "bad": 0}, "first": {"average": %g, "p99": 80}}]}`, ttft)
+		return fmt.Sprintf(
+			`{"metronome_version": 1, "beats": [{"speed": 4, "counts": {"good": 200, "bad": 0}, "first": {"average": %g, "p99": 80}}]}`, ttft)
 	}
 	write("vllm.json", `{"completed": 200, "failed": 0, "duration": 50, "request_rate": 4, "mean_ttft_ms": 50}`)
 	gate := []string{"gate", "p.pipeline.hcl", "--launch-by", "launch"}
@@ -66,7 +67,8 @@ gate "night" {
 		t.Errorf("without the row: %s", got)
 	}
 	run := toyRunner(t, func(a *app) { a.tools = append(a.tools, metronome) })
-	if got := run(exitOK, "import", "base0.json", "--format", "csv"); !strings.Contains(got, "base0.json,1,metronome,4,200,0,") || !strings.Contains(got, ",0.05,0.08") {
+	if got := run(exitOK, "import", "base0.json", "--format", "csv"); !strings.Contains(got, "base0.json,1,metronome,4,200,0,") ||
+		!strings.Contains(got, ",0.05,0.08") {
 		t.Errorf("imported: %s", got)
 	}
 	if got := run(exitOK, "compare", "base0.json", "head0.json", "--metric", "ttft.mean"); !strings.Contains(got, "+50.0 %") {

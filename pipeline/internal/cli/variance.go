@@ -17,7 +17,8 @@ import (
 )
 
 // calibration finds the calibration that a file's variance block names, for plans on this machine.
-func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*steps.VarianceSpec, []string) (*plan.Calibration, string, error) {
+func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*steps.VarianceSpec,
+	[]string) (*plan.Calibration, string, error) {
 	return func(spec *steps.VarianceSpec, cells []string) (*plan.Calibration, string, error) {
 		sought := sought{simulated: history.Simulated(f.simulate, f.timeScale), cells: cells}
 		if f.simulate != plan.SimulateVirtual {
@@ -66,7 +67,8 @@ func (s sought) inHistory(h *history.History) (*plan.Calibration, string, error)
 	}
 	why := ""
 	for _, r := range slices.Backward(h.Records) {
-		if r.Kind != history.Calibration || !slices.ContainsFunc(r.Noise, func(n history.Noise) bool { return slices.Contains(s.cells, n.Cell) }) {
+		if r.Kind != history.Calibration ||
+			!slices.ContainsFunc(r.Noise, func(n history.Noise) bool { return slices.Contains(s.cells, n.Cell) }) {
 			continue
 		}
 		unlike := s.unlike(r)
@@ -114,13 +116,14 @@ func calibrationOf(r history.Record) *plan.Calibration {
 	for _, c := range r.Cells {
 		versions[c.Hash] = c.Version
 	}
-	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Resident: r.Resident, Versions: versions, Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
-		for _, n := range r.Noise {
-			if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
-				// What more passes than were calibrated would take off it is known with fewer degrees of freedom.
-				return max(n.PairSD, n.PairSDAt(passes)), float64(n.Pairs), true
+	return &plan.Calibration{ID: r.ID, Time: r.Time, Machine: r.Machine, Resident: r.Resident, Versions: versions,
+		Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
+			for _, n := range r.Noise {
+				if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
+					// What more passes than were calibrated would take off it is known with fewer degrees of freedom.
+					return max(n.PairSD, n.PairSDAt(passes)), float64(n.Pairs), true
+				}
 			}
-		}
-		return 0, 0, false
-	}}
+			return 0, 0, false
+		}}
 }

@@ -162,7 +162,8 @@ func (d Differences) Text(base, head string) string {
 	const most = 4
 	var parts []string
 	for _, x := range d[:min(len(d), most)] {
-		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, cmp.Or(clip(x.Base), "not reported"), head, cmp.Or(clip(x.Head), "not reported")))
+		parts = append(parts, fmt.Sprintf("%s: %s %s, %s %s", x.Label, base, cmp.Or(clip(x.Base), "not reported"), head,
+			cmp.Or(clip(x.Head), "not reported")))
 	}
 	if n := len(d) - most; n > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", n))

@@ -161,13 +161,15 @@ func (p *runPair) prompts() (result.RequestDifference, bool) {
 	}
 	n := float64(p.OtherPrompts)
 	d.Base, d.Head = d.Base/n, d.Head/n
-	d.Text = fmt.Sprintf("prompt tokens differ in %d of %d requests: base %d, head %d in request %d", p.OtherPrompts, p.Requests, p.base[first].prompt, p.head[first].prompt, p.index[first])
+	d.Text = fmt.Sprintf("prompt tokens differ in %d of %d requests: base %d, head %d in request %d", p.OtherPrompts, p.Requests,
+		p.base[first].prompt, p.head[first].prompt, p.index[first])
 	return d, true
 }
 
 // ratio compares Σ of / Σ to of both sides, over the requests for which use reports true. share is the
 // least difference, relative to the larger value where relative is true.
-func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float64, share float64, relative bool) (base, head float64, differs bool) {
+func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float64, share float64,
+	relative bool) (base, head float64, differs bool) {
 	var b, h, bTo, hTo []float64
 	for i := range p.index {
 		if use(p.base[i], p.head[i]) {
@@ -251,7 +253,9 @@ func (p *runPair) blank() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.BlankTokens, Repeat: p.Repeat, Shown: true}
 	use := func(b, h request) bool { return b.known && h.known && counted(b, h) }
 	d.Base, d.Head, differs = p.ratio(use, indicator(func(r request) bool { return r.blank }), one, otherShare, false)
-	d.Text = fmt.Sprintf("requests whose first token came without text: base %.0f %%, head %.0f %%; the time to first token is to the first text", 100*d.Base, 100*d.Head)
+	d.Text = fmt.Sprintf(
+		"requests whose first token came without text: base %.0f %%, head %.0f %%; the time to first token is to the first text",
+		100*d.Base, 100*d.Head)
 	return d, differs
 }
 
@@ -332,7 +336,9 @@ func (p *runPair) moved(name, other string, from, to []request) (result.RequestD
 	if d.Head = share; other == "base" {
 		d.Base, d.Head = share, 0
 	}
-	d.Text = fmt.Sprintf("%d of %d greedy answers of the %s are those that the %s gave to other prompts: request %d got the answer to request %d", len(copied), p.Requests, other, name, example[0], example[1])
+	d.Text = fmt.Sprintf(
+		"%d of %d greedy answers of the %s are those that the %s gave to other prompts: request %d got the answer to request %d", len(copied),
+		p.Requests, other, name, example[0], example[1])
 	return d, moved >= leastMoved || len(copied) >= leastCopied && share > copiedShare
 }
 
@@ -364,6 +370,7 @@ func beginnings(pairs []runPair) (result.RequestDifference, bool) {
 		return d, false
 	}
 	d.Head = float64(alike) / float64(texts)
-	d.Text = fmt.Sprintf("%d of %d greedy answers of the sides begin alike: an answers block and its gate show whether the head answers as well", alike, texts)
+	d.Text = fmt.Sprintf(
+		"%d of %d greedy answers of the sides begin alike: an answers block and its gate show whether the head answers as well", alike, texts)
 	return d, d.Head < alikeBeginnings
 }

@@ -88,7 +88,8 @@ var Fields = []Field{
 	{Name: "range_ratio", Label: "range of lengths"},
 	{Name: "arrival", Label: "arrivals"},
 	{Name: "request_rate", Label: "request rate", Also: []string{"qps", "rps", "rate", "traffic_request_rate"}, Load: true},
-	{Name: MaxConcurrency, Label: "max concurrency", Also: []string{"concurrency", "maximum_request_concurrency", "max_request_concurrency"}, Default: "unlimited", Load: true},
+	{Name: MaxConcurrency, Label: "max concurrency", Also: []string{"concurrency", "maximum_request_concurrency", "max_request_concurrency"},
+		Default: "unlimited", Load: true},
 	{Name: "prompts_per_request", Label: "prompts in a request", Default: "1", From: []string{"random_batch_size"}},
 	{Name: "num_prompts", Label: "number of prompts", Also: []string{"num_prompt", "prompts"}, Load: true},
 	{Name: "time_limit", Label: "length of the run", From: []string{"max_seconds", "max_duration"}},
@@ -206,7 +207,8 @@ func endpoint(v string) string {
 	switch {
 	case strings.HasSuffix(v, "chat"), strings.HasSuffix(v, "chat/completions"), strings.HasSuffix(v, "chat_completions"):
 		return "chat"
-	case strings.HasSuffix(v, "/completions"), slices.Contains([]string{"completions", "openai", "openai-comp", "vllm", "sglang-oai", "lmdeploy", "text_completions"}, v):
+	case strings.HasSuffix(v, "/completions"), slices.Contains([]string{"completions", "openai", "openai-comp", "vllm", "sglang-oai",
+		"lmdeploy", "text_completions"}, v):
 		return "completions"
 	case strings.HasSuffix(v, "/generate"), slices.Contains([]string{"generate", "sglang", "sglang-native"}, v):
 		return "generate"

@@ -23,12 +23,14 @@ type asked struct {
 func answered(n int, say func(i int) string, change func(i int, q *asked)) []record.Request {
 	var out []record.Request
 	for i := range n {
-		q := asked{record.Request{Index: i, PromptTokens: 256, WantTokens: 32, OutputTokens: 32, Finish: "length", Asked: uint32(1000 + i)}, say(i)}
+		q := asked{record.Request{Index: i, PromptTokens: 256, WantTokens: 32, OutputTokens: 32, Finish: "length", Asked: uint32(1000 + i)},
+			say(i)}
 		q.Events = make([]record.Event, 32)
 		if change != nil {
 			change(i, &q)
 		}
-		q.Text = &record.Text{Chars: len(q.text), Sum: sumOf(q.text), Begin: sumOf(q.text[:min(len(q.text), record.BeginBytes)]), Blank: blankOf(q)}
+		q.Text = &record.Text{Chars: len(q.text), Sum: sumOf(q.text), Begin: sumOf(q.text[:min(len(q.text), record.BeginBytes)]),
+			Blank: blankOf(q)}
 		out = append(out, q.Request)
 	}
 	return out
@@ -87,13 +89,19 @@ func TestRequestsOfCheats(t *testing.T) {
 		{"one prompt cut", "0.7", func(i int, q *asked) { q.PromptTokens -= i / (n - 1) }, []result.DifferentRequests{result.OtherPrompts}, nil},
 		{"prompts exchanged", "0", func(i int, q *asked) { q.PromptTokens += 2*(i%2) - 1 }, []result.DifferentRequests{result.OtherPrompts}, nil},
 		{"prompts that repeat answers", "0", func(_ int, q *asked) { q.PromptTokens, q.Continues = 300, true }, nil, nil},
-		{"claimed tokens", "0.7", func(_ int, q *asked) { q.text, q.Events = q.text[:2*len(q.text)/3], q.Events[:22] }, []result.DifferentRequests{result.OtherTexts}, []result.DifferentRequests{result.OtherEvents}},
-		{"padded with nothing", "0.7", func(_ int, q *asked) { q.text = q.text[:len(q.text)/2] }, []result.DifferentRequests{result.OtherTexts}, nil},
-		{"answers of half the length", "0.7", func(_ int, q *asked) { q.text, q.Events, q.OutputTokens = q.text[:len(q.text)/2], q.Events[:16], 16 }, []result.DifferentRequests{result.OtherLengths}, nil},
+		{"claimed tokens", "0.7", func(_ int, q *asked) { q.text, q.Events = q.text[:2*len(q.text)/3], q.Events[:22] },
+			[]result.DifferentRequests{result.OtherTexts}, []result.DifferentRequests{result.OtherEvents}},
+		{"padded with nothing", "0.7", func(_ int, q *asked) { q.text = q.text[:len(q.text)/2] }, []result.DifferentRequests{result.OtherTexts},
+			nil},
+		{"answers of half the length", "0.7", func(_ int, q *asked) {
+			q.text, q.Events, q.OutputTokens = q.text[:len(q.text)/2], q.Events[:16],
+				16
+		}, []result.DifferentRequests{result.OtherLengths}, nil},
 		{"several tokens an event", "0", func(_ int, q *asked) { q.Events = q.Events[:12] }, nil, []result.DifferentRequests{result.OtherEvents}},
 		{"a blank first token", "0", func(_ int, q *asked) { q.Status = 299 }, nil, []result.DifferentRequests{result.BlankTokens}},
 		{"one constant answer", "0.7", func(_ int, q *asked) { q.text = greedyText(1) }, []result.DifferentRequests{result.RepeatedAnswers}, nil},
-		{"four cached answers", "0.7", func(i int, q *asked) { q.text = greedyText(i % 4) }, []result.DifferentRequests{result.RepeatedAnswers}, nil},
+		{"four cached answers", "0.7", func(i int, q *asked) { q.text = greedyText(i % 4) }, []result.DifferentRequests{result.RepeatedAnswers},
+			nil},
 		{"two answers swapped", "0", func(i int, q *asked) {
 			if i == 3 || i == 9 {
 				q.text = greedyText(12 - i)
@@ -109,7 +117,8 @@ func TestRequestsOfCheats(t *testing.T) {
 				q.text = greedyText(8)
 			}
 		}, nil, nil},
-		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, []result.DifferentRequests{result.OtherBeginnings}},
+		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil,
+			[]result.DifferentRequests{result.OtherBeginnings}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, nil) })
@@ -142,7 +151,8 @@ func TestRequestsOfHonestSides(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		n, repeats := rapid.IntRange(8, 120).Draw(t, "requests"), rapid.IntRange(1, 6).Draw(t, "repeats")
 		temperature := rapid.SampledFrom([]string{"0", "0.7"}).Draw(t, "temperature")
-		ends, short, failing, parting := rapid.Bool().Draw(t, "ends"), rapid.Bool().Draw(t, "short"), rapid.Bool().Draw(t, "failing"), rng.Float64()
+		ends, short, failing, parting := rapid.Bool().Draw(t, "ends"), rapid.Bool().Draw(t, "short"), rapid.Bool().Draw(t, "failing"),
+			rng.Float64()
 		side := func() *result.Cell {
 			return cell(temperature, repeats, func(int) []record.Request {
 				return answered(n, greedyText, func(i int, q *asked) {
@@ -197,7 +207,8 @@ func TestRequestsInADigest(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	back := readRequests(got.Digest)
-	if len(back) != 6 || back[1].given || back[3].given || !back[2].continues || back[2].limited || back[5].known || back[4].sum != requests[3].Text.Sum || back[4].prompt != 256 {
+	if len(back) != 6 || back[1].given || back[3].given || !back[2].continues || back[2].limited || back[5].known ||
+		back[4].sum != requests[3].Text.Sum || back[4].prompt != 256 {
 		t.Errorf("%+v", back)
 	}
 	if n := len(readRequests(got.Digest[:len(got.Digest)-8])); n >= 6 {

@@ -41,8 +41,9 @@ var exports = map[string]struct {
 }
 
 // zero finds a figure of nothing under a name of what a run did.
-var zero = regexp.MustCompile(`"(?:completed|failed|duration|total_input_tokens|total_output_tokens|succeeded|input_tokens|output_tokens|duration_s|total|failures)": ?0[,}\s]` +
-	`|\b0 (?:input-tokens|output-tokens|duration-s)|pipeline_(?:requests|input_tokens|output_tokens|duration_seconds)\{[^}]*\} 0\s`)
+var zero = regexp.MustCompile(
+	`"(?:completed|failed|duration|total_input_tokens|total_output_tokens|succeeded|input_tokens|output_tokens|duration_s|total|failures)": ?0[,}\s]` +
+		`|\b0 (?:input-tokens|output-tokens|duration-s)|pipeline_(?:requests|input_tokens|output_tokens|duration_seconds)\{[^}]*\} 0\s`)
 
 // TestAbsentIsAbsent: what a source does not say is in no export, neither as a zero nor under
 // another name, and what it says comes back.
@@ -110,7 +111,8 @@ func TestAbsentIsAbsent(t *testing.T) {
 // TestReportsInYAML: a Benchmark Report in YAML is what the same in JSON is, several documents
 // are several results, and definitions come through.
 func TestReportsInYAML(t *testing.T) {
-	for _, source := range []string{"real/guidellm-0.8.1.json", "published/sglang-random.txt", "tools/inference-perf.json", "tools/vllm-old.json"} {
+	for _, source := range []string{"real/guidellm-0.8.1.json", "published/sglang-random.txt", "tools/inference-perf.json",
+		"tools/vllm-old.json"} {
 		runs := readFile(t, source, convert.ReadOptions{})
 		var lines bytes.Buffer
 		if err := convert.WriteLLMD(&lines, runs); err != nil {
@@ -165,13 +167,15 @@ results:
 // TestForeignReport: a report keeps the definitions of the tool that it names, also of one that
 // nobody here knows.
 func TestForeignReport(t *testing.T) {
-	for tool, want := range map[string]string{"vllm-benchmark": "itl.mean", "guidellm": "guidellm_itl.mean", "inference-perf": "inference_perf_itl.mean", "fmperf": "fmperf_itl.mean"} {
+	for tool, want := range map[string]string{"vllm-benchmark": "itl.mean", "guidellm": "guidellm_itl.mean",
+		"inference-perf": "inference_perf_itl.mean", "fmperf": "fmperf_itl.mean"} {
 		runs, err := convert.Read(strings.NewReader(strings.Replace(reportYAML, "TOOL", tool, 1)), "report.yaml", convert.ReadOptions{})
 		if err != nil || len(runs) != 1 {
 			t.Fatalf("%s: %v", tool, err)
 		}
 		checkDefined(t, &runs[0])
-		if c := runs[0].Counts; runs[0].Metrics[want] != 0.01 || c.Succeeded != 98 || c.Failed != 2 || runs[0].Duration != 90 || runs[0].Params["request_rate"] != "4" {
+		if c := runs[0].Counts; runs[0].Metrics[want] != 0.01 || c.Succeeded != 98 || c.Failed != 2 || runs[0].Duration != 90 ||
+			runs[0].Params["request_rate"] != "4" {
 			t.Errorf("%s: %+v", tool, runs[0])
 		}
 	}
@@ -183,7 +187,8 @@ func TestForeignReport(t *testing.T) {
 		{strings.Replace(reportYAML, "  uid: x", "  uid: [x", 1), "report.yaml: yaml: "},
 		{strings.Replace(reportYAML, `"0.2"`, `"0.9"`, 1), `version "0.9"`},
 	} {
-		if _, err := convert.Read(strings.NewReader(tt.text), "report.yaml", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := convert.Read(strings.NewReader(tt.text), "report.yaml", convert.ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}
@@ -195,7 +200,8 @@ func TestServerMetricsAreNoResult(t *testing.T) {
 	const file = `{"schema_version": "1.0", "aiperf_version": "0.13.0", "input_config": {"loadgen": {"request_count": 50}, "phases": [{"kind": "profiling", "requests": 50}]},
  "summary": {"endpoints_configured": ["localhost:8000"]}, "metrics": {"vllm:num_requests_running": {"type": "gauge", "unit": "count", "series": [{"endpoint_url": "x", "stats": {"avg": 3}}]}}}`
 	for _, text := range []string{file, strings.Replace(file, `"series": [{"endpoint_url": "x", "stats": {"avg": 3}}]`, `"other": 1`, 1)} {
-		if _, err := convert.Read(strings.NewReader(text), "server_metrics_export.json", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), "import profile_export_aiperf.json beside it") {
+		if _, err := convert.Read(strings.NewReader(text), "server_metrics_export.json", convert.ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "import profile_export_aiperf.json beside it") {
 			t.Errorf("%v", err)
 		}
 	}

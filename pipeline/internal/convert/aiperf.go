@@ -16,8 +16,9 @@ var aiperf = Tool{
 	Shapes: []Shape{
 		{Keys: []string{"metrics metadata/aggregation_type=confidence"}, also: aiperfAggregate},
 		{
-			Keys:    []string{"metrics/*/series", "endpoint_url metrics", "summary/endpoints_configured input_config"},
-			Instead: "what a server said of itself while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json beside it",
+			Keys: []string{"metrics/*/series", "endpoint_url metrics", "summary/endpoints_configured input_config"},
+			Instead: "what a server said of itself while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json " +
+				"beside it",
 		},
 		{
 			Keys: []string{"aiperf_version", "time_to_first_token/unit", "request_latency/unit"},
@@ -43,7 +44,8 @@ var aiperf = Tool{
 }
 
 var aiperfTimes = []Times{
-	{"time_to_first_token", "ttft", ""}, {"request_latency", "e2e latency", ""}, {"inter_token_latency", "itl", ""}, {"inter_chunk_latency", "icl", ""},
+	{"time_to_first_token", "ttft", ""}, {"request_latency", "e2e latency", ""}, {"inter_token_latency", "itl", ""},
+	{"inter_chunk_latency", "icl", ""},
 }
 
 var aiperfStats = map[string]string{

@@ -45,7 +45,8 @@ var digits = regexp.MustCompile(`\d+`)
 
 // figureNeedles are parts of the labels and units of all figures that a bare block can begin with.
 var figureNeedles = needles{
-	"(ms)", "(s)", "(us)", "(sec", "hroughput", "HROUGHPUT", "atency", "ATENCY", "TTFT", "ttft", "TPOT", "tpot", "ITL", "itl", "E2E", "e2e", "equests", "EQUESTS", "oken", "OKEN",
+	"(ms)", "(s)", "(us)", "(sec", "hroughput", "HROUGHPUT", "atency", "ATENCY", "TTFT", "ttft", "TPOT", "tpot", "ITL", "itl", "E2E", "e2e",
+	"equests", "EQUESTS", "oken", "OKEN",
 }
 
 // startsBare reports whether a line outside of any block is a figure as blocks print it, with
@@ -104,7 +105,8 @@ func sectionOf(e entry) (words, unit string, ok bool) {
 
 // linePrefix is what logs and pages put before a line: quotes, comments, names of
 // containers and processes, times.
-var linePrefix = regexp.MustCompile(`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
+var linePrefix = regexp.MustCompile(
+	`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
 
 // strip takes the prefixes of a line off, and white space.
 func (b *openBlock) strip(line string) string {
@@ -145,7 +147,8 @@ func (b *openBlock) qualify(e entry) entry {
 	return e
 }
 
-var figureWord = regexp.MustCompile(`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
+var figureWord = regexp.MustCompile(
+	`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
 
 // beginsLikeFigure reports whether a line without a readable value looks like a figure that
 // was damaged, which must not be passed over.
@@ -167,7 +170,8 @@ func beginsLikeFigure(text string) bool {
 func beginsLikeLabel(text string) bool {
 	words := strings.Fields(strings.ToLower(text))
 	for n := 2; n <= min(len(words), 6); n++ {
-		if m := statPattern.FindStringSubmatch(strings.NewReplacer("-", " ").Replace(strings.Join(words[:n], " "))); m != nil && latencyNames[m[2]] != "" {
+		if m := statPattern.FindStringSubmatch(strings.NewReplacer("-", " ").Replace(strings.Join(words[:n], " "))); m != nil &&
+			latencyNames[m[2]] != "" {
 			return true
 		}
 	}

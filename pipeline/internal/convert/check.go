@@ -87,7 +87,8 @@ func (u *differingCells) notes(nameA, nameB string) []string {
 		out = append(out, fmt.Sprintf("not like for like%s: %s", where, text))
 	}
 	if n := len(u.unreported); n > 0 {
-		out = append(out, fmt.Sprintf("not compared, since %s or %s does not report it: %s", nameA, nameB, strings.Join(u.unreported[:min(n, most)], ", ")))
+		out = append(out, fmt.Sprintf("not compared, since %s or %s does not report it: %s", nameA, nameB,
+			strings.Join(u.unreported[:min(n, most)], ", ")))
 	}
 	return out
 }

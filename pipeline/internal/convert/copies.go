@@ -58,7 +58,8 @@ func isCopy(a, b *Run) bool {
 // all figures that both have equal to the digits that blocks have. Two measurements never are.
 func prints(block, file *Run) bool {
 	const enough = 6
-	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool || block.Counts.Succeeded != file.Counts.Succeeded ||
+	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool ||
+		block.Counts.Succeeded != file.Counts.Succeeded ||
 		math.Abs(block.Duration-file.Duration) > 0.00501 {
 		return false
 	}

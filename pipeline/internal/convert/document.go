@@ -186,7 +186,8 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 // why several results are one unit.
 func (d *document) why(runs []*Run) string {
 	if !d.known() {
-		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, and neither a regression nor a pass can be reported; say --launch-by %s, or --one-launch-per-file",
+		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, "+
+			"and neither a regression nor a pass can be reported; say --launch-by %s, or --one-launch-per-file",
 			cmp.Or(launchKeyOf(runs), "KEY"))
 	}
 	return "they are passes of one launch"

@@ -48,7 +48,8 @@ func TestCompareTransports(t *testing.T) {
 	}
 	var out bytes.Buffer
 	markdown, _ := reports.AllFormats().Lookup("markdown")
-	if err := reports.Compare(&out, []reports.Side{{Doc: rdma}, {Doc: tcp}}, markdown, reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
+	if err := reports.Compare(&out, []reports.Side{{Doc: rdma}, {Doc: tcp}}, markdown,
+		reports.Options{Metrics: []string{"ttft.mean", "tpot.mean"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"input_len=1024", "no significance is possible", "1,273 ms|1.27 s", "+51.3 %"} {
@@ -103,9 +104,12 @@ func TestLaunchesAreTheUnits(t *testing.T) {
 		mean     float64
 		warning  string
 	}{
-		{"unknown", convert.Options{By: []string{"qps"}}, []int{1, 1, 1}, []int{1, 2, 3}, 0, math.Cbrt(0.1 * 0.4 * 0.3), "neither a regression nor a pass"},
-		{"by file", convert.Options{By: []string{"qps"}, OneLaunchPerFile: true}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3), "passes of one launch"},
-		{"by parameter", convert.Options{By: []string{"qps"}, LaunchBy: "start"}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3), "passes of one launch"},
+		{"unknown", convert.Options{By: []string{"qps"}}, []int{1, 1, 1}, []int{1, 2, 3}, 0, math.Cbrt(0.1 * 0.4 * 0.3),
+			"neither a regression nor a pass"},
+		{"by file", convert.Options{By: []string{"qps"}, OneLaunchPerFile: true}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3),
+			"passes of one launch"},
+		{"by parameter", convert.Options{By: []string{"qps"}, LaunchBy: "start"}, []int{1, 1, 2}, []int{1, 2, 0}, 2, math.Sqrt(0.2 * 0.3),
+			"passes of one launch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,8 +33,10 @@ func logged(t *testing.T, lines ...string) result.Run {
 // TestEngineSeries: what the engine logged while a run lasted is a course over its time,
 // whichever engine, version and collector of logs wrote it.
 func TestEngineSeries(t *testing.T) {
-	const v1 = "(APIServer pid=158) INFO 09-02 13:08:%02d [loggers.py:123] Engine %s: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: %d.7 tokens/s, Running: %d reqs, Waiting: 0 reqs, GPU KV cache usage: 4.1%%, Prefix cache hit rate: 53.7%%"
-	const sglang = "[2026-01-02 03:04:%02d TP0] Decode batch. #running-req: %d, #token: 123, token usage: 0.02, gen throughput (token/s): 321.5, #queue-req: 4, "
+	const v1 = "(APIServer pid=158) INFO 09-02 13:08:%02d [loggers.py:123] Engine %s: Avg prompt throughput: 0.0 tokens/s, Avg generation " +
+		"throughput: %d.7 tokens/s, Running: %d reqs, Waiting: 0 reqs, GPU KV cache usage: 4.1%%, Prefix cache hit rate: 53.7%%"
+	const sglang = "[2026-01-02 03:04:%02d TP0] Decode batch. #running-req: %d, #token: 123, token usage: 0.02, gen throughput (token/s): " +
+		"321.5, #queue-req: 4, "
 	series := func(member, name string, v ...float64) result.Series {
 		s := result.Series{Name: name, Member: member, Source: "log", V: v}
 		for i := range v {
@@ -48,20 +50,28 @@ func TestEngineSeries(t *testing.T) {
 		want  []result.Series // some of them
 	}{
 		{"vLLM", []string{fmt.Sprintf(v1, 10, "000", 238, 10), "noise", fmt.Sprintf(v1, 20, "000", 98, 4)},
-			[]result.Series{series("", "running", 10, 4), series("", "generation_throughput", 238.7, 98.7), series("", "kv_usage", 0.041, 0.041), series("", "hit_rate", 0.537, 0.537)}},
-		{"vLLM V0", []string{"INFO 11-07 11:28:00 metrics.py:449] Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.5 tokens/s, Running: 1 reqs, Swapped: 3 reqs, Pending: 2 reqs, GPU KV cache usage: 0.5%, CPU KV cache usage: 0.0%."},
+			[]result.Series{series("", "running", 10, 4), series("", "generation_throughput", 238.7, 98.7), series("", "kv_usage", 0.041, 0.041),
+				series("", "hit_rate", 0.537, 0.537)}},
+		{"vLLM V0", []string{"INFO 11-07 11:28:00 metrics.py:449] Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.5 " +
+			"tokens/s, Running: 1 reqs, Swapped: 3 reqs, Pending: 2 reqs, GPU KV cache usage: 0.5%, CPU KV cache usage: 0.0%."},
 			[]result.Series{series("", "waiting", 2), series("", "kv_usage", 0.005), series("", "prompt_throughput", 1.5)}},
 		{"SGLang", []string{fmt.Sprintf(sglang, 5, 7), fmt.Sprintf(sglang, 15, 9)},
-			[]result.Series{series("", "running", 7, 9), series("", "waiting", 4, 4), series("", "kv_usage", 0.02, 0.02), series("", "generation_throughput", 321.5, 321.5)}},
-		{"SGLang prefill", []string{"[2026-01-02 03:04:05] Prefill batch, #new-seq: 1, #new-token: 300, #cached-token: 100, token usage: 0.01, #running-req: 3, #queue-req: 0, input throughput (token/s): 4096.00"},
+			[]result.Series{series("", "running", 7, 9), series("", "waiting", 4, 4), series("", "kv_usage", 0.02, 0.02),
+				series("", "generation_throughput", 321.5, 321.5)}},
+		{"SGLang prefill", []string{"[2026-01-02 03:04:05] Prefill batch, #new-seq: 1, #new-token: 300, #cached-token: 100, token usage: 0.01, " +
+			"#running-req: 3, #queue-req: 0, input throughput (token/s): 4096.00"},
 			[]result.Series{series("", "hit_rate", 0.25), series("", "prompt_throughput", 4096)}},
-		{"two engines", []string{fmt.Sprintf(v1, 10, "000", 1, 1), fmt.Sprintf(v1, 10, "001", 2, 2), fmt.Sprintf(v1, 20, "000", 3, 3), fmt.Sprintf(v1, 20, "001", 4, 4)},
+		{"two engines", []string{fmt.Sprintf(v1, 10, "000", 1, 1), fmt.Sprintf(v1, 10, "001", 2, 2), fmt.Sprintf(v1, 20, "000", 3, 3),
+			fmt.Sprintf(v1, 20, "001", 4, 4)},
 			[]result.Series{series("engine 000", "running", 1, 3), series("engine 001", "running", 2, 4)}},
-		{"behind a pod's name", []string{"[pod/vllm-7d4f/server] " + fmt.Sprintf(v1, 10, "000", 1, 1), "[pod/vllm-7d4f/server] " + fmt.Sprintf(v1, 20, "000", 3, 3)},
+		{"behind a pod's name", []string{"[pod/vllm-7d4f/server] " + fmt.Sprintf(v1, 10, "000", 1, 1), "[pod/vllm-7d4f/server] " +
+			fmt.Sprintf(v1, 20, "000", 3, 3)},
 			[]result.Series{series("", "running", 1, 3)}},
-		{"over new year", []string{strings.Replace(fmt.Sprintf(v1, 55, "000", 1, 1), "09-02 13:08", "12-31 23:59", 1), strings.Replace(fmt.Sprintf(v1, 5, "000", 3, 3), "09-02 13:08", "01-01 00:00", 1)},
+		{"over new year", []string{strings.Replace(fmt.Sprintf(v1, 55, "000", 1, 1), "09-02 13:08", "12-31 23:59", 1),
+			strings.Replace(fmt.Sprintf(v1, 5, "000", 3, 3), "09-02 13:08", "01-01 00:00", 1)},
 			[]result.Series{series("", "running", 1, 3)}},
-		{"before the command of the run", []string{fmt.Sprintf(v1, 10, "000", 9, 9), "$ vllm bench serve --model m", fmt.Sprintf(v1, 30, "000", 1, 1), fmt.Sprintf(v1, 40, "000", 2, 2)},
+		{"before the command of the run", []string{fmt.Sprintf(v1, 10, "000", 9, 9), "$ vllm bench serve --model m",
+			fmt.Sprintf(v1, 30, "000", 1, 1), fmt.Sprintf(v1, 40, "000", 2, 2)},
 			[]result.Series{series("", "running", 1, 2)}},
 		{"without a time", []string{"Engine 000: Avg prompt throughput: 0.0 tokens/s, Running: 5 reqs"}, nil},
 		{"a time that is none", []string{"INFO 99-99 99:99:99 Avg prompt throughput: 0.0 tokens/s, Running: 5 reqs"}, nil},
@@ -90,7 +100,8 @@ func TestEngineSeries(t *testing.T) {
 func TestLongEngineLog(t *testing.T) {
 	var lines []string
 	for i := range 50_000 {
-		lines = append(lines, fmt.Sprintf("INFO 09-%02d %02d:%02d:%02d x] Avg prompt throughput: 0.0 tokens/s, Running: %d reqs", 1+i/8640, i/360%24, i/6%60, i%6*10, i))
+		lines = append(lines, fmt.Sprintf("INFO 09-%02d %02d:%02d:%02d x] Avg prompt throughput: 0.0 tokens/s, Running: %d reqs", 1+i/8640,
+			i/360%24, i/6%60, i%6*10, i))
 	}
 	run := logged(t, lines...)
 	s := run.Series[slices.IndexFunc(run.Series, func(s result.Series) bool { return s.Name == "running" })]
@@ -125,8 +136,9 @@ func TestLongLogOfSeveralEngines(t *testing.T) {
 		if i == at {
 			waiting = peak
 		}
-		log = append(log, fmt.Sprintf("INFO 09-%02d %02d:%02d:%02d x] Engine %03d: Avg prompt throughput: 0.0 tokens/s, Running: %d reqs, Waiting: %d reqs",
-			1+i/17280, i/720%24, i/12%60, i%12*5, i%2, i, waiting))
+		log = append(log,
+			fmt.Sprintf("INFO 09-%02d %02d:%02d:%02d x] Engine %03d: Avg prompt throughput: 0.0 tokens/s, Running: %d reqs, Waiting: %d reqs",
+				1+i/17280, i/720%24, i/12%60, i%12*5, i%2, i, waiting))
 	}
 	run := logged(t, log...)
 	if run.Audit["engine_waiting_max"] != float64(peak) || run.Audit["engine_running_max"] != float64(lines-1) {
@@ -151,7 +163,8 @@ func TestLogOfTooManyEngines(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&log, "INFO 09-01 00:%02d:%02d x] Engine %06d: Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n", i/60%60, i%60, i)
 	}
-	runs, err := convert.Read(strings.NewReader(log.String()+rule+"Successful requests:  10\nMean TTFT (ms):  12.50\n"+end), "x.log", convert.ReadOptions{})
+	runs, err := convert.Read(strings.NewReader(log.String()+rule+"Successful requests:  10\nMean TTFT (ms):  12.50\n"+end), "x.log",
+		convert.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func sameFigures(t *testing.T, got, want *convert.Run) {
 // computed again from them.
 func TestRoundTripRecords(t *testing.T) {
 	run, _ := recorded(t)
-	first := []convert.Run{{Source: "x", Line: 1, Tool: "vllm", Params: map[string]string{"max_concurrency": "4", "request_rate": "5"}, Records: &run}}
+	first := []convert.Run{{Source: "x", Line: 1, Tool: "vllm", Params: map[string]string{"max_concurrency": "4", "request_rate": "5"},
+		Records: &run}}
 	second := again(t, "x.json", first, func(b *bytes.Buffer) error { return convert.WriteVLLM(b, first) })
 	third := again(t, "x.json", second, func(b *bytes.Buffer) error { return convert.WriteVLLM(b, second) })
 	for id, want := range second[0].Metrics {
@@ -67,7 +68,8 @@ func TestRoundTripAnyValue(t *testing.T) {
 		positive := rapid.Float64Range(1e-9, 1e6)
 		run := convert.Run{
 			Source: rapid.String().Draw(rt, "source"), Line: 3, Tool: "vllm", Format: "vllm",
-			Metrics:  map[string]float64{"ttft.mean": positive.Draw(rt, "ttft"), "itl.p99": positive.Draw(rt, "itl"), "output_throughput.mean": positive.Draw(rt, "rate")},
+			Metrics: map[string]float64{"ttft.mean": positive.Draw(rt, "ttft"), "itl.p99": positive.Draw(rt, "itl"),
+				"output_throughput.mean": positive.Draw(rt, "rate")},
 			Params:   map[string]string{"label": strings.TrimSpace(rapid.StringMatching(`[ -~]{1,20}`).Draw(rt, "label"))},
 			Counts:   convert.Counts{Sent: 7, Succeeded: 5, Failed: 2, FailedKnown: true, InputTokens: 11, OutputTokens: 12},
 			Duration: positive.Draw(rt, "duration"),
@@ -122,7 +124,8 @@ func TestOpenMetrics(t *testing.T) {
 // A sample of the OpenMetrics text format, and the line that begins a family.
 var (
 	metricType = regexp.MustCompile(`^# TYPE ([a-z_]+) gauge$`)
-	metricLine = regexp.MustCompile(`^([a-z_]+)(\{[a-z_][a-z0-9_]*="(?:[^"\\]|\\[\\"n])*"(?:,[a-z_][a-z0-9_]*="(?:[^"\\]|\\[\\"n])*")*\}) [0-9.e+-]+$`)
+	metricLine = regexp.MustCompile(
+		`^([a-z_]+)(\{[a-z_][a-z0-9_]*="(?:[^"\\]|\\[\\"n])*"(?:,[a-z_][a-z0-9_]*="(?:[^"\\]|\\[\\"n])*")*\}) [0-9.e+-]+$`)
 )
 
 func TestLLMD(t *testing.T) {
@@ -152,7 +155,8 @@ func TestLLMD(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	for path, want := range map[string]float64{
-		"request_latency.p90": 0.55342, "time_to_first_token.mean": 0.50394, "inter_token_latency.max": 0.01757, "time_per_output_token.p99": 0.00616,
+		"request_latency.p90": 0.55342, "time_to_first_token.mean": 0.50394, "inter_token_latency.max": 0.01757,
+		"time_per_output_token.p99": 0.00616,
 	} {
 		group, stat, _ := strings.Cut(path, ".")
 		if got := a.Latency[group][stat]; got != want || a.Latency[group]["units"] == nil {

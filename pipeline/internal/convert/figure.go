@@ -83,7 +83,8 @@ func figureOf(label string) (figure, bool) {
 // tokens it may be those of answers or all.
 func throughputOf(words, unit string) (figure, bool) {
 	switch {
-	case words == "tok/s" || words == "tok s" || words == "tps" || words == "tokens/s" || words == "tokens/sec" || words == "token/s" || words == "tokens per second":
+	case words == "tok/s" || words == "tok s" || words == "tps" || words == "tokens/s" || words == "tokens/sec" || words == "token/s" ||
+		words == "tokens per second":
 		return rateOf("token_throughput", unstated), true
 	case words != "throughput" && words != "tput" && words != "mean throughput" && words != "average throughput":
 		return figure{}, false
@@ -193,7 +194,8 @@ var singles = map[string]figure{
 	"failed requests":    {kind: count, name: "failed"}, "failed": {kind: count, name: "failed"},
 	"total input tokens": {kind: count, name: "input"}, "total input": {kind: count, name: "input"},
 	"total generated tokens": {kind: count, name: "output"}, "total output tokens": {kind: count, name: "output"},
-	"total generated tokens retokenized": {kind: count, name: "retokenized"}, "total output tokens retokenized": {kind: count, name: "retokenized"},
+	"total generated tokens retokenized": {kind: count, name: "retokenized"}, "total output tokens retokenized": {kind: count,
+		name: "retokenized"},
 	"total input text tokens": {kind: count, name: "input_text"}, "total input vision tokens": {kind: count, name: "input_vision"},
 	"total input sequences": {kind: count, name: "input_sequences"},
 
@@ -204,23 +206,31 @@ var singles = map[string]figure{
 	"output token throughput": rateOf("output_throughput", "mean"), "output throughput": rateOf("output_throughput", "mean"),
 	"total token throughput": rateOf("total_throughput", "mean"), "total throughput": rateOf("total_throughput", "mean"),
 	"request goodput":              rateOf("goodput", "rate"),
-	"peak output token throughput": rateOf("output_throughput", "peak_second"), "max output tokens per s": rateOf("output_throughput", "peak_second"),
-	"peak concurrent requests": rateOf("concurrency", "peak_second"), "max concurrent requests": rateOf("concurrency", "peak_second"),
+	"peak output token throughput": rateOf("output_throughput", "peak_second"),
+	"max output tokens per s":      rateOf("output_throughput", "peak_second"),
+	"peak concurrent requests":     rateOf("concurrency", "peak_second"), "max concurrent requests": rateOf("concurrency", "peak_second"),
 	// Headings of tables that people write.
-	"req/s": rateOf("request_throughput", "mean"), "requests/s": rateOf("request_throughput", "mean"), "requests/sec": rateOf("request_throughput", "mean"),
-	"input tok/s": rateOf("input_throughput", "mean"), "input tokens/s": rateOf("input_throughput", "mean"), "input tokens/sec": rateOf("input_throughput", "mean"),
-	"output tok/s": rateOf("output_throughput", "mean"), "output tokens/s": rateOf("output_throughput", "mean"), "output tokens/sec": rateOf("output_throughput", "mean"),
-	"total tok/s": rateOf("total_throughput", "mean"), "total tokens/s": rateOf("total_throughput", "mean"), "total tokens/sec": rateOf("total_throughput", "mean"),
-	"output tput": rateOf("output_throughput", "mean"), "input tput": rateOf("input_throughput", "mean"), "total tput": rateOf("total_throughput", "mean"),
+	"req/s": rateOf("request_throughput", "mean"), "requests/s": rateOf("request_throughput", "mean"),
+	"requests/sec": rateOf("request_throughput", "mean"),
+	"input tok/s":  rateOf("input_throughput", "mean"), "input tokens/s": rateOf("input_throughput", "mean"),
+	"input tokens/sec": rateOf("input_throughput", "mean"),
+	"output tok/s":     rateOf("output_throughput", "mean"), "output tokens/s": rateOf("output_throughput", "mean"),
+	"output tokens/sec": rateOf("output_throughput", "mean"),
+	"total tok/s":       rateOf("total_throughput", "mean"), "total tokens/s": rateOf("total_throughput", "mean"),
+	"total tokens/sec": rateOf("total_throughput", "mean"),
+	"output tput":      rateOf("output_throughput", "mean"), "input tput": rateOf("input_throughput", "mean"),
+	"total tput":        rateOf("total_throughput", "mean"),
 	"peak output tok/s": rateOf("output_throughput", "peak_second"),
 
 	"concurrency": rateOf("concurrency", "mean"),
 	"concur":      rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"), "mean concurrency": rateOf("concurrency", "mean"),
 	"rtfx":            rateOf("rtfx", "mean"),
 	"accept length":   rateOf("spec_decode", "acceptance_length"),
-	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode", "acceptance_length"),
-	"spec decode acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate", shift: -2}, "spec decode acceptance length": rateOf("spec_decode", "acceptance_length"),
-	"drafts": rateOf("spec_decode", "drafts"), "spec decode num drafts": rateOf("spec_decode", "drafts"),
+	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode",
+		"acceptance_length"),
+	"spec decode acceptance rate":   {kind: rate, group: "spec_decode", stat: "acceptance_rate", shift: -2},
+	"spec decode acceptance length": rateOf("spec_decode", "acceptance_length"),
+	"drafts":                        rateOf("spec_decode", "drafts"), "spec decode num drafts": rateOf("spec_decode", "drafts"),
 	"draft tokens": rateOf("spec_decode", "draft_tokens"), "spec decode draft tokens": rateOf("spec_decode", "draft_tokens"),
 	"accepted tokens": rateOf("spec_decode", "accepted_tokens"), "spec decode accepted tokens": rateOf("spec_decode", "accepted_tokens"),
 	"input sequence throughput": rateOf("input_sequence_throughput", "mean"),

@@ -83,7 +83,8 @@ func (f *fitting) levelPasses() {
 	}
 	for _, repeat := range slices.Sorted(maps.Keys(fewest)) {
 		if fewest[repeat] < most {
-			f.notef(serious, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have are judged, the first with the first", fewest[repeat], repeat, most)
+			f.notef(serious, "some cells have %d results of launch %d and others up to %d: of a comparison, only the passes that both sides have "+
+				"are judged, the first with the first", fewest[repeat], repeat, most)
 			break
 		}
 	}
@@ -245,7 +246,8 @@ func (f *fitting) fillSlot(s *slot) error {
 		given = append(given, f.param(v.Name))
 	}
 	if keys := undeclared(s.runs, given); len(keys) > 0 { // neither an axis nor the launches are given by them
-		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values), differences(s.runs, keys), s.benchmark.Addr)
+		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values),
+			differences(s.runs, keys), s.benchmark.Addr)
 	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit
 		return err

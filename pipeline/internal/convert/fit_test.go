@@ -86,14 +86,20 @@ func TestFitTells(t *testing.T) {
 		warn  string
 		full  []string // cells that have a run
 	}{
-		"no side":              {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base", "head"}, 2), err: "a:1: the result has no \"side\""},
+		"no side": {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base", "head"}, 2),
+			err: "a:1: the result has no \"side\""},
 		"one side only exists": {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base"}, 2, 4), full: []string{"base-2"}},
-		"loose":                {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base", "head"}, 2), opt: convert.FitOptions{Loose: true}, warn: "stand for every value", full: []string{"base-2", "head-2"}},
-		"another rate":         {runs: []convert.Run{measured("a", side("base", "3"), 1)}, cells: grid([]string{"base", "head"}, 2), err: "request_rate=\"3\""},
-		"one left over":        {runs: []convert.Run{measured("a", side("base", "3"), 1), measured("b", side("head", "2"), 1)}, cells: grid([]string{"base", "head"}, 2), warn: "a:1 fits no cell", full: []string{"head-2"}},
-		"under another name":   {runs: []convert.Run{measured("a", map[string]string{"build": "head", "request_rate": "2"}, 1)}, cells: grid([]string{"base", "head"}, 2), opt: convert.FitOptions{Names: map[string]string{"side": "build"}}, full: []string{"head-2"}},
-		"nothing":              {cells: grid([]string{"base"}, 2), err: "no result found"},
-		"two ways":             {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base"}, 2), opt: convert.FitOptions{Options: convert.Options{LaunchBy: "x", OneLaunchPerFile: true}}, err: "not by both"},
+		"loose": {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base", "head"}, 2),
+			opt: convert.FitOptions{Loose: true}, warn: "stand for every value", full: []string{"base-2", "head-2"}},
+		"another rate": {runs: []convert.Run{measured("a", side("base", "3"), 1)}, cells: grid([]string{"base", "head"}, 2),
+			err: "request_rate=\"3\""},
+		"one left over": {runs: []convert.Run{measured("a", side("base", "3"), 1), measured("b", side("head", "2"), 1)},
+			cells: grid([]string{"base", "head"}, 2), warn: "a:1 fits no cell", full: []string{"head-2"}},
+		"under another name": {runs: []convert.Run{measured("a", map[string]string{"build": "head", "request_rate": "2"}, 1)},
+			cells: grid([]string{"base", "head"}, 2), opt: convert.FitOptions{Names: map[string]string{"side": "build"}}, full: []string{"head-2"}},
+		"nothing": {cells: grid([]string{"base"}, 2), err: "no result found"},
+		"two ways": {runs: []convert.Run{measured("a", rate("2"), 1)}, cells: grid([]string{"base"}, 2),
+			opt: convert.FitOptions{Options: convert.Options{LaunchBy: "x", OneLaunchPerFile: true}}, err: "not by both"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc, err := convert.Fit(tt.runs, tt.cells, tt.opt)
@@ -130,7 +136,8 @@ func TestFitTwoBenchmarks(t *testing.T) {
 		return b
 	}
 	run := measured("a", map[string]string{"side": "base", "request_rate": "2"}, 1)
-	if _, err := convert.Fit([]convert.Run{run}, benchmarks(), convert.FitOptions{}); err == nil || !strings.Contains(err.Error(), "benchmark=other") {
+	if _, err := convert.Fit([]convert.Run{run}, benchmarks(), convert.FitOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "benchmark=other") {
 		t.Errorf("%v", err)
 	}
 	run.Params["benchmark"] = "other"
@@ -172,7 +179,8 @@ func TestFitPairsWholePasses(t *testing.T) {
 	retry := measured("head.log", map[string]string{"side": "head", "qps": "2"}, 1.5)
 	retry.Line = 50
 	base := measured("base.log", map[string]string{"side": "base", "qps": "2"}, 1)
-	doc, err := convert.Fit([]convert.Run{cut, retry, base}, grid([]string{"base", "head"}, 2), convert.FitOptions{Options: convert.Options{OneLaunchPerFile: true}})
+	doc, err := convert.Fit([]convert.Run{cut, retry, base}, grid([]string{"base", "head"}, 2),
+		convert.FitOptions{Options: convert.Options{OneLaunchPerFile: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

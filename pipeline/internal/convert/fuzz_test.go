@@ -57,8 +57,10 @@ func FuzzReadText(f *testing.F) {
 	seed(f, "published/*.txt", "tools/*.log")
 	f.Add("| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | 2 |\n")
 	f.Add(rule + "Successful requests: 1\nMean TTFT (ms): 1e-3\n" + end)
-	f.Add("[pod/a/b] 2026-01-02T03:04:05Z " + rule + "[pod/a/b] 2026-01-02T03:04:06Z Successful requests: 1\n&gt; Mean TTFT (ms):&nbsp;1<br>\n" + end)
-	f.Add("INFO 01-02 03:04:05 x] Engine 000: Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n" + rule + "Successful requests: 1\nMean TTFT (ms): 1\n" + end)
+	f.Add("[pod/a/b] 2026-01-02T03:04:05Z " + rule +
+		"[pod/a/b] 2026-01-02T03:04:06Z Successful requests: 1\n&gt; Mean TTFT (ms):&nbsp;1<br>\n" + end)
+	f.Add("INFO 01-02 03:04:05 x] Engine 000: Avg prompt throughput: 0.0 tokens/s, Running: 1 reqs\n" + rule +
+		"Successful requests: 1\nMean TTFT (ms): 1\n" + end)
 	f.Add("\xff\xfe=\x00=\x00=\x00")
 	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.log", text) })
 }
@@ -67,7 +69,8 @@ func FuzzReadText(f *testing.F) {
 func FuzzReadOurs(f *testing.F) {
 	seed(f, "golden/bench.txt") // cut, as files are
 	f.Add("# measured-by vllm\nUnit ttft.mean-s better=lower\nBenchmarkX/qps=2 10 0.5 ttft.mean-s 1 failed-requests 20 input-tokens\n")
-	f.Add("# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{axis_h3=\"a \\\"b\\\" \\n\",repeat=\"1\",stat=\"p50\"} 0.5\npipeline_requests{repeat=\"1\"} 10\n# EOF\n")
+	f.Add("# TYPE pipeline_ttft_seconds gauge\npipeline_ttft_seconds{axis_h3=\"a \\\"b\\\" \\n\",repeat=\"1\",stat=\"p50\"} " +
+		"0.5\npipeline_requests{repeat=\"1\"} 10\n# EOF\n")
 	f.Fuzz(func(t *testing.T, text string) { checkRead(t, "x.txt", text) })
 }
 
@@ -90,10 +93,12 @@ func FuzzReadCSV(f *testing.F) {
 func FuzzReadPacked(f *testing.F) {
 	f.Add(reportYAML)
 	f.Add("Metric,avg,min\nTime to First Token (ms),\"1,000.5\",1\n\nMetric,Value\nRequest Count (count),3.00\n")
-	f.Add(`{"log":"` + "============ Serving Benchmark Result ============" + `\n","stream":"stdout","time":"2026"}` + "\n" + `{"log":"Mean TTFT (ms): 20 ms\n","stream":"stdout","time":"2026"}` + "\n")
+	f.Add(`{"log":"` + "============ Serving Benchmark Result ============" + `\n","stream":"stdout","time":"2026"}` + "\n" +
+		`{"log":"Mean TTFT (ms): 20 ms\n","stream":"stdout","time":"2026"}` + "\n")
 	f.Add("results: &a\n  x: *a\nrun:\n")
 	f.Add("\x1f\x8b\x08\x00")
-	f.Add("num_prompts: 1, 2\nseq_length: 10\n" + printedBlock(1, 10, 5) + printedBlock(1, 999, 5) + "vllm serve m --tp 2\n" + printedBlock(2, 20, 6))
+	f.Add("num_prompts: 1, 2\nseq_length: 10\n" + printedBlock(1, 10, 5) + printedBlock(1, 999, 5) + "vllm serve m --tp 2\n" +
+		printedBlock(2, 20, 6))
 	f.Fuzz(func(t *testing.T, text string) {
 		runs, err := convert.Read(strings.NewReader(text), "x.txt", convert.ReadOptions{Limits: convert.Limits{Bytes: 1 << 20, Depth: 16}})
 		if err != nil {

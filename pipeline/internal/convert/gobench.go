@@ -121,8 +121,14 @@ var works = []work{
 		_, unreported := r.Audit[auditFailures]
 		return float64(r.Failed), !unreported
 	}},
-	{"input-tokens", "pipeline_input_tokens", func(r *result.Run) (float64, bool) { v, ok := r.Audit["input_tokens"].(float64); return v, ok }},
-	{"output-tokens", "pipeline_output_tokens", func(r *result.Run) (float64, bool) { v, ok := r.Audit["output_tokens"].(float64); return v, ok }},
+	{"input-tokens", "pipeline_input_tokens", func(r *result.Run) (float64, bool) {
+		v, ok := r.Audit["input_tokens"].(float64)
+		return v, ok
+	}},
+	{"output-tokens", "pipeline_output_tokens", func(r *result.Run) (float64, bool) {
+		v, ok := r.Audit["output_tokens"].(float64)
+		return v, ok
+	}},
 	{"duration-s", "pipeline_duration_seconds", func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 }},
 }
 

@@ -12,7 +12,8 @@ var inferenceBenchmarker = Tool{
 			{"total_tokens", "total output tokens"}, {"request_rate", "request throughput"}, {"token_throughput_secs", "output throughput"},
 			{"duration_ms", "duration (ms)"},
 		},
-		Times: []Times{{"time_to_first_token_ms", "ttft", "ms"}, {"inter_token_latency_ms", "itl", "ms"}, {"e2e_latency_ms", "e2e latency", "ms"}},
+		Times: []Times{{"time_to_first_token_ms", "ttft", "ms"}, {"inter_token_latency_ms", "itl", "ms"},
+			{"e2e_latency_ms", "e2e latency", "ms"}},
 		Stats: map[string]string{
 			"avg": "mean", "p50": "p50", "p60": "p60", "p70": "p70", "p80": "p80", "p90": "p90", "p95": "p95", "p99": "p99",
 		},

@@ -25,7 +25,8 @@ var inferencePerf = Tool{
 			{"successes/latency/normalized_time_per_output_token", "ntpot", "s"},
 		},
 		Stats: map[string]string{
-			"mean": "mean", "median": "p50", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99.9", "min": "min", "max": "max",
+			"mean": "mean", "median": "p50", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99.9",
+			"min": "min", "max": "max",
 		},
 		also: func(_, item *value, r *Run, _ *entryList) error {
 			r.summary = !item.has("load_summary/requested_rate") && !item.has("load_summary/concurrency")

@@ -10,8 +10,9 @@ import (
 // collected file is a list of them. Read from utils/process_result.py of August 2026.
 var inferenceX = []Shape{
 	{
-		Keys:    []string{"hw conc scenario_type"},
-		Instead: "a row of InferenceX of agentic sessions, which aiperf measured and defines otherwise: import profile_export_aiperf.json of the run",
+		Keys: []string{"hw conc scenario_type"},
+		Instead: "a row of InferenceX of agentic sessions, which aiperf measured and defines otherwise: import profile_export_aiperf.json of " +
+			"the run",
 	},
 	{
 		Keys: []string{"hw conc tput_per_gpu framework"},
@@ -19,8 +20,10 @@ var inferenceX = []Shape{
 			{"conc", "max_concurrency"}, {"model", "model"}, {"isl", "input_len"}, {"osl", "output_len"}, {"hw", "hw"},
 			{"framework", "framework"}, {"precision", "precision"}, {"spec_decoding", "spec_decoding"}, {"disagg", "disagg"}, {"image", "image"},
 			{"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"pcp_size", "pcp_size"}, {"dp_attention", "dp_attention"},
-			{"prefill_tp", "prefill_tp"}, {"prefill_ep", "prefill_ep"}, {"prefill_num_workers", "prefill_num_workers"}, {"num_prefill_gpu", "num_prefill_gpu"},
-			{"decode_tp", "decode_tp"}, {"decode_ep", "decode_ep"}, {"decode_num_workers", "decode_num_workers"}, {"num_decode_gpu", "num_decode_gpu"},
+			{"prefill_tp", "prefill_tp"}, {"prefill_ep", "prefill_ep"}, {"prefill_num_workers", "prefill_num_workers"},
+			{"num_prefill_gpu", "num_prefill_gpu"},
+			{"decode_tp", "decode_tp"}, {"decode_ep", "decode_ep"}, {"decode_num_workers", "decode_num_workers"},
+			{"num_decode_gpu", "num_decode_gpu"},
 		},
 		also: inferenceXRow,
 	},
@@ -47,7 +50,8 @@ func inferenceXRow(_, item *value, r *Run, e *entryList) error {
 	for _, rate := range []struct {
 		key, label string
 		gpus       float64
-	}{{"tput_per_gpu", "total throughput", g.all}, {"output_tput_per_gpu", "output throughput", g.output}, {"input_tput_per_gpu", "input throughput", g.input}} {
+	}{{"tput_per_gpu", "total throughput", g.all}, {"output_tput_per_gpu", "output throughput", g.output},
+		{"input_tput_per_gpu", "input throughput", g.input}} {
 		if v, ok := item.at(rate.key).number(); ok {
 			e.text(rate.label, strconv.FormatFloat(v*rate.gpus, 'g', -1, 64), item.at(rate.key).line)
 		}

@@ -27,7 +27,8 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.L
 	head, _ := r.Peek(8) // as much as there is
 	for magic, program := range otherMagic {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, name, nil, fmt.Errorf("%s: %w: it is compressed with %s; unpack it: %s -dc FILE | pipeline import -", name, ErrNoResult, program, program)
+			return nil, name, nil, fmt.Errorf("%s: %w: it is compressed with %s; unpack it: %s -dc FILE | pipeline import -", name,
+				ErrNoResult, program, program)
 		}
 	}
 	if bytes.HasPrefix(head, gzipMagic) {

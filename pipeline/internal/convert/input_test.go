@@ -72,12 +72,14 @@ func TestPackedInput(t *testing.T) {
 		{"\x1f\x8b\x00\x00", "x.log: "},
 		{strings.ReplaceAll(dockerised(t, block), `"stream":"stdout"`, `"stream":"stdout`), "x.log"},
 	} {
-		if _, err := convert.Read(strings.NewReader(tt.text), "x.log", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := convert.Read(strings.NewReader(tt.text), "x.log", convert.ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.text[:4], err, tt.want)
 		}
 	}
 	bomb := gzipped(t, strings.Repeat("0", 1<<20))
-	if _, err := convert.Read(strings.NewReader(bomb), "x.log", convert.ReadOptions{Limits: convert.Limits{Bytes: 10_000}}); err == nil || !strings.Contains(err.Error(), "more than 10000 bytes") {
+	if _, err := convert.Read(strings.NewReader(bomb), "x.log", convert.ReadOptions{Limits: convert.Limits{Bytes: 10_000}}); err == nil ||
+		!strings.Contains(err.Error(), "more than 10000 bytes") {
 		t.Errorf("a file that is large when unpacked: %v", err)
 	}
 }
@@ -86,21 +88,25 @@ func TestPackedInput(t *testing.T) {
 func TestImplausible(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"x.log", rule + "Successful requests: 8\nMean TTFT (ms): 1e30\n" + end, `x.log:3: Mean TTFT (ms): "1e30" is not plausible`},
-		{"x.log", rule + "Successful requests: 8\nBenchmark duration (s): 1e20\n" + end, `x.log:3: Benchmark duration (s): "1e20" is not plausible`},
+		{"x.log", rule + "Successful requests: 8\nBenchmark duration (s): 1e20\n" + end,
+			`x.log:3: Benchmark duration (s): "1e20" is not plausible`},
 		{"x.log", rule + "Successful requests: 8\nRequest throughput (req/s): 1e30\n" + end, "x.log:3: "},
-		{"x.log", rule + "Successful requests: 8\nMean TTFT (ms): nan\n" + end, "x.log:3: Mean TTFT (ms) is not a number, although 8 requests succeeded"},
+		{"x.log", rule + "Successful requests: 8\nMean TTFT (ms): nan\n" + end,
+			"x.log:3: Mean TTFT (ms) is not a number, although 8 requests succeeded"},
 		{"x.csv", "tool,completed,mean_ttft_ms\nvllm,8,9e30\n", "x.csv:2: mean_ttft_ms: "},
 		{"x.csv", "tool,completed,ttft.mean,ttft.p99\nvllm,8,1e27,2\n", `x.csv:2: ttft.mean: "1e27" is not plausible`},
 		{"x.csv", "tool,completed,guidellm_ttft.mean,ttft.p99\nguidellm,8,-1,2\n", `x.csv:2: guidellm_ttft.mean: "-1" is negative`},
 		{"x.json", "{\"completed\": 8, \"duration\": 2,\n\"mean_ttft_ms\": 1e30}", `x.json:2: mean_ttft_ms: "1e30" is not plausible`},
-		{"x.json", "{\"completed\": 8, \"duration\": 2,\n\"mean_ttft_ms\": NaN}", "x.json:2: mean_ttft_ms is not a number, although 8 requests succeeded"},
+		{"x.json", "{\"completed\": 8, \"duration\": 2,\n\"mean_ttft_ms\": NaN}",
+			"x.json:2: mean_ttft_ms is not a number, although 8 requests succeeded"},
 	} {
 		_, err := convert.Read(strings.NewReader(tt.text), tt.name, convert.ReadOptions{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
 	}
-	runs, err := convert.Read(strings.NewReader(rule+"Successful requests: 8\nMedian TTFT (ms): 50\nP99 TTFT (ms): 20\n"+end), "x.log", convert.ReadOptions{})
+	runs, err := convert.Read(strings.NewReader(rule+"Successful requests: 8\nMedian TTFT (ms): 50\nP99 TTFT (ms): 20\n"+end), "x.log",
+		convert.ReadOptions{})
 	if err != nil || !strings.Contains(strings.Join(convert.Notes(runs), "\n"), "ttft.p50 is 0.05 and ttft.p99 is 0.02") {
 		t.Errorf("a p99 below the median: %v, %q", err, convert.Notes(runs))
 	}
@@ -110,14 +116,16 @@ func TestImplausible(t *testing.T) {
 func TestNotesBySeverity(t *testing.T) {
 	var files strings.Builder
 	for i := range 5 {
-		fmt.Fprintf(&files, `{"backend":"vllm","num_prompts":100,"duration":%d,"completed":9%d,"mean_ttft_ms":10%d,"std_ttft_ms":NaN,"p99_itl_ms":0.0,"mean_itl_ms":0.0,"max_output_tokens_per_s":12}`+"\n", 20+i, i, i)
+		fmt.Fprintf(&files,
+			`{"backend":"vllm","num_prompts":100,"duration":%d,"completed":9%d,"mean_ttft_ms":10%d,"std_ttft_ms":NaN,"p99_itl_ms":0.0,"mean_itl_ms":0.0,"max_output_tokens_per_s":12}`+"\n", 20+i, i, i)
 	}
 	runs, err := convert.Read(strings.NewReader(files.String()), "x.json", convert.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	notes := convert.Notes(runs)
-	if len(notes) == 0 || !strings.Contains(notes[0], "of 100 requests did not succeed") || !strings.Contains(notes[0], "(and 4 more like it)") || len(notes) > 4 {
+	if len(notes) == 0 || !strings.Contains(notes[0], "of 100 requests did not succeed") ||
+		!strings.Contains(notes[0], "(and 4 more like it)") || len(notes) > 4 {
 		t.Errorf("%d notes: %q", len(notes), notes)
 	}
 }

@@ -34,7 +34,8 @@ func (r *Run) checkLabels(b *openBlock) {
 	}
 	for key := range r.labels {
 		if isInputLength(key) && wrong[key] {
-			r.seriousf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key, clip(r.Params[key]), tokens, requests)
+			r.seriousf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key,
+				clip(r.Params[key]), tokens, requests)
 			for other := range r.labels {
 				wrong[other] = wrong[other] || isLoad(other)
 			}

@@ -34,7 +34,8 @@ func detailedFile(w io.Writer, n, tokens int) error {
 		}
 		_, _ = io.WriteString(w, "]")
 	}
-	fmt.Fprintf(w, `{"backend": "vllm", "duration": 1000.0, "completed": %d, "failed": 0, "mean_ttft_ms": 124.5, "total_output_tokens": %d`, n, n*tokens)
+	fmt.Fprintf(w, `{"backend": "vllm", "duration": 1000.0, "completed": %d, "failed": 0, "mean_ttft_ms": 124.5, "total_output_tokens": %d`,
+		n, n*tokens)
 	gaps := "["
 	for k := range tokens - 1 {
 		if k > 0 {

@@ -13,10 +13,11 @@ import (
 // serverStart matches parameters that say when a server was started, and serverName those that name its process
 // beyond restarts.
 var (
-	serverStart = regexp.MustCompile(`^(?:server|engine|process|container|pod)_(?:\w+_)?start(?:ed|up)?(?:_(?:time|at|ts|timestamp|seconds|unix))*$`)
-	serverName  = regexp.MustCompile(`^(?:\w+_)?(?:container_id|pod_uid|boot_id|instance_uuid)$`)
-	uptime      = regexp.MustCompile(`^(?:server|engine|process|container|pod)_uptime(?:_s|_sec|_seconds)?$`)
-	counter     = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
+	serverStart = regexp.MustCompile(
+		`^(?:server|engine|process|container|pod)_(?:\w+_)?start(?:ed|up)?(?:_(?:time|at|ts|timestamp|seconds|unix))*$`)
+	serverName = regexp.MustCompile(`^(?:\w+_)?(?:container_id|pod_uid|boot_id|instance_uuid)$`)
+	uptime     = regexp.MustCompile(`^(?:server|engine|process|container|pod)_uptime(?:_s|_sec|_seconds)?$`)
+	counter    = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
 )
 
 // quickestStart is less than any server of a language model takes from the end of one measurement to the first request
@@ -54,7 +55,8 @@ func (r *Run) serverIDs() []string {
 			up, err := parseNumber(v, 0)
 			if at := r.Measured(); err == nil && !at.IsZero() {
 				const apart = 10 // seconds that the result and the uptime may be taken apart
-				out = append(out, fmt.Sprintf("by its uptime it was started at %s", at.Add(-time.Duration(up*float64(time.Second))).Round(apart*time.Second).Format(time.RFC3339)))
+				out = append(out, fmt.Sprintf("by its uptime it was started at %s",
+					at.Add(-time.Duration(up*float64(time.Second))).Round(apart*time.Second).Format(time.RFC3339)))
 			}
 		}
 	}
@@ -118,7 +120,8 @@ func goesOn(a, b *Run) string {
 	longest := time.Duration(min(a.Duration, b.Duration) * float64(time.Second))
 	const unsure = 2 * time.Second // further before the end it is another server, of another machine, say
 	if gap := b.Measured().Sub(a.Measured()) - longest; gap > -unsure && gap < quickestStart {
-		return fmt.Sprintf("the second began %s after the first ended, and no server starts in that", strings.TrimPrefix(gap.Round(time.Second).String(), "-"))
+		return fmt.Sprintf("the second began %s after the first ended, and no server starts in that",
+			strings.TrimPrefix(gap.Round(time.Second).String(), "-"))
 	}
 	return ""
 }

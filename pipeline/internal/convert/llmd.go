@@ -48,7 +48,8 @@ func (r *Run) readLLMD(root *value) error {
 	}
 	r.fields(root.at("scenario/load/native/args"), "", maxParams)
 	for _, p := range []Field{
-		{"rate_qps", "request_rate"}, {"concurrency", "max_concurrency"}, {"input_seq_len/value", "input_len"}, {"output_seq_len/value", "output_len"},
+		{"rate_qps", "request_rate"}, {"concurrency", "max_concurrency"}, {"input_seq_len/value", "input_len"},
+		{"output_seq_len/value", "output_len"},
 	} {
 		r.setParam(p.Name, root.at("scenario/load/standardized/"+p.Path).str())
 	}
@@ -120,7 +121,8 @@ func (r *Run) readLLMD01(root *value) error {
 	}
 	for _, f := range []Field{
 		{"throughput/requests_per_sec", "request throughput"}, {"throughput/input_tokens_per_sec", "input throughput"},
-		{"throughput/output_tokens_per_sec", "output throughput"}, {"throughput/total_tokens_per_sec", "total throughput"}, {"time/duration", "duration"},
+		{"throughput/output_tokens_per_sec", "output throughput"}, {"throughput/total_tokens_per_sec", "total throughput"},
+		{"time/duration", "duration"},
 	} {
 		e.add(f.Name, metrics.at(f.Path))
 	}
@@ -228,7 +230,8 @@ func (r *Run) takeOwn(own *value) error {
 		return err
 	}
 	if sent < int64(r.Counts.Succeeded+r.Counts.Failed) || sent >= 1<<31 {
-		return &Error{r.Source, own.at("sent").line, fmt.Errorf("sent: %d requests, of which %d succeeded and %d failed", sent, r.Counts.Succeeded, r.Counts.Failed)}
+		return &Error{r.Source, own.at("sent").line, fmt.Errorf("sent: %d requests, of which %d succeeded and %d failed", sent,
+			r.Counts.Succeeded, r.Counts.Failed)}
 	}
 	r.Counts.Sent = int(sent)
 	return nil

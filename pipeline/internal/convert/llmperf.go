@@ -10,8 +10,10 @@ var llmperf = Tool{
 		{
 			Keys: []string{"results_num_completed_requests", "results_ttft_s_mean"},
 			Params: []Field{
-				{"model", "model"}, {"num_concurrent_requests", "max_concurrency"}, {"mean_input_tokens", "input_len"}, {"mean_output_tokens", "output_len"},
-				{"stddev_input_tokens", "stddev_input_tokens"}, {"stddev_output_tokens", "stddev_output_tokens"}, {"name", "name"}, {"timestamp", "timestamp"},
+				{"model", "model"}, {"num_concurrent_requests", "max_concurrency"}, {"mean_input_tokens", "input_len"},
+				{"mean_output_tokens", "output_len"},
+				{"stddev_input_tokens", "stddev_input_tokens"}, {"stddev_output_tokens", "stddev_output_tokens"}, {"name", "name"},
+				{"timestamp", "timestamp"},
 			},
 			Figures: []Field{
 				{"results_num_completed_requests", "completed"}, {"results_number_errors", "failed"},

@@ -102,7 +102,8 @@ func (d *document) passOnDefinitions() {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(byTool)) {
 		slices.Sort(byTool[tool])
-		d.notef(informative, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "a tool that is not said"), strings.Join(byTool[tool], "; "))
+		d.notef(informative, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "a tool that is not said"),
+			strings.Join(byTool[tool], "; "))
 	}
 }
 

@@ -51,8 +51,9 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 
 // unitSuffix are the base units of OpenMetrics by ours.
 var unitSuffix = map[metric.Unit]string{
-	metric.Seconds: "_seconds", metric.TokensPerSecond: "_tokens_per_second", metric.RequestsPerSec: "_requests_per_second", metric.Fraction: "_ratio",
-	metric.Bytes: "_bytes",
+	metric.Seconds: "_seconds", metric.TokensPerSecond: "_tokens_per_second", metric.RequestsPerSec: "_requests_per_second",
+	metric.Fraction: "_ratio",
+	metric.Bytes:    "_bytes",
 }
 
 func familyOf(id string) string {

@@ -78,9 +78,13 @@ func work(t *testing.T, runs []convert.Run) comparability.Facts {
 // In every format, what says how long prompts and answers are, and how many there were, reaches the check that
 // both sides did the same work.
 func TestWorkOfEveryFormat(t *testing.T) {
-	const yaml = "metrics:\n  latency:\n    time_to_first_token: {mean: 1, units: s}\n  requests: {total: 10, failures: 0, input_length: {mean: 7583}, output_length: {mean: 922}}\nscenario:\n  load: {name: vllm-benchmark}\nversion: '0.1'\n"
-	const report = "run:\n  uid: x\nversion: '0.2'\nresults:\n  request_performance:\n    aggregate:\n      latency:\n        time_to_first_token: {mean: 1, units: s}\n      requests: {total: 10, failures: 0, input_length: {mean: 7583}, output_length: {mean: 922}}\n"
-	const sections = "Metric,avg,p50\nTime To First Token (ms),20.1,20\nInput Sequence Length (tokens),7583,7583\nOutput Sequence Length (tokens),922,922\n\nMetric,Value\nRequest Count (count),10\n"
+	const yaml = "metrics:\n  latency:\n    time_to_first_token: {mean: 1, units: s}\n  requests: {total: 10, failures: 0, input_length: " +
+		"{mean: 7583}, output_length: {mean: 922}}\nscenario:\n  load: {name: vllm-benchmark}\nversion: '0.1'\n"
+	const report = "run:\n  uid: x\nversion: '0.2'\nresults:\n  request_performance:\n    aggregate:\n      latency:\n        " +
+		"time_to_first_token: {mean: 1, units: s}\n      requests: {total: 10, failures: 0, input_length: {mean: 7583}, output_length: {mean: " +
+		"922}}\n"
+	const sections = "Metric,avg,p50\nTime To First Token (ms),20.1,20\nInput Sequence Length (tokens),7583,7583\nOutput Sequence Length " +
+		"(tokens),922,922\n\nMetric,Value\nRequest Count (count),10\n"
 	for _, tt := range []struct{ name, text, from, to, field string }{
 		{"x.csv", "mean_ttft_ms,p99_ttft_ms,isl,osl\n20.1,30,7583,922\n", "7583", "3000", "input_len"},
 		{"x.csv", "mean_ttft_ms,p99_ttft_ms,Prompt Tokens,Output Tokens\n20.1,30,7583,922\n", "922", "90", "output_len"},
@@ -91,7 +95,8 @@ func TestWorkOfEveryFormat(t *testing.T) {
 		{"x.csv", "mean_ttft_ms,p99_ttft_ms,served_model_name\n20.1,30,llama\n", "llama", "qwen", "model"},
 		{"x.csv", "mean_ttft_ms,p99_ttft_ms,num_requests\n20.1,30,16\n", "16", "32", "num_prompts"},
 		{"x.md", "| Input/output | Mean TTFT (ms) | Req/s |\n|---|---|---|\n| 7583/922 | 20.1 | 3.1 |\n", "7583", "3000", "input_len"},
-		{"x.md", "| Metric | Value |\n|---|---|\n| Prompt length | 7583 |\n| Mean TTFT (ms) | 20.1 |\n| Req/s | 3.1 |\n", "7583", "3000", "input_len"},
+		{"x.md", "| Metric | Value |\n|---|---|\n| Prompt length | 7583 |\n| Mean TTFT (ms) | 20.1 |\n| Req/s | 3.1 |\n", "7583",
+			"3000", "input_len"},
 		{"genai_perf.csv", sections, "7583", "3000", "input_tokens"},
 		{"genai_perf.csv", sections, "922", "90", "output_tokens"},
 		{"x.yaml", yaml, "7583", "3000", "input_tokens"},
@@ -100,9 +105,11 @@ func TestWorkOfEveryFormat(t *testing.T) {
 		{"x.json", `{"load_summary": {"requested_rate": 4}, "failures": {"count": 0}, "successes": {"count": 10, "latency": {"time_to_first_token": {"mean": 1}}, "prompt_len": {"mean": 7583}}}`, "7583", "3000", "input_tokens"},
 		{"x.json", `{"aiperf_version": "1", "time_to_first_token": {"unit": "ms", "avg": 20}, "request_count": {"avg": 10}, "input_sequence_length": {"avg": 7583}}`, "7583", "3000", "input_tokens"},
 		{"x.json", `{"completed": 10, "duration": 3, "mean_ttft_ms": 20.1, "input_len": 7583}`, "7583", "3000", "input_len"},
-		{"x.log", fmt.Sprintf(vllmBlock, 10, "--random-input-len 7583 --dataset-name random", 10, 75830), "--random-input-len 7583", "--random-input-len 7000", "input_len"},
+		{"x.log", fmt.Sprintf(vllmBlock, 10, "--random-input-len 7583 --dataset-name random", 10, 75830), "--random-input-len 7583",
+			"--random-input-len 7000", "input_len"},
 		{"x.log", fmt.Sprintf(vllmBlock, 10, "", 10, 75830), "75830", "30000", "input_tokens"},
-		{"x.log", fmt.Sprintf(vllmBlock, 10, "--random-batch-size 2", 5, 75830), "--random-batch-size 2", "--random-batch-size 4", "prompts_per_request"},
+		{"x.log", fmt.Sprintf(vllmBlock, 10, "--random-batch-size 2", 5, 75830), "--random-batch-size 2", "--random-batch-size 4",
+			"prompts_per_request"},
 	} {
 		base := work(t, read(t, tt.name, tt.text))
 		head := work(t, read(t, tt.name, strings.ReplaceAll(tt.text, tt.from, tt.to)))
@@ -126,7 +133,8 @@ func TestColumnsStayApart(t *testing.T) {
 		{"Größe", "Große"},
 	} {
 		csv := fmt.Sprintf("mean_ttft_ms,p99_ttft_ms,%s,%s\n20.1,30,x,u\n25.2,40,x,v\n26.2,41,w,v\n", tt.first, tt.second)
-		table := fmt.Sprintf("| Mean TTFT (ms) | P99 TTFT (ms) | %s | %s |\n|---|---|---|---|\n| 20.1 | 30 | x | u |\n| 25.2 | 40 | x | v |\n| 26.2 | 41 | w | v |\n", tt.first, tt.second)
+		table := fmt.Sprintf("| Mean TTFT (ms) | P99 TTFT (ms) | %s | %s |\n|---|---|---|---|\n| 20.1 | 30 | x | u |\n| 25.2 | 40 | x | v |\n| "+
+			"26.2 | 41 | w | v |\n", tt.first, tt.second)
 		for name, text := range map[string]string{"x.csv": csv, "x.md": table} {
 			runs := read(t, name, text)
 			seen := map[string]bool{}
@@ -156,18 +164,23 @@ func TestNumbersThatAreNotUnderstoodAreNamed(t *testing.T) {
 func TestPublishedForms(t *testing.T) {
 	for name, want := range map[string][]map[string]float64{
 		"others/llmd-guide.md": {
-			{"request_throughput.mean": 5.0788, "ttft.value": 55.996, "tpot.value": 0.05299, "itl.value": 0.03192, "e2el.value": 108.052, "input_throughput.mean": 38491.14},
+			{"request_throughput.mean": 5.0788, "ttft.value": 55.996, "tpot.value": 0.05299, "itl.value": 0.03192, "e2el.value": 108.052,
+				"input_throughput.mean": 38491.14},
 			{"ttft.value": 59.362, "itl.value": 0.03177},
 		},
-		"others/llmd-0.1.yaml": {{"ttft.mean": 2.1675998359240474, "inference_perf_e2el.p99": 39.51040306784445, "inference_perf_itl.p99.9": 0.6424302404634074, "request_throughput.mean": 3.798167020643812}},
-		"others/llmd-0.1.md":   {{"ttft.mean": 2.1675998359240474, "request_throughput.mean": 3.798167020643812}},
+		"others/llmd-0.1.yaml": {{"ttft.mean": 2.1675998359240474, "inference_perf_e2el.p99": 39.51040306784445,
+			"inference_perf_itl.p99.9": 0.6424302404634074, "request_throughput.mean": 3.798167020643812}},
+		"others/llmd-0.1.md": {{"ttft.mean": 2.1675998359240474, "request_throughput.mean": 3.798167020643812}},
 		"others/jetstream.txt": {
-			{"ttft.mean": 114.96078, "ttft.p50": 115.48855, "ttft.p99": 243.65912, "tpot.p99": 132.71043, "request_throughput.mean": 6.05, "output_throughput.mean": 1412.49},
+			{"ttft.mean": 114.96078, "ttft.p50": 115.48855, "ttft.p99": 243.65912, "tpot.p99": 132.71043, "request_throughput.mean": 6.05,
+				"output_throughput.mean": 1412.49},
 			{"ttft.mean": 1.27409, "tpot.p50": 0.03434},
 		},
-		"others/guided.txt":   {{"e2el.mean": 5.37205, "e2el.p99": 5.82996, "ttft.p50": 0.05016, "itl.p99": 0.02072, "request_throughput.mean": 7.17, "success.rate": 0}},
+		"others/guided.txt": {{"e2el.mean": 5.37205, "e2el.p99": 5.82996, "ttft.p50": 0.05016, "itl.p99": 0.02072,
+			"request_throughput.mean": 7.17, "success.rate": 0}},
 		"others/aisbench.txt": {{"e2el.mean": 91.6104, "e2el.max": 158.1311, "ttft.p50": 4.633}},
-		"others/sglang-pd.md": {{"request_throughput.mean": 1.9, "ttft.mean": 5.89311}, {"request_throughput.mean": 1.82}, {"request_throughput.mean": 1.87}, {"request_throughput.mean": 1.44}},
+		"others/sglang-pd.md": {{"request_throughput.mean": 1.9, "ttft.mean": 5.89311}, {"request_throughput.mean": 1.82},
+			{"request_throughput.mean": 1.87}, {"request_throughput.mean": 1.44}},
 	} {
 		runs := readFile(t, name, convert.ReadOptions{})
 		if len(runs) != len(want) {
@@ -184,7 +197,8 @@ func TestPublishedForms(t *testing.T) {
 		}
 	}
 	llmd := readFile(t, "others/llmd-0.1.yaml", convert.ReadOptions{})[0]
-	for key, v := range map[string]string{"model": "Qwen/Qwen3-32B", "request_rate": "10", "dataset_name": "shared_prefix", "output_len": "1000"} {
+	for key, v := range map[string]string{"model": "Qwen/Qwen3-32B", "request_rate": "10", "dataset_name": "shared_prefix",
+		"output_len": "1000"} {
 		if got, _ := llmd.Param(key); got != v {
 			t.Errorf("%s is %q, want %q", key, got, v)
 		}
@@ -306,7 +320,8 @@ func TestSharedLaunch(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	file := func(i int, begin time.Duration, extra string) convert.Run {
 		date := at.Add(begin).Format("20060102-150405")
-		r := read(t, fmt.Sprintf("base%d.json", i), fmt.Sprintf(`{"date": %q, "completed": 100, "duration": 60, "mean_ttft_ms": %d.5, "total_input_tokens": 6400%s}`, date, 20+i, extra))[0]
+		r := read(t, fmt.Sprintf("base%d.json", i),
+			fmt.Sprintf(`{"date": %q, "completed": 100, "duration": 60, "mean_ttft_ms": %d.5, "total_input_tokens": 6400%s}`, date, 20+i, extra))[0]
 		return r
 	}
 	for _, tt := range []struct {
@@ -316,11 +331,15 @@ func TestSharedLaunch(t *testing.T) {
 	}{
 		{"apart", []convert.Run{file(1, 0, ""), file(2, 5*time.Minute, "")}, false},
 		{"one after the other", []convert.Run{file(1, 0, ""), file(2, 62*time.Second, "")}, true},
-		{"the same start", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`), file(2, 5*time.Minute, `, "server_start_time": "2026-03-01T09:00:00Z"`)}, true},
-		{"a start each", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`), file(2, 5*time.Minute, `, "server_start_time": "2026-03-01T10:03:00Z"`)}, false},
+		{"the same start", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`),
+			file(2, 5*time.Minute, `, "server_start_time": "2026-03-01T09:00:00Z"`)}, true},
+		{"a start each", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`),
+			file(2, 5*time.Minute, `, "server_start_time": "2026-03-01T10:03:00Z"`)}, false},
 		{"one container", []convert.Run{file(1, 0, `, "container_id": "4f2"`), file(2, 5*time.Minute, `, "container_id": "4f2"`)}, true},
-		{"counters go on", []convert.Run{file(1, 0, `, "server_requests_total": 100`), file(2, 5*time.Minute, `, "server_requests_total": 200`)}, true},
-		{"counters begin anew", []convert.Run{file(1, 0, `, "server_requests_total": 100`), file(2, 5*time.Minute, `, "server_requests_total": 101`)}, false},
+		{"counters go on", []convert.Run{file(1, 0, `, "server_requests_total": 100`),
+			file(2, 5*time.Minute, `, "server_requests_total": 200`)}, true},
+		{"counters begin anew", []convert.Run{file(1, 0, `, "server_requests_total": 100`),
+			file(2, 5*time.Minute, `, "server_requests_total": 101`)}, false},
 		{"uptime", []convert.Run{file(1, 0, `, "server_uptime_s": 600`), file(2, 5*time.Minute, `, "server_uptime_s": 900`)}, true},
 	} {
 		if why := convert.SharedLaunch(tt.runs, convert.Options{OneLaunchPerFile: true}); (why != "") != tt.shared {
@@ -332,7 +351,8 @@ func TestSharedLaunch(t *testing.T) {
 // What is looked for before an expression lets through whatever the expression matches.
 func TestLogWithManyLinesIsReadAsBefore(t *testing.T) {
 	noise := strings.Repeat("INFO 05-01 12:00:00 [loggers.py:1] nothing of interest: 12\n", 50)
-	runs := read(t, "x.log", noise+"guidellm benchmark --rate 4\n"+noise+"vllm serve llama --max-num-seqs 8\n"+noise+fmt.Sprintf(vllmBlock, 10, "--request-rate 3", 10, 5120)+noise)
+	runs := read(t, "x.log", noise+"guidellm benchmark --rate 4\n"+noise+"vllm serve llama --max-num-seqs 8\n"+noise+
+		fmt.Sprintf(vllmBlock, 10, "--request-rate 3", 10, 5120)+noise)
 	if rate, _ := runs[0].Param("request_rate"); len(runs) != 1 || rate != "3" || runs[0].Params["serve_max_num_seqs"] != "8" {
 		t.Errorf("%d results, parameters %v", len(runs), runs[0].Params)
 	}

@@ -66,7 +66,8 @@ func (r *Run) keep(key, value string) {
 
 // secretKey finds the parameters that hold what must not reach a report: keys, headers
 // with authorization, passwords. Commands and dumps of arguments have them.
-var secretKey = regexp.MustCompile(`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
+var secretKey = regexp.MustCompile(
+	`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
 
 // Param finds a parameter under any of its names. "input_len" and "output_len" are
 // those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the

@@ -65,7 +65,8 @@ func (r *Run) withoutNumber() error {
 	for _, e := range r.nan {
 		f, _ := figureOf(e.label)
 		if r.Counts.Succeeded > 0 && (f.group == "ttft" || f.group == "e2el") && f.stat != "std" {
-			return &Error{r.Source, e.line, fmt.Errorf("%s is not a number, although %d requests succeeded", strings.TrimSuffix(e.label, ":"), r.Counts.Succeeded)}
+			return &Error{r.Source, e.line, fmt.Errorf("%s is not a number, although %d requests succeeded", strings.TrimSuffix(e.label, ":"),
+				r.Counts.Succeeded)}
 		}
 	}
 	return nil

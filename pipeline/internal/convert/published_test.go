@@ -29,7 +29,8 @@ var vllmColumns = map[string]printedAs{
 	"mean_tpot_ms": {"tpot.mean", 1e3}, "median_tpot_ms": {"tpot.p50", 1e3}, "p99_tpot_ms": {"tpot.p99", 1e3},
 	"mean_itl_ms": {"itl.mean", 1e3}, "median_itl_ms": {"itl.p50", 1e3}, "p99_itl_ms": {"itl.p99", 1e3},
 	"mean_e2el_ms": {"e2el.mean", 1e3}, "median_e2el_ms": {"e2el.p50", 1e3}, "p99_e2el_ms": {"e2el.p99", 1e3},
-	"mean_token_latency_ms": {"token_latency.mean", 1e3}, "median_token_latency_ms": {"token_latency.p50", 1e3}, "p99_token_latency_ms": {"token_latency.p99", 1e3},
+	"mean_token_latency_ms": {"token_latency.mean", 1e3}, "median_token_latency_ms": {"token_latency.p50", 1e3},
+	"p99_token_latency_ms": {"token_latency.p99", 1e3},
 }
 
 // sglangColumns are those of SGLang's, whose definitions differ in places.

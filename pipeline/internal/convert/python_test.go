@@ -24,7 +24,8 @@ func TestPythonJSON(t *testing.T) {
 		{`[[[1]],[[2]]]`, `[[[1]],[[2]]]`, ""},
 		{`[` + long + `]`, "", "a number of more than"},
 	} {
-		for part, reader := range map[string]io.Reader{"whole": strings.NewReader(tt.in), "byte by byte": iotest.OneByteReader(strings.NewReader(tt.in))} {
+		for part, reader := range map[string]io.Reader{"whole": strings.NewReader(tt.in),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(tt.in))} {
 			p := &pythonJSON{r: bufio.NewReader(reader), lim: Limits{Depth: 3, String: 8}, line: 1}
 			got, err := io.ReadAll(p)
 			if tt.err != "" {

@@ -35,7 +35,8 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		Bytes: cmp.Or(l.Bytes, 16<<30), Line: cmp.Or(l.Line, 1<<20), Runs: cmp.Or(l.Runs, 10_000), Values: cmp.Or(l.Values, 1_000_000),
-		Depth: cmp.Or(l.Depth, 32), String: cmp.Or(l.String, 64<<10), Requests: cmp.Or(l.Requests, 2_000_000), Events: cmp.Or(l.Events, 16_000_000),
+		Depth: cmp.Or(l.Depth, 32), String: cmp.Or(l.String, 64<<10), Requests: cmp.Or(l.Requests, 2_000_000),
+		Events: cmp.Or(l.Events, 16_000_000),
 	}
 }
 

@@ -33,36 +33,44 @@ func TestRealFiles(t *testing.T) {
 	reported := convert.Counts{Sent: 40, Succeeded: 40, FailedKnown: true, InputTokens: 2560, OutputTokens: 640}
 	tests := map[string][]want{
 		"real/vllm-0.32-appended.json": {
-			{format: "vllm", line: 1, counts: forty, params: load("5", "model", "tiny", "backend", "openai"), metrics: map[string]float64{"ttft.p99": 0.05094432478097587, "e2el.p90": 0.20501226430133104}},
+			{format: "vllm", line: 1, counts: forty, params: load("5", "model", "tiny", "backend", "openai"),
+				metrics: map[string]float64{"ttft.p99": 0.05094432478097587, "e2el.p90": 0.20501226430133104}},
 			{format: "vllm", line: 2, counts: forty, params: load("10"), metrics: map[string]float64{"ttft.p50": 0.021271798499583383}},
 		},
 		"real/vllm-0.32-detailed.json": {
-			{format: "vllm", line: 1, counts: twenty, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"itl.std": 0.001402911330756939}},
+			{format: "vllm", line: 1, counts: twenty, params: map[string]string{"request_rate": "5"},
+				metrics: map[string]float64{"itl.std": 0.001402911330756939}},
 			{format: "vllm", line: 2, counts: twenty, params: map[string]string{"request_rate": "10"}},
 		},
 		"real/vllm-0.32.log": {
-			{format: convert.FormatBlock, line: 39, counts: forty, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16", "ignore_eos", "true"), metrics: map[string]float64{"ttft.p99": 0.05094}},
+			{format: convert.FormatBlock, line: 39, counts: forty, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16",
+				"ignore_eos", "true"), metrics: map[string]float64{"ttft.p99": 0.05094}},
 		},
 		"real/sglang-0.5.23.jsonl": {
-			{format: "sglang", line: 1, counts: unreported, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"}, metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
+			{format: "sglang", line: 1, counts: unreported, params: map[string]string{"request_rate": "5", "backend": "vllm", "input_len": "64"},
+				metrics: map[string]float64{"itl.p99": 0.01643347754103159}},
 			{format: "sglang", line: 2, counts: unreported, params: map[string]string{"request_rate": "10"}},
 		},
 		"real/sglang-0.5.23-details.jsonl": {
-			{format: "sglang", line: 1, counts: reported, params: map[string]string{"request_rate": "5"}, metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
+			{format: "sglang", line: 1, counts: reported, params: map[string]string{"request_rate": "5"},
+				metrics: map[string]float64{"e2el.p50": 0.088961824, "itl.std": 0.003649324183453797}},
 		},
 		"real/sglang-0.5.23.log": {
-			{format: convert.FormatBlock, line: 50, counts: reported, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16"), metrics: map[string]float64{"itl.max": 0.03341}},
+			{format: convert.FormatBlock, line: 50, counts: reported, params: load("5", "model", "tiny", "input_len", "64", "output_len", "16"),
+				metrics: map[string]float64{"itl.max": 0.03341}},
 		},
 		"real/guidellm-0.8.1.json": {{
 			format: "guidellm", line: 1, absent: []string{"ttft", "e2el"},
-			counts:  convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3350, OutputTokens: 800},
-			params:  map[string]string{"request_rate": "5", "model": "tiny", "input_len": "64", "output_len": "16", "endpoint_type": "/v1/chat/completions", "num_prompts": "50"},
+			counts: convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3350, OutputTokens: 800},
+			params: map[string]string{"request_rate": "5", "model": "tiny", "input_len": "64", "output_len": "16",
+				"endpoint_type": "/v1/chat/completions", "num_prompts": "50"},
 			metrics: map[string]float64{"guidellm_ttft.p95": 0.02823805809020996, "guidellm_e2el.p50": 0.08133459091186523},
 		}},
 		"real/aiperf-0.13.0.json": {{
 			format: "aiperf", line: 1, absent: []string{"itl", "output_throughput"},
-			counts:  convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3200, OutputTokens: 951},
-			params:  map[string]string{"request_rate": "5", "arrival": "poisson", "model": "tiny", "input_len": "64", "output_len": "16", "num_prompts": "50", "dataset_name": "synthetic"},
+			counts: convert.Counts{Sent: 50, Succeeded: 50, FailedKnown: true, InputTokens: 3200, OutputTokens: 951},
+			params: map[string]string{"request_rate": "5", "arrival": "poisson", "model": "tiny", "input_len": "64", "output_len": "16",
+				"num_prompts": "50", "dataset_name": "synthetic"},
 			metrics: map[string]float64{"ttft.p50": 0.0243069505, "e2el.p99": 0.8324364473699998},
 		}},
 	}
@@ -141,7 +149,8 @@ func TestRecomputedFromRequests(t *testing.T) {
 				if isTime(id) {
 					scale = 1e3
 				}
-				if a, b := strconv.FormatFloat(scale*got, 'f', 2, 64), strconv.FormatFloat(scale*want, 'f', 2, 64); !ok || a != b || math.Abs(got-want) > 1e-9*math.Max(1, want) {
+				if a, b := strconv.FormatFloat(scale*got, 'f', 2, 64), strconv.FormatFloat(scale*want, 'f', 2, 64); !ok || a != b ||
+					math.Abs(got-want) > 1e-9*math.Max(1, want) {
 					t.Errorf("%s: %s is %v (%v) by the requests and %v by the file", whole[i].At(), id, got, ok, want)
 				}
 			}
@@ -181,7 +190,8 @@ func without(t *testing.T, name string, keys *regexp.Regexp) io.Reader {
 // TestLogBesideFile: a folder has the log and the file of a run, which are one result: the
 // file's, with all its digits.
 func TestLogBesideFile(t *testing.T) {
-	for log, file := range map[string]string{"real/vllm-0.32.log": "real/vllm-0.32-appended.json", "real/sglang-0.5.23.log": "real/sglang-0.5.23.jsonl"} {
+	for log, file := range map[string]string{"real/vllm-0.32.log": "real/vllm-0.32-appended.json",
+		"real/sglang-0.5.23.log": "real/sglang-0.5.23.jsonl"} {
 		a, b := readFile(t, log, convert.ReadOptions{}), readFile(t, file, convert.ReadOptions{})
 		for _, both := range [][]convert.Run{append(slices.Clone(a), b...), append(slices.Clone(b), a...)} {
 			doc, err := convert.Document(both, convert.Options{By: []string{"qps"}})

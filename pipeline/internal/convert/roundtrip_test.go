@@ -18,8 +18,10 @@ import (
 
 // exchanged are results of every tool and form.
 var exchanged = []string{
-	"published/vllm-mooncake.md", "published/sglang-random.txt", "published/vllm-sharegpt.txt", "tools/vllm-old.json", "tools/aiperf.json", "tools/hf.json",
-	"tools/inference-perf.json", "real/vllm-0.32-appended.json", "real/sglang-0.5.23.jsonl", "real/guidellm-0.8.1.json", "real/aiperf-0.13.0.json",
+	"published/vllm-mooncake.md", "published/sglang-random.txt", "published/vllm-sharegpt.txt", "tools/vllm-old.json",
+	"tools/aiperf.json", "tools/hf.json",
+	"tools/inference-perf.json", "real/vllm-0.32-appended.json", "real/sglang-0.5.23.jsonl", "real/guidellm-0.8.1.json",
+	"real/aiperf-0.13.0.json",
 }
 
 // TestRoundTripRuns: what is written run by run is read again to the last bit, with all
@@ -58,7 +60,8 @@ func TestRoundTripRuns(t *testing.T) {
 
 // TestGoBench: benchstat's own reader reads the lines, their units and directions.
 func TestGoBench(t *testing.T) {
-	doc := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend", convert.Options{By: []string{"input_len", "qps", "h3"}, Tool: "pipeline\ntest"})
+	doc := side(t, "published/vllm-mooncake.md?h3=MooncakeTransferEngine with TCP backend",
+		convert.Options{By: []string{"input_len", "qps", "h3"}, Tool: "pipeline\ntest"})
 	var b bytes.Buffer
 	if err := convert.WriteGoBench(&b, doc); err != nil {
 		t.Fatal(err)
@@ -72,7 +75,8 @@ func TestGoBench(t *testing.T) {
 		case *benchfmt.Result:
 			results++
 			base, parts := rec.Name.Parts()
-			if string(base) != "Imported" || len(parts) != 3 || string(parts[2]) != "/h3=MooncakeTransferEngine%20with%20TCP%20backend" || rec.Iters != 200 {
+			if string(base) != "Imported" || len(parts) != 3 || string(parts[2]) != "/h3=MooncakeTransferEngine%20with%20TCP%20backend" ||
+				rec.Iters != 200 {
 				t.Errorf("%d iterations of %s %s", rec.Iters, base, parts)
 			}
 			cell := doc.Benchmarks[0].Cells[results-1]
@@ -118,8 +122,10 @@ func TestExchangeErrors(t *testing.T) {
 		return `{"version": "0.2", "run": {"uid": "x"}, "results": {"request_performance": {"aggregate": ` + results + `}}}`
 	}
 	tests := []struct{ file, text, want string }{
-		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "count", "mean": 1}}}`), `time_to_first_token has the units "count"`},
-		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "ms", "mean": "fast"}}}`), `"fast" is not a number`},
+		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "count", "mean": 1}}}`),
+			`time_to_first_token has the units "count"`},
+		{"x.json", report(`{"requests": {"total": 10}, "latency": {"time_to_first_token": {"units": "ms", "mean": "fast"}}}`),
+			`"fast" is not a number`},
 		{"x.json", strings.Replace(report(`{}`), "0.2", "0.1", 1), `a Benchmark Report of version "0.1": only 0.2 is read`},
 		{"x.json", report(`{}`), "a result without a figure"},
 		// Counts of llm-d that cannot be read are not counts that are not there.
@@ -127,7 +133,8 @@ func TestExchangeErrors(t *testing.T) {
 		{"x.json", report("{\"requests\": {\n\"total\": \"many\"}}"), `x.json:2: total: "many" is not a number`},
 		{"x.json", report("{\"requests\": {\"total\": 10,\n\"failures\": 0.5}}"), `x.json:2: failures: "0.5" is not a count`},
 		{"x.json", report("{\"requests\": {\"total\": 10,\n\"incomplete\": []}}"), `x.json:2: incomplete: "" is not a number`},
-		{"x.json", report("{\"requests\":\n{\"total\": 10, \"failures\": 9, \"incomplete\": 2}}"), "x.json:2: 9 of 10 requests failed and 2 are incomplete"},
+		{"x.json", report("{\"requests\":\n{\"total\": 10, \"failures\": 9, \"incomplete\": 2}}"),
+			"x.json:2: 9 of 10 requests failed and 2 are incomplete"},
 		{"x.json", ownReport(`"sent": "many"`), `x.json:2: sent: "many" is not a number`},
 		{"x.json", ownReport(`"sent": 9`), "x.json:2: sent: 9 requests, of which 8 succeeded and 2 failed"},
 		{"x.json", ownReport(`"sent": 1e10`), "x.json:2: sent: 10000000000 requests"},
@@ -159,8 +166,9 @@ func TestForeignLLMD(t *testing.T) {
 	checkDefined(t, r)
 	want{
 		format: convert.FormatLLMD, line: 1, counts: convert.Counts{Sent: 97, Succeeded: 95, Failed: 2, FailedKnown: true},
-		metrics: map[string]float64{"ttft.mean": 0.0125, "ttft.p99.9": 0.03, "ttft.p0.1": 0.001, "inference_perf_e2el.p50": 0.4, "inference_perf_ntpot.mean": 0.02, "output_throughput.mean": 512.5},
-		params:  map[string]string{"request_rate": "2", "input_len": "64", "seed": "7"}, absent: []string{"e2el"},
+		metrics: map[string]float64{"ttft.mean": 0.0125, "ttft.p99.9": 0.03, "ttft.p0.1": 0.001, "inference_perf_e2el.p50": 0.4,
+			"inference_perf_ntpot.mean": 0.02, "output_throughput.mean": 512.5},
+		params: map[string]string{"request_rate": "2", "input_len": "64", "seed": "7"}, absent: []string{"e2el"},
 	}.check(t, r)
 	if r.Duration != 62.5 || r.Audit["incomplete_requests"] != 3.0 {
 		t.Errorf("%v s, audit %v", r.Duration, r.Audit)
@@ -195,7 +203,8 @@ func TestBenchToolInAnyOrder(t *testing.T) {
 		tools []string
 		want  string
 	}{
-		{[]string{"vllm", "vllm"}, "vllm"}, {[]string{"vllm", ""}, ""}, {[]string{"", "vllm"}, ""}, {[]string{"vllm", "sglang"}, ""}, {[]string{"vllm", "sglang", "vllm"}, ""},
+		{[]string{"vllm", "vllm"}, "vllm"}, {[]string{"vllm", ""}, ""}, {[]string{"", "vllm"}, ""}, {[]string{"vllm", "sglang"}, ""},
+		{[]string{"vllm", "sglang", "vllm"}, ""},
 	} {
 		cell := result.Cell{}
 		for i, tool := range tt.tools {
@@ -206,7 +215,8 @@ func TestBenchToolInAnyOrder(t *testing.T) {
 			cell.Runs = append(cell.Runs, run)
 		}
 		var b bytes.Buffer
-		if err := convert.WriteGoBench(&b, &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}); err != nil {
+		if err := convert.WriteGoBench(&b,
+			&result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}}}); err != nil {
 			t.Fatal(err)
 		}
 		_, after, reported := strings.Cut(b.String(), "# measured-by ")

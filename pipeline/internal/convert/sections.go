@@ -15,8 +15,10 @@ import (
 var sectionFigures = map[string]string{
 	"time to first token": "ttft", "request latency": "e2e latency", "inter token latency": "itl", "inter chunk latency": "icl",
 	"output token throughput": "output throughput", "input token throughput": "input throughput", "total token throughput": "total throughput",
-	"request throughput": "request throughput", "request count": "completed", "error request count": "failed", "request goodput": "request goodput", "goodput": "request goodput",
-	"benchmark duration": "duration", "total isl": "total input tokens", "total input sequence length": "total input tokens", "total osl": "total output tokens",
+	"request throughput": "request throughput", "request count": "completed", "error request count": "failed",
+	"request goodput": "request goodput", "goodput": "request goodput",
+	"benchmark duration": "duration", "total isl": "total input tokens", "total input sequence length": "total input tokens",
+	"total osl":                    "total output tokens",
 	"total output sequence length": "total output tokens", "total output tokens": "total output tokens",
 	"input sequence length": "mean input tokens", "output sequence length": "mean output tokens",
 }

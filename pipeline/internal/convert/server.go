@@ -9,8 +9,9 @@ import (
 
 // serverPattern finds the commands that start a server of vLLM or SGLang, directly or in a
 // container.
-var serverPattern = regexp.MustCompile(`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
-	`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
+var serverPattern = regexp.MustCompile(
+	`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
+		`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
 
 var serverNeedles = needlesOf(serverPattern.String())
 
@@ -23,7 +24,8 @@ const serverDefault = "default"
 // isServerCommand distinguishes the command of a server from a heading that names one, and from a
 // line of its log.
 func isServerCommand(line string) bool {
-	return serverNeedles.in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
+	return serverNeedles.in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
+		strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
 }
 
 // serverArgs are the arguments of a server's command that say what it is, and not where it

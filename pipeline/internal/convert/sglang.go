@@ -26,8 +26,9 @@ var sglang = Tool{
 	Engine: engine.New,
 	Prints: []string{"Backend", "(retokenized)", "E2E Latency"},
 	Approximates: map[string]string{
-		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a request without any as 0",
-		"itl":  "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
+		"ttft": "SGLang's client opens a connection for each request, which is in its time, passes over chunks without text, and counts a " +
+			"request without any as 0",
+		"itl": "SGLang's client passes over chunks without text, so that a gap may hold several tokens",
 	},
 	group: func(r *Run, group string) string {
 		if group == "itl" && sglangNative(r) {

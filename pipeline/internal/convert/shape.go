@@ -74,7 +74,8 @@ func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error)
 	tool, shape := opt.Tools.recognise(o)
 	if tool == nil {
 		keys := o.keys[:min(len(o.keys), 8)]
-		return nil, &Error{source, o.line, fmt.Errorf("%w: no load generator is known that writes the keys %s; known are %s", ErrNoResult, clip(strings.Join(keys, ", ")), strings.Join(opt.Tools.Names(), ", "))}
+		return nil, &Error{source, o.line, fmt.Errorf("%w: no load generator is known that writes the keys %s; known are %s", ErrNoResult,
+			clip(strings.Join(keys, ", ")), strings.Join(opt.Tools.Names(), ", "))}
 	}
 	if shape.Instead != "" {
 		return nil, &Error{source, o.line, fmt.Errorf("%w: %s", ErrNoResult, shape.Instead)}

@@ -25,7 +25,8 @@ func curvesOfFile(t *testing.T, name string, opt convert.Options) []curves.Chart
 // are lines of the settings that it varied.
 func TestSweepOfVLLM(t *testing.T) {
 	charts := curvesOfFile(t, "vllm-summary.csv", convert.Options{By: []string{"request_rate", "max_num_seqs"}})
-	if len(charts) != 1 || len(charts[0].Lines) != 2 || charts[0].Lines[1].Name != "max_num_seqs=64" || len(charts[0].Lines[0].Points) != 5 || charts[0].Load.Name != "request_rate" {
+	if len(charts) != 1 || len(charts[0].Lines) != 2 || charts[0].Lines[1].Name != "max_num_seqs=64" ||
+		len(charts[0].Lines[0].Points) != 5 || charts[0].Load.Name != "request_rate" {
 		t.Fatalf("%+v", charts)
 	}
 	if p := charts[0].Lines[0].Points[0]; len(p.Launches) != 1 || p.Launches[0].Sent != 40 {
@@ -85,11 +86,15 @@ func TestInferenceX(t *testing.T) {
 // TestInferenceXRows that cannot be what they seem.
 func TestInferenceXRows(t *testing.T) {
 	for name, tt := range map[string]struct{ row, wrong, warning string }{
-		"sessions":      {`{"hw": "h200", "conc": 8, "framework": "vllm", "scenario_type": "agentic-coding", "tput_per_gpu": 1}`, "agentic sessions", ""},
-		"no GPU":        {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "tp": 0, "median_ttft": 1}`, "number of GPUs", ""},
-		"no tp":         {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "median_ttft": 1}`, "", "does not say how many GPUs"},
-		"negative GPUs": {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "num_prefill_gpu": -1, "num_decode_gpu": 9}`, "number of GPUs", ""},
-		"no time":       {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "tp": 2, "median_ttft": "soon"}`, "not a number", ""},
+		"sessions": {`{"hw": "h200", "conc": 8, "framework": "vllm", "scenario_type": "agentic-coding", "tput_per_gpu": 1}`,
+			"agentic sessions", ""},
+		"no GPU": {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "tp": 0, "median_ttft": 1}`, "number of GPUs", ""},
+		"no tp": {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "median_ttft": 1}`, "",
+			"does not say how many GPUs"},
+		"negative GPUs": {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "num_prefill_gpu": -1, "num_decode_gpu": 9}`,
+			"number of GPUs", ""},
+		"no time": {`{"hw": "h200", "conc": 8, "framework": "vllm", "tput_per_gpu": 1, "tp": 2, "median_ttft": "soon"}`,
+			"not a number", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs, err := convert.Read(strings.NewReader(tt.row), "agg.json", convert.ReadOptions{})

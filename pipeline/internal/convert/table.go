@@ -239,7 +239,8 @@ func (t *textReader) distributions(table *openTable) {
 // number is a rate or a count.
 func (r *Run) distribution(header []string, row tableRow) []entry {
 	words, unit := labelWords(row.cells[0])
-	if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(h, "unit") || strings.EqualFold(h, "units") }); i >= 0 && unit == "" && isTimeUnit(row.cells[i]) {
+	if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(h, "unit") || strings.EqualFold(h, "units") }); i >= 0 &&
+		unit == "" && isTimeUnit(row.cells[i]) {
 		unit = row.cells[i]
 	}
 	f, single := figureOf(row.cells[0])
@@ -376,7 +377,8 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit is a number with its unit behind it: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
+var valueUnit = regexp.MustCompile(
+	`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
 
 // withoutUnit is the number of a cell.
 func withoutUnit(cell string) string {

@@ -151,7 +151,8 @@ var (
 	sectionRule = regexp.MustCompile(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
 	fence       = regexp.MustCompile("^\\s*(?:```|~~~)")
 	heading     = regexp.MustCompile(`^(#{1,6})\s+(\S.*?)\s*#*$`)
-	logLine     = regexp.MustCompile(`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
+	logLine     = regexp.MustCompile(
+		`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
 )
 
 // part reads a line.
@@ -288,7 +289,8 @@ func isFence(line string) bool {
 
 // isCommand distinguishes a command from a heading that names one.
 func (t *textReader) isCommand(line string) bool {
-	return t.needles.in(line) && t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") || !heading.MatchString(line))
+	return t.needles.in(line) && t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
+		!heading.MatchString(line))
 }
 
 // inCommand collects a command of several lines that end with a backslash.
@@ -368,7 +370,8 @@ func (t *textReader) goesOn(text string) bool {
 	_, _, section := sectionOf(e)
 	_, known := t.block.qualify(e).figure()
 	counts := strings.Contains(e.label, " ") && isNumberLike(e.value) // "Total time: 12 s", which is kept as text
-	return text == "" || ok && (known || section || counts) || beginsLikeFigure(text) || blockEnd.MatchString(text) || sectionRule.MatchString(text)
+	return text == "" || ok && (known || section || counts) || beginsLikeFigure(text) || blockEnd.MatchString(text) ||
+		sectionRule.MatchString(text)
 }
 
 // closeBlock makes a run of the open block; why says what ended a block that has no
@@ -389,7 +392,9 @@ func (t *textReader) closeBlock(why string) {
 		why = "nor a first one"
 	}
 	if b.inside && b.succeeded() < 0 {
-		t.fail(&Error{t.source, b.line, errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file of its own")})
+		t.fail(&Error{t.source, b.line,
+			errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file " +
+				"of its own")})
 		return
 	}
 	tool := b.tool(t.opt.Tools)

@@ -21,13 +21,16 @@ func TestLogOfManyKinds(t *testing.T) {
 		warnings  int
 	}{
 		{10, map[string]float64{"ttft.mean": 2.11151, "output_throughput.mean": 218.04},
-			map[string]string{"num_prompts": "10", "model": "Qwen2-7B-Instruct", "input_len": "1024", "save_result": "true", "h2": "Test 1: 2 GPU pods (KV cache 11.03 GiB)"},
+			map[string]string{"num_prompts": "10", "model": "Qwen2-7B-Instruct", "input_len": "1024", "save_result": "true",
+				"h2": "Test 1: 2 GPU pods (KV cache 11.03 GiB)"},
 			[]string{"param:header"}, 0},
-		{1, map[string]float64{"ttft.mean": 0.31458}, map[string]string{"num_prompts": "1", "seq_length": "80", "heading": "Lengths"}, []string{"param:model"}, 0},
+		{1, map[string]float64{"ttft.mean": 0.31458}, map[string]string{"num_prompts": "1", "seq_length": "80", "heading": "Lengths"},
+			[]string{"param:model"}, 0},
 		{2, map[string]float64{"ttft.mean": 0.3728}, map[string]string{"num_prompts": "2", "seq_length": "80"}, nil, 0},
 		{98, map[string]float64{
 			"ttft.p99.9": 0.09, "ttft.p50": 0.01, "goodput.rate": 0, "queue.mean": 0, "e2el_from_schedule.mean": 0.2105, "probe_e2el.p50": 0.0055,
-			"concurrency.peak_second": 40, "spec_decode.acceptance_rate": 0.7125, "spec_decode.accepted_tokens": 1710, "total_throughput.mean": 300.3,
+			"concurrency.peak_second": 40, "spec_decode.acceptance_rate": 0.7125, "spec_decode.accepted_tokens": 1710,
+			"total_throughput.mean": 300.3,
 		}, map[string]string{"qps": "10", "concurrency": "32", "goodput": "ttft:100"}, []string{"param:seq_length"}, 1},
 		{5, map[string]float64{"ttft.mean": 0.01225}, nil, nil, 0},
 		{6, map[string]float64{"ttft.mean": 0.01325}, nil, nil, 0},
@@ -63,7 +66,8 @@ func TestLogOfManyKinds(t *testing.T) {
 			}
 		}
 	}
-	if c := runs[3].Counts; c != (convert.Counts{Sent: 100, Succeeded: 98, Failed: 2, FailedKnown: true, InputTokens: 1000, OutputTokens: 2000}) {
+	if c := runs[3].Counts; c != (convert.Counts{Sent: 100, Succeeded: 98, Failed: 2, FailedKnown: true, InputTokens: 1000,
+		OutputTokens: 2000}) {
 		t.Errorf("counts %+v", c)
 	}
 	if runs[3].Other["Position 0"] != "85.70" {
@@ -95,9 +99,11 @@ const end = "==================================================\n"
 
 func TestDamagedBlocks(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"word for a figure", rule + "Successful requests:  10\nMean TTFT (ms):   fast\n" + end, `x.log:3: Mean TTFT (ms): "fast" is not a number`},
+		{"word for a figure", rule + "Successful requests:  10\nMean TTFT (ms):   fast\n" + end,
+			`x.log:3: Mean TTFT (ms): "fast" is not a number`},
 		{"no figure", rule + "Successful requests:  10\nMean TTFT (ms):\n" + end, `x.log:3: Mean TTFT (ms): "" is not a number`},
-		{"no colon", rule + "Successful requests:  10\nMean TTFT (ms)   12.5\n" + end, `x.log:3: "Mean TTFT (ms)   12.5" is not a label and a value`},
+		{"no colon", rule + "Successful requests:  10\nMean TTFT (ms)   12.5\n" + end,
+			`x.log:3: "Mean TTFT (ms)   12.5" is not a label and a value`},
 		{"thousands", rule + "Total input tokens:  202,314\n" + end, `x.log:2: Total input tokens: "202,314" is not a number`},
 		{"a log line in a figure", rule + "Mean TTFT (ms):   12INFO 01-02 x\n" + end, "is not a number"},
 		{"half a request", rule + "Successful requests:  10.5\n" + end, "is not a count"},
@@ -107,7 +113,8 @@ func TestDamagedBlocks(t *testing.T) {
 		{"twice", rule + "Mean TTFT (ms):  1.00\nMean TTFT (ms):  2.00\n" + end, "is there twice"},
 		{"empty", rule + end, "x.log:1: a result without a figure"},
 		{"short row", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 |\n", "x.log:3: a row of 2 cells in a table of 3 columns"},
-		{"word in a table", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | fast |\n", `x.log:3: P99 TTFT (ms): "fast" is not a number`},
+		{"word in a table", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1 | fast |\n",
+			`x.log:3: P99 TTFT (ms): "fast" is not a number`},
 		{"a comma that may be decimal", "| a | Mean TTFT (ms) | P99 TTFT (ms) |\n|---|---|---|\n| x | 1,250 | 2 |\n", `"1,250" is not a number`},
 		{"nothing at all", "hello\nworld\n", "no result found"},
 		{"nothing", "", "no result found"},
@@ -131,7 +138,8 @@ func TestLiberalAroundBlocks(t *testing.T) {
 		{"white space lost", strings.ReplaceAll(rule+body+end, "  ", " "), ""},
 		{"no closing rule", rule + body, "no closing line (the text ends)"},
 		{"fence ends it", "```\n" + rule + body + "```\ntext\n", "no closing line (a fence ends it)"},
-		{"a warning inside", rule + "Successful requests:  10\n/usr/lib/x.py:3 something happened\nMean TTFT (ms):  12.50\n" + end, "1 lines inside the block"},
+		{"a warning inside", rule + "Successful requests:  10\n/usr/lib/x.py:3 something happened\nMean TTFT (ms):  12.50\n" + end,
+			"1 lines inside the block"},
 		{"a label of the future", rule + body + "Energy per token (J):  0.3\n" + end, `not known here are kept as text: "Energy per token (J)"`},
 		{"of all", rule + "Successful requests:  10/10\nMean TTFT (ms):  12.50\n" + end, ""},
 		{"median and p50", rule + body + "Median TTFT (ms): 5.00\nP50 TTFT (ms): 5.00\n" + end, ""},
@@ -168,7 +176,8 @@ func TestTurnedTable(t *testing.T) {
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
-	if v, _ := runs[1].Param("column"); v != "PR | fast" || runs[1].Metrics["request_throughput.mean"] != 2.5 || runs[0].Metrics["ttft.mean"] != 0.46152 {
+	if v, _ := runs[1].Param("column"); v != "PR | fast" || runs[1].Metrics["request_throughput.mean"] != 2.5 ||
+		runs[0].Metrics["ttft.mean"] != 0.46152 {
 		t.Errorf("%+v", runs)
 	}
 	if v, ok := runs[1].Metrics["itl.p99"]; ok {
@@ -183,14 +192,16 @@ func TestTurnedTable(t *testing.T) {
 // with a figure is not, and a summary that repeats a block is not a second measurement.
 func TestBlocksWithoutRules(t *testing.T) {
 	const figures = "Successful requests:                     10\nBenchmark duration (s):                  4.25\n" +
-		"Request throughput (req/s):              2.35\n---------------Time to First Token----------------\nMean TTFT (ms):                          12.50\nP99 TTFT (ms):                           19.75\n"
+		"Request throughput (req/s):              2.35\n---------------Time to First Token----------------\nMean TTFT (ms):                    " +
+		"      12.50\nP99 TTFT (ms):                           19.75\n"
 	text := "## main fp16\n```\n" + figures + "```\nIn short:\nMean TTFT (ms): 12.50\nThat is all.\n"
 	runs, err := convert.Read(strings.NewReader(text), "pr.md", convert.ReadOptions{})
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	r := runs[0]
-	if r.Line != 3 || r.Metrics["ttft.p99"] != 0.01975 || r.Counts.Succeeded != 10 || r.Params["heading"] != "main fp16" || len(r.Warnings()) != 1 {
+	if r.Line != 3 || r.Metrics["ttft.p99"] != 0.01975 || r.Counts.Succeeded != 10 || r.Params["heading"] != "main fp16" ||
+		len(r.Warnings()) != 1 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := convert.Read(strings.NewReader("Mean TTFT (ms): 12.50\nThat is all.\n"), "x.md", convert.ReadOptions{}); err == nil {
@@ -202,7 +213,8 @@ func TestBlocksWithoutRules(t *testing.T) {
 		t.Errorf("a summary: %v, %+v", err, runs)
 	}
 	damaged := strings.Replace(figures, "19.75", "19,75", 1)
-	if _, err := convert.Read(strings.NewReader(damaged), "x.md", convert.ReadOptions{}); err == nil || !strings.Contains(err.Error(), `x.md:6: P99 TTFT (ms): "19,75" is not a number`) {
+	if _, err := convert.Read(strings.NewReader(damaged), "x.md", convert.ReadOptions{}); err == nil ||
+		!strings.Contains(err.Error(), `x.md:6: P99 TTFT (ms): "19,75" is not a number`) {
 		t.Errorf("a damaged figure: %v", err)
 	}
 }
@@ -212,14 +224,16 @@ func TestBlocksWithoutRules(t *testing.T) {
 func TestSGLangBlocks(t *testing.T) {
 	text := rule + "Backend:  vllm\nTraffic request rate:  4.0\nMax reqeuest concurrency:  16\nSuccessful requests:  10\n" +
 		"Total generated tokens:  100\nTotal generated tokens (retokenized):  99\nConcurrency:  3.25\nAccept length:  1.75\n" +
-		"----------------End-to-End Latency----------------\nMean E2E Latency (ms):  500.00\n---------------Inter-Token Latency----------------\nMean ITL (ms):  9.50\nMax ITL (ms):  20.00\n" + end
+		"----------------End-to-End Latency----------------\nMean E2E Latency (ms):  500.00\n---------------Inter-Token " +
+		"Latency----------------\nMean ITL (ms):  9.50\nMax ITL (ms):  20.00\n" + end
 	runs, err := convert.Read(strings.NewReader(text), "x.log", convert.ReadOptions{})
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	r := runs[0]
 	checkDefined(t, &r)
-	for id, want := range map[string]float64{"itl.mean": 0.0095, "itl.max": 0.02, "sglang_e2el.mean": 0.5, "concurrency.mean": 3.25, "spec_decode.acceptance_length": 1.75} {
+	for id, want := range map[string]float64{"itl.mean": 0.0095, "itl.max": 0.02, "sglang_e2el.mean": 0.5, "concurrency.mean": 3.25,
+		"spec_decode.acceptance_length": 1.75} {
 		if got := r.Metrics[id]; got != want {
 			t.Errorf("%s = %v, want %v: %v", id, got, want, r.Metrics)
 		}
@@ -245,7 +259,8 @@ func TestTablesOfPeople(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	r := &runs[0]
-	if r.Metrics["output_throughput.mean"] != 1035 || r.Metrics["ttft.mean"] != 3.171 || r.Metrics["request_throughput.mean"] != 1.01 || r.Counts.Succeeded != 1000 {
+	if r.Metrics["output_throughput.mean"] != 1035 || r.Metrics["ttft.mean"] != 3.171 || r.Metrics["request_throughput.mean"] != 1.01 ||
+		r.Counts.Succeeded != 1000 {
 		t.Errorf("%+v", r)
 	}
 	for key, want := range map[string]string{"input_len": "1024", "max_concurrency": "16", "model": "some/model"} {

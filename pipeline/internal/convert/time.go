@@ -8,7 +8,8 @@ import (
 // timeParams say when a measurement was made, the best first. Of most load generators it is
 // the end, which orders measurements as well as the beginning.
 var timeParams = []string{
-	"start_time", "benchmark_start_time", "start_time_unix", "benchmark_start_time_unix", "date", "datetime", "timestamp", "created_at", "end_time", "time",
+	"start_time", "benchmark_start_time", "start_time_unix", "benchmark_start_time_unix", "date", "datetime", "timestamp", "created_at",
+	"end_time", "time",
 }
 
 // timeLayouts are how load generators write times.

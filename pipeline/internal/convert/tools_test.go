@@ -32,23 +32,26 @@ func TestToolFiles(t *testing.T) {
 	tests := map[string][]want{
 		"tools/vllm-old.json": {{
 			format: "vllm", line: 1,
-			metrics: map[string]float64{"ttft.mean": 0.054577085783294024, "ttft.p50": 0.052999333499883505, "ttft.p99.9": 0.0955, "ttft.std": 0.00927197373989555, "itl.p99": 0.0342, "request_throughput.mean": 8.297655},
-			params:  map[string]string{"model": "meta-llama/Llama-3.2-3B-Instruct", "request_rate": "10", "input_len": "1000", "gpu": "4xL40S"},
-			counts:  convert.Counts{Sent: 300, Succeeded: 299, Failed: 1, FailedKnown: true, InputTokens: 299700, OutputTokens: 81050},
-			absent:  []string{"goodput"}, warning: "1 of 300 requests did not succeed",
+			metrics: map[string]float64{"ttft.mean": 0.054577085783294024, "ttft.p50": 0.052999333499883505, "ttft.p99.9": 0.0955,
+				"ttft.std": 0.00927197373989555, "itl.p99": 0.0342, "request_throughput.mean": 8.297655},
+			params: map[string]string{"model": "meta-llama/Llama-3.2-3B-Instruct", "request_rate": "10", "input_len": "1000", "gpu": "4xL40S"},
+			counts: convert.Counts{Sent: 300, Succeeded: 299, Failed: 1, FailedKnown: true, InputTokens: 299700, OutputTokens: 81050},
+			absent: []string{"goodput"}, warning: "1 of 300 requests did not succeed",
 		}, {
 			format: "vllm", line: 2,
-			metrics: map[string]float64{"ttft.p99": 0.07, "queue.mean": 0.0005, "output_throughput.peak_second": 12, "concurrency.peak_second": 64, "spec_decode.acceptance_rate": 0.7125, "spec_decode.acceptance_length": 2.4},
-			params:  map[string]string{"request_rate": "inf", "max_concurrency": "32"},
-			counts:  convert.Counts{Sent: 300, Succeeded: 300, FailedKnown: true, InputTokens: 299700, OutputTokens: 300},
-			absent:  []string{"tpot", "itl", "rtfx"}, warning: "every figure of itl is 0",
+			metrics: map[string]float64{"ttft.p99": 0.07, "queue.mean": 0.0005, "output_throughput.peak_second": 12, "concurrency.peak_second": 64,
+				"spec_decode.acceptance_rate": 0.7125, "spec_decode.acceptance_length": 2.4},
+			params: map[string]string{"request_rate": "inf", "max_concurrency": "32"},
+			counts: convert.Counts{Sent: 300, Succeeded: 300, FailedKnown: true, InputTokens: 299700, OutputTokens: 300},
+			absent: []string{"tpot", "itl", "rtfx"}, warning: "every figure of itl is 0",
 		}},
 		"tools/sglang.jsonl": {{
 			format: "sglang", line: 1,
-			metrics: map[string]float64{"sglang_e2el.p50": 0.47, "ttft.mean": 0.15, "sglang_tpot.mean": 0.151, "itl_token.mean": 0.15, "itl_token.p90": 0.2, "e2el.mean": 0.45, "tpot.mean": 0.15, "ttft.p90": 0.19, "concurrency.mean": 0.47},
-			params:  map[string]string{"model": "Qwen/Qwen2.5-7B-Instruct", "server_tp_size": "2", "request_rate": "inf", "input_len": "1024"},
-			counts:  convert.Counts{Sent: 2, Succeeded: 2, FailedKnown: true, InputTokens: 2048, OutputTokens: 6},
-			absent:  []string{"itl", "success"},
+			metrics: map[string]float64{"sglang_e2el.p50": 0.47, "ttft.mean": 0.15, "sglang_tpot.mean": 0.151, "itl_token.mean": 0.15,
+				"itl_token.p90": 0.2, "e2el.mean": 0.45, "tpot.mean": 0.15, "ttft.p90": 0.19, "concurrency.mean": 0.47},
+			params: map[string]string{"model": "Qwen/Qwen2.5-7B-Instruct", "server_tp_size": "2", "request_rate": "inf", "input_len": "1024"},
+			counts: convert.Counts{Sent: 2, Succeeded: 2, FailedKnown: true, InputTokens: 2048, OutputTokens: 6},
+			absent: []string{"itl", "success"},
 		}, {
 			format: "sglang", line: 2,
 			metrics: map[string]float64{"itl.p99": 0.02, "sglang_e2el.mean": 0.48},
@@ -58,35 +61,40 @@ func TestToolFiles(t *testing.T) {
 		}},
 		"tools/guidellm.json": {{
 			format: "guidellm", line: 2,
-			metrics: map[string]float64{"guidellm_ttft.p99": 0.3, "guidellm_ttft.p99.9": 0.31, "guidellm_e2el.p99": 3, "guidellm_itl.mean": 0.0125, "guidellm_request_throughput.mean": 8.5},
-			params:  map[string]string{"strategy_kind": "concurrent", "strategy_streams": "4"},
-			counts:  convert.Counts{Sent: 100, Succeeded: 99, Failed: 1, FailedKnown: true, InputTokens: 50688},
-			absent:  []string{"ttft", "itl", "e2el", "request_throughput"},
+			metrics: map[string]float64{"guidellm_ttft.p99": 0.3, "guidellm_ttft.p99.9": 0.31, "guidellm_e2el.p99": 3, "guidellm_itl.mean": 0.0125,
+				"guidellm_request_throughput.mean": 8.5},
+			params: map[string]string{"strategy_kind": "concurrent", "strategy_streams": "4"},
+			counts: convert.Counts{Sent: 100, Succeeded: 99, Failed: 1, FailedKnown: true, InputTokens: 50688},
+			absent: []string{"ttft", "itl", "e2el", "request_throughput"},
 		}},
 		"tools/aiperf.json": {{
 			format: "aiperf", line: 1,
-			metrics: map[string]float64{"e2el.p50": 5.799897624499999, "ttft.p95": 4.05142644575, "aiperf_itl.p50": 0.052, "request_throughput.mean": 13.16, "aiperf_output_throughput.mean": 1274.6},
-			params:  map[string]string{"max_concurrency": "8", "endpoint_type": "chat"},
-			counts:  convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true, InputTokens: 110000, OutputTokens: 19370},
-			absent:  []string{"itl", "output_throughput"},
+			metrics: map[string]float64{"e2el.p50": 5.799897624499999, "ttft.p95": 4.05142644575, "aiperf_itl.p50": 0.052,
+				"request_throughput.mean": 13.16, "aiperf_output_throughput.mean": 1274.6},
+			params: map[string]string{"max_concurrency": "8", "endpoint_type": "chat"},
+			counts: convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true, InputTokens: 110000, OutputTokens: 19370},
+			absent: []string{"itl", "output_throughput"},
 		}},
 		"tools/aiperf-aggregate.json": {{
 			format: "aiperf", line: 1,
-			metrics: map[string]float64{"ttft.p99": 0.0853, "e2el.mean": 1.5, "aiperf_itl.p50": 0.012, "request_throughput.mean": 47.2, "aiperf_output_throughput.mean": 4720},
-			counts:  convert.Counts{Sent: 801, Succeeded: 800, Failed: 1, FailedKnown: true, InputTokens: 440000},
-			absent:  []string{"itl", "goodput"}, warning: "means over 4 profile runs of aiperf on one server",
+			metrics: map[string]float64{"ttft.p99": 0.0853, "e2el.mean": 1.5, "aiperf_itl.p50": 0.012, "request_throughput.mean": 47.2,
+				"aiperf_output_throughput.mean": 4720},
+			counts: convert.Counts{Sent: 801, Succeeded: 800, Failed: 1, FailedKnown: true, InputTokens: 440000},
+			absent: []string{"itl", "goodput"}, warning: "means over 4 profile runs of aiperf on one server",
 		}},
 		"tools/inference-perf.json": {{
 			format: "inference-perf", line: 1,
-			metrics: map[string]float64{"ttft.p99": 0.9, "ttft.p99.9": 0.95, "tpot.p90": 0.055, "inference_perf_e2el.p50": 1.4, "inference_perf_ntpot.mean": 0.02, "output_throughput.mean": 512.5},
-			params:  map[string]string{"request_rate": "2"},
-			counts:  convert.Counts{Sent: 120, Succeeded: 118, Failed: 2, FailedKnown: true},
-			absent:  []string{"itl", "e2el"},
+			metrics: map[string]float64{"ttft.p99": 0.9, "ttft.p99.9": 0.95, "tpot.p90": 0.055, "inference_perf_e2el.p50": 1.4,
+				"inference_perf_ntpot.mean": 0.02, "output_throughput.mean": 512.5},
+			params: map[string]string{"request_rate": "2"},
+			counts: convert.Counts{Sent: 120, Succeeded: 118, Failed: 2, FailedKnown: true},
+			absent: []string{"itl", "e2el"},
 		}},
 		"tools/llmperf.json": {{
 			format: "llmperf", line: 1,
 			metrics: map[string]float64{
-				"llmperf_ttft.p99": 0.75, "llmperf_ttft.mean": 0.375, "llmperf_itl.p50": 0.0212, "llmperf_e2el.max": 4.2, "llmperf_output_throughput.mean": 181.25, "llmperf_request_throughput.mean": 1.2125,
+				"llmperf_ttft.p99": 0.75, "llmperf_ttft.mean": 0.375, "llmperf_itl.p50": 0.0212, "llmperf_e2el.max": 4.2,
+				"llmperf_output_throughput.mean": 181.25, "llmperf_request_throughput.mean": 1.2125,
 			},
 			params: map[string]string{"model": "meta-llama/Llama-3-8B", "max_concurrency": "4", "input_len": "550", "output_len": "150"},
 			counts: convert.Counts{Sent: 150, Succeeded: 147, Failed: 3, FailedKnown: true},
@@ -95,18 +103,21 @@ func TestToolFiles(t *testing.T) {
 		"tools/trtllm-bench.json": {{
 			format: "trtllm-bench", line: 1,
 			metrics: map[string]float64{
-				"trtllm_ttft.p99": 2.9, "trtllm_tpot.mean": 0.08025, "trtllm_e2el.p50": 9.40025, "trtllm_output_throughput.mean": 5000, "trtllm_request_throughput.mean": 50,
+				"trtllm_ttft.p99": 2.9, "trtllm_tpot.mean": 0.08025, "trtllm_e2el.p50": 9.40025, "trtllm_output_throughput.mean": 5000,
+				"trtllm_request_throughput.mean": 50,
 			},
-			params: map[string]string{"model": "meta-llama/Llama-3.1-8B", "world_tp_size": "2", "input_len": "128", "output_len": "100", "machine_name": "NVIDIA H200"},
+			params: map[string]string{"model": "meta-llama/Llama-3.1-8B", "world_tp_size": "2", "input_len": "128", "output_len": "100",
+				"machine_name": "NVIDIA H200"},
 			counts: convert.Counts{Succeeded: 1000, InputTokens: 128000, OutputTokens: 100000},
 			absent: []string{"ttft", "tpot", "e2el", "itl", "request_throughput"},
 		}},
 		"tools/hf.json": {{
 			format: "inference-benchmarker", line: 3,
-			metrics: map[string]float64{"ttft.p99": 0.04, "ttft.p60": 0.021, "hf_itl.mean": 0.0091, "hf_e2el.p50": 0.21, "hf_output_throughput.mean": 40.5},
-			params:  map[string]string{"request_rate": "2", "max_vus": "128", "id": "constant@2.00req/s"},
-			counts:  convert.Counts{Sent: 240, Succeeded: 239, Failed: 1, FailedKnown: true, InputTokens: 48000, OutputTokens: 4800},
-			absent:  []string{"itl", "request_throughput"},
+			metrics: map[string]float64{"ttft.p99": 0.04, "ttft.p60": 0.021, "hf_itl.mean": 0.0091, "hf_e2el.p50": 0.21,
+				"hf_output_throughput.mean": 40.5},
+			params: map[string]string{"request_rate": "2", "max_vus": "128", "id": "constant@2.00req/s"},
+			counts: convert.Counts{Sent: 240, Succeeded: 239, Failed: 1, FailedKnown: true, InputTokens: 48000, OutputTokens: 4800},
+			absent: []string{"itl", "request_throughput"},
 		}},
 	}
 	for name, wants := range tests {
@@ -194,7 +205,8 @@ func TestDetailedVLLM(t *testing.T) {
 	}
 	got := runs[0]
 	checkDefined(t, &got)
-	if text := strings.Join(got.Warnings(), "\n"); !strings.HasPrefix(text, "2 requests got their tokens in one piece") || len(got.Warnings()) > 1 || got.Records == nil || len(got.Records.Requests) != len(run.Requests) {
+	if text := strings.Join(got.Warnings(), "\n"); !strings.HasPrefix(text, "2 requests got their tokens in one piece") ||
+		len(got.Warnings()) > 1 || got.Records == nil || len(got.Records.Requests) != len(run.Requests) {
 		t.Errorf("warnings %q, records %v", got.Warnings(), got.Records != nil)
 	}
 	compared := 0
@@ -203,7 +215,8 @@ func TestDetailedVLLM(t *testing.T) {
 		// The file lacks the end of responses, how many tokens an event brought, and who
 		// failed why; the exact peak and the steady window are of what it has. Of a goodput it
 		// has the rate and not the limits.
-		if m.Group == "itl_token" || m.Group == "success" || m.Group == "concurrency" || strings.HasPrefix(m.Group, "steady_") || id == "goodput.share" {
+		if m.Group == "itl_token" || m.Group == "success" || m.Group == "concurrency" || strings.HasPrefix(m.Group, "steady_") ||
+			id == "goodput.share" {
 			continue
 		}
 		compared++
@@ -227,7 +240,8 @@ func TestRecordsBeyondTheLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := runs[0].Metrics["ttft.p99"]; !ok || runs[0].Records != nil || !strings.Contains(strings.Join(runs[0].Warnings(), " "), "more requests than are kept") {
+		if _, ok := runs[0].Metrics["ttft.p99"]; !ok || runs[0].Records != nil || !strings.Contains(strings.Join(runs[0].Warnings(), " "),
+			"more requests than are kept") {
 			t.Errorf("%s: records %v, metrics %v, warnings %q", name, runs[0].Records != nil, runs[0].Metrics, runs[0].Warnings())
 		}
 	}
@@ -242,7 +256,8 @@ func TestFileThatContradictsItself(t *testing.T) {
 	if v := runs[0].Metrics["ttft.mean"]; math.Abs(v-0.15) > 1e-12 {
 		t.Errorf("ttft.mean = %v, the requests say 0.15", v)
 	}
-	if w := strings.Join(runs[0].Warnings(), "\n"); !strings.Contains(w, "ttft.mean is 0.15 s by the requests and 0.999 s by the file's own summary") {
+	if w := strings.Join(runs[0].Warnings(), "\n"); !strings.Contains(w,
+		"ttft.mean is 0.15 s by the requests and 0.999 s by the file's own summary") {
 		t.Errorf("warnings %q", w)
 	}
 }

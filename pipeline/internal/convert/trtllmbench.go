@@ -30,7 +30,8 @@ var trtllmBench = Tool{
 		},
 		also: func(root, _ *value, r *Run, e *entryList) error {
 			n, _ := root.at("request_info/num_requests").number()
-			for _, f := range []Field{{"request_info/avg_input_length", "total input tokens"}, {"request_info/avg_output_length", "total output tokens"}} {
+			for _, f := range []Field{{"request_info/avg_input_length", "total input tokens"}, {"request_info/avg_output_length",
+				"total output tokens"}} {
 				if mean, ok := root.at(f.Path).number(); ok && n > 0 {
 					e.text(f.Name, fmt.Sprint(int64(math.Round(n*mean))), root.at(f.Path).line)
 				}

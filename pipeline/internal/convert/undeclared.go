@@ -10,9 +10,10 @@ import (
 
 // volatile are the parameters in which repetitions of one measurement differ: when and
 // where it was made, and what it was called.
-var volatile = regexp.MustCompile(`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
-	`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
-	`launch|repeat|run|run_number|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
+var volatile = regexp.MustCompile(
+	`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
+		`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
+		`launch|repeat|run|run_number|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
 
 // launchLike are parameters that may number the starts of a server.
 var launchLike = regexp.MustCompile(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)
@@ -53,7 +54,8 @@ func differing(runs []*Run) []string {
 // length of a dataset under that dataset's, a heading under its level.
 func aliases(asked, kept string) bool {
 	asked = canonicalKey(asked)
-	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" && strings.HasPrefix(asked, "h") && len(asked) == 2
+	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" &&
+		strings.HasPrefix(asked, "h") && len(asked) == 2
 }
 
 // refuse is the error for results that would be one cell by parameters that were not named.
@@ -65,7 +67,8 @@ func (d *document) refuse(c *cell, keys []string) error {
 		same = []string{"tool"}
 	}
 	by := strings.Join(append(slices.Clone(d.by), keys[0]), ",")
-	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that distinguishes cells, --launch-by %s if it distinguishes launches of the server, or --by %s to take them together",
+	return &Error{other.Source, other.Line, fmt.Errorf("it would be one cell with %s, but they differ in %s: say --by %s if that "+
+		"distinguishes cells, --launch-by %s if it distinguishes launches of the server, or --by %s to take them together",
 		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(same, ","))}
 }
 

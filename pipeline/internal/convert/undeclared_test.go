@@ -21,11 +21,13 @@ func TestUndeclaredKeys(t *testing.T) {
 		{"a column of people", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n4,1,10,60\n4,2,10,45\n", convert.Options{}, 0,
 			`x.csv:3: it would be one cell with x.csv:2, but they differ in tp ("1", "2"): say --by request_rate,tp if that distinguishes cells, --launch-by tp if it distinguishes launches of the server, or --by request_rate to take them together`, ""},
 		{"declared", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{By: []string{"qps", "tp"}}, 2, "", ""},
-		{"taken together", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{By: []string{"qps"}}, 1, "", `results of the cell qps=2 differ in tp ("1", "2"), which --by does not name`},
+		{"taken together", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{By: []string{"qps"}}, 1, "",
+			`results of the cell qps=2 differ in tp ("1", "2"), which --by does not name`},
 		{"launches", "qps,tp," + figures + "2,1,10,50\n2,2,10,40\n", convert.Options{LaunchBy: "tp"}, 1, "", ""},
 		{"in some only", "qps,gpu," + figures + "2,A10,10,50\n2,,10,40\n", convert.Options{}, 0, `they differ in gpu ("A10", nothing)`, ""},
 		{"nothing else", "tp," + figures + "1,10,50\n2,10,40\n", convert.Options{}, 0, "say --by tp if", ""},
-		{"when and where", "qps,date,seed,port,result_filename,repeat," + figures + "2,20260102-101112,1,8000,a.json,1,10,50\n2,20260102-111112,2,8001,b.json,2,10,40\n", convert.Options{}, 1, "",
+		{"when and where", "qps,date,seed,port,result_filename,repeat," + figures +
+			"2,20260102-101112,1,8000,a.json,1,10,50\n2,20260102-111112,2,8001,b.json,2,10,40\n", convert.Options{}, 1, "",
 			"say --launch-by repeat, or --one-launch-per-file"},
 	}
 	for _, tt := range tests {

@@ -11,12 +11,18 @@ import (
 // blocks; a unit in the cell is nearer than one in the heading.
 func TestUnitsBesideValues(t *testing.T) {
 	for name, text := range map[string]string{
-		"columns":               "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20 ms | 0.045 s | 1200 tok/s |\n",
-		"columns without ruler": "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20ms | 45 ms | 1,200 tok/s |\n| n | 21.5ms | 46 ms | 1,201 tok/s |\n",
-		"rows":                  "| metric | m |\n|---|---|\n| Mean TTFT | 20 ms |\n| P99 TTFT | 45000 µs |\n| Output throughput | 1200 tokens/s |\n",
-		"in both":               "| model | Mean TTFT (ms) | P99 TTFT (ms) | Output throughput (tok/s) |\n|---|---|---|---|\n| m | 20 ms | 0.045 s | 1200 tok/s |\n",
-		"bold and code":         "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | **20 ms** | `45 ms` | 1200 tok/s |\n",
-		"a block":               rule + "Successful requests: 10\nMean TTFT: 20 ms\nP99 TTFT (ms): 45 ms\nOutput token throughput: 1200 tok/s\n" + end,
+		"columns": "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20 ms | 0.045 s | 1200 " +
+			"tok/s |\n",
+		"columns without ruler": "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | 20ms | 45 ms | 1,200 tok/s " +
+			"|\n| n | 21.5ms | 46 ms | 1,201 tok/s |\n",
+		"rows": "| metric | m |\n|---|---|\n| Mean TTFT | 20 ms |\n| P99 TTFT | 45000 µs |\n| Output throughput | 1200 " +
+			"tokens/s |\n",
+		"in both": "| model | Mean TTFT (ms) | P99 TTFT (ms) | Output throughput (tok/s) |\n|---|---|---|---|\n| m | 20 ms | " +
+			"0.045 s | 1200 tok/s |\n",
+		"bold and code": "| model | Mean TTFT | P99 TTFT | Output throughput |\n|---|---|---|---|\n| m | **20 ms** | `45 ms` | 1200 " +
+			"tok/s |\n",
+		"a block": rule +
+			"Successful requests: 10\nMean TTFT: 20 ms\nP99 TTFT (ms): 45 ms\nOutput token throughput: 1200 tok/s\n" + end,
 	} {
 		runs, err := convert.Read(strings.NewReader(text), "x.md", convert.ReadOptions{})
 		if err != nil || len(runs) == 0 {
@@ -57,7 +63,8 @@ func TestNativeCSV(t *testing.T) {
 			"genai_perf_output_throughput.mean": 261.25, "request_throughput.mean": 1.5,
 		}, convert.Counts{Succeeded: 40, InputTokens: 120002, OutputTokens: 6978}},
 		"tools/profile_export_aiperf.csv": {"aiperf", map[string]float64{
-			"ttft.mean": 0.04987, "ttft.max": 0.09991, "aiperf_itl.mean": 0.00283, "e2el.p99": 1.5021, "aiperf_output_throughput.mean": 1274.6, "request_throughput.mean": 13.16,
+			"ttft.mean": 0.04987, "ttft.max": 0.09991, "aiperf_itl.mean": 0.00283, "e2el.p99": 1.5021, "aiperf_output_throughput.mean": 1274.6,
+			"request_throughput.mean": 13.16,
 		}, convert.Counts{Sent: 203, Succeeded: 200, Failed: 3, FailedKnown: true, OutputTokens: 99612}},
 	} {
 		runs := readFile(t, file, convert.ReadOptions{})

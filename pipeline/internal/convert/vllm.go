@@ -88,7 +88,8 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 // leaveOutZeros drops the file's own figures that count requests without a token as 0: so
 // that what the client did not see makes nothing faster.
 func (r *Run) leaveOutZeros(requests int) {
-	r.seriousf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its own TTFT and TPOT are not used", requests)
+	r.seriousf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its "+
+		"own TTFT and TPOT are not used", requests)
 	polluted := func(id string) bool {
 		return strings.HasPrefix(id, "ttft.") || strings.HasPrefix(id, "tpot.") || strings.HasPrefix(id, "sglang_tpot.")
 	}

@@ -25,7 +25,8 @@ type measuredWork struct {
 var measuredWorks = []measuredWork{
 	{key: "requests", of: (*Run).requestsAsked},
 	{key: "input_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest("input", r.Counts.InputTokens) }, tolerance: 0.1},
-	{key: "output_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest("output", r.Counts.OutputTokens) }, tolerance: 0.5},
+	{key: "output_tokens_per_request", of: func(r *Run) (float64, bool) { return r.perRequest("output", r.Counts.OutputTokens) },
+		tolerance: 0.5},
 	{key: "completed_requests", of: func(r *Run) (float64, bool) {
 		return float64(r.Counts.Succeeded), r.Counts.FailedKnown
 	}, tolerance: 0.1, sameLaunch: true},

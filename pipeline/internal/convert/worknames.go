@@ -25,20 +25,26 @@ type workName struct {
 // workNames is the table. Work is compared by package comparability under the name of key.
 var workNames = []workName{
 	{
-		key:      "input_len",
-		settings: []string{"input_tokens", "prompt_tokens", "prompt_len", "prompt_length", "input_sequence_length", "input_token_length", "prompt_token_length", "context_tokens", "context_length", "input_seq_len", "prompt_seq_len"},
-		nouns:    []string{"isl", "input tokens", "input length", "input len", "prompt tokens", "prompt length", "prompt len", "input sequence length", "input token count", "prompt token count"},
-		count:    "input",
+		key: "input_len",
+		settings: []string{"input_tokens", "prompt_tokens", "prompt_len", "prompt_length", "input_sequence_length", "input_token_length",
+			"prompt_token_length", "context_tokens", "context_length", "input_seq_len", "prompt_seq_len"},
+		nouns: []string{"isl", "input tokens", "input length", "input len", "prompt tokens", "prompt length", "prompt len",
+			"input sequence length", "input token count", "prompt token count"},
+		count: "input",
 	},
 	{
-		key:      "output_len",
-		settings: []string{"output_tokens", "completion_tokens", "completion_length", "output_sequence_length", "generated_tokens", "response_tokens", "max_tokens", "max_new_tokens", "output_seq_len", "gen_len", "generation_length"},
-		nouns:    []string{"osl", "output tokens", "output length", "output len", "completion tokens", "completion length", "generated tokens", "response tokens", "output sequence length", "output token count"},
-		count:    "output",
+		key: "output_len",
+		settings: []string{"output_tokens", "completion_tokens", "completion_length", "output_sequence_length", "generated_tokens",
+			"response_tokens", "max_tokens", "max_new_tokens", "output_seq_len", "gen_len", "generation_length"},
+		nouns: []string{"osl", "output tokens", "output length", "output len", "completion tokens", "completion length", "generated tokens",
+			"response tokens", "output sequence length", "output token count"},
+		count: "output",
 	},
-	{key: "num_prompts", settings: []string{"requests", "num_requests", "n_requests", "request_count", "number_of_requests", "number_of_prompts"}},
+	{key: "num_prompts", settings: []string{"requests", "num_requests", "n_requests", "request_count", "number_of_requests",
+		"number_of_prompts"}},
 	{key: "request_rate", settings: []string{"target_qps", "target_rps", "target_rate", "requested_rate", "req_rate", "arrival_rate"}},
-	{key: comparability.MaxConcurrency, settings: []string{"conc", "concur", "clients", "num_clients", "users", "num_users", "concurrent_users", "concurrent_clients", "concurrent_requests", "num_concurrent_requests", "parallel_requests"}},
+	{key: comparability.MaxConcurrency, settings: []string{"conc", "concur", "clients", "num_clients", "users", "num_users",
+		"concurrent_users", "concurrent_clients", "concurrent_requests", "num_concurrent_requests", "parallel_requests"}},
 	{key: comparability.Model, settings: []string{"served_model_name", "model_path", "llm"}},
 }
 
@@ -61,7 +67,8 @@ var workFigures = func() map[string]figure {
 	out := map[string]figure{}
 	for _, w := range workNames {
 		for _, noun := range w.nouns {
-			for _, form := range []string{"mean " + noun, "avg " + noun, "average " + noun, noun + " mean", noun + " avg", noun + " average", noun + " per request", noun + "/request", noun + "/req"} {
+			for _, form := range []string{"mean " + noun, "avg " + noun, "average " + noun, noun + " mean", noun + " avg", noun + " average",
+				noun + " per request", noun + "/request", noun + "/req"} {
 				out[form] = figure{kind: each, name: w.count}
 			}
 			out["total "+noun] = figure{kind: count, name: w.count}
@@ -105,7 +112,8 @@ func isSum(key, value string) bool {
 // isKnownParam reports whether the meaning of a parameter is known here.
 func isKnownParam(key string) bool {
 	key = canonicalKey(key)
-	return settingNames[key] != "" || comparability.Lookup(key) != nil || slices.Contains(usualKeys, key) || volatile.MatchString(key) || launchLike.MatchString(key) ||
+	return settingNames[key] != "" || comparability.Lookup(key) != nil || slices.Contains(usualKeys, key) || volatile.MatchString(key) ||
+		launchLike.MatchString(key) ||
 		strings.HasSuffix(key, "_input_len") || strings.HasSuffix(key, "_output_len") || key == "side" || key == "seed"
 }
 

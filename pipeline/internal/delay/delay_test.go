@@ -36,7 +36,8 @@ func (*timed) Close() error { return nil }
 func TestChunksAreStretched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		body := stretch(&timed{start: start, at: []time.Duration{100 * time.Millisecond, 110 * time.Millisecond, 300 * time.Millisecond}}, start, 0.5)
+		body := stretch(&timed{start: start, at: []time.Duration{100 * time.Millisecond, 110 * time.Millisecond, 300 * time.Millisecond}},
+			start, 0.5)
 		var got []time.Duration
 		for {
 			if _, err := body.Read(make([]byte, 64)); err == io.EOF {

@@ -19,12 +19,14 @@ const mib = 1 << 20
 // good is a machine on which everything is well.
 func good() Facts {
 	gpu := func(i int, uuid string) probe.GPU {
-		return probe.GPU{Index: i, UUID: uuid, Name: "NVIDIA H100 80GB HBM3", Vendor: probe.NVIDIA, Driver: "580.82.07", MemoryUsed: 3 * mib, Persistence: "Enabled", MIG: "Disabled", SlowdownKnown: true, Slowdown: probe.Idle}
+		return probe.GPU{Index: i, UUID: uuid, Name: "NVIDIA H100 80GB HBM3", Vendor: probe.NVIDIA, Driver: "580.82.07", MemoryUsed: 3 * mib,
+			Persistence: "Enabled", MIG: "Disabled", SlowdownKnown: true, Slowdown: probe.Idle}
 	}
 	return Facts{
-		GPUs:     []probe.GPU{gpu(0, "GPU-aaaa"), gpu(1, "GPU-bbbb")},
-		NICs:     []probe.NIC{{Name: "mlx5_0", RDMA: true, Port: 1, Active: true}, {Name: "mlx5_1", RDMA: true, Port: 1}},
-		Docker:   Daemon{Version: "28.5.2", RootDir: "/var/lib/docker", Local: true, NVIDIA: true, Images: map[string]bool{"vllm/vllm-openai:v0.11.0": true}},
+		GPUs: []probe.GPU{gpu(0, "GPU-aaaa"), gpu(1, "GPU-bbbb")},
+		NICs: []probe.NIC{{Name: "mlx5_0", RDMA: true, Port: 1, Active: true}, {Name: "mlx5_1", RDMA: true, Port: 1}},
+		Docker: Daemon{Version: "28.5.2", RootDir: "/var/lib/docker", Local: true, NVIDIA: true,
+			Images: map[string]bool{"vllm/vllm-openai:v0.11.0": true}},
 		Programs: map[string]string{"vllm": "/venv/bin/vllm"},
 		OutFree:  500 * gib, DockerFree: 900 * gib, ShmFree: 500 * gib, LockedMemory: Unlimited, Governor: "performance", PeerMemory: true,
 		LockDir: "/run/lock/pipeline",
@@ -55,7 +57,8 @@ func TestExamine(t *testing.T) {
 			f.Docker.NVIDIA = false
 			f.GPUs[0].MemoryUsed, f.GPUs[0].Slowdown = 20*gib, probe.HardwareThermal
 			f.GPUs[1].Persistence, f.GPUs[1].MIG = "Disabled", "Enabled"
-			f.Processes = []probe.Process{{GPU: "GPU-aaaa", PID: 7, Name: "python3", Memory: 19 * gib}, {GPU: "GPU-bbbb", PID: 8, Memory: probe.Unknown}}
+			f.Processes = []probe.Process{{GPU: "GPU-aaaa", PID: 7, Name: "python3", Memory: 19 * gib},
+				{GPU: "GPU-bbbb", PID: 8, Memory: probe.Unknown}}
 			n.RDMADevices = []string{"mlx5_1"}
 			f.LockedMemory, f.PeerMemory = 64<<10, false
 			f.OutFree, f.DockerFree, f.ShmFree = 5*gib, 10*gib, 64*mib
@@ -116,11 +119,16 @@ func TestRequests(t *testing.T) {
 		"no engine of GPUs":    {steps.ServerSpec{Engine: "other"}, nil},
 		"a container":          {steps.ServerSpec{Image: "i", GPUs: 2}, []Request{{Count: 2}}},
 		"without":              {steps.ServerSpec{Image: "i", OwnProgram: []string{"vllm"}}, nil},
-		"that names one":       {steps.ServerSpec{Image: "i", GPUs: 1, Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{IDs: []string{"GPU-a"}}}}, []Request{{IDs: []string{"GPU-a"}}}},
-		"all":                  {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{Count: steps.AllGPUs}}}, []Request{{Count: steps.AllGPUs}}},
-		"by CDI":               {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{CDI: []string{"rdma.io/nic=mlx5_0", "nvidia.com/gpu=1"}}}, []Request{{IDs: []string{"1"}}}},
-		"all by CDI":           {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{CDI: []string{"nvidia.com/gpu=all"}}}, []Request{{Count: steps.AllGPUs}}},
-		"ROCm":                 {steps.ServerSpec{Image: "i", GPUs: 1, Env: env("HIP_VISIBLE_DEVICES", "1"), Container: &steps.ContainerSpec{Devices: []steps.ContainerDevice{{Host: "/dev/kfd"}}}}, []Request{{IDs: []string{"1"}}}},
+		"that names one": {steps.ServerSpec{Image: "i", GPUs: 1,
+			Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{IDs: []string{"GPU-a"}}}}, []Request{{IDs: []string{"GPU-a"}}}},
+		"all": {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{GPUs: &steps.GPURequest{Count: steps.AllGPUs}}},
+			[]Request{{Count: steps.AllGPUs}}},
+		"by CDI": {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{CDI: []string{"rdma.io/nic=mlx5_0",
+			"nvidia.com/gpu=1"}}}, []Request{{IDs: []string{"1"}}}},
+		"all by CDI": {steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{CDI: []string{"nvidia.com/gpu=all"}}},
+			[]Request{{Count: steps.AllGPUs}}},
+		"ROCm": {steps.ServerSpec{Image: "i", GPUs: 1, Env: env("HIP_VISIBLE_DEVICES", "1"),
+			Container: &steps.ContainerSpec{Devices: []steps.ContainerDevice{{Host: "/dev/kfd"}}}}, []Request{{IDs: []string{"1"}}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +141,8 @@ func TestRequests(t *testing.T) {
 
 func TestSelectErrors(t *testing.T) {
 	gpus := good().GPUs
-	if got, sure, err := Select([]Request{{IDs: []string{"MIG-7f3e", "1:0"}}}, gpus); err != nil || sure || len(got) != 1 || got[0].Index != 1 {
+	if got, sure, err := Select([]Request{{IDs: []string{"MIG-7f3e", "1:0"}}}, gpus); err != nil || sure || len(got) != 1 ||
+		got[0].Index != 1 {
 		t.Errorf("instances of MIG: %v, %v, %v", got, sure, err)
 	}
 	for want, requests := range map[string][]Request{
@@ -187,13 +196,15 @@ func TestSelectGivesEachOnce(t *testing.T) {
 
 // TestMissingGPUs: how many GPUs each target needs is said, also where containers may have GPUs that are not seen here.
 func TestMissingGPUs(t *testing.T) {
-	n := Needs{File: true, Targets: []Target{{Addr: "server.vllm.a", GPUs: []Request{{Count: 2}}}, {Addr: "server.vllm.b", GPUs: []Request{{IDs: []string{"0"}}, {Maybe: true}}}}}
+	n := Needs{File: true, Targets: []Target{{Addr: "server.vllm.a", GPUs: []Request{{Count: 2}}},
+		{Addr: "server.vllm.b", GPUs: []Request{{IDs: []string{"0"}}, {Maybe: true}}}}}
 	const want = "server.vllm.a needs 2 GPUs, server.vllm.b needs 1 GPU, found 0 on this machine"
 	if c := noGPU(n, Facts{}); c.Status != Missing || c.Found != want || !strings.Contains(c.Fix, "a machine with GPUs") {
 		t.Errorf("%+v", c)
 	}
 	n.Images = []Image{{Name: "i:1"}}
-	if c := noGPU(n, Facts{GPUErr: errors.New("no tools")}); c.Status != Warn || !strings.HasPrefix(c.Found, want) || !strings.Contains(c.Fix, "a machine with GPUs") {
+	if c := noGPU(n, Facts{GPUErr: errors.New("no tools")}); c.Status != Warn || !strings.HasPrefix(c.Found, want) ||
+		!strings.Contains(c.Fix, "a machine with GPUs") {
 		t.Errorf("%+v", c)
 	}
 }

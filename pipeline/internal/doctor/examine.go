@@ -83,7 +83,8 @@ func programs(n Needs, f Facts) []Check {
 			if strings.ContainsRune(name, '/') {
 				c.Found = "is not there"
 			}
-			c.Fix = fmt.Sprintf("install it, add its folder to PATH, or name it with its path in the file (a virtual environment's is VENV/bin/%s)", lastPart(name))
+			c.Fix = fmt.Sprintf(
+				"install it, add its folder to PATH, or name it with its path in the file (a virtual environment's is VENV/bin/%s)", lastPart(name))
 		}
 		out = append(out, c)
 	}
@@ -97,7 +98,8 @@ func daemon(n Needs, f Facts) []Check {
 		return nil
 	}
 	if f.DockerErr != nil {
-		c := Check{Name: "Docker", Status: Warn, Found: "no daemon answers", Fix: "install Docker and start it, or set DOCKER_HOST: servers with an image need one"}
+		c := Check{Name: "Docker", Status: Warn, Found: "no daemon answers",
+			Fix: "install Docker and start it, or set DOCKER_HOST: servers with an image need one"}
 		if n.Containers() {
 			c.Status, c.Found = Missing, f.DockerErr.Error()
 		}
@@ -151,7 +153,8 @@ func elsewhere(n Needs, f Facts) bool {
 
 func gpus(n Needs, f Facts) []Check {
 	if elsewhere(n, f) {
-		return []Check{{Name: "GPUs", Status: Warn, Found: "those of the daemon's machine cannot be seen from here, nor its networks and ports", Fix: "run pipeline doctor on it"}}
+		return []Check{{Name: "GPUs", Status: Warn, Found: "those of the daemon's machine cannot be seen from here, nor its networks and ports",
+			Fix: "run pipeline doctor on it"}}
 	}
 	if len(f.GPUs) == 0 {
 		return []Check{noGPU(n, f)}
@@ -161,7 +164,8 @@ func gpus(n Needs, f Facts) []Check {
 	for _, t := range n.Targets {
 		selected, sure, err := Select(t.GPUs, f.GPUs)
 		if err != nil {
-			out = append(out, Check{Name: "GPUs of " + t.Addr, Status: Missing, Found: err.Error(), Fix: "ask for fewer or for others in the file, or run it on another machine"})
+			out = append(out, Check{Name: "GPUs of " + t.Addr, Status: Missing, Found: err.Error(),
+				Fix: "ask for fewer or for others in the file, or run it on another machine"})
 		}
 		if !sure && slices.ContainsFunc(t.GPUs, func(r Request) bool { return r.Maybe }) {
 			continue // it is not known to use any
@@ -188,7 +192,8 @@ func noGPU(n Needs, f Facts) Check {
 		return c
 	}
 	c.Status, c.Found = Missing, wanted(n)+", found 0 on this machine"
-	c.Fix = "run on a machine with GPUs, or rehearse with --simulate; if this one has some, install the driver: nvidia-smi or rocm-smi must list them"
+	c.Fix = "run on a machine with GPUs, or rehearse with --simulate; if this one has some, install the driver: nvidia-smi or rocm-smi must " +
+		"list them"
 	if f.GPUErr != nil && n.Containers() {
 		// Where the program runs in a container of its own, the daemon's GPUs may still be there.
 		c.Status, c.Found = Warn, c.Found+": neither nvidia-smi nor rocm-smi can be asked"
@@ -289,10 +294,12 @@ func rdma(n Needs, f Facts) []Check {
 	}
 	out := []Check{c}
 	if n.LockedMemory && f.LockedMemory >= 0 && f.LockedMemory < gib {
-		out = append(out, Check{Name: "locked memory", Status: Warn, Found: "limited to " + bytesText(f.LockedMemory), Fix: "ulimit -l unlimited for the runner: RDMA registers the KV cache's memory"})
+		out = append(out, Check{Name: "locked memory", Status: Warn, Found: "limited to " + bytesText(f.LockedMemory),
+			Fix: "ulimit -l unlimited for the runner: RDMA registers the KV cache's memory"})
 	}
 	if vendor(f) == probe.NVIDIA && !f.PeerMemory {
-		out = append(out, Check{Name: "RDMA with GPUs", Status: Warn, Found: "the module nvidia_peermem is not loaded", Fix: "modprobe nvidia_peermem, unless the driver and the device use DMA-BUF"})
+		out = append(out, Check{Name: "RDMA with GPUs", Status: Warn, Found: "the module nvidia_peermem is not loaded",
+			Fix: "modprobe nvidia_peermem, unless the driver and the device use DMA-BUF"})
 	}
 	return out
 }
@@ -314,7 +321,8 @@ func space(n Needs, f Facts) []Check {
 		out = append(out, c)
 	}
 	if several(n) && !elsewhere(n, f) && f.ShmFree >= 0 && f.ShmFree < recommendedShm {
-		out = append(out, Check{Name: "/dev/shm", Status: Warn, Found: bytesText(f.ShmFree) + " free", Fix: "mount -o remount,size=16g /dev/shm: workers of several GPUs exchange data there"})
+		out = append(out, Check{Name: "/dev/shm", Status: Warn, Found: bytesText(f.ShmFree) + " free",
+			Fix: "mount -o remount,size=16g /dev/shm: workers of several GPUs exchange data there"})
 	}
 	return out
 }
@@ -362,7 +370,8 @@ func governor(f Facts) Check {
 func locks(n Needs, f Facts) Check {
 	c := Check{Name: "locks of GPUs", Status: OK, Found: "in " + f.LockDir}
 	if f.LockErr != nil {
-		c.Status, c.Found, c.Fix = Warn, f.LockErr.Error(), "make /run/lock/pipeline with mode 1777, so that runs of different users wait for each other"
+		c.Status, c.Found, c.Fix = Warn, f.LockErr.Error(),
+			"make /run/lock/pipeline with mode 1777, so that runs of different users wait for each other"
 		if n.WantsGPUs() {
 			c.Status = Missing
 		}

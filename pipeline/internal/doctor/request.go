@@ -16,7 +16,8 @@ type Request struct {
 	IDs []string
 	// Count of GPUs where IDs is empty; steps.AllGPUs for all.
 	Count int
-	// Maybe is set if nothing was asked for, but the server will use GPUs if there are any: an engine that is started as a process and not kept from them.
+	// Maybe is set if nothing was asked for, but the server will use GPUs if there are any: an engine that is started as
+	// a process and not kept from them.
 	Maybe bool
 }
 

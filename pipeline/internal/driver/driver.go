@@ -153,7 +153,8 @@ func (d Driver) read(path, tool string) (result.Run, error) {
 		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
 	}
 	if len(runs) != 1 {
-		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have the load generator write a new file each time", path, len(runs))
+		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have the load generator write a new file each time", path,
+			len(runs))
 	}
 	return convert.Single(&runs[0])
 }

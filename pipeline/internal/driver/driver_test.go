@@ -61,7 +61,8 @@ func sh(script string, args ...string) []string {
 // The program learns where to write and what to measure, and what it writes becomes the run.
 func TestRun(t *testing.T) {
 	var log bytes.Buffer
-	command := sh(`test "$1" = http://127.0.0.1:8000; test "$2" = --seed=42; test "$TOKEN" = top-secret; echo measuring; printf '%s' "$DOC" > "$3"; test -d "$4"`,
+	command := sh(
+		`test "$1" = http://127.0.0.1:8000; test "$2" = --seed=42; test "$TOKEN" = top-secret; echo measuring; printf '%s' "$DOC" > "$3"; test -d "$4"`,
 		steps.DriverVar("base_url"), "--seed="+steps.DriverVar("seed"), steps.DriverVar("output"), steps.DriverVar("dir"))
 	run, kept, err := try(t, t.Context(), steps.Driver{Command: command, Env: []steps.EnvVar{
 		{Name: "TOKEN", Value: "top-secret", Secret: true}, {Name: "DOC", Value: strings.Replace(vllmJSON, `"m"`, `"top-secret"`, 1)},
@@ -69,7 +70,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run.Status != result.RunOK || run.Sent != 4 || run.Failed != 1 || run.Metrics["ttft.p50"] != 0.02 || run.Metrics["request_throughput.mean"] != 1.5 {
+	if run.Status != result.RunOK || run.Sent != 4 || run.Failed != 1 || run.Metrics["ttft.p50"] != 0.02 ||
+		run.Metrics["request_throughput.mean"] != 1.5 {
 		t.Errorf("%+v", run)
 	}
 	if run.Audit["input_tokens"] != 48.0 || run.Audit["tool"] != "vllm" || !strings.HasPrefix(run.Audit["source"].(string), kept) {
@@ -90,7 +92,8 @@ func TestPrinted(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no result found") {
 		t.Errorf("noise alone: %+v, %v", run, err)
 	}
-	run, kept, err := try(t, t.Context(), steps.Driver{Command: sh(`echo noise; printf '%s\n' "$1"; echo done >&2`, block), Tool: "vllm"}, io.Discard)
+	run, kept, err := try(t, t.Context(), steps.Driver{Command: sh(`echo noise; printf '%s\n' "$1"; echo done >&2`, block), Tool: "vllm"},
+		io.Discard)
 	if err != nil || run.Metrics["ttft.p50"] != 0.025 || run.Sent != 4 {
 		t.Fatalf("%+v, %v", run, err)
 	}
@@ -105,11 +108,12 @@ func TestRunFails(t *testing.T) {
 		output  string
 		want    string
 	}{
-		"exit status":  {sh(`echo "connection refused" >&2; exit 3`), "", "the load generator sh failed: exit status 3"},
-		"no program":   {[]string{"no-such-program-here"}, "", "could not be started"},
-		"no result":    {sh(`: > "$1"`, steps.DriverVar("output")), "", "it is empty or not text"},
-		"cut off":      {sh(`printf '{"completed": 3, "median_ttft_ms": 2' > "$1"`, steps.DriverVar("output")), "", "results.json:1"},
-		"two results":  {sh(`printf '%s\n%s\n' "$2" "$3" > "$1"`, steps.DriverVar("output"), vllmJSON, strings.ReplaceAll(vllmJSON, "20.0", "21.0")), "", "has 2 results, and a run is one"},
+		"exit status": {sh(`echo "connection refused" >&2; exit 3`), "", "the load generator sh failed: exit status 3"},
+		"no program":  {[]string{"no-such-program-here"}, "", "could not be started"},
+		"no result":   {sh(`: > "$1"`, steps.DriverVar("output")), "", "it is empty or not text"},
+		"cut off":     {sh(`printf '{"completed": 3, "median_ttft_ms": 2' > "$1"`, steps.DriverVar("output")), "", "results.json:1"},
+		"two results": {sh(`printf '%s\n%s\n' "$2" "$3" > "$1"`, steps.DriverVar("output"), vllmJSON, strings.ReplaceAll(vllmJSON, "20.0",
+			"21.0")), "", "has 2 results, and a run is one"},
 		"in a folder":  {sh(`printf '{}' > "$1"`, steps.DriverVar("output")), "artifacts/out.json", "out.json"},
 		"not a figure": {sh(`printf '%s' "$2" > "$1"`, steps.DriverVar("output"), strings.Replace(vllmJSON, "30.0", `"fast"`, 1)), "", "fast"},
 	} {

@@ -44,7 +44,8 @@ func TestTheExampleScoresAnswers(t *testing.T) {
 	}))
 	defer server.Close()
 	run, _, err := try(t, t.Context(), steps.Driver{
-		Command: []string{"python3", script, server.URL, "m", steps.DriverVar("output"), "40"}, Output: "scores.jsonl", Evaluation: &steps.Evaluation{Questions: 40},
+		Command: []string{"python3", script, server.URL, "m", steps.DriverVar("output"), "40"}, Output: "scores.jsonl",
+		Evaluation: &steps.Evaluation{Questions: 40},
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)

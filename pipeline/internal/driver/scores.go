@@ -69,7 +69,8 @@ func scoreFiles(work, output string) ([]string, error) {
 		return nil, fmt.Errorf("looking for the scores of the evaluation: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("the evaluation left neither %s nor %s of lm-eval (--log_samples --output_path DIR) in its folder, driver.dir", filepath.Base(output), samplesFiles)
+		return nil, fmt.Errorf("the evaluation left neither %s nor %s of lm-eval (--log_samples --output_path DIR) in its folder, driver.dir",
+			filepath.Base(output), samplesFiles)
 	}
 	slices.Sort(files)
 	return files, nil

@@ -30,18 +30,25 @@ func TestScores(t *testing.T) {
 		id     string
 		mean   float64
 	}{
-		"ours":        {steps.Evaluation{Questions: 2}, `printf '{"id": "a", "score": 1}\n\n{"id": 2, "score": 0.5, "more": "top-secret"}\n' > "$1"`, []string{output}, "a", 0.75},
-		"yes and no":  {steps.Evaluation{Questions: 2, Score: "right"}, `printf '{"id": "a", "right": true}\n{"id": "b", "right": false}\n' > "$1"`, []string{output}, "a", 0.5},
-		"lm-eval":     {steps.Evaluation{Questions: 1}, `mkdir "$1/m"; echo "$2" > "$1/m/samples_my_sums_2026-11-22T20-43-35.528192.jsonl"`, []string{dir, sample}, "my_sums/0", 1},
-		"two filters": {steps.Evaluation{Questions: 1, Filter: "FILTER"}, `echo "$2" > "$1/samples_s_1.jsonl"; echo "$3" >> "$1/samples_s_1.jsonl"`, []string{dir, sample, strings.Replace(sample, "FILTER", "loose", 1)}, "s/0", 1},
-		"two tasks":   {steps.Evaluation{Questions: 2}, `echo "$2" > "$1/samples_s_1.jsonl"; echo "$2" > "$1/samples_t_1.jsonl"`, []string{dir, sample}, "t/0", 1},
+		"ours": {steps.Evaluation{Questions: 2},
+			`printf '{"id": "a", "score": 1}\n\n{"id": 2, "score": 0.5, "more": "top-secret"}\n' > "$1"`, []string{output}, "a", 0.75},
+		"yes and no": {steps.Evaluation{Questions: 2, Score: "right"},
+			`printf '{"id": "a", "right": true}\n{"id": "b", "right": false}\n' > "$1"`, []string{output}, "a", 0.5},
+		"lm-eval": {steps.Evaluation{Questions: 1}, `mkdir "$1/m"; echo "$2" > "$1/m/samples_my_sums_2026-11-22T20-43-35.528192.jsonl"`,
+			[]string{dir, sample}, "my_sums/0", 1},
+		"two filters": {steps.Evaluation{Questions: 1, Filter: "FILTER"},
+			`echo "$2" > "$1/samples_s_1.jsonl"; echo "$3" >> "$1/samples_s_1.jsonl"`,
+			[]string{dir, sample, strings.Replace(sample, "FILTER", "loose", 1)}, "s/0", 1},
+		"two tasks": {steps.Evaluation{Questions: 2}, `echo "$2" > "$1/samples_s_1.jsonl"; echo "$2" > "$1/samples_t_1.jsonl"`,
+			[]string{dir, sample}, "t/0", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, kept, err := evaluate(t, tt.e, tt.script, tt.args...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := run.Scores[tt.id]; !ok || run.Status != result.RunOK || run.Metrics["evaluation.score"] != tt.mean || run.Sent != tt.e.Questions {
+			if _, ok := run.Scores[tt.id]; !ok || run.Status != result.RunOK || run.Metrics["evaluation.score"] != tt.mean ||
+				run.Sent != tt.e.Questions {
 				t.Errorf("%+v", run)
 			}
 			files, _ := filepath.Glob(filepath.Join(kept, "*.jsonl"))
@@ -87,7 +94,8 @@ func TestScoresThatAreNone(t *testing.T) {
 
 // The model answers as many questions as the file declares, the same ones in nearly all runs.
 func TestModel(t *testing.T) {
-	one, other := driver.Model(steps.Evaluation{Questions: 1000, Accuracy: 0.8}, "r1"), driver.Model(steps.Evaluation{Questions: 1000, Accuracy: 0.7}, "r2")
+	one, other := driver.Model(steps.Evaluation{Questions: 1000, Accuracy: 0.8}, "r1"),
+		driver.Model(steps.Evaluation{Questions: 1000, Accuracy: 0.7}, "r2")
 	if share := one.Metrics["evaluation.score"]; share < 0.76 || share > 0.84 {
 		t.Errorf("%g of the questions", share)
 	}

@@ -31,7 +31,8 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 		most  time.Duration // for all launches together
 		class string
 	}{
-		"refuses":         {&steps.RefusedError{Err: errors.New("GET /v1/models: status 404: no route, key top-secret")}, 0, 20 * time.Second, "refused"},
+		"refuses": {&steps.RefusedError{Err: errors.New("GET /v1/models: status 404: no route, key top-secret")}, 0,
+			20 * time.Second, "refused"},
 		"does not answer": {errors.New("connection refused"), 0, 5 * time.Minute, "not_ready"},
 		"file's own time": {errors.New("connection refused"), 2 * time.Second, 20 * time.Second, "not_ready"},
 	} {

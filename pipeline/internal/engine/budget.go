@@ -37,7 +37,8 @@ func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
 		goesOn = "it is judged with what it has, and a further one is another attempt"
 	}
 	r.leave(r.plan.Repeats[first-1:], result.StoppedBudget, fmt.Sprintf(
-		"ended after %s of at most %d: %s would exceed the budget of %s; %s", humanize.Count(done, "repeat"), len(r.plan.Repeats), what, bound, goesOn))
+		"ended after %s of at most %d: %s would exceed the budget of %s; %s", humanize.Count(done, "repeat"), len(r.plan.Repeats),
+		what, bound, goesOn))
 	r.warn(r.early)
 	return true
 }

@@ -63,7 +63,8 @@ func TestSessionsEndWithinTheBudgetAndOneLaunch(t *testing.T) {
 			repeats += done
 		}
 		share := float64(plusOne) / float64(sessions)
-		t.Logf("%s: %.1f %% within the budget, %.2f %% within it and one launch, %.2f of 6 repeats on average", name, 100*float64(within)/float64(sessions), 100*share, float64(repeats)/float64(sessions))
+		t.Logf("%s: %.1f %% within the budget, %.2f %% within it and one launch, %.2f of 6 repeats on average", name,
+			100*float64(within)/float64(sessions), 100*share, float64(repeats)/float64(sessions))
 		if share < 0.99 {
 			t.Errorf("%s: %.2f %% of sessions end within the budget and one launch, want at least 99 %%", name, 100*share)
 		}
@@ -141,7 +142,8 @@ func TestABudgetIsAskedUntilTheNextLook(t *testing.T) {
 	}
 	for done, want := range map[int]string{
 		3: "", // one more is bought
-		4: "ended after 4 repeats of at most 12: the 2 until the next look would exceed the budget of 14 GPU-hours; run with --resume and a larger one goes on",
+		4: "ended after 4 repeats of at most 12: the 2 until the next look would exceed the budget of 14 GPU-hours; run with --resume and a " +
+			"larger one goes on",
 		5: "ended after 5 repeats of at most 12: the next would exceed the budget of 14 GPU-hours; run with --resume and a larger one goes on",
 	} {
 		r := launches(done)

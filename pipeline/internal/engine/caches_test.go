@@ -178,7 +178,8 @@ func TestACacheThatCannotBeMade(t *testing.T) {
 			return spec, err
 		}
 		out := s.run(t, t.Context())
-		if out.Status != result.StatusFailed || out.Reason != "the folder of a cache cannot be made: read-only file system" || len(s.w.launched) > 0 {
+		if out.Status != result.StatusFailed || out.Reason != "the folder of a cache cannot be made: read-only file system" ||
+			len(s.w.launched) > 0 {
 			t.Errorf("%s (%s), launched %v", out.Status, out.Reason, s.w.launched)
 		}
 	})

@@ -252,7 +252,9 @@ func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, w *watch
 			continue
 		}
 		if permanent(p.err) {
-			return &ConfigError{Addr: gate.Addr, Range: gate.Range, Err: fmt.Errorf("metric.%s of %s: %w; compare what its engine counts as it is configured, or remove the metric", p.metric, s.Target, p.err)}
+			return &ConfigError{Addr: gate.Addr, Range: gate.Range,
+				Err: fmt.Errorf("metric.%s of %s: %w; compare what its engine counts as it is configured, or remove the metric",
+					p.metric, s.Target, p.err)}
 		}
 		run.Status, run.VoidCause = result.RunVoid, result.VoidCounters
 		run.Reason = r.o.Redact.String(fmt.Sprintf("metric.%s: %v", p.metric, p.err))

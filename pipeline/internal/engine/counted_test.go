@@ -42,11 +42,14 @@ func TestCountedMetrics(t *testing.T) {
 		problem string
 		absent  bool
 	}{
-		"length":             {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.length", 2.7, "", false},
-		"rate":               {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.rate", 170.0 / 400, "", false},
-		"of two servers":     {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {drafts(0, 0, 0), drafts(300, 1200, 700)}}, "acceptance.length", 3, "", false},
-		"SGLang's length":    {[]counts{{map[string]float64{steps.CounterDrafts: 0, steps.CounterGenerationTokens: 5}, map[string]float64{steps.CounterDrafts: 100, steps.CounterGenerationTokens: 305}}}, "acceptance.length", 3, "", false},
-		"preemptions":        {[]counts{{map[string]float64{steps.CounterPreemptions: 1}, map[string]float64{steps.CounterPreemptions: 6}}}, "preemptions.per_request", 0.5, "", false},
+		"length": {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.length", 2.7, "", false},
+		"rate":   {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.rate", 170.0 / 400, "", false},
+		"of two servers": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {drafts(0, 0, 0), drafts(300, 1200, 700)}},
+			"acceptance.length", 3, "", false},
+		"SGLang's length": {[]counts{{map[string]float64{steps.CounterDrafts: 0, steps.CounterGenerationTokens: 5},
+			map[string]float64{steps.CounterDrafts: 100, steps.CounterGenerationTokens: 305}}}, "acceptance.length", 3, "", false},
+		"preemptions": {[]counts{{map[string]float64{steps.CounterPreemptions: 1}, map[string]float64{steps.CounterPreemptions: 6}}},
+			"preemptions.per_request", 0.5, "", false},
 		"no drafts":          {[]counts{{drafts(10, 40, 10), drafts(10, 40, 10)}}, "acceptance.length", 0, "did not rise", false},
 		"reset":              {[]counts{{drafts(10, 40, 10), drafts(9, 440, 180)}}, "acceptance.length", 0, "fell from 10 to 9", false},
 		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}}}, "acceptance.length", 0, "no longer", false},
@@ -89,10 +92,12 @@ func TestCountedMetricsAreOfTheRegistry(t *testing.T) {
 func TestCountRun(t *testing.T) {
 	const bm = "benchmark.serving"
 	of := func(metrics ...string) *runner {
-		p := &plan.Plan{Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: metrics, Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
+		p := &plan.Plan{Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: metrics,
+			Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
 		return newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
 	}
-	reset := viewsOf(counts{map[string]float64{steps.CounterDrafts: 9, steps.CounterAcceptedTokens: 9}, map[string]float64{steps.CounterDrafts: 1, steps.CounterAcceptedTokens: 1}})
+	reset := viewsOf(counts{map[string]float64{steps.CounterDrafts: 9, steps.CounterAcceptedTokens: 9},
+		map[string]float64{steps.CounterDrafts: 1, steps.CounterAcceptedTokens: 1}})
 	for name, tt := range map[string]struct {
 		gated   string
 		w       *watch
@@ -104,8 +109,9 @@ func TestCountRun(t *testing.T) {
 		"not gated":         {"ttft.p99", reset, Watched{}, "", ""},
 		"cannot be read":    {"acceptance.length", viewsOf(counts{}), Watched{}, "could not be read: connection refused", ""},
 		"nothing counts it": {"energy.per_output_token", reset, Watched{}, "", "nothing counts what it is made of"},
-		"power not read":    {"energy.per_output_token", reset, Watched{Energy: &Energy{Unknown: "the power was read 0 times"}}, "the power was read 0 times", ""},
-		"energy":            {"energy.per_output_token", reset, Watched{Energy: &Energy{Joules: 600}}, "", ""},
+		"power not read": {"energy.per_output_token", reset, Watched{Energy: &Energy{Unknown: "the power was read 0 times"}},
+			"the power was read 0 times", ""},
+		"energy": {"energy.per_output_token", reset, Watched{Energy: &Energy{Joules: 600}}, "", ""},
 	} {
 		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10}
 		err := of(tt.gated).countRun(&server{}, plan.Benchmark{Addr: bm}, plan.Cell{}, tt.w, tt.w.tally(tt.machine), clientCounts{10, 300}, &run)

@@ -25,7 +25,8 @@ const (
 )
 
 // errRehearsed is why an exporter of the machine is not read beside simulated servers.
-var errRehearsed = lasting{errors.New("a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")}
+var errRehearsed = lasting{errors.New(
+	"a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")}
 
 // errOwnTime is why what stands in a place whose time is its own cannot be asked.
 var errOwnTime = lasting{errors.New("in virtual time there is nothing to ask for it; rehearse with --simulate, whose servers have sockets")}
@@ -298,7 +299,8 @@ func rises(m steps.Measure, found []*exposed, i int) ([]engines.Rise, error) {
 	for _, x := range found {
 		if m.Source == steps.MeasureURL && !m.AbsentIsZero {
 			if key, is := engines.FirstSeen(x.before[i], x.after[i]); is {
-				return nil, fmt.Errorf("%s was not there before the run, so what it rose by is not known: show it from the start, or in the warm-up; absent_is_zero is for counters that begin at zero when they are first shown", key)
+				return nil, fmt.Errorf("%s was not there before the run, so what it rose by is not known: show it from the start, or in the warm-up; "+
+					"absent_is_zero is for counters that begin at zero when they are first shown", key)
 			}
 		}
 		rise, err := engines.RiseOf(x.before[i], x.after[i])
@@ -357,7 +359,8 @@ func ofGauge(m steps.Measure, found []*exposed, began, ended time.Time) (float64
 		}
 	}
 	if len(values) < leastSamples {
-		return 0, fmt.Errorf("%s was read %d times within the run, and %d are the least that say something: measure for longer", m.Selector(), len(values), leastSamples)
+		return 0, fmt.Errorf("%s was read %d times within the run, and %d are the least that say something: measure for longer", m.Selector(),
+			len(values), leastSamples)
 	}
 	if lasted := ended.Sub(began); gap.Seconds() > mostUnsampled*lasted.Seconds() {
 		return 0, fmt.Errorf("%s was not read for %s of a run of %s", m.Selector(), gap.Round(time.Millisecond), lasted.Round(time.Millisecond))
@@ -396,7 +399,8 @@ func (r *runner) warnLabels(target string, w *watch) {
 				continue
 			}
 			if other, differ := r.labelled(x.measure.ID(), target, names); differ && r.first(r.warned, "labels of "+x.measure.ID()+target) {
-				r.warn(fmt.Sprintf("metric.%s: %s has the labels %s at %s, and %s at %s: all of its series are added up, which is the same only if they divide the same",
+				r.warn(fmt.Sprintf(
+					"metric.%s: %s has the labels %s at %s, and %s at %s: all of its series are added up, which is the same only if they divide the same",
 					x.measure.ID(), x.measure.Series, cmp.Or(names, "(none)"), e.label, cmp.Or(other.names, "(none)"), other.target))
 			}
 		}

@@ -23,7 +23,8 @@ import (
 // run; what another run does not change is an error with the place of the gate.
 func TestDeclared(t *testing.T) {
 	const bm = "benchmark.serving"
-	counter := steps.Measure{Name: "x", Source: steps.MeasureURL, Series: "swaps_total", Kind: steps.MeasureCounter, Factor: 1, Unit: metric.Count}
+	counter := steps.Measure{Name: "x", Source: steps.MeasureURL, Series: "swaps_total", Kind: steps.MeasureCounter, Factor: 1,
+		Unit: metric.Count}
 	with := func(change func(*steps.Measure)) steps.Measure {
 		m := counter
 		change(&m)
@@ -31,12 +32,15 @@ func TestDeclared(t *testing.T) {
 	}
 	// The energy of two of three GPUs since boot, in millijoules, as NVIDIA's DCGM exporter shows it.
 	dcgm := with(func(m *steps.Measure) {
-		m.Series, m.LabelsMatch, m.Per, m.Factor, m.Unit = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", map[string]string{"gpu": "0|1"}, steps.PerOutputToken, 0.001, metric.JoulesPerToken
+		m.Series, m.LabelsMatch, m.Per, m.Factor, m.Unit = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", map[string]string{"gpu": "0|1"},
+			steps.PerOutputToken, 0.001, metric.JoulesPerToken
 	})
 	exported := func(mJ ...float64) string {
-		text := "# HELP DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION Total energy consumption since boot (in mJ).\n# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter\n"
+		text := "# HELP DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION Total energy consumption since boot (in mJ).\n# TYPE " +
+			"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter\n"
 		for i, v := range mJ {
-			text += fmt.Sprintf("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"%d\",UUID=\"GPU-%d\",pci_bus_id=\"00000000:0%d:00.0\",device=\"nvidia%d\",modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node\"} %.0f\n", i, i, i, i, v)
+			text += fmt.Sprintf(
+				"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"%d\",UUID=\"GPU-%d\",pci_bus_id=\"00000000:0%d:00.0\",device=\"nvidia%d\",modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node\"} %.0f\n", i, i, i, i, v)
 		}
 		return text
 	}
@@ -46,23 +50,30 @@ func TestDeclared(t *testing.T) {
 		want          float64
 		void, fails   string
 	}{
-		"counter":      {counter, "swaps_total{gpu=\"0\"} 1\nswaps_total{gpu=\"1\"} 5\n", "swaps_total{gpu=\"0\"} 4\nswaps_total{gpu=\"1\"} 8\n", 6, "", ""},
-		"per token":    {with(func(m *steps.Measure) { m.Per, m.Factor = steps.PerOutputToken, 0.001 }), "swaps_total 0\n", "swaps_total 600000\n", 2, "", ""},
-		"per second":   {with(func(m *steps.Measure) { m.Per = steps.PerSecond }), "swaps_total 0\n", "swaps_total 60\n", 3, "", ""},
-		"per request":  {with(func(m *steps.Measure) { m.Per = steps.PerRequest }), "swaps_total 0\n", "swaps_total 5\n", 0.5, "", ""},
-		"over another": {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\nsteps_total 1\n", "swaps_total 2\nsteps_total 5\n", 0.25, "", ""},
-		"over nothing": {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\nsteps_total 1\n", "swaps_total 2\nsteps_total 1\n", 0, "steps_total did not rise, so there is nothing to divide by", ""},
-		"over absent":  {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\n", "swaps_total 2\n", 0, "", "steps_total: no series of this name"},
-		"absent":       {counter, "others 1\n", "others 2\n", 0, "", "swaps_total: no series of this name and with these labels is there"},
-		"zero":         {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "others 2\n", 0, "", ""},
-		"DCGM":         {dcgm, exported(8e12, 5e12, 1e12), exported(8e12+400e3, 5e12+200e3, 1e12+900e3), 2, "", ""},
-		"first seen":   {counter, "others 1\n", "swaps_total 900\n", 0, "swaps_total was not there before the run", ""},
-		"a new label":  {counter, "swaps_total{gpu=\"0\"} 1\n", "swaps_total{gpu=\"0\"} 2\nswaps_total{gpu=\"1\"} 900\n", 0, "swaps_total{gpu=\"1\"} was not there", ""},
+		"counter": {counter, "swaps_total{gpu=\"0\"} 1\nswaps_total{gpu=\"1\"} 5\n",
+			"swaps_total{gpu=\"0\"} 4\nswaps_total{gpu=\"1\"} 8\n", 6, "", ""},
+		"per token": {with(func(m *steps.Measure) { m.Per, m.Factor = steps.PerOutputToken, 0.001 }), "swaps_total 0\n",
+			"swaps_total 600000\n", 2, "", ""},
+		"per second":  {with(func(m *steps.Measure) { m.Per = steps.PerSecond }), "swaps_total 0\n", "swaps_total 60\n", 3, "", ""},
+		"per request": {with(func(m *steps.Measure) { m.Per = steps.PerRequest }), "swaps_total 0\n", "swaps_total 5\n", 0.5, "", ""},
+		"over another": {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\nsteps_total 1\n",
+			"swaps_total 2\nsteps_total 5\n", 0.25, "", ""},
+		"over nothing": {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\nsteps_total 1\n",
+			"swaps_total 2\nsteps_total 1\n", 0, "steps_total did not rise, so there is nothing to divide by", ""},
+		"over absent": {with(func(m *steps.Measure) { m.Over = "steps_total" }), "swaps_total 1\n", "swaps_total 2\n", 0, "",
+			"steps_total: no series of this name"},
+		"absent":     {counter, "others 1\n", "others 2\n", 0, "", "swaps_total: no series of this name and with these labels is there"},
+		"zero":       {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "others 2\n", 0, "", ""},
+		"DCGM":       {dcgm, exported(8e12, 5e12, 1e12), exported(8e12+400e3, 5e12+200e3, 1e12+900e3), 2, "", ""},
+		"first seen": {counter, "others 1\n", "swaps_total 900\n", 0, "swaps_total was not there before the run", ""},
+		"a new label": {counter, "swaps_total{gpu=\"0\"} 1\n", "swaps_total{gpu=\"0\"} 2\nswaps_total{gpu=\"1\"} 900\n", 0,
+			"swaps_total{gpu=\"1\"} was not there", ""},
 		"from zero":    {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "swaps_total 9\n", 9, "", ""},
 		"reset":        {counter, "swaps_total 9\n", "swaps_total 2\n", 0, "swaps_total fell from 9 to 2", ""},
 		"not a number": {counter, "swaps_total 9\n", "swaps_total NaN\n", 0, "line 1 of the metrics is no finite number", ""},
 		"another kind": {counter, "# TYPE swaps_total histogram\nswaps_total 9\n", "swaps_total 9\n", 0, "", "calls swaps_total a histogram"},
-		"another type": {counter, "# TYPE swaps_total counter\nswaps_total 9\n", "swaps_total 9\n", 0, "of type counter before the run and of none after it", ""},
+		"another type": {counter, "# TYPE swaps_total counter\nswaps_total 9\n", "swaps_total 9\n", 0,
+			"of type counter before the run and of none after it", ""},
 		"mean wait": {with(func(m *steps.Measure) {
 			m.Kind, m.Series, m.Statistic = steps.MeasureHistogram, "wait", steps.MeasureMean
 		}), "wait_sum 1\nwait_count 1\n", "wait_sum 7\nwait_count 4\n", 2, "", ""},
@@ -79,7 +90,9 @@ func TestDeclared(t *testing.T) {
 			_, _ = io.WriteString(w, text)
 		}))
 		tt.measure.URL = exporter.URL + "/metrics"
-		p := &plan.Plan{Measures: []steps.Measure{tt.measure}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"}, Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
+		p := &plan.Plan{Measures: []steps.Measure{tt.measure},
+			Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"},
+				Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
 		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
 		s := &server{job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}}}
 		w := r.newWatch(s)
@@ -105,7 +118,8 @@ func TestDeclared(t *testing.T) {
 // TestDeclaredOfRouter: a measure of the router reads the router and no server, counts it from zero on, and says so
 // where nothing has it.
 func TestDeclaredOfRouter(t *testing.T) {
-	retries := steps.Measure{Name: "x", Source: steps.MeasureRouter, Series: "retries_total", Kind: steps.MeasureCounter, Factor: 1, Unit: metric.Count}
+	retries := steps.Measure{Name: "x", Source: steps.MeasureRouter, Series: "retries_total", Kind: steps.MeasureCounter, Factor: 1,
+		Unit: metric.Count}
 	exposition := func(text *string) steps.Endpoint {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/metrics" {
@@ -133,7 +147,8 @@ func TestDeclaredOfRouter(t *testing.T) {
 				{Member: &Member{Name: "router", Role: result.RoleRouter}, endpoint: exposition(&ofRouter)},
 			},
 		}
-		p := &plan.Plan{Measures: []steps.Measure{retries}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: "benchmark.serving", Metrics: []string{"measure.x"}}}}
+		p := &plan.Plan{Measures: []steps.Measure{retries}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: "benchmark.serving",
+			Metrics: []string{"measure.x"}}}}
 		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
 		w := &watch{}
 		r.expose(s, w)
@@ -182,12 +197,14 @@ func TestGauge(t *testing.T) {
 			t.Errorf("%s of %s: %g, %v, want %g", tt.statistic, tt.across, got, err, tt.want)
 		}
 	}
-	if _, err := ofGauge(steps.Measure{Series: "running"}, found, at(0), at(2.2)); err == nil || !strings.Contains(err.Error(), "was read 2 times within the run, and 5 are the least") {
+	if _, err := ofGauge(steps.Measure{Series: "running"}, found, at(0), at(2.2)); err == nil ||
+		!strings.Contains(err.Error(), "was read 2 times within the run, and 5 are the least") {
 		t.Errorf("few samples: %v", err)
 	}
 	// One that shows nothing while it is busy is not described by its quiet times.
 	busy := []*exposed{program(1, 1, 1, 1, 1, 1, 1)}
-	if _, err := ofGauge(steps.Measure{Series: "running"}, busy, at(0), at(15)); err == nil || !strings.Contains(err.Error(), "running was not read for 9s of a run of 15s") {
+	if _, err := ofGauge(steps.Measure{Series: "running"}, busy, at(0), at(15)); err == nil ||
+		!strings.Contains(err.Error(), "running was not read for 9s of a run of 15s") {
 		t.Errorf("a gap: %v", err)
 	}
 }
@@ -195,7 +212,8 @@ func TestGauge(t *testing.T) {
 // TestOtherLabels: a series that one side divides otherwise is named.
 func TestOtherLabels(t *testing.T) {
 	m := steps.Measure{Name: "x", Series: "swaps_total", Kind: steps.MeasureCounter, Source: steps.MeasureServers}
-	r := newRunner(Options{Plan: &plan.Plan{Measures: []steps.Measure{m}}, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
+	r := newRunner(Options{Plan: &plan.Plan{Measures: []steps.Measure{m}}, Bus: event.NewBus(time.Now, 0), Now: time.Now,
+		Redact: event.NewRedactor(nil)})
 	for i, label := range []string{"gpu", "gpu", "rank", "rank"} {
 		x := &exposed{measure: m}
 		var err error
@@ -206,7 +224,8 @@ func TestOtherLabels(t *testing.T) {
 		e.read([]byte("swaps_total{"+label+"=\"0\"} 1\n"), time.Now(), afterRun)
 		r.warnLabels([]string{"server.vllm.old", "server.vllm.new"}[i/2], &watch{exposers: []*exposer{e}})
 	}
-	if got := r.out.Warnings; len(got) != 1 || !strings.Contains(got[0], "metric.measure.x: swaps_total has the labels rank at server 2, and gpu at server.vllm.old") {
+	if got := r.out.Warnings; len(got) != 1 ||
+		!strings.Contains(got[0], "metric.measure.x: swaps_total has the labels rank at server 2, and gpu at server.vllm.old") {
 		t.Errorf("%q", got)
 	}
 }

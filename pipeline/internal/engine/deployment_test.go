@@ -100,7 +100,8 @@ func (g *group) target() TargetSpec {
 		g.ports = append(g.ports, ports)
 		out := map[string]Process{}
 		for _, m := range t.Members {
-			out[m.Name] = Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: localhost, Port: ports[kv.Port{Process: m.Name, Purpose: "http"}]}}
+			out[m.Name] = Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: localhost,
+				Port: ports[kv.Port{Process: m.Name, Purpose: "http"}]}}
 		}
 		return out, nil
 	}
@@ -136,12 +137,14 @@ func TestDeploymentIsStartedInWaves(t *testing.T) {
 		if fmt.Sprint(g.canaries) != "[0 0 1]" {
 			t.Errorf("canaries %v", g.canaries)
 		}
-		if g.ports[0][kv.Port{Process: "router", Purpose: "http"}] != 8000 || g.ports[0][kv.Port{Process: "decode", Purpose: "http"}] == g.ports[0][kv.Port{Process: "prefill", Purpose: "http"}] {
+		if g.ports[0][kv.Port{Process: "router", Purpose: "http"}] != 8000 ||
+			g.ports[0][kv.Port{Process: "decode", Purpose: "http"}] == g.ports[0][kv.Port{Process: "prefill", Purpose: "http"}] {
 			t.Errorf("ports %v", g.ports)
 		}
 		checkMembers(t, out.Launched[0].Attempts[0])
 		run := out.Launched[0].Runs[0].Run
-		if run.Status != result.RunOK || run.Transport == nil || run.Transport.Status != result.TransportUnproven || run.Transport.Intent != kv.TCP {
+		if run.Status != result.RunOK || run.Transport == nil || run.Transport.Status != result.TransportUnproven ||
+			run.Transport.Intent != kv.TCP {
 			t.Errorf("a run of servers that tell nothing: %s, %+v", run.Status, run.Transport)
 		}
 		state, err := LoadState(g.s.dir)
@@ -159,7 +162,8 @@ func checkMembers(t *testing.T, launch result.Launch) {
 	var names []string
 	for _, m := range launch.Members {
 		names = append(names, fmt.Sprintf("%s %s %.0f", m.Name, m.Role, m.Startup))
-		if len(m.States) == 0 || m.States[len(m.States)-1].Name != steps.StateReady && m.Name != "router" || m.Log == "" || m.Describe["version"] != "1" {
+		if len(m.States) == 0 || m.States[len(m.States)-1].Name != steps.StateReady && m.Name != "router" || m.Log == "" ||
+			m.Describe["version"] != "1" {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -184,9 +188,10 @@ func TestMemberFailures(t *testing.T) {
 		within  time.Duration // of the first failure
 	}{
 		{
-			name:    "decode dies while prefill loads",
-			members: map[string]behaviour{"prefill": {startup: 100 * time.Second}, "decode": {exitAfter: 3 * time.Second, log: "CUDA out of memory"}},
-			class:   "oom", text: "decode: CUDA out of memory", line: 30, exit: "exit status 1", within: 10 * time.Second,
+			name: "decode dies while prefill loads",
+			members: map[string]behaviour{"prefill": {startup: 100 * time.Second}, "decode": {exitAfter: 3 * time.Second,
+				log: "CUDA out of memory"}},
+			class: "oom", text: "decode: CUDA out of memory", line: 30, exit: "exit status 1", within: 10 * time.Second,
 		},
 		{
 			name:    "a service dies while servers load",

@@ -47,7 +47,8 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	}
 	for _, t := range p.Targets {
 		doc.Targets = append(doc.Targets, result.Target{
-			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Answering: t.Answering, Machines: t.Machines, Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
+			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Answering: t.Answering, Machines: t.Machines, Argv: t.Argv,
+			Range: t.Range, Describe: o.Describe[t.Addr],
 		})
 	}
 	runs := map[string][]result.Run{}
@@ -127,7 +128,8 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 // 256→16".
 func workloadText(w steps.Workload) string {
 	if w.Answers != nil {
-		return fmt.Sprintf("answers to %d prompts of %s, %s tokens each, %d at once", w.Load.Requests, w.Dataset.Kind, span(w.Dataset.OutputMin, w.Dataset.OutputMax), w.Load.MaxConcurrency)
+		return fmt.Sprintf("answers to %d prompts of %s, %s tokens each, %d at once", w.Load.Requests, w.Dataset.Kind,
+			span(w.Dataset.OutputMin, w.Dataset.OutputMax), w.Load.MaxConcurrency)
 	}
 	if w.Driver != nil {
 		return driverText(w.Driver)

@@ -55,7 +55,8 @@ func (m *measurement) succeeded() (requests int, promptTokens float64) {
 }
 
 // runOwnLoad measures a cell with our load generator.
-func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
+func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
+	w *watch) (measurement, error) {
 	got, cause, err := r.send(ctx, s, bm, cell, run, w)
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return measurement{}, config
@@ -71,7 +72,8 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 // serves, the run is void: nothing was measured, and nothing says that the server did it.
 func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
 	if r.o.Drive == nil {
-		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: errors.New("it has a driver, and there is nothing to run one with")}
+		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range,
+			Err: errors.New("it has a driver, and there is nothing to run one with")}
 	}
 	values, err := driverValues(s, run)
 	if err != nil {

@@ -128,7 +128,8 @@ func TestRecordsAndEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		var header record.Header
-		if err := json.NewDecoder(unpacked).Decode(&header); err != nil || header.Requests != 4 || header.Meta["target"] != base || header.Meta["repeat"] != "1" {
+		if err := json.NewDecoder(unpacked).Decode(&header); err != nil || header.Requests != 4 || header.Meta["target"] != base ||
+			header.Meta["repeat"] != "1" {
 			t.Errorf("records: %+v, %v", header, err)
 		}
 		if run.Sent != 4 || run.Failed != 0 || run.Duration != 10 || run.Metrics["success.rate"] != 1 || run.Histograms["ttft"] == "" {
@@ -140,10 +141,12 @@ func TestRecordsAndEvents(t *testing.T) {
 				types = append(types, string(e.Type))
 			}
 		}
-		launch := []string{"launch_start", "launch_state", "launch_ready", "run_start", "run_progress", "run_end", "launch_stopped", "launch_done"}
+		launch := []string{"launch_start", "launch_state", "launch_ready", "run_start", "run_progress", "run_end",
+			"launch_stopped", "launch_done"}
 		first := slices.Clone(launch)
 		first = slices.Insert(first, 4, "diagnostic") // caches cannot be cleared
-		want := slices.Concat([]string{"version", "plan"}, first, launch[:3], []string{"run_start", "diagnostic"}, launch[4:], []string{"repeat_end"})
+		want := slices.Concat([]string{"version", "plan"}, first, launch[:3], []string{"run_start", "diagnostic"}, launch[4:],
+			[]string{"repeat_end"})
 		if diff := cmp.Diff(want, types); diff != "" {
 			t.Errorf("events:\n%s", diff)
 		}
@@ -289,11 +292,14 @@ func TestFailurePolicy(t *testing.T) {
 		},
 		{
 			name: "answers garbage in each of many repeats", repeats: 6, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
-			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhbbhhb", base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed, 3 failed, 4 failed",
+			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhbbhhb",
+			base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed, 3 failed, 4 failed",
 		},
 		{
-			name: "one of its cells is answered with garbage", rates: []float64{2, 4}, repeats: 3, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
-			status: "complete", launches: "bhhbbh", base: "1 ok, 1 ok, 2 ok, 2 ok, 3 ok, 3 ok", head: "1 failed, 1 ok, 2 failed, 2 ok, 3 failed, 3 ok",
+			name: "one of its cells is answered with garbage", rates: []float64{2, 4}, repeats: 3,
+			behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
+			status: "complete", launches: "bhhbbh", base: "1 ok, 1 ok, 2 ok, 2 ok, 3 ok, 3 ok",
+			head: "1 failed, 1 ok, 2 failed, 2 ok, 3 failed, 3 ok",
 		},
 		{
 			name: "all answer garbage", repeats: 6, behave: func(string, int) behaviour { return behaviour{runs: map[int]string{1: "garbage"}} },
@@ -419,11 +425,13 @@ func TestVoidRunsAreMeasuredAgain(t *testing.T) {
 		},
 		{
 			name: "void twice", behave: trouble(head, late(1), 3, 5),
-			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok", head: "1 ok, 2 ok, 3 void, 4 ok, 1001 void, 1002 ok",
+			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok",
+			head: "1 ok, 2 ok, 3 void, 4 ok, 1001 void, 1002 ok",
 		},
 		{
 			name: "beyond the cap", behave: trouble(head, late(1)), warns: true,
-			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok", head: "1 void, 2 void, 3 void, 4 void, 1001 void, 1002 void",
+			launches: "bhhbbhhb" + "bh" + "bh", base: "1 ok, 2 ok, 3 ok, 4 ok, 1001 ok, 1002 ok",
+			head: "1 void, 2 void, 3 void, 4 void, 1001 void, 1002 void",
 		},
 		{
 			name: "only the cells concerned", rates: []float64{2, 4}, behave: trouble(head, late(2), 1),
@@ -690,12 +698,13 @@ func TestKilledForMemory(t *testing.T) {
 		behaviour
 		class, evidence string
 	}{
-		"a worker":             {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above", starved: killed}, hostMemory, killed},
-		"without a word":       {behaviour{exitAfter: time.Second, starved: killed}, hostMemory, killed},
-		"not ready in time":    {behaviour{never: true, starved: killed}, hostMemory, killed},
-		"in a run":             {behaviour{runs: map[int]string{1: "die"}, starved: killed}, hostMemory, killed},
-		"another cause":        {behaviour{exitAfter: time.Second, log: "CUDA out of memory", starved: killed}, "oom", "CUDA out of memory"},
-		"nothing was killed":   {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above"}, "engine_failed", "EngineDeadError: see above"},
+		"a worker":          {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above", starved: killed}, hostMemory, killed},
+		"without a word":    {behaviour{exitAfter: time.Second, starved: killed}, hostMemory, killed},
+		"not ready in time": {behaviour{never: true, starved: killed}, hostMemory, killed},
+		"in a run":          {behaviour{runs: map[int]string{1: "die"}, starved: killed}, hostMemory, killed},
+		"another cause":     {behaviour{exitAfter: time.Second, log: "CUDA out of memory", starved: killed}, "oom", "CUDA out of memory"},
+		"nothing was killed": {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above"}, "engine_failed",
+			"EngineDeadError: see above"},
 		"nobody says anything": {behaviour{exitAfter: time.Second}, "exited", errDied.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -195,7 +195,8 @@ func (l fakeLauncher) Start(_ context.Context, p steps.Process, log io.Writer) (
 	if b.log != "" {
 		fmt.Fprintln(log, b.log)
 	}
-	s := &fakeServer{behaviour: b, url: fmt.Sprintf("http://%s:%d", l.addr, p.Port), ready: time.Now().Add(b.startup), done: make(chan struct{})}
+	s := &fakeServer{behaviour: b, url: fmt.Sprintf("http://%s:%d", l.addr, p.Port), ready: time.Now().Add(b.startup),
+		done: make(chan struct{})}
 	s.forget = func() { l.w.mu.Lock(); delete(l.w.living, s.url); l.w.mu.Unlock() }
 	l.w.living[s.url] = s
 	if b.exitAfter > 0 {
@@ -296,7 +297,8 @@ func (w *world) load(ctx context.Context, o load.Options) (load.Result, error) {
 	}
 	s.runs++
 	w.mu.Lock()
-	w.loads = append(w.loads, fmt.Sprintf("%s %g %d", strings.Split(strings.TrimPrefix(o.BaseURL, "http://"), ":")[0], o.Workload.Load.Rate, o.Seed))
+	w.loads = append(w.loads, fmt.Sprintf("%s %g %d", strings.Split(strings.TrimPrefix(o.BaseURL, "http://"), ":")[0],
+		o.Workload.Load.Rate, o.Seed))
 	n := len(w.loads)
 	w.mu.Unlock()
 	if o.Begin != nil && s.paused != nil {

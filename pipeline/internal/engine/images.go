@@ -139,6 +139,7 @@ func (r *runner) image(ctx context.Context, of contained, nodes string) error {
 	r.mu.Lock()
 	r.out.Images = append(r.out.Images, image)
 	r.mu.Unlock()
-	r.bus.Emit(event.Event{Type: event.ImageReady, Image: &image, Text: fmt.Sprintf("image %s is there after %s", image.Image, humanize.Duration(seconds(image.Seconds)))})
+	r.bus.Emit(event.Event{Type: event.ImageReady, Image: &image, Text: fmt.Sprintf("image %s is there after %s", image.Image,
+		humanize.Duration(seconds(image.Seconds)))})
 	return nil
 }

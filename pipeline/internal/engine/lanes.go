@@ -195,7 +195,8 @@ func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 	if other == "" || left == 0 {
 		return false
 	}
-	r.warn(fmt.Sprintf("repeat %d was begun on %s and is measured again on %s, so that its sides are compared on the same nodes", rep.Index, other, lane.Nodes))
+	r.warn(fmt.Sprintf("repeat %d was begun on %s and is measured again on %s, so that its sides are compared on the same nodes", rep.Index,
+		other, lane.Nodes))
 	return true
 }
 

@@ -78,7 +78,8 @@ func tooLate(run result.Run, scale float64) string {
 		who = "the simulated server " + where
 	}
 	late := time.Duration(worst * float64(time.Second))
-	text := fmt.Sprintf("%s was late by %v at p99 beside a median TTFT of %v, so that this run, and maybe others of the target, show the machine and not the model", who, late, time.Duration(first*float64(time.Second)).Round(100*time.Microsecond))
+	text := fmt.Sprintf("%s was late by %v at p99 beside a median TTFT of %v, so that this run, and maybe others of the target, show the "+
+		"machine and not the model", who, late, time.Duration(first*float64(time.Second)).Round(100*time.Microsecond))
 	if scale > 1 {
 		wall := time.Duration(worst / scale * float64(time.Second)).Round(10 * time.Microsecond)
 		return text + fmt.Sprintf(" (%v of real time, times %g): use a smaller --time-scale, or a machine with less to do", wall, scale)

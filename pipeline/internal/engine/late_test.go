@@ -17,11 +17,14 @@ func TestLatenessIsTakenFromTheCounters(t *testing.T) {
 		p99   float64
 		ok    bool
 	}{
-		"a real server":     {map[string]float64{"prompt_tokens": 5}, 0, false},
-		"nothing happened":  {map[string]float64{"simulated_late.0.001": 0, "simulated_late.+Inf": 0}, 0, false},
-		"the next bound":    {map[string]float64{"simulated_late.0.001": 98, "simulated_late.0.002": 99, "simulated_late.+Inf": 100}, 0.002, true},
-		"the first bound":   {map[string]float64{"simulated_late.0.001": 100, "simulated_late.0.002": 100, "simulated_late.+Inf": 100}, 0.001, true},
-		"beyond the last":   {map[string]float64{"simulated_late.0.001": 10, "simulated_late.0.002": 50, "simulated_late.+Inf": 100}, 0.002, true},
+		"a real server":    {map[string]float64{"prompt_tokens": 5}, 0, false},
+		"nothing happened": {map[string]float64{"simulated_late.0.001": 0, "simulated_late.+Inf": 0}, 0, false},
+		"the next bound": {map[string]float64{"simulated_late.0.001": 98, "simulated_late.0.002": 99, "simulated_late.+Inf": 100}, 0.002,
+			true},
+		"the first bound": {map[string]float64{"simulated_late.0.001": 100, "simulated_late.0.002": 100, "simulated_late.+Inf": 100}, 0.001,
+			true},
+		"beyond the last": {map[string]float64{"simulated_late.0.001": 10, "simulated_late.0.002": 50, "simulated_late.+Inf": 100}, 0.002,
+			true},
 		"bounds in words":   {map[string]float64{"simulated_late.soon": 100, "simulated_late.0.5": 100, "simulated_late.+Inf": 100}, 0.5, true},
 		"only the infinite": {map[string]float64{"simulated_late.+Inf": 100}, 0, false},
 	} {
@@ -54,10 +57,13 @@ func TestALateSimulatorIsNotBelieved(t *testing.T) {
 		scale float64
 		want  string
 	}{
-		"a real server":    {run(0.1, nil), 1, ""},
-		"at the limit":     {run(0.1, map[string]float64{"": 0.01}), 10, ""},
-		"beyond it":        {run(0.1, map[string]float64{"": 0.02}), 10, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run, and maybe others of the target, show the machine and not the model (2ms of real time, times 10): use a smaller --time-scale, or a machine with less to do"},
-		"in its own time":  {run(0.1, map[string]float64{"": 0.02}), 1, "the simulated server was late by 20ms at p99 beside a median TTFT of 100ms, so that this run, and maybe others of the target, show the machine and not the model: use a machine with less to do"},
+		"a real server": {run(0.1, nil), 1, ""},
+		"at the limit":  {run(0.1, map[string]float64{"": 0.01}), 10, ""},
+		"beyond it": {run(0.1, map[string]float64{"": 0.02}), 10, "the simulated server was late by 20ms at p99 beside a median TTFT of " +
+			"100ms, so that this run, and maybe others of the target, show the machine and not the model (2ms of real time, times 10): use a " +
+			"smaller --time-scale, or a machine with less to do"},
+		"in its own time": {run(0.1, map[string]float64{"": 0.02}), 1, "the simulated server was late by 20ms at p99 beside a median TTFT of " +
+			"100ms, so that this run, and maybe others of the target, show the machine and not the model: use a machine with less to do"},
 		"the worst member": {run(0.1, map[string]float64{"prefill": 0.02, "decode": 0.05}), 1, "the simulated server decode was late by 50ms"},
 		"nothing measured": {run(0, map[string]float64{"": 0.02}), 1, ""},
 	} {
@@ -76,7 +82,8 @@ func TestLatenessIsToldOnceForEachTarget(t *testing.T) {
 	for _, target := range []string{"deployment.a", "deployment.a", "deployment.b"} {
 		r.warnLate(target, "qps=2", late, 10)
 	}
-	if w := r.out.Warnings; len(w) != 2 || !strings.HasPrefix(w[0], "deployment.a, qps=2: ") || !strings.HasPrefix(w[1], "deployment.b, qps=2: ") {
+	if w := r.out.Warnings; len(w) != 2 || !strings.HasPrefix(w[0], "deployment.a, qps=2: ") ||
+		!strings.HasPrefix(w[1], "deployment.b, qps=2: ") {
 		t.Errorf("warnings %q", w)
 	}
 }

@@ -80,7 +80,8 @@ func TestALostLoadGenerator(t *testing.T) {
 				}
 			}
 		}
-		if out.Status != result.StatusComplete || len(void) != 1 || void[0] != head+" the load generator was lost: signal: killed (load_generator_lost)" || len(again) != 2 {
+		if out.Status != result.StatusComplete || len(void) != 1 || void[0] != head+
+			" the load generator was lost: signal: killed (load_generator_lost)" || len(again) != 2 {
 			t.Errorf("%s (%s); void %q, measured again %q", out.Status, out.Reason, void, again)
 		}
 	})

@@ -31,7 +31,8 @@ func (r *runner) look(l judge.Look, repeat int) (decided bool, err error) {
 		why, cause = "every gate has its verdict, and the budget is spared what is left", result.StoppedSettled
 		text += " and every gate has its verdict, so the run ends here"
 	case l.Hopeless:
-		why, cause = "the comparisons that are left are not likely to be decided by the repeats that are left, and the budget is spared them", result.StoppedHopeless
+		why, cause = "the comparisons that are left are not likely to be decided by the repeats that are left, and the budget is spared them",
+			result.StoppedHopeless
 		text += ", and the others are not likely to be, so the run ends here"
 	default:
 		text += fmt.Sprintf(", the next look is after %d", l.Next)

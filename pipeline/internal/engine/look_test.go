@@ -34,8 +34,10 @@ func TestLooks(t *testing.T) {
 		seen     []seen
 		reason   string
 	}{
-		{"decided at the first", []bool{true}, "bhhbbhhb" + "hb", []seen{{4, 0}}, "ended after repeat 4 of at most 8: every comparison is decided"},
-		{"decided at the second", []bool{false, true}, "bhhbbhhb" + "hb" + "bhhb", []seen{{4, 0}, {6, 0}}, "ended after repeat 6 of at most 8: every comparison is decided"},
+		{"decided at the first", []bool{true}, "bhhbbhhb" + "hb", []seen{{4, 0}},
+			"ended after repeat 4 of at most 8: every comparison is decided"},
+		{"decided at the second", []bool{false, true}, "bhhbbhhb" + "hb" + "bhhb", []seen{{4, 0}, {6, 0}},
+			"ended after repeat 6 of at most 8: every comparison is decided"},
 		{"never decided", []bool{false, false}, "bhhbbhhb" + "hb" + "bhhb" + "bhhb", []seen{{4, 0}, {6, 0}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

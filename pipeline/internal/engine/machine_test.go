@@ -111,11 +111,13 @@ func TestMachineAtFaultVoids(t *testing.T) {
 // What the server did wrong stays its own.
 func TestMachineAtFaultExcusesNoFailure(t *testing.T) {
 	for status, want := range map[result.RunStatus]result.RunStatus{
-		result.RunOK: result.RunVoid, result.RunFailed: result.RunFailed, result.RunVoid: result.RunVoid, result.RunCancelled: result.RunCancelled,
+		result.RunOK: result.RunVoid, result.RunFailed: result.RunFailed, result.RunVoid: result.RunVoid,
+		result.RunCancelled: result.RunCancelled,
 	} {
 		run := result.Run{Status: status, Reason: "its own"}
 		Watched{Void: "throttled"}.apply(&run)
-		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) || (run.VoidCause == result.VoidMachine) != (status == result.RunOK) {
+		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) ||
+			(run.VoidCause == result.VoidMachine) != (status == result.RunOK) {
 			t.Errorf("%s became %s (%s)", status, run.Status, run.Reason)
 		}
 	}

@@ -122,7 +122,8 @@ func (r *runner) warnFailures(target, label string, run record.Run) {
 		return
 	}
 	if words := r.words(run); words != "" && r.first(r.warned, target+" failures "+label+words) {
-		r.warn(fmt.Sprintf("%s: %d of %d requests failed (%s), most often with%s", cellOf(target, label), failed, len(run.Requests), strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
+		r.warn(fmt.Sprintf("%s: %d of %d requests failed (%s), most often with%s", cellOf(target, label), failed, len(run.Requests),
+			strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
 	}
 }
 

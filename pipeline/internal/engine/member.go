@@ -237,8 +237,10 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	if err != nil {
 		r.warn(fmt.Sprintf("%s does not describe itself: %v", m.label(s.Target), err))
 	}
-	if declared, own := m.Spec.EngineVersion(), said["version"]; !sameRelease(declared, own) && r.first(r.warned, "version of "+m.label(s.Target)) {
-		r.warn(fmt.Sprintf("%s says that it is version %s, and the file declares %s: arguments were checked against that one; correct version", m.label(s.Target), r.o.Redact.String(own), declared))
+	if declared, own := m.Spec.EngineVersion(), said["version"]; !sameRelease(declared, own) &&
+		r.first(r.warned, "version of "+m.label(s.Target)) {
+		r.warn(fmt.Sprintf("%s says that it is version %s, and the file declares %s: arguments were checked against that one; correct version",
+			m.label(s.Target), r.o.Redact.String(own), declared))
 	}
 	masked := make(map[string]string, len(said))
 	for k, v := range said {

@@ -315,7 +315,8 @@ func derive(values map[string]float64, before, after steps.Observation, scale fl
 		}
 	}
 	if took := after.At.Sub(before.At).Seconds() * scale; took > 0 {
-		for name, counter := range map[string]string{steps.SeriesPrompt: steps.CounterPromptTokens, steps.SeriesOutput: steps.CounterGenerationTokens} {
+		for name, counter := range map[string]string{steps.SeriesPrompt: steps.CounterPromptTokens,
+			steps.SeriesOutput: steps.CounterGenerationTokens} {
 			if n, ok := rise(counter); ok {
 				add(name, n/took)
 			}

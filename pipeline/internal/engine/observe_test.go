@@ -38,7 +38,8 @@ func (e watched) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observat
 	tokens := 100 * time.Since(s.ready).Seconds()
 	return steps.Observation{
 		At: time.Now(), Gauges: map[string]float64{steps.SeriesRunning: 3},
-		Counters: map[string]float64{steps.CounterGenerationTokens: tokens, "reset": -tokens, steps.CounterPrefixQueries: tokens, steps.CounterPrefixHits: tokens / 2},
+		Counters: map[string]float64{steps.CounterGenerationTokens: tokens, "reset": -tokens, steps.CounterPrefixQueries: tokens,
+			steps.CounterPrefixHits: tokens / 2},
 	}, nil
 }
 
@@ -136,7 +137,8 @@ func TestObserved(t *testing.T) {
 			if launch.Figures[steps.StartKVTokens] != 4096 {
 				t.Errorf("figures %v", launch.Figures)
 			}
-			if n := len(launch.States); n != 2 || launch.States[0].Name != steps.StateListening || launch.States[1] != (result.State{Name: steps.StateReady, At: 5}) {
+			if n := len(launch.States); n != 2 || launch.States[0].Name != steps.StateListening ||
+				launch.States[1] != (result.State{Name: steps.StateReady, At: 5}) {
 				t.Errorf("states %v", launch.States)
 			}
 			// Half of the tokens hit a cache that should be empty.

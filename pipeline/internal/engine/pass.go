@@ -25,7 +25,8 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if !ok {
 		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
 	}
-	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Text: result.Coordinates(cell.Values, " ")})
+	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass,
+		Text: result.Coordinates(cell.Values, " ")})
 	r.reset(ctx, s)
 	watched := r.o.Machine.Watch(ctx, s.Target)
 	w := r.newWatch(s)
@@ -111,7 +112,8 @@ func (r *runner) reset(ctx context.Context, s *server) {
 
 // send carries out the workload. cause is why the server cannot be used any longer; err
 // is why the load generator could not do its work.
-func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (got load.Result, cause, err error) {
+func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
+	w *watch) (got load.Result, cause, err error) {
 	inner, cancel := s.within(ctx, bm, errHung)
 	defer cancel()
 	url, stop, err := r.o.Front(cmp.Or(s.replaces, s.repeat), s.front.endpoint.BaseURL)

@@ -20,10 +20,12 @@ func TestPausedRuns(t *testing.T) {
 		want    []string
 		reason  string
 	}{
-		"a pause during a run":            {at: 3, want: []string{"1 void", "2 ok", "1001 ok"}, reason: head + ": job 7 was suspended"},
-		"a run that failed for the pause": {at: 3, trouble: "garbage", want: []string{"1 void", "2 ok", "1001 ok"}, reason: head + ": job 7 was suspended"},
-		"a pause before the run":          {at: 2, want: []string{"1 ok", "2 ok"}},
-		"a pause before it was ready":     {at: 1, want: []string{"1 void", "2 ok", "1001 ok"}, reason: "while it started, " + head + ": job 7 was suspended"},
+		"a pause during a run": {at: 3, want: []string{"1 void", "2 ok", "1001 ok"}, reason: head + ": job 7 was suspended"},
+		"a run that failed for the pause": {at: 3, trouble: "garbage", want: []string{"1 void", "2 ok", "1001 ok"}, reason: head +
+			": job 7 was suspended"},
+		"a pause before the run": {at: 2, want: []string{"1 ok", "2 ok"}},
+		"a pause before it was ready": {at: 1, want: []string{"1 void", "2 ok", "1001 ok"}, reason: "while it started, " + head +
+			": job 7 was suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := makePlan(t, []string{base, head}, []float64{2}, 2)
@@ -69,7 +71,8 @@ func TestFailureAfterPause(t *testing.T) {
 				s := newSession(t, p)
 				s.w.behave = func(string, int) behaviour { return tt }
 				out := s.run(t, t.Context())
-				if out.Status != result.StatusFailed || !strings.Contains(out.Reason, "job 7 was suspended; it failed after that: ") || !strings.Contains(out.Reason, "(suspended)") {
+				if out.Status != result.StatusFailed || !strings.Contains(out.Reason, "job 7 was suspended; it failed after that: ") ||
+					!strings.Contains(out.Reason, "(suspended)") {
 					t.Errorf("%s: %s", out.Status, out.Reason)
 				}
 				for _, l := range out.Launched {
@@ -107,7 +110,8 @@ func TestPausesUnknown(t *testing.T) {
 		}
 		told := 0
 		for _, e := range s.events.events {
-			if e.Severity == event.Warning && strings.Contains(e.Text, "whether it was paused during a run is not known: the controller does not answer") {
+			if e.Severity == event.Warning &&
+				strings.Contains(e.Text, "whether it was paused during a run is not known: the controller does not answer") {
 				told++
 			}
 		}

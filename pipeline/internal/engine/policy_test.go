@@ -80,7 +80,8 @@ func checkOrientation(t *rapid.T, p *plan.Plan, done []Launched) {
 		}
 		for i, l := range launches {
 			if l.Target != planned[i].Target || len(l.Runs) != len(launches[0].Runs) {
-				t.Fatalf("launch %d of repeat %d is %s with %d runs, that of repeat %d is %s", i, repeat, l.Target, len(l.Runs), replaces, planned[i].Target)
+				t.Fatalf("launch %d of repeat %d is %s with %d runs, that of repeat %d is %s", i, repeat, l.Target, len(l.Runs),
+					replaces, planned[i].Target)
 			}
 		}
 	}
@@ -104,7 +105,8 @@ func TestWorkloadText(t *testing.T) {
 		"poisson 4/s, 200 requests, random 256→16": {
 			Load: steps.Load{Arrival: "poisson", Rate: 4, Burstiness: 1, Requests: 200}, Dataset: random(256, 256, 16, 16)},
 		"gamma 0.5/s burstiness 0.25, 1m0s, sonnet 128–512→6": {
-			Load: steps.Load{Arrival: "gamma", Rate: 0.5, Burstiness: 0.25, Duration: time.Minute}, Dataset: steps.Dataset{Kind: "sonnet", InputMin: 128, InputMax: 512, OutputMin: 6, OutputMax: 6}},
+			Load: steps.Load{Arrival: "gamma", Rate: 0.5, Burstiness: 0.25, Duration: time.Minute}, Dataset: steps.Dataset{Kind: "sonnet",
+				InputMin: 128, InputMax: 512, OutputMin: 6, OutputMax: 6}},
 		"closed, 8 requests, at most 2 at once, file": {
 			Load: steps.Load{Arrival: "closed", Requests: 8, MaxConcurrency: 2}, Dataset: steps.Dataset{Kind: "file"}},
 	} {

@@ -192,7 +192,8 @@ func (s *server) sleepers() (map[*member]steps.Sleeper, error) {
 
 // move puts the servers of a launch to sleep or wakes them, and returns how long that took. What goes wrong
 // is the machine's fault: nothing is said of how a server serves by one that does not sleep.
-func (r *runner) move(ctx context.Context, s *server, state, failed string, do func(context.Context, steps.Sleeper, steps.Endpoint) error) (float64, error) {
+func (r *runner) move(ctx context.Context, s *server, state, failed string, do func(context.Context, steps.Sleeper,
+	steps.Endpoint) error) (float64, error) {
 	sleepers, err := s.sleepers()
 	if err != nil {
 		return 0, err
@@ -218,7 +219,8 @@ func (r *runner) sleep(ctx context.Context, s *server) error {
 	if r.plan.Resident != steps.ResidentSleep {
 		return nil
 	}
-	took, err := r.move(ctx, s, steps.StateAsleep, "does not go to sleep", func(ctx context.Context, e steps.Sleeper, ep steps.Endpoint) error {
+	took, err := r.move(ctx, s, steps.StateAsleep, "does not go to sleep", func(ctx context.Context, e steps.Sleeper,
+		ep steps.Endpoint) error {
 		return e.Sleep(ctx, ep)
 	})
 	if err != nil {
@@ -292,7 +294,8 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 			return nil
 		}
 		if waited >= freeWait {
-			return fmt.Errorf("%s sleeps and still holds %s of the %s of GPU memory that it had: nothing else fits beside it", s.Target, probe.Bytes(int64(held)), probe.Bytes(int64(awake)))
+			return fmt.Errorf("%s sleeps and still holds %s of the %s of GPU memory that it had: nothing else fits beside it", s.Target,
+				probe.Bytes(int64(held)), probe.Bytes(int64(awake)))
 		}
 		select {
 		case <-r.o.After(freePause):
@@ -386,7 +389,8 @@ func (s *server) crowded(f *result.Failure) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &machineError{fmt.Errorf("%s has no room beside %s, which stays loaded (%s: %s); lower the share of memory that both take (gpu_memory_utilization), or leave resident out",
+	return &machineError{fmt.Errorf("%s has no room beside %s, which stays loaded (%s: %s); lower the share of memory that both take "+
+		"(gpu_memory_utilization), or leave resident out",
 		s.Target, strings.Join(others, " and "), f.Class, f.Evidence)}
 }
 

@@ -171,7 +171,8 @@ func TestResidentSidesThatDoNotWake(t *testing.T) {
 		want   string
 	}{
 		"sleep": {func(n *nights) { n.noSleep = errors.New("status 500: no") }, base + " does not go to sleep: status 500: no"},
-		"wake":  {func(n *nights) { n.noWake = errors.New("status 500: CUDA Error: out of memory") }, base + " does not wake: status 500: CUDA Error: out of memory"},
+		"wake": {func(n *nights) { n.noWake = errors.New("status 500: CUDA Error: out of memory") }, base +
+			" does not wake: status 500: CUDA Error: out of memory"},
 		"death": {func(n *nights) { n.dies = "A" }, base + " ended while others were measured (exit status 137)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,9 +201,10 @@ func TestResidentSideThatFails(t *testing.T) {
 		status    result.Status
 		reason    string
 	}{
-		"start":  {behaviour{never: true, exitAfter: time.Second}, result.StatusComplete, ""},
-		"dies":   {behaviour{runs: map[int]string{1: "die"}}, result.StatusComplete, ""},
-		"memory": {behaviour{never: true, exitAfter: time.Second, log: "out of memory"}, result.StatusFailed, head + " has no room beside " + base},
+		"start": {behaviour{never: true, exitAfter: time.Second}, result.StatusComplete, ""},
+		"dies":  {behaviour{runs: map[int]string{1: "die"}}, result.StatusComplete, ""},
+		"memory": {behaviour{never: true, exitAfter: time.Second, log: "out of memory"}, result.StatusFailed, head +
+			" has no room beside " + base},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -348,7 +348,8 @@ func TestResumeForgetsWarningsOfReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"the first measured on a busy machine", "the second measured on a busy machine"}, state.Warnings); diff != "" {
+		if diff := cmp.Diff([]string{"the first measured on a busy machine", "the second measured on a busy machine"},
+			state.Warnings); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -133,7 +133,8 @@ func (r *runner) stopAfter(repeat int) (over bool, err error) {
 func (r *runner) stopAtTheEnd() error {
 	groups := ComparedTogether(r.plan)
 	if open, spent := voids(groups, r.out.Launched); len(open) > 0 {
-		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d cells were measured again (at most %d are)", len(open), spent, replaceCap(r.plan, groups)))
+		r.warn(fmt.Sprintf("void runs remain in %d repeats after %d cells were measured again (at most %d are)", len(open), spent,
+			replaceCap(r.plan, groups)))
 	}
 	if st := decideStop(r.plan, r.out.Launched); st != nil && st.infrastructure {
 		return errors.New(st.reason)

@@ -14,7 +14,8 @@ import (
 )
 
 // searched measures a cell by a search: a run of many probes, each at a load of its own.
-func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (out measurement, err error) {
+func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
+	w *watch) (out measurement, err error) {
 	search, err := capacity.New(cell.Workload.Load)
 	if err != nil {
 		return out, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
@@ -40,10 +41,12 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 		p := search.Probe(step, got.run)
 		goesOn = search.Add(p)
 		if ctx.Err() == nil {
-			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass, Probe: &p, Text: cmp.Or(result.Coordinates(cell.Values, " "), cell.Target) + ": " + capacity.ProbeText(p)})
+			r.emit(s, event.Event{Type: event.ProbeEnd, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "),
+				Pass: run.Pass, Probe: &p, Text: cmp.Or(result.Coordinates(cell.Values, " "), cell.Target) + ": " + capacity.ProbeText(p)})
 		}
 		if ctx.Err() != nil || got.cause != nil || !carriedOut(got.run) {
-			out.cause, out.run.Status, out.run.Reason, out.run.VoidCause = got.cause, got.run.Status, fmt.Sprintf("%s, at %s", got.run.Reason, capacity.Text(p.Kind, p.Load)), got.run.VoidCause
+			out.cause, out.run.Status, out.run.Reason, out.run.VoidCause = got.cause, got.run.Status, fmt.Sprintf("%s, at %s", got.run.Reason,
+				capacity.Text(p.Kind, p.Load)), got.run.VoidCause
 			break
 		}
 	}
@@ -64,7 +67,8 @@ func carriedOut(run result.Run) bool {
 }
 
 // probe measures one load of a search.
-func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch, step *capacity.Step) (measurement, error) {
+func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch,
+	step *capacity.Step) (measurement, error) {
 	cell.Workload.Load = step.Load
 	run.Seed = capacity.Seed(run.Seed, step.Number)
 	run.ShapeSeed = 0 // a draw of arrivals for each probe and repeat
@@ -141,7 +145,8 @@ func (r *runner) drain(ctx context.Context, s *server) {
 		}
 		for busy(ctx, observer, m.endpoint) {
 			if left--; left < 0 {
-				r.warn(fmt.Sprintf("%s: requests of a probe were still running %v after it, when the next began", m.label(s.Target), drainPolls*drainPause))
+				r.warn(fmt.Sprintf("%s: requests of a probe were still running %v after it, when the next began", m.label(s.Target),
+					drainPolls*drainPause))
 				return
 			}
 			select {

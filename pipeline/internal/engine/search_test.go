@@ -17,7 +17,8 @@ import (
 func TestResumeInASearch(t *testing.T) {
 	b := builder{state: &State{probes: map[searchOf][]result.Probe{}}, open: map[string]*Launched{}}
 	probe := func(launch, cell string, load, headroom float64) event.Event {
-		return event.Event{Type: event.ProbeEnd, Launch: launch, Cell: cell, Probe: &result.Probe{Kind: result.LoadRate, Load: load, Headroom: headroom, Held: headroom >= 0}}
+		return event.Event{Type: event.ProbeEnd, Launch: launch, Cell: cell, Probe: &result.Probe{Kind: result.LoadRate, Load: load,
+			Headroom: headroom, Held: headroom >= 0}}
 	}
 	for _, e := range []event.Event{
 		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"},
@@ -25,8 +26,9 @@ func TestResumeInASearch(t *testing.T) {
 		{Type: event.RunEnd, Launch: "r1-a", Cell: "done", Run: &result.Run{Repeat: 1, Status: result.RunOK}},
 		probe("r1-a", "cut", 8, 1),
 		probe("r1-a", "cut", 20, -1),
-		{Type: event.RunEnd, Launch: "r1-a", Cell: "cut", Run: &result.Run{Repeat: 1, Status: result.RunCancelled}}, // Ctrl-C, where kill -9 leaves nothing
-		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"},                                           // resumed, and cut off again
+		// Ctrl-C, where kill -9 leaves nothing
+		{Type: event.RunEnd, Launch: "r1-a", Cell: "cut", Run: &result.Run{Repeat: 1, Status: result.RunCancelled}},
+		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"}, // resumed, and cut off again
 	} {
 		if err := b.add(e); err != nil {
 			t.Fatal(err)
@@ -49,7 +51,8 @@ func TestResumeInASearch(t *testing.T) {
 	if len(got) != 2 || !got[0].Resumed || got[1].Load != 20 {
 		t.Fatalf("probes that are taken over: %+v", got)
 	}
-	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32, Resolution: 0.02, Probes: 8}})
+	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32,
+		Resolution: 0.02, Probes: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,8 @@ func TestResumeInASearch(t *testing.T) {
 
 // TestSearchOfAClientThatIsLate: a void probe is made again, and a second one ends the search.
 func TestSearchOfAClientThatIsLate(t *testing.T) {
-	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32, Resolution: 0.02, Probes: 8}})
+	search, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 200, Search: &steps.Search{Min: 2, Max: 32,
+		Resolution: 0.02, Probes: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +127,8 @@ func TestDrain(t *testing.T) {
 		waits, now := 0, make(chan time.Time)
 		close(now)
 		bus := event.NewBus(time.Now, 100)
-		r := &runner{bus: bus, out: &Outcome{}, warned: map[string]bool{}, o: Options{After: func(time.Duration) <-chan time.Time { waits++; return now }}}
+		r := &runner{bus: bus, out: &Outcome{}, warned: map[string]bool{},
+			o: Options{After: func(time.Duration) <-chan time.Time { waits++; return now }}}
 		s := &server{members: []*member{{Member: &Member{Engine: &busyServer{left: tt.left}}}}}
 		r.drain(t.Context(), s)
 		if waits != tt.waits || len(r.out.Warnings) != tt.warnings {

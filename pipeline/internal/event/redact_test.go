@@ -41,26 +41,27 @@ func TestRedactForms(t *testing.T) {
 		"twice in a line":       secret + secret,
 		"address, every byte":   percent(secret, "%%%02X"),
 		"address, small digits": percent(secret, "%%%02x"),
-		"address, small":        strings.NewReplacer("%C3%BC", "%c3%bc", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%2F", "%2f").Replace(url.PathEscape(secret)),
-		"python's json":         `hf_\"a+b/c&d<e>\\\u00fc`,
-		"python's, large":       `hf_\"a+b/c&d<e>\\\u00FC`,
-		"php's json":            `hf_\"a+b\/c&d<e>\\ü`,
-		"html":                  html.EscapeString(secret),
-		"html template":         template.HTMLEscapeString(secret),
-		"hex":                   hex.EncodeToString([]byte(secret)),
-		"hex, large":            strings.ToUpper(hex.EncodeToString([]byte(secret))),
-		"decimal entities":      entities(secret, "&#%d;"),
-		"hexadecimal entities":  entities(secret, "&#x%x;"),
-		"markdown":              escape.Inline(secret, 0),
-		"markdown code":         escape.CodeElement(secret, 0),
-		"javascript":            template.JSEscapeString(secret),
-		"shell, quoted":         `'hf_"a+b/c&d<e>\ü'`,
-		"shell, escaped":        `hf_\"a+b/c\&d\<e\>\\ü`,
-		"shell, parts":          `'hf_'"\""'a+b/c&d<e>\ü'`,
-		"go, ascii":             strconv.QuoteToASCII(secret),
-		"json in json":          quote(quote(secret)),
-		"json in html":          html.EscapeString(quote(secret)),
-		"address in json":       quote("https://h/?q=" + url.QueryEscape(secret)),
+		"address, small": strings.NewReplacer("%C3%BC", "%c3%bc", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%2F",
+			"%2f").Replace(url.PathEscape(secret)),
+		"python's json":        `hf_\"a+b/c&d<e>\\\u00fc`,
+		"python's, large":      `hf_\"a+b/c&d<e>\\\u00FC`,
+		"php's json":           `hf_\"a+b\/c&d<e>\\ü`,
+		"html":                 html.EscapeString(secret),
+		"html template":        template.HTMLEscapeString(secret),
+		"hex":                  hex.EncodeToString([]byte(secret)),
+		"hex, large":           strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"decimal entities":     entities(secret, "&#%d;"),
+		"hexadecimal entities": entities(secret, "&#x%x;"),
+		"markdown":             escape.Inline(secret, 0),
+		"markdown code":        escape.CodeElement(secret, 0),
+		"javascript":           template.JSEscapeString(secret),
+		"shell, quoted":        `'hf_"a+b/c&d<e>\ü'`,
+		"shell, escaped":       `hf_\"a+b/c\&d\<e\>\\ü`,
+		"shell, parts":         `'hf_'"\""'a+b/c&d<e>\ü'`,
+		"go, ascii":            strconv.QuoteToASCII(secret),
+		"json in json":         quote(quote(secret)),
+		"json in html":         html.EscapeString(quote(secret)),
+		"address in json":      quote("https://h/?q=" + url.QueryEscape(secret)),
 	} {
 		got := r.String("before " + text + " behind")
 		if !strings.Contains(got, Mask) {
@@ -99,13 +100,18 @@ func TestRedactWithin(t *testing.T) {
 		r := NewRedactor([]string{secret})
 		runes := []rune(secret)
 		for name, hidden := range map[string]string{
-			"colour": "\x1b[31m", "title": "\x1b]0;x\a", "string": "\x1bPq\x1b\\", "escape": "\x1b", "c1": "\u009b", "zero width space": "\u200b", "zero width non-joiner": "\u200c",
-			"joiner": "\u2060", "bom": "\ufeff", "soft hyphen": "\u00ad", "bidi": "\u202e", "isolate": "\u2066", "combining": "\u0301", "two combining": "\u0301\u0308", "cr": "\r",
-			"null": "\x00", "bell": "\a", "backspace": "\b", "erased": "x\b", "variation": "\ufe0f", "tag": "\U000e0041", "bad byte": "\xff", "filler": "\u3164", "delete": "\x7f",
+			"colour": "\x1b[31m", "title": "\x1b]0;x\a", "string": "\x1bPq\x1b\\", "escape": "\x1b", "c1": "\u009b", "zero width space": "\u200b",
+			"zero width non-joiner": "\u200c",
+			"joiner":                "\u2060", "bom": "\ufeff", "soft hyphen": "\u00ad", "bidi": "\u202e", "isolate": "\u2066",
+			"combining":     "\u0301",
+			"two combining": "\u0301\u0308", "cr": "\r",
+			"null": "\x00", "bell": "\a", "backspace": "\b", "erased": "x\b", "variation": "\ufe0f", "tag": "\U000e0041", "bad byte": "\xff",
+			"filler": "\u3164", "delete": "\x7f",
 		} {
 			for _, at := range []int{1, len(runes) / 2, len(runes) - 1} {
 				dirty := string(runes[:at]) + hidden + string(runes[at:])
-				for form, text := range map[string]string{"plain": dirty, "json": quote(dirty), "go": strconv.Quote(dirty), "html": html.EscapeString(dirty), "query": url.QueryEscape(dirty)} {
+				for form, text := range map[string]string{"plain": dirty, "json": quote(dirty), "go": strconv.Quote(dirty),
+					"html": html.EscapeString(dirty), "query": url.QueryEscape(dirty)} {
 					if got := r.String("before " + text + " behind"); !strings.Contains(got, Mask) || len(got) > len("before  behind")+len(Mask)+4 {
 						t.Errorf("%s with %s at %d as %s: %q keeps the secret", secret, name, at, form, got)
 					}
@@ -137,7 +143,8 @@ func TestRedactJSON(t *testing.T) {
 func TestRedactHarmless(t *testing.T) {
 	r := NewRedactor([]string{"correcthorse", "p&ss<word", "a b c d"})
 	for _, text := range []string{
-		"correct horse", "correct\nhorse", "p & ss < word", "pass&lt;word", "/usr/lib/correct/horse", "100%25 of \\n it", "meta-llama/Llama-3.1-8B", "v0.11.0", "true", "\x1b[31mred\x1b[0m",
+		"correct horse", "correct\nhorse", "p & ss < word", "pass&lt;word", "/usr/lib/correct/horse", "100%25 of \\n it",
+		"meta-llama/Llama-3.1-8B", "v0.11.0", "true", "\x1b[31mred\x1b[0m",
 		"e\u0301te\u0301", "sha256:0123456789abcdef", "&nbsp;&amp;", "a+b+c", strings.Repeat("x", 300_000),
 	} {
 		if got := r.String(text); got != text {
@@ -312,7 +319,8 @@ func TestRedactorProperty(t *testing.T) {
 
 // TestRedactorStreamProperty: nothing is left of a stream, whatever its pieces are.
 func TestRedactorStreamProperty(t *testing.T) {
-	pieces := []string{"secret", "s", "e", "\x1b[31m", "\x1b[", "\x1b", "\u200b", "\u0301", "&lt;", "&#60;", "&#x3C;", "&", "#", ";", "%3C", "%", "3", "C", `\u003c`, `\`, "u", "<", "<two", " ", "\n", "+", "\"", "x"}
+	pieces := []string{"secret", "s", "e", "\x1b[31m", "\x1b[", "\x1b", "\u200b", "\u0301", "&lt;", "&#60;", "&#x3C;", "&", "#", ";", "%3C",
+		"%", "3", "C", `\u003c`, `\`, "u", "<", "<two", " ", "\n", "+", "\"", "x"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 16).Draw(t, "pieces"), "")
 		r := exact([]string{"secret<two", "one two", `a"secret`})
@@ -328,7 +336,8 @@ func FuzzRedactor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string, text []byte, width uint8) {
 		r := exact([]string{a, b})
 		for _, s := range []string{a, b} {
-			if got := r.String(string(text) + s + string(text)); len(s) >= minSecret && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "\r\n") && strings.Contains(got, s) && !strings.Contains(Mask+string(text)+Mask, s) {
+			if got := r.String(string(text) + s + string(text)); len(s) >= minSecret && strings.TrimSpace(s) == s &&
+				!strings.ContainsAny(s, "\r\n") && strings.Contains(got, s) && !strings.Contains(Mask+string(text)+Mask, s) {
 				t.Fatalf("%q is left in %q", s, got)
 			}
 		}

@@ -117,7 +117,8 @@ func TestRedactEncodings(t *testing.T) {
 			t.Errorf("%s lost what is around it: %q", name, got)
 		}
 		for width := 1; width < 80; width += 13 {
-			checkForms(t, fmt.Sprintf("%s in writes of %d bytes", name, width), stream(t, r, []byte(text), func(left int) int { return min(left, width) }), secret)
+			checkForms(t, fmt.Sprintf("%s in writes of %d bytes", name, width),
+				stream(t, r, []byte(text), func(left int) int { return min(left, width) }), secret)
 		}
 		lines := strings.SplitAfter(text, "\n")
 		checkForms(t, name+" line by line", stream(t, r, []byte(text), func(left int) int {
@@ -142,7 +143,8 @@ func TestLineWriter(t *testing.T) {
 	for _, text := range encodings(secret) {
 		lines = append(lines, strings.SplitAfter(text, "\n")[0]+"\n")
 	}
-	lines = append(lines, "Bearer\t\n", "\x1b]0;title\n", "100%\n", "a &\n", "\\\n", "00000000\n", "\n", "progress 1\rprogress 2\n", "one\ntwo p\n")
+	lines = append(lines, "Bearer\t\n", "\x1b]0;title\n", "100%\n", "a &\n", "\\\n", "00000000\n", "\n",
+		"progress 1\rprogress 2\n", "one\ntwo p\n")
 	for _, r := range []*Redactor{nil, NewRedactor(nil), known} {
 		for _, line := range lines {
 			var out bytes.Buffer
@@ -230,7 +232,8 @@ func TestRedactEncodingsHarmless(t *testing.T) {
 func TestJSONWriter(t *testing.T) {
 	r := NewRedactor([]string{"123456789", `abc"}, {`, "line\\n1", "secret-word"})
 	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"123456789", `abc"}, {`, "x", "", "secret-word", `\`, `"`, "é", "line\\n1"}), 0, 8).Draw(t, "texts")
+		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"123456789", `abc"}, {`, "x", "", "secret-word", `\`, `"`, "é", "line\\n1"}), 0,
+			8).Draw(t, "texts")
 		data, err := json.Marshal(map[string]any{"n": 123456789, "list": texts, strings.Join(texts, ""): true})
 		if err != nil {
 			t.Fatal(err)
@@ -266,7 +269,8 @@ func TestJSONWriterLongString(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil || !json.Valid(out.Bytes()) || strings.Contains(out.String(), "secret-word") || !strings.Contains(out.String(), Mask) {
+	if err := w.Close(); err != nil || !json.Valid(out.Bytes()) || strings.Contains(out.String(), "secret-word") ||
+		!strings.Contains(out.String(), Mask) {
 		t.Errorf("%v, %d bytes, ending %q", err, out.Len(), out.String()[max(0, out.Len()-40):])
 	}
 }

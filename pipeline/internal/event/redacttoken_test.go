@@ -20,7 +20,8 @@ func made(prefix string, n int) string {
 func TestTokens(t *testing.T) {
 	r := NewRedactor(nil)
 	for name, text := range map[string]string{
-		"hugging face": made("hf_", 34), "github": made("ghp_", 36), "github app": made("ghs_", 36), "fine-grained": made("github_pat_", 22) + "_" + made("", 59),
+		"hugging face": made("hf_", 34), "github": made("ghp_", 36), "github app": made("ghs_", 36), "fine-grained": made("github_pat_", 22) +
+			"_" + made("", 59),
 		"openai": made("sk-proj-", 48), "anthropic": made("sk-ant-api03-", 90), "nvidia": made("nvapi-", 64), "aws": "AKIA" + "ABCDEFGHIJ234567",
 		"google": made("AIza", 35), "gitlab": made("glpat-", 20), "header": made("Bearer ", 40), "long": made("hf_", 3000),
 	} {
@@ -43,9 +44,11 @@ func TestNoTokens(t *testing.T) {
 	digest := hex.EncodeToString(sum[:])
 	r := NewRedactor(nil)
 	for _, text := range []string{
-		"sha256:" + digest, "@sha256:" + digest, digest[:40], "hf_hub_download(repo_id)", "hf_transfer", made("hf_", 12), "ghp_", "disk-" + made("", 60),
+		"sha256:" + digest, "@sha256:" + digest, digest[:40], "hf_hub_download(repo_id)", "hf_transfer", made("hf_", 12), "ghp_",
+		"disk-" + made("", 60),
 		"sk-learn-with-a-name-that-is-very-long-indeed", "task-0123456789012345678901234567890123456789", "AKIAB", "AKIA" + digest,
-		"Bearer authentication is not configured", "Bearer ", "github_pat_", "a" + made("hf_", 40), "nvapi-short", made("AIza", 40), "ASIAPACIFICREGIONALS",
+		"Bearer authentication is not configured", "Bearer ", "github_pat_", "a" + made("hf_", 40), "nvapi-short", made("AIza", 40),
+		"ASIAPACIFICREGIONALS",
 		base64.StdEncoding.EncodeToString(bytes.Repeat(sum[:], 20)), "VLLM_KV_CACHE_LAYOUT=HND", "meta-llama/Llama-3.1-8B-Instruct",
 	} {
 		if got := r.String(text); got != text {
@@ -56,7 +59,8 @@ func TestNoTokens(t *testing.T) {
 
 // TestTokensInAStream: the pieces of a stream do not matter.
 func TestTokensInAStream(t *testing.T) {
-	pieces := []string{"hf_", "ghp_", "sk-", "AKIA", "Bearer ", "a", "1", "_", "-", " ", "\n", ".", made("", 16), made("", 20), "ABCDEFGHIJ234567", "bear", "er "}
+	pieces := []string{"hf_", "ghp_", "sk-", "AKIA", "Bearer ", "a", "1", "_", "-", " ", "\n", ".", made("", 16), made("", 20),
+		"ABCDEFGHIJ234567", "bear", "er "}
 	left := regexp.MustCompile(`\b(hf_[A-Za-z0-9]{30,}|ghp_[A-Za-z0-9]{36,})`)
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")

@@ -26,7 +26,8 @@ func session(night int, ttft float64) Record {
 	return Record{
 		ID: fmt.Sprintf("run-%03d", night), Kind: Session, Time: start.Add(time.Duration(night) * 24 * time.Hour),
 		Source: Source{Commit: fmt.Sprintf("c%d", night), Branch: "main"}, Machine: machine,
-		Cells: []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Model: "m", Runs: 5, Sent: 100, Metrics: map[string]float64{"ttft.p50": ttft}}},
+		Cells: []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Model: "m", Runs: 5, Sent: 100,
+			Metrics: map[string]float64{"ttft.p50": ttft}}},
 	}
 }
 
@@ -216,7 +217,8 @@ func TestWindow(t *testing.T) {
 	change(4, func(r *Record) { r.Cells[0].Model = "other" })
 	change(5, func(r *Record) { r.Cells[0].Hash = "another cell" })
 	change(6, func(*Record) {})
-	h.Records = append(h.Records, Record{ID: "d", Kind: Drop, Time: start, Annotation: &Annotation{Run: "run-106", Reason: "someone else used the GPU", Author: "a"}})
+	h.Records = append(h.Records, Record{ID: "d", Kind: Drop, Time: start, Annotation: &Annotation{Run: "run-106",
+		Reason: "someone else used the GPU", Author: "a"}})
 	q := Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10, Now: start.Add(1000 * time.Hour)}
 	w := h.Window(q)
 	if len(w.Points) != 10 || w.Points[9].ID != "run-013" {
@@ -262,9 +264,11 @@ func TestFromDocument(t *testing.T) {
 		RunID: "r", Started: start, Status: result.StatusComplete, Simulated: "process", TimeScale: 10, Machine: machine,
 		Targets: []result.Target{{Addr: "server.vllm.sut", Engine: "vllm", Model: "m"}},
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{
-			{Hash: "h", Target: "server.vllm.sut", Values: []result.AxisValue{{Name: "rate", Value: "4"}}, Summary: map[string]float64{"ttft.p50": 0.1}, Runs: []result.Run{
-				{Repeat: 1, Status: result.RunOK, Sent: 100, Failed: 1}, {Repeat: 2, Status: result.RunVoid, Sent: 7}, {Repeat: 3, Replaces: 2, Status: result.RunOK, Sent: 100},
-			}},
+			{Hash: "h", Target: "server.vllm.sut", Values: []result.AxisValue{{Name: "rate", Value: "4"}},
+				Summary: map[string]float64{"ttft.p50": 0.1}, Runs: []result.Run{
+					{Repeat: 1, Status: result.RunOK, Sent: 100, Failed: 1}, {Repeat: 2, Status: result.RunVoid, Sent: 7},
+					{Repeat: 3, Replaces: 2, Status: result.RunOK, Sent: 100},
+				}},
 			{Hash: "never ran", Target: "server.vllm.sut"},
 		}}},
 	}
@@ -272,7 +276,8 @@ func TestFromDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Engine: "vllm", Model: "m", Runs: 2, Sent: 200, Failed: 1, Metrics: map[string]float64{"ttft.p50": 0.1}}}
+	want := []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Engine: "vllm", Model: "m", Runs: 2, Sent: 200, Failed: 1,
+		Metrics: map[string]float64{"ttft.p50": 0.1}}}
 	if diff := cmp.Diff(want, r.Cells); diff != "" || r.Simulated != "process×10" {
 		t.Errorf("simulated %q, cells (-want +got):\n%s", r.Simulated, diff)
 	}
@@ -306,7 +311,8 @@ func TestRecordsRoundTrip(t *testing.T) {
 		if err != nil || string(again) != string(data) {
 			rt.Fatalf("%v: %s became %s", err, data, again)
 		}
-		at := strings.Index(string(data), `"record":`) + len(`"record":`) + rapid.IntRange(0, len(data)-strings.Index(string(data), `"record":`)-13).Draw(rt, "at")
+		at := strings.Index(string(data), `"record":`) + len(`"record":`) +
+			rapid.IntRange(0, len(data)-strings.Index(string(data), `"record":`)-13).Draw(rt, "at")
 		data[at] ^= 1
 		if _, err := decode(data); err == nil {
 			rt.Fatalf("a changed byte at %d was not noticed in %s", at, data)

@@ -9,8 +9,9 @@ func TestLaunchTime(t *testing.T) {
 	machine := map[string]string{"gpu_name": "H100", "gpu_count": "1"}
 	other := map[string]string{"gpu_name": "A10", "gpu_count": "1"}
 	session := func(day int, machine map[string]string, simulated, cell string, startup float64) Record {
-		return Record{Kind: Session, ID: time.Duration(day).String(), Time: time.Unix(int64(day)*86400, 0), Machine: machine, Simulated: simulated,
-			Cells: []Cell{{Hash: cell, Metrics: map[string]float64{"startup.time": startup}}}}
+		return Record{Kind: Session, ID: time.Duration(day).String(), Time: time.Unix(int64(day)*86400, 0), Machine: machine,
+			Simulated: simulated,
+			Cells:     []Cell{{Hash: cell, Metrics: map[string]float64{"startup.time": startup}}}}
 	}
 	h := &History{Records: []Record{
 		session(1, machine, "", "a", 100), session(2, machine, "", "a", 300), session(3, machine, "", "b", 200),

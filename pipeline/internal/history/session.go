@@ -44,7 +44,8 @@ func CellsOf(doc *result.Document) []Cell {
 }
 
 func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {
-	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: result.Coordinates(c.Values, " "), Engine: t.Engine, Version: t.Version(), Model: t.Model, Metrics: c.Summary}
+	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: result.Coordinates(c.Values, " "), Engine: t.Engine, Version: t.Version(),
+		Model: t.Model, Metrics: c.Summary}
 	for _, r := range c.Current() {
 		switch r.Status {
 		case result.RunOK:

@@ -64,7 +64,9 @@ func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, hea
 	} {
 		b, h := answers.Mean(a, of.metric)
 		if compared := answers.Relative(a, of.metric) != nil; compared && h < max(of.share*b, of.least) {
-			return fmt.Sprintf("the %s is %.3g on the head and %.3g among the base's launches: too little is compared for a pass, so see the divergences", of.what, h, b)
+			return fmt.Sprintf(
+				"the %s is %.3g on the head and %.3g among the base's launches: too little is compared for a pass, so see the divergences", of.what,
+				h, b)
 		}
 	}
 	return ""
@@ -84,9 +86,12 @@ func withoutAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, he
 	case a.Reason != "" && compared == nil:
 		return exclusion{reason: a.Reason}
 	case compared != nil && 2*a.Answered < a.Prompts:
-		return exclusion{reason: fmt.Sprintf("%d of %d prompts have an answer of every launch, which is less than half: see why the others failed", a.Answered, a.Prompts)}
+		return exclusion{reason: fmt.Sprintf(
+			"%d of %d prompts have an answer of every launch, which is less than half: see why the others failed", a.Answered, a.Prompts)}
 	case compared != nil && m.Unit == metric.Fraction && float64(g.Margin)*float64(a.Answered) <= 1:
-		return exclusion{reason: fmt.Sprintf("%d of %d prompts have an answer of every launch, so that a single one is the margin: see why the others failed, or ask more", a.Answered, a.Prompts)}
+		return exclusion{reason: fmt.Sprintf(
+			"%d of %d prompts have an answer of every launch, so that a single one is the margin: see why the others failed, or ask more",
+			a.Answered, a.Prompts)}
 	}
 	return exclusion{}
 }

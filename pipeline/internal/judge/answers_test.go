@@ -33,7 +33,8 @@ func TestAnswersThatAreTooFew(t *testing.T) {
 			g := &s.plan.Gates[0]
 			g.Metrics, g.Margin = []string{tt.metric}, 0.01
 			g.Comparisons = []plan.Comparison{{Head: g.Comparisons[0].Head, Base: g.Comparisons[0].Base, HeadValue: "head", BaseValue: "base"}}
-			a := result.Answers{Benchmark: g.Benchmark, Base: g.Comparisons[0].Base, Head: g.Comparisons[0].Head, Prompts: 200, Answered: tt.answered, Reason: tt.reason}
+			a := result.Answers{Benchmark: g.Benchmark, Base: g.Comparisons[0].Base, Head: g.Comparisons[0].Head, Prompts: 200,
+				Answered: tt.answered, Reason: tt.reason}
 			if tt.reason == "" {
 				c, level := result.ComparedAnswers{Metric: tt.metric, Until: repeats}, 1.0
 				if tt.metric == "logprob_difference.mean" {
@@ -79,7 +80,8 @@ func TestAnswersWithNothingInCommon(t *testing.T) {
 		g := &s.plan.Gates[0]
 		g.Metrics, g.Margin = []string{tt.metric}, metric.Margin(tt.margin)
 		a := result.Answers{Benchmark: g.Benchmark, Base: g.Comparisons[0].Base, Head: g.Comparisons[0].Head, Prompts: 1000, Answered: 1000}
-		for id, value := range map[string]sides{"agreement.share": tt.agreement, "first_divergence.mean": tt.tokens, "logprob_difference.mean": tt.nats} {
+		for id, value := range map[string]sides{"agreement.share": tt.agreement, "first_divergence.mean": tt.tokens,
+			"logprob_difference.mean": tt.nats} {
 			c := result.ComparedAnswers{Metric: id, Until: repeats}
 			for r := 1; r <= repeats; r++ {
 				wobble := 1 + 0.001*float64(r%3-1)

@@ -63,7 +63,8 @@ func nightly(cells, metrics, sessions int) (*plan.Plan, *result.Document, *histo
 	p := &plan.Plan{Alpha: 0.05, Targets: []plan.Target{{Addr: "server.vllm.main", Source: "vllm"}}}
 	doc := &result.Document{Status: result.StatusComplete, RunID: "today", Started: now, Benchmarks: []result.Benchmark{{Addr: "benchmark.b"}}}
 	gate := plan.Gate{
-		Addr: "gate.g", Benchmark: "benchmark.b", Baseline: "baseline.stored.main", BaselineKind: "stored", Stored: &plan.Stored{Sessions: 2 * gates.MinSessions},
+		Addr: "gate.g", Benchmark: "benchmark.b", Baseline: "baseline.stored.main", BaselineKind: "stored",
+		Stored:  &plan.Stored{Sessions: 2 * gates.MinSessions},
 		Metrics: ids,
 		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
 		Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},

@@ -53,7 +53,8 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	case result.AtMost:
 		d.Reason = unknown("the head carries", result.AtMost, of)
 	case result.AtLeast:
-		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max", capacity.Text(of.Over, of.Max))
+		d.Reason = fmt.Sprintf("both sides carry at least %s, the end of the search, and which of them more is not known: raise max",
+			capacity.Text(of.Over, of.Max))
 	default:
 		d.Reason = unknown("the base carries", result.AtLeast, of)
 	}
@@ -75,9 +76,11 @@ func boundLimit(d *result.Decision, head *result.Cell) {
 // unknown says that a capacity is beyond an end of its search, and what would show how far.
 func unknown(carries string, b result.Bound, of *result.Search) string {
 	if b == result.AtMost {
-		return fmt.Sprintf("%s at most %s, the least load of the search, and by how much less is not known: lower min", carries, capacity.Text(of.Over, of.Min))
+		return fmt.Sprintf("%s at most %s, the least load of the search, and by how much less is not known: lower min", carries,
+			capacity.Text(of.Over, of.Min))
 	}
-	return fmt.Sprintf("%s at least %s, the end of the search, and how much more is not known: raise max", carries, capacity.Text(of.Over, of.Max))
+	return fmt.Sprintf("%s at least %s, the end of the search, and how much more is not known: raise max", carries,
+		capacity.Text(of.Over, of.Max))
 }
 
 // boundOf is the bound that any run of a cell has, the one that hides a worse head before the other,

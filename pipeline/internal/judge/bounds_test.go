@@ -90,16 +90,19 @@ func TestALimitDoesNotRestOnABound(t *testing.T) {
 		want     result.Verdict
 		reason   string
 	}{
-		{">=", 12, 10, result.AtLeast, result.Inconclusive, "a launch carried at least 10 req/s, the end of the search, and how much more is not known: raise max"},
+		{">=", 12, 10, result.AtLeast, result.Inconclusive,
+			"a launch carried at least 10 req/s, the end of the search, and how much more is not known: raise max"},
 		{">=", 9, 10, result.AtLeast, result.Pass, ""},
-		{">=", 0.5, 1, result.AtMost, result.Inconclusive, "a launch carried at most 1 req/s, the least load of the search, and by how much less is not known: lower min"},
+		{">=", 0.5, 1, result.AtMost, result.Inconclusive,
+			"a launch carried at most 1 req/s, the least load of the search, and by how much less is not known: lower min"},
 		{">=", 2, 1, result.AtMost, result.Regression, ""},
 		{"<", 12, 10, result.AtLeast, result.Inconclusive, "raise max"},
 		{"<", 9, 10, result.AtLeast, result.Regression, ""},
 		{">=", 4, 5, "", result.Pass, ""},
 	} {
 		s := newSession()
-		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
+		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
+			Comparisons: []plan.Comparison{{Head: "head"}}}
 		s.each(1, func(r *result.Run) {
 			r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10, Bound: tt.bound}
 			r.Metrics["capacity.rate"] = tt.capacity

@@ -86,7 +86,8 @@ func compareSides(base, head *result.Cell, declared comparability.Declared) (fir
 		}
 		found := comparability.Compare(comparability.OfRun(base, b), comparability.OfRun(head, r), declared)
 		if invalid := found.Invalid(); len(invalid) > 0 {
-			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(), invalid.Text("base", "head")), r.Pair()})
+			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", r.Pair(),
+				invalid.Text("base", "head")), r.Pair()})
 		}
 		for _, label := range found.Unreported().Labels() {
 			if !slices.Contains(labels, label) {
@@ -114,7 +115,8 @@ func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 		found := comparability.Compare(before.facts, facts, nil).Invalid().Within()
 		if len(found) > 0 {
 			names := [2]string{fmt.Sprintf("repeat %d", before.repeat), fmt.Sprintf("repeat %d", r.Pair())}
-			first = earliest(first, exclusion{fmt.Sprintf("the repeats of the %s did not do the same work: %s", side, found.Text(names[0], names[1])), r.Pair()})
+			first = earliest(first, exclusion{fmt.Sprintf("the repeats of the %s did not do the same work: %s", side,
+				found.Text(names[0], names[1])), r.Pair()})
 		}
 	}
 	return first

@@ -97,7 +97,9 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"equal sides", func(session) {}, result.Pass, 0, ""},
 		{"slower head", func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1.2 }) }, result.Regression, 1, ""},
-		{"faster head", func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 0.8 }) }, result.Pass, 0, "ttft.p50 improvement"}, // the success rate only passes
+		// the success rate only passes
+		{"faster head", func(s session) { s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 0.8 }) }, result.Pass, 0,
+			"ttft.p50 improvement"},
 		{"noisy head", func(s session) {
 			s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.3*float64(r.Repeat%2) })
 		}, result.Inconclusive, 0, ""},
@@ -118,9 +120,11 @@ func TestVerdicts(t *testing.T) {
 				s.add(cell, again)
 			}
 		}, result.Pass, 0, ""},
-		{"a slow head is void and measured again", func(s session) { s.again(1, result.VoidClient, 0.2) }, result.Inconclusive, 0, "void in 1 repeat and measured again"},
+		{"a slow head is void and measured again", func(s session) { s.again(1, result.VoidClient, 0.2) }, result.Inconclusive, 0,
+			"void in 1 repeat and measured again"},
 		{"a head as fast as ever is void and measured again", func(s session) { s.again(1, result.VoidClient, 0.1) }, result.Pass, 0, ""},
-		{"a head without a value is void and measured again", func(s session) { s.again(1, result.VoidClient, 0) }, result.Inconclusive, 0, "void in 1 repeat"},
+		{"a head without a value is void and measured again", func(s session) { s.again(1, result.VoidClient, 0) }, result.Inconclusive, 0,
+			"void in 1 repeat"},
 		{"a slow base is void and measured again", func(s session) { s.again(0, result.VoidClient, 0.2) }, result.Pass, 0, ""},
 		{"a clock is stepped under a slow head", func(s session) { s.again(1, result.VoidClock, 0.2) }, result.Pass, 0, ""},
 		{"a repeat with a failed head is measured again", func(s session) {
@@ -188,7 +192,8 @@ func reasons(doc *result.Document) string {
 
 func TestLimits(t *testing.T) {
 	s := newSession()
-	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
+	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
+		Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
 	below := func(limit float64) Options {
 		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
@@ -242,7 +247,8 @@ func TestLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := s.doc.Gates[0].Decisions[0]
-			if d.Verdict != result.Missing || d.Infrastructure != alone || s.doc.ExitCode != exit || !strings.Contains(d.Reason, "answered no request") {
+			if d.Verdict != result.Missing || d.Infrastructure != alone || s.doc.ExitCode != exit ||
+				!strings.Contains(d.Reason, "answered no request") {
 				t.Errorf("%s, alone: %v: %+v, exit %d; want missing, exit %d", name, alone, d, s.doc.ExitCode, exit)
 			}
 		}
@@ -352,7 +358,8 @@ func TestAFileIsDescribed(t *testing.T) {
 		of.each(0, func(r *result.Run) { r.Metrics["cost.per_million_tokens"] = 1 })
 		of.each(1, func(r *result.Run) { r.Metrics["cost.per_million_tokens"] = 1 })
 	}
-	for want, measures := range map[result.Verdict]result.Measures{result.Inconclusive: s.plan.Described(), result.Invalid: dearer.Described()} {
+	for want, measures := range map[result.Verdict]result.Measures{result.Inconclusive: s.plan.Described(),
+		result.Invalid: dearer.Described()} {
 		base.doc.Measures = measures
 		if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
 			t.Fatal(err)
@@ -424,10 +431,12 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 			replaced(s, tt.change)
 			var opt Options
 			if tt.limit {
-				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
+				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
+					Comparisons: []plan.Comparison{{Head: "head"}}}
 				opt.Assert = func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
 					value := in.Metrics["ttft.p50"]
-					return AssertResult{Holds: value < 0.2, Limits: []lang.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}}, nil
+					return AssertResult{Holds: value < 0.2, Limits: []lang.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true,
+						Holds: value < 0.2}}}, nil
 				}
 			}
 			if err := Judge(s.plan, s.doc, opt); err != nil {

@@ -62,7 +62,8 @@ func TestStartUpTimesOfFilledCaches(t *testing.T) {
 	}{
 		{"the first of each side", func(_ string, r int) bool { return r == 1 }, nil, result.Pass, repeats - 1},
 		{"the first of the head", func(side string, r int) bool { return r == 1 && side == "head" }, nil, result.Pass, repeats - 1},
-		{"none", func(string, int) bool { return false }, func(side string, r int) bool { return side == "head" && r == 2 }, result.Missing, repeats - 1},
+		{"none", func(string, int) bool { return false }, func(side string, r int) bool { return side == "head" && r == 2 },
+			result.Missing, repeats - 1},
 		{"every one of the head", func(side string, _ int) bool { return side == "head" }, nil, result.Missing, 0},
 	} {
 		s := newSession()

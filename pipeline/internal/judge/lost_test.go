@@ -23,7 +23,8 @@ func TestLostQuestions(t *testing.T) {
 		t.Fatalf("%+v", s.doc.Evaluations)
 	}
 	e := &s.doc.Evaluations[0]
-	if e.Benchmark != "benchmark.e" || e.Questions != 1000 || e.Repeats != repeats || e.Worse != 51 || e.Better != 1 || len(e.Lost) != mostLost {
+	if e.Benchmark != "benchmark.e" || e.Questions != 1000 || e.Repeats != repeats || e.Worse != 51 || e.Better != 1 ||
+		len(e.Lost) != mostLost {
 		t.Errorf("%+v", e)
 	}
 	if q := e.Lost[0]; q != (result.LostQuestion{ID: "q750", BaseScore: 1}) {

@@ -76,7 +76,9 @@ func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
 	if len(hard) == 0 {
 		return exclusion{}
 	}
-	return exclusion{reason: fmt.Sprintf("the calibration %s is of another machine (%s differs), so that its spread says nothing of these pairs; run `pipeline calibrate` here", c.plan.Variance.Calibration, strings.Join(hard, ", "))}
+	return exclusion{reason: fmt.Sprintf(
+		"the calibration %s is of another machine (%s differs), so that its spread says nothing of these pairs; run `pipeline calibrate` here",
+		c.plan.Variance.Calibration, strings.Join(hard, ", "))}
 }
 
 // otherVersion warns of a spread that was calibrated with another version of the engine than the base
@@ -91,7 +93,8 @@ func (c *collector) otherVersion(base *result.Cell, id string) []string {
 	if then == "" || now == "" || then == now {
 		return nil
 	}
-	return []string{fmt.Sprintf("the spread was calibrated with version %s of the engine, and the base has %s: run `pipeline calibrate` again", then, now)}
+	return []string{fmt.Sprintf(
+		"the spread was calibrated with version %s of the engine, and the base has %s: run `pipeline calibrate` again", then, now)}
 }
 
 // shown are the pairs of a comparison as the document has them.
@@ -103,11 +106,13 @@ func shown(c gates.Comparison) (out []result.Pair) {
 }
 
 // exclude returns why a comparison has nothing to decide on, or must not be decided.
-func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell, pairs int) (missing string, d exclusion) {
+func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell,
+	pairs int) (missing string, d exclusion) {
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head), exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g, m, base, head), untimed(m, base, head))
+	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head),
+		exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g, m, base, head), untimed(m, base, head))
 	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
 		d = earliest(d, overloaded(base, head))
 	}
@@ -134,7 +139,8 @@ func excludeVoids(base, head *result.Cell, pairs int) exclusion {
 	if from == 0 {
 		return exclusion{}
 	}
-	return exclusion{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Pair(), first.Reason), from}
+	return exclusion{fmt.Sprintf("%d of %d pairs are left after void runs (repeat %d: %s)", pairs, len(measured), first.Pair(),
+		first.Reason), from}
 }
 
 func noPairs(base, head *result.Cell) string {
@@ -160,7 +166,8 @@ func overloaded(base, head *result.Cell) exclusion {
 	if b > 0 && h > 0 {
 		from = min(bFrom, hFrom)
 	}
-	return exclusion{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the length of the run; lower the rate or set allow_overload",
+	return exclusion{fmt.Sprintf("the backlog grew in %d of %d runs of the base and %d of %d of the head: percentiles then measure the "+
+		"length of the run; lower the rate or set allow_overload",
 		b, valid(base), h, valid(head)), from}
 }
 

@@ -93,11 +93,15 @@ func TestPassesAreOneOutcome(t *testing.T) {
 		runs []result.Run
 		want []gates.Run
 	}{
-		"both well":              {[]result.Run{passing(1, 1, 0.1), passing(1, 2, 0.1)}, []gates.Run{{Repeat: 1, Sent: 400}}},
-		"a launch that failed":   {[]result.Run{crashed(passing(1, 1, 0)), crashed(passing(1, 2, 0))}, []gates.Run{{Repeat: 1, ServerFailed: true}}},
-		"a crash and another go": {[]result.Run{crashed(passing(1, 1, 0)), again}, []gates.Run{{Repeat: 1, ServerFailed: true}, {Repeat: 1, Sent: 200}}},
-		"two repeats":            {[]result.Run{passing(1, 1, 0.1), passing(2, 1, 0.1)}, []gates.Run{{Repeat: 1, Sent: 200}, {Repeat: 2, Sent: 200}}},
-		"without passes":         {[]result.Run{crashed(run(1, 0)), crashed(run(1, 0))}, []gates.Run{{Repeat: 1, ServerFailed: true}, {Repeat: 1, ServerFailed: true}}},
+		"both well": {[]result.Run{passing(1, 1, 0.1), passing(1, 2, 0.1)}, []gates.Run{{Repeat: 1, Sent: 400}}},
+		"a launch that failed": {[]result.Run{crashed(passing(1, 1, 0)), crashed(passing(1, 2, 0))},
+			[]gates.Run{{Repeat: 1, ServerFailed: true}}},
+		"a crash and another go": {[]result.Run{crashed(passing(1, 1, 0)), again}, []gates.Run{{Repeat: 1, ServerFailed: true},
+			{Repeat: 1, Sent: 200}}},
+		"two repeats": {[]result.Run{passing(1, 1, 0.1), passing(2, 1, 0.1)}, []gates.Run{{Repeat: 1, Sent: 200},
+			{Repeat: 2, Sent: 200}}},
+		"without passes": {[]result.Run{crashed(run(1, 0)), crashed(run(1, 0))}, []gates.Run{{Repeat: 1, ServerFailed: true},
+			{Repeat: 1, ServerFailed: true}}},
 	} {
 		if got := outcomes(tt.runs); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)

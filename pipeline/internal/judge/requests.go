@@ -20,7 +20,8 @@ const (
 // differences that do not keep them from being compared. Where the file has the sides do other work,
 // their requests differ as they are meant to; where it gives them other models, differences are listed
 // alone.
-func (c *collector) otherRequests(benchmark string, base, head *result.Cell, declared comparability.Declared) (first exclusion, notes []string) {
+func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
+	declared comparability.Declared) (first exclusion, notes []string) {
 	i := slices.IndexFunc(c.doc.Requests, func(r result.ComparedRequests) bool {
 		return r.Benchmark == benchmark && r.Base == base.Hash && r.Head == head.Hash
 	})
@@ -64,5 +65,7 @@ func sentAgain(base, head *result.Cell) []string {
 	if n == [2]int{} {
 		return nil
 	}
-	return []string{fmt.Sprintf("connections closed without an answer, so that requests were sent again, which counts as failed: %d of the base, %d of the head", n[0], n[1])}
+	return []string{fmt.Sprintf(
+		"connections closed without an answer, so that requests were sent again, which counts as failed: %d of the base, %d of the head", n[0],
+		n[1])}
 }

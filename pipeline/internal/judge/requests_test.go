@@ -10,8 +10,10 @@ import (
 // TestOtherRequests: measured requests that show other work make every comparison of the sides invalid;
 // what engines may do as they like is said and decides nothing.
 func TestOtherRequests(t *testing.T) {
-	half := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 128, Text: "prompt tokens differ: base 256, head 128"}
-	template := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 257, Text: "prompt tokens differ: base 256, head 257"}
+	half := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 128,
+		Text: "prompt tokens differ: base 256, head 128"}
+	template := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 257,
+		Text: "prompt tokens differ: base 256, head 257"}
 	pieces := result.RequestDifference{What: result.OtherEvents, Repeat: 1, Base: 1, Head: 1.5, Text: "tokens per event", Shown: true}
 	late := half
 	late.Repeat = 3
@@ -42,7 +44,8 @@ func TestOtherRequests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSession()
-			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head", Differences: []result.RequestDifference{tt.found}}}
+			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head",
+				Differences: []result.RequestDifference{tt.found}}}
 			if tt.change != nil {
 				tt.change(s)
 			}
@@ -51,7 +54,8 @@ func TestOtherRequests(t *testing.T) {
 			}
 			for _, d := range s.doc.Gates[0].Decisions {
 				warned := strings.Contains(strings.Join(d.Warnings, "\n"), tt.found.Text)
-				if d.Verdict != tt.want || d.Kind == result.KindMetric && (d.InvalidFrom != tt.from || warned != tt.warned) || tt.want == result.Invalid && !strings.Contains(d.Reason, tt.found.Text) {
+				if d.Verdict != tt.want || d.Kind == result.KindMetric && (d.InvalidFrom != tt.from || warned != tt.warned) ||
+					tt.want == result.Invalid && !strings.Contains(d.Reason, tt.found.Text) {
 					t.Errorf("%s: %s from %d: %s, warnings %q", d.ID, d.Verdict, d.InvalidFrom, d.Reason, d.Warnings)
 				}
 			}

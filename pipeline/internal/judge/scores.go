@@ -45,7 +45,10 @@ func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, p
 				questions = ids
 			}
 			if !slices.Equal(ids, questions) {
-				return s, nil, fmt.Sprintf("not all runs were asked the same questions (repeat %d of the %s): have the program ask all of them each time, by the same ids", repeat, side.name)
+				return s, nil,
+					fmt.Sprintf(
+						"not all runs were asked the same questions (repeat %d of the %s): have the program ask all of them each time, by the same ids",
+						repeat, side.name)
 			}
 		}
 		s.Repeats = append(s.Repeats, repeat)
@@ -85,7 +88,8 @@ func (c *collector) nothingToLose(of gates.Comparison) exclusion {
 	if of.Metric.ID != evaluationScore || c.doc.Simulated != "" || len(of.Pairs) == 0 || best >= float64(of.Margin) {
 		return exclusion{}
 	}
-	return exclusion{reason: fmt.Sprintf("the base scores %.3g at most, so that a loss of the margin is not possible: see what the program writes, and whether it reads the answers as they are meant", best)}
+	return exclusion{reason: fmt.Sprintf("the base scores %.3g at most, so that a loss of the margin is not possible: see what the program "+
+		"writes, and whether it reads the answers as they are meant", best)}
 }
 
 // evaluationScore is the metric whose values are means over questions.

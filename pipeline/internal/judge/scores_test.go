@@ -26,7 +26,8 @@ func evaluated(lost int) session {
 	for side, right := range []int{800, 800 - lost} {
 		cell := result.Cell{Hash: b.Cells[side].Hash, Target: b.Cells[side].Target}
 		for r := 1; r <= repeats; r++ {
-			run := result.Run{Repeat: r, Status: result.RunOK, Sent: 1000, Scores: map[string]float64{}, Metrics: map[string]float64{"evaluation.score": float64(right) / 1000}}
+			run := result.Run{Repeat: r, Status: result.RunOK, Sent: 1000, Scores: map[string]float64{},
+				Metrics: map[string]float64{"evaluation.score": float64(right) / 1000}}
 			for q := range 1000 {
 				run.Scores[fmt.Sprint("q", q)] = 0
 				if q < right {

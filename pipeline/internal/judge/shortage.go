@@ -150,7 +150,8 @@ func withoutValue(m metric.Metric, base, head *result.Cell, meant map[int]bool) 
 	if len(without) == 0 || !measured {
 		return ""
 	}
-	return fmt.Sprintf("%s has no value, or one of 0 that stands for none, in %s: the pairs that are left allow no pass", m.ID, firstOf(without))
+	return fmt.Sprintf("%s has no value, or one of 0 that stands for none, in %s: the pairs that are left allow no pass",
+		m.ID, firstOf(without))
 }
 
 // repeatsOf are the repeats in which a cell has a run that went well, and whether one of

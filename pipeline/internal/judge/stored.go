@@ -69,7 +69,8 @@ func (c *collector) window(g plan.Gate, head *result.Cell, id string) history.Wi
 	return c.opt.History.Window(history.Query{
 		Measures: c.doc.Measures,
 		Cell:     head.Hash, Metric: id, Branch: g.Stored.Branch, Machine: c.doc.Machine, Match: g.Stored.Match, Model: model,
-		Simulated: history.SimulatedAs(c.doc), Sessions: g.Stored.Sessions, Before: c.doc.Started, Exclude: c.doc.RunID, Now: c.doc.Started, Margin: float64(g.Margin),
+		Simulated: history.SimulatedAs(c.doc), Sessions: g.Stored.Sessions, Before: c.doc.Started, Exclude: c.doc.RunID, Now: c.doc.Started,
+		Margin: float64(g.Margin),
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 
 // suiteSession is a session of several cells whose heads are all a little slower.
 func suiteSession(cells int, slower float64) session {
-	s := session{plan: newSession().plan, doc: &result.Document{Status: result.StatusComplete, Benchmarks: []result.Benchmark{{Addr: "benchmark.b"}}}}
+	s := session{plan: newSession().plan, doc: &result.Document{Status: result.StatusComplete,
+		Benchmarks: []result.Benchmark{{Addr: "benchmark.b"}}}}
 	g := &s.plan.Gates[0]
 	g.Comparisons, g.SuiteMargin = nil, 0.02
 	s.plan.Benchmarks[0].Cells = nil
@@ -48,7 +49,8 @@ func TestASuiteIsJudgedBesideItsCells(t *testing.T) {
 		switch {
 		case d.SuiteCells > 0:
 			suites++
-			if d.Verdict != result.Regression || d.Label != "TTFT p50 over 12 cells" || d.Cell != "" || len(d.Pairs) != repeats || d.Margin != 0.02 || math.Abs(*d.Change-0.03) > 0.005 {
+			if d.Verdict != result.Regression || d.Label != "TTFT p50 over 12 cells" || d.Cell != "" || len(d.Pairs) != repeats ||
+				d.Margin != 0.02 || math.Abs(*d.Change-0.03) > 0.005 {
 				t.Errorf("%+v", d)
 			}
 		case d.Verdict == result.Regression:
@@ -67,7 +69,8 @@ func TestASuiteNeedsItsCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions
-	if suite := d[len(d)-1]; suite.SuiteCells != 3 || suite.Verdict != result.Inconclusive || !strings.Contains(suite.Reason, "never looks like a speed-up") {
+	if suite := d[len(d)-1]; suite.SuiteCells != 3 || suite.Verdict != result.Inconclusive ||
+		!strings.Contains(suite.Reason, "never looks like a speed-up") {
 		t.Errorf("%s: %s", suite.Verdict, suite.Reason)
 	}
 }

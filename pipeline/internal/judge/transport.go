@@ -42,7 +42,8 @@ func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion
 	if n == 0 {
 		return exclusion{}
 	}
-	return exclusion{fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Pair(), first.Transport.Reason), first.Pair()}
+	return exclusion{fmt.Sprintf("the KV transfer of %s is %s in %d of %d runs (repeat %d: %s)", target, status, n, all, first.Pair(),
+		first.Transport.Reason), first.Pair()}
 }
 
 // warnOfTransport adds to the decisions of gates that want it what nothing proves.

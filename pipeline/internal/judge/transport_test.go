@@ -44,7 +44,8 @@ func TestTransports(t *testing.T) {
 			if d.Verdict != tt.verdict {
 				t.Errorf("%s (%s), want %s", d.Verdict, d.Reason, tt.verdict)
 			}
-			if tt.verdict == result.Invalid && (!strings.Contains(d.Reason, reason) || !strings.Contains(d.Reason, s.doc.Benchmarks[0].Cells[tt.cell].Target)) {
+			if tt.verdict == result.Invalid && (!strings.Contains(d.Reason, reason) ||
+				!strings.Contains(d.Reason, s.doc.Benchmarks[0].Cells[tt.cell].Target)) {
 				t.Errorf("the reason is %q", d.Reason)
 			}
 			if warned := len(d.Warnings) > 0; warned != tt.warned {
@@ -117,7 +118,8 @@ func TestTheEarliestExclusionCounts(t *testing.T) {
 	for _, tt := range []struct {
 		in   []exclusion
 		want exclusion
-	}{{nil, exclusion{}}, {[]exclusion{{}, late}, late}, {[]exclusion{late, early}, early}, {[]exclusion{early, late, always}, always}, {[]exclusion{early, {"other", 3}}, early}} {
+	}{{nil, exclusion{}}, {[]exclusion{{}, late}, late}, {[]exclusion{late, early}, early}, {[]exclusion{early, late, always}, always},
+		{[]exclusion{early, {"other", 3}}, early}} {
 		if got := earliest(tt.in...); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
 		}

@@ -29,7 +29,8 @@ func suspend(d *result.Decision, g *result.Gate, doc *result.Document) {
 	if how == "" {
 		return
 	}
-	early := d.Kind != result.KindAssert && (len(doc.Looks) < 2 && doc.RepeatsDone < doc.RepeatsPlanned || g.BaselineKind == result.BaselineStored)
+	early := d.Kind != result.KindAssert && (len(doc.Looks) < 2 && doc.RepeatsDone < doc.RepeatsPlanned ||
+		g.BaselineKind == result.BaselineStored)
 	switch {
 	case d.Verdict == result.Pass || d.Verdict == result.Improvement:
 		d.Reason = "the session " + how + ", and one that is not complete passes nothing"

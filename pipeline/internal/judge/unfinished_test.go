@@ -19,7 +19,8 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 	}
 	looks := func(s session) { s.plan.Looks = []int{2, 4, 6} }
 	limit := func(s session) {
-		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
+		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
+			Comparisons: []plan.Comparison{{Head: "head"}}}
 	}
 	assert := func(below float64) Options {
 		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
@@ -33,15 +34,17 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 		opt              Options
 		complete, broken result.Verdict
 	}{
-		"equal sides, judged once":     {nil, Options{}, result.Pass, result.Inconclusive},
-		"equal sides, at a look":       {[]func(session){looks}, Options{}, result.Pass, result.Inconclusive},
-		"a faster head":                {[]func(session){slower(0.7)}, Options{}, result.Pass, result.Inconclusive},
-		"a slower head, judged once":   {[]func(session){slower(1.4)}, Options{}, result.Regression, result.Inconclusive},
-		"a slower head, at a look":     {[]func(session){looks, slower(1.4)}, Options{}, result.Regression, result.Regression},
-		"a limit that holds":           {[]func(session){limit}, assert(0.2), result.Pass, result.Inconclusive},
-		"a limit that does not":        {[]func(session){limit}, assert(0.01), result.Regression, result.Regression},
-		"an improvement that is not":   {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }}, Options{}, result.Inconclusive, result.Inconclusive},
-		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)}, Options{}, result.Improvement, result.Inconclusive},
+		"equal sides, judged once":   {nil, Options{}, result.Pass, result.Inconclusive},
+		"equal sides, at a look":     {[]func(session){looks}, Options{}, result.Pass, result.Inconclusive},
+		"a faster head":              {[]func(session){slower(0.7)}, Options{}, result.Pass, result.Inconclusive},
+		"a slower head, judged once": {[]func(session){slower(1.4)}, Options{}, result.Regression, result.Inconclusive},
+		"a slower head, at a look":   {[]func(session){looks, slower(1.4)}, Options{}, result.Regression, result.Regression},
+		"a limit that holds":         {[]func(session){limit}, assert(0.2), result.Pass, result.Inconclusive},
+		"a limit that does not":      {[]func(session){limit}, assert(0.01), result.Regression, result.Regression},
+		"an improvement that is not": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }}, Options{},
+			result.Inconclusive, result.Inconclusive},
+		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)}, Options{},
+			result.Improvement, result.Inconclusive},
 	} {
 		for status, want := range map[result.Status]result.Verdict{
 			result.StatusComplete: tt.complete, result.StatusInterrupted: tt.broken, result.StatusFailed: tt.broken,

@@ -17,7 +17,9 @@ func untimed(m metric.Metric, base, head *result.Cell) exclusion {
 	for _, side := range sides(base, head) {
 		for r := range sound(side.cell) {
 			if why := inOnePiece(m, r); why != "" {
-				first = earliest(first, exclusion{fmt.Sprintf("%s of repeat %d of the %s %s, so that there is no time between them to compare. See what gathers them: the server under load, its streaming interval, or a proxy. metric.e2el.%s is measured nevertheless", m.ID, r.Pair(), side.name, why, m.Stat), r.Pair()})
+				first = earliest(first, exclusion{fmt.Sprintf("%s of repeat %d of the %s %s, so that there is no time between them to compare. See "+
+					"what gathers them: the server under load, its streaming interval, or a proxy. metric.e2el.%s is measured nevertheless", m.ID,
+					r.Pair(), side.name, why, m.Stat), r.Pair()})
 			}
 		}
 	}
@@ -54,7 +56,8 @@ func leftOut(m metric.Metric, base, head *result.Cell) (warnings []string) {
 			n, sent = n+of, sent+r.Sent
 		}
 		if n > 0 {
-			warnings = append(warnings, fmt.Sprintf("%.0f of %d requests of the %s are left out: their tokens came in one piece", n, sent, side.name))
+			warnings = append(warnings, fmt.Sprintf("%.0f of %d requests of the %s are left out: their tokens came in one piece",
+				n, sent, side.name))
 		}
 	}
 	return warnings

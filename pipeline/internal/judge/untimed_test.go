@@ -23,7 +23,8 @@ func TestUntimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
-	if d.Verdict != result.Invalid || !strings.Contains(d.Reason, "tpot.p50 of repeat 3 of the base is 0: its tokens came in one piece") || d.InvalidFrom != 3 {
+	if d.Verdict != result.Invalid || !strings.Contains(d.Reason, "tpot.p50 of repeat 3 of the base is 0: its tokens came in one piece") ||
+		d.InvalidFrom != 3 {
 		t.Errorf("%s from %d: %s", d.Verdict, d.InvalidFrom, d.Reason)
 	}
 	if err := Verify(s.doc, nil); err != nil {
@@ -39,7 +40,8 @@ func TestUntimedAgainstTheHistory(t *testing.T) {
 	m, _ := metric.Lookup("tpot.p50")
 	g := s.plan.Gates[0]
 	c := newCollector(s.plan, s.doc, Options{})
-	if got := c.prediction(g, g.Comparisons[0], m, &s.doc.Benchmarks[0].Cells[1], history.Window{}); !strings.Contains(got.Invalid, "repeat 3 of the head is 0") {
+	if got := c.prediction(g, g.Comparisons[0], m, &s.doc.Benchmarks[0].Cells[1], history.Window{}); !strings.Contains(got.Invalid,
+		"repeat 3 of the head is 0") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -53,9 +55,12 @@ func TestTokensInOnePiece(t *testing.T) {
 		verdict result.Verdict
 		want    string
 	}{
-		"more than a few":                {"tpot.p50", map[string]float64{}, result.Invalid, "tpot.p50 of repeat 2 of the head is not there: the tokens of 3 of 40 requests came in one piece"},
-		"a few":                          {"tpot.p50", map[string]float64{"tpot.p50": 0.01}, result.Pass, "3 of 160 requests of the head are left out"},
-		"a median of 0 beside the tail":  {"tpot.p99", map[string]float64{"tpot.p50": 0, "tpot.p99": 0.01}, result.Invalid, "tpot.p99 of repeat 2 of the head is of a run whose median is 0"},
+		"more than a few": {"tpot.p50", map[string]float64{}, result.Invalid,
+			"tpot.p50 of repeat 2 of the head is not there: the tokens of 3 of 40 requests came in one piece"},
+		"a few": {"tpot.p50", map[string]float64{"tpot.p50": 0.01}, result.Pass,
+			"3 of 160 requests of the head are left out"},
+		"a median of 0 beside the tail": {"tpot.p99", map[string]float64{"tpot.p50": 0, "tpot.p99": 0.01}, result.Invalid,
+			"tpot.p99 of repeat 2 of the head is of a run whose median is 0"},
 		"no time between tokens at all":  {"e2el.p50", map[string]float64{"e2el.p50": 0.01}, result.Pass, ""},
 		"of a tool that knows no pieces": {"tpot.mean", map[string]float64{"tpot.mean": 0.01}, result.Pass, "3 of 160"},
 	} {
@@ -88,7 +93,8 @@ func TestTokensInOnePiece(t *testing.T) {
 // A limit does not hold because its tokens came in one piece.
 func TestLimitsOnTokensInOnePiece(t *testing.T) {
 	s := newSession()
-	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"}, Comparisons: []plan.Comparison{{Head: "head"}}}
+	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
+		Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0 })
 	limit := func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
 		v, known := in.Metrics["tpot.p50"]

@@ -111,7 +111,8 @@ func sameBill(a, b *result.Bill) bool {
 	spent := func(x, y result.Spent) bool {
 		return near(x.MachineHours, y.MachineHours) && near(x.GPUHours, y.GPUHours) && near(figure(x.Amount), figure(y.Amount))
 	}
-	return spent(a.Spent, b.Spent) && near(a.StartShare, b.StartShare) && near(a.MeasuredShare, b.MeasuredShare) && near(a.ImagesSeconds, b.ImagesSeconds) &&
+	return spent(a.Spent, b.Spent) && near(a.StartShare, b.StartShare) && near(a.MeasuredShare, b.MeasuredShare) &&
+		near(a.ImagesSeconds, b.ImagesSeconds) &&
 		slices.EqualFunc(a.Gates, b.Gates, func(x, y result.GateBill) bool {
 			return x.Gate == y.Gate && x.Repeats == y.Repeats && spent(x.Spent, y.Spent)
 		})
@@ -405,7 +406,8 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	if d.Verdict == result.Invalid { // for a reason that is not in the document
 		return
 	}
-	want := result.Decision{ID: d.ID, Kind: d.Kind, Cell: d.Cell, BaseCell: d.BaseCell, Metric: d.Metric, Margin: d.Margin, Scale: d.Scale, Unit: d.Unit, Pairs: slices.Clone(d.Pairs)}
+	want := result.Decision{ID: d.ID, Kind: d.Kind, Cell: d.Cell, BaseCell: d.BaseCell, Metric: d.Metric, Margin: d.Margin, Scale: d.Scale,
+		Unit: d.Unit, Pairs: slices.Clone(d.Pairs)}
 	want.Sessions, want.SuiteCells = d.Sessions, d.SuiteCells
 	fill(&want, from, v.doc.Alpha, d.gate.Expect)
 	bound(&want, v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)])

@@ -118,7 +118,8 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 	held := func(s session) {
 		for repeat := range 4 {
 			for _, target := range []string{"base", "head"} {
-				s.doc.Launches = append(s.doc.Launches, result.Launch{ID: fmt.Sprint(repeat, target), Repeat: repeat + 1, Target: target, Startup: 300, Held: 900})
+				s.doc.Launches = append(s.doc.Launches, result.Launch{ID: fmt.Sprint(repeat, target), Repeat: repeat + 1, Target: target,
+					Startup: 300, Held: 900})
 			}
 		}
 	}
@@ -161,8 +162,10 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		{"a regression", func(session) {}, func(d *result.Document) {
 			d.Gates[0].Decisions[0].Verdict, d.Gates[0].Verdict, d.Verdict, d.ExitCode = result.Regression, result.Regression, result.Regression, 1
 		}, "is regression, and its runs give pass"},
-		{"a baseline file that decides", func(s session) { s.plan.Gates[0].BaselineKind = "paired" }, func(d *result.Document) { d.Gates[0].BaselineKind = "file" }, "nothing to be decided by"},
-		{"a history that is not there", func(session) {}, func(d *result.Document) { d.Gates[0].BaselineKind = "stored" }, "nothing to be decided by"},
+		{"a baseline file that decides", func(s session) { s.plan.Gates[0].BaselineKind = "paired" },
+			func(d *result.Document) { d.Gates[0].BaselineKind = "file" }, "nothing to be decided by"},
+		{"a history that is not there", func(session) {}, func(d *result.Document) { d.Gates[0].BaselineKind = "stored" },
+			"nothing to be decided by"},
 		{"a limit that is a comparison", slow, func(d *result.Document) {
 			green(d)
 			d.Gates[0].Decisions[0].Kind = result.KindAssert
@@ -182,7 +185,8 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			d.Variance = &result.Variance{Within: 1.5}
 			d.Gates[0].Decisions[0].Known = &result.KnownSpread{SD: 0.01, DF: 20}
 		}, "has a known spread of pairs, and an error between machines"},
-		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} }, "in the summary"},
+		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} },
+			"in the summary"},
 	}
 	for _, tt := range tests {
 		s := newSession()

@@ -16,8 +16,9 @@ func TestASpreadOfAnotherVersionIsWarnedOf(t *testing.T) {
 		describe   map[string]string
 		want       string
 	}{
-		"the same":         {"0.33.0", map[string]string{"version": "0.33.0"}, ""},
-		"another":          {"0.32.0", map[string]string{"version": "0.33.0"}, "calibrated with version 0.32.0 of the engine, and the base has 0.33.0"},
+		"the same": {"0.33.0", map[string]string{"version": "0.33.0"}, ""},
+		"another": {"0.32.0", map[string]string{"version": "0.33.0"},
+			"calibrated with version 0.32.0 of the engine, and the base has 0.33.0"},
 		"of a deployment":  {"0.32.0", map[string]string{"decode/version": "0.33.0", "prefill/version": "0.33.0"}, "the base has 0.33.0"},
 		"not known then":   {"", map[string]string{"version": "0.33.0"}, ""},
 		"not known today":  {"0.32.0", nil, ""},
@@ -28,7 +29,8 @@ func TestASpreadOfAnotherVersionIsWarnedOf(t *testing.T) {
 			Calibration: "c", Time: time.Unix(0, 0), Within: 1.5,
 			Spreads: []plan.Spread{{Cell: "base", Metric: "ttft.p50", SD: 0.01, DF: 8, Version: tt.calibrated}},
 		}
-		s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Describe: tt.describe}, {Addr: "server.vllm.head", Describe: map[string]string{"version": "0.99"}}}
+		s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Describe: tt.describe},
+			{Addr: "server.vllm.head", Describe: map[string]string{"version": "0.99"}}}
 		if err := Judge(s.plan, s.doc, Options{}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 func foreign(sent, failed int, in, out float64) result.Run {
-	return result.Run{Status: result.RunOK, Repeat: 1, Sent: sent, Failed: failed, Audit: map[string]any{"source": "a:1", "input_tokens": in, "output_tokens": out}}
+	return result.Run{Status: result.RunOK, Repeat: 1, Sent: sent, Failed: failed, Audit: map[string]any{"source": "a:1", "input_tokens": in,
+		"output_tokens": out}}
 }
 
 // Two sides of another load generator are held to the same work by what it records: a failure
@@ -34,7 +35,8 @@ func TestUnlike(t *testing.T) {
 		"ours by hash":           {result.Run{Sent: 100, Audit: map[string]any{"work_hash": "x"}}, "requests sent: base none, head x"},
 		"all failed, no measure": {foreign(100, 100, 0, 0), ""},
 	} {
-		got := comparability.Compare(comparability.OfRun(&result.Cell{}, base), comparability.OfRun(&result.Cell{}, tt.head), nil).Invalid().Text("base", "head")
+		got := comparability.Compare(comparability.OfRun(&result.Cell{}, base), comparability.OfRun(&result.Cell{}, tt.head),
+			nil).Invalid().Text("base", "head")
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

@@ -17,7 +17,8 @@ func actionArgument(v result.Verdict) string { return "on_" + string(v) }
 // actionAttrs documents what a gate does about verdicts.
 func actionAttrs() []steps.Attr {
 	action := func(name string, otherwise result.Action, doc string) steps.Attr {
-		return steps.Attr{Name: name, Type: cty.String, Enum: enum.Of(result.Fail, result.Warn, result.Ignore), Default: cty.StringVal(string(otherwise)), Doc: doc}
+		return steps.Attr{Name: name, Type: cty.String, Enum: enum.Of(result.Fail, result.Warn, result.Ignore),
+			Default: cty.StringVal(string(otherwise)), Doc: doc}
 	}
 	return []steps.Attr{
 		action(actionArgument(result.Regression), result.Fail, "What a regression does."),

@@ -35,13 +35,16 @@ var roots = []root{
 	{"local", 1, RefDoc{"local.NAME", "Value of a named expression."}, ""},
 	{"each", 0, RefDoc{"each.key, each.value", "Element of for_each, in a block that has it."}, "each exists only in a block with for_each."},
 	{"matrix", 0, RefDoc{"matrix.AXIS", "Value of an axis in the cell: in the benchmark, and in where and assert of its gates."},
-		"matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot use it: " +
+		"matrix exists only in a benchmark with a matrix block, and in where and assert of its gates. Arguments that hold for all cells cannot " +
+			"use it: " +
 			"give the block for_each, and refer to its instance from the benchmark, as in dataset.random.d[matrix.AXIS]."},
-	{"self", 0, RefDoc{"self.GROUP.STAT, self.errors, self.requests, self.server.NAME", "What was measured, in assert; the servers of the deployment, in a deployment."},
+	{"self", 0, RefDoc{"self.GROUP.STAT, self.errors, self.requests, self.server.NAME",
+		"What was measured, in assert; the servers of the deployment, in a deployment."},
 		"self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."},
 	{"driver", 0, RefDoc{"driver.NAME", "A value that a load generator is given when it is run, in the driver block of a benchmark."},
 		"driver exists only in the driver block of a benchmark, where it holds what the load generator is given."},
-	{"server", 2, RefDoc{"server.KIND.NAME, server.KIND.NAME[KEY]", "A server, with id, name, key, kind, model and url. The url exists once it has started."}, ""},
+	{"server", 2, RefDoc{"server.KIND.NAME, server.KIND.NAME[KEY]",
+		"A server, with id, name, key, kind, model and url. The url exists once it has started."}, ""},
 	{"step", 2, RefDoc{"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."}, ""},
 	{"deployment", 1, RefDoc{"deployment.NAME, deployment.NAME[KEY]", "A deployment, with the same parts as a server."}, ""},
 	{"dataset", 2, RefDoc{"dataset.KIND.NAME", "A dataset."}, ""},

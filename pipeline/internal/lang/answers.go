@@ -45,10 +45,12 @@ func answersType() *blockType {
 	repeat.Schema.Attrs = slices.DeleteFunc(slices.Clone(repeat.Schema.Attrs), func(a steps.Attr) bool { return a.Name == "passes" })
 	return &blockType{
 		name: answersRoot, labels: []string{"name"},
-		doc: "Greedy answers to the same prompts, collected in every launch beside what the benchmarks measure, so that gates can tell whether the head still answers as the base does. Referred to as answers.NAME.",
+		doc: "Greedy answers to the same prompts, collected in every launch beside what the benchmarks measure, so that gates can tell whether " +
+			"the head still answers as the base does. Referred to as answers.NAME.",
 		schema: steps.Schema{
 			Attrs: append(slices.Concat(answersWorkload().Attrs, settings),
-				steps.Attr{Name: "seed", Type: cty.Number, Default: cty.Zero, Doc: "Seed of the prompts. They are the same in every launch of both sides."}),
+				steps.Attr{Name: "seed", Type: cty.Number, Default: cty.Zero,
+					Doc: "Seed of the prompts. They are the same in every launch of both sides."}),
 			Blocks: []steps.BlockSchema{repeat},
 		},
 		nested: []*blockType{matrixType()},
@@ -63,7 +65,8 @@ func answersWorkload() steps.Schema {
 		case "temperature":
 			continue // always 0
 		case "ignore_eos":
-			a.Default, a.Doc = cty.False, "Generate the full length whatever the model says. Without it answers end where the model ends them, as in use, and the end is compared like a token."
+			a.Default, a.Doc = cty.False, "Generate the full length whatever the model says. Without it answers end where the model ends them, as "+
+				"in use, and the end is compared like a token."
 		case "endpoint":
 			a.Enum = enum.Of("completions", "chat", "generate")
 		case "target":
@@ -73,8 +76,10 @@ func answersWorkload() steps.Schema {
 	}
 	return steps.Schema{Attrs: append(attrs,
 		steps.Attr{Name: "requests", Type: cty.Number, Default: cty.NumberIntVal(defaultAnswers), Doc: "Number of prompts."},
-		steps.Attr{Name: "concurrency", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "Requests in flight. One by one unless set; with more, an answer can depend on what shares its batch, as it does in use."},
-		steps.Attr{Name: "logprobs", Type: cty.Bool, Default: cty.True, Doc: "Ask each prompt once more, for the log-probability of every token. Without it answers are compared as texts, by metric.agreement.share alone."},
+		steps.Attr{Name: "concurrency", Type: cty.Number, Default: cty.NumberIntVal(1),
+			Doc: "Requests in flight. One by one unless set; with more, an answer can depend on what shares its batch, as it does in use."},
+		steps.Attr{Name: "logprobs", Type: cty.Bool, Default: cty.True, Doc: "Ask each prompt once more, for the log-probability of every " +
+			"token. Without it answers are compared as texts, by metric.agreement.share alone."},
 	)}
 }
 
@@ -96,7 +101,8 @@ func (e *evaluator) repeatLikeOthers(bm *Benchmark, b *block) {
 
 // decidedByAnswers are the fields of a request that would make answers other than greedy ones, or
 // end them elsewhere than the model does.
-var decidedByAnswers = []string{"stop", "stop_token_ids", "min_tokens", "logprobs", "top_logprobs", "return_logprob", "seed", "top_p", "top_k", "min_p"}
+var decidedByAnswers = []string{"stop", "stop_token_ids", "min_tokens", "logprobs", "top_logprobs", "return_logprob", "seed",
+	"top_p", "top_k", "min_p"}
 
 // answers evaluates one cell of an answers block.
 func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload) {
@@ -105,19 +111,23 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 	target = c.target()
 	requests, users := c.count(c.Object, "requests", 1, "requests"), c.count(c.Object, "concurrency", 1, "concurrency")
 	w = steps.Workload{
-		Endpoint: c.Text("endpoint"), Dataset: c.dataset(), IgnoreEOS: isTrue(c.object, "ignore_eos"), Body: c.body(), RequestTimeout: c.Duration("request_timeout"),
-		Warmup:  answersWarmup,
-		Load:    steps.Load{Arrival: load.Closed, Requests: requests, MaxConcurrency: users},
-		Answers: &steps.Answers{Logprobs: c.Known("logprobs") && c.Value("logprobs").True()},
+		Endpoint: c.Text("endpoint"), Dataset: c.dataset(), IgnoreEOS: isTrue(c.object, "ignore_eos"), Body: c.body(),
+		RequestTimeout: c.Duration("request_timeout"),
+		Warmup:         answersWarmup,
+		Load:           steps.Load{Arrival: load.Closed, Requests: requests, MaxConcurrency: users},
+		Answers:        &steps.Answers{Logprobs: c.Known("logprobs") && c.Value("logprobs").True()},
 	}
 	w.Dataset.Verbatim = w.Dataset.Path != ""
 	for name := range w.Body {
 		if slices.Contains(decidedByAnswers, name) {
-			c.fail(fmt.Sprintf("body of answers has no %s", name), "Answers are greedy, and end where the model ends them or at output_len. A stop would cut them where there is still something to compare.", "body")
+			c.fail(fmt.Sprintf("body of answers has no %s", name), "Answers are greedy, and end where the model ends them or at output_len. A "+
+				"stop would cut them where there is still something to compare.", "body")
 		}
 	}
 	if tokens := requests * w.Dataset.OutputMax; c.ok && tokens > maxAnswerTokens {
-		c.fail("answers are too many to compare", fmt.Sprintf("%d answers of %d tokens are %d tokens in each launch, and at most %d are compared. Lower requests or output_len.", requests, w.Dataset.OutputMax, tokens, maxAnswerTokens), "requests")
+		c.fail("answers are too many to compare",
+			fmt.Sprintf("%d answers of %d tokens are %d tokens in each launch, and at most %d are compared. Lower requests or output_len.",
+				requests, w.Dataset.OutputMax, tokens, maxAnswerTokens), "requests")
 	}
 	if c.ok {
 		c.checkSense(target, w)
@@ -155,7 +165,8 @@ func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Ben
 			fmt.Sprintf("Its values are of two launches together, which %s takes for independent. Remove the argument.", g.TestName)))
 		return
 	case g.SuiteMargin > 0:
-		e.report(problem(codeRefused, b.at("suite_margin"), fmt.Sprintf("metric.%s has no suite", m.ID), "Its values are of two launches together. Remove suite_margin, or ask the prompts of all cells in one."))
+		e.report(problem(codeRefused, b.at("suite_margin"), fmt.Sprintf("metric.%s has no suite", m.ID),
+			"Its values are of two launches together. Remove suite_margin, or ask the prompts of all cells in one."))
 		return
 	case bm.RepeatMax < leastAnswerRepeats:
 		e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs %d repeats", m.ID, leastAnswerRepeats),
@@ -169,11 +180,15 @@ func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Ben
 		case w.Answers == nil:
 		case !w.Answers.Logprobs && m.Unit != metric.Fraction:
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs logprobs", m.ID),
-				fmt.Sprintf("%s does not ask for them, so that its answers are texts without tokens. Set logprobs = true, or gate metric.agreement.share.", bm.Addr)))
+				fmt.Sprintf(
+					"%s does not ask for them, so that its answers are texts without tokens. Set logprobs = true, or gate metric.agreement.share.",
+					bm.Addr)))
 			return
 		case m.Unit == metric.Fraction && n > 0 && g.Margin > 0 && float64(g.Margin)*n < 2:
 			e.report(problem(codeRefused, b.at("margin"), "margin is less than two answers",
-				fmt.Sprintf("Of %.0f answers one is %.3g percentage points, so a difference of %.3g points would be decided by a single one. Ask at least %.0f.", n, 100/n, 100*float64(g.Margin), 2/float64(g.Margin)+0.5)))
+				fmt.Sprintf(
+					"Of %.0f answers one is %.3g percentage points, so a difference of %.3g points would be decided by a single one. Ask at least %.0f.",
+					n, 100/n, 100*float64(g.Margin), 2/float64(g.Margin)+0.5)))
 			return
 		case m.Unit == metric.Tokens && float64(g.Margin) >= tokens:
 			e.report(problem(codeRefused, b.at("margin"), "margin is longer than the answers",

@@ -73,7 +73,8 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 		return
 	}
 	if _, err := convert.Convert(v, want); err != nil || v.IsNull() {
-		e.report(problem(codeType, expr.Range(), fmt.Sprintf("%s must be %s", name, typeName(want)), fmt.Sprintf("It is %s.", typeName(v.Type()))))
+		e.report(problem(codeType, expr.Range(), fmt.Sprintf("%s must be %s", name, typeName(want)),
+			fmt.Sprintf("It is %s.", typeName(v.Type()))))
 	}
 }
 
@@ -117,7 +118,9 @@ func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), detail)
 	}
 	if len(t) == 2 {
-		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group), fmt.Sprintf("Write one of them, such as self.%s.%s. %s", group, usualStat(statsOf(group)), listNames(statsOf(group), "statistics of "+group)))
+		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group),
+			fmt.Sprintf("Write one of them, such as self.%s.%s. %s", group, usualStat(statsOf(group)),
+				listNames(statsOf(group), "statistics of "+group)))
 	}
 	stat, ok := stepName(t[2])
 	if _, exists := metric.Lookup(group + "." + stat); !ok || exists {
@@ -160,7 +163,8 @@ func (p *program) selfValues(metrics map[string]float64, counts map[string]int) 
 // ID, in their stored units (times in seconds), and the counts of failed and sent
 // requests. message says why the limit is not kept. A condition that hangs on a metric
 // without a value is not kept.
-func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) (ok bool, message string, diags hcl.Diagnostics) {
+func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors,
+	requests int) (ok bool, message string, diags hcl.Diagnostics) {
 	e := c.evaluator(nil)
 	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
 	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
@@ -169,7 +173,8 @@ func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, erro
 		return false, "", e.diags
 	}
 	if !v.IsKnown() {
-		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value", humanize.List(c.prog.missingMetrics(g.Assert.Condition, metrics))), nil
+		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value",
+			humanize.List(c.prog.missingMetrics(g.Assert.Condition, metrics))), nil
 	}
 	held, err := convert.Convert(v, cty.Bool)
 	if err != nil || held.IsNull() {

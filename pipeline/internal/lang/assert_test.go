@@ -60,7 +60,8 @@ func TestEvalAssert(t *testing.T) {
 		{name: "errors", cell: 1, metrics: slow, errors: 3, requests: 1000, message: "3 of 1000 failed, TTFT p99 0.5 s at 8/s"},
 		{name: "no metric", cell: 1, requests: 1000, message: "self.ttft.p99 has no value"},
 		{name: "no metric, errors", cell: 1, errors: 1, requests: 1, message: "self.ttft.p99 has no value"},
-		{name: "not a number", cell: 1, metrics: map[string]float64{"ttft.p99": math.NaN()}, requests: 1000, message: "self.ttft.p99 has no value"},
+		{name: "not a number", cell: 1, metrics: map[string]float64{"ttft.p99": math.NaN()}, requests: 1000,
+			message: "self.ttft.p99 has no value"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,7 +51,9 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	if o.Has("sessions") {
 		n, err := whole(o.Value("sessions"), gates.MinSessions, maxSessions)
 		if err != nil {
-			e.report(problem(codeValue, o.at("sessions"), fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions), diag.Sentence(err)))
+			e.report(problem(codeValue, o.at("sessions"),
+				fmt.Sprintf("sessions must be a whole number from %d on: a prediction interval needs that many", gates.MinSessions),
+				diag.Sentence(err)))
 		}
 		out.Sessions = n
 	}

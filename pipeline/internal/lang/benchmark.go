@@ -46,7 +46,8 @@ func (e *evaluator) benchmark(ent *entity) {
 		bm.Cells = append(bm.Cells, cell)
 	}
 	if len(bm.Cells) == 0 {
-		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.", humanize.Count(bm.Excluded, "cell"))))
+		e.report(problem(codeCells, b.header, "benchmark has no cell", fmt.Sprintf("All %s of its matrix are excluded.",
+			humanize.Count(bm.Excluded, "cell"))))
 	}
 }
 

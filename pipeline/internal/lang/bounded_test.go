@@ -191,7 +191,8 @@ func (g *grammar) leaf() string {
 		return fmt.Sprintf("v%d", 1+g.choose(g.loops))
 	}
 	return []string{
-		`"x"`, "7", "range(1000)", "{ a = \"x\", b = [1, 2] }", `format("%9999s", "x")`, "1e300", "true", "null", `","`, `"/(a|.)*/"`, `"$0$0$0"`, `""`,
+		`"x"`, "7", "range(1000)", "{ a = \"x\", b = [1, 2] }", `format("%9999s", "x")`, "1e300", "true", "null", `","`,
+		`"/(a|.)*/"`, `"$0$0$0"`, `""`,
 	}[g.choose(12)]
 }
 

@@ -15,7 +15,8 @@ import (
 // deployment evaluates a deployment block with all its instances.
 func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
 	if len(ent.block.nested("server")) == 0 {
-		e.report(problem(codeMissing, ent.block.header, "deployment has no server", "Add at least one server \"KIND\" \"NAME\" { … } block to it."))
+		e.report(problem(codeMissing, ent.block.header, "deployment has no server",
+			"Add at least one server \"KIND\" \"NAME\" { … } block to it."))
 	}
 	return e.each(ent, targetType(), func(inst instance) cty.Value { return e.deploymentInstance(inst, ent.block) })
 }
@@ -114,7 +115,8 @@ func (e *evaluator) checkDuplicateParts(d *Deployment) {
 	for _, s := range d.Services {
 		if at, dup := first[s.Addr]; dup {
 			e.report(problem(codeDuplicate, s.Range, fmt.Sprintf("%s is there twice", s.Addr),
-				fmt.Sprintf("It is at %s and again at %s. Give a second service of a kind a name: service %q \"NAME\".", place(at), place(s.Range), s.Kind.Name)))
+				fmt.Sprintf("It is at %s and again at %s. Give a second service of a kind a name: service %q \"NAME\".", place(at),
+					place(s.Range), s.Kind.Name)))
 			continue
 		}
 		first[s.Addr] = s.Range

@@ -109,9 +109,10 @@ func gateView(g *lang.Gate) map[string]any {
 	}
 	return map[string]any{
 		"addr": g.Addr, "benchmark": g.Benchmark, "baseline": g.Baseline, "metrics": metrics, "cells": g.Cells,
-		"margin": g.Margin, "suite_margin": g.SuiteMargin, "alpha": g.Alpha, "test": g.TestName, "strict": g.Strict, "allow_overload": g.AllowOverload,
-		"on":     []result.Action{g.OnRegression, g.OnInconclusive, g.OnMissing, g.OnInvalid, g.OnUnprovenTransport},
-		"assert": g.Assert != nil,
+		"margin": g.Margin, "suite_margin": g.SuiteMargin, "alpha": g.Alpha, "test": g.TestName, "strict": g.Strict,
+		"allow_overload": g.AllowOverload,
+		"on":             []result.Action{g.OnRegression, g.OnInconclusive, g.OnMissing, g.OnInvalid, g.OnUnprovenTransport},
+		"assert":         g.Assert != nil,
 	}
 }
 

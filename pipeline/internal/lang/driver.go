@@ -18,30 +18,43 @@ func driverType() *blockType {
 		name: "driver", labels: []string{"kind"}, max: 1, byKind: true,
 		doc: "Another load generator in the place of our own. A benchmark with a driver has no dataset, load or warmup.",
 		schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "tool", Type: cty.String, Enum: enum.Of(metric.Tools()...), Doc: "Tool whose definitions hold where the results do not say which it was."},
+			{Name: "tool", Type: cty.String, Enum: enum.Of(metric.Tools()...),
+				Doc: "Tool whose definitions hold where the results do not say which it was."},
 		}},
 		kinds: []steps.Kind{
 			{
-				Name: steps.DriverExec, Doc: "A program that is run once for each run, against the target, and leaves its results in any format that import reads.",
+				Name: steps.DriverExec,
+				Doc:  "A program that is run once for each run, against the target, and leaves its results in any format that import reads.",
 				Schema: steps.Schema{Attrs: []steps.Attr{
-					{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each; no shell reads them. driver.base_url, driver.host, driver.port, driver.model, driver.seed, driver.repeat, driver.dir and driver.output are known when it runs."},
+					{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "The program and its arguments, one word each; no shell reads " +
+						"them. driver.base_url, driver.host, driver.port, driver.model, driver.seed, driver.repeat, driver.dir and driver.output are known " +
+						"when it runs."},
 					{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command. Secrets belong here."},
-					{Name: "output", Type: cty.String, Default: cty.StringVal("results.json"), Doc: "File below driver.dir that the command leaves its results in, which driver.output is the path of."},
+					{Name: "output", Type: cty.String, Default: cty.StringVal("results.json"),
+						Doc: "File below driver.dir that the command leaves its results in, which driver.output is the path of."},
 				}},
 			},
 			{
-				Name: steps.DriverEvaluation, Doc: "A program that asks the target questions and scores the answers, once for each run, after what else is measured in a launch. Each run has metric.evaluation.score, and its questions are compared one by one.",
+				Name: steps.DriverEvaluation, Doc: "A program that asks the target questions and scores the answers, once for each run, after what " +
+					"else is measured in a launch. Each run has metric.evaluation.score, and its questions are compared one by one.",
 				Schema: steps.Schema{Attrs: []steps.Attr{
-					{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "As of exec: lm_eval with --log_samples and --output_path driver.dir, or a program of your own."},
+					{Name: "command", Type: cty.List(cty.String), Required: true,
+						Doc: "As of exec: lm_eval with --log_samples and --output_path driver.dir, or a program of your own."},
 					{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command. Secrets belong here."},
-					{Name: "output", Type: cty.String, Default: cty.StringVal("scores.jsonl"), Doc: "File below driver.dir, which driver.output is the path of, with a line such as {\"id\": \"q1\", \"score\": 1} for each question. Without it, all samples_*.jsonl of lm-eval below driver.dir are read."},
-					{Name: "questions", Type: cty.Number, Required: true, Doc: "How many questions each run scores. The same ones in each run; a run with fewer or more is void."},
+					{Name: "output", Type: cty.String, Default: cty.StringVal("scores.jsonl"), Doc: "File below driver.dir, which driver.output is the " +
+						"path of, with a line such as {\"id\": \"q1\", \"score\": 1} for each question. Without it, all samples_*.jsonl of lm-eval below " +
+						"driver.dir are read."},
+					{Name: "questions", Type: cty.Number, Required: true,
+						Doc: "How many questions each run scores. The same ones in each run; a run with fewer or more is void."},
 					{Name: "score", Type: cty.String, Doc: "Name of the score that counts, where a question has several, such as \"exact_match\"."},
-					{Name: "filter", Type: cty.String, Doc: "Filter of lm-eval that counts, where answers were read in several ways, such as \"strict-match\"."},
-					{Name: "accuracy", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Share of the questions that are answered in virtual time, where no program is run. May depend on the cell."},
+					{Name: "filter", Type: cty.String,
+						Doc: "Filter of lm-eval that counts, where answers were read in several ways, such as \"strict-match\"."},
+					{Name: "accuracy", Type: cty.Number, Unit: steps.UnitPercent,
+						Doc: "Share of the questions that are answered in virtual time, where no program is run. May depend on the cell."},
 				}},
 			},
-			{Name: steps.DriverResults, Doc: "Nothing is run: the cells are filled from files with `pipeline gate FILE --results`. The benchmark has no target."},
+			{Name: steps.DriverResults,
+				Doc: "Nothing is run: the cells are filled from files with `pipeline gate FILE --results`. The benchmark has no target."},
 		},
 	}
 }
@@ -99,7 +112,8 @@ func (e *evaluator) checkDriver(b *block) bool {
 			at = inner.header
 		}
 		if inner != nil || b.has(name) {
-			e.report(problem(codeArgument, at, fmt.Sprintf("a benchmark with a driver has no %s", name), "The driver decides what is sent and when. Say it in the driver's own arguments, and remove it here."))
+			e.report(problem(codeArgument, at, fmt.Sprintf("a benchmark with a driver has no %s", name),
+				"The driver decides what is sent and when. Say it in the driver's own arguments, and remove it here."))
 			ok = false
 		}
 	}
@@ -130,13 +144,15 @@ const maxQuestions = 20_000
 // questions reads what an evaluation asks.
 func (e *evaluator) questions(o object) *steps.Evaluation {
 	if o.Text("tool") != "" {
-		e.report(problem(codeArgument, o.at("tool"), "a driver that evaluates has no tool", "A tool says how a load generator defines its figures. Name what counts of a question with score and filter."))
+		e.report(problem(codeArgument, o.at("tool"), "a driver that evaluates has no tool",
+			"A tool says how a load generator defines its figures. Name what counts of a question with score and filter."))
 	}
 	out := &steps.Evaluation{Score: o.Text("score"), Filter: o.Text("filter")}
 	if o.Known("questions") {
 		n := o.Float("questions")
 		if out.Questions = int(n); n != math.Trunc(n) || n < 2 || n > maxQuestions {
-			e.report(problem(codeValue, o.at("questions"), fmt.Sprintf("questions must be a whole number from 2 to %d", maxQuestions), fmt.Sprintf("It is %g.", n)))
+			e.report(problem(codeValue, o.at("questions"), fmt.Sprintf("questions must be a whole number from 2 to %d", maxQuestions),
+				fmt.Sprintf("It is %g.", n)))
 		}
 	}
 	out.Accuracy = e.share(o, "accuracy", false, 1, "Write eighty percent as \"80%\" or 0.8.")

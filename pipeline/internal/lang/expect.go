@@ -15,12 +15,14 @@ func (e *evaluator) expectation(g *Gate, b *block, base *Baseline) {
 	}
 	if base.Kind != result.BaselinePaired {
 		e.report(problem(codeGate, b.at("expect"), "an improvement is shown against a paired baseline only",
-			fmt.Sprintf("%s is of kind %s: what differs between sessions is not the change alone. Measure both sides in one session, by a baseline of kind paired.", base.Addr, base.Kind)))
+			fmt.Sprintf("%s is of kind %s: what differs between sessions is not the change alone. Measure both sides in one session, by a "+
+				"baseline of kind paired.", base.Addr, base.Kind)))
 	}
 	for _, name := range []string{"suite_margin", "strict"} {
 		if b.has(name) {
 			e.report(problem(codeGate, b.attrs[name].NameRange, fmt.Sprintf("%s has no meaning where an improvement is expected", name),
-				"Each comparison of the gate has to show that the head is better by more than the margin. Leave it out, or put it into a gate of its own."))
+				"Each comparison of the gate has to show that the head is better by more than the margin. Leave it out, or put it into a gate of "+
+					"its own."))
 		}
 	}
 	for _, m := range g.Metrics {

@@ -71,7 +71,8 @@ func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnost
 	ty := bare.Type()
 	switch {
 	case len(marks) > 0:
-		return problem(codeSensitive, at, "secret in for_each", "The keys become part of addresses, which reports show. Make the map of names that are no secrets.")
+		return problem(codeSensitive, at, "secret in for_each",
+			"The keys become part of addresses, which reports show. Make the map of names that are no secrets.")
 	case !e.knownEnough(v):
 		return e.notYet(expr, "for_each", "the number of instances cannot be planned")
 	case v.IsNull():
@@ -83,7 +84,8 @@ func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnost
 	case !ty.IsSetType() && !ty.IsMapType() && !ty.IsObjectType():
 		return problem(codeType, at, fmt.Sprintf("for_each is a %s", ty.FriendlyName()), "It takes a map or a set of strings.")
 	case v.LengthInt() > maxInstances:
-		return problem(codeValue, at, "for_each has too many elements", fmt.Sprintf("It has %d; at most %d are allowed.", v.LengthInt(), maxInstances))
+		return problem(codeValue, at, "for_each has too many elements", fmt.Sprintf("It has %d; at most %d are allowed.",
+			v.LengthInt(), maxInstances))
 	}
 	if part, marked := markedPart(v); marked && ty.IsSetType() {
 		return secretHere(at, metaForEach, part)

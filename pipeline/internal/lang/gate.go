@@ -190,7 +190,8 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 		case !ok:
 			e.report(e.notMetric(elem, at))
 		case slices.ContainsFunc(g.Metrics, func(x metric.Metric) bool { return x.ID == m.ID }):
-			e.report(problem(codeDuplicate, at, fmt.Sprintf("metric.%s is listed twice", m.ID), "Each metric of a gate is one test. Remove one of them."))
+			e.report(problem(codeDuplicate, at, fmt.Sprintf("metric.%s is listed twice", m.ID),
+				"Each metric of a gate is one test. Remove one of them."))
 		default:
 			g.Metrics = append(g.Metrics, m)
 			if m.Informational {

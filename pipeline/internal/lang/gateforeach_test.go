@@ -42,7 +42,8 @@ report "file" "pr" {
 		t.Fatalf("gates %v, want %v", addrs, want)
 	}
 	nightly, pr := cfg.Gates[1], cfg.Gates[2]
-	if nightly.Margin != 0.02 || pr.Margin != 0.1 || len(nightly.Metrics) != 2 || len(pr.Metrics) != 1 || len(nightly.Cells) != 1 || len(pr.Cells) != 2 {
+	if nightly.Margin != 0.02 || pr.Margin != 0.1 || len(nightly.Metrics) != 2 || len(pr.Metrics) != 1 || len(nightly.Cells) != 1 ||
+		len(pr.Cells) != 2 {
 		t.Errorf("nightly %+v, pull request %+v", nightly, pr)
 	}
 	for i, holds := range map[int]bool{3: true, 4: false} {
@@ -54,7 +55,8 @@ report "file" "pr" {
 	if got := cfg.Reports[0].Gates; !slices.Equal(got, []string{`gate.latency["pr"]`, "gate.g"}) {
 		t.Errorf("the report is about %v", got)
 	}
-	for pattern, want := range map[string]int{"latency": 2, "gate.latency": 2, `latency["pr"]`: 1, `gate.latency["pr"]`: 1, "l*": 4, "g": 1, `*["pr"]`: 1} {
+	for pattern, want := range map[string]int{"latency": 2, "gate.latency": 2, `latency["pr"]`: 1, `gate.latency["pr"]`: 1, "l*": 4,
+		"g": 1, `*["pr"]`: 1} {
 		cfg := load(t, src)
 		if err := cfg.SelectGates([]string{pattern}); err != nil || len(cfg.Gates) != want {
 			t.Errorf("--gate %s chooses %d gates, want %d: %v", pattern, len(cfg.Gates), want, err)
@@ -66,9 +68,10 @@ report "file" "pr" {
 func TestGatesForEachRefuses(t *testing.T) {
 	plain := strings.NewReplacer("METRIC", "metric.ttft.p50", "MARGIN", `"5%"`).Replace(marginFile)
 	for name, tt := range map[string]struct{ src, want string }{
-		"no such key": {plain + "gate \"x\" {\n  for_each  = toset([\"a\"])\n  benchmark = benchmark.b\n  assert {\n    condition     = self.errors == 0\n    error_message = \"no\"\n  }\n}\nreport \"file\" \"r\" {\n  gates = [gate.x[\"b\"]]\n}\n", "b"},
-		"a list":      {strings.Replace(plain, `gate "g" {`, "gate \"g\" {\n  for_each = [1]", 1), "for_each is a list"},
-		"no each":     {strings.Replace(plain, `margin    = "5%"`, "margin    = each.value", 1), "each exists only in a block with for_each"},
+		"no such key": {plain + "gate \"x\" {\n  for_each  = toset([\"a\"])\n  benchmark = benchmark.b\n  assert {\n    condition     = " +
+			"self.errors == 0\n    error_message = \"no\"\n  }\n}\nreport \"file\" \"r\" {\n  gates = [gate.x[\"b\"]]\n}\n", "b"},
+		"a list":  {strings.Replace(plain, `gate "g" {`, "gate \"g\" {\n  for_each = [1]", 1), "for_each is a list"},
+		"no each": {strings.Replace(plain, `margin    = "5%"`, "margin    = each.value", 1), "each exists only in a block with for_each"},
 	} {
 		_, diags := lang.Load(lang.Options{Paths: []string{write(t, tt.src)}, Registry: testRegistry(t)})
 		if !diags.HasErrors() || !strings.Contains(diags.Error(), tt.want) {

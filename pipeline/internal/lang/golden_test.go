@@ -47,7 +47,8 @@ func TestValidFilesMeanWhatTheySay(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0", Vars: vars(t, file)})
+			cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0",
+				Vars: vars(t, file)})
 			if len(diags) > 0 {
 				t.Fatal(render(t, cfg, diags))
 			}

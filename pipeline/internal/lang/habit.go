@@ -26,13 +26,16 @@ type habit struct {
 // ours, however near one may be.
 var habits = []habit{
 	{inBlock, []string{"lanes"},
-		"This version measures one repeat at a time on a machine. Start several runners, or spread repeats over the machines of a docker, slurm or kubernetes block by machines { }."},
+		"This version measures one repeat at a time on a machine. Start several runners, or spread repeats over the machines of a docker, " +
+			"slurm or kubernetes block by machines { }."},
 	{inArgument, []string{"interference"},
 		"There are no neighbours on a machine to model: this version measures one repeat at a time there. Leave it out."},
 	{inArgument, []string{"confirm"},
-		"This version does not run regressions again on a second machine. Run the file there in a second job, or measure on both machines by machines { }."},
+		"This version does not run regressions again on a second machine. Run the file there in a second job, or measure on both machines by " +
+			"machines { }."},
 	{inArgument, []string{"read_ahead"},
-		"This version reads no weights before a start. A server that depends_on a step \"exec\" which reads its model's files finds them in the page cache: see the questions in the documentation."},
+		"This version reads no weights before a start. A server that depends_on a step \"exec\" which reads its model's files finds them in " +
+			"the page cache: see the questions in the documentation."},
 	{inRoot | inCall, []string{"env", "getenv", "get_env", "environ"},
 		`The environment is read through variables: write variable "NAME" {} and set PIPELINE_VAR_NAME, or --var NAME=VALUE. A server's own environment is its argument env = { NAME = "value" }.`},
 	{inRoot, []string{"secrets", "secret", "github", "inputs", "input", "vars", "runner", "job", "needs"},

@@ -101,7 +101,8 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 	for _, s := range ours {
 		i := slices.IndexFunc(theirs, func(t *Server) bool { return t.Addr == s.Addr })
 		if i < 0 {
-			return fmt.Errorf("%s is what the file before the change measures, and the change removes it: keep it, or merge its removal first", s.Addr)
+			return fmt.Errorf("%s is what the file before the change measures, and the change removes it: keep it, or merge its removal first",
+				s.Addr)
 		}
 		if _, name := merged(s.Spec, theirs[i].Spec); name != "" {
 			return fmt.Errorf("%s has another %s than before the change, which decides what is measured: merge that first", s.Addr, name)
@@ -167,7 +168,9 @@ func (c *Config) sameModel(head *Config, base, own steps.ServerSpec) error {
 	was := base.ModelFolder(c.Folder())
 	own.Folder, own.Model = head.Folder(), base.Model
 	if is := own.ModelFolder(""); !c.models.equal(was, is) {
-		return fmt.Errorf("%s serves %s, and the change has other files there than before (%s and %s), which decide what is measured: merge them first", base.Addr, base.Model, is, was)
+		return fmt.Errorf(
+			"%s serves %s, and the change has other files there than before (%s and %s), which decide what is measured: merge them first",
+			base.Addr, base.Model, is, was)
 	}
 	return nil
 }
@@ -274,7 +277,9 @@ func (c *Config) stillDiffer(base []string, before map[string]steps.ServerSpec) 
 			than := differing(other.Spec)
 			for _, name := range slices.Concat(union(was, is), union(than, nil)) {
 				if was[name] != than[name] && is[name] == than[name] {
-					return fmt.Errorf("%s has the %s of %s, from which it differed before the change: the comparison would not look at the change. Merge that first", s.Addr, name, other.Addr)
+					return fmt.Errorf(
+						"%s has the %s of %s, from which it differed before the change: the comparison would not look at the change. Merge that first",
+						s.Addr, name, other.Addr)
 				}
 			}
 		}
@@ -298,7 +303,8 @@ func differing(s steps.ServerSpec) map[string]string {
 }
 
 // resolveTaken merges what the head's file says of a server after its steps have run.
-func (c *Config) resolveTaken(addr string, spec steps.ServerSpec, outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
+func (c *Config) resolveTaken(addr string, spec steps.ServerSpec,
+	outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
 	from := c.taken[addr]
 	if from == nil {
 		return spec, nil
@@ -335,12 +341,14 @@ func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.Se
 	out, name := merged(base, head)
 	if name != "" {
 		return base, hcl.Diagnostics{{
-			Severity: hcl.DiagError, Extra: codeRefused, Summary: fmt.Sprintf("%s has another %s than before the change", base.Addr, name), Detail: detail,
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: fmt.Sprintf("%s has another %s than before the change", base.Addr, name),
+			Detail: detail,
 		}}
 	}
 	if err := c.sameModel(from, base, head); err != nil {
 		return base, hcl.Diagnostics{{
-			Severity: hcl.DiagError, Extra: codeRefused, Summary: base.Addr + " has another model than before the change", Detail: diag.Sentence(err),
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: base.Addr + " has another model than before the change",
+			Detail: diag.Sentence(err),
 		}}
 	}
 	out.Folder = from.Folder()

@@ -30,7 +30,8 @@ type jsonReader struct {
 // type has one of its name, else an argument.
 func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {
 	at := object.Range()
-	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: at, EndRange: hcl.Range{Filename: at.Filename, Start: at.End, End: at.End}}
+	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: at, EndRange: hcl.Range{Filename: at.Filename,
+		Start: at.End, End: at.End}}
 	properties, diags := hcl.ExprMap(object)
 	if diags.HasErrors() {
 		r.report(problem(codeBlock, at, fmt.Sprintf("%s must be an object", t.name), "Its properties are the arguments and blocks."))
@@ -52,7 +53,8 @@ func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {
 			r.report(duplicate(name, at, out.Attributes[name].NameRange))
 		default:
 			value := r.argument(t, name, p.Value)
-			out.Attributes[name] = &hclsyntax.Attribute{Name: name, Expr: value, SrcRange: hcl.RangeBetween(at, p.Value.Range()), NameRange: at, EqualsRange: at}
+			out.Attributes[name] = &hclsyntax.Attribute{Name: name, Expr: value, SrcRange: hcl.RangeBetween(at, p.Value.Range()),
+				NameRange: at, EqualsRange: at}
 		}
 	}
 	return out
@@ -131,7 +133,8 @@ func (r jsonReader) argument(t *blockType, name string, value hcl.Expression) hc
 }
 
 // expression turns a value into an expression. Strings are read by parse.
-func (r jsonReader) expression(value hcl.Expression, parse func([]byte, string) (hclsyntax.Expression, hcl.Diagnostics)) hclsyntax.Expression {
+func (r jsonReader) expression(value hcl.Expression, parse func([]byte, string) (hclsyntax.Expression,
+	hcl.Diagnostics)) hclsyntax.Expression {
 	at := value.Range()
 	if properties, diags := hcl.ExprMap(value); !diags.HasErrors() {
 		out := &hclsyntax.ObjectConsExpr{SrcRange: at, OpenRange: value.StartRange()}

@@ -49,7 +49,8 @@ func TestJSONHasTheProblemsOfHCL(t *testing.T) {
 			case "bad_labels", "misplaced_block":
 				t.Skip("a block and an argument that holds an object are written alike")
 			}
-			opt := lang.Options{Paths: []string{dir}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0", Vars: vars(t, dir), VarFiles: optional(filepath.Join(dir, "given.vars"))}
+			opt := lang.Options{Paths: []string{dir}, Registry: testRegistry(t), Formats: formats, Version: "0.3.0", Vars: vars(t, dir),
+				VarFiles: optional(filepath.Join(dir, "given.vars"))}
 			native, diags := lang.Load(opt)
 			want := summaries(diags)
 			if strings.HasPrefix(want[0], "P100") {
@@ -72,9 +73,11 @@ func TestJSONHasTheProblemsOfHCL(t *testing.T) {
 func TestJSONProblemsHavePlaces(t *testing.T) {
 	const deep = 200
 	for name, tt := range map[string]struct{ src, want string }{
-		"not JSON":          {`{"locals": {`, "P1006 Missing value at 1:13"},
-		"too deep":          {`{"locals": {"a": ` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}}`, "P1005 nested too deeply at 1:116"},
-		"deep template":     {`{"locals": {"a": "${` + strings.Repeat("(", deep) + "1" + strings.Repeat(")", deep) + `}"}}`, "P1005 nested too deeply at 1:120"},
+		"not JSON": {`{"locals": {`, "P1006 Missing value at 1:13"},
+		"too deep": {`{"locals": {"a": ` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}}`,
+			"P1005 nested too deeply at 1:116"},
+		"deep template": {`{"locals": {"a": "${` + strings.Repeat("(", deep) + "1" + strings.Repeat(")", deep) + `}"}}`,
+			"P1005 nested too deeply at 1:120"},
 		"huge number":       {`{"locals": {"a": 1e9999}}`, "P1005 number is too large at 1:18"},
 		"argument twice":    {"{\"locals\": {\"a\": 1,\n\"a\": 2}}", "P2004 a is there twice at 2:1"},
 		"key twice":         {`{"locals": {"a": {"b": 1, "b": 2}}}`, "P2004 b is there twice at 1:27"},

@@ -110,7 +110,8 @@ func (e *evaluator) notYet(expr hcl.Expression, what, purpose string) *hcl.Diagn
 		}
 	}
 	if len(sources) == 0 {
-		detail.WriteString("It depends on something that exists only at run time, such as the url of a server that is not started yet. Servers are compared by their id: matrix.target.id == server.vllm.base.id.")
+		detail.WriteString("It depends on something that exists only at run time, such as the url of a server that is not started yet. Servers " +
+			"are compared by their id: matrix.target.id == server.vllm.base.id.")
 	}
 	d := problem(codeLate, at, what+" is not known before the run", detail.String())
 	d.Context = expr.Range().Ptr()

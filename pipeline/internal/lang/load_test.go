@@ -81,7 +81,8 @@ func TestMatrixIsTheProductInSourceOrder(t *testing.T) {
 			fmt.Fprintf(&matrix, "    %s = range(%d)\n", names[i], n)
 			fmt.Fprintf(&sum, " + matrix.%s", names[i])
 		}
-		src := strings.Replace(assertFile, "    rate = [4, 8]\n", matrix.String()+"\n    exclude {\n      when = 0"+sum.String()+fmt.Sprintf(" > %d\n    }\n", bound), 1)
+		src := strings.Replace(assertFile, "    rate = [4, 8]\n", matrix.String()+"\n    exclude {\n      when = 0"+sum.String()+
+			fmt.Sprintf(" > %d\n    }\n", bound), 1)
 		src = strings.ReplaceAll(src[:strings.Index(src, "gate ")], "matrix.rate", "4")
 		path := filepath.Join(t.TempDir(), "m.hcl")
 		if err := os.WriteFile(path, []byte(src), 0o644); err != nil {

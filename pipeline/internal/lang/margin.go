@@ -84,7 +84,8 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	}
 	zero, form := expectationOf(o) == gates.ExpectImprovement, e.marginForm(g, b)
 	if (form == ratioForm || form == numberForm || form == pointsForm) && !slices.ContainsFunc(g.Metrics, inUnit) {
-		g.Margin = metric.Margin(e.share(o, "margin", zero, 1, "A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
+		g.Margin = metric.Margin(e.share(o, "margin", zero, 1,
+			"A margin above 100 % would let a server become twice as slow. Write five percent as \"5%\" or 0.05."))
 	} else if g.Margin = metric.Margin(o.Float("margin")); g.Margin < 0 || g.Margin == 0 && !zero {
 		e.report(problem(codeValue, o.at("margin"), "margin must be above zero", fmt.Sprintf("It is %g.", g.Margin)))
 	}
@@ -118,7 +119,8 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 			continue // it is refused as such
 		case inUnit(m):
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by difference, and the margin is no number in its unit", m.ID),
-				fmt.Sprintf("Its values can be zero, so that there is no percentage of them. Write a number without a unit, such as margin = 0.05, of %s, in a gate of its own.", m.Unit)))
+				fmt.Sprintf("Its values can be zero, so that there is no percentage of them. Write a number without a unit, such as margin = 0.05, "+
+					"of %s, in a gate of its own.", m.Unit)))
 		case form == timeForm && forms[0] == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by ratio, and the margin is a time", m.ID),
 				"Write a percentage such as \"5%\". A time is for metrics that can be zero, such as metric.queue.p99, in a gate of their own."))
@@ -127,7 +129,8 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 				"Write a time such as margin = \"50ms\", in a gate of its own."))
 		case (form == ratioForm || form == numberForm) && forms[0] == pointsForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is a share, and the margin is a ratio", m.ID),
-				fmt.Sprintf("1 %% of a share could be 1 %% of its value or one percentage point. Write percentage points, such as margin = %q, in a gate of its own.", example)))
+				fmt.Sprintf("1 %% of a share could be 1 %% of its value or one percentage point. Write percentage points, such as margin = %q, in a "+
+					"gate of its own.", example)))
 		default:
 			e.report(problem(codeGate, at, fmt.Sprintf("the margin is in another unit than metric.%s", m.ID),
 				fmt.Sprintf("Write it as in margin = %q, in a gate of its own.", example)))

@@ -41,7 +41,8 @@ func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 	}
 	for _, x := range m.nested("exclude") {
 		if !x.has("when") && !x.hasUnknown {
-			e.report(problem(codeMissing, x.header, "exclude has no condition", "Add when = …, a condition that is true for the cells to leave out."))
+			e.report(problem(codeMissing, x.header, "exclude has no condition",
+				"Add when = …, a condition that is true for the cells to leave out."))
 		}
 	}
 	return axes, ok && e.checkSize(m, axes)
@@ -94,9 +95,11 @@ func (e *evaluator) checkAxis(src *hclsyntax.Attribute, v cty.Value) *hcl.Diagno
 	case !bare.IsKnown():
 		return e.notYet(src.Expr, "matrix axis", "the number of cells cannot be planned")
 	case bare.IsNull() || (ty.IsTupleType() || ty.IsListType()):
-		return problem(codeMatrix, at, fmt.Sprintf("axis %s has no value", src.Name), "Without a value there is no cell. Remove the axis, or give it one value.")
+		return problem(codeMatrix, at, fmt.Sprintf("axis %s has no value", src.Name),
+			"Without a value there is no cell. Remove the axis, or give it one value.")
 	case ty.IsSetType():
-		return problem(codeMatrix, at, fmt.Sprintf("axis %s is a set", src.Name), "A set has no order, and the order of values is that of the report. Write tolist(...) to sort it, or a list.")
+		return problem(codeMatrix, at, fmt.Sprintf("axis %s is a set", src.Name),
+			"A set has no order, and the order of values is that of the report. Write tolist(...) to sort it, or a list.")
 	case isMap(bare):
 		return problem(codeMatrix, at, fmt.Sprintf("axis %s is a map", src.Name), "An axis is a list. Write keys(...) or values(...).")
 	}
@@ -162,13 +165,15 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 	if product <= float64(e.prog.maxCells) {
 		e.cells += int(product)
 		if total := maxTotal * e.prog.maxCells; e.cells > total {
-			e.report(problem(codeCells, m.header, "pipeline has too many cells", fmt.Sprintf("All of its benchmarks together have at most %d. Make several pipelines of it.", total)))
+			e.report(problem(codeCells, m.header, "pipeline has too many cells",
+				fmt.Sprintf("All of its benchmarks together have at most %d. Make several pipelines of it.", total)))
 			return false
 		}
 		return true
 	}
 	e.report(problem(codeCells, m.header, "matrix has too many cells",
-		fmt.Sprintf("Its axes make %.15g cells (%s), and at most %d are expanded. Excluded cells count. Make several benchmarks of it, or leave out values.",
+		fmt.Sprintf("Its axes make %.15g cells (%s), and at most %d are expanded. Excluded cells count. Make several benchmarks of it, or "+
+			"leave out values.",
 			product, humanize.List(sizes), e.prog.maxCells)))
 	return false
 }
@@ -216,11 +221,13 @@ func (e *evaluator) holds(s *scope, expr hcl.Expression, name string) (yes, ok b
 	var d *hcl.Diagnostic
 	switch {
 	case len(marks) > 0:
-		d = problem(codeSensitive, expr.Range(), fmt.Sprintf("secret in %s", name), "Which cells there are is shown in every report, and would reveal the secret.")
+		d = problem(codeSensitive, expr.Range(), fmt.Sprintf("secret in %s", name),
+			"Which cells there are is shown in every report, and would reveal the secret.")
 	case !bare.IsKnown():
 		d = e.notYet(expr, name, "the cells cannot be planned")
 	case bare.IsNull() || bare.Type() != cty.Bool:
-		d = problem(codeType, expr.Range(), fmt.Sprintf("%s must be true or false", name), "It is a condition on each cell, such as matrix.rate > 8."+s.noteFor(expr))
+		d = problem(codeType, expr.Range(), fmt.Sprintf("%s must be true or false", name),
+			"It is a condition on each cell, such as matrix.rate > 8."+s.noteFor(expr))
 	default:
 		return bare.True(), true
 	}

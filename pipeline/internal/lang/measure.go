@@ -15,7 +15,8 @@ const measureRoot = metric.DeclaredGroup
 func measureType() *blockType {
 	return &blockType{
 		name: measureRoot, labels: []string{"name"},
-		doc:    "A metric of a series that servers, a router or an exporter of the machine show in Prometheus' text format. Referred to as metric.measure.NAME.",
+		doc: "A metric of a series that servers, a router or an exporter of the machine show in Prometheus' text format. Referred to as " +
+			"metric.measure.NAME.",
 		schema: steps.MeasureSchema(),
 	}
 }
@@ -85,5 +86,6 @@ func (p *program) undeclared(t hcl.Traversal, name string) *hcl.Diagnostic {
 	for _, ent := range p.of(measureRoot) {
 		names = append(names, ent.block.label())
 	}
-	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no measure %q", name), didYouMean(name, names, "measures of the file"))
+	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no measure %q", name),
+		didYouMean(name, names, "measures of the file"))
 }

@@ -72,9 +72,11 @@ func (e *evaluator) checkLoadNode() {
 	switch {
 	case load > next:
 		e.report(problem(codeCheck, e.pods.loadNode, "load_node is beyond the nodes of the servers",
-			fmt.Sprintf("It is %d, and no server runs on the nodes from %d on, which would be held for nothing. Write load_node = %d.", load, next, next)))
+			fmt.Sprintf("It is %d, and no server runs on the nodes from %d on, which would be held for nothing. Write load_node = %d.",
+				load, next, next)))
 	case beside != "":
 		e.report(warning(codeCheck, e.pods.loadNode, "load_node is a node of servers",
-			fmt.Sprintf("%s runs there, too, and shares its processors with the load generator. Write load_node = %d for a node without servers.", beside, next)))
+			fmt.Sprintf("%s runs there, too, and shares its processors with the load generator. Write load_node = %d for a node without servers.",
+				beside, next)))
 	}
 }

@@ -164,7 +164,8 @@ func address(b *block) string {
 
 func duplicate(name string, at, first hcl.Range) *hcl.Diagnostic {
 	return problem(codeDuplicate, at, fmt.Sprintf("%s is there twice", name),
-		fmt.Sprintf("It is at %s and again at %s. All files of a pipeline share their names: rename or remove one of them.", place(first), place(at)))
+		fmt.Sprintf("It is at %s and again at %s. All files of a pipeline share their names: rename or remove one of them.",
+			place(first), place(at)))
 }
 
 // find returns the problem of a reference to something that is not in the file.

@@ -25,12 +25,14 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 			names[k] = a.Name
 		}
 		e.report(problem(codeBaseline, at, fmt.Sprintf("%s has no axis %q", bm.Addr, base.Axis),
-			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range), didYouMean(base.Axis, names, "axes of "+bm.Addr))))
+			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range),
+				didYouMean(base.Axis, names, "axes of "+bm.Addr))))
 		return
 	}
 	if values := bm.Axes[i].Values; !slices.Contains(values, base.Value) {
 		e.report(problem(codeBaseline, at, fmt.Sprintf("axis %s of %s has no value %q", base.Axis, bm.Addr, base.Value),
-			fmt.Sprintf("%s at %s compares with that value. %s", base.Addr, place(base.Range), didYouMean(base.Value, values, "values of the axis"))))
+			fmt.Sprintf("%s at %s compares with that value. %s", base.Addr, place(base.Range), didYouMean(base.Value, values,
+				"values of the axis"))))
 		return
 	}
 	e.checkPairs(g, b, base, bm)
@@ -64,7 +66,8 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 		if found := otherWork(base, partner.Workload, bm.Cells[i].Workload); len(found) > 0 {
 			text := found.Text(base.Axis+"="+base.Value, base.Axis+"="+value)
 			e.report(problem(codeBaseline, b.at("baseline"), "the two sides do not do the same work",
-				fmt.Sprintf("They differ in the %s. A comparison says something about the server only where both sides get the same requests at the same times. Where it is meant, say differ = [%q] in %s.",
+				fmt.Sprintf("They differ in the %s. A comparison says something about the server only where both sides get the same requests at the "+
+					"same times. Where it is meant, say differ = [%q] in %s.",
 					text, found[0].Field, base.Addr)))
 			return
 		}
@@ -72,10 +75,12 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 	switch {
 	case pairs == 0 && len(cells) > 0:
 		e.report(problem(codeGate, b.header, "gate compares nothing",
-			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.", humanize.Count(len(cells), "cell"), base.Axis, base.Value)))
+			fmt.Sprintf("All of its %s are the base itself (%s=%s), or their base is excluded. Widen where, or give the axis a second value.",
+				humanize.Count(len(cells), "cell"), base.Axis, base.Value)))
 	case alone > 0:
 		e.report(warning(codeBaseline, b.header, fmt.Sprintf("%s cannot be compared", humanize.Count(alone, "cell")),
-			fmt.Sprintf("The matrix of %s excludes their base (%s=%s), so the gate leaves them out. Exclude them too, or leave them out by where.", bm.Addr, base.Axis, base.Value)))
+			fmt.Sprintf("The matrix of %s excludes their base (%s=%s), so the gate leaves them out. Exclude them too, or leave them out by where.",
+				bm.Addr, base.Axis, base.Value)))
 	}
 }
 
@@ -94,7 +99,8 @@ func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == result.BaselinePaired && bm.RepeatMax < 2 {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
-			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most changes of their margin.", bm.Addr)))
+			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most "+
+				"changes of their margin.", bm.Addr)))
 	}
 	e.adviseRepeats(g, b, base, bm)
 	for _, m := range g.Metrics {
@@ -108,7 +114,8 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 				"The file does not say what machines cost, so it would always be missing. Write pipeline { price { gpu_hour = \"2.50 USD\" } }."))
 		case m.Unit == metric.Money && e.answering(bm) != "":
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs to know the machines", m.ID),
-				fmt.Sprintf("%s answers before the run begins, and how many GPUs and machines serve there is not known, so it would always be missing. Have it launched, or compare metric.output_throughput.", e.answering(bm))))
+				fmt.Sprintf("%s answers before the run begins, and how many GPUs and machines serve there is not known, so it would always be "+
+					"missing. Have it launched, or compare metric.output_throughput.", e.answering(bm))))
 		case !m.Quality || m.Mutual: // those of answers have words of their own
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
@@ -175,22 +182,27 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	switch {
 	case m.ID == evaluationScore && !evaluated:
 		return problem(codeRefused, at, "metric.evaluation.score is of questions that are scored",
-			fmt.Sprintf("%s asks none, so it would always be missing. Make a benchmark with driver \"evaluation\" for it, and a gate of its own.", who.addr))
+			fmt.Sprintf("%s asks none, so it would always be missing. Make a benchmark with driver \"evaluation\" for it, and a gate of its own.",
+				who.addr))
 	case m.ID != evaluationScore && evaluated:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is not measured by an evaluation", m.ID),
-			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a benchmark with a load.", who.addr))
+			fmt.Sprintf("%s asks questions and times nothing, so it would always be missing. Gate metric.evaluation.score, and measure speed in a "+
+				"benchmark with a load.", who.addr))
 	case m.Group == capacityGroup && (w.Load.Search == nil || m.ID != l.Searches().Metric()):
-		detail := fmt.Sprintf("%s is measured at one load, so it would always be missing. Give its load a search block with the limits that have to hold.", who.addr)
+		detail := fmt.Sprintf(
+			"%s is measured at one load, so it would always be missing. Give its load a search block with the limits that have to hold.", who.addr)
 		if w.Load.Search != nil {
 			detail = fmt.Sprintf("%s searches another quantity, so it would always be missing. Gate metric.%s.", who.addr, l.Searches().Metric())
 		}
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of a search", m.ID), detail)
 	case w.Load.Search != nil && m.Group != capacityGroup && m.Group != "goodput" && m.Group != "success" && m.Level == metric.RunLevel:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of one load", m.ID),
-			fmt.Sprintf("%s tries several, so it would always be missing. Gate metric.%s, or measure it in a benchmark at one load.", who.addr, l.Searches().Metric()))
+			fmt.Sprintf("%s tries several, so it would always be missing. Gate metric.%s, or measure it in a benchmark at one load.", who.addr,
+				l.Searches().Metric()))
 	case m.Tool != "" && w.Driver == nil:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
-			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.", who.addr))
+			fmt.Sprintf("%s is measured by our own load generator, so it would always be missing. Gate one of ours, or measure it with a driver.",
+				who.addr))
 	case m.Tool != "" && w.Driver.Tool != "" && w.Driver.Tool != m.Tool:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is a figure of %s", m.ID, m.Tool),
 			fmt.Sprintf("The driver of %s is of %s, so it would always be missing.", who.addr, w.Driver.Tool))
@@ -199,10 +211,12 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", who.addr))
 	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
-			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in the place of duration, or %s metric.e2el.", who.addr, who.verb))
+			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in "+
+				"the place of duration, or %s metric.e2el.", who.addr, who.verb))
 	case steps.Pooled(w.Endpoint) && m.OfTokens():
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of tokens, and answers of %s have none", m.ID, w.Endpoint),
-			fmt.Sprintf("%s generates nothing, so it would always be missing. %s metric.e2el or metric.request_throughput.", who.addr, who.instead()))
+			fmt.Sprintf("%s generates nothing, so it would always be missing. %s metric.e2el or metric.request_throughput.",
+				who.addr, who.instead()))
 	}
 	if w.Driver == nil && w.Dataset.OutputMax == 1 && slices.Contains([]string{"tpot", "itl", "itl_token"}, m.Group) {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of the tokens after the first", m.ID),
@@ -210,7 +224,8 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	}
 	if m.FixedByRate && l.Rate > 0 {
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is fixed by the rate", m.ID),
-			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure throughput with arrival \"unlimited\" or \"closed\".", who.addr, l.Rate))
+			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure "+
+				"throughput with arrival \"unlimited\" or \"closed\".", who.addr, l.Rate))
 	}
 	n := expected(l)
 	if m.MinRequests <= 1 || math.IsNaN(n) || n >= float64(m.MinRequests) {
@@ -276,7 +291,8 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	case g.SuiteMargin == 0:
 	case base.Kind != result.BaselinePaired:
 		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired baseline",
-			fmt.Sprintf("%s is of kind %s: the cells of a repeat make one value of a suite, and only a paired baseline has repeats on both sides.", base.Addr, base.Kind)))
+			fmt.Sprintf("%s is of kind %s: the cells of a repeat make one value of a suite, and only a paired baseline has repeats on both sides.",
+				base.Addr, base.Kind)))
 	case e.prog.tests.Named(g.TestName).Design != gates.Paired:
 		e.report(problem(codeGate, b.at("suite_margin"), "suite_margin needs a paired test",
 			fmt.Sprintf("%s pairs nothing by repeat. Use one of %s.", g.TestName, humanize.List(e.prog.tests.Paired().Names()))))
@@ -305,7 +321,9 @@ func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Be
 					fmt.Sprintf("%s answers at a url and is not launched. Gate a metric of its runs, such as metric.ttft.p99.", target)))
 			case target != "" && base.Kind == result.BaselinePaired && value != base.Value && bases[result.CoordinatesKey(rest)] == target:
 				e.report(problem(codeRefused, e.rangeOfMetric(b, m), fmt.Sprintf("metric.%s is of a launch", m.ID),
-					fmt.Sprintf("Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.", base.Addr, target)))
+					fmt.Sprintf(
+						"Both sides of %s run in the same launch of %s, so they have the same value. Compare two servers, or gate a metric of the runs.",
+						base.Addr, target)))
 			default:
 				continue
 			}

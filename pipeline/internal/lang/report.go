@@ -79,7 +79,8 @@ func (e *evaluator) outputPath(o object) string {
 		return ""
 	}
 	if !filepath.IsLocal(path) {
-		e.report(problem(codeValue, o.at("path"), "path leads out of the working directory", "Reports are written below it. Write a relative path without \"..\"."))
+		e.report(problem(codeValue, o.at("path"), "path leads out of the working directory",
+			"Reports are written below it. Write a relative path without \"..\"."))
 		return ""
 	}
 	return path

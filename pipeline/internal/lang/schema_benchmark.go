@@ -19,8 +19,10 @@ const (
 
 // arrivals of requests.
 var arrivals = enum.Values{
-	{Name: "poisson", Doc: "at a rate, an open loop"}, {Name: "gamma", Doc: "at a rate, with a burstiness"}, {Name: "constant", Doc: "at a rate, evenly"}, {Name: "unlimited", Doc: "all at once"},
-	{Name: "trace", Doc: "at the times of a dataset of kind trace"}, {Name: "closed", Doc: "by max_concurrency users who wait for their answers"},
+	{Name: "poisson", Doc: "at a rate, an open loop"}, {Name: "gamma", Doc: "at a rate, with a burstiness"},
+	{Name: "constant", Doc: "at a rate, evenly"}, {Name: "unlimited", Doc: "all at once"},
+	{Name: "trace", Doc: "at the times of a dataset of kind trace"},
+	{Name: "closed", Doc: "by max_concurrency users who wait for their answers"},
 }
 
 func benchmarkType() *blockType {
@@ -53,24 +55,33 @@ func matrixType() *blockType {
 func benchmarkWorkload() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
-			{Name: "target", Type: cty.DynamicPseudoType, Required: true, Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
+			{Name: "target", Type: cty.DynamicPseudoType, Required: true,
+				Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
 			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
 			{Name: "endpoint", Type: cty.String, Enum: steps.Endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
-			{Name: "input_len", Type: cty.DynamicPseudoType, Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
-			{Name: "output_len", Type: cty.DynamicPseudoType, Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
+			{Name: "input_len", Type: cty.DynamicPseudoType,
+				Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
+			{Name: "output_len", Type: cty.DynamicPseudoType,
+				Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
 			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
-			{Name: "ignore_eos", Type: cty.Bool, Default: cty.True, Doc: "Generate the full length whatever the model says, so that every run does the same work."},
+			{Name: "ignore_eos", Type: cty.Bool, Default: cty.True,
+				Doc: "Generate the full length whatever the model says, so that every run does the same work."},
 			{Name: "temperature", Type: cty.Number, Default: cty.Zero, Doc: "Temperature that is sent with every request."},
 			{Name: "body", Type: cty.DynamicPseudoType, Doc: "Map of further fields of the request body."},
-			{Name: "models", Type: cty.DynamicPseudoType, Doc: "Names of models that requests are sent to, each with its weight, such as { \"base\" = 1, \"sql-lora\" = 3 }: adapters (LoRA) that the server has beside its model. Which request gets which is drawn, the same on all sides and in all repeats. The name of the server's model unless set."},
-			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)), Doc: "Time after which a single request has failed."},
+			{Name: "models", Type: cty.DynamicPseudoType, Doc: "Names of models that requests are sent to, each with its weight, such as { " +
+				"\"base\" = 1, \"sql-lora\" = 3 }: adapters (LoRA) that the server has beside its model. Which request gets which is drawn, the same " +
+				"on all sides and in all repeats. The name of the server's model unless set."},
+			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)),
+				Doc: "Time after which a single request has failed."},
 		},
 		Blocks: []steps.BlockSchema{
-			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content. At least one for every server of a deployment, and for every pair of a prefill and a decode server.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content. At least one for every server of a " +
+				"deployment, and for every pair of a prefill and a decode server.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "requests", Type: cty.Number, Required: true, Doc: "Number of requests."},
 			}}},
 			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema()},
-			{Type: "goodput", Max: 1, Doc: "Limits of a good request, for metric.goodput.rate and metric.goodput.share: it succeeds and keeps all that are set, counted from its send.", Schema: steps.Schema{Attrs: []steps.Attr{
+			{Type: "goodput", Max: 1, Doc: "Limits of a good request, for metric.goodput.rate and metric.goodput.share: it succeeds and keeps all " +
+				"that are set, counted from its send.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "ttft", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time to first token."},
 				{Name: "tpot", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time per output token after the first."},
 				{Name: "e2el", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time to the last token."},
@@ -82,19 +93,23 @@ func benchmarkWorkload() steps.Schema {
 func loadSchema() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
-			{Name: "arrival", Type: cty.String, Enum: arrivals, Doc: "How requests arrive. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
+			{Name: "arrival", Type: cty.String, Enum: arrivals,
+				Doc: "How requests arrive. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
 			{Name: "rate", Type: cty.Number, Doc: "Requests per second."},
-			{Name: "burstiness", Type: cty.Number, Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
+			{Name: "burstiness", Type: cty.Number,
+				Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
 			{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},
 			{Name: "requests", Type: cty.Number, Doc: "Number of measured requests. Exactly one of requests and duration is set."},
 			{Name: "duration", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time during which requests are sent, instead of their number."},
-			{Name: "think_time", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time that a user of a closed loop waits after an answer; none unless set."},
+			{Name: "think_time", Type: cty.Number, Unit: steps.UnitDuration,
+				Doc: "Time that a user of a closed loop waits after an answer; none unless set."},
 			{Name: "ramp", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time over which the rate rises linearly from zero."},
 		},
-		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.", Schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "from", Type: cty.Number, Default: cty.Zero, Doc: "Rate at the start."},
-			{Name: "over", Type: cty.Number, Unit: steps.UnitDuration, Required: true, Doc: "Time until the full rate."},
-		}}}, searchBlock()},
+		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.",
+			Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "from", Type: cty.Number, Default: cty.Zero, Doc: "Rate at the start."},
+				{Name: "over", Type: cty.Number, Unit: steps.UnitDuration, Required: true, Doc: "Time until the full rate."},
+			}}}, searchBlock()},
 	}
 }
 
@@ -103,14 +118,19 @@ func benchmarkSettings() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
 			{Name: "description", Type: cty.String, Blank: true, Doc: "What is measured and why."},
-			{Name: "seed", Type: cty.Number, Default: cty.Zero, Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws new content from it, the same on every side."},
+			{Name: "seed", Type: cty.Number, Default: cty.Zero,
+				Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws new content from it, the same on every side."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of one run; derived from the workload unless set."},
 		},
 		Blocks: []steps.BlockSchema{
 			{Type: "repeat", Max: 1, Doc: "How often every side is launched and measured.", Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. With fewer than max, the gates are judged after every even number of repeats from min on, and the session ends when all is decided."},
-				{Name: "max", Type: cty.Number, Doc: "Most repeats; min unless set. Raised for `run --resume`, it adds repeats to a session that is undecided after several looks."},
-				{Name: "passes", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "How often every cell is measured in each launch. Gates compare the means over the passes: they average out what varies from run to run, and not what varies from launch to launch. `calibrate` says how much of the noise is which."},
+				{Name: "min", Type: cty.Number, Doc: "Least number of repeats; max unless set. With fewer than max, the gates are judged after every " +
+					"even number of repeats from min on, and the session ends when all is decided."},
+				{Name: "max", Type: cty.Number,
+					Doc: "Most repeats; min unless set. Raised for `run --resume`, it adds repeats to a session that is undecided after several looks."},
+				{Name: "passes", Type: cty.Number, Default: cty.NumberIntVal(1), Doc: "How often every cell is measured in each launch. Gates " +
+					"compare the means over the passes: they average out what varies from run to run, and not what varies from launch to launch. " +
+					"`calibrate` says how much of the noise is which."},
 			}}},
 			{Type: "limits", Max: 1, Doc: "When the client was the limit, so that a run is void.", Schema: limitsSchema()},
 		},
@@ -123,12 +143,14 @@ func limitsSchema() steps.Schema {
 		return steps.Attr{Name: name, Type: cty.Number, Unit: unit, Doc: doc}
 	}
 	return steps.Schema{Attrs: []steps.Attr{
-		limit("lag_p99", steps.UnitDuration, "Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
+		limit("lag_p99", steps.UnitDuration,
+			"Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
 		limit("lag_share", steps.UnitPercent, "Share of the mean gap between sends that the lag may have; 10 % unless set."),
 		limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
 		limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
 		limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
-		limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no limit unless set, because servers send several tokens at once, too."),
+		limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no "+
+			"limit unless set, because servers send several tokens at once, too."),
 		limit("cpu_share", steps.UnitPercent, "Largest share of the machine's processors that the client may use; no limit unless set."),
 		limit("gc_pause", steps.UnitDuration, "Longest pause of the client's garbage collector; no limit unless set."),
 	}}

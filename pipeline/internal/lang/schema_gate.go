@@ -18,7 +18,9 @@ const defaultAlpha = 0.05
 const defaultBranch = "main"
 
 func baselineType() *blockType {
-	differ := steps.Attr{Name: "differ", Type: cty.List(cty.String), Enum: enum.Of(comparability.Declarable()...), Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any other difference is invalid."}
+	differ := steps.Attr{Name: "differ", Type: cty.List(cty.String), Enum: enum.Of(comparability.Declarable()...),
+		Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any " +
+			"other difference is invalid."}
 	return &blockType{
 		name: "baseline", labels: []string{"kind", "name"}, byKind: true,
 		doc: "What cells are compared with. Referred to as baseline.KIND.NAME.",
@@ -44,12 +46,14 @@ func baselineType() *blockType {
 func gateType(tests gates.Tests) *blockType {
 	return &blockType{
 		name: "gate", labels: []string{"name"},
-		doc: "A condition on a benchmark: a comparison with a baseline (baseline, metrics, margin), or an absolute limit (assert). Referred to as gate.NAME.",
+		doc: "A condition on a benchmark: a comparison with a baseline (baseline, metrics, margin), or an absolute limit (assert). Referred to " +
+			"as gate.NAME.",
 		schema: steps.Schema{
 			Attrs: slices.Concat([]steps.Attr{
 				forEachAttr(),
 				{Name: "description", Type: cty.String, Blank: true, Doc: "What the gate protects."},
-				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true, Doc: "The benchmark, such as benchmark.serving, or the answers, such as answers.check."},
+				{Name: "benchmark", Type: cty.DynamicPseudoType, Required: true,
+					Doc: "The benchmark, such as benchmark.serving, or the answers, such as answers.check."},
 				{Name: "baseline", Type: cty.DynamicPseudoType, Doc: "What its cells are compared with, such as baseline.paired.merge_base."},
 				expr("metrics", false, "List of the metrics that are compared, such as [metric.ttft.p99, metric.itl.p99]."),
 				expr("where", false, "True for the cells that the gate is about, such as matrix.rate <= 4; all unless set."),
@@ -61,7 +65,8 @@ func gateType(tests gates.Tests) *blockType {
 
 func assertBlock() steps.BlockSchema {
 	b := conditionBlock("assert", "An absolute limit, judged on the geometric mean over the valid runs.",
-		"True where the limit is kept. self.GROUP.STAT are metrics (times in seconds), self.errors and self.requests are counts, matrix.AXIS the cell.")
+		"True where the limit is kept. self.GROUP.STAT are metrics (times in seconds), self.errors and self.requests are counts, matrix.AXIS "+
+			"the cell.")
 	b.Max = 1
 	return b
 }

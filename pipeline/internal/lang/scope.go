@@ -152,7 +152,8 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	v, ok := s.locals[root]
 	if !ok {
-		return problem(codeScope, t.SourceRange(), fmt.Sprintf("%s has no meaning here", diag.TraversalText(t)), cmp.Or(s.absent[root], rootNamed(root).absent))
+		return problem(codeScope, t.SourceRange(), fmt.Sprintf("%s has no meaning here", diag.TraversalText(t)),
+			cmp.Or(s.absent[root], rootNamed(root).absent))
 	}
 	if s.check != nil {
 		if d := s.check(t); d != nil {

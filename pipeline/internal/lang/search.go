@@ -25,17 +25,24 @@ const (
 func searchBlock() steps.BlockSchema {
 	return steps.BlockSchema{
 		Type: "search", Max: 1,
-		Doc: "Searches the highest load at which the SLO holds, in place of a fixed one: the rate, or with arrival = \"closed\" the number of users. Each probe is a run of the load's requests. The result is metric.capacity.rate, or metric.capacity.concurrency.",
+		Doc: "Searches the highest load at which the SLO holds, in place of a fixed one: the rate, or with arrival = \"closed\" the number of " +
+			"users. Each probe is a run of the load's requests. The result is metric.capacity.rate, or metric.capacity.concurrency.",
 		Schema: steps.Schema{
 			Attrs: []steps.Attr{
-				{Name: "min", Type: cty.Number, Required: true, Doc: "Least load of the range. The SLO has to hold there: a base that does not hold it is a fault of the file, a head a regression."},
-				{Name: "max", Type: cty.Number, Required: true, Doc: "Greatest load of the range. Where the SLO holds there, the capacity is at least that."},
-				{Name: "resolution", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(steps.SearchResolution), Doc: "Half-width of the 95 % interval at which the search ends."},
+				{Name: "min", Type: cty.Number, Required: true,
+					Doc: "Least load of the range. The SLO has to hold there: a base that does not hold it is a fault of the file, a head a regression."},
+				{Name: "max", Type: cty.Number, Required: true,
+					Doc: "Greatest load of the range. Where the SLO holds there, the capacity is at least that."},
+				{Name: "resolution", Type: cty.Number, Unit: steps.UnitPercent, Default: cty.NumberFloatVal(steps.SearchResolution),
+					Doc: "Half-width of the 95 % interval at which the search ends."},
 				{Name: "probes", Type: cty.Number, Default: cty.NumberIntVal(steps.SearchProbes), Doc: "Most loads that are tried in a launch."},
 			},
-			Blocks: []steps.BlockSchema{{Type: "slo", Min: 1, Max: maxObjectives, Doc: "A limit that has to hold, together with those of the other slo blocks. Unless one limits metric.success.rate, 99 % of requests have to succeed.", Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "metric", Type: cty.DynamicPseudoType, Required: true, Doc: "Metric of a run, such as metric.ttft.p99, metric.success.rate or metric.goodput.share."},
-				{Name: "limit", Type: cty.DynamicPseudoType, Required: true, Doc: "Largest value of a time, such as \"500ms\"; least value of a share, such as \"99.9%\"."},
+			Blocks: []steps.BlockSchema{{Type: "slo", Min: 1, Max: maxObjectives, Doc: "A limit that has to hold, together with those of the " +
+				"other slo blocks. Unless one limits metric.success.rate, 99 % of requests have to succeed.", Schema: steps.Schema{Attrs: []steps.Attr{
+				{Name: "metric", Type: cty.DynamicPseudoType, Required: true,
+					Doc: "Metric of a run, such as metric.ttft.p99, metric.success.rate or metric.goodput.share."},
+				{Name: "limit", Type: cty.DynamicPseudoType, Required: true,
+					Doc: "Largest value of a time, such as \"500ms\"; least value of a share, such as \"99.9%\"."},
 			}}}},
 		},
 	}
@@ -76,27 +83,36 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 	}
 	switch {
 	case o.Has(fixed):
-		c.fail(fmt.Sprintf("%s is searched", fixed), fmt.Sprintf("The search tries values from %g to %g. Remove one of the two.", s.Min, s.Max), "load", fixed)
+		c.fail(fmt.Sprintf("%s is searched", fixed), fmt.Sprintf("The search tries values from %g to %g. Remove one of the two.", s.Min, s.Max),
+			"load", fixed)
 	case !slices.Contains([]string{load.Poisson, load.Gamma, load.Constant, load.Closed}, l.Arrival):
-		c.fail(fmt.Sprintf("arrival %q has nothing to search", l.Arrival), "A search varies the rate of poisson, gamma or constant arrivals, or the number of users of closed ones.", "load", "arrival")
+		c.fail(fmt.Sprintf("arrival %q has nothing to search", l.Arrival),
+			"A search varies the rate of poisson, gamma or constant arrivals, or the number of users of closed ones.", "load", "arrival")
 	case len(o.Blocks["ramp"]) > 0 || o.Has("ramp"):
-		c.fail("a search has no ramp", "Each probe is at one load, so that its latencies are those of that load. Remove the ramp.", "load", "ramp")
+		c.fail("a search has no ramp", "Each probe is at one load, so that its latencies are those of that load. Remove the ramp.", "load",
+			"ramp")
 	case s.Max <= s.Min:
 		summary, detail := "the ends of the range are swapped", fmt.Sprintf("min is %g and max %g. Swap them.", s.Min, s.Max)
 		if s.Max == s.Min {
-			summary, detail = "the range of the search has no length", fmt.Sprintf("Both are %g, so there is nothing to search. Set a rate, or widen the range.", s.Min)
+			summary, detail = "the range of the search has no length",
+				fmt.Sprintf("Both are %g, so there is nothing to search. Set a rate, or widen the range.", s.Min)
 		}
 		c.fail(summary, detail, "load", "search", "min")
 	case s.Min > 0 && s.Max > s.Min*capacity.MaxRatio:
-		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.6g, and at most %g can be searched.", s.Max/s.Min, float64(capacity.MaxRatio)), "load", "search", "max")
+		c.fail("the range of the search is too wide", fmt.Sprintf("It spans a factor of %.6g, and at most %g can be searched.", s.Max/s.Min,
+			float64(capacity.MaxRatio)), "load", "search", "max")
 	case what == steps.SearchConcurrency && !(whole(s.Min) && whole(s.Max)):
 		c.fail("numbers of users are whole", fmt.Sprintf("min is %g and max %g.", s.Min, s.Max), "load", "search", "min")
 	case what == steps.SearchConcurrency && l.Requests > 0 && s.Max > float64(l.Requests):
-		c.fail("max is more users than a probe has requests", fmt.Sprintf("%d requests are never sent by %g users at once. Plan more requests, or lower max.", l.Requests, s.Max), "load", "search", "max")
+		c.fail("max is more users than a probe has requests",
+			fmt.Sprintf("%d requests are never sent by %g users at once. Plan more requests, or lower max.", l.Requests, s.Max),
+			"load", "search", "max")
 	case what == steps.SearchRate && l.MaxConcurrency > 0:
-		c.fail("max_concurrency holds back what the search asks for", "The server would never see the rates of the probes, so that the SLO could hold at any of them. Remove it.", "load", "max_concurrency")
+		c.fail("max_concurrency holds back what the search asks for",
+			"The server would never see the rates of the probes, so that the SLO could hold at any of them. Remove it.", "load", "max_concurrency")
 	case what == steps.SearchRate && s.Max > maxRate:
-		c.fail("max is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", s.Max, maxRate), "load", "search", "max")
+		c.fail("max is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", s.Max,
+			maxRate), "load", "search", "max")
 	case !(s.Resolution >= 0.001 && s.Resolution <= 0.5):
 		c.fail("resolution must be between 0.1 % and 50 %", fmt.Sprintf("It is %.3g %%.", 100*s.Resolution), "load", "search", "resolution")
 	default:
@@ -126,7 +142,8 @@ func (c cell) objective(i int, b steps.Object) (steps.Objective, bool) {
 	}
 	if !m.Objective() {
 		c.report(problem(codeLoad, c.slo(i, "metric"), fmt.Sprintf("metric.%s cannot be an objective", m.ID),
-			"An SLO is about what requests of a run get: a time such as metric.ttft.p99 or metric.tpot.p50, metric.success.rate, or metric.goodput.share."))
+			"An SLO is about what requests of a run get: a time such as metric.ttft.p99 or metric.tpot.p50, metric.success.rate, or "+
+				"metric.goodput.share."))
 		return steps.Objective{}, false
 	}
 	limit, detail := limitOf(b.Value("limit"), m)
@@ -191,7 +208,8 @@ func (c cell) checkObjectives(w steps.Workload) {
 			c.report(d)
 		}
 		if seen[m.ID] {
-			c.report(problem(codeLoad, c.slo(i, "metric"), fmt.Sprintf("metric.%s has two limits", m.ID), "The tighter one decides. Remove the other."))
+			c.report(problem(codeLoad, c.slo(i, "metric"), fmt.Sprintf("metric.%s has two limits", m.ID),
+				"The tighter one decides. Remove the other."))
 		}
 		seen[m.ID] = true
 	}

@@ -33,11 +33,13 @@ var contextArguments = []string{"max_model_len", "context_length"}
 // checkSense finds a cell that no server can answer.
 func (c cell) checkSense(target string, w steps.Workload) {
 	if w.Load.Rate > maxRate {
-		c.fail("rate is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", w.Load.Rate, maxRate), "load", "rate")
+		c.fail("rate is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", w.Load.Rate,
+			maxRate), "load", "rate")
 	}
 	switch t := w.RequestTimeout; {
 	case c.Known("request_timeout") && t < leastTimeout:
-		c.fail("request_timeout leaves no time for an answer", fmt.Sprintf("It is %s, so every request would fail. Write for example \"30s\".", t), "request_timeout")
+		c.fail("request_timeout leaves no time for an answer", fmt.Sprintf("It is %s, so every request would fail. Write for example \"30s\".",
+			t), "request_timeout")
 	case c.Known("request_timeout") && t < usualTimeout && c.block.has("request_timeout"):
 		c.report(warning(codeLoad, c.at("request_timeout"), "request_timeout is short",
 			fmt.Sprintf("A request that is not answered in full within %s has failed. Is the unit right?", t)))
@@ -69,7 +71,8 @@ func (c cell) checkContext(target string, w steps.Workload) {
 				path = []string{inputLen}
 			}
 			c.fail(fmt.Sprintf("requests are longer than %s of %s", a.Name, s.Addr),
-				fmt.Sprintf("The longest has %d tokens of prompt and %d of answer, and %s at %s is %d. The server would refuse it.", w.Dataset.InputMax, w.Dataset.OutputMax, a.Name, place(s.Range), limit), path...)
+				fmt.Sprintf("The longest has %d tokens of prompt and %d of answer, and %s at %s is %d. The server would refuse it.",
+					w.Dataset.InputMax, w.Dataset.OutputMax, a.Name, place(s.Range), limit), path...)
 			return
 		}
 	}
@@ -112,7 +115,8 @@ func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
 			continue
 		}
 		e.report(warning(codeMatrix, a.Range, fmt.Sprintf("axis %s changes nothing", a.Name),
-			fmt.Sprintf("Nothing refers to matrix.%s, so each of its %d values measures the same and the run takes %d times as long. Refer to it, or remove it; to measure more often, raise repeat.", a.Name, len(a.Values), len(a.Values))))
+			fmt.Sprintf("Nothing refers to matrix.%s, so each of its %d values measures the same and the run takes %d times as long. Refer to it, "+
+				"or remove it; to measure more often, raise repeat.", a.Name, len(a.Values), len(a.Values))))
 	}
 }
 
@@ -171,7 +175,8 @@ func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expres
 		return
 	}
 	if m.Unit == metric.Fraction {
-		e.report(warning(codeGate, expr.Range(), fmt.Sprintf("self.%s is a fraction of one", m.ID), fmt.Sprintf("It never reaches %g. Write percent(\"%g%%\").", x, x)))
+		e.report(warning(codeGate, expr.Range(), fmt.Sprintf("self.%s is a fraction of one", m.ID),
+			fmt.Sprintf("It never reaches %g. Write percent(\"%g%%\").", x, x)))
 		return
 	}
 	e.report(warning(codeGate, expr.Range(), fmt.Sprintf("self.%s is in seconds", m.ID),
@@ -198,7 +203,8 @@ func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchma
 		return
 	}
 	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats decide next to nothing", bm.RepeatMax),
-		fmt.Sprintf("With so few pairs %s finds only changes of many times the noise, and passes hardly anything. Give %s %d repeats or more; `pipeline plan` shows what each number finds.", g.Addr, bm.Addr, leastRepeats)))
+		fmt.Sprintf("With so few pairs %s finds only changes of many times the noise, and passes hardly anything. Give %s %d repeats or more; "+
+			"`pipeline plan` shows what each number finds.", g.Addr, bm.Addr, leastRepeats)))
 }
 
 // leastAlpha is the smallest chance of a false alarm that any number of repeats reaches.
@@ -209,7 +215,8 @@ func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
 	if alpha <= 0 || alpha >= leastAlpha {
 		return true
 	}
-	e.report(problem(codeValue, at, "alpha is too small", fmt.Sprintf("It is %g, which no session of affordable length can show. Write at least %g; 0.01 to 0.05 is usual.", alpha, leastAlpha)))
+	e.report(problem(codeValue, at, "alpha is too small",
+		fmt.Sprintf("It is %g, which no session of affordable length can show. Write at least %g; 0.01 to 0.05 is usual.", alpha, leastAlpha)))
 	return false
 }
 

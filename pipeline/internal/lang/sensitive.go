@@ -142,7 +142,8 @@ func (e *evaluator) warnOfShort(d declaration, v cty.Value) {
 	for text := range texts {
 		if text != "" && len(text) < leastSecret {
 			e.report(warning(codeSensitive, d.block.header, fmt.Sprintf("the value of var.%s is too short to be hidden", d.name),
-				fmt.Sprintf("Secrets of fewer than %d bytes are not masked in logs and reports: that would blank out ordinary words. Use a longer one, or leave out sensitive.", leastSecret)))
+				fmt.Sprintf("Secrets of fewer than %d bytes are not masked in logs and reports: that would blank out ordinary words. Use a longer "+
+					"one, or leave out sensitive.", leastSecret)))
 			return
 		}
 	}
@@ -170,9 +171,11 @@ func secretHere(at hcl.Range, name, part string) *hcl.Diagnostic {
 	if part != "" {
 		what += "." + part
 	}
-	detail := fmt.Sprintf("The value of %s is sensitive, and %s is shown in reports and logs. Put it where secrets are kept: env, headers or api_key.", what, name)
+	detail := fmt.Sprintf(
+		"The value of %s is sensitive, and %s is shown in reports and logs. Put it where secrets are kept: env, headers or api_key.", what, name)
 	if name == "args" || name == "command" || name == "executable" {
-		detail = fmt.Sprintf("The value of %s is sensitive. Secrets are never in %s: they would be visible in process lists and reports. Pass it in env.", what, name)
+		detail = fmt.Sprintf(
+			"The value of %s is sensitive. Secrets are never in %s: they would be visible in process lists and reports. Pass it in env.", what, name)
 	}
 	return problem(codeSensitive, at, fmt.Sprintf("secret in %s", name), detail)
 }

@@ -71,7 +71,8 @@ func (e *evaluator) checkSource(o object) bool {
 		return false // it may be what is misspelt
 	case len(set) == 0:
 		e.report(problem(codeMissing, o.at(), "server has no image, executable or url",
-			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that already runs."))
+			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that "+
+				"already runs."))
 	default:
 		e.report(problem(codeValue, o.at(set[1]), fmt.Sprintf("server has both %s", humanize.List(set)),
 			"A server comes from exactly one of image, executable and url. Where this block extends another, set the parent's to null."))
@@ -163,7 +164,8 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 	at := expr.Range()
 	t, diags := hcl.AbsTraversalForExpr(expr)
 	if diags.HasErrors() {
-		return nil, problem(codeReference, at, "extends must name a server", "Write the reference itself, such as server.vllm.base. A block has one parent.")
+		return nil, problem(codeReference, at, "extends must name a server",
+			"Write the reference itself, such as server.vllm.base. A block has one parent.")
 	}
 	r, d := parseReference(t)
 	if d == nil {
@@ -179,7 +181,8 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 	switch {
 	case parent.block.kind.Name != child.block.kind.Name && !parent.block.hasErrors:
 		return nil, problem(codeReference, at, "extends must name a server of the same kind",
-			fmt.Sprintf("%s is of kind %q, this block of kind %q. Their arguments mean different things.", r.addr, parent.block.kind.Name, child.block.kind.Name))
+			fmt.Sprintf("%s is of kind %q, this block of kind %q. Their arguments mean different things.", r.addr, parent.block.kind.Name,
+				child.block.kind.Name))
 	case parent.block.has(metaForEach):
 		return nil, problem(codeReference, at, fmt.Sprintf("%s has for_each", r.addr),
 			"A parent is one block. Extend a block without for_each, and put for_each into this one.")

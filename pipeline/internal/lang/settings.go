@@ -27,7 +27,8 @@ func (e *evaluator) pipelineSettings() Settings {
 	if o.Known("alpha") {
 		s.Alpha = o.Float("alpha")
 		if !(s.Alpha > 0 && s.Alpha < 0.5) {
-			e.report(problem(codeValue, o.at("alpha"), "alpha must be above 0 and below 0.5", fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
+			e.report(problem(codeValue, o.at("alpha"), "alpha must be above 0 and below 0.5",
+				fmt.Sprintf("It is %g. It is the chance of a false alarm in the whole file, usually 0.05.", s.Alpha)))
 			s.Alpha = defaultAlpha
 		} else if !e.checkAlpha(s.Alpha, o.at("alpha")) {
 			s.Alpha = defaultAlpha
@@ -86,10 +87,12 @@ func (e *evaluator) machines(s *Settings, o object) {
 		return
 	}
 	if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {
-		e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over", "The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
+		e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over",
+			"The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
 	}
 	if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
-		e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other", "A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
+		e.report(problem(codeCheck, o.at("machines", "between"), "between and variance exclude each other",
+			"A spread that is known is that of pairs of one machine. Remove the variance block, or between."))
 	}
 }
 
@@ -102,7 +105,8 @@ func (e *evaluator) checkOnePlace(o object) {
 		case first == "":
 			first = block
 		default:
-			e.report(problem(codeCheck, o.at(block), first+" and "+block+" exclude each other", "Servers run on the machines of one of them. Remove the other block."))
+			e.report(problem(codeCheck, o.at(block), first+" and "+block+" exclude each other",
+				"Servers run on the machines of one of them. Remove the other block."))
 			return
 		}
 	}
@@ -123,7 +127,8 @@ func (e *evaluator) checkBisectVariables(s *steps.BisectSpec, o object) {
 	}
 	check := func(argument, name string) {
 		if name != "" && !slices.Contains(declared, name) {
-			e.report(problem(codeReference, o.at("bisect", argument), fmt.Sprintf("there is no variable %q", name), didYouMean(name, declared, "variables")))
+			e.report(problem(codeReference, o.at("bisect", argument), fmt.Sprintf("there is no variable %q", name),
+				didYouMean(name, declared, "variables")))
 		}
 	}
 	check("good", s.Good)

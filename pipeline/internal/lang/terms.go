@@ -29,27 +29,33 @@ const noRegression = "no_regression"
 func terms(tests gates.Tests) []term {
 	return []term{
 		{
-			Attr: steps.Attr{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own; shares have percentage points (\"1pp\"), and answers tokens (\"0.5 tokens\") or nats (\"0.01 nats\")."},
+			Attr: steps.Attr{Name: "margin", Type: cty.Number, Unit: steps.UnitMargin, Doc: "The smallest change that anyone would act on, such " +
+				"as \"5%\". Metrics that are times and can be zero, such as metric.queue.p99, have a time, such as \"50ms\", in a gate of their own; " +
+				"shares have percentage points (\"1pp\"), and answers tokens (\"0.5 tokens\") or nats (\"0.01 nats\")."},
 			read: (*evaluator).marginOf,
 			text: func(_ *Config, g *Gate) string { return marginText(g) },
 		},
 		{
 			Attr: steps.Attr{
 				Name: "expect", Type: cty.String, Enum: enum.Of(noRegression, string(gates.ExpectImprovement)), Default: cty.StringVal(noRegression),
-				Doc: "What the head has to show. improvement: that it is better by more than the margin, which may be 0, at the file's error rate; on_inconclusive is then fail unless set. Paired baselines only.",
+				Doc: "What the head has to show. improvement: that it is better by more than the margin, which may be 0, at the file's error rate; " +
+					"on_inconclusive is then fail unless set. Paired baselines only.",
 			},
 			read: func(_ *evaluator, g *Gate, _ *block, o object) { g.Expect = expectationOf(o) },
 			text: func(_ *Config, g *Gate) string { return cmp.Or(string(g.Expect), noRegression) },
 		},
 		{
-			Attr: steps.Attr{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none shows alone. Paired baselines only."},
+			Attr: steps.Attr{Name: "suite_margin", Type: cty.Number, Unit: steps.UnitPercent, Doc: "Compares the ratio of the geometric means " +
+				"over all cells of the gate, too, with this margin and a fifth of the file's alpha: a small change that all cells share, which none " +
+				"shows alone. Paired baselines only."},
 			read: func(e *evaluator, g *Gate, _ *block, o object) {
 				g.SuiteMargin = metric.Margin(e.share(o, "suite_margin", false, 1, "Write two percent as \"2%\" or 0.02."))
 			},
 			text: func(_ *Config, g *Gate) string { return percent(float64(g.SuiteMargin)) },
 		},
 		{
-			Attr: steps.Attr{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent, Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
+			Attr: steps.Attr{Name: "alpha", Type: cty.Number, Unit: steps.UnitPercent,
+				Doc: "The gate's own share of the file's alpha. Gates without one share what is left."},
 			read: func(e *evaluator, g *Gate, _ *block, o object) {
 				g.Alpha = e.share(o, "alpha", false, 0.5, "It is a chance of a false alarm, such as 0.01.")
 				e.checkAlpha(g.Alpha, o.at("alpha"))
@@ -57,17 +63,20 @@ func terms(tests gates.Tests) []term {
 			text: func(c *Config, g *Gate) string { return percent(cmp.Or(g.Alpha, c.Settings.Alpha)) },
 		},
 		{
-			Attr: steps.Attr{Name: "test", Type: cty.String, Enum: enum.Of(tests.OfRuns().Names()...), Default: cty.StringVal(gates.PairedTTest.Name), Doc: testDoc(tests)},
+			Attr: steps.Attr{Name: "test", Type: cty.String, Enum: enum.Of(tests.OfRuns().Names()...),
+				Default: cty.StringVal(gates.PairedTTest.Name), Doc: testDoc(tests)},
 			read: func(_ *evaluator, g *Gate, _ *block, o object) { g.TestName = o.Text("test") },
 			text: func(_ *Config, g *Gate) string { return g.TestName },
 		},
 		{
-			Attr: steps.Attr{Name: "strict", Type: cty.Bool, Default: cty.False, Doc: "A regression only where the whole confidence interval is beyond the margin."},
+			Attr: steps.Attr{Name: "strict", Type: cty.Bool, Default: cty.False,
+				Doc: "A regression only where the whole confidence interval is beyond the margin."},
 			read: func(_ *evaluator, g *Gate, _ *block, o object) { g.Strict = isTrue(o, "strict") },
 			text: func(_ *Config, g *Gate) string { return strconv.FormatBool(g.Strict) },
 		},
 		{
-			Attr:     steps.Attr{Name: "allow_overload", Type: cty.Bool, Default: cty.False, Doc: "Compare percentiles of runs whose backlog grew, too."},
+			Attr: steps.Attr{Name: "allow_overload", Type: cty.Bool, Default: cty.False,
+				Doc: "Compare percentiles of runs whose backlog grew, too."},
 			ofLimits: true,
 			read:     func(_ *evaluator, g *Gate, _ *block, o object) { g.AllowOverload = isTrue(o, "allow_overload") },
 			text:     func(_ *Config, g *Gate) string { return strconv.FormatBool(g.AllowOverload) },

@@ -70,7 +70,8 @@ gate "g" {
   test           = "sign_flip"
   strict         = true
   allow_overload = true`: {
-			gates.Terms{Claim: gates.Claim{Margin: 0.05}, SuiteMargin: 0.02, Rule: gates.Rule{Alpha: 0.01, TestName: "sign_flip", Strict: true}, AllowOverload: true},
+			gates.Terms{Claim: gates.Claim{Margin: 0.05}, SuiteMargin: 0.02, Rule: gates.Rule{Alpha: 0.01, TestName: "sign_flip", Strict: true},
+				AllowOverload: true},
 			"margin=5 % expect=no_regression suite_margin=2 % alpha=1 % test=sign_flip strict=true allow_overload=true",
 		},
 		`

@@ -219,7 +219,8 @@ func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	case !bare.IsKnown() && (bare.Type() == cty.String || bare.Type() == cty.DynamicPseudoType):
 		return cty.UnknownVal(cty.Number).WithMarks(marks), nil
 	case bare.Type() != cty.String:
-		return v, problem(codeUnit, at, fmt.Sprintf("%s must be a quantity with its unit", a.Name), fmt.Sprintf("Write a string such as %s.", unit.example))
+		return v, problem(codeUnit, at, fmt.Sprintf("%s must be a quantity with its unit", a.Name),
+			fmt.Sprintf("Write a string such as %s.", unit.example))
 	}
 	n, err := unit.parse(bare.AsString())
 	if err != nil {

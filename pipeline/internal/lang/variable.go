@@ -164,7 +164,9 @@ func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin 
 	if len(values) == 0 {
 		if d.def == cty.NilVal {
 			e.report(problem(codeVariableMissing, d.block.header, fmt.Sprintf("var.%s has no value", d.name),
-				fmt.Sprintf("It has no default, so it must be set: with --var %s=VALUE, in a file of --var-file FILE, or in the environment variable %s%s.%s", d.name, envPrefix, d.name, d.about())))
+				fmt.Sprintf(
+					"It has no default, so it must be set: with --var %s=VALUE, in a file of --var-file FILE, or in the environment variable %s%s.%s",
+					d.name, envPrefix, d.name, d.about())))
 			return cty.DynamicVal, "", false
 		}
 		return d.def, "default", true
@@ -176,7 +178,8 @@ func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin 
 		if at == nil {
 			at = &d.block.header
 		}
-		e.report(problem(codeVariableValue, *at, fmt.Sprintf("value of var.%s from %s does not fit its type", d.name, last.origin), d.misfit(err)))
+		e.report(problem(codeVariableValue, *at, fmt.Sprintf("value of var.%s from %s does not fit its type", d.name, last.origin),
+			d.misfit(err)))
 		return cty.DynamicVal, "", false
 	}
 	return v, last.origin, true
@@ -329,12 +332,14 @@ func (e *evaluator) readVarFile(path string) []assignment {
 			continue
 		}
 		for _, b := range body.Blocks {
-			e.report(problem(codeBlock, headerOf(b), fmt.Sprintf("%s holds a block", origin), "A file of variables holds lines name = value only. Is it a pipeline file?"))
+			e.report(problem(codeBlock, headerOf(b), fmt.Sprintf("%s holds a block", origin),
+				"A file of variables holds lines name = value only. Is it a pipeline file?"))
 		}
 		for _, a := range (&block{attrs: body.Attributes}).sorted() {
 			v, valueDiags := e.meter.Value(e.meter.Expression(a.Expr), nil)
 			if valueDiags.HasErrors() {
-				e.report(problem(codeVariableValue, a.Expr.Range(), fmt.Sprintf("value of %s is not a constant", a.Name), "A file of variables holds literal values: no references and no functions."))
+				e.report(problem(codeVariableValue, a.Expr.Range(), fmt.Sprintf("value of %s is not a constant", a.Name),
+					"A file of variables holds literal values: no references and no functions."))
 				continue
 			}
 			at := a.Expr.Range()
@@ -349,14 +354,16 @@ func (e *evaluator) readJSONVars(path string) []assignment {
 	origin := "--var-file " + path
 	fields, err := readJSONObject(path)
 	if err != nil {
-		e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: origin + " cannot be read", Detail: diag.Sentence(err)})
+		e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: origin + " cannot be read",
+			Detail: diag.Sentence(err)})
 		return nil
 	}
 	var out []assignment
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		var v ctyjson.SimpleJSONValue
 		if err := v.UnmarshalJSON(fields[name]); err != nil {
-			e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: fmt.Sprintf("value of %s in %s cannot be read", name, origin), Detail: "It is not a JSON value that the language has."})
+			e.report(&hcl.Diagnostic{Severity: hcl.DiagError, Extra: codeVariableValue, Summary: fmt.Sprintf("value of %s in %s cannot be read",
+				name, origin), Detail: "It is not a JSON value that the language has."})
 			continue
 		}
 		out = append(out, assignment{name, given{value: v.Value, origin: origin}})

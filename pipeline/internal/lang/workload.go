@@ -59,7 +59,8 @@ func (c cell) checkTimes(w steps.Workload) {
 	}
 	d, wrong := c.datasetOf(c.Value("dataset"), c.at("dataset"))
 	if wrong == nil && !d.has("time_scale") {
-		c.fail(fmt.Sprintf("datasets of kind %q have no times", d.kind.Name), "Arrival \"trace\" needs a dataset of kind trace. For others set a rate, or choose unlimited or closed.", "load", "arrival")
+		c.fail(fmt.Sprintf("datasets of kind %q have no times", d.kind.Name),
+			"Arrival \"trace\" needs a dataset of kind trace. For others set a rate, or choose unlimited or closed.", "load", "arrival")
 	}
 }
 
@@ -322,13 +323,16 @@ func (c cell) checkLoad(o steps.Object, l steps.Load) {
 	case o.Has("duration") && l.Duration <= 0:
 		c.fail("duration must be above zero", "It is the time during which requests are sent.", "load", "duration")
 	case open && !o.Has("rate"):
-		c.fail(fmt.Sprintf("arrival %q needs a rate", l.Arrival), "Set rate to requests per second, or choose unlimited or closed.", "load", "arrival")
+		c.fail(fmt.Sprintf("arrival %q needs a rate", l.Arrival), "Set rate to requests per second, or choose unlimited or closed.", "load",
+			"arrival")
 	case !open && (o.Has("rate") || o.Has("burstiness") || hasRamp):
-		c.fail(fmt.Sprintf("arrival %q has no rate, burstiness or ramp", l.Arrival), "Remove them, or choose poisson, gamma or constant.", "load", "arrival")
+		c.fail(fmt.Sprintf("arrival %q has no rate, burstiness or ramp", l.Arrival), "Remove them, or choose poisson, gamma or constant.",
+			"load", "arrival")
 	case o.Has("think_time") && (l.Arrival != "closed" || l.ThinkTime < 0):
 		c.fail("think_time is that of the users of a closed loop", "Set arrival = \"closed\", or remove it.", "load", "think_time")
 	case l.Arrival == "closed" && l.MaxConcurrency == 0:
-		c.fail("a closed loop needs max_concurrency", "It is the number of users, each sending when its last answer is complete.", "load", "arrival")
+		c.fail("a closed loop needs max_concurrency", "It is the number of users, each sending when its last answer is complete.", "load",
+			"arrival")
 	case l.Arrival == "unlimited" && !o.Has("requests"):
 		c.fail("unlimited arrivals need requests", "They are all sent at once, so a duration does not bound them.", "load", "duration")
 	case l.Arrival != "gamma" && o.Has("burstiness") && l.Burstiness != 1:
@@ -338,9 +342,11 @@ func (c cell) checkLoad(o steps.Object, l steps.Load) {
 	case hasRamp && l.Ramp <= 0:
 		c.fail("ramp must take some time", "Leave it out to start at the full rate.", "load", "ramp")
 	case open && l.Requests == 0 && !(expected(l) >= 1):
-		c.fail("load sends no request", fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration), "load", "duration")
+		c.fail("load sends no request", fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration),
+			"load", "duration")
 	case open && expected(l) > maxRequests:
-		c.fail("load sends too many requests", fmt.Sprintf("A rate of %g brings %.0f within %s, and a run has at most %d.", l.Rate, expected(l), l.Duration, maxRequests), "load", "duration")
+		c.fail("load sends too many requests", fmt.Sprintf("A rate of %g brings %.0f within %s, and a run has at most %d.", l.Rate, expected(l),
+			l.Duration, maxRequests), "load", "duration")
 	}
 }
 

@@ -45,7 +45,8 @@ var _ engine.Machine = (*gpus)(nil)
 
 // WatchGPUs returns what looks after the GPUs of the targets, nil where none can use a GPU of
 // this machine. owner finds whose the processes on them are.
-func WatchGPUs(needs doctor.Needs, prober *probe.Prober, owner func(context.Context) func(int) probe.Owner, warn func(string)) engine.Machine {
+func WatchGPUs(needs doctor.Needs, prober *probe.Prober, owner func(context.Context) func(int) probe.Owner,
+	warn func(string)) engine.Machine {
 	if !needs.MayUseGPUs() {
 		return nil
 	}
@@ -232,7 +233,8 @@ func (g *gpus) held(now probe.Snapshot, used []probe.GPU, owner func(int) probe.
 		if len(ours) == 0 && (unknown || after.MemoryUsed <= allowed) {
 			continue
 		}
-		text := fmt.Sprintf("%s still has %s in use (%s before the launch)", before, probe.Bytes(max(0, after.MemoryUsed)), probe.Bytes(max(0, before.MemoryUsed)))
+		text := fmt.Sprintf("%s still has %s in use (%s before the launch)", before, probe.Bytes(max(0, after.MemoryUsed)),
+			probe.Bytes(max(0, before.MemoryUsed)))
 		if len(ours) > 0 {
 			text += ", held by " + strings.Join(ours, ", ") + ","
 		}

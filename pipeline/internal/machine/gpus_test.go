@@ -88,7 +88,8 @@ func TestAfterWaitsUntilMemoryIsBack(t *testing.T) {
 			if b.looks > 1 {
 				hold(s, 0, 7, 20*gib)
 			}
-		}, FreeWait, "GPU 0 (GPU-a) still has 20.0 GiB in use (5 MiB before the launch), held by process 7 (python3) with 20.0 GiB, after server.a was stopped 1m0s ago"},
+		}, FreeWait, "GPU 0 (GPU-a) still has 20.0 GiB in use (5 MiB before the launch), held by process 7 (python3) with 20.0 GiB, after " +
+			"server.a was stopped 1m0s ago"},
 		"a process that cannot be told": {one, func(b *bench, s *probe.Snapshot) {
 			if b.looks > 1 {
 				hold(s, 0, 300, 2*gib)

@@ -132,7 +132,8 @@ func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time
 			continue
 		}
 		if took > maxRAPLGap {
-			return unknown("the energy of the processors was not read for %s, in which a counter can have begun again twice", took.Round(time.Second))
+			return unknown("the energy of the processors was not read for %s, in which a counter can have begun again twice",
+				took.Round(time.Second))
 		}
 		for k, d := range domains {
 			rise := now.microjoule[k] - before.microjoule[k]

@@ -21,7 +21,8 @@ func TestRAPLDomains(t *testing.T) {
 	for _, d := range domains {
 		names = append(names, d.name)
 	}
-	if got, want := strings.Join(names, ", "), "intel-rapl:0 (package-0), intel-rapl:0:1 (dram), intel-rapl:1 (package-1), intel-rapl:1:1 (dram)"; got != want {
+	if got, want := strings.Join(names, ", "),
+		"intel-rapl:0 (package-0), intel-rapl:0:1 (dram), intel-rapl:1 (package-1), intel-rapl:1:1 (dram)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if none, err := raplDomains(filepath.Join(t.TempDir(), "powercap")); none != nil || err != nil {

@@ -126,7 +126,8 @@ func (m *Match) byNames(base, head []string) {
 	}
 	m.Rule = ByOrder
 	if len(base) != len(head) {
-		m.Problem = fmt.Sprintf("%d launches of the base and %d of the head cannot be paired: their results have neither times nor numbers that both sides share; name what identifies a launch with --launch-by KEY", len(base), len(head))
+		m.Problem = fmt.Sprintf("%d launches of the base and %d of the head cannot be paired: their results have neither times nor numbers "+
+			"that both sides share; name what identifies a launch with --launch-by KEY", len(base), len(head))
 		return
 	}
 	first, second := order(base), order(head)

@@ -48,19 +48,26 @@ func TestPair(t *testing.T) {
 		want       string
 		alternated bool
 	}{
-		{"in turns", []Launch{at("a1", 0), at("a2", 30), at("a3", 40)}, []Launch{at("b1", 10), at("b2", 20), at("b3", 50)}, false, ByTime, "a1-b1 a2-b2 a3-b3;", true},
-		{"whatever the files are called", []Launch{at("a9", 0), at("a10", 20)}, []Launch{at("b2", 10), at("b1", 30)}, false, ByTime, "a9-b2 a10-b1;", true},
-		{"a head is missing", []Launch{at("a1", 0), at("a2", 20), at("a3", 40)}, []Launch{at("b1", 10), at("b3", 50)}, false, ByTime, "a1-b1 a3-b3; a2", true},
+		{"in turns", []Launch{at("a1", 0), at("a2", 30), at("a3", 40)}, []Launch{at("b1", 10), at("b2", 20), at("b3", 50)}, false, ByTime,
+			"a1-b1 a2-b2 a3-b3;", true},
+		{"whatever the files are called", []Launch{at("a9", 0), at("a10", 20)}, []Launch{at("b2", 10), at("b1", 30)}, false, ByTime,
+			"a9-b2 a10-b1;", true},
+		{"a head is missing", []Launch{at("a1", 0), at("a2", 20), at("a3", 40)}, []Launch{at("b1", 10), at("b3", 50)}, false, ByTime,
+			"a1-b1 a3-b3; a2", true},
 		{"a base is missing", []Launch{at("a2", 20)}, []Launch{at("b1", 0), at("b2", 21)}, false, ByTime, "a2-b2; b1", true},
-		{"first all of one side", []Launch{at("a1", 0), at("a2", 10)}, []Launch{at("b1", 20), at("b2", 30)}, false, ByTime, "a1-b1 a2-b2;", false},
+		{"first all of one side", []Launch{at("a1", 0), at("a2", 10)}, []Launch{at("b1", 20), at("b2", 30)}, false, ByTime,
+			"a1-b1 a2-b2;", false},
 		{"one without a time", []Launch{at("a1", 0), {Name: "a2"}}, []Launch{at("b2", 10), at("b1", 30)}, false, ByNumber, "a1-b1 a2-b2;", false},
-		{"ten is after two", untimed("base10", "base1", "base2"), untimed("head1", "head2", "head10"), false, ByNumber, "base10-head10 base1-head1 base2-head2;", false},
-		{"a number is missing", untimed("base1", "base2", "base3"), untimed("head-1.json", "head-3.json"), false, ByNumber, "base1-head-1.json base3-head-3.json; base2", false},
+		{"ten is after two", untimed("base10", "base1", "base2"), untimed("head1", "head2", "head10"), false, ByNumber,
+			"base10-head10 base1-head1 base2-head2;", false},
+		{"a number is missing", untimed("base1", "base2", "base3"), untimed("head-1.json", "head-3.json"), false, ByNumber,
+			"base1-head-1.json base3-head-3.json; base2", false},
 		{"leading zeros", untimed("b01", "b02"), untimed("h1", "h2"), false, ByNumber, "b01-h1 b02-h2;", false},
 		{"two numbers differ", untimed("b1-1", "b2-2"), untimed("h1-1", "h2-2"), false, ByOrder, "b1-1-h1-1 b2-2-h2-2;", false},
 		{"names", untimed("x", "y"), untimed("p", "q"), false, ByOrder, "x-p y-q;", false},
 		{"launches that are named", untimed("mon", "tue", "wed"), untimed("wed", "mon"), true, ByName, "mon-mon wed-wed; tue", false},
-		{"launches named apart", []Launch{at("job-7", 0), at("job-9", 20)}, []Launch{at("job-8", 10), at("job-10", 30)}, true, ByTime, "job-7-job-8 job-9-job-10;", true},
+		{"launches named apart", []Launch{at("job-7", 0), at("job-9", 20)}, []Launch{at("job-8", 10), at("job-10", 30)}, true, ByTime,
+			"job-7-job-8 job-9-job-10;", true},
 	} {
 		m := Pair(tt.base, tt.head, tt.keyed)
 		if got := text(m, tt.base, tt.head); got != tt.want || m.Rule != tt.rule || m.Alternated != tt.alternated || m.Problem != "" {

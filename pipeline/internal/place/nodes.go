@@ -92,7 +92,8 @@ func (n Nodes) Compare(opt Options) (differences []string, err error) {
 						t.Addr, role, first.Name, factText(first.Facts, hard), other.Name, factText(other.Facts, hard), n.Advice)}
 				}
 				if soft != "" {
-					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, soft), factText(other.Facts, soft))
+					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, soft),
+						factText(other.Facts, soft))
 					if !slices.Contains(differences, text) {
 						differences = append(differences, text)
 					}

@@ -13,7 +13,8 @@ import (
 
 // onNodes is a configuration with a server on a node, as many of them as the plan has targets.
 func onNodes(at, width int) (*lang.Config, *plan.Plan) {
-	cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Executable: []string{"vllm"}, Node: at, Nodes: width}}}}
+	cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Executable: []string{"vllm"},
+		Node: at, Nodes: width}}}}
 	return cfg, &plan.Plan{Targets: []plan.Target{{Addr: "server.vllm.s"}}}
 }
 
@@ -47,7 +48,8 @@ func TestUnlikeNodes(t *testing.T) {
 // TestAboutLoad: without a node the load generator is the machine of the command, whose facts
 // stand for it.
 func TestAboutLoad(t *testing.T) {
-	n := Nodes{Kind: "slurm", LoadHere: "where the command runs", LoadAs: "a step of the job", List: []Node{{"a", nil}, {"b", map[string]string{"cpus": "8"}}}}
+	n := Nodes{Kind: "slurm", LoadHere: "where the command runs", LoadAs: "a step of the job",
+		List: []Node{{"a", nil}, {"b", map[string]string{"cpus": "8"}}}}
 	all := map[string]string{}
 	n.aboutLoad(all, map[string]string{"cpus": "4", result.MachineCPU: "Xeon"})
 	if all[clientFact] != "where the command runs" || all["load_generator.cpus"] != "4" || len(all) != 2 || all[result.MachineLoad] != "" {
@@ -55,7 +57,8 @@ func TestAboutLoad(t *testing.T) {
 	}
 	n.Load = []int{1}
 	all = n.Facts(map[string]string{"cpus": "4"})
-	if all[clientFact] != "a step of the job on b" || all["load_generator.cpus"] != "8" || all["command.cpus"] != "4" || all["slurm.node1"] != "b" {
+	if all[clientFact] != "a step of the job on b" || all["load_generator.cpus"] != "8" || all["command.cpus"] != "4" ||
+		all["slurm.node1"] != "b" {
 		t.Errorf("%v", all)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func assign(parts []place.Part, hosts *steps.DockerSpec, simulated string, together bool) (map[string]steps.ServerSpec, error) {
 	cfg := &lang.Config{}
 	cfg.Settings.Docker = hosts
-	set := place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated}, Shown: true})
+	set := place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated},
+		Shown: true})
 	t := place.Target{Together: together}
 	for _, p := range parts {
 		t.Processes = append(t.Processes, place.Process{Name: p.Name, Spec: p.Spec, Contained: p.Spec.Image != "" && simulated == ""})
@@ -82,14 +83,21 @@ func TestPlaced(t *testing.T) {
 		want    map[string]string
 		err     string
 	}{
-		"processes, numbered in their order": {members: []steps.Member{process("p", 1), process("d", 2)}, want: map[string]string{"p": "0", "d": "1,2"}},
-		"containers":                         {members: []steps.Member{container("p", 2, nil), container("d", 1, nil)}, want: map[string]string{"p": "0,1", "d": "2"}},
-		"around those that are named":        {members: []steps.Member{process("p", 2), container("d", 1, named("1"))}, want: map[string]string{"p": "0,2", "d": "1"}},
-		"the env's own choice":               {members: []steps.Member{process("p", 1, visible("0")), process("d", 1)}, want: map[string]string{"p": "0", "d": "1"}},
-		"both on each":                       {members: []steps.Member{process("p", 1), container("d", 1, nil)}, want: map[string]string{"p": "0", "d": "1"}},
-		"without GPUs":                       {members: []steps.Member{process("p", 0), process("d", 0)}, want: map[string]string{}},
-		"devices of ROCm choose themselves":  {members: []steps.Member{container("p", 1, &steps.ContainerSpec{Devices: []steps.ContainerDevice{{Host: "/dev/kfd"}}})}, want: map[string]string{}},
-		"one GPU twice":                      {members: []steps.Member{container("p", 1, named("3")), process("d", 1, visible("2,3"))}, err: `servers "p" and "d" both name GPU 3`},
+		"processes, numbered in their order": {members: []steps.Member{process("p", 1), process("d", 2)},
+			want: map[string]string{"p": "0", "d": "1,2"}},
+		"containers": {members: []steps.Member{container("p", 2, nil), container("d", 1, nil)},
+			want: map[string]string{"p": "0,1", "d": "2"}},
+		"around those that are named": {members: []steps.Member{process("p", 2), container("d", 1, named("1"))},
+			want: map[string]string{"p": "0,2", "d": "1"}},
+		"the env's own choice": {members: []steps.Member{process("p", 1, visible("0")), process("d", 1)},
+			want: map[string]string{"p": "0", "d": "1"}},
+		"both on each": {members: []steps.Member{process("p", 1), container("d", 1, nil)},
+			want: map[string]string{"p": "0", "d": "1"}},
+		"without GPUs": {members: []steps.Member{process("p", 0), process("d", 0)}, want: map[string]string{}},
+		"devices of ROCm choose themselves": {members: []steps.Member{container("p", 1,
+			&steps.ContainerSpec{Devices: []steps.ContainerDevice{{Host: "/dev/kfd"}}})}, want: map[string]string{}},
+		"one GPU twice": {members: []steps.Member{container("p", 1, named("3")), process("d", 1, visible("2,3"))},
+			err: `servers "p" and "d" both name GPU 3`},
 		"another network": {
 			members: []steps.Member{container("p", 1, &steps.ContainerSpec{Network: steps.NetworkBridge})},
 			err:     `server "p" has network = "bridge"`,
@@ -140,15 +148,19 @@ func TestPlacedOnHosts(t *testing.T) {
 		want    map[string]string
 		err     string
 	}{
-		"one on each":     {members: []steps.Member{image("p", 0, 1, 2), image("d", 1, 1, 2)}, hosts: two, want: map[string]string{"p": "0,1", "d": "0,1"}},
-		"both on one":     {members: []steps.Member{image("p", 1, 1, 1), image("d", 1, 1, 1)}, hosts: two, want: map[string]string{"p": "0", "d": "1"}},
-		"spread":          {members: []steps.Member{image("s", 0, 2, 4), image("d", 1, 1, 1)}, hosts: two, want: map[string]string{"s": "0,1", "s.node1": "0,1", "d": "2"}},
-		"without a block": {members: []steps.Member{image("s", 0, 2, 4), image("d", 5, 1, 1)}, want: map[string]string{"s": "0,1", "s.node1": "2,3", "d": "4"}},
-		"beyond":          {members: []steps.Member{image("d", 2, 1, 1)}, hosts: two, err: `server "d" is on node 2, beyond the 2 hosts`},
-		"spread beyond":   {members: []steps.Member{image("s", 1, 2, 2)}, hosts: two, err: `server "s.node1" is on node 2`},
-		"a program":       {members: []steps.Member{program(0, 1), image("d", 1, 1, 1)}, hosts: two, err: "give it an image"},
-		"a spread one":    {members: []steps.Member{program(0, 2)}, hosts: two, alone: true, err: "give it an image"},
-		"alone, here":     {members: []steps.Member{program(0, 1)}, hosts: two, alone: true, want: map[string]string{}},
+		"one on each": {members: []steps.Member{image("p", 0, 1, 2), image("d", 1, 1, 2)}, hosts: two,
+			want: map[string]string{"p": "0,1", "d": "0,1"}},
+		"both on one": {members: []steps.Member{image("p", 1, 1, 1), image("d", 1, 1, 1)}, hosts: two,
+			want: map[string]string{"p": "0", "d": "1"}},
+		"spread": {members: []steps.Member{image("s", 0, 2, 4), image("d", 1, 1, 1)}, hosts: two, want: map[string]string{"s": "0,1",
+			"s.node1": "0,1", "d": "2"}},
+		"without a block": {members: []steps.Member{image("s", 0, 2, 4), image("d", 5, 1, 1)}, want: map[string]string{"s": "0,1",
+			"s.node1": "2,3", "d": "4"}},
+		"beyond":        {members: []steps.Member{image("d", 2, 1, 1)}, hosts: two, err: `server "d" is on node 2, beyond the 2 hosts`},
+		"spread beyond": {members: []steps.Member{image("s", 1, 2, 2)}, hosts: two, err: `server "s.node1" is on node 2`},
+		"a program":     {members: []steps.Member{program(0, 1), image("d", 1, 1, 1)}, hosts: two, err: "give it an image"},
+		"a spread one":  {members: []steps.Member{program(0, 2)}, hosts: two, alone: true, err: "give it an image"},
+		"alone, here":   {members: []steps.Member{program(0, 1)}, hosts: two, alone: true, want: map[string]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := assign(place.Spread(tt.members), tt.hosts, "", !tt.alone)

@@ -24,7 +24,8 @@ func TestSpread(t *testing.T) {
 	if diff := cmp.Diff([]string{"prefill", "decode", "decode.node1", "there"}, names(parts)); diff != "" {
 		t.Fatal(diff)
 	}
-	for i, want := range []struct{ node, gpus, port, server, rank int }{{0, 1, 8000, 0, 0}, {1, 4, 8001, 1, 0}, {2, 4, 0, 1, 1}, {0, 0, 0, 2, 0}} {
+	for i, want := range []struct{ node, gpus, port, server, rank int }{{0, 1, 8000, 0, 0}, {1, 4, 8001, 1, 0},
+		{2, 4, 0, 1, 1}, {0, 0, 0, 2, 0}} {
 		p := parts[i]
 		if p.Spec.Node != want.node || p.Spec.GPUs != want.gpus || p.Spec.Port != want.port || p.Server != want.server || p.Rank != want.rank {
 			t.Errorf("%s: %+v, want %+v", p.Name, p, want)

@@ -31,7 +31,8 @@ func (g Gate) unknownPower() []string {
 	var lines []string
 	for _, id := range g.Metrics {
 		if m, _ := metric.Lookup(id); m.Mutual {
-			lines = append(lines, id+": how small a change is found depends on how far launches of one server are apart in it, which only a session shows")
+			lines = append(lines, id+
+				": how small a change is found depends on how far launches of one server are apart in it, which only a session shows")
 		}
 	}
 	return lines

@@ -9,7 +9,8 @@ import (
 
 // After a gate was red, what is not decided there fails, also under another name.
 func TestInconclusiveAfterRed(t *testing.T) {
-	p := &Plan{Alpha: 0.05, Gates: []Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}}, {Addr: "gate.b", Actions: result.Actions{OnInconclusive: "ignore"}}}}
+	p := &Plan{Alpha: 0.05, Gates: []Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}},
+		{Addr: "gate.b", Actions: result.Actions{OnInconclusive: "ignore"}}}}
 	on := func() (out []string) {
 		for _, g := range p.Gates {
 			out = append(out, string(p.OnInconclusive(g)))

@@ -59,7 +59,8 @@ func (p *Plan) unpriced() string {
 	if p.Estimate.GPUHours > 0 {
 		return "the price of a GPU-hour is zero: nothing is charged"
 	}
-	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price machine_hour"
+	return "the price is of GPU-hours, and no server of the file states its number of gpus: nothing is charged; set gpus, or price " +
+		"machine_hour"
 }
 
 // Extra is what the profile of a regression takes on top of the repeats.

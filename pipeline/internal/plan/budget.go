@@ -54,10 +54,12 @@ func (b *Budget) limits(price *result.Price) []limit {
 			out = append(out, l)
 		}
 	}
-	add(limit{"gpu_time", b.GPUHours, func(s Spending) float64 { return s.GPUHours }, func(x float64) string { return humanize.Hours(x) + " GPU-hours" }})
+	add(limit{"gpu_time", b.GPUHours, func(s Spending) float64 { return s.GPUHours },
+		func(x float64) string { return humanize.Hours(x) + " GPU-hours" }})
 	add(limit{"time", b.Seconds, func(s Spending) float64 { return s.Seconds }, Duration})
 	if price != nil {
-		add(limit{"cost", b.Amount, func(s Spending) float64 { return price.Of(s.MachineHours, s.GPUHours) }, func(x float64) string { return humanize.Money(x, price.Currency) }})
+		add(limit{"cost", b.Amount, func(s Spending) float64 { return price.Of(s.MachineHours, s.GPUHours) },
+			func(x float64) string { return humanize.Money(x, price.Currency) }})
 	}
 	return out
 }
@@ -96,7 +98,8 @@ func (b *builder) fit(p *Plan) {
 	}
 	at := b.cfg.Settings.BudgetRange
 	if p.Budget.GPUHours > 0 && p.Estimate.GPUHours == 0 && p.Estimate.MachineHours > 0 {
-		b.fail(at, "gpu_time needs servers with gpus", "No server of the file states its number of gpus, so that none of the budget is ever spent. Set gpus of the servers, or bound the time.")
+		b.fail(at, "gpu_time needs servers with gpus", "No server of the file states its number of gpus, so that none of the budget is ever "+
+			"spent. Set gpus of the servers, or bound the time.")
 		return
 	}
 	if p.Budget.Amount > 0 && p.unpriced() != "" {
@@ -210,7 +213,8 @@ func (p *Plan) budgetText() string {
 	case p.Simulated != "" && p.Simulated != SimulateVirtual && p.Budget.Seconds == 0:
 		return text + ": simulated processes spend nothing of it"
 	case p.Estimate.UnknownStarts > 0:
-		return text + ": how many repeats that buys is not known before servers were started once; the run ends when the next repeat would exceed it"
+		return text +
+			": how many repeats that buys is not known before servers were started once; the run ends when the next repeat would exceed it"
 	case p.Budget.Repeats > 0:
 		text += fmt.Sprintf(": buys %d of the %s that the file allows", len(p.Repeats), humanize.Count(p.Budget.Repeats, "repeat"))
 	default:

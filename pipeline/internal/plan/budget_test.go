@@ -122,7 +122,8 @@ func hours(h float64) time.Duration { return time.Duration(h * float64(time.Hour
 func TestABudgetOfGPUTimeNeedsGPUs(t *testing.T) {
 	cfg := config(12, 2)
 	cfg.Settings.Budget = &steps.BudgetSpec{GPUTime: time.Hour}
-	if _, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }}); !diags.HasErrors() || !strings.Contains(diags[0].Summary, "gpu_time needs servers with gpus") {
+	if _, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }}); !diags.HasErrors() ||
+		!strings.Contains(diags[0].Summary, "gpu_time needs servers with gpus") {
 		t.Errorf("%v", diags)
 	}
 }

@@ -97,13 +97,16 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 
 // warnings says what a plan cannot find out although nothing in it is wrong.
 func warnings(p *Plan) []string {
-	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(), []string{notSelectedText(p.NotSelected)})
+	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(),
+		[]string{notSelectedText(p.NotSelected)})
 	out = slices.DeleteFunc(out, func(text string) bool { return text == "" })
 	if addr := p.unguarded(); addr != "" {
-		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, may be shown to be faster")
+		out = append(out, addr+" expects an improvement, and no gate compares what is answered: a head that answers something else, or worse, "+
+			"may be shown to be faster")
 	}
 	for _, s := range p.Sides {
-		if text := s.Title() + ": the same in everything, so that this compares a server with itself"; s.Identical && !slices.Contains(out, text) {
+		if text := s.Title() + ": the same in everything, so that this compares a server with itself"; s.Identical &&
+			!slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
@@ -113,7 +116,8 @@ func warnings(p *Plan) []string {
 			out = append(out, fmt.Sprintf("%s: no test is possible with 1 repeat, so no comparison can be decided", b.Addr))
 		}
 		if i := slices.IndexFunc(b.Cells, func(c Cell) bool { return c.Workload.Dataset.Synthetic }); i >= 0 {
-			out = append(out, fmt.Sprintf("%s: %s is not there: its prompts are made up, with lengths distributed like those of ShareGPT", b.Addr, b.Cells[i].Workload.Dataset.Path))
+			out = append(out, fmt.Sprintf("%s: %s is not there: its prompts are made up, with lengths distributed like those of ShareGPT", b.Addr,
+				b.Cells[i].Workload.Dataset.Path))
 		}
 	}
 	return out
@@ -124,7 +128,8 @@ func (p *Plan) attempted() string {
 	if p.Attempt < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g (0.2·alpha/(k·(k − 1)) at attempt k, which sums to alpha with the 0.8·alpha of the first); --resume goes on with a run instead",
+	text := fmt.Sprintf("attempt %d: what earlier attempts measured is not counted, so a pass needs a level of %.3g instead of %.3g "+
+		"(0.2·alpha/(k·(k − 1)) at attempt k, which sums to alpha with the 0.8·alpha of the first); --resume goes on with a run instead",
 		p.Attempt, p.PassAlpha(), p.Alpha)
 	if len(p.Red) > 0 {
 		text += fmt.Sprintf("; inconclusive fails for %s, which an earlier attempt may have seen regress", strings.Join(p.Red, ", "))
@@ -181,7 +186,8 @@ func (b *builder) benchmarks() []Benchmark {
 	if kept == 0 && len(b.opt.Only) > 0 {
 		b.diags = append(b.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "no cell is left",
-			Detail: fmt.Sprintf("No cell matches --only %s. A pattern is matched against the benchmark's address, a cell's label such as \"rate=4 input_len=256\", and each of its axis=value pairs.",
+			Detail: fmt.Sprintf("No cell matches --only %s. A pattern is matched against the benchmark's address, a cell's label such as \"rate=4 "+
+				"input_len=256\", and each of its axis=value pairs.",
 				strings.Join(b.opt.Only, ", ")),
 		})
 	}
@@ -234,7 +240,8 @@ func (b *builder) selected(addr string, c Cell) bool {
 // matches reports whether a pattern matches the benchmark's address, the whole label, or one
 // axis=value pair of a cell.
 func matches(patterns []string, addr string, c Cell) bool {
-	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), result.Coordinates(c.Values, " "), addr + "[" + result.Coordinates(c.Values, " ") + "]"}
+	names := []string{addr, strings.TrimPrefix(addr, "benchmark."), result.Coordinates(c.Values, " "), addr + "[" +
+		result.Coordinates(c.Values, " ") + "]"}
 	for _, v := range c.Values {
 		names = append(names, v.Name+"="+v.Value)
 	}
@@ -268,7 +275,8 @@ func (b *builder) targets(benchmarks []Benchmark) []Target {
 func (b *builder) target(addr string, at result.Range) Target {
 	if s := b.cfg.ServerAt(addr); s != nil {
 		t := Target{
-			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Attached: s.Spec.URL != "", Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
+			Addr: addr, Engine: s.Kind.Name, Model: s.Spec.Model, Source: source(s), Attached: s.Spec.URL != "",
+			Settings: settings(s.Spec, b.cfg.Settings.Docker), Range: Range(s.Range),
 			Images: images(s.Spec.Image),
 		}
 		if t.Attached {

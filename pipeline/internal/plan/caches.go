@@ -30,7 +30,8 @@ func (b *builder) sharedCaches(p *Plan) []string {
 			if len(shared) == 0 {
 				continue
 			}
-			text := fmt.Sprintf("%s: %s and %s share %s: the side that starts first fills it for the other, which starts sooner for that; give each side its own, or fill it before and append :ro on both sides",
+			text := fmt.Sprintf("%s: %s and %s share %s: the side that starts first fills it for the other, which starts sooner for that; give "+
+				"each side its own, or fill it before and append :ro on both sides",
 				g.Addr, base.Target, head.Target, strings.Join(shared, ", "))
 			if !slices.Contains(out, text) {
 				out = append(out, text)
@@ -45,7 +46,8 @@ func (b *builder) filledFirst(p *Plan) []string {
 	var out []string
 	for _, g := range p.Gates {
 		if b.filling(p, g) > 0 {
-			out = append(out, g.Addr+": the first launch of each side fills the caches that it keeps, and its start-up time does not count: startup.time has a pair less on each machine")
+			out = append(out, g.Addr+": the first launch of each side fills the caches that it keeps, and its start-up time does not count: "+
+				"startup.time has a pair less on each machine")
 		}
 	}
 	return out

@@ -62,7 +62,8 @@ func (b *builder) kubernetes(p *Plan) *Cluster {
 	if k == nil || p.Simulated != "" {
 		return nil
 	}
-	c := &Cluster{Kubernetes: true, NodeSelector: k.NodeSelector, GPUResource: k.GPUResource, Resources: k.Resources, LoadResources: k.LoadResources, LoadNode: k.LoadNode, Nodes: 1}
+	c := &Cluster{Kubernetes: true, NodeSelector: k.NodeSelector, GPUResource: k.GPUResource, Resources: k.Resources,
+		LoadResources: k.LoadResources, LoadNode: k.LoadNode, Nodes: 1}
 	if k.LoadNode != nil {
 		c.Nodes = *k.LoadNode + 1
 		b.loadOnNode()
@@ -106,7 +107,8 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 		}
 		if d := b.cfg.DeploymentAt(t.Addr); d != nil && d.Spec.Router != nil && d.Spec.Router.Port != 0 && c.LoadNode == nil {
 			b.fail(at, "side_by_side needs routers without a port of their own",
-				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.", t.Addr, d.Spec.Router.Port))
+				fmt.Sprintf("The routers of %s would all listen on port %d of the machine that the command runs on. Leave the router's port out.",
+					t.Addr, d.Spec.Router.Port))
 			return
 		}
 	}
@@ -119,7 +121,9 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	lanes := c.Nodes / width
 	if lanes < 2 {
 		b.fail(at, "side_by_side needs nodes for two",
-			fmt.Sprintf("The servers of one repeat, and what sends it load, take %s, and the job has %d: set nodes = %d, or leave side_by_side out.", humanize.Count(width, "node"), c.Nodes, 2*width))
+			fmt.Sprintf(
+				"The servers of one repeat, and what sends it load, take %s, and the job has %d: set nodes = %d, or leave side_by_side out.",
+				humanize.Count(width, "node"), c.Nodes, 2*width))
 		return
 	}
 	if lanes = min(lanes, repeats); lanes < 2 {
@@ -147,7 +151,8 @@ func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
 	for _, m := range p.Measures {
 		if m.Source == steps.MeasureURL {
 			b.fail(at, need+" measures of the servers themselves",
-				fmt.Sprintf("%s reads %s, which counts what all repeats do that run side by side, the other sides included. Measure the servers or the router, or let repeats come one after another.", m.ID(), m.URL))
+				fmt.Sprintf("%s reads %s, which counts what all repeats do that run side by side, the other sides included. Measure the servers or "+
+					"the router, or let repeats come one after another.", m.ID(), m.URL))
 			return false
 		}
 	}
@@ -190,7 +195,8 @@ func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
 		if p.Test(g).Design == gates.Unpaired && p.lanes() > 1 {
-			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes becomes noise; leave test out with side_by_side", g.Addr, g.TestName))
+			out = append(out, fmt.Sprintf("%s: test = %q takes the sides of a repeat apart, so that what differs between nodes "+
+				"becomes noise; leave test out with side_by_side", g.Addr, g.TestName))
 		}
 	}
 	return out

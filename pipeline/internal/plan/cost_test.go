@@ -40,21 +40,29 @@ func TestEstimateCountsWhatMachinesAreHeldFor(t *testing.T) {
 		unknown              int
 		basis                string
 	}{
-		"unknown starts":       {starts(0, 0), 8 * 180, 8 * 2 * 180 / 3600., 8 * 180 / 3600., 0, 8, "no stored session or calibration"},
-		"known starts":         {starts(270, 270), 8 * 450, 2.0, 1.0, 0.6, 0, "starts of 270 s as stored before"},
-		"starts that differ":   {starts(100, 120), 4 * (280 + 300), 4 * 2 * 580 / 3600., 4 * 580 / 3600., 220 / 580., 0, "starts of 100 to 120 s as stored before"},
-		"one side known":       {starts(100, 0), 4 * (280 + 180), 4 * 2 * 460 / 3600., 4 * 460 / 3600., 100 / 460., 4, "nothing is stored of those of 1 other target"},
-		"simulated processes":  {func(p *Plan) { starts(0.3, 0.3)(p); p.Simulated = SimulateProcess }, 8 * 180.3, 0, 0, 0, 0, "starts of 0.3 s as in their model"},
-		"in virtual time":      {func(p *Plan) { starts(90, 90)(p); p.Simulated = SimulateVirtual }, 8 * 270, 8 * 2 * 270 / 3600., 8 * 270 / 3600., 1 / 3., 0, "starts of 90 s as in their model"},
-		"GPUs nobody stated":   {func(p *Plan) { starts(60, 60)(p); p.Targets[0].GPUs, p.Targets[1].GPUs = 0, 0 }, 8 * 240, 0, 8 * 240 / 3600., 0.25, 0, "starts of 60 s"},
-		"servers on two nodes": {func(p *Plan) { starts(60, 60)(p); p.Targets[0].Machines, p.Targets[1].Machines = 2, 2 }, 8 * 240, 8 * 2 * 240 / 3600., 2 * 8 * 240 / 3600., 0.25, 0, "starts of 60 s"},
-		"nothing launched":     {func(p *Plan) { p.Targets[0].Attached, p.Targets[1].Attached = true, true }, 8 * 180, 0, 0, 0, 0, "nothing is launched"},
+		"unknown starts": {starts(0, 0), 8 * 180, 8 * 2 * 180 / 3600., 8 * 180 / 3600., 0, 8, "no stored session or calibration"},
+		"known starts":   {starts(270, 270), 8 * 450, 2.0, 1.0, 0.6, 0, "starts of 270 s as stored before"},
+		"starts that differ": {starts(100, 120), 4 * (280 + 300), 4 * 2 * 580 / 3600., 4 * 580 / 3600., 220 / 580., 0,
+			"starts of 100 to 120 s as stored before"},
+		"one side known": {starts(100, 0), 4 * (280 + 180), 4 * 2 * 460 / 3600., 4 * 460 / 3600., 100 / 460., 4,
+			"nothing is stored of those of 1 other target"},
+		"simulated processes": {func(p *Plan) { starts(0.3, 0.3)(p); p.Simulated = SimulateProcess }, 8 * 180.3, 0, 0, 0, 0,
+			"starts of 0.3 s as in their model"},
+		"in virtual time": {func(p *Plan) { starts(90, 90)(p); p.Simulated = SimulateVirtual }, 8 * 270, 8 * 2 * 270 / 3600.,
+			8 * 270 / 3600., 1 / 3., 0, "starts of 90 s as in their model"},
+		"GPUs nobody stated": {func(p *Plan) { starts(60, 60)(p); p.Targets[0].GPUs, p.Targets[1].GPUs = 0, 0 }, 8 * 240, 0, 8 * 240 / 3600.,
+			0.25, 0, "starts of 60 s"},
+		"servers on two nodes": {func(p *Plan) { starts(60, 60)(p); p.Targets[0].Machines, p.Targets[1].Machines = 2, 2 }, 8 * 240,
+			8 * 2 * 240 / 3600., 2 * 8 * 240 / 3600., 0.25, 0, "starts of 60 s"},
+		"nothing launched": {func(p *Plan) { p.Targets[0].Attached, p.Targets[1].Attached = true, true }, 8 * 180, 0, 0, 0, 0,
+			"nothing is launched"},
 	} {
 		p := costPlan()
 		tt.change(p)
 		e := estimate(p)
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
-		if !near(e.Seconds, tt.seconds) || !near(e.GPUHours, tt.gpus) || !near(e.MachineHours, tt.machines) || !near(e.StartShare, tt.part) || e.UnknownStarts != tt.unknown || !strings.Contains(e.Basis, tt.basis) {
+		if !near(e.Seconds, tt.seconds) || !near(e.GPUHours, tt.gpus) || !near(e.MachineHours, tt.machines) || !near(e.StartShare, tt.part) ||
+			e.UnknownStarts != tt.unknown || !strings.Contains(e.Basis, tt.basis) {
 			t.Errorf("%s: %+v, want %+v", name, e, tt)
 		}
 	}
@@ -66,12 +74,14 @@ func TestBillOfAPlan(t *testing.T) {
 		change func(*Plan)
 		want   string
 	}{
-		"no price":       {func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270 }, "2.0 GPU-hours; 60 % of it until servers are ready and warm"},
+		"no price": {func(p *Plan) { p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270 },
+			"2.0 GPU-hours; 60 % of it until servers are ready and warm"},
 		"unknown starts": {func(*Plan) {}, "0.80 GPU-hours, without the start of 8 launches"},
 		"with looks": {func(p *Plan) {
 			p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270
 			p.Price, p.Looks = &result.Price{GPUHour: 2.5, Currency: "USD"}, []int{2, 4}
-		}, "2.0 GPU-hours at most, 1.0 if all is decided after 2 repeats; 60 % of it until servers are ready and warm; 5.00 USD at most, 2.50 USD then"},
+		}, "2.0 GPU-hours at most, 1.0 if all is decided after 2 repeats; 60 % of it until servers are ready and warm; 5.00 USD at most, 2.50 " +
+			"USD then"},
 		"without GPUs": {func(p *Plan) {
 			p.Targets = []Target{{Addr: "base", StartSeconds: 270}, {Addr: "head", StartSeconds: 270}}
 			p.Price = &result.Price{MachineHour: 0.8, Currency: "EUR"}
@@ -100,11 +110,13 @@ func TestProfileInThePlan(t *testing.T) {
 		change func(*Plan, *lang.Config)
 		want   string
 	}{
-		"known starts":   {func(*Plan, *lang.Config) {}, want},
-		"the longest":    {func(p *Plan, _ *lang.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
-		"unknown starts": {func(p *Plan, _ *lang.Config) { p.Targets[0].StartSeconds, p.Estimate.UnknownStarts = 0, 4 }, "2 more launches where a gate regresses, about 8 min, without the start of servers; 0.25 GPU-hours; 0.62 USD"},
-		"processes":      {func(p *Plan, _ *lang.Config) { p.Simulated = SimulateProcess }, "2 more launches where a gate regresses, about 12 min"},
-		"no profile":     {func(_ *Plan, cfg *lang.Config) { cfg.Settings.Profile = nil }, ""},
+		"known starts": {func(*Plan, *lang.Config) {}, want},
+		"the longest":  {func(p *Plan, _ *lang.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
+		"unknown starts": {func(p *Plan, _ *lang.Config) { p.Targets[0].StartSeconds, p.Estimate.UnknownStarts = 0, 4 },
+			"2 more launches where a gate regresses, about 8 min, without the start of servers; 0.25 GPU-hours; 0.62 USD"},
+		"processes": {func(p *Plan, _ *lang.Config) { p.Simulated = SimulateProcess },
+			"2 more launches where a gate regresses, about 12 min"},
+		"no profile": {func(_ *Plan, cfg *lang.Config) { cfg.Settings.Profile = nil }, ""},
 		"nothing of ours": {func(p *Plan, _ *lang.Config) {
 			p.Targets[0].Attached, p.Targets[1].Attached = true, true
 		}, ""},

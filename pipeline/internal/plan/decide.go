@@ -52,7 +52,8 @@ func (b *builder) decide(p *Plan) {
 			continue
 		}
 		if g.SuiteMargin > 0 && len(g.Suites()) == 0 {
-			b.fail(src.Range, "gate has no suite", "suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
+			b.fail(src.Range, "gate has no suite",
+				"suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
 			continue
 		}
 		if questions := p.questions(*g); questions > 0 {
@@ -107,12 +108,15 @@ func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 	if n < 2 {
 		return "" // one repeat is warned of, and shown for what it is
 	}
-	if filling > 0 && (n-filling < test.LeastRepeats || gates.CanReject(test, n-filling, level) != nil && gates.CanReject(test, n, level) == nil) {
-		return fmt.Sprintf("The caches of its servers are filled in %s of %d, whose start-up times do not count, and %s cannot decide startup.time by %s alone. Plan more repeats, or a gate of its own for startup.time.",
+	if filling > 0 && (n-filling < test.LeastRepeats || gates.CanReject(test, n-filling, level) != nil &&
+		gates.CanReject(test, n, level) == nil) {
+		return fmt.Sprintf("The caches of its servers are filled in %s of %d, whose start-up times do not count, and %s cannot decide "+
+			"startup.time by %s alone. Plan more repeats, or a gate of its own for startup.time.",
 			humanize.Count(filling, "repeat"), n, test, humanize.Count(n-filling, "repeat"))
 	}
 	if n < test.LeastRepeats {
-		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, test.LeastRepeats, g.Benchmark, n, gates.PairedTTest)
+		return fmt.Sprintf("%s needs at least %d repeats, and %s has %d. Plan more, or use test = %q.", test, test.LeastRepeats, g.Benchmark,
+			n, gates.PairedTTest)
 	}
 	if err := gates.CanReject(test, n, level); err != nil {
 		return fmt.Sprintf("%s Its family has %s at %.3g, one-sided. A t-test (%q) needs 2.",
@@ -163,7 +167,8 @@ func (p *Plan) powerKnown(g Gate, id string, k *gates.Known) Power {
 	in := p.prospect(g)
 	in.Known = k
 	atMin, atMax := finds(in, k.SD, g.Margin)
-	return Power{Metric: id, SD: k.SD, Basis: fmt.Sprintf("calibrated %s, known", p.Variance.Time.Format(time.DateOnly)), AtMin: atMin, AtMax: atMax}
+	return Power{Metric: id, SD: k.SD, Basis: fmt.Sprintf("calibrated %s, known", p.Variance.Time.Format(time.DateOnly)),
+		AtMin: atMin, AtMax: atMax}
 }
 
 // finds are the smallest changes that a gate calls a regression with gates.Power, at its
@@ -273,7 +278,8 @@ func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
 	if found <= float64(g.Margin) {
 		return nil
 	}
-	return fmt.Errorf("%s: with %s and what else is known of the spread the smallest change found with 80 %% power is %.3g, above the margin of %.3g; plan more repeats, or set a margin of at least that",
+	return fmt.Errorf("%s: with %s and what else is known of the spread the smallest change found with 80 %% power is %.3g, above the "+
+		"margin of %.3g; plan more repeats, or set a margin of at least that",
 		m.ID, humanize.Count(n, "repeat"), found, g.Margin)
 }
 

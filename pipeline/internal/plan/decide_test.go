@@ -38,7 +38,8 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 		want    string // "" where the gate can decide
 	}{
 		{"t-test", [2]int{2, 2}, many, "paired_t", Options{}, ""},
-		{"too few sign flips", [2]int{5, 5}, []float64{2}, "sign_flip", Options{}, "sign_flip needs at least 8 repeats, and benchmark.serving has 5"},
+		{"too few sign flips", [2]int{5, 5}, []float64{2}, "sign_flip", Options{},
+			"sign_flip needs at least 8 repeats, and benchmark.serving has 5"},
 		{"sign flips of a large family", [2]int{8, 8}, many, "sign_flip", Options{}, "use at least 11 repeats"},
 		{"enough of them", [2]int{11, 11}, many, "sign_flip", Options{}, ""},
 		{"max-T corrects a family jointly", [2]int{8, 8}, many, "max_t", Options{}, ""},
@@ -71,7 +72,8 @@ func TestPowerIsStated(t *testing.T) {
 		opt  Options
 		want []string
 	}{
-		{looking(4, 12, 2), Options{}, []string{"4 to 12 pairs each, judged after 4, 6, 8, 10 and 12", "if pairs spread by 1 %: a change of 5.5 % after 4 repeats and 5.1 % after 12", "at most,"}},
+		{looking(4, 12, 2), Options{}, []string{"4 to 12 pairs each, judged after 4, 6, 8, 10 and 12",
+			"if pairs spread by 1 %: a change of 5.5 % after 4 repeats and 5.1 % after 12", "at most,"}},
 		{looking(4, 12, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated)"}},
 		{config(5, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated): a change of 5.8 % is found"}},
 	} {
@@ -136,7 +138,8 @@ func TestPassesInAPlan(t *testing.T) {
 	}
 	first, again := one.Repeats[0].Launches[0].Runs, three.Repeats[0].Launches
 	for i, run := range again[0].Runs {
-		if other := again[1].Runs[i]; run.Pass != i/len(first)+1 || other.Pass != run.Pass || other.Seed != run.Seed || other.ShapeSeed != run.ShapeSeed {
+		if other := again[1].Runs[i]; run.Pass != i/len(first)+1 || other.Pass != run.Pass || other.Seed != run.Seed ||
+			other.ShapeSeed != run.ShapeSeed {
 			t.Errorf("run %d: %+v and %+v", i, run, other)
 		}
 		if i >= len(first) && run.Seed == again[0].Runs[i-len(first)].Seed {
@@ -154,7 +157,8 @@ func TestPassesInAPlan(t *testing.T) {
 
 // A margin of what can be zero is in its unit, and one of a share in percentage points.
 func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
-	for id, want := range map[string]string{"queue.p99": "50 ms", "ttft.p99": "5 %", "goodput.share": "5 pp", "evaluation.score": "5 pp", "agreement.share": "5 pp"} {
+	for id, want := range map[string]string{"queue.p99": "50 ms", "ttft.p99": "5 %", "goodput.share": "5 pp", "evaluation.score": "5 pp",
+		"agreement.share": "5 pp"} {
 		if got := new(Plan).marginText(Gate{Metrics: []string{id}, Terms: gates.Terms{Claim: gates.Claim{Margin: 0.05}}}); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
@@ -179,7 +183,8 @@ func TestPowerOfCapacities(t *testing.T) {
 		t.Fatalf("%+v", power)
 	}
 	for i, w := range power {
-		if want := math.Hypot(assumedSpreads[i], own); math.Abs(w.SD-want) > 1e-6 || w.AtMax <= 0.05 || !strings.Contains(w.Basis, "what searches to ±5 % add") {
+		if want := math.Hypot(assumedSpreads[i], own); math.Abs(w.SD-want) > 1e-6 || w.AtMax <= 0.05 ||
+			!strings.Contains(w.Basis, "what searches to ±5 % add") {
 			t.Errorf("%+v, spread %.4f wanted", w, want)
 		}
 	}

@@ -23,7 +23,8 @@ func TestDifferencesNameWhatChanged(t *testing.T) {
 	}{
 		{"nothing", func(*plan.Plan) {}, ""},
 		{"what may differ", func(p *plan.Plan) { p.Fingerprint, p.Warnings = "f", []string{"w"} }, ""},
-		{"arguments", func(p *plan.Plan) { p.Targets[0].Argv = []string{"vllm", "x"} }, `targets server.vllm.a argv: ["vllm","serve"] then, ["vllm","x"] now`},
+		{"arguments", func(p *plan.Plan) { p.Targets[0].Argv = []string{"vllm", "x"} },
+			`targets server.vllm.a argv: ["vllm","serve"] then, ["vllm","x"] now`},
 		{"settings", func(p *plan.Plan) { p.Targets[0].Settings = "2" }, "targets server.vllm.a: its environment, container or other settings"},
 		{"a gate less", func(p *plan.Plan) { p.Gates = nil }, `gates`},
 		{"another gate", func(p *plan.Plan) { p.Gates[0].Addr = "gate.h" }, "gates gate.g is gone; gates gate.h is new"},

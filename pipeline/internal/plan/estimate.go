@@ -165,7 +165,8 @@ func launchBasis(p *Plan) string {
 	case len(known) == launched:
 		basis = fmt.Sprintf("starts of %s %s", secondsRange(known), source)
 	case len(known) > 0:
-		basis = fmt.Sprintf("starts of %s %s, nothing is stored of those of %s", secondsRange(known), source, humanize.Count(launched-len(known), "other target"))
+		basis = fmt.Sprintf("starts of %s %s, nothing is stored of those of %s", secondsRange(known), source,
+			humanize.Count(launched-len(known), "other target"))
 	}
 	return basis + "; runs from their schedules"
 }

@@ -42,7 +42,8 @@ func (b *builder) decideEvaluation(p *Plan, g *Gate, questions int, src *lang.Ga
 	margin := float64(g.Margin)
 	if need := gates.NeedQuestions(margin, level); g.Expect == gates.NoRegression && questions < need && !b.opt.IgnoreNoise {
 		b.fail(src.MarginRange, "too few questions for the margin",
-			fmt.Sprintf("With %d questions a loss of %.3g percentage points is found in fewer than %.0f %% of runs, however few other answers the head gives. Ask at least %d, widen the margin, or go on with --ignore-noise.",
+			fmt.Sprintf("With %d questions a loss of %.3g percentage points is found in fewer than %.0f %% of runs, however few other answers the "+
+				"head gives. Ask at least %d, widen the margin, or go on with --ignore-noise.",
 				questions, 100*margin, 100*gates.Power, need))
 	}
 	for _, differ := range assumedDifferences {

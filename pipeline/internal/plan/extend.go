@@ -45,9 +45,11 @@ func (p *Plan) keepVariance(before *Plan) {
 	p.Variance = was
 	switch {
 	case was == nil && now != nil:
-		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("the calibration %s has no part in the verdict: the run began without it", now.Calibration))
+		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("the calibration %s has no part in the verdict: the run began without it",
+			now.Calibration))
 	case was != nil && (now == nil || now.Calibration != was.Calibration || now.Within != was.Within):
-		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("the spread stays that of the calibration %s, within %g times: the run began with it", was.Calibration, was.Within))
+		p.Notes = append(slices.Clone(p.Notes),
+			fmt.Sprintf("the spread stays that of the calibration %s, within %g times: the run began with it", was.Calibration, was.Within))
 	}
 }
 
@@ -103,7 +105,8 @@ func (p *Plan) extension() string {
 		return ""
 	}
 	first := p.Before[0]
-	return fmt.Sprintf("extended from at most %s to %d after its data were seen: looks after more than %d repeats are judged at a part of alpha, so that the error rate holds",
+	return fmt.Sprintf("extended from at most %s to %d after its data were seen: looks after more than %d repeats are judged at a part of "+
+		"alpha, so that the error rate holds",
 		humanize.Count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
 }
 

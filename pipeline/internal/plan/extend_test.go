@@ -29,7 +29,8 @@ func TestContinue(t *testing.T) {
 	if ok, err := longer.Continue(before); !ok || err != nil {
 		t.Fatalf("%v, %v", ok, err)
 	}
-	if !slices.Equal(longer.Looks, []int{4, 6, 8, 10, 12}) || len(longer.Before) != 1 || !slices.Equal(longer.Before[0], []int{4, 6}) || longer.Attempt != 2 {
+	if !slices.Equal(longer.Looks, []int{4, 6, 8, 10, 12}) || len(longer.Before) != 1 || !slices.Equal(longer.Before[0], []int{4, 6}) ||
+		longer.Attempt != 2 {
 		t.Errorf("looks %v, before %v, attempt %d", longer.Looks, longer.Before, longer.Attempt)
 	}
 	if !slices.ContainsFunc(longer.Warnings, func(w string) bool { return strings.Contains(w, "extended from at most 6 repeats to 12") }) {
@@ -38,15 +39,18 @@ func TestContinue(t *testing.T) {
 
 	// The same file again goes on with the longer plan, and a longer one extends it again.
 	again := build(t, looking(4, 12, 2, 4), Options{})
-	if ok, err := again.Continue(storedPlan(t, longer)); !ok || err != nil || len(again.Before) != 1 || again.Fingerprint != longer.Fingerprint {
+	if ok, err := again.Continue(storedPlan(t, longer)); !ok || err != nil || len(again.Before) != 1 ||
+		again.Fingerprint != longer.Fingerprint {
 		t.Errorf("again: %v, %v, before %v", ok, err, again.Before)
 	}
 	third := build(t, looking(4, 15, 2, 4), Options{})
-	if ok, err := third.Continue(storedPlan(t, longer)); !ok || err != nil || len(third.Before) != 2 || !slices.Equal(third.Looks, []int{4, 6, 8, 10, 12, 14, 15}) {
+	if ok, err := third.Continue(storedPlan(t, longer)); !ok || err != nil || len(third.Before) != 2 ||
+		!slices.Equal(third.Looks, []int{4, 6, 8, 10, 12, 14, 15}) {
 		t.Errorf("third: %v, %v, looks %v, before %v", ok, err, third.Looks, third.Before)
 	}
 	fourth := build(t, looking(4, 20, 2, 4), Options{}) // 15 was planned, so it stays a look
-	if ok, err := fourth.Continue(storedPlan(t, third)); !ok || err != nil || !slices.Equal(fourth.Looks, []int{4, 6, 8, 10, 12, 14, 15, 16, 18, 20}) {
+	if ok, err := fourth.Continue(storedPlan(t, third)); !ok || err != nil ||
+		!slices.Equal(fourth.Looks, []int{4, 6, 8, 10, 12, 14, 15, 16, 18, 20}) {
 		t.Errorf("fourth: %v, %v, looks %v", ok, err, fourth.Looks)
 	}
 	same := build(t, looking(4, 20, 2, 4), Options{})
@@ -59,13 +63,15 @@ func TestContinueRefuses(t *testing.T) {
 	before := storedPlan(t, build(t, looking(4, 8, 2, 4), Options{}))
 	strict := looking(4, 12, 2, 4)
 	strict.Gates[0].Strict = true
-	for name, cfg := range map[string]*lang.Config{"fewer": looking(4, 6, 2, 4), "another first look": looking(6, 12, 2, 4), "another gate": strict} {
+	for name, cfg := range map[string]*lang.Config{"fewer": looking(4, 6, 2, 4), "another first look": looking(6, 12, 2, 4),
+		"another gate": strict} {
 		if ok, err := build(t, cfg, Options{}).Continue(before); ok || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
 	once := storedPlan(t, build(t, looking(5, 5, 2, 4), Options{}))
-	if ok, err := build(t, looking(5, 9, 2, 4), Options{}).Continue(once); ok || err == nil || !strings.Contains(err.Error(), "has spent all of alpha") {
+	if ok, err := build(t, looking(5, 9, 2, 4), Options{}).Continue(once); ok || err == nil ||
+		!strings.Contains(err.Error(), "has spent all of alpha") {
 		t.Errorf("after one judgement: %v, %v", ok, err)
 	}
 }
@@ -96,7 +102,8 @@ func TestContinueKeepsTheSpread(t *testing.T) {
 		if p.Variance != before.Variance {
 			t.Errorf("%s: %+v", name, p.Variance)
 		}
-		if text := strings.Join(p.Warnings, "\n"); tt.note != "" && !strings.Contains(text, tt.note) || tt.note == "" && strings.Contains(text, "calibration") {
+		if text := strings.Join(p.Warnings, "\n"); tt.note != "" && !strings.Contains(text, tt.note) || tt.note == "" &&
+			strings.Contains(text, "calibration") {
 			t.Errorf("%s: warnings %q", name, p.Warnings)
 		}
 	}

@@ -109,7 +109,8 @@ func digest(v any) string {
 const maxDifferences = 5
 
 // beside are the parts of a plan that may differ where its fingerprint does not.
-var beside = []string{"fingerprint", "file", "estimate", "notes", "warnings", "looks_before", "attempt", "red", "range", "hash", "work_key", "seconds", "power", "repeats", "family_size", "start_s"}
+var beside = []string{"fingerprint", "file", "estimate", "notes", "warnings", "looks_before", "attempt", "red", "range", "hash",
+	"work_key", "seconds", "power", "repeats", "family_size", "start_s"}
 
 // Differences names what is not the same in two plans, for people: "targets
 // server.vllm.base argv: "--tp 2" then, "--tp 4" now".

@@ -129,7 +129,8 @@ func Quote(word string) string {
 // deploymentTarget is a deployment as a target. Its settings are a hash of all that it is
 // launched from.
 func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
-	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec), Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
+	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec),
+		Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
@@ -193,7 +194,8 @@ func deploymentSettings(spec steps.DeploymentSpec, hosts *steps.DockerSpec) stri
 	members := make([]member, len(spec.Members))
 	for i, m := range spec.Members {
 		s := m.Spec
-		members[i] = member{m.Name, m.Role, s.Version, s.URL + s.Image + strings.Join(s.Executable, " "), s.Model + " " + s.ServedName, s.Args, s.Port, settings(s, hosts)}
+		members[i] = member{m.Name, m.Role, s.Version, s.URL + s.Image + strings.Join(s.Executable, " "), s.Model + " " + s.ServedName, s.Args,
+			s.Port, settings(s, hosts)}
 	}
 	services := make([]steps.ServiceSpec, len(spec.Services))
 	for i, s := range spec.Services {

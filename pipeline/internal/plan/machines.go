@@ -53,7 +53,8 @@ func (b *builder) machines(p *Plan) *Machines {
 	m := &Machines{Width: b.width(p, loadNode), Between: s.Between}
 	if m.Count = hosts / m.Width; m.Count < 2 {
 		b.fail(of.MachinesRange, "machines needs two of them",
-			fmt.Sprintf("The servers of one repeat take %s, and the file has %d: add %d, or leave the block out.", humanize.Count(m.Width, noun), hosts, 2*m.Width-hosts))
+			fmt.Sprintf("The servers of one repeat take %s, and the file has %d: add %d, or leave the block out.", humanize.Count(m.Width, noun),
+				hosts, 2*m.Width-hosts))
 		return nil
 	}
 	if !b.onMachines(p, of.Docker != nil) {
@@ -77,17 +78,20 @@ func (b *builder) onMachines(p *Plan, contained bool) bool {
 		for _, server := range b.cfg.ServersOf(t.Addr) {
 			switch s := server.Spec; {
 			case s.URL != "":
-				b.fail(at, "machines needs servers that are launched", fmt.Sprintf("%s answers at %s, which is where it is. Leave the block out, or have the servers launched.", s.Addr, s.URL))
+				b.fail(at, "machines needs servers that are launched",
+					fmt.Sprintf("%s answers at %s, which is where it is. Leave the block out, or have the servers launched.", s.Addr, s.URL))
 				return false
 			case contained && s.Image == "":
-				b.fail(server.Range, "machines needs servers with an image", fmt.Sprintf("%s is an executable, which runs on this machine and not at the hosts of the docker block. Give it an image.", s.Addr))
+				b.fail(server.Range, "machines needs servers with an image",
+					fmt.Sprintf("%s is an executable, which runs on this machine and not at the hosts of the docker block. Give it an image.", s.Addr))
 				return false
 			}
 		}
 	}
 	for _, g := range b.cfg.Gates {
 		if b.cfg.Settings.Machines.Between > 0 && g.TestName != "" && p.Tests.Named(g.TestName) != gates.PairedTTest {
-			b.fail(g.Range, "between is for gates that judge pairs by t-test", fmt.Sprintf("%s has test = %q. Leave test out, or between of the machines block.", g.Addr, g.TestName))
+			b.fail(g.Range, "between is for gates that judge pairs by t-test",
+				fmt.Sprintf("%s has test = %q. Leave test out, or between of the machines block.", g.Addr, g.TestName))
 			return false
 		}
 	}

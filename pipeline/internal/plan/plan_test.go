@@ -34,7 +34,8 @@ func config(repeats int, rates ...float64) *lang.Config {
 	for _, side := range []string{"base", "head"} {
 		addr := fmt.Sprintf("server.vllm.sut[%q]", side)
 		cfg.Servers = append(cfg.Servers, &lang.Server{
-			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m", Args: []steps.Arg{{Name: "side", Value: side}}},
+			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m",
+				Args: []steps.Arg{{Name: "side", Value: side}}},
 		})
 		for _, rate := range rates {
 			cells = append(cells, lang.Cell{
@@ -200,7 +201,8 @@ func TestShares(t *testing.T) {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"family of 4, success rates included, at 0.04 ", "family of 4, success rates included, at 0.01 ", "at 0.05 one-sided without correction"} {
+	for _, want := range []string{"family of 4, success rates included, at 0.04 ", "family of 4, success rates included, at 0.01 ",
+		"at 0.05 one-sided without correction"} {
 		if strings.Count(text.String(), want) != 1 {
 			t.Errorf("the plan does not say %q once:\n%s", want, text.String())
 		}

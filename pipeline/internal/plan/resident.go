@@ -15,13 +15,15 @@ func (b *builder) resident(p *Plan) string {
 	}
 	if !p.takesTurns() {
 		b.fail(b.cfg.Settings.ResidentRange, "no server has a second turn",
-			"Servers that stay loaded are measured in turns, a pass at a time, and no benchmark has more than one pass. Write passes = 2 or more in its repeat block, or leave resident out.")
+			"Servers that stay loaded are measured in turns, a pass at a time, and no benchmark has more than one pass. Write passes = 2 or more "+
+				"in its repeat block, or leave resident out.")
 	}
 	ports := map[int]string{}
 	for _, t := range p.Targets {
 		if how == steps.ResidentSleep && b.cfg.DeploymentAt(t.Addr) != nil {
 			b.fail(b.cfg.DeploymentAt(t.Addr).Range, "a deployment cannot be put to sleep",
-				"Its servers would give back memory that the others transfer KV cache to. Write resident = \"loaded\" where the machine has room for all, or leave it out.")
+				"Its servers would give back memory that the others transfer KV cache to. Write resident = \"loaded\" where the machine has room for "+
+					"all, or leave it out.")
 		}
 		for _, s := range b.cfg.ServersOf(t.Addr) {
 			other, taken := ports[s.Spec.Port]
@@ -29,7 +31,8 @@ func (b *builder) resident(p *Plan) string {
 			case s.Spec.URL != "" || s.Spec.Port == 0:
 			case taken:
 				b.fail(s.Range, "two servers at one port",
-					fmt.Sprintf("resident keeps it loaded beside %s, which has the port %d as well. Leave port out, so that free ones are taken.", other, s.Spec.Port))
+					fmt.Sprintf("resident keeps it loaded beside %s, which has the port %d as well. Leave port out, so that free ones are taken.",
+						other, s.Spec.Port))
 			default:
 				ports[s.Spec.Port] = s.Addr
 			}

@@ -31,7 +31,8 @@ func TestSettingsKnowHosts(t *testing.T) {
 		"no block":           {a: server, b: server, x: nil, y: at("tcp://a:1", "tcp://b:1")},
 		"other certificates": {a: server, b: server, x: at("tcp://a:1", "tcp://b:1"), y: sealed, same: true},
 		"more nodes":         {a: steps.ServerSpec{}, b: steps.ServerSpec{Nodes: 2}},
-		"beyond the block":   {a: steps.ServerSpec{Image: "i", Node: 9}, b: steps.ServerSpec{Image: "i", Node: 9}, x: at("tcp://a:1"), y: at("tcp://b:1"), same: true},
+		"beyond the block": {a: steps.ServerSpec{Image: "i", Node: 9}, b: steps.ServerSpec{Image: "i", Node: 9}, x: at("tcp://a:1"),
+			y: at("tcp://b:1"), same: true},
 	} {
 		if same := settings(tt.a, tt.x) == settings(tt.b, tt.y); same != tt.same {
 			t.Errorf("%s: the same %t, want %t", name, same, tt.same)

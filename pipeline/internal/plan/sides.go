@@ -67,7 +67,8 @@ func control(all []result.Sides, s result.Sides) bool {
 
 // pairOfSides is in what one pair of cells differs.
 func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Sides {
-	s := result.Sides{Baseline: g.Baseline, Axis: g.Axis, Base: c.BaseValue, Head: c.HeadValue, BaseTarget: base.Target, HeadTarget: head.Target}
+	s := result.Sides{Baseline: g.Baseline, Axis: g.Axis, Base: c.BaseValue, Head: c.HeadValue, BaseTarget: base.Target,
+		HeadTarget: head.Target}
 	was, lateBase := b.traits(base.Target)
 	is, lateHead := b.traits(head.Target)
 	if x, y := b.madeOf(base.Target), b.madeOf(head.Target); x != y { // no value of one is one of the other
@@ -79,7 +80,8 @@ func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Side
 		}
 	}
 	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
-		s.Differences = append(s.Differences, result.SideDifference{What: "work: " + d.Label, Base: cmp.Or(d.Base, "none"), Head: cmp.Or(d.Head, "none")})
+		s.Differences = append(s.Differences, result.SideDifference{What: "work: " + d.Label, Base: cmp.Or(d.Base, "none"),
+			Head: cmp.Or(d.Head, "none")})
 	}
 	s.KnownAfterSteps = (lateBase || lateHead) && base.Target != head.Target
 	s.Identical = len(s.Differences) == 0 && !s.KnownAfterSteps && reflect.DeepEqual(base.Workload, head.Workload)
@@ -106,7 +108,8 @@ func (b *builder) identical(g Gate, s result.Sides) {
 		place = fmt.Sprintf(" (target of %s at %s:%d)", g.Benchmark, r.Filename, r.Start.Line)
 	}
 	b.fail(at, "the sides of a comparison are the same",
-		fmt.Sprintf("%s=%s and %s=%s do the same work on the same server: %s%s. So nothing is compared, and every run of it is green.%s Have the target depend on matrix.%s, or the servers differ in it; for a deliberate A/A run say --allow-identical.",
+		fmt.Sprintf("%s=%s and %s=%s do the same work on the same server: %s%s. So nothing is compared, and every run of it is green.%s Have "+
+			"the target depend on matrix.%s, or the servers differ in it; for a deliberate A/A run say --allow-identical.",
 			s.Axis, s.Base, s.Axis, s.Head, where, place, simulated, s.Axis))
 }
 

@@ -93,7 +93,8 @@ func (p *Plan) suiteText(g Gate) string {
 	if g.CanFail() {
 		level = fmt.Sprintf("Holm over a family of %d at %s of their own", p.suites(), level)
 	}
-	return fmt.Sprintf("%s of geometric means over up to %s each, margin %.3g %%, %s", humanize.Count(len(suites), "ratio"), humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
+	return fmt.Sprintf("%s of geometric means over up to %s each, margin %.3g %%, %s", humanize.Count(len(suites), "ratio"),
+		humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
 }
 
 // suiteSize is the size of the family of the suites of a gate.
@@ -123,8 +124,10 @@ func (p *Plan) suitePowers(g Gate) []string {
 		if apart == "" || together == "" {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("ratio of %d cells, %s: a change of all by %s is found with %.0f %% power if their noise is independent, by %s if it is common",
-			cells, w.what(), apart, 100*gates.Power, together))
+		lines = append(lines,
+			fmt.Sprintf(
+				"ratio of %d cells, %s: a change of all by %s is found with %.0f %% power if their noise is independent, by %s if it is common",
+				cells, w.what(), apart, 100*gates.Power, together))
 	}
 	return lines
 }

@@ -25,7 +25,8 @@ func TestSuitesHaveAShareOfTheirOwn(t *testing.T) {
 		t.Errorf("share %g of %g, family of %d instead of %d", got, before.share(g), p.FamilySize, before.FamilySize)
 	}
 	var text strings.Builder
-	if err := p.WriteText(&text); err != nil || !strings.Contains(text.String(), "over up to 3 cells each, margin 2 %, Holm over a family of") {
+	if err := p.WriteText(&text); err != nil ||
+		!strings.Contains(text.String(), "over up to 3 cells each, margin 2 %, Holm over a family of") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
@@ -48,7 +49,8 @@ func TestThePowerOfASuiteIsStated(t *testing.T) {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	stated := regexp.MustCompile(`ratio of 3 cells, if pairs spread by (\d) %: a change of all by ([\d.]+) % is found with 80 % power if their noise is independent, by ([\d.]+) % if it is common`).FindAllStringSubmatch(text.String(), -1)
+	stated := regexp.MustCompile(
+		`ratio of 3 cells, if pairs spread by (\d) %: a change of all by ([\d.]+) % is found with 80 % power if their noise is independent, by ([\d.]+) % if it is common`).FindAllStringSubmatch(text.String(), -1)
 	if len(stated) != len(assumedSpreads) {
 		t.Fatalf("%d lines:\n%s", len(stated), text.String())
 	}

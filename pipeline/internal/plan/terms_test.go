@@ -17,7 +17,8 @@ func TestTheMembersOfAGateKeepTheirOrder(t *testing.T) {
 			Claim: gates.Claim{Margin: 0.05, Expect: gates.ExpectImprovement}, SuiteMargin: 0.02,
 			Rule: gates.Rule{Alpha: 0.01, TestName: "sign_flip", Strict: true}, AllowOverload: true,
 		},
-		Actions:             result.Actions{OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Ignore, OnInvalid: result.Fail},
+		Actions: result.Actions{OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Ignore,
+			OnInvalid: result.Fail},
 		OnUnprovenTransport: result.Warn,
 	})
 	if err != nil {

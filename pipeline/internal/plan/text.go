@@ -130,12 +130,14 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	}
 	long := Duration(p.Estimate.Seconds)
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
-		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))), humanize.Count(least, "repeat"))
+		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))),
+			humanize.Count(least, "repeat"))
 	}
 	if p.Estimate.UnknownStarts > 0 {
 		long += ", without the start of servers"
 	}
-	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", humanize.Count(p.Estimate.Launches, "launch"), humanize.Count(p.Estimate.Runs, "run"), long, p.Estimate.Basis)
+	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", humanize.Count(p.Estimate.Launches, "launch"), humanize.Count(p.Estimate.Runs, "run"),
+		long, p.Estimate.Basis)
 	if text := p.billText(); text != "" {
 		fmt.Fprintf(w, "bill\t%s\n", text)
 	}
@@ -164,7 +166,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if !g.paired() {
 		what := "described, not decided"
 		if g.Stored != nil {
-			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", humanize.Count(g.Stored.Sessions, "session"), g.Stored.Branch, gates.MinSessions)
+			what = fmt.Sprintf("the last %s of %s on machines like this one; judged from %d on", humanize.Count(g.Stored.Sessions, "session"),
+				g.Stored.Branch, gates.MinSessions)
 		}
 		fmt.Fprintf(w, "  \tagainst %s: %s\n", term.Escape(g.Baseline), what)
 		return
@@ -172,7 +175,8 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	repeats := p.repeatsOf(g.Benchmark)
 	p.writeLevel(w, g, repeats)
 	if n := p.earliest(g); g.Expect == gates.ExpectImprovement && n > 0 {
-		fmt.Fprintf(w, "  \texpects an improvement by more than the margin, which is shown after %s at the earliest\n", humanize.Count(n, "repeat"))
+		fmt.Fprintf(w, "  \texpects an improvement by more than the margin, which is shown after %s at the earliest\n",
+			humanize.Count(n, "repeat"))
 	}
 	if text := p.suiteText(g); text != "" {
 		fmt.Fprintf(w, "  \t%s\n", text)
@@ -225,7 +229,8 @@ func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	}
 	fmt.Fprintf(w, "  \t%s, Holm over a family of %d, success rates included, at %.3g one-sided\n", pairs, p.families()[g.group()], p.share(g))
 	if n := gates.LaunchFailures(nil, nil, p.LaunchLevel()); repeats > 1 && repeats < n && len(p.sides(g)) > 0 {
-		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n", humanize.Count(n, "repeat"), repeats)
+		fmt.Fprintf(w, "  \ta head that never starts is a regression from %s on; with %d its metrics are missing\n",
+			humanize.Count(n, "repeat"), repeats)
 	}
 }
 

@@ -66,7 +66,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	case c == nil:
 		return nil, []string{note}
 	case c.Resident != "" && p.Resident == "": // what comes with the time between launches is not in its spread
-		return nil, []string{fmt.Sprintf("the calibration %s is of servers that stayed loaded and took turns (resident = %q), which hides what comes with the time between launches: today's pairs alone say how much they spread; calibrate this file", c.ID, c.Resident)}
+		return nil, []string{fmt.Sprintf("the calibration %s is of servers that stayed loaded and took turns (resident = %q), which hides what "+
+			"comes with the time between launches: today's pairs alone say how much they spread; calibrate this file", c.ID, c.Resident)}
 	}
 	v := &Variance{Calibration: c.ID, Time: c.Time, Machine: c.Machine, Within: spec.Within, Spreads: []Spread{}}
 	var unknown []string
@@ -89,7 +90,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	switch {
 	case len(v.Spreads) == 0:
 		b.fail(b.cfg.Settings.VarianceRange, "the spread is not known",
-			fmt.Sprintf("The calibration %s has none of what the gates compare: it was of other workloads, benchmarks or models. Calibrate this file.", c.ID))
+			fmt.Sprintf(
+				"The calibration %s has none of what the gates compare: it was of other workloads, benchmarks or models. Calibrate this file.", c.ID))
 		return nil, nil
 	case len(unknown) > 0:
 		const shown = 3
@@ -97,7 +99,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 		if len(unknown) > shown {
 			more = fmt.Sprintf(" and %d more", len(unknown)-shown)
 		}
-		return v, []string{fmt.Sprintf("the calibration %s does not know the spread of %s%s: today's pairs alone decide there", c.ID, strings.Join(unknown[:min(shown, len(unknown))], ", "), more)}
+		return v, []string{fmt.Sprintf("the calibration %s does not know the spread of %s%s: today's pairs alone decide there", c.ID,
+			strings.Join(unknown[:min(shown, len(unknown))], ", "), more)}
 	}
 	return v, nil
 }

@@ -14,9 +14,13 @@ func TestSpreadsOfServersThatStayedLoaded(t *testing.T) {
 		cfg := config(4, 2)
 		cfg.Settings.Variance = &steps.VarianceSpec{Within: 1.5}
 		p := build(t, cfg, Options{Calibration: func(*steps.VarianceSpec, []string) (*Calibration, string, error) {
-			return &Calibration{ID: "c", Resident: resident, Spread: func(string, string, string, int) (sd, df float64, ok bool) { return 0.01, 10, true }}, "", nil
+			return &Calibration{ID: "c", Resident: resident, Spread: func(string, string, string, int) (sd, df float64, ok bool) {
+				return 0.01,
+					10, true
+			}}, "", nil
 		}})
-		if noted := strings.Contains(strings.Join(p.Warnings, "\n"), "the calibration c is of servers that stayed loaded"); (p.Variance != nil) != used || noted == used {
+		if noted := strings.Contains(strings.Join(p.Warnings, "\n"),
+			"the calibration c is of servers that stayed loaded"); (p.Variance != nil) != used || noted == used {
 			t.Errorf("resident = %q: %+v, %q", resident, p.Variance, p.Warnings)
 		}
 	}

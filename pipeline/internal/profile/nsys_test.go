@@ -42,7 +42,8 @@ func TestTablesOfNsys(t *testing.T) {
 		t.Errorf("%v s of the CPU, %v of the GPU; %+v", cpu, gpu, sides[0])
 	}
 	rows, operations := Compare(&sides[0], &sides[1], 1, 1)
-	if operations != 8 || rows[0].Name != "device_kernel<enable_sm90<FlashAttnFwdSm90>>" || rows[0].BaseCalls != 28 || rows[0].HeadCalls != 28 {
+	if operations != 8 || rows[0].Name != "device_kernel<enable_sm90<FlashAttnFwdSm90>>" || rows[0].BaseCalls != 28 ||
+		rows[0].HeadCalls != 28 {
 		t.Errorf("%d operations, %+v", operations, rows[0])
 	}
 }

@@ -55,7 +55,8 @@ var categories = map[string]category{
 
 // waits are calls of the runtime that last until the GPU is done.
 var waits = []string{
-	"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize",
+	"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize", "hipDeviceSynchronize",
+	"hipEventSynchronize",
 	"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
 }
 
@@ -256,7 +257,8 @@ func (t *trace) event() error {
 		return err
 	}
 	kind := categories[string(e.category)]
-	if string(e.phase) != "X" || kind == ignored || !(e.duration >= 0) || math.IsNaN(e.start) || math.IsInf(e.start, 0) || math.IsInf(e.duration, 0) {
+	if string(e.phase) != "X" || kind == ignored || !(e.duration >= 0) || math.IsNaN(e.start) || math.IsInf(e.start, 0) ||
+		math.IsInf(e.duration, 0) {
 		return nil
 	}
 	t.events++

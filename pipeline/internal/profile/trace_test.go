@@ -31,7 +31,8 @@ func TestMask(t *testing.T) {
 	}
 	redact := event.NewRedactor([]string{"secret-word"}).FileWriter
 	for name, content := range map[string][]byte{
-		"a.json": []byte(text), "a.json.gz": packed.Bytes(), "torn.json.gz": packed.Bytes()[:packed.Len()-9], "x_cuda_gpu_kern_sum.csv": []byte("1,secret-word\n"),
+		"a.json": []byte(text), "a.json.gz": packed.Bytes(), "torn.json.gz": packed.Bytes()[:packed.Len()-9],
+		"x_cuda_gpu_kern_sum.csv": []byte("1,secret-word\n"),
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -71,7 +72,8 @@ func times(t *testing.T, text string) (map[string]float64, *Summary) {
 }
 
 func x(category, name string, tid any, start, duration float64) string {
-	return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%v,"ts":%g,"dur":%g,"args":{"x":[1,{"ph":"X"}]}}`, category, name, tid, start, duration)
+	return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%v,"ts":%g,"dur":%g,"args":{"x":[1,{"ph":"X"}]}}`, category, name,
+		tid, start, duration)
 }
 
 func traceOf(events ...string) string {
@@ -99,7 +101,8 @@ func TestOwnTime(t *testing.T) {
 		x("ac2g", "flow", 7, 0, 1),
 		`{"ph":"M","name":"process_name","pid":1}`, `{"ph":"X","cat":"cpu_op","name":"no times"}`, `17`, `null`,
 	))
-	equal(t, got, map[string]float64{"cpu outer": 50 + 20, "cpu inner": 35 + 10, "cpu innermost": 5, "gpu k": 66, "cpu cudaStreamSynchronize": 0})
+	equal(t, got, map[string]float64{"cpu outer": 50 + 20, "cpu inner": 35 + 10, "cpu innermost": 5, "gpu k": 66,
+		"cpu cudaStreamSynchronize": 0})
 	if s.Events != 8 || s.Traces != 1 || s.Late != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -121,7 +124,8 @@ func TestOrderOfEvents(t *testing.T) {
 
 // Annotations of steps count requests and tokens; they are one operation.
 func TestAnnotations(t *testing.T) {
-	got, _ := times(t, traceOf(x("user_annotation", "execute_context_1(512)_generation_3(3)", 1, 0, 10), x("user_annotation", "execute_context_0(0)_generation_4(4)", 1, 20, 10)))
+	got, _ := times(t, traceOf(x("user_annotation", "execute_context_1(512)_generation_3(3)", 1, 0, 10),
+		x("user_annotation", "execute_context_0(0)_generation_4(4)", 1, 20, 10)))
 	equal(t, got, map[string]float64{"cpu execute_context_N(N)_generation_N(N)": 20})
 }
 
@@ -164,7 +168,8 @@ func endless(events int) io.Reader {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			fmt.Fprintf(&b, `{"ph":"X","cat":"cpu_op","name":"op %d","pid":1,"tid":%d,"ts":%d,"dur":1,"args":{"Input Dims":"[[1,2],[3,4]]"}}`, i%200_000, i%4, i)
+			fmt.Fprintf(&b, `{"ph":"X","cat":"cpu_op","name":"op %d","pid":1,"tid":%d,"ts":%d,"dur":1,"args":{"Input Dims":"[[1,2],[3,4]]"}}`,
+				i%200_000, i%4, i)
 			if b.Len() > 1<<16 {
 				if _, err := b.WriteTo(z); err != nil {
 					return
@@ -206,13 +211,17 @@ func TestLargeTrace(t *testing.T) {
 // Short names stay distinct, whatever kernels are called.
 func TestShortNames(t *testing.T) {
 	names := []string{
-		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul> >(int, at::native::FillFunctor<int>, std::array<char*, 1ul>)",
-		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
+		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul> >(int, " +
+			"at::native::FillFunctor<int>, std::array<char*, 1ul>)",
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, " +
+			"at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
 		"void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4>, false>(flash::Flash_fwd_params)",
 		"void vllm::(anonymous namespace)::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*, int)",
-		"nvjet_tst_128x8_64x12_4x1_v_bz_TNT", "aten::mm", "vllm::unified_attention_with_output", "Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pinned)",
+		"nvjet_tst_128x8_64x12_4x1_v_bz_TNT", "aten::mm", "vllm::unified_attention_with_output", "Memcpy HtoD (Pinned -> Device)",
+		"Memcpy DtoH (Device -> Pinned)",
 		"void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>>>>(flash::FlashAttnFwdSm90::Params)",
-		"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", "<b>hostile</b>", "|table`\n::notice::", "()", "<", "void ", strings.Repeat("a", 300), strings.Repeat("a", 300) + "b",
+		"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", "<b>hostile</b>", "|table`\n::notice::", "()", "<", "void ",
+		strings.Repeat("a", 300), strings.Repeat("a", 300) + "b",
 	}
 	short := shorten(result.ProfileGPU, names)
 	seen := map[string]string{}

@@ -150,7 +150,8 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	release, ok := r.admit(size)
 	if !ok {
 		r.leaveOut("too many were in flight")
-		http.Error(w, fmt.Sprintf("pipeline record: more than %d requests at once, or %d GiB of them", maxInFlight, maxKept>>30), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("pipeline record: more than %d requests at once, or %d GiB of them", maxInFlight, maxKept>>30),
+			http.StatusServiceUnavailable)
 		return
 	}
 	defer r.ended.Done()

@@ -171,7 +171,8 @@ func checkTrace(t *testing.T, out *bytes.Buffer) {
 		after                  []int
 	}{{6, 3, 0, nil}, {6, 2, 1, nil}, {11, 2, 0, []int{0}}, {1, 1, 2, nil}, {2, 1, 2, []int{3}}} {
 		e := table.Entries[i]
-		if e.Input != want.input || e.Output != want.output || e.Turn.Session != want.session || fmt.Sprint(e.Turn.After) != fmt.Sprint(want.after) {
+		if e.Input != want.input || e.Output != want.output || e.Turn.Session != want.session ||
+			fmt.Sprint(e.Turn.After) != fmt.Sprint(want.after) {
 			t.Errorf("call %d: %d and %d tokens of session %d after %v, want %+v", i, e.Input, e.Output, e.Turn.Session, e.Turn.After, want)
 		}
 	}
@@ -252,7 +253,8 @@ func TestHostile(t *testing.T) {
 // TestNoAnswer: a server that is not there has refused nothing.
 func TestNoAnswer(t *testing.T) {
 	base, _, stop := recording(t, "http://127.0.0.1:1", time.Minute)
-	if status, said := post(t, base+"/v1/completions", `{"prompt":"a"}`); status != http.StatusBadGateway || !strings.Contains(said, "does not answer") {
+	if status, said := post(t, base+"/v1/completions", `{"prompt":"a"}`); status != http.StatusBadGateway ||
+		!strings.Contains(said, "does not answer") {
 		t.Errorf("%d: %s", status, said)
 	}
 	if sum := stop(); sum.Calls != 0 || sum.LeftOut["the server did not answer"] != 1 {
@@ -296,7 +298,8 @@ func TestFull(t *testing.T) {
 // TestThoughts: what a model thinks is part of its answer, by either name, and once where it has both.
 func TestThoughts(t *testing.T) {
 	for _, delta := range []string{
-		`{"reasoning":"ab","content":"c"}`, `{"reasoning_content":"ab","content":"c"}`, `{"reasoning":"ab","reasoning_content":"ab","content":"c"}`,
+		`{"reasoning":"ab","content":"c"}`, `{"reasoning_content":"ab","content":"c"}`,
+		`{"reasoning":"ab","reasoning_content":"ab","content":"c"}`,
 	} {
 		a := &answer{ResponseWriter: httptest.NewRecorder(), stream: true}
 		if _, err := io.WriteString(a, `data: {"choices":[{"delta":`+delta+"}]}\n\n"); err != nil {
@@ -323,11 +326,12 @@ func TestTokensWithoutUsage(t *testing.T) {
 		answer string
 		want   int
 	}{
-		"ended by the model":       {completion("a", "null") + completion(" b", "null") + completion("", `"stop"`) + done, 3},
-		"with the last text":       {completion("a", "null") + completion(" b", `"stop"`) + done, 3},
-		"cut at its length":        {completion("a", "null") + completion(" b", `"length"`) + done, 2},
-		"an empty end":             {completion("a", "null") + completion(" b", "null") + completion("", `"length"`) + done, 2},
-		"merged by the tokenizer":  {completion("a", "null") + completion("a", "null") + completion("", "null") + completion("a b", `"length"`) + done, 4},
+		"ended by the model": {completion("a", "null") + completion(" b", "null") + completion("", `"stop"`) + done, 3},
+		"with the last text": {completion("a", "null") + completion(" b", `"stop"`) + done, 3},
+		"cut at its length":  {completion("a", "null") + completion(" b", `"length"`) + done, 2},
+		"an empty end":       {completion("a", "null") + completion(" b", "null") + completion("", `"length"`) + done, 2},
+		"merged by the tokenizer": {completion("a", "null") + completion("a", "null") + completion("", "null") +
+			completion("a b", `"length"`) + done, 4},
 		"two tokens in an event":   {completion("a b", "null") + completion(" c d", `"length"`) + done, 4},
 		"chat":                     {role + a + b + delta(`"content":""`, `"stop"`) + done, 3},
 		"chat at its length":       {role + a + b + delta("", `"length"`) + done, 2},

@@ -14,10 +14,14 @@ import (
 )
 
 // jsonSyntax describes files in the JSON syntax.
-const jsonSyntax = "A file whose name ends in `.pipeline.json` or `.hcl.json` is in the JSON syntax of HCL, as is an object on standard input. Labels are keys: " +
-	"`{\"server\": {\"vllm\": {\"base\": {\"model\": \"m\"}}}}`. Strings are templates, so an expression is written `\"${server.vllm.base}\"`; " +
-	"`extends`, `depends_on` and the type of a variable are written without `${…}`. Several blocks of one name are a list, and a property `//` is a comment. " +
-	"Editors complete and check such files by [pipeline.schema.json](../pipeline.schema.json), which `pipeline schema --json-schema` prints: name it in a property `$schema`."
+const jsonSyntax = "A file whose name ends in `.pipeline.json` or `.hcl.json` is in the JSON syntax of HCL, as is an object on standard " +
+	"input. Labels are keys: " +
+	"`{\"server\": {\"vllm\": {\"base\": {\"model\": \"m\"}}}}`. Strings are templates, so an expression is written " +
+	"`\"${server.vllm.base}\"`; " +
+	"`extends`, `depends_on` and the type of a variable are written without `${…}`. Several blocks of one name are a list, and a property " +
+	"`//` is a comment. " +
+	"Editors complete and check such files by [pipeline.schema.json](../pipeline.schema.json), which `pipeline schema --json-schema` " +
+	"prints: name it in a property `$schema`."
 
 // Blocks writes every block with its arguments and nested blocks, and the forms of references.
 func Blocks(w io.Writer, doc lang.SchemaDoc) error {

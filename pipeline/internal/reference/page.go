@@ -60,8 +60,10 @@ func link(heading string) string {
 func Events(w io.Writer) error {
 	p := &page{}
 	p.line("# Events", "", generated, "",
-		"`pipeline run --json` prints an event a line, and `events.jsonl` of a run directory keeps those that are stored. The version of the stream is "+event.Schema+
-			": additions are minor, changes are major, and readers ignore what they do not know. Every event has "+fieldList([]string{"seq", "time", "type"})+", most have "+code("text")+".",
+		"`pipeline run --json` prints an event a line, and `events.jsonl` of a run directory keeps those that are stored. The version of the "+
+			"stream is "+event.Schema+
+			": additions are minor, changes are major, and readers ignore what they do not know. Every event has "+
+			fieldList([]string{"seq", "time", "type"})+", most have "+code("text")+".",
 		"", "| type | when | fields | kept |", "|---|---|---|---|")
 	for _, t := range event.Types {
 		p.row(code(string(t.Type)), t.Doc, fieldList(t.Fields), t.Keep.String())
@@ -102,7 +104,8 @@ func Functions(w io.Writer, functions []function.Doc) error {
 func Metrics(w io.Writer, metrics []lang.MetricDoc) error {
 	var p page
 	p.line("# Metrics", "", generated, "",
-		"Each is the value of one run or launch. Below *least requests* a gate on it is refused: fewer say nothing. Times are seconds in files of results.", "")
+		"Each is the value of one run or launch. Below *least requests* a gate on it is refused: fewer say nothing. Times are seconds in files "+
+			"of results.", "")
 	p.metrics(metrics)
 	return p.write(w)
 }

@@ -99,8 +99,10 @@ func answersExample(t *testing.T, corrupt, divergence string, prompts int) *Rehe
 		t.Fatal(err)
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: []string{"../../../examples/answers/answers.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil },
-		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "divergence", Text: divergence, Origin: "test"}, {Name: "repeats", Text: "5", Origin: "test"}},
+		Paths: []string{"../../../examples/answers/answers.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(),
+		Env: func() []string { return nil },
+		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "divergence", Text: divergence, Origin: "test"},
+			{Name: "repeats", Text: "5", Origin: "test"}},
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags)

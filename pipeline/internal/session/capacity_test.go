@@ -51,7 +51,8 @@ func checkSearch(t *testing.T, r result.Run) {
 		t.Errorf("run %d: capacity %g, %v to %v", r.Repeat, got, s.Lower, s.Upper)
 	}
 	for _, p := range s.Probes {
-		if p.Kind != result.LoadRate || p.Reason == "" || len(p.Objectives) != 3 || p.Sent != 200 || p.Metrics["ttft.p95"] == 0 || p.Held != (p.Headroom >= 0) {
+		if p.Kind != result.LoadRate || p.Reason == "" || len(p.Objectives) != 3 || p.Sent != 200 || p.Metrics["ttft.p95"] == 0 ||
+			p.Held != (p.Headroom >= 0) {
 			t.Errorf("run %d: probe %+v", r.Repeat, p)
 		}
 	}
@@ -69,7 +70,8 @@ func readCapacityExample(t *testing.T, vars ...string) *lang.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := lang.Options{Paths: []string{"../../../examples/capacity/capacity.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil }}
+	opt := lang.Options{Paths: []string{"../../../examples/capacity/capacity.pipeline.hcl"}, Registry: registry,
+		Formats: reports.AllFormats().Names(), Env: func() []string { return nil }}
 	for _, v := range vars {
 		name, text, _ := strings.Cut(v, "=")
 		opt.Vars = append(opt.Vars, lang.VarArg{Name: name, Text: text, Origin: "test"})

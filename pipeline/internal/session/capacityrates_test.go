@@ -28,9 +28,12 @@ type carried struct {
 }
 
 var (
-	chunkedShort = carried{name: "chunked prefill of short prompts", input: 128, output: 8, chunked: true, min: 8, max: 400, capacity: 217.1, median: 2, covered: 90}
-	wholePrompts = carried{name: "whole prompts of 1,024 tokens", input: 1024, output: 8, min: 2, max: 32, capacity: 19.69, median: 3, covered: 75}
-	fewSeats     = carried{name: "16 seats, with a queue before them", input: 128, output: 64, chunked: true, seats: 16, min: 8, max: 400, capacity: 79.37, median: 2, covered: 75}
+	chunkedShort = carried{name: "chunked prefill of short prompts", input: 128, output: 8, chunked: true, min: 8, max: 400, capacity: 217.1,
+		median: 2, covered: 90}
+	wholePrompts = carried{name: "whole prompts of 1,024 tokens", input: 1024, output: 8, min: 2, max: 32, capacity: 19.69,
+		median: 3, covered: 75}
+	fewSeats = carried{name: "16 seats, with a queue before them", input: 128, output: 64, chunked: true, seats: 16, min: 8, max: 400,
+		capacity: 79.37, median: 2, covered: 75}
 )
 
 var launches = flag.Int("launches", 12, "launches of each server in TestCapacityIntervals")
@@ -57,7 +60,8 @@ func TestCapacityIntervals(t *testing.T) {
 		}
 		slices.Sort(errs)
 		median, share, mean := errs[len(runs)/2], 100*float64(covered)/float64(len(runs)), float64(probes)/float64(len(runs))
-		t.Logf("%s, %.4g req/s: median error %.2f %%, 95 %% intervals cover %.1f %%, %.1f probes a launch (%d launches)", c.name, c.capacity, median, share, mean, len(runs))
+		t.Logf("%s, %.4g req/s: median error %.2f %%, 95 %% intervals cover %.1f %%, %.1f probes a launch (%d launches)", c.name, c.capacity,
+			median, share, mean, len(runs))
 		if median > c.median || share < c.covered || mean > 8 {
 			t.Error("not as promised")
 		}
@@ -75,7 +79,8 @@ func TestCapacityRates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 18))
 	alarms := ratesFiles(t, rng, chunkedShort.search(t, repeats, 0.007, "0%"))
 	found := ratesFiles(t, rng, chunkedShort.search(t, repeats, 0.007, "11.1%"))
-	t.Logf("of 1,000 files of 6 pairs with a margin of 5 %%: equal sides regress in %.1f %%, a head that carries 10 %% less in %.1f %%", alarms, found)
+	t.Logf("of 1,000 files of 6 pairs with a margin of 5 %%: equal sides regress in %.1f %%, a head that carries 10 %% less in %.1f %%",
+		alarms, found)
 	if alarms > 5 || found < 95 {
 		t.Error("not as promised")
 	}

@@ -28,11 +28,14 @@ type operated struct {
 // heldOut are the simulated servers of gates/testdata/capacity_held_out.json, on which nothing but one constant was
 // settled, and unseen those of capacity_unseen.json: the list was made, and committed, before any search of them.
 var heldOut = []operated{
-	{"chunked prefill, p99 of TTFT within 300 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{512, 512}, [2]int{32, 32},
+	{"chunked prefill, p99 of TTFT within 300 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}},
+		[2]int{512, 512}, [2]int{32, 32},
 		[]steps.Objective{{Metric: "ttft.p99", Limit: 0.3}}, 30},
-	{"prompts of 100 to 2,000 tokens, median TPOT within 15 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{100, 2000}, [2]int{20, 100},
+	{"prompts of 100 to 2,000 tokens, median TPOT within 15 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}},
+		[2]int{100, 2000}, [2]int{20, 100},
 		[]steps.Objective{{Metric: "tpot.p50", Limit: 0.015}}, 12},
-	{"whole prompts of 400 tokens on an A10, p95 of TTFT within 2 s", "a10", []steps.Arg{{Name: "enable_chunked_prefill", Value: false}}, [2]int{300, 500}, [2]int{24, 24},
+	{"whole prompts of 400 tokens on an A10, p95 of TTFT within 2 s", "a10", []steps.Arg{{Name: "enable_chunked_prefill", Value: false}},
+		[2]int{300, 500}, [2]int{24, 24},
 		[]steps.Objective{{Metric: "ttft.p95", Limit: 2}}, 6},
 	{"32 seats, median of E2EL within 1 s", "fast", []steps.Arg{{Name: "max_num_seqs", Value: 32}}, [2]int{256, 256}, [2]int{10, 60},
 		[]steps.Objective{{Metric: "e2el.p50", Limit: 1}}, 80},
@@ -41,15 +44,18 @@ var heldOut = []operated{
 }
 
 var unseen = []operated{
-	{"prompts of 3,000 to 5,000 tokens on an H100, p95 of TTFT within 2 s", "h100", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{3000, 5000}, [2]int{16, 16},
+	{"prompts of 3,000 to 5,000 tokens on an H100, p95 of TTFT within 2 s", "h100",
+		[]steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{3000, 5000}, [2]int{16, 16},
 		[]steps.Objective{{Metric: "ttft.p95", Limit: 2}}, 6},
 	{"answers of 200 to 400 tokens on an A10, p90 of TPOT within 60 ms", "a10", nil, [2]int{100, 300}, [2]int{200, 400},
 		[]steps.Objective{{Metric: "tpot.p90", Limit: 0.06}}, 2},
 	{"16 seats, p99 of E2EL within 3 s", "fast", []steps.Arg{{Name: "max_num_seqs", Value: 16}}, [2]int{128, 512}, [2]int{20, 80},
 		[]steps.Objective{{Metric: "e2el.p99", Limit: 3}}, 40},
-	{"median of TTFT within 100 ms and p99 of ITL within 50 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}}, [2]int{256, 1024}, [2]int{40, 120},
+	{"median of TTFT within 100 ms and p99 of ITL within 50 ms", "fast", []steps.Arg{{Name: "enable_chunked_prefill", Value: true}},
+		[2]int{256, 1024}, [2]int{40, 120},
 		[]steps.Objective{{Metric: "ttft.p50", Limit: 0.1}, {Metric: "itl.p99", Limit: 0.05}}, 15},
-	{"an H100 with 64 seats, mean of TTFT within 200 ms", "h100", []steps.Arg{{Name: "max_num_seqs", Value: 64}}, [2]int{500, 500}, [2]int{100, 100},
+	{"an H100 with 64 seats, mean of TTFT within 200 ms", "h100", []steps.Arg{{Name: "max_num_seqs", Value: 64}},
+		[2]int{500, 500}, [2]int{100, 100},
 		[]steps.Objective{{Metric: "ttft.mean", Limit: 0.2}}, 15},
 }
 

@@ -51,7 +51,8 @@ func (s *session) base() string {
 func driven(opt Options, b *lang.Benchmark) error {
 	switch {
 	case handedOver(b):
-		return errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE --results, and keep the benchmarks that are run in a file of their own")
+		return errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE " +
+			"--results, and keep the benchmarks that are run in a file of their own")
 	case opt.Plan.TimeScale > 1 && slices.ContainsFunc(b.Cells, func(c lang.Cell) bool { return c.Workload.Driver != nil }):
 		return errors.New("its driver lives in real time: run it with --time-scale 1")
 	}

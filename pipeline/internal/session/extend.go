@@ -14,7 +14,8 @@ import (
 )
 
 // ErrJudged refuses to go on with a session that was judged when its budget was spent.
-var ErrJudged = errors.New("the run was judged when its budget was spent: a single judgement, or one by sessions of the history, spends all of alpha, so that no repeats can be added; run again as another attempt, or plan several looks (min below max)")
+var ErrJudged = errors.New("the run was judged when its budget was spent: a single judgement, or one by sessions of the history, spends " +
+	"all of alpha, so that no repeats can be added; run again as another attempt, or plan several looks (min below max)")
 
 // resumePlan makes the plan that of the run that is resumed. More repeats at most are added
 // to it; any other difference is left for the engine to refuse.
@@ -54,7 +55,8 @@ func (s *session) judgedOnce(before *plan.Plan) error {
 func (s *session) extend(planned int) error {
 	taken := func(l engine.Launched) bool { return l.Repeat > planned && l.Repeat <= len(s.opt.Plan.Repeats) }
 	if slices.ContainsFunc(s.state.Launched, taken) { // by an earlier version
-		return fmt.Errorf("void runs were measured again as repeats from %d on, so no repeats can be added; run again as another attempt", planned+1)
+		return fmt.Errorf("void runs were measured again as repeats from %d on, so no repeats can be added; run again as another attempt",
+			planned+1)
 	}
 	if err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan); err != nil {
 		return err

@@ -80,7 +80,8 @@ func planSideBySide(t *testing.T, nodes int, margin string) (*lang.Config, *plan
 		t.Fatal(err)
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: []string{"-"}, Stdin: strings.NewReader(fmt.Sprintf(sideBySide, nodes, margin)), Registry: registry, Env: func() []string { return nil },
+		Paths: []string{"-"}, Stdin: strings.NewReader(fmt.Sprintf(sideBySide, nodes, margin)), Registry: registry,
+		Env: func() []string { return nil },
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags)

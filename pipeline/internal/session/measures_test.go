@@ -66,7 +66,8 @@ func TestMeasures(t *testing.T) {
 func checkDescribed(t *testing.T, doc *result.Document) {
 	t.Helper()
 	forged := *doc
-	forged.Measures = append(slices.Clone(doc.Measures), result.Measure{Metric: "ttft.p99", Label: "TTFT", Unit: "s", Direction: metric.HigherIsBetter, Scale: metric.Log})
+	forged.Measures = append(slices.Clone(doc.Measures), result.Measure{Metric: "ttft.p99", Label: "TTFT", Unit: "s",
+		Direction: metric.HigherIsBetter, Scale: metric.Log})
 	if m, _ := forged.Metric("ttft.p99"); m.Direction != metric.LowerIsBetter {
 		t.Error("a document changes what the registry says is better")
 	}
@@ -74,7 +75,8 @@ func checkDescribed(t *testing.T, doc *result.Document) {
 	for i := range forged.Measures {
 		forged.Measures[i].Direction = metric.HigherIsBetter
 	}
-	if err := judge.Verify(&forged, nil); err == nil || !strings.Contains(err.Error(), "higher is better") && !strings.Contains(err.Error(), "lower is better") {
+	if err := judge.Verify(&forged, nil); err == nil || !strings.Contains(err.Error(), "higher is better") &&
+		!strings.Contains(err.Error(), "lower is better") {
 		t.Errorf("with another direction: %v", err)
 	}
 	record, err := history.FromDocument(doc, history.Source{})
@@ -82,7 +84,8 @@ func checkDescribed(t *testing.T, doc *result.Document) {
 		t.Fatal(err)
 	}
 	h := &history.History{Records: []history.Record{record}}
-	q := history.Query{Cell: record.Cells[0].Hash, Metric: "measure.drafted", Measures: doc.Measures, Simulated: record.Simulated, Machine: record.Machine, Model: record.Cells[0].Model}
+	q := history.Query{Cell: record.Cells[0].Hash, Metric: "measure.drafted", Measures: doc.Measures, Simulated: record.Simulated,
+		Machine: record.Machine, Model: record.Cells[0].Model}
 	if w := h.Window(q); len(w.Points) != 1 {
 		t.Errorf("by the same definition: %+v", w)
 	}

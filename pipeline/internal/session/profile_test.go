@@ -54,7 +54,8 @@ func optionsOfProfile(t *testing.T, changes ...string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil }})
+	cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: registry, Formats: reports.AllFormats().Names(),
+		Env: func() []string { return nil }})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -76,12 +77,14 @@ func TestProfilesOfPlantedOperations(t *testing.T) {
 	if *full {
 		profiles, least = 20, 19
 	}
-	planted := slices.DeleteFunc(model.OperationNames(), func(name string) bool { return name == "all_reduce" || name == "send_recv" }) // of several GPUs
+	// of several GPUs
+	planted := slices.DeleteFunc(model.OperationNames(), func(name string) bool { return name == "all_reduce" || name == "send_recv" })
 	found := 0
 	for i := range profiles {
 		op := planted[(5+i)%len(planted)]
 		// The noise of a launch follows from its name.
-		doc := exampleOfProfile(t, `"attention"`, fmt.Sprintf("%q", op), `"sut"`, fmt.Sprintf(`"sut%d"`, i), "vllm.sut[", fmt.Sprintf("vllm.sut%d[", i)).Document
+		doc := exampleOfProfile(t, `"attention"`, fmt.Sprintf("%q", op), `"sut"`, fmt.Sprintf(`"sut%d"`, i), "vllm.sut[",
+			fmt.Sprintf("vllm.sut%d[", i)).Document
 		p := doc.Profile
 		if p == nil || p.Reason != "" {
 			t.Fatalf("%s: no profile of a file that is %s: %+v", op, doc.Verdict, p)
@@ -117,7 +120,8 @@ func TestNothingIsProfiledUnlessAGateRegresses(t *testing.T) {
 		t.Fatalf("%s: %+v", d.Verdict, d.Profile)
 	}
 	without := exampleOfProfile(t, "profile {\n    window   = \"3s\"\n    max_size = \"256MiB\"\n  }", "").Document
-	if without.Profile != nil || len(without.Launches) != len(d.Launches) || without.Verdict != d.Verdict || *without.Gates[0].Decisions[0].P != *d.Gates[0].Decisions[0].P {
+	if without.Profile != nil || len(without.Launches) != len(d.Launches) || without.Verdict != d.Verdict ||
+		*without.Gates[0].Decisions[0].P != *d.Gates[0].Decisions[0].P {
 		t.Errorf("%d launches with a profile, %d without; %s and %s", len(d.Launches), len(without.Launches), d.Verdict, without.Verdict)
 	}
 	for _, l := range d.Launches {
@@ -134,7 +138,8 @@ func TestNothingIsProfiledUnlessAGateRegresses(t *testing.T) {
 	if err != nil || strings.Contains(string(journal), "--profiler-config") || strings.Contains(string(journal), `"launch":"profile-`) {
 		t.Errorf("the journal has launches of the profile: %v", err)
 	}
-	if spent := d.Profile.Spent; spent == nil || spent.MachineHours <= 0 || spent.MachineHours >= d.Bill.Spent.MachineHours || d.Bill.Spent != without.Bill.Spent {
+	if spent := d.Profile.Spent; spent == nil || spent.MachineHours <= 0 || spent.MachineHours >= d.Bill.Spent.MachineHours ||
+		d.Bill.Spent != without.Bill.Spent {
 		t.Errorf("the profile took %+v of machines beside %+v, %+v without it", spent, d.Bill.Spent, without.Bill.Spent)
 	}
 	for _, s := range d.Profile.Sides {
@@ -155,8 +160,9 @@ func TestProfileThatFails(t *testing.T) {
 		reason string
 		note   string
 	}{
-		"no room":          {[]string{`"256MiB"`, `"1B"`}, "", "larger than max_size"},
-		"an own profiler":  {[]string{"max_model_len = 4096", "max_model_len = 4096\n    profiler_config = { profiler = \"cuda\" }"}, "args.profiler_config is set in the file", ""},
+		"no room": {[]string{`"256MiB"`, `"1B"`}, "", "larger than max_size"},
+		"an own profiler": {[]string{"max_model_len = 4096", "max_model_len = 4096\n    profiler_config = { profiler = \"cuda\" }"},
+			"args.profiler_config is set in the file", ""},
 		"a short run":      {[]string{`window   = "3s"`, `window = "10m"`}, "", "of it are profiled"},
 		"nothing to count": {[]string{`window   = "3s"`, `window = "1ns"`}, "nothing to do in the time", ""},
 	} {

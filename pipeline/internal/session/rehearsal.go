@@ -47,7 +47,8 @@ type measuredOn struct {
 }
 
 // NewRehearsal models the targets of a plan as the file declares them.
-func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) (*Rehearsal, error) {
+func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
+	connectors kv.Table) (*Rehearsal, error) {
 	virtual := *p
 	virtual.Simulated = plan.SimulateVirtual
 	r := &Rehearsal{
@@ -78,7 +79,8 @@ func (r *Rehearsal) check() (found []error) {
 func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
 	on.Folder = folder
-	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline", Now: epoch, Folder: folder})
+	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline",
+		Now: epoch, Folder: folder})
 	return on, on.Places.Prepare(on.Planned())
 }
 

@@ -40,23 +40,31 @@ import (
 // plantedSecrets have every shape: what machines draw and what people choose, with
 // characters that formats escape.
 var plantedSecrets = []string{
-	"/9j4AAQSkZJRgABAQEAYABgAAD", "correcthorse", `p<&"w+x'y|z`, "pässwörd-ü", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "hunter2hunter2", "s3cret%41&amp;word",
-	`back\slash\nword`, "one two  three", "`$(id)`-secret!", `{"k":["x"]}`, "Zm9v+/8qqq==", "日本語のパスワード", "*bold*_under_[a](b)", "@team#12 GH-3 www.x", "84926173",
+	"/9j4AAQSkZJRgABAQEAYABgAAD", "correcthorse", `p<&"w+x'y|z`, "pässwörd-ü", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "hunter2hunter2",
+	"s3cret%41&amp;word",
+	`back\slash\nword`, "one two  three", "`$(id)`-secret!", `{"k":["x"]}`, "Zm9v+/8qqq==", "日本語のパスワード", "*bold*_under_[a](b)",
+	"@team#12 GH-3 www.x", "84926173",
 }
 
 // hidden is what is invisible within a text.
 var hidden = []string{
-	"", "\x1b[31m", "\x1b]0;t\a", "\x1b", "\u200b", "\u200c", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u0301", "\r", "\b", "x\b", "\x00", "\u009b", "\ufe0f", "\U000e0041", "\x7f", "\u2060",
+	"", "\x1b[31m", "\x1b]0;t\a", "\x1b", "\u200b", "\u200c", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u0301", "\r", "\b", "x\b", "\x00",
+	"\u009b", "\ufe0f", "\U000e0041", "\x7f", "\u2060",
 }
 
 // encodings are how programs write a text.
 var encodings = map[string]func(string) string{
-	"plain": func(s string) string { return s }, "html": html.EscapeString, "template": template.HTMLEscapeString, "javascript": template.JSEscapeString,
-	"query": url.QueryEscape, "path": url.PathEscape, "go": strconv.Quote, "go ascii": strconv.QuoteToASCII, "json": asJSON,
+	"plain": func(s string) string { return s }, "html": html.EscapeString, "template": template.HTMLEscapeString,
+	"javascript": template.JSEscapeString,
+	"query":      url.QueryEscape, "path": url.PathEscape, "go": strconv.Quote, "go ascii": strconv.QuoteToASCII, "json": asJSON,
 	"json in json": func(s string) string { return asJSON(asJSON(s)) },
 	"decimal":      func(s string) string { return eachRune(s, "&#%d;") }, "percent": func(s string) string { return eachByte(s, "%%%02x") },
-	"base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }, "basic": func(s string) string { return base64.URLEncoding.EncodeToString([]byte("u:" + s)) },
-	"hex": func(s string) string { return hex.EncodeToString([]byte(s)) }, "shell": func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
+	"base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"basic":  func(s string) string { return base64.URLEncoding.EncodeToString([]byte("u:" + s)) },
+	"hex":    func(s string) string { return hex.EncodeToString([]byte(s)) }, "shell": func(s string) string {
+		return "'" +
+			strings.ReplaceAll(s, "'", `'\''`) + "'"
+	},
 }
 
 func asJSON(s string) string {
@@ -132,7 +140,8 @@ func FuzzSecrets(f *testing.F) {
 
 // fitsAsSecret leaves out what no redactor can mask without masking everything.
 func fitsAsSecret(s string) bool {
-	return len(s) >= 8 && len(s) < 200 && len([]rune(s)) > 4 && visible(s) == s && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "\n\r") && strings.ToValidUTF8(s, "") == s &&
+	return len(s) >= 8 && len(s) < 200 && len([]rune(s)) > 4 && visible(s) == s && strings.TrimSpace(s) == s &&
+		!strings.ContainsAny(s, "\n\r") && strings.ToValidUTF8(s, "") == s &&
 		len(visible(strings.Trim(s, "'\"`\\+ ")))*2 > len(s)
 }
 
@@ -195,7 +204,8 @@ func outputs(t *testing.T, document []byte, p planter, redact *event.Redactor) m
 	}
 	events(p, redact, out)
 	logs(t, p, redact, out)
-	problem := hcl.Diagnostics{{Severity: hcl.DiagError, Summary: p.text, Detail: "before " + p.text, Subject: &hcl.Range{Filename: "f.hcl", Start: hcl.InitialPos, End: hcl.InitialPos}}}
+	problem := hcl.Diagnostics{{Severity: hcl.DiagError, Summary: p.text, Detail: "before " + p.text, Subject: &hcl.Range{Filename: "f.hcl",
+		Start: hcl.InitialPos, End: hcl.InitialPos}}}
 	source := map[string]*hcl.File{"f.hcl": {Bytes: []byte("a = " + p.text + "\n")}}
 	through("diagnostics", "", func(w io.Writer) error { return diag.Text(w, source, problem, diag.Options{Width: 80}) })
 	through("diagnostics.json", "d.json", func(w io.Writer) error { return diag.JSON(w, source, problem) })
@@ -228,7 +238,8 @@ func events(p planter, redact *event.Redactor, out map[string]string) {
 	for i, kind := range []event.Type{event.Diagnostic, event.LaunchState, event.LaunchFail, event.StepEnd, event.RunEnd, event.Summary} {
 		e := event.Event{
 			Seq: i + 1, Type: kind, Addr: p.text, Text: p.text, State: p.text, Detail: p.text, Severity: event.Warning, Path: p.text, Label: p.text,
-			Failure: &result.Failure{Phase: "ready", Class: "x", Evidence: p.text, LogTail: []string{p.text}}, Describe: map[string]string{p.text: p.text}, Outputs: map[string]string{"o": p.text},
+			Failure:  &result.Failure{Phase: "ready", Class: "x", Evidence: p.text, LogTail: []string{p.text}},
+			Describe: map[string]string{p.text: p.text}, Outputs: map[string]string{"o": p.text},
 			Process: &event.Process{PID: 1, Argv: []string{p.text}},
 		}
 		kept.Handle(e)
@@ -285,8 +296,10 @@ func posted(t *testing.T, doc *result.Document, p planter, redact *event.Redacto
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := github.Event{Name: "pull_request", Repo: "o/r", Number: 7, SHA: sha, HeadRepo: "o/r", HeadBranch: "fix", ServerURL: "https://github.com"}
-	settings := github.Settings{Comment: mode.Update, Check: "perf", Status: "perf", Changed: []github.GateChange{{Gate: p.text, Setting: "margin", Old: p.text, New: "1"}}, Command: p.text}
+	e := github.Event{Name: "pull_request", Repo: "o/r", Number: 7, SHA: sha, HeadRepo: "o/r", HeadBranch: "fix",
+		ServerURL: "https://github.com"}
+	settings := github.Settings{Comment: mode.Update, Check: "perf", Status: "perf",
+		Changed: []github.GateChange{{Gate: p.text, Setting: "margin", Old: p.text, New: "1"}}, Command: p.text}
 	pub := &github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}
 	pub.Start(t.Context())
 	pub.Finish(t.Context(), doc)
@@ -345,7 +358,8 @@ var (
 
 // readers are the ways in which a person, or a browser, reads a line.
 func readers(line string) []string {
-	out := []string{line, visible(line), html.UnescapeString(line), visible(html.UnescapeString(line)), visible(html.UnescapeString(visible(line)))}
+	out := []string{line, visible(line), html.UnescapeString(line), visible(html.UnescapeString(line)),
+		visible(html.UnescapeString(visible(line)))}
 	for _, literal := range literals.FindAllString(line, -1) {
 		var s string
 		if json.Unmarshal([]byte(literal), &s) == nil {
@@ -372,7 +386,8 @@ func visible(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == unicode.ReplacementChar || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		case r == unicode.ReplacementChar || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me, unicode.Variation_Selector,
+			unicode.Other_Default_Ignorable_Code_Point):
 			return -1
 		}
 		return r

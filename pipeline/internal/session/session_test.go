@@ -47,7 +47,8 @@ func live(t *testing.T, ctx context.Context, opt Options, broken string) (s *ses
 
 // TestLifeOfARun: in virtual time a run has nothing to lock, open or close.
 func TestLifeOfARun(t *testing.T) {
-	whole := "check, create, assemble, publish the start, prepare, measure, end the measurement, find a regression, profile, document, judge, mask, show gates, write, publish, summarize, close"
+	whole := "check, create, assemble, publish the start, prepare, measure, end the measurement, find a regression, profile, document, " +
+		"judge, mask, show gates, write, publish, summarize, close"
 	without := func(steps ...string) string {
 		return strings.Join(slices.DeleteFunc(strings.Split(whole, ", "), func(name string) bool { return slices.Contains(steps, name) }), ", ")
 	}
@@ -59,7 +60,8 @@ func TestLifeOfARun(t *testing.T) {
 	}{
 		{"a regression", nil, true, whole},
 		{"no regression", []string{`"8%"`, `"0%"`}, true, without("profile")},
-		{"no profile, no publisher", []string{`window   = "3s"`, `enabled  = false`}, false, without("find a regression", "profile", "publish the start", "publish")},
+		{"no profile, no publisher", []string{`window   = "3s"`, `enabled  = false`}, false, without("find a regression", "profile",
+			"publish the start", "publish")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			opt := optionsOfProfile(t, tt.changes...)
@@ -129,7 +131,8 @@ func TestAPlaceThatCannotBeOpened(t *testing.T) {
 	if s.err == nil || s.err.Error() != "the queue is full" || s.judged {
 		t.Errorf("error %v", s.err)
 	}
-	if got := strings.Join(names, ", "); got != "check, create, assemble, publish the start, lock, open places, unlock, publish the failure, close" {
+	if got := strings.Join(names,
+		", "); got != "check, create, assemble, publish the start, lock, open places, unlock, publish the failure, close" {
 		t.Errorf("steps %s", got)
 	}
 }

@@ -29,7 +29,8 @@ func rehearse(t *testing.T, example string, vars map[string]string) *Rehearsal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := lang.Options{Paths: []string{"../../../examples/" + example}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil }}
+	o := lang.Options{Paths: []string{"../../../examples/" + example}, Registry: registry, Formats: reports.AllFormats().Names(),
+		Env: func() []string { return nil }}
 	for name, text := range vars {
 		o.Vars = append(o.Vars, lang.VarArg{Name: name, Text: text, Origin: "test"})
 	}
@@ -87,7 +88,8 @@ func TestAcceptance(t *testing.T) {
 				t.Errorf("seed %d: acceptance length %.4f, want %.4f", seed, got, length)
 			}
 			speed := doc.Gates[slices.IndexFunc(doc.Gates, func(g result.Gate) bool { return g.Addr == "gate.speed" })].Decisions[0]
-			marked := slices.ContainsFunc(speed.Warnings, func(w string) bool { return strings.Contains(w, "did not do the same work: acceptance length 2.") })
+			marked := slices.ContainsFunc(speed.Warnings,
+				func(w string) bool { return strings.Contains(w, "did not do the same work: acceptance length 2.") })
 			if marked != tt.regresses {
 				t.Errorf("seed %d: warnings %q", seed, speed.Warnings)
 			}

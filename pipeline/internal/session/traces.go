@@ -57,7 +57,8 @@ func (p *profiling) read(s *side) error {
 		return errors.New("its traces have no operation")
 	}
 	if s.summary.Late > 0 {
-		p.note(fmt.Sprintf("Of %d events of the %s %d came too far out of order, so that what is inside them may count twice.", s.summary.Events, s.Side, s.summary.Late))
+		p.note(fmt.Sprintf("Of %d events of the %s %d came too far out of order, so that what is inside them may count twice.",
+			s.summary.Events, s.Side, s.summary.Late))
 	}
 	return nil
 }
@@ -97,7 +98,8 @@ func (p *profiling) keep(sides []*side) {
 		all, removed = all[1:], removed+1
 	}
 	if removed > 0 {
-		p.note(fmt.Sprintf("Of the traces the largest are not kept, %d of %d: together they are larger than max_size, %s.", removed, removed+len(all), humanize.ScaleFor("B").Value(float64(p.spec.MaxSize))))
+		p.note(fmt.Sprintf("Of the traces the largest are not kept, %d of %d: together they are larger than max_size, %s.", removed, removed+
+			len(all), humanize.ScaleFor("B").Value(float64(p.spec.MaxSize))))
 	}
 	for _, t := range all {
 		t.of.Files = append(t.of.Files, strings.TrimPrefix(t.path, p.base()+string(filepath.Separator)))
@@ -125,7 +127,8 @@ func (p *profiling) mask(s *side, files []string) []string {
 				kept = append(kept, path)
 				continue
 			}
-			p.note(p.redact.String(fmt.Sprintf("%s of the %s is not kept, since its secrets cannot be masked: %v.", filepath.Base(path), s.Side, err)))
+			p.note(p.redact.String(fmt.Sprintf("%s of the %s is not kept, since its secrets cannot be masked: %v.",
+				filepath.Base(path), s.Side, err)))
 		}
 	}
 	for _, dir := range s.dirs {

@@ -23,12 +23,15 @@ func TestEnvironment(t *testing.T) {
 			want: []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p"},
 		},
 		"set by the command": {
-			set:  []steps.EnvVar{{Name: "PATH", Value: "/x"}, {Name: "HF_TOKEN", Value: "mine", Secret: true}, {Name: "A", Value: "1"}, {Name: "A", Value: "2"}},
-			want: []string{"PATH=/x", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p", "HF_TOKEN=mine", "A=2"},
+			set: []steps.EnvVar{{Name: "PATH", Value: "/x"}, {Name: "HF_TOKEN", Value: "mine", Secret: true}, {Name: "A", Value: "1"},
+				{Name: "A", Value: "2"}},
+			want: []string{"PATH=/x", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p",
+				"HF_TOKEN=mine", "A=2"},
 		},
 		"also": {
 			policy: Policy{Also: []string{"RANDOM_*", "GITHUB_*", "HF_TOKEN"}},
-			want:   []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p", "HF_TOKEN=t", "RANDOM_THING=1"},
+			want: []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p",
+				"HF_TOKEN=t", "RANDOM_THING=1"},
 		},
 	}
 	for name, tt := range tests {

@@ -154,7 +154,8 @@ func TestFreezers(t *testing.T) {
 func TestBelow(t *testing.T) {
 	all := processes{
 		7: {pid: 7, parent: 1, group: 7}, 8: {pid: 8, parent: 7, group: 7}, 9: {pid: 9, parent: 8, group: 9},
-		10: {pid: 10, parent: 1, group: 7}, 11: {pid: 11, parent: 10, group: 11, state: 'Z'}, 12: {pid: 12, parent: 11, group: 12}, 13: {pid: 13, parent: 1, group: 13},
+		10: {pid: 10, parent: 1, group: 7}, 11: {pid: 11, parent: 10, group: 11, state: 'Z'}, 12: {pid: 12, parent: 11, group: 12},
+		13: {pid: 13, parent: 1, group: 13},
 	}
 	if diff := cmp.Diff([]int{7, 8, 9, 10, 12}, all.below(7)); diff != "" {
 		t.Error(diff)

@@ -38,9 +38,10 @@ func TestLauncherOnRealProcesses(t *testing.T) {
 		grace  time.Duration
 		want   string
 	}{
-		"asked":  {"trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done", true, long, "exit status 0"},
-		"killed": {"trap '' TERM; (trap '' TERM; while :; do sleep 0.01; done) & echo up; while :; do sleep 0.01; done", true, 300 * time.Millisecond, "signal: killed"},
-		"ended":  {"echo up; exit 7", false, long, "exit status 7"},
+		"asked": {"trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done", true, long, "exit status 0"},
+		"killed": {"trap '' TERM; (trap '' TERM; while :; do sleep 0.01; done) & echo up; while :; do sleep 0.01; done", true,
+			300 * time.Millisecond, "signal: killed"},
+		"ended": {"echo up; exit 7", false, long, "exit status 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)

@@ -217,8 +217,9 @@ func TestNamed(t *testing.T) {
 		of   entry
 		want []int
 	}{
-		"leader and member":              {[]process{{pid: 10, group: 10, start: 100}, {pid: 11, group: 10, start: 900}}, group, []int{10, 11}},
-		"leader that was not reaped":     {[]process{{pid: 10, group: 10, start: 100, state: 'Z'}, {pid: 11, group: 10, start: 110}}, group, []int{11}},
+		"leader and member": {[]process{{pid: 10, group: 10, start: 100}, {pid: 11, group: 10, start: 900}}, group, []int{10, 11}},
+		"leader that was not reaped": {[]process{{pid: 10, group: 10, start: 100, state: 'Z'}, {pid: 11, group: 10, start: 110}}, group,
+			[]int{11}},
 		"member alone":                   {[]process{{pid: 11, group: 10, start: 110}, {pid: 12, group: 10, start: 900}}, group, []int{11, 12}},
 		"another leader":                 {[]process{{pid: 10, group: 10, start: 101}, {pid: 11, group: 10, start: 110}}, group, nil},
 		"a later group without a leader": {[]process{{pid: 11, group: 10, start: 501}, {pid: 12, group: 10, start: 502}}, group, nil},
@@ -250,14 +251,15 @@ func TestFamily(t *testing.T) {
 		all  []process
 		want []int
 	}{
-		"alone":                 {nil, []int{100}},
-		"children":              {[]process{{pid: 101, parent: 100, group: 101}, {pid: 102, parent: 101, group: 102}}, []int{100, 101, 102}},
-		"group without leader":  {[]process{{pid: 101, parent: 1, group: 90}}, []int{100, 101}},
-		"group of another":      {[]process{{pid: 90, parent: 1, group: 90}, {pid: 101, parent: 1, group: 90}}, []int{100}},
-		"leader is a zombie":    {[]process{{pid: 90, parent: 1, group: 90, state: 'Z'}, {pid: 101, parent: 1, group: 90}}, []int{100, 101}},
-		"session that it leads": {[]process{{pid: 101, parent: 100, group: 101, session: 101}, {pid: 102, parent: 1, group: 102, session: 101}}, []int{100, 101, 102}},
-		"session of another":    {[]process{{pid: 102, parent: 1, group: 102, session: 80}}, []int{100}},
-		"above us":              {[]process{{pid: parent, parent: 100, group: parent, session: 5}}, []int{}},
+		"alone":                {nil, []int{100}},
+		"children":             {[]process{{pid: 101, parent: 100, group: 101}, {pid: 102, parent: 101, group: 102}}, []int{100, 101, 102}},
+		"group without leader": {[]process{{pid: 101, parent: 1, group: 90}}, []int{100, 101}},
+		"group of another":     {[]process{{pid: 90, parent: 1, group: 90}, {pid: 101, parent: 1, group: 90}}, []int{100}},
+		"leader is a zombie":   {[]process{{pid: 90, parent: 1, group: 90, state: 'Z'}, {pid: 101, parent: 1, group: 90}}, []int{100, 101}},
+		"session that it leads": {[]process{{pid: 101, parent: 100, group: 101, session: 101}, {pid: 102, parent: 1, group: 102, session: 101}},
+			[]int{100, 101, 102}},
+		"session of another": {[]process{{pid: 102, parent: 1, group: 102, session: 80}}, []int{100}},
+		"above us":           {[]process{{pid: parent, parent: 100, group: parent, session: 5}}, []int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := table(append(append(around, process{pid: 100, parent: 1, group: 90, session: 80}), tt.all...))

@@ -12,7 +12,8 @@ func TestOwnerOf(t *testing.T) {
 	s := New(Options{Environ: os.Environ()})
 	defer s.Close()
 	ready := make(chan struct{})
-	child, err := s.Spawn(context.Background(), steps.Command{Argv: []string{"sh", "-c", "echo up; sleep 100 & wait"}, Stdout: &firstWrite{ready}})
+	child, err := s.Spawn(context.Background(), steps.Command{Argv: []string{"sh", "-c", "echo up; sleep 100 & wait"},
+		Stdout: &firstWrite{ready}})
 	if err != nil {
 		t.Fatal(err)
 	}

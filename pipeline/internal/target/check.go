@@ -125,7 +125,8 @@ func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.B
 		for _, server := range cfg.ServersOf(c.Target) {
 			e, ok := engines[server.Kind.Name]
 			if ok && c.Workload.Driver == nil && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
-				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name, strings.Join(e.Endpoints(), ", "))
+				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name,
+					strings.Join(e.Endpoints(), ", "))
 			}
 		}
 	}

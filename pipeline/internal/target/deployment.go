@@ -156,7 +156,8 @@ func (d *deployment) members() []engine.Member {
 	for i, s := range d.spec.Services {
 		out = append(out, d.beside(engine.Member{
 			Name: s.Name, Role: result.RoleService, Range: plan.Range(d.block.Services[i].Range),
-			Spec:   steps.ServerSpec{Addr: d.block.Services[i].Addr, StopGrace: serviceGrace, Ready: steps.Readiness{Timeout: serviceTimeout, Interval: serviceInterval}},
+			Spec: steps.ServerSpec{Addr: d.block.Services[i].Addr, StopGrace: serviceGrace, Ready: steps.Readiness{Timeout: serviceTimeout,
+				Interval: serviceInterval}},
 			Engine: &service{name: s.Name, path: d.readyPath(s.Name)},
 		}))
 	}

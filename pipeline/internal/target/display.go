@@ -38,7 +38,8 @@ func shownPort(spec steps.ServerSpec) steps.Port {
 // Launch describes the processes of a target as the plan shows them: ports that are
 // chosen at launch by their symbols, this program as "pipeline", secrets not at all. What
 // waits for a step is a placeholder.
-func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.Table, simulated string, timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
+func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.Table, simulated string,
+	timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
 	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
 		r := Shown(kinds, cfg, &plan.Plan{Simulated: simulated, TimeScale: timeScale}, engines, connectors)
 		for _, s := range cfg.ServersOf(addr) {

@@ -84,7 +84,8 @@ func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self
 
 // settingsOf a server of a file in a folder.
 func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch string) (simulate.Settings, error) {
-	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch), Nodes: spec.Nodes}
+	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch),
+		Nodes: spec.Nodes}
 	for name, value := range spec.Simulate {
 		if value == nil {
 			continue

@@ -64,7 +64,8 @@ func (r Resolver) Unprofiled(addr string) error {
 
 // CheckProfile warns of the targets that a gate compares and that could not be profiled if it
 // regressed.
-func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
+func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
+	connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	if cfg.Settings.Profile == nil {
 		return nil
@@ -80,7 +81,8 @@ func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines ma
 				}
 				seen[cell.Target] = true
 				if err := r.Unprofiled(cell.Target); err != nil {
-					out.add(hcl.DiagWarning, cell.Target+" cannot be profiled", "a regression of it gets no profile: "+err.Error(), rangeOf(cfg, cell.Target))
+					out.add(hcl.DiagWarning, cell.Target+" cannot be profiled", "a regression of it gets no profile: "+err.Error(),
+						rangeOf(cfg, cell.Target))
 				}
 			}
 		}

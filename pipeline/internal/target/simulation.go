@@ -57,9 +57,12 @@ func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
 func replaceable(s *lang.Server) error {
 	switch {
 	case s.Spec.URL != "":
-		return errors.New("it answers already at its url, and a simulated run replaces every server and loads no real one: give it an image or executable in place of url, leave its cells out with --only, or run it without --simulate")
+		return errors.New("it answers already at its url, and a simulated run replaces every server and loads no real one: give it an image or " +
+			"executable in place of url, leave its cells out with --only, or run it without --simulate")
 	case s.Kind.Program == nil:
-		return fmt.Errorf("a server of kind %q cannot be simulated: nothing says which engine it is; use vllm or sglang, or leave its cells out with --only", s.Kind.Name)
+		return fmt.Errorf(
+			"a server of kind %q cannot be simulated: nothing says which engine it is; use vllm or sglang, or leave its cells out with --only",
+			s.Kind.Name)
 	}
 	return nil
 }
@@ -82,12 +85,14 @@ func confined(d *steps.Driver) error {
 		rest := strings.ReplaceAll(word, steps.DriverVar("host"), "")
 		for _, scheme := range []string{"http://", "https://"} {
 			if _, after, ok := strings.Cut(rest, scheme); ok && !strings.HasPrefix(after, ":"+steps.DriverVar("port")) {
-				return errors.New("its driver's command names an address of its own (" + scheme + "…), and a simulated run loads no real server: write driver.base_url, or driver.host and driver.port")
+				return errors.New("its driver's command names an address of its own (" + scheme +
+					"…), and a simulated run loads no real server: write driver.base_url, or driver.host and driver.port")
 			}
 		}
 	}
 	if !served {
-		return errors.New("its driver's command is not given the server's address, so it would load something else than the simulated server: write driver.base_url, or driver.host and driver.port")
+		return errors.New("its driver's command is not given the server's address, so it would load something else than the simulated server: " +
+			"write driver.base_url, or driver.host and driver.port")
 	}
 	return nil
 }

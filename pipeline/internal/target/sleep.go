@@ -32,9 +32,11 @@ func canSleep(spec steps.ServerSpec, e steps.Engine) error {
 	sleeper, ok := e.(steps.Sleeper)
 	switch {
 	case !ok:
-		return fmt.Errorf("a server of kind %q does not give its memory back while it is loaded; write resident = %q where the machine has room for all, or leave it out", spec.Engine, steps.ResidentLoaded)
+		return fmt.Errorf("a server of kind %q does not give its memory back while it is loaded; write resident = %q where the machine has "+
+			"room for all, or leave it out", spec.Engine, steps.ResidentLoaded)
 	case spec.URL != "":
-		return fmt.Errorf("it runs already, and whoever started it decides when it sleeps; write resident = %q, or leave it out", steps.ResidentLoaded)
+		return fmt.Errorf("it runs already, and whoever started it decides when it sleeps; write resident = %q, or leave it out",
+			steps.ResidentLoaded)
 	}
 	return sleeper.CheckSleep(spec)
 }

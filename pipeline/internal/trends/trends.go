@@ -69,7 +69,8 @@ func Of(h *history.History, q Query) (*series.History, error) {
 		retire(t, runs)
 	}
 	slices.SortFunc(out.Trends, func(a, b series.Trend) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric),
+			cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
 }
@@ -108,7 +109,8 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 					parts[at] = j
 					t.Parts = append(t.Parts, series.Part{Machine: machineName(r.Machine)})
 				}
-				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit, Dirty: r.Source.Dirty, Value: c.Metrics[id]})
+				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit,
+					Dirty: r.Source.Dirty, Value: c.Metrics[id]})
 				runs[r.ID] = r.Time
 				if out.First.IsZero() || r.Time.Before(out.First) {
 					out.First = r.Time
@@ -148,7 +150,8 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	for i, v := range p.Points {
 		values[i] = v.Value
 	}
-	m := metric.Metric{ID: t.Metric, Label: t.MetricLabel, Unit: metric.Unit(t.Unit), Direction: metric.Direction(t.Direction), Scale: metric.Scale(t.Scale)}
+	m := metric.Metric{ID: t.Metric, Label: t.MetricLabel, Unit: metric.Unit(t.Unit), Direction: metric.Direction(t.Direction),
+		Scale: metric.Scale(t.Scale)}
 	if m.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
 		return nil
@@ -170,7 +173,8 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	p.Noise = found.Noise
 	for _, c := range found.ChangePoints {
 		p.Changes = append(p.Changes, series.Change{
-			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P, Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
+			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P,
+			Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
 		})
 	}
 	return nil

@@ -73,10 +73,12 @@ func TestAcceptancesOfTrends(t *testing.T) {
 		"of the old level":              {accepts("run-010", 10, nil), trend.Regressed},
 		"of another metric":             {accepts("run-022", 22, func(w *history.Annotation) { w.Metric = "ttft.p99" }), trend.Regressed},
 		"of another cell":               {accepts("run-022", 22, func(w *history.Annotation) { w.Cell = "other" }), trend.Regressed},
-		"of this cell and metric":       {accepts("run-022", 22, func(w *history.Annotation) { w.Cell, w.Metric = "h", "ttft.p50" }), trend.Steady},
-		"that has expired":              {accepts("run-022", 22, func(w *history.Annotation) { w.Expires = now.AddDate(0, 0, -1) }), trend.Regressed},
-		"of a run that was not kept":    {accepts("pull-request", 22, nil), trend.Steady},
-		"of a run after all of them":    {accepts("pull-request", 35, nil), trend.Regressed},
+		"of this cell and metric": {accepts("run-022", 22, func(w *history.Annotation) { w.Cell, w.Metric = "h", "ttft.p50" }),
+			trend.Steady},
+		"that has expired": {accepts("run-022", 22, func(w *history.Annotation) { w.Expires = now.AddDate(0, 0, -1) }),
+			trend.Regressed},
+		"of a run that was not kept": {accepts("pull-request", 22, nil), trend.Steady},
+		"of a run after all of them": {accepts("pull-request", 35, nil), trend.Regressed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := of(t, query(now), append(nightsOf(30, stepAt(20)), tt.annotation)...)
@@ -97,7 +99,8 @@ func TestMachinesSplitTrends(t *testing.T) {
 	if len(got.Trends) != 1 || len(got.Trends[0].Parts) != 2 || got.Trends[0].Condition() != trend.Steady || got.Sessions != 30 {
 		t.Fatalf("%+v", got)
 	}
-	if p := got.Trends[0].Parts; !p[0].Retired || p[1].Retired || len(p[0].Changes)+len(p[1].Changes) != 0 || p[1].Machine != "1× NVIDIA H200" {
+	if p := got.Trends[0].Parts; !p[0].Retired || p[1].Retired || len(p[0].Changes)+len(p[1].Changes) != 0 ||
+		p[1].Machine != "1× NVIDIA H200" {
 		t.Errorf("%+v", p)
 	}
 	key := of(t, query(start), records[:10]...).Trends[0].Key

@@ -16,7 +16,8 @@ func TestLaunchesSideBySide(t *testing.T) {
 	s := &state{}
 	say := func(kind event.Type, launch string) {
 		at = at.Add(time.Second)
-		e := event.Event{Type: kind, Time: at, Launch: launch, Target: "server." + launch, Label: "cell of " + launch, Repeat: 1, Repeats: 2, Index: 1, Total: 8}
+		e := event.Event{Type: kind, Time: at, Launch: launch, Target: "server." + launch, Label: "cell of " + launch, Repeat: 1, Repeats: 2,
+			Index: 1, Total: 8}
 		if kind == event.RunEnd {
 			e.Run = &result.Run{Status: result.RunOK}
 		}

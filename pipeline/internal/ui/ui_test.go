@@ -149,7 +149,8 @@ func TestTTYFrames(t *testing.T) {
 	clock := &fakeClock{at: time.Unix(1_000_000, 0)}
 	ticks := make(chan time.Time)
 	view := NewTTY(s, Options{Now: clock.now, Tick: ticks}).(*tty)
-	progress := event.Event{Type: event.RunProgress, Label: "rate=4", Index: 1, Total: 2, Progress: &event.Progress{Sent: 1, Total: 10, Rate: 12.34, TTFTp50: 0.05, TTFTp99: 0.2}}
+	progress := event.Event{Type: event.RunProgress, Label: "rate=4", Index: 1, Total: 2, Progress: &event.Progress{Sent: 1, Total: 10,
+		Rate: 12.34, TTFTp50: 0.05, TTFTp99: 0.2}}
 	for range 100 { // in half a second
 		clock.at = clock.at.Add(5 * time.Millisecond)
 		progress.Time = clock.at
@@ -238,7 +239,8 @@ func TestAnyEvents(t *testing.T) {
 	number := rapid.OneOf(rapid.IntRange(-3, 300), rapid.Just(1<<40))
 	seconds := rapid.OneOf(rapid.Float64Range(-10, 1e6), rapid.Float64())
 	types := []event.Type{
-		event.Version, event.PlanReady, event.Diagnostic, event.StepStart, event.StepEnd, event.ImageStart, event.ImageReady, event.LaunchStart, event.LaunchState,
+		event.Version, event.PlanReady, event.Diagnostic, event.StepStart, event.StepEnd, event.ImageStart, event.ImageReady,
+		event.LaunchStart, event.LaunchState,
 		event.LaunchReady, event.LaunchFail, event.LaunchStop, event.LaunchDone, event.ProcessStart, event.RunStart, event.RunProgress,
 		event.RunEnd, event.RepeatEnd, event.Look, event.GateResult, event.ReportDone, event.Interrupted, event.Heartbeat, event.Summary, "new",
 	}
@@ -264,10 +266,13 @@ func TestAnyEvents(t *testing.T) {
 				at := result.Range{File: text(), Line: number.Draw(rt, "n")}
 				failure := result.Failure{Phase: text(), Class: text(), Evidence: text(), Exit: text(), LogTail: []string{text(), text()}, Range: at}
 				e.Failure, e.Range = &failure, &at
-				e.Progress = &event.Progress{Sent: number.Draw(rt, "n"), Done: number.Draw(rt, "n"), Total: number.Draw(rt, "n"), TTFTp50: seconds.Draw(rt, "s"), Rate: seconds.Draw(rt, "s")}
-				e.Run = &result.Run{Status: rapid.SampledFrom([]result.RunStatus{"ok", "failed", "void", "cancelled", "x"}).Draw(rt, "status"), Reason: text(), Duration: seconds.Draw(rt, "s"),
+				e.Progress = &event.Progress{Sent: number.Draw(rt, "n"), Done: number.Draw(rt, "n"), Total: number.Draw(rt, "n"),
+					TTFTp50: seconds.Draw(rt, "s"), Rate: seconds.Draw(rt, "s")}
+				e.Run = &result.Run{Status: rapid.SampledFrom([]result.RunStatus{"ok", "failed", "void", "cancelled", "x"}).Draw(rt, "status"),
+					Reason: text(), Duration: seconds.Draw(rt, "s"),
 					Failed: number.Draw(rt, "n"), Failures: map[string]int{text(): 1}, Metrics: map[string]float64{"ttft.p50": seconds.Draw(rt, "s")}}
-				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]result.StepStatus{"done", "cached", "failed", "x"}).Draw(rt, "status"), Failure: &failure, Log: text()}
+				e.Step = &result.Step{Addr: text(), Status: rapid.SampledFrom([]result.StepStatus{"done", "cached", "failed", "x"}).Draw(rt,
+					"status"), Failure: &failure, Log: text()}
 				e.Plan = &event.PlanTotals{Runs: number.Draw(rt, "n"), Seconds: seconds.Draw(rt, "s"), Simulated: text()}
 				e.Started = &result.Launch{Startup: seconds.Draw(rt, "s"), Log: text()}
 				e.Image = &result.Image{Image: text(), Seconds: seconds.Draw(rt, "s")}
@@ -308,8 +313,9 @@ func TestFormats(t *testing.T) {
 		clock(0): "0:00", clock(59.9): "0:59", clock(3723): "1:02:03", clock(-5): "0:00",
 		about(0.4): "less than 1 s", about(59): "about 59 s", about(90): "about 2 min", about(3569): "about 59 min",
 		about(3600): "about 1 h 00 min", about(9000): "about 2 h 30 min",
-		latency(0.0451234): "45.1 ms", latency(0.00012): "0.12 ms", latency(0.9996): "1.00 s", latency(0.9994): "999 ms", latency(12.34): "12.3 s",
-		span(41.23): "41.2 s", span(125): "2:05",
+		latency(0.0451234): "45.1 ms", latency(0.00012): "0.12 ms", latency(0.9996): "1.00 s", latency(0.9994): "999 ms",
+		latency(12.34): "12.3 s",
+		span(41.23):    "41.2 s", span(125): "2:05",
 		tally(map[string]int{"b": 1, "a": 1, "c": 2}): "c 2, a 1, b 1",
 		bar(1, 4, 8): "██░░░░░░", bar(9, 4, 4): "████", bar(1, 0, 4): "░░░░",
 		percent(1, 3): "33 %", percent(1, 0): "0 %",
@@ -347,7 +353,8 @@ func TestReadyIsSaidOnce(t *testing.T) {
 	} {
 		v.Handle(e)
 	}
-	if got := b.String(); strings.Count(got, "ready") != 2 || !strings.Contains(got, "pair: prefill ready") || !strings.Contains(got, "one is ready") {
+	if got := b.String(); strings.Count(got, "ready") != 2 || !strings.Contains(got, "pair: prefill ready") ||
+		!strings.Contains(got, "one is ready") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -118,9 +118,11 @@ func inFolder(path string) ([]string, error) {
 		return files, nil
 	case len(folders) > 0:
 		return nil, fmt.Errorf("%s is a folder without %s and without result files (%s); its folders are %s: name one of them, or files: '%s'",
-			path, store.ResultsFile, strings.Join(resultFiles, " "), strings.Join(folders[:min(len(folders), 5)], ", "), filepath.Join(path, "*", "*.json"))
+			path, store.ResultsFile, strings.Join(resultFiles, " "), strings.Join(folders[:min(len(folders), 5)], ", "),
+			filepath.Join(path, "*", "*.json"))
 	}
-	return nil, fmt.Errorf("%s is a folder without %s, as run directories have, and without result files of other tools (%s)", path, store.ResultsFile, strings.Join(resultFiles, " "))
+	return nil, fmt.Errorf("%s is a folder without %s, as run directories have, and without result files of other tools (%s)", path,
+		store.ResultsFile, strings.Join(resultFiles, " "))
 }
 
 func readForeignFile(path string, opt convert.ReadOptions) ([]convert.Run, error) {
@@ -138,7 +140,8 @@ func readForeignFile(path string, opt convert.ReadOptions) ([]convert.Run, error
 // JudgeResults brings results of other tools before the gates of a configuration: they fill
 // the cells of its benchmarks by their parameters. past is what stored baselines are taken
 // from, nil for nothing.
-func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past *history.History, now time.Time) (*result.Document, error) {
+func JudgeResults(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past *history.History,
+	now time.Time) (*result.Document, error) {
 	planned, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
 	if diags.HasErrors() {
 		return nil, diags
@@ -219,7 +222,9 @@ func oneLaunch(runs []convert.Run, opt convert.Options) string {
 func blockOrder(doc *result.Document, declared bool) string {
 	for _, p := range doc.Pairings {
 		if p.Order == result.OrderNotAlternated && !declared {
-			return fmt.Sprintf("%s and %s were not measured in turn, so that the machine's drift is in the difference: alternate them, or say --block-order", p.Base, p.Head)
+			return fmt.Sprintf(
+				"%s and %s were not measured in turn, so that the machine's drift is in the difference: alternate them, or say --block-order", p.Base,
+				p.Head)
 		}
 	}
 	return ""

@@ -18,7 +18,8 @@ import (
 // TestThousandCells checks that the run directory of 1,000 cells with twelve runs each is written, read, judged and
 // stored. testdata/pair.json is what one run of each of two servers left, which were simulated.
 func TestThousandCells(t *testing.T) {
-	cfg := judgedFile(t, "vllm", "    rate = range(500)", "baseline \"paired\" \"base\" {\n  axis   = \"side\"\n  value  = \"base\"\n}\n", "metric.ttft.mean")
+	cfg := judgedFile(t, "vllm", "    rate = range(500)", "baseline \"paired\" \"base\" {\n  axis   = \"side\"\n  value  = \"base\"\n}\n",
+		"metric.ttft.mean")
 	p, diags := plan.Build(cfg, plan.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -43,7 +44,8 @@ func TestThousandCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(doc.Gates[0].Decisions); doc.Verdict != result.Pass || n != 1000 {
-		t.Errorf("%s by %d decisions, want 500 of first tokens and 500 of success rates; the first is %+v", doc.Verdict, n, doc.Gates[0].Decisions[0])
+		t.Errorf("%s by %d decisions, want 500 of first tokens and 500 of success rates; the first is %+v", doc.Verdict, n,
+			doc.Gates[0].Decisions[0])
 	}
 
 	record, err := history.FromDocument(doc, history.Source{Branch: "main"})

@@ -224,13 +224,15 @@ func pairingNotes(p result.Pairing) []string {
 		if n > most {
 			names += ", …"
 		}
-		out = append(out, fmt.Sprintf("%s: %d launches have no partner and are not compared (%s); the others are paired %s", sides, n, names, p.How))
+		out = append(out, fmt.Sprintf("%s: %d launches have no partner and are not compared (%s); the others are paired %s",
+			sides, n, names, p.How))
 	}
 	switch p.Order {
 	case result.OrderNotAlternated:
 		out = append(out, sides+" were not alternated: what changed on the machine between them counts as a difference of the sides")
 	case "":
-		out = append(out, fmt.Sprintf("%s are paired %s; their results have no times, so whether they were alternated is not known", sides, p.How))
+		out = append(out, fmt.Sprintf("%s are paired %s; their results have no times, so whether they were alternated is not known", sides,
+			p.How))
 	}
 	return out
 }

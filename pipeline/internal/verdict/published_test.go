@@ -35,12 +35,15 @@ baseline "paired" "base" {
 		metrics string
 	}{
 		"vllm-mooncake": {
-			results: []string{"side=base:%s/vllm-mooncake.csv?subsection=MooncakeTransferEngine with TCP backend", "side=head:%s/vllm-mooncake.csv?subsection=MooncakeTransferEngine with RDMA backend"},
-			matrix:  "qps = [2, 4, 6, 8]\n input_len = [256]", base: paired, metrics: "metric.ttft.p50, metric.tpot.p50",
+			results: []string{"side=base:%s/vllm-mooncake.csv?subsection=MooncakeTransferEngine with TCP backend",
+				"side=head:%s/vllm-mooncake.csv?subsection=MooncakeTransferEngine with RDMA backend"},
+			matrix: "qps = [2, 4, 6, 8]\n input_len = [256]", base: paired, metrics: "metric.ttft.p50, metric.tpot.p50",
 		},
 		"vllm-ray": {
-			results: []string{"side=base:%s/vllm-ray.csv?subsection=✍️ Test 2: 2 GPU pods hosted in the same node (Available KV cache memory: 12.02 GiB)", "side=head:%s/vllm-ray.csv?subsection=✍️ Test 1: 2 GPU pods hosted on 2 different nodes (Available KV cache memory: 11.03 GiB)"},
-			matrix:  "input_len = [1024]\n output_len = [1024]\n num_prompts = [10, 50]", base: paired, metrics: "metric.ttft.p50",
+			results: []string{"side=base:%s/vllm-ray.csv?subsection=✍️ Test 2: 2 GPU pods hosted in the same node (Available KV cache memory: " +
+				"12.02 GiB)",
+				"side=head:%s/vllm-ray.csv?subsection=✍️ Test 1: 2 GPU pods hosted on 2 different nodes (Available KV cache memory: 11.03 GiB)"},
+			matrix: "input_len = [1024]\n output_len = [1024]\n num_prompts = [10, 50]", base: paired, metrics: "metric.ttft.p50",
 		},
 		"vllm-lengths": {
 			results: []string{"side=base:%s/vllm-lengths.csv?seq_length=80", "side=head:%s/vllm-lengths.csv?seq_length=10000"},
@@ -73,7 +76,8 @@ baseline "paired" "base" {
 			var b strings.Builder
 			for _, g := range doc.Gates {
 				for _, d := range g.Decisions {
-					fmt.Fprintf(&b, "%v %s: %.6g → %.6g, %+.1f %%, n %d, %s: %s\n", d.Values, d.Metric, orZero(d.BaseValue), orZero(d.HeadValue), 100*orZero(d.Change), d.N, d.Verdict, d.Reason)
+					fmt.Fprintf(&b, "%v %s: %.6g → %.6g, %+.1f %%, n %d, %s: %s\n", d.Values, d.Metric, orZero(d.BaseValue), orZero(d.HeadValue),
+						100*orZero(d.Change), d.N, d.Verdict, d.Reason)
 				}
 			}
 			fmt.Fprintf(&b, "exit status %d\n", doc.ExitCode)
@@ -89,7 +93,9 @@ func judgedFile(t *testing.T, tool, matrix, baseline, metrics string) *lang.Conf
 	if strings.Contains(baseline, `"file"`) {
 		kind = "file.published"
 	}
-	text := fmt.Sprintf("benchmark \"nightly\" {\n  matrix {\n    side = [\"base\", \"head\"]\n%s\n  }\n  driver \"results\" {\n    tool = %q\n  }\n}\n%s\ngate \"night\" {\n  benchmark = benchmark.nightly\n  baseline  = baseline.%s\n  metrics   = [%s]\n  margin    = \"5%%\"\n  where     = %s\n}\n",
+	text := fmt.Sprintf("benchmark \"nightly\" {\n  matrix {\n    side = [\"base\", \"head\"]\n%s\n  }\n  driver \"results\" {\n    tool = "+
+		"%q\n  }\n}\n%s\ngate \"night\" {\n  benchmark = benchmark.nightly\n  baseline  = baseline.%s\n  metrics   = [%s]\n  margin    = "+
+		"\"5%%\"\n  where     = %s\n}\n",
 		matrix, tool, baseline, kind, metrics, `matrix.side == "head"`)
 	path := filepath.Join(t.TempDir(), "gates.hcl")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

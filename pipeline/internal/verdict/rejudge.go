@@ -67,7 +67,8 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	if err != nil {
 		return nil, err
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: stored.File, IgnoreNoise: true, Simulated: stored.Simulated, TimeScale: stored.TimeScale, Only: stored.Only})
+	p, diags := plan.Build(cfg, plan.Options{File: stored.File, IgnoreNoise: true, Simulated: stored.Simulated, TimeScale: stored.TimeScale,
+		Only: stored.Only})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -96,7 +97,8 @@ func adopt(p, stored *plan.Plan) error {
 		b.RepeatMin, b.RepeatMax = min(b.RepeatMin, repeats[b.Addr]), repeats[b.Addr]
 		for _, c := range b.Cells {
 			if _, _, ok := stored.Cell(c.Hash); !ok {
-				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since; leave it out of the gates that judge by where, or measure it", b.Addr, result.Coordinates(c.Values, " "))
+				return fmt.Errorf("%s: cell %s was not measured in this run: its workload or its axes have changed since; leave it out of the gates "+
+					"that judge by where, or measure it", b.Addr, result.Coordinates(c.Values, " "))
 			}
 		}
 	}
@@ -114,7 +116,8 @@ func adoptMeasures(p, stored *plan.Plan) error {
 		}
 		for _, g := range p.Gates {
 			if slices.Contains(g.Metrics, now.Metric) {
-				return fmt.Errorf("%s: metric.%s was measured by another definition in this run (%s): leave it out of the gate, or measure it", g.Addr, now.Metric, was)
+				return fmt.Errorf("%s: metric.%s was measured by another definition in this run (%s): leave it out of the gate, or measure it",
+					g.Addr, now.Metric, was)
 			}
 		}
 	}

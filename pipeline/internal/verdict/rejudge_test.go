@@ -22,10 +22,11 @@ func TestMeasuresOfAStoredRun(t *testing.T) {
 		now  *plan.Plan
 		want string
 	}{
-		"the same":       {of("a_total", 2, "measure.swaps", "cost.per_million_tokens"), ""},
-		"another series": {of("b_total", 2, "measure.swaps"), "gate.g: metric.measure.swaps was measured by another definition in this run (what the counter a_total"},
-		"another price":  {of("a_total", 3, "cost.per_million_tokens"), "a GPU is 2 USD an hour"},
-		"no gate on it":  {of("b_total", 3, "ttft.p50"), ""},
+		"the same": {of("a_total", 2, "measure.swaps", "cost.per_million_tokens"), ""},
+		"another series": {of("b_total", 2, "measure.swaps"),
+			"gate.g: metric.measure.swaps was measured by another definition in this run (what the counter a_total"},
+		"another price": {of("a_total", 3, "cost.per_million_tokens"), "a GPU is 2 USD an hour"},
+		"no gate on it": {of("b_total", 3, "ttft.p50"), ""},
 	} {
 		stored := of("a_total", 2)
 		err := adopt(tt.now, stored)

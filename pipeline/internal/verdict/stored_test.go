@@ -46,7 +46,8 @@ func nights(n int) *history.History {
 		h.Records = append(h.Records, history.Record{
 			ID: fmt.Sprint("night-", i), Kind: history.Session, Time: time.Date(2026, 8, 1+i, 0, 0, 0, 0, time.UTC),
 			Source: history.Source{Branch: "main"}, Machine: map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"},
-			Cells: []history.Cell{{Hash: "h", Model: "m", Runs: 3, Sent: 300, Metrics: map[string]float64{"ttft.p50": 0.1 * (1 + 0.005*float64(i%3-1))}}},
+			Cells: []history.Cell{{Hash: "h", Model: "m", Runs: 3, Sent: 300,
+				Metrics: map[string]float64{"ttft.p50": 0.1 * (1 + 0.005*float64(i%3-1))}}},
 		})
 	}
 	return h
@@ -66,9 +67,14 @@ func TestStoredBaselines(t *testing.T) {
 		{"slower tonight", 0.12, nights(12), nil, result.Regression, 1, ""},
 		{"slower, and a short history", 0.12, nights(9), nil, result.Inconclusive, 0, "9 of the 10 sessions"},
 		{"no history", 0.12, nil, nil, result.Inconclusive, 0, "none of the 10 sessions"},
-		{"another machine", 0.12, nights(12), func(d *result.Document) { d.Machine = map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA A10"} }, result.Inconclusive, 0, "none of the 10 sessions"},
-		{"simulated tonight", 0.12, nights(12), func(d *result.Document) { d.Simulated = "process" }, result.Inconclusive, 0, "none of the 10 sessions"},
-		{"nothing measured", 0.1, nights(12), func(d *result.Document) { d.Benchmarks[0].Cells[0].Runs = nil }, result.Missing, 5, "no valid run"},
+		{"another machine", 0.12, nights(12), func(d *result.Document) {
+			d.Machine = map[string]string{"gpu_count": "1",
+				"gpu_name": "NVIDIA A10"}
+		}, result.Inconclusive, 0, "none of the 10 sessions"},
+		{"simulated tonight", 0.12, nights(12), func(d *result.Document) { d.Simulated = "process" }, result.Inconclusive, 0,
+			"none of the 10 sessions"},
+		{"nothing measured", 0.1, nights(12), func(d *result.Document) { d.Benchmarks[0].Cells[0].Runs = nil }, result.Missing,
+			5, "no valid run"},
 		{"requests fail", 0.1, nights(12), func(d *result.Document) {
 			for i := range d.Benchmarks[0].Cells[0].Runs {
 				d.Benchmarks[0].Cells[0].Runs[i].Failed = 20

@@ -95,7 +95,8 @@ func (s *Server) getCheck(r *http.Request) reply {
 
 func (s *Server) listChecks(r *http.Request) reply {
 	name := r.URL.Query().Get("check_name")
-	return page(s, r, s.shown().checks, func(c Check) bool { return c.SHA == r.PathValue("sha") && (name == "" || c.Name == name) }, s.checkJSON).within("check_runs")
+	return page(s, r, s.shown().checks, func(c Check) bool { return c.SHA == r.PathValue("sha") && (name == "" || c.Name == name) },
+		s.checkJSON).within("check_runs")
 }
 
 // checkJSON is a check run as answers show it.
@@ -128,7 +129,8 @@ func (s *Server) listStatuses(r *http.Request) reply {
 
 func (s *Server) createStatus(r *http.Request) reply {
 	var in Status
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || !slices.Contains([]string{"pending", "success", "failure", "error"}, in.State) {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || !slices.Contains([]string{"pending", "success", "failure", "error"},
+		in.State) {
 		return invalid("State is not included in the list")
 	}
 	if utf8.RuneCountInString(in.Description) > 140 {

@@ -36,7 +36,8 @@ func (s *Server) listRuns(r *http.Request) reply {
 	return page(s, r, s.runs, func(one WorkflowRun) bool {
 		return one.File == r.PathValue("file") && one.SHA == r.URL.Query().Get("head_sha")
 	}, func(one WorkflowRun) object {
-		return object{"id": one.ID, "run_attempt": one.Attempt, "event": one.Event, "head_sha": one.SHA, "status": one.Status, "conclusion": one.Conclusion}
+		return object{"id": one.ID, "run_attempt": one.Attempt, "event": one.Event, "head_sha": one.SHA, "status": one.Status,
+			"conclusion": one.Conclusion}
 	}).within("workflow_runs")
 }
 

@@ -116,7 +116,8 @@ func New() *Server {
 // NewVirtual returns a server that is reached by its Transport alone. It has no socket that
 // a client waits for, so that time passes where it is virtual (testing/synctest).
 func NewVirtual() *Server {
-	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{}, always: map[string]Fault{}, rights: map[string]string{}, next: 1000}
+	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{},
+		always: map[string]Fault{}, rights: map[string]string{}, next: 1000}
 	mux := http.NewServeMux()
 	repo := "/repos/{owner}/{repo}/"
 	for pattern, h := range map[string]struct {

@@ -75,7 +75,8 @@ func marshal(v any, indent string) ([]byte, error) {
 
 // schema of a document, whose comments are read from the source of the module in a folder.
 func (d Document) schema(root string) ([]byte, error) {
-	g := generator{root: root, enums: d.Enums, read: map[string]bool{}, docs: map[string]string{}, values: map[string][]string{}, defs: map[string]*node{}, types: map[string]reflect.Type{}}
+	g := generator{root: root, enums: d.Enums, read: map[string]bool{}, docs: map[string]string{}, values: map[string][]string{},
+		defs: map[string]*node{}, types: map[string]reflect.Type{}}
 	if err := g.visit(d.Type); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,8 @@ func (d Document) schema(root string) ([]byte, error) {
 	major, _, _ := strings.Cut(version, ".")
 	g.version = "^" + family + major + `\.[0-9]+$`
 	n := g.object(d.Type)
-	n.Dialect, n.ID = "https://json-schema.org/draft/2020-12/schema", "https://raw.githubusercontent.com/servegate/pipeline/main/docs/"+d.Name+".schema.json"
+	n.Dialect, n.ID = "https://json-schema.org/draft/2020-12/schema", "https://raw.githubusercontent.com/servegate/pipeline/main/docs/"+
+		d.Name+".schema.json"
 	n.Title = d.Title + ", version " + version
 	n.Description += " " + d.Note
 	n.Defs = g.defs
@@ -152,7 +154,8 @@ func (g *generator) object(t reflect.Type) *node {
 			p.Pattern = g.version
 		}
 		p.Description = g.text(t, g.docs[nameOf(f.Owner)+"."+f.Field.Name])
-		if i := slices.IndexFunc(n.Properties, func(q property) bool { return strings.Contains(q.node.Description, "`"+f.Name+"`") }); i >= 0 && p.Description == "" {
+		if i := slices.IndexFunc(n.Properties, func(q property) bool { return strings.Contains(q.node.Description, "`"+f.Name+"`") }); i >= 0 &&
+			p.Description == "" {
 			p.Description = "See `" + n.Properties[i].name + "`."
 		}
 		n.Properties = append(n.Properties, property{f.Name, p})

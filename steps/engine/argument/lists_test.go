@@ -30,11 +30,13 @@ func TestListsCheck(t *testing.T) {
 		{"0.11.0", "max_model_len", text("8kk"), `args.max_model_len takes a whole number, which may end in k or M, not "8kk"`, false},
 		{"0.11.0", "max_modellen", number(1), "vLLM 0.11.0 has no argument max_modellen: Did you mean max_model_len?", false},
 		{"0.11.0", "num_scheduler_steps", number(8), "have num_scheduler_steps.", false},
-		{"0.11.0", "zzzzzzzzzzzzzzzz", number(8), "vLLM 0.11.0 has no argument zzzzzzzzzzzzzzzz: Remove it, or state the version that has it.", false},
+		{"0.11.0", "zzzzzzzzzzzzzzzz", number(8), "vLLM 0.11.0 has no argument zzzzzzzzzzzzzzzz: Remove it, or state the version that has it.",
+			false},
 		{"v0.11.0+cpu", "zzzzzzzzzzzzzzzz", number(8), "has no argument zzzzzzzzzzzzzzzz", false},
 		{"v0.6.4", "num_scheduler_steps", number(8), "", false},
 		{"v0.6.4", "async_scheduling", cty.True, "vLLM 0.6.4 has no argument async_scheduling: vLLM 0.10.", false},
-		{"0.11.0rc1", "zzz_zzz", number(8), "vLLM 0.11.0rc1 (between the known versions 0.10.2 and 0.11.0) has no argument zzz_zzz: It is passed on as it is", true},
+		{"0.11.0rc1", "zzz_zzz", number(8),
+			"vLLM 0.11.0rc1 (between the known versions 0.10.2 and 0.11.0) has no argument zzz_zzz: It is passed on as it is", true},
 		{"0.11.0rc1", "cuda_graph_sizes", list("1", "2"), "", false}, // 0.11.0 has it
 		{"0.11.0rc1", "dtype", text("int3"), `args.dtype is "int3"; it must be one of`, true},
 		{"", "zzz_zzz", number(8), "State version to have arguments checked against that version.", true},
@@ -42,7 +44,8 @@ func TestListsCheck(t *testing.T) {
 		{"99.0.0", "zzz_zzz", number(8), "(the newest known version) has no argument zzz_zzz: It is passed on as it is", true},
 		{"0.5.0", "zzz_zzz", number(8), "(the oldest known version) has no argument zzz_zzz: It is passed on as it is", true},
 		{"0.11.0", "no_enable_prefix_caching", cty.True, "", false},
-		{"0.6.4", "no_enable_prefix_caching", cty.True, "vLLM 0.6.4 has no argument no_enable_prefix_caching: Did you mean enable_prefix_caching?", false},
+		{"0.6.4", "no_enable_prefix_caching", cty.True,
+			"vLLM 0.6.4 has no argument no_enable_prefix_caching: Did you mean enable_prefix_caching?", false},
 		{"0.11.0", "enforce_eager", text("true"), `args.enforce_eager is switched by true or false, not by the string "true"`, false},
 		{"0.11.0", "enforce_eager", cty.UnknownVal(cty.String), "", false},
 		{"0.11.0", "enforce_eager", cty.NullVal(cty.Bool), "", false},
@@ -89,7 +92,8 @@ func TestListsCheck(t *testing.T) {
 // none of its own arguments refused, whatever its neighbours say.
 func TestBetweenLists(t *testing.T) {
 	for _, tt := range []struct{ engine, before, version, after string }{
-		{"vllm", "0.10.2", "0.11.0", "0.13.0"}, {"vllm", "0.13.0", "0.17.0", "0.33.0"}, {"vllm", "0.13.0", "0.32.0", "0.33.0"}, {"sglang", "0.5.5", "0.5.12", "0.5.23"},
+		{"vllm", "0.10.2", "0.11.0", "0.13.0"}, {"vllm", "0.13.0", "0.17.0", "0.33.0"}, {"vllm", "0.13.0", "0.32.0", "0.33.0"},
+		{"sglang", "0.5.5", "0.5.12", "0.5.23"},
 	} {
 		known := func(version string) *flags.Table {
 			k := flags.For(tt.engine, version)
@@ -98,7 +102,8 @@ func TestBetweenLists(t *testing.T) {
 			}
 			return k.Tables[0]
 		}
-		l := Lists{Title: tt.engine, name: tt.engine, version: tt.version, known: flags.Known{Tables: []*flags.Table{known(tt.before), known(tt.after)}}}
+		l := Lists{Title: tt.engine, name: tt.engine, version: tt.version,
+			known: flags.Known{Tables: []*flags.Table{known(tt.before), known(tt.after)}}}
 		own := known(tt.version)
 		warned := 0
 		for _, name := range own.Names() {

@@ -29,9 +29,11 @@ var bounds = map[string]bound{
 	"max_running_requests":   {1, 0, false, "It is a number of requests."},
 	"max_num_batched_tokens": {1, 0, false, "It is a number of tokens."},
 	"chunked_prefill_size":   {-1, 0, false, "It is a number of tokens, -1 for none."},
-	"tensor_parallel_size":   {1, 0, false, "It is a number of GPUs."}, "tp_size": {1, 0, false, "It is a number of GPUs."}, "tp": {1, 0, false, "It is a number of GPUs."},
+	"tensor_parallel_size":   {1, 0, false, "It is a number of GPUs."}, "tp_size": {1, 0, false, "It is a number of GPUs."},
+	"tp":                     {1, 0, false, "It is a number of GPUs."},
 	"pipeline_parallel_size": {1, 0, false, "It is a number of stages."}, "pp_size": {1, 0, false, "It is a number of stages."},
-	"data_parallel_size": {1, 0, false, "It is a number of replicas."}, "dp_size": {1, 0, false, "It is a number of replicas."}, "dp": {1, 0, false, "It is a number of replicas."},
+	"data_parallel_size": {1, 0, false, "It is a number of replicas."}, "dp_size": {1, 0, false, "It is a number of replicas."},
+	"dp":                        {1, 0, false, "It is a number of replicas."},
 	"schedule_conservativeness": {0, 0, false, "It is a factor."},
 }
 

@@ -35,7 +35,8 @@ var work = [][]string{
 	{"typical_acceptance_sampler_posterior_alpha"}, {"spec_decoding_acceptance_method"},
 	// On which GPUs, and how many.
 	{"tensor_parallel_size", "tp_size", "tp"}, {"pipeline_parallel_size", "pp_size", "pp"}, {"data_parallel_size", "dp_size", "dp"},
-	{"data_parallel_size_local"}, {"data_parallel_start_rank"}, {"data_parallel_rank"}, {"data_parallel_external_lb"}, {"data_parallel_hybrid_lb"},
+	{"data_parallel_size_local"}, {"data_parallel_start_rank"}, {"data_parallel_rank"}, {"data_parallel_external_lb"},
+	{"data_parallel_hybrid_lb"},
 	{"data_parallel_multi_port_external_lb"}, {"prefill_context_parallel_size", "pcp"}, {"context_parallel_size"}, {"dwdp_size"},
 	{"nnodes"}, {"node_rank"}, {"headless"}, {"device"}, {"device_ids"}, {"base_gpu_id"}, {"gpu_id_step"}, {"elastic_ep_initial_size"},
 }
@@ -67,7 +68,8 @@ var shorter = []string{"max_model_len", "context_length"}
 // requests, or on which devices a server runs.
 var envOfWork = regexp.MustCompile(`^(` + strings.Join([]string{
 	// Devices, by any vendor's name.
-	`[A-Z_]*VISIBLE_(DEVICES|CORES|CHIPS|MODULES)`, `CUDA_DEVICE_ORDER`, `GPU_DEVICE_ORDINAL`, `ZE_AFFINITY_MASK`, `ONEAPI_DEVICE_SELECTOR`, `RBLN_DEVICES`,
+	`[A-Z_]*VISIBLE_(DEVICES|CORES|CHIPS|MODULES)`, `CUDA_DEVICE_ORDER`, `GPU_DEVICE_ORDINAL`, `ZE_AFFINITY_MASK`,
+	`ONEAPI_DEVICE_SELECTOR`, `RBLN_DEVICES`,
 	`NEURON_RT_NUM_CORES`, `TPU_(CHIPS|PROCESS)_[A-Z_]*`, `VLLM_DP_(SIZE|RANK|RANK_LOCAL)`, `SGLANG_DP_RANK`, `VLLM_TARGET_DEVICE`,
 	// Where a model and its parts come from.
 	`HF_(ENDPOINT|HOME|HUB_CACHE|HUB_OFFLINE|MODULES_CACHE|DATASETS_CACHE)`, `HUGGINGFACE_(HUB_CACHE|CO_URL_HOME)`,

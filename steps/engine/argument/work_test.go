@@ -35,7 +35,8 @@ func TestSettings(t *testing.T) {
 			vllmWith(arg("hf_ov.num_hidden_layers", int64(1))),
 		}},
 		{Settings{"tp_size": "8"}, forms{
-			sglangWith(arg("tp", int64(8))), sglangWith(arg("tp_size", int64(8))), sglangWith(arg("tensor-parallel-size", "8")), sglangWith(arg("tensor_p", 8)),
+			sglangWith(arg("tp", int64(8))), sglangWith(arg("tp_size", int64(8))), sglangWith(arg("tensor-parallel-size", "8")),
+			sglangWith(arg("tensor_p", 8)),
 		}},
 		{Settings{"enable_log_requests": "false"}, forms{
 			vllmWith(arg("enable_log_requests", false)), vllmWith(arg("no_enable_log_requests", true)), vllmWith(arg("disable-log-requests", true)),
@@ -75,7 +76,8 @@ func TestOtherWork(t *testing.T) {
 		{"vllm", steps.ServerSpec{Args: one("load_format", "dummy")}, "load_format"},
 		{"vllm", steps.ServerSpec{Args: one("load-f", "dummy")}, "load_format"},
 		{"vllm", steps.ServerSpec{Args: one("model_loader_extra_config.device", "cpu")}, "model_loader_extra_config"},
-		{"vllm", steps.ServerSpec{Args: one("override_generation_config", map[string]any{"max_new_tokens": int64(1)})}, "override_generation_config"},
+		{"vllm", steps.ServerSpec{Args: one("override_generation_config", map[string]any{"max_new_tokens": int64(1)})},
+			"override_generation_config"},
 		{"vllm", steps.ServerSpec{Args: one("override_generation_config.max_new_tokens", int64(1))}, "override_generation_config"},
 		{"vllm", steps.ServerSpec{Args: one("generation_config", "vllm")}, "generation_config"},
 		{"vllm", steps.ServerSpec{Args: one("chat_template", "x.jinja")}, "chat_template"},
@@ -84,11 +86,16 @@ func TestOtherWork(t *testing.T) {
 		{"vllm", steps.ServerSpec{Args: one("data_parallel_size_local", int64(1))}, "data_parallel_size_local"},
 		{"vllm", steps.ServerSpec{Args: one("device_ids", "1")}, "device_ids"},
 		{"vllm", steps.ServerSpec{Args: one("max_model_len", int64(128))}, "max_model_len"},
-		{"vllm", steps.ServerSpec{Args: one("speculative_config", map[string]any{"method": "ngram", "rejection_sample_method": "synthetic"})}, "speculative_config.rejection_sample_method"},
-		{"vllm", steps.ServerSpec{Args: one("speculative_config.synthetic_acceptance_length", 4.0)}, "speculative_config.synthetic_acceptance_length"},
-		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--hf-overrides={}"}}, "hf_overrides"},
-		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--hf_overrides", "{}"}}, "hf_overrides"},
-		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "-tp", "2"}}, "tensor_parallel_size"},
+		{"vllm", steps.ServerSpec{Args: one("speculative_config", map[string]any{"method": "ngram", "rejection_sample_method": "synthetic"})},
+			"speculative_config.rejection_sample_method"},
+		{"vllm", steps.ServerSpec{Args: one("speculative_config.synthetic_acceptance_length", 4.0)},
+			"speculative_config.synthetic_acceptance_length"},
+		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--hf-overrides={}"}},
+			"hf_overrides"},
+		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "--hf_overrides", "{}"}},
+			"hf_overrides"},
+		{"vllm", steps.ServerSpec{Executable: []string{"python3", "-m", "vllm.entrypoints.openai.api_server", "-tp", "2"}},
+			"tensor_parallel_size"},
 		{"vllm", steps.ServerSpec{Executable: []string{"env", "HF_ENDPOINT=http://x", "vllm"}}, "HF_ENDPOINT"},
 		{"sglang", steps.ServerSpec{Args: one("tp", int64(2))}, "tensor_parallel_size"},
 		{"sglang", steps.ServerSpec{Args: one("json_model_override_args", `{"num_hidden_layers": 1}`)}, "json_model_override_args"},
@@ -118,7 +125,8 @@ func TestOtherWork(t *testing.T) {
 		{"sglang", steps.ServerSpec{Args: one("skip_tokenizer_init", false)}, ""},
 		{"sglang", steps.ServerSpec{Args: one("chunked_prefill_size", int64(512))}, ""},
 	} {
-		for _, version := range map[string][]string{"vllm": {"0.33.0", "0.33.0rc1", ""}, "sglang": {"0.5.23", "0.5.23rc1", ""}, "openai": {""}}[tt.engine] {
+		for _, version := range map[string][]string{"vllm": {"0.33.0", "0.33.0rc1", ""}, "sglang": {"0.5.23", "0.5.23rc1", ""},
+			"openai": {""}}[tt.engine] {
 			base := steps.ServerSpec{Engine: tt.engine, Version: version}
 			head := tt.head
 			head.Engine, head.Version = base.Engine, base.Version

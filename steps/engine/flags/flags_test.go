@@ -46,7 +46,8 @@ func TestParse(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for name, want := range map[string]Kind{"--alef": Float, "-a": Float, "--disable-log": Off, "--no-enable-log": Off, "--enable-log": OnOff, "--beta": ""} {
+	for name, want := range map[string]Kind{"--alef": Float, "-a": Float, "--disable-log": Off, "--no-enable-log": Off,
+		"--enable-log": OnOff, "--beta": ""} {
 		if def, _ := tables[2].Lookup(name); def.Kind != want {
 			t.Errorf("%s is %q, want %q", name, def.Kind, want)
 		}
@@ -74,7 +75,8 @@ func TestComplete(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, line := range []string{
-		"+ --a", "+ --a word", "+ --a choice", "+ --a int x|y", "+ a int", "+ --a,b int", "+ !--a bool", "+ --a,!--b int", "--a int", "= 0.9.0", "= 1.0.0", "* --a",
+		"+ --a", "+ --a word", "+ --a choice", "+ --a int x|y", "+ a int", "+ --a,b int", "+ !--a bool", "+ --a,!--b int", "--a int", "= 0.9.0",
+		"= 1.0.0", "* --a",
 	} {
 		if tables, err := parse("toy", "= 1.0.0\n"+line); err == nil {
 			t.Errorf("%q was read as %d versions", line, len(tables))

@@ -36,7 +36,8 @@ func TestArrivals(t *testing.T) {
 	if a := arrivalsOf(poisson, 1900); a.P > 1e-6 {
 		t.Errorf("another rate: %+v", a)
 	}
-	if a := arrivalsOf(times(steps.Load{Arrival: load.Constant, Rate: 2000, Requests: 4000}), 2000); a.P > 1e-6 || a.Windows != 2 || a.Passed != 0 {
+	if a := arrivalsOf(times(steps.Load{Arrival: load.Constant, Rate: 2000, Requests: 4000}), 2000); a.P > 1e-6 ||
+		a.Windows != 2 || a.Passed != 0 {
 		t.Errorf("even gaps: %+v", a)
 	}
 	for _, ns := range [][]int64{nil, {1}, {1, 1}, {int64(time.Second), int64(time.Second)}} {

@@ -198,9 +198,11 @@ func (r Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "  %d of %d requests failed; at most %d streams were open\n", r.Failed, r.Failed+r.Measured.Requests, a.PeakConcurrency)
 	fmt.Fprintf(&b, "  clock %s (%d of %d reads without a stamp); read lag p50 %v, p99 %v, max %v\n", a.Clock, a.UserReads, a.Reads,
 		round(a.ReadLagP50), round(a.ReadLagP99), round(a.ReadLagMax))
-	fmt.Fprintf(&b, "  lag of sends p50 %v, p99 %v, max %v; %.2f %% of events shared a read, error at most %v\n", round(a.LagP50), round(a.LagP99), round(a.LagMax),
+	fmt.Fprintf(&b, "  lag of sends p50 %v, p99 %v, max %v; %.2f %% of events shared a read, error at most %v\n", round(a.LagP50),
+		round(a.LagP99), round(a.LagMax),
 		100*float64(a.CoalescedReads)/float64(max(a.Events, 1)), round(a.CoalescedMax))
-	fmt.Fprintf(&b, "  processor time %.1f µs a token; pauses of the garbage collector at most %v\n", 1e6*a.CPUSeconds/float64(max(a.Events, 1)), round(a.GCPauseMax))
+	fmt.Fprintf(&b, "  processor time %.1f µs a token; pauses of the garbage collector at most %v\n",
+		1e6*a.CPUSeconds/float64(max(a.Events, 1)), round(a.GCPauseMax))
 	if r.Arrivals != nil {
 		fmt.Fprintf(&b, "  %d arrivals at the server, %.4g/s; distance from a Poisson process %.4f (p = %.2g)\n",
 			r.Arrivals.Requests, r.Arrivals.Rate, r.Arrivals.Distance, r.Arrivals.P)

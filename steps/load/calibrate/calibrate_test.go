@@ -15,7 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 // TestRun: both sides saw the same requests and tokens, and the client measured no time
@@ -59,7 +60,8 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Run(t.Context(), "http://"+l.Addr().String()+"/nothing", Burst(sched, 1, 1)); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := Run(t.Context(), "http://"+l.Addr().String()+"/nothing", Burst(sched, 1, 1)); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Errorf("no mock there: error %v", err)
 	}
 }

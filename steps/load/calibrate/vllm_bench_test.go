@@ -85,7 +85,8 @@ func (r rival) run(b *testing.B, tokenizer, url string, c Case) (f figure, err e
 		return f, err
 	}
 	return figure{
-		TTFT: mock.Quantiles{P50: said.TTFTMedian / 1e3, P99: said.TTFTP99 / 1e3}, ITL: mock.Quantiles{P50: said.ITLMedian / 1e3, P99: said.ITLP99 / 1e3},
+		TTFT: mock.Quantiles{P50: said.TTFTMedian / 1e3, P99: said.TTFTP99 / 1e3}, ITL: mock.Quantiles{P50: said.ITLMedian / 1e3,
+			P99: said.ITLP99 / 1e3},
 		CPU:    (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
 		Tokens: c.Load.Requests * c.Tokens, Failed: said.Failed, Resident: maxResident(cmd),
 	}, nil

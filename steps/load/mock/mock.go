@@ -186,7 +186,8 @@ func (s *Server) answer(ctx context.Context, c net.Conn, req *http.Request, body
 		s.Reset()
 		return page(c, 200, map[string]bool{"success": true})
 	case req.URL.Path == "/v1/models":
-		return page(c, 200, map[string]any{"object": "list", "data": []any{map[string]any{"id": "mock", "root": "mock", "object": "model", "max_model_len": 1 << 20}}})
+		return page(c, 200, map[string]any{"object": "list", "data": []any{map[string]any{"id": "mock", "root": "mock", "object": "model",
+			"max_model_len": 1 << 20}}})
 	case req.URL.Path == "/health":
 		return page(c, 200, map[string]bool{"ok": true})
 	}
@@ -222,7 +223,8 @@ func page(c net.Conn, status int, v any) bool {
 	if err != nil {
 		return false
 	}
-	_, err = fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), len(text), text)
+	_, err = fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status,
+		http.StatusText(status), len(text), text)
 	return err == nil
 }
 
@@ -235,7 +237,8 @@ func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived 
 	if !ok {
 		return false
 	}
-	event(buf, `{"id":"cmpl-0","object":"text_completion","created":1700000000,"model":"mock","choices":[],"usage":{"prompt_tokens":`, strconv.Itoa(prompt),
+	event(buf, `{"id":"cmpl-0","object":"text_completion","created":1700000000,"model":"mock","choices":[],"usage":{"prompt_tokens":`,
+		strconv.Itoa(prompt),
 		`,"total_tokens":`, strconv.Itoa(prompt+n), `,"completion_tokens":`, strconv.Itoa(n), `}}`)
 	event(buf, "[DONE]")
 	buf.WriteString("0\r\n\r\n")
@@ -260,7 +263,8 @@ func (s *Server) write(ctx context.Context, c net.Conn, buf *bytes.Buffer, n, pr
 			finish = `"length"`
 		}
 		event(buf, `{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1700000000,"model":"mock","choices":[{"index":0,"text":" token","logprobs":null,"finish_reason":`,
-			finish, `,"stop_reason":null}],"usage":{"prompt_tokens":`, strconv.Itoa(prompt), `,"total_tokens":`, strconv.Itoa(prompt+k+1), `,"completion_tokens":`, strconv.Itoa(k+1), `}}`)
+			finish, `,"stop_reason":null}],"usage":{"prompt_tokens":`, strconv.Itoa(prompt), `,"total_tokens":`, strconv.Itoa(prompt+k+1),
+			`,"completion_tokens":`, strconv.Itoa(k+1), `}}`)
 		writes = append(writes, time.Now())
 		if _, err := c.Write(buf.Bytes()); err != nil {
 			return writes, false

@@ -51,7 +51,8 @@ func ask(t *testing.T, method, url, body string) (int, string) {
 func TestAnswersAndTruth(t *testing.T) {
 	url := serve(t, Schedule{First: 3 * time.Millisecond, Gap: time.Millisecond})
 	status, text := ask(t, "POST", url+"/v1/completions", `{"prompt":[1,2,3],"max_tokens":4,"stream":true}`)
-	if status != 200 || strings.Count(text, `"text":" token"`) != 4 || !strings.HasSuffix(text, "data: [DONE]\n\n") || !strings.Contains(text, `"prompt_tokens":3,"total_tokens":7`) {
+	if status != 200 || strings.Count(text, `"text":" token"`) != 4 || !strings.HasSuffix(text, "data: [DONE]\n\n") ||
+		!strings.Contains(text, `"prompt_tokens":3,"total_tokens":7`) {
 		t.Fatalf("status %d: %s", status, text)
 	}
 	if status, _ := ask(t, "POST", url+"/v1/completions", `{"prompt":"a","stream":true}`); status != 400 {

@@ -48,7 +48,8 @@ const maxOrder = 16 << 20
 func readOrder(folder string) (load.Options, error) {
 	text, err := readBounded(filepath.Join(folder, orderFile), maxOrder)
 	if err != nil {
-		return load.Options{}, fmt.Errorf("the order of a run cannot be read; the run directory must be on a file system that the nodes share: %w", err)
+		return load.Options{},
+			fmt.Errorf("the order of a run cannot be read; the run directory must be on a file system that the nodes share: %w", err)
 	}
 	return parseOrder(text)
 }

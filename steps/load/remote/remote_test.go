@@ -173,11 +173,13 @@ func small() steps.Workload {
 func TestSameWork(t *testing.T) {
 	chat, closed, file := small(), small(), small()
 	chat.Endpoint = "chat"
-	chat.Dataset = steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 20, OutputMin: 4, OutputMax: 4, Options: map[string]any{"turns": 3, "users": 2, "system_len": 10}}
+	chat.Dataset = steps.Dataset{Kind: "chat", InputMin: 20, InputMax: 20, OutputMin: 4, OutputMax: 4, Options: map[string]any{"turns": 3,
+		"users": 2, "system_len": 10}}
 	closed.Load = steps.Load{Arrival: load.Closed, MaxConcurrency: 3, Requests: 9}
 	closed.Body = map[string]any{"priority": int64(9007199254740993), "seed": 7}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.jsonl"), []byte(`{"prompt": "one two three", "output_tokens": 3}`+"\n"+`{"prompt": "four five", "output_tokens": 2}`+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p.jsonl"), []byte(`{"prompt": "one two three", "output_tokens": 3}`+"\n"+
+		`{"prompt": "four five", "output_tokens": 2}`+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	files := &dataset.Files{Dir: dir}
@@ -209,7 +211,8 @@ func TestSameWork(t *testing.T) {
 				}
 			}
 			if len(there.Run.Requests) != len(here.Run.Requests) || len(there.Warmup) != len(here.Warmup) {
-				t.Errorf("%d requests and %d of the warm-up, want %d and %d", len(there.Run.Requests), len(there.Warmup), len(here.Run.Requests), len(here.Warmup))
+				t.Errorf("%d requests and %d of the warm-up, want %d and %d", len(there.Run.Requests), len(there.Warmup),
+					len(here.Run.Requests), len(here.Warmup))
 			}
 			if !strings.Contains(r.log.String(), "Welcome to the cluster!") || strings.Contains(r.log.String(), momentProgress) {
 				t.Errorf("log %.200q", r.log.String())
@@ -258,7 +261,8 @@ func TestBegin(t *testing.T) {
 	if got.Start.Before(began) || got.Start.After(time.Now()) {
 		t.Errorf("it started %v, and ran from %v to %v", got.Start, began, time.Now())
 	}
-	if everywhere := order + strings.Join(r.command.Argv, " ") + r.log.String(); strings.Contains(everywhere, "s3cret") || !strings.Contains(order, `"seed":1`) {
+	if everywhere := order + strings.Join(r.command.Argv, " ") + r.log.String(); strings.Contains(everywhere, "s3cret") ||
+		!strings.Contains(order, `"seed":1`) {
 		t.Errorf("the order is %s, the command %q", order, r.command.Argv)
 	}
 	for _, e := range r.command.Env {
@@ -284,7 +288,10 @@ func TestEnds(t *testing.T) {
 		want   func(load.Result, error) bool
 	}{
 		"told to stop": {meet: func(_ *rig, stop func(error)) { stop(stopped) }, want: func(got load.Result, err error) bool {
-			other := slices.ContainsFunc(got.Run.Requests, func(q record.Request) bool { return q.Failure != "" && q.Failure != record.FailCancelled })
+			other := slices.ContainsFunc(got.Run.Requests, func(q record.Request) bool {
+				return q.Failure != "" &&
+					q.Failure != record.FailCancelled
+			})
 			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
 		}},
 		"killed": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
@@ -293,18 +300,21 @@ func TestEnds(t *testing.T) {
 		"ended by somebody else": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "load: stopped")
 		}},
-		"without its node": {change: func(r *rig, _ *load.Options) { r.lost = evicted }, meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
-			return errors.Is(err, evicted)
-		}},
+		"without its node": {change: func(r *rig, _ *load.Options) { r.lost = evicted },
+			meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
+				return errors.Is(err, evicted)
+			}},
 		"never told to begin": {change: func(r *rig, _ *load.Options) { r.deaf = true }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "it could not be started: the controller is away")
 		}},
-		"no such program": {change: func(r *rig, _ *load.Options) { r.Argv = []string{"/no/such/program"} }, want: func(_ load.Result, err error) bool {
-			return isLost(err, "no such file")
-		}},
-		"another program": {change: func(r *rig, _ *load.Options) { r.Argv = []string{"sh", "-c", "echo out of memory >&2; exit 3"} }, want: func(_ load.Result, err error) bool {
-			return isLost(err, "exit status 3: out of memory")
-		}},
+		"no such program": {change: func(r *rig, _ *load.Options) { r.Argv = []string{"/no/such/program"} },
+			want: func(_ load.Result, err error) bool {
+				return isLost(err, "no such file")
+			}},
+		"another program": {change: func(r *rig, _ *load.Options) { r.Argv = []string{"sh", "-c", "echo out of memory >&2; exit 3"} },
+			want: func(_ load.Result, err error) bool {
+				return isLost(err, "exit status 3: out of memory")
+			}},
 		"no server": {change: func(_ *rig, o *load.Options) { o.BaseURL = "http://127.0.0.1:1" }, want: func(_ load.Result, err error) bool {
 			return err != nil && !isLost(err, "") && strings.Contains(err.Error(), "refused")
 		}},
@@ -315,9 +325,10 @@ func TestEnds(t *testing.T) {
 			invalid, ok := errors.AsType[*dataset.InvalidError](err)
 			return ok && strings.Contains(invalid.Reason, "gone.json")
 		}},
-		"a witness": {change: func(_ *rig, o *load.Options) { o.Witness = func(int, int64, int64) {} }, want: func(_ load.Result, err error) bool {
-			return err != nil && strings.Contains(err.Error(), "takes no TLS configuration and no witness")
-		}},
+		"a witness": {change: func(_ *rig, o *load.Options) { o.Witness = func(int, int64, int64) {} },
+			want: func(_ load.Result, err error) bool {
+				return err != nil && strings.Contains(err.Error(), "takes no TLS configuration and no witness")
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

@@ -98,7 +98,8 @@ func (l *Lateness) Miss(d time.Duration) {
 func (l *Lateness) Write(x *prom.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x.Histogram("simulate:late_seconds", "Histogram of the model time by which tokens left late, and by which requests and transfers arrived too late for their step.", l.late)
+	x.Histogram("simulate:late_seconds",
+		"Histogram of the model time by which tokens left late, and by which requests and transfers arrived too late for their step.", l.late)
 }
 
 // Missed is how many requests and transfers came too late for the step they belonged to.

@@ -62,13 +62,15 @@ func (c Config) Validate() error {
 		}
 	}
 	if !c.Chunked && c.Budget < c.MaxModelLen {
-		return fmt.Errorf("the token budget (%d) is smaller than the maximum length (%d); raise it or turn chunked prefill on", c.Budget, c.MaxModelLen)
+		return fmt.Errorf("the token budget (%d) is smaller than the maximum length (%d); raise it or turn chunked prefill on",
+			c.Budget, c.MaxModelLen)
 	}
 	if c.Mixed && c.Budget < c.MaxSeqs {
 		return fmt.Errorf("the token budget (%d) is smaller than the number of sequences (%d); raise one or lower the other", c.Budget, c.MaxSeqs)
 	}
 	if need := c.watermarkBlocks() + ceilDiv(c.MaxModelLen, max(c.BlockSize, 1)); c.KVBlocks < need {
-		return fmt.Errorf("%w: %d tokens fit, %d are needed; lower the maximum length or give the cache more memory", ErrKVTooSmall, c.KVTokens(), need*c.BlockSize)
+		return fmt.Errorf("%w: %d tokens fit, %d are needed; lower the maximum length or give the cache more memory", ErrKVTooSmall,
+			c.KVTokens(), need*c.BlockSize)
 	}
 	return nil
 }

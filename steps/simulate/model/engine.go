@@ -164,7 +164,8 @@ func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("simulated engine: %w", err)
 	}
-	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache), draws: newDraws(launchSeed)}, nil
+	return &Engine{cfg: cfg, noise: newNoiseSource(cfg.Noise, launchSeed), pool: newBlockPool(cfg.KVBlocks, cfg.PrefixCache),
+		draws: newDraws(launchSeed)}, nil
 }
 
 // Submit hands over a request that arrives at the given time. It reaches the scheduler

@@ -13,7 +13,8 @@ import (
 func drawFleet(t *rapid.T) FleetSpec {
 	c := smallConfig(t)
 	way := rapid.SampledFrom([]Way{Computed, Fetched, Pushed, Delivered, Stored, Given}).Draw(t, "way")
-	transfer := Transfer{Way: way, Link: Link{Bandwidth: 1e8, Latency: time.Millisecond, NICs: rapid.IntRange(1, 3).Draw(t, "nics")}, Recompute: rapid.Bool().Draw(t, "recompute")}
+	transfer := Transfer{Way: way, Link: Link{Bandwidth: 1e8, Latency: time.Millisecond, NICs: rapid.IntRange(1, 3).Draw(t, "nics")},
+		Recompute: rapid.Bool().Draw(t, "recompute")}
 	spec := FleetSpec{Hop: time.Millisecond, Concurrent: rapid.Bool().Draw(t, "concurrent"), Every: 10 * time.Millisecond}
 	for i := range rapid.IntRange(0, 3).Draw(t, "prefill") {
 		spec.Prefill = append(spec.Prefill, Node{Config: c, Seed: uint64(i), Transfer: transfer})
@@ -65,7 +66,8 @@ func TestFleetInvariants(t *testing.T) {
 		f, served := serve()
 		for i, s := range served {
 			a, _ := traffic.Request(i)
-			if s.Err != nil || len(s.Tokens) != a.Output || !slices.IsSorted(s.Tokens) || s.Tokens[0] <= s.Sent || s.Done != s.Tokens[len(s.Tokens)-1] {
+			if s.Err != nil || len(s.Tokens) != a.Output || !slices.IsSorted(s.Tokens) || s.Tokens[0] <= s.Sent ||
+				s.Done != s.Tokens[len(s.Tokens)-1] {
 				t.Fatalf("request %d, %d tokens wanted: %+v", i, a.Output, s)
 			}
 			if traffic.Times != nil && (s.Planned != traffic.Times[i] || s.Sent < s.Planned) || traffic.Times == nil && s.Planned != -1 {

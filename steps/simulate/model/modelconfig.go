@@ -126,7 +126,8 @@ func architectureOf(f configFields) Architecture {
 		Vocabulary: f.int("vocab_size"), Context: f.int("max_position_embeddings", "n_positions", "max_seq_len"),
 		Intermediate: f.int("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"),
 		Plain:        slices.Contains(plainFamilies, kind),
-		KVRank:       f.int("kv_lora_rank"), QRank: f.int("q_lora_rank"), RopeDim: f.int("qk_rope_head_dim"), NopeDim: f.int("qk_nope_head_dim"), ValueDim: f.int("v_head_dim"),
+		KVRank:       f.int("kv_lora_rank"), QRank: f.int("q_lora_rank"), RopeDim: f.int("qk_rope_head_dim"),
+		NopeDim: f.int("qk_nope_head_dim"), ValueDim: f.int("v_head_dim"),
 	}
 	a.Tied = f.bool("tie_word_embeddings", a.Plain && kind != "phi" || strings.HasPrefix(kind, "gemma"))
 	if a.Plain && a.Intermediate == 0 {

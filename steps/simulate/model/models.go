@@ -21,7 +21,8 @@ var (
 
 // qwen3, llama3 and the like fill in what a family shares.
 func qwen3(layers, hidden, heads, intermediate int, tied bool) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate, Vocabulary: 151936, Context: 40960, Tied: tied}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate,
+		Vocabulary: 151936, Context: 40960, Tied: tied}
 }
 
 func withContext(a Architecture, context int) Architecture {
@@ -35,24 +36,29 @@ func qwen3MoE(layers, hidden, heads, kvHeads, experts, width, context int) Archi
 }
 
 func qwen25(layers, hidden, heads, kvHeads, intermediate, vocabulary int, tied bool) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate, Vocabulary: vocabulary, Context: 32768, Tied: tied}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate, Vocabulary: vocabulary,
+		Context: 32768, Tied: tied}
 }
 
 func llama3(layers, hidden, heads, intermediate, context int, tied bool) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, Intermediate: intermediate, Vocabulary: 128256, Context: context, Tied: tied}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, Intermediate: intermediate, Vocabulary: 128256,
+		Context: context, Tied: tied}
 }
 
 func llama2(layers, hidden, heads, kvHeads, intermediate int) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate, Vocabulary: 32000, Context: 4096}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate,
+		Vocabulary: 32000, Context: 4096}
 }
 
 func llama4(experts, denseLayers, context int) Architecture {
-	return Architecture{Layers: 48, Hidden: 5120, Heads: 40, KVHeads: 8, HeadDim: 128, Intermediate: 16384, Vocabulary: 202048, Context: context,
+	return Architecture{Layers: 48, Hidden: 5120, Heads: 40, KVHeads: 8, HeadDim: 128, Intermediate: 16384,
+		Vocabulary: 202048, Context: context,
 		Experts: experts, ExpertsPerToken: 1, ExpertIntermediate: 8192, SharedIntermediate: 8192, DenseLayers: denseLayers}
 }
 
 func mistral(layers, hidden, heads, intermediate, vocabulary, context int) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate, Vocabulary: vocabulary, Context: context}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate,
+		Vocabulary: vocabulary, Context: context}
 }
 
 func mixtral(layers, hidden, heads, width, vocabulary, context int) Architecture {
@@ -65,7 +71,8 @@ func gemma(layers, hidden, heads, kvHeads, headDim, intermediate, vocabulary, co
 		Vocabulary: vocabulary, Context: context, Tied: true, WindowLayers: windowLayers, Window: window}
 }
 
-func deepSeek(layers, hidden, heads, qRank, vocabulary, experts, perToken, width, shared, denseLayers, intermediate int, f WeightFormat) Architecture {
+func deepSeek(layers, hidden, heads, qRank, vocabulary, experts, perToken, width, shared, denseLayers, intermediate int,
+	f WeightFormat) Architecture {
 	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, QRank: qRank, KVRank: 512, RopeDim: 64, NopeDim: 128, ValueDim: 128,
 		Vocabulary: vocabulary, Context: 163840, Experts: experts, ExpertsPerToken: perToken, ExpertIntermediate: width,
 		SharedIntermediate: shared, DenseLayers: denseLayers, Intermediate: intermediate, Format: f}
@@ -78,15 +85,18 @@ func gptOSS(layers, experts int) Architecture {
 
 func glm45(layers, hidden, experts, width, denseLayers, intermediate int) Architecture {
 	return Architecture{Layers: layers, Hidden: hidden, Heads: 96, KVHeads: 8, HeadDim: 128, Vocabulary: 151552, Context: 131072,
-		Experts: experts, ExpertsPerToken: 8, ExpertIntermediate: width, SharedIntermediate: width, DenseLayers: denseLayers, Intermediate: intermediate}
+		Experts: experts, ExpertsPerToken: 8, ExpertIntermediate: width, SharedIntermediate: width, DenseLayers: denseLayers,
+		Intermediate: intermediate}
 }
 
 func phi(layers, hidden, heads, kvHeads, intermediate, vocabulary, context int, tied bool) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate, Vocabulary: vocabulary, Context: context, Tied: tied}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: kvHeads, Intermediate: intermediate, Vocabulary: vocabulary,
+		Context: context, Tied: tied}
 }
 
 func opt(layers, hidden, heads int) Architecture {
-	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, Intermediate: 4 * hidden, Plain: true, Vocabulary: 50272, Context: 2048, Tied: true}
+	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, Intermediate: 4 * hidden, Plain: true, Vocabulary: 50272,
+		Context: 2048, Tied: true}
 }
 
 // knownModels are models that are often served, from their published configurations. Names
@@ -124,7 +134,8 @@ var knownModels = []knownModel{
 	{"qwen2-72b", 72.7, 72.7, qwen25(80, 8192, 64, 8, 29568, 152064, false)},
 	{"qwq-32b", 32.5, 32.5, qwen25(64, 5120, 40, 8, 27648, 152064, false)},
 
-	{"llama-3.2-1b", 1.24, 1.24, Architecture{Layers: 16, Hidden: 2048, Heads: 32, KVHeads: 8, HeadDim: 64, Intermediate: 8192, Vocabulary: 128256, Context: 131072, Tied: true}},
+	{"llama-3.2-1b", 1.24, 1.24, Architecture{Layers: 16, Hidden: 2048, Heads: 32, KVHeads: 8, HeadDim: 64, Intermediate: 8192,
+		Vocabulary: 128256, Context: 131072, Tied: true}},
 	{"llama-3.2-3b", 3.21, 3.21, llama3(28, 3072, 24, 8192, 131072, true)},
 	{"llama-3.1-8b", 8.03, 8.03, llama3(32, 4096, 32, 14336, 131072, false)},
 	{"llama-3.1-70b", 70.6, 70.6, llama3(80, 8192, 64, 28672, 131072, false)},
@@ -137,7 +148,8 @@ var knownModels = []knownModel{
 	{"llama-2-70b", 69.0, 69.0, llama2(80, 8192, 64, 8, 28672)},
 	{"llama-4-scout-17b-16e", 109, 17, llama4(16, 0, 10485760)},
 	{"llama-4-maverick-17b-128e", 400, 17, llama4(128, 24, 1048576)},
-	{"tinyllama-1.1b", 1.1, 1.1, Architecture{Layers: 22, Hidden: 2048, Heads: 32, KVHeads: 4, Intermediate: 5632, Vocabulary: 32000, Context: 2048}},
+	{"tinyllama-1.1b", 1.1, 1.1, Architecture{Layers: 22, Hidden: 2048, Heads: 32, KVHeads: 4, Intermediate: 5632,
+		Vocabulary: 32000, Context: 2048}},
 
 	{"mistral-7b", 7.25, 7.25, mistral(32, 4096, 32, 14336, 32768, 32768)},
 	{"mistral-nemo", 12.2, 12.2, mistral(40, 5120, 32, 14336, 131072, 131072)},
@@ -156,7 +168,8 @@ var knownModels = []knownModel{
 	{"gemma-3-12b", 11.8, 11.8, gemma(48, 3840, 16, 8, 256, 15360, 262208, 131072, 40, 1024)},
 	{"gemma-3-27b", 27.0, 27.0, gemma(62, 5376, 32, 16, 128, 21504, 262208, 131072, 52, 1024)},
 
-	{"phi-2", 2.78, 2.78, Architecture{Layers: 32, Hidden: 2560, Heads: 32, Intermediate: 10240, Plain: true, Vocabulary: 51200, Context: 2048}},
+	{"phi-2", 2.78, 2.78, Architecture{Layers: 32, Hidden: 2560, Heads: 32, Intermediate: 10240, Plain: true,
+		Vocabulary: 51200, Context: 2048}},
 	{"phi-3-mini-4k", 3.82, 3.82, phi(32, 3072, 32, 32, 8192, 32064, 4096, false)},
 	{"phi-3-mini-128k", 3.82, 3.82, phi(32, 3072, 32, 32, 8192, 32064, 131072, false)},
 	{"phi-3.5-mini", 3.82, 3.82, phi(32, 3072, 32, 32, 8192, 32064, 131072, false)},
@@ -165,7 +178,8 @@ var knownModels = []knownModel{
 	{"phi-4", 14.7, 14.7, phi(40, 5120, 40, 10, 17920, 100352, 16384, false)},
 	{"phi-4-mini", 3.84, 3.84, phi(32, 3072, 24, 8, 8192, 200064, 131072, true)},
 	{"phi-4-multimodal", 3.84, 3.84, phi(32, 3072, 24, 8, 8192, 200064, 131072, true)}, // of its language model
-	{"phi-3.5-moe", 41.9, 6.6, Architecture{Layers: 32, Hidden: 4096, Heads: 32, KVHeads: 8, Vocabulary: 32064, Context: 131072, Experts: 16, ExpertsPerToken: 2, ExpertIntermediate: 6400}},
+	{"phi-3.5-moe", 41.9, 6.6, Architecture{Layers: 32, Hidden: 4096, Heads: 32, KVHeads: 8, Vocabulary: 32064, Context: 131072, Experts: 16,
+		ExpertsPerToken: 2, ExpertIntermediate: 6400}},
 
 	{"deepseek-v2-lite", 15.7, 2.4, deepSeek(27, 2048, 16, 0, 102400, 64, 6, 1408, 2816, 1, 10944, WeightFormat{})},
 	{"deepseek-v2", 236, 21, deepSeek(60, 5120, 128, 1536, 102400, 160, 6, 1536, 3072, 1, 12288, WeightFormat{})},
@@ -194,17 +208,22 @@ var knownModels = []knownModel{
 	{"opt-13b", 12.9, 12.9, opt(40, 5120, 40)},
 	{"opt-30b", 30.0, 30.0, opt(48, 7168, 56)},
 	{"opt-66b", 66.0, 66.0, opt(64, 9216, 72)},
-	{"smollm2-135m", 0.135, 0.135, Architecture{Layers: 30, Hidden: 576, Heads: 9, KVHeads: 3, Intermediate: 1536, Vocabulary: 49152, Context: 8192, Tied: true}},
-	{"smollm2-360m", 0.362, 0.362, Architecture{Layers: 32, Hidden: 960, Heads: 15, KVHeads: 5, Intermediate: 2560, Vocabulary: 49152, Context: 8192, Tied: true}},
-	{"smollm2-1.7b", 1.71, 1.71, Architecture{Layers: 24, Hidden: 2048, Heads: 32, Intermediate: 8192, Vocabulary: 49152, Context: 8192, Tied: true}},
-	{"yi-34b", 34.4, 34.4, Architecture{Layers: 60, Hidden: 7168, Heads: 56, KVHeads: 8, Intermediate: 20480, Vocabulary: 64000, Context: 4096}},
+	{"smollm2-135m", 0.135, 0.135, Architecture{Layers: 30, Hidden: 576, Heads: 9, KVHeads: 3, Intermediate: 1536, Vocabulary: 49152,
+		Context: 8192, Tied: true}},
+	{"smollm2-360m", 0.362, 0.362, Architecture{Layers: 32, Hidden: 960, Heads: 15, KVHeads: 5, Intermediate: 2560, Vocabulary: 49152,
+		Context: 8192, Tied: true}},
+	{"smollm2-1.7b", 1.71, 1.71, Architecture{Layers: 24, Hidden: 2048, Heads: 32, Intermediate: 8192, Vocabulary: 49152,
+		Context: 8192, Tied: true}},
+	{"yi-34b", 34.4, 34.4, Architecture{Layers: 60, Hidden: 7168, Heads: 56, KVHeads: 8, Intermediate: 20480,
+		Vocabulary: 64000, Context: 4096}},
 }
 
 // fittedModel is the model that the profile "a10" was fitted with: the size of its
 // checkpoint as published, and the whole of its parameters in every pass, as in the fit.
 const fittedModel = "qwen2.5-7b-instruct-gptq-int4"
 
-var fittedShape = ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVHeads: 4, KVBytesPerToken: 57344, WeightBytes: 5.57e9, MaxModelLen: 32768}
+var fittedShape = ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVHeads: 4, KVBytesPerToken: 57344, WeightBytes: 5.57e9,
+	MaxModelLen: 32768}
 
 // lookUpModel finds a model in the table by its name: the row with the longest key.
 func lookUpModel(name string) (knownModel, bool) {

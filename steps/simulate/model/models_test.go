@@ -78,8 +78,9 @@ func TestConfigurationOfAModel(t *testing.T) {
 		active    float64 // billions
 		kv        float64 // bytes of a token
 	}{
-		"dense":     {qwen3Config, 16.4, 7.57, 147456},
-		"quantized": {strings.Replace(qwen3Config, `"rope_scaling": null`, `"quantization_config": {"quant_method": "gptq", "bits": 4}`, 1), 6.2, 7.57, 147456},
+		"dense": {qwen3Config, 16.4, 7.57, 147456},
+		"quantized": {strings.Replace(qwen3Config, `"rope_scaling": null`, `"quantization_config": {"quant_method": "gptq", "bits": 4}`, 1),
+			6.2, 7.57, 147456},
 		"compressed tensors": {strings.Replace(qwen3Config, `"rope_scaling": null`,
 			`"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8}, "input_activations": {"num_bits": 8}}}}`, 1), 9.4, 7.57, 147456},
 		"of several modalities": {`{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 3840, "intermediate_size": 15360, "num_hidden_layers": 48,
@@ -105,7 +106,8 @@ func TestConfigurationOfAModel(t *testing.T) {
 				t.Fatalf("the size is taken from %q", m.Source)
 			}
 			if math.Abs(m.WeightBytes/1e9/tt.gigabytes-1) > 0.03 || math.Abs(m.Params/1e9/tt.active-1) > 0.03 || m.KVBytesPerToken != tt.kv {
-				t.Errorf("%.2f GB, %.2f billion active, %g bytes of KV; want %g, %g, %g", m.WeightBytes/1e9, m.Params/1e9, m.KVBytesPerToken, tt.gigabytes, tt.active, tt.kv)
+				t.Errorf("%.2f GB, %.2f billion active, %g bytes of KV; want %g, %g, %g", m.WeightBytes/1e9, m.Params/1e9, m.KVBytesPerToken,
+					tt.gigabytes, tt.active, tt.kv)
 			}
 		})
 	}
@@ -113,7 +115,8 @@ func TestConfigurationOfAModel(t *testing.T) {
 
 // FuzzParseArchitecture holds that no configuration makes a shape without sense.
 func FuzzParseArchitecture(f *testing.F) {
-	for _, seed := range []string{qwen3Config, `{}`, `[]`, `{"text_config": 3}`, `{"hidden_size": -1, "num_hidden_layers": 1e300}`, `{"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 16, "vocab_size": 5, "intermediate_size": 4}`} {
+	for _, seed := range []string{qwen3Config, `{}`, `[]`, `{"text_config": 3}`, `{"hidden_size": -1, "num_hidden_layers": 1e300}`,
+		`{"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 16, "vocab_size": 5, "intermediate_size": 4}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

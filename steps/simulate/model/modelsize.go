@@ -79,7 +79,8 @@ func (s ModelSize) Shape(name string, f WeightFormat) ModelShape {
 		bits = 16
 	}
 	m := ModelShape{
-		Name: name, Params: active, ProductBits: f.Products, Layers: s.Layers, Hidden: int(heads * headDim), Residual: s.HiddenSize, KVHeads: s.KVHeads,
+		Name: name, Params: active, ProductBits: f.Products, Layers: s.Layers, Hidden: int(heads * headDim), Residual: s.HiddenSize,
+		KVHeads:         s.KVHeads,
 		KVBytesPerToken: 4 * layers * kvHeads * headDim, WeightBytes: s.Parameters * bits / 8, MaxModelLen: s.Context,
 	}
 	if active < s.Parameters {

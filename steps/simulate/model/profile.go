@@ -87,7 +87,8 @@ func Profiles() []Profile {
 // 84 % of the bandwidth.
 func dataSheet(name, device string, flops, bandwidth, memory, eightBit, fourBit, watts float64) Profile {
 	return Profile{
-		Name: name, Device: device, Watts: watts, FLOPs: flops * 560 / 989, AttentionFLOPs: flops * 250 / 989, EightBit: eightBit, FourBit: fourBit,
+		Name: name, Device: device, Watts: watts, FLOPs: flops * 560 / 989, AttentionFLOPs: flops * 250 / 989,
+		EightBit: eightBit, FourBit: fourBit,
 		MemBandwidth: bandwidth * 2.8 / 3.35, MemBytes: memory, ReservedBytes: 2e9,
 		KernelOverhead: 700 * time.Microsecond, SequenceOverhead: 4 * time.Microsecond,
 		PrefillOverhead: 2 * time.Millisecond, Frontend: 1500 * time.Microsecond, Hop: 300 * time.Microsecond, Net: h100Network(),

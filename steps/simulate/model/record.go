@@ -44,20 +44,32 @@ type Operation struct {
 // operations of a decoder layer, and those around it. Shares of linear layers are those of a
 // dense model with grouped queries; the rest of the host's part is time between kernels.
 var operations = []Operation{
-	{Name: "embedding", Op: "aten::embedding", Kernel: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, unsigned int, 2, 2, -2, true>(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)", host: 0.03},
-	{Name: "rms_norm", Op: "_C::fused_add_rms_norm", Kernel: "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, c10::BFloat16*, c10::BFloat16 const*, float, int, int)", host: 0.15},
+	{Name: "embedding", Op: "aten::embedding", Kernel: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, " +
+		"unsigned int, 2, 2, -2, true>(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)", host: 0.03},
+	{Name: "rms_norm", Op: "_C::fused_add_rms_norm",
+		Kernel: "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, c10::BFloat16*, c10::BFloat16 const*, float, int, int)",
+		host:   0.15},
 	{Name: "qkv_proj", Op: "aten::mm", Kernel: "nvjet_tst_128x64_64x9_1x2_h_bz_TNT", linear: 0.15},
-	{Name: "rotary_embedding", Op: "_C::rotary_embedding", Kernel: "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*, c10::BFloat16*, c10::BFloat16*, c10::BFloat16 const*, int, long, long, int, int, int)", host: 0.1},
-	{Name: "cache", Op: "_C_cache_ops::reshape_and_cache_flash", Kernel: "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(__nv_bfloat16 const*, __nv_bfloat16 const*, __nv_bfloat16*, __nv_bfloat16*, long const*)", host: 0.08},
-	{Name: "attention", Op: "vllm::unified_attention_with_output", Kernel: "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, cute::tuple<cute::C<1>, cute::C<1>, cute::C<1>>>>>>(flash::FlashAttnFwdSm90::Params)", attention: 1},
+	{Name: "rotary_embedding", Op: "_C::rotary_embedding", Kernel: "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*, " +
+		"c10::BFloat16*, c10::BFloat16*, c10::BFloat16 const*, int, long, long, int, int, int)", host: 0.1},
+	{Name: "cache", Op: "_C_cache_ops::reshape_and_cache_flash", Kernel: "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, " +
+		"__nv_bfloat16, (vllm::Fp8KVCacheDataType)0>(__nv_bfloat16 const*, __nv_bfloat16 const*, __nv_bfloat16*, __nv_bfloat16*, long const*)",
+		host: 0.08},
+	{Name: "attention", Op: "vllm::unified_attention_with_output",
+		Kernel: "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2, " +
+			"cute::tuple<cute::C<1>, cute::C<1>, cute::C<1>>>>>>(flash::FlashAttnFwdSm90::Params)", attention: 1},
 	{Name: "o_proj", Op: "aten::mm", Kernel: "nvjet_tst_64x64_64x13_2x1_v_bz_splitK_TNT", linear: 0.1},
-	{Name: "all_reduce", Op: "vllm::all_reduce", Kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", reduce: 1},
+	{Name: "all_reduce", Op: "vllm::all_reduce", Kernel: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+		reduce: 1},
 	{Name: "gate_up_proj", Op: "aten::mm", Kernel: "nvjet_tst_192x64_64x7_2x1_v_bz_TNT", linear: 0.45},
-	{Name: "silu_and_mul", Op: "_C::silu_and_mul", Kernel: "void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(c10::BFloat16*, c10::BFloat16 const*, int)", host: 0.12},
+	{Name: "silu_and_mul", Op: "_C::silu_and_mul", Kernel: "void vllm::act_and_mul_kernel<c10::BFloat16, &(c10::BFloat16 " +
+		"vllm::silu_kernel<c10::BFloat16>(c10::BFloat16 const&)), true>(c10::BFloat16*, c10::BFloat16 const*, int)", host: 0.12},
 	{Name: "down_proj", Op: "aten::mm", Kernel: "nvjet_tst_128x128_64x6_1x2_h_bz_splitK_TNT", linear: 0.22},
 	{Name: "send_recv", Op: "c10d::send", Kernel: "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", span: 1},
 	{Name: "lm_head", Op: "aten::linear", Kernel: "nvjet_tst_256x64_64x5_2x1_v_bz_TNN", linear: 0.08},
-	{Name: "sampler", Op: "aten::argmax", Kernel: "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4> >(at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>)", host: 0.2},
+	{Name: "sampler", Op: "aten::argmax", Kernel: "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, " +
+		"at::native::ArgMaxOps<float>, unsigned int, long, 4, 4> >(at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, " +
+		"long, 4, 4>)", host: 0.2},
 }
 
 // OperationNames are the operations that a slowdown can be planted in.
@@ -127,7 +139,8 @@ func (r *record) add(c Config, step Step, w work) {
 	times := make([]float64, len(operations))
 	sum, idle := 0.0, float64(p.Host)
 	for i, o := range operations {
-		times[i] = o.host*float64(p.Host) + o.linear*float64(p.Products-p.Attention) + o.attention*float64(p.Attention) + o.reduce*float64(p.Reduce) + o.span*float64(p.Span)
+		times[i] = o.host*float64(p.Host) + o.linear*float64(p.Products-p.Attention) + o.attention*float64(p.Attention) +
+			o.reduce*float64(p.Reduce) + o.span*float64(p.Span)
 		idle -= o.host * float64(p.Host)
 		times[i] *= r.launch[o.Name] * math.Exp(operationStepSD*r.rng.NormFloat64())
 		sum += times[i]

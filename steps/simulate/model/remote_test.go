@@ -20,7 +20,8 @@ func TestRemoteInvariants(t *testing.T) {
 		}
 		want := 0
 		for i, a := range arrivals {
-			r := Request{ID: i, Input: a.Input, Output: a.Output, IDs: a.Prompt, Remote: rapid.Bool().Draw(t, "remote"), Hold: rapid.Bool().Draw(t, "hold")}
+			r := Request{ID: i, Input: a.Input, Output: a.Output, IDs: a.Prompt, Remote: rapid.Bool().Draw(t, "remote"),
+				Hold: rapid.Bool().Draw(t, "hold")}
 			if err := e.Submit(a.At, r); err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +89,8 @@ func TestRemoteInvariants(t *testing.T) {
 // TestNICQueue: transfers share the NICs first in, first out, and take at least the link's time.
 func TestNICQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := Link{Bandwidth: 1e9, Latency: time.Microsecond * time.Duration(rapid.IntRange(0, 100).Draw(t, "latency")), NICs: rapid.IntRange(1, 4).Draw(t, "nics")}
+		l := Link{Bandwidth: 1e9, Latency: time.Microsecond * time.Duration(rapid.IntRange(0, 100).Draw(t, "latency")),
+			NICs: rapid.IntRange(1, 4).Draw(t, "nics")}
 		q := NewNICQueue(l)
 		var now, last time.Duration
 		total := 0.0

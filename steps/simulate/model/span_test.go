@@ -53,7 +53,8 @@ func TestSpanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 8).Draw(t, "nodes")
 		perNode := rapid.IntRange(1, 8).Draw(t, "GPUs of a node")
-		link := Link{Bandwidth: rapid.Float64Range(1e8, 1e11).Draw(t, "bandwidth"), Latency: time.Duration(rapid.IntRange(1, 1000).Draw(t, "latency")) * time.Microsecond}
+		link := Link{Bandwidth: rapid.Float64Range(1e8, 1e11).Draw(t, "bandwidth"),
+			Latency: time.Duration(rapid.IntRange(1, 1000).Draw(t, "latency")) * time.Microsecond}
 		w := work{sequences: rapid.IntRange(1, 200).Draw(t, "sequences")}
 		w.decodeTokens = w.sequences
 		gpus := nodes * perNode

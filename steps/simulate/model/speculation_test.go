@@ -15,7 +15,8 @@ func TestSpeculation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Config{Profile: p, Shape: p.Model, GPUs: 1, BlockSize: 16, KVBlocks: 4000, MaxSeqs: 64, Budget: 2048, Chunked: true, Mixed: true, MaxModelLen: 1024}
+		c := Config{Profile: p, Shape: p.Model, GPUs: 1, BlockSize: 16, KVBlocks: 4000, MaxSeqs: 64, Budget: 2048, Chunked: true,
+			Mixed: true, MaxModelLen: 1024}
 		c.Speculation = want
 		times := make([]time.Duration, 400)
 		for i := range times {
@@ -25,7 +26,8 @@ func TestSpeculation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		served, err := f.Serve(context.Background(), Traffic{Times: times, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
+		served, err := f.Serve(context.Background(),
+			Traffic{Times: times, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

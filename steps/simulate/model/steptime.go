@@ -76,7 +76,8 @@ func (c Config) stepParts(w work) Parts {
 	}
 	products := max(memory, compute)
 	return Parts{
-		Host: host, Products: seconds(products + attention), Attention: seconds(attention + products*share(kv*idle, m.streamed(tokens)*n/float64(tensor)+kv*idle)),
+		Host: host, Products: seconds(products + attention), Attention: seconds(attention +
+			products*share(kv*idle, m.streamed(tokens)*n/float64(tensor)+kv*idle)),
 		Reduce: c.reduceTime(tokens), Span: c.Span.time(m, c.GPUs, w),
 	}
 }

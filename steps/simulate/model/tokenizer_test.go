@@ -33,7 +33,8 @@ func TestGeneratedTextKeepsItsTokens(t *testing.T) {
 }
 
 func TestStableIDs(t *testing.T) {
-	for text, want := range map[string]int{"a": 300, "z": 325, "aa": 326, "zzz": firstPiece + pieceCount - 1, " a": firstPiece + pieceCount, "A": 65} {
+	for text, want := range map[string]int{"a": 300, "z": 325, "aa": 326, "zzz": firstPiece + pieceCount - 1, " a": firstPiece +
+		pieceCount, "A": 65} {
 		if got := Encode(text); len(got) != 1 || got[0] != want {
 			t.Errorf("Encode(%q) = %v, want %d", text, got, want)
 		}

@@ -75,7 +75,8 @@ func (k *Side) get(ctx context.Context, at time.Duration, address string, src so
 	if k.opt.Recompute {
 		tokens = 0 // lets the other side free its blocks, and takes nothing
 	}
-	conn, f, err := k.ask(ctx, address, src.engine, frame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait, At: clock.Format(k.clock, at)})
+	conn, f, err := k.ask(ctx, address, src.engine, frame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait,
+		At: clock.Format(k.clock, at)})
 	if err != nil {
 		return 0, at, err
 	}

@@ -91,7 +91,8 @@ func (k *Side) exchangeParams(r Request) (*Exchange, error) {
 		}
 		return &Exchange{From: &source{bootstrap: strings.TrimSuffix(url, "/"), engine: p.RemoteEngineID, key: p.TransferID, wait: true}}, nil
 	case !mooncake && len(p.RemoteBlockIDs) > 0 && p.RemoteEngineID != "" && p.RemoteHost != "" && p.RemotePort > 0:
-		return &Exchange{From: &source{address: net.JoinHostPort(p.RemoteHost, strconv.Itoa(p.RemotePort)), engine: p.RemoteEngineID, key: BlockKey(p.RemoteBlockIDs)}}, nil
+		return &Exchange{From: &source{address: net.JoinHostPort(p.RemoteHost, strconv.Itoa(p.RemotePort)), engine: p.RemoteEngineID,
+			key: BlockKey(p.RemoteBlockIDs)}}, nil
 	}
 	k.log.Engine("WARNING", "nixl_connector.py:612", "Got invalid KVTransferParams: %s. This request will not utilize KVTransfer", r.Params)
 	return nil, nil
@@ -107,13 +108,15 @@ func (k *Side) Params(id string, blocks []int32) any {
 		host = cmp.Or(k.plan.Env("VLLM_HOST_IP"), "127.0.0.1")
 	}
 	n, _ := strconv.Atoi(port)
-	return transferParams{DoRemotePrefill: true, RemoteBlockIDs: blocks, RemoteEngineID: k.opt.EngineID, RemoteRequestID: id, RemoteHost: host, RemotePort: n, TPSize: k.opt.Config.GPUs}
+	return transferParams{DoRemotePrefill: true, RemoteBlockIDs: blocks, RemoteEngineID: k.opt.EngineID, RemoteRequestID: id,
+		RemoteHost: host, RemotePort: n, TPSize: k.opt.Config.GPUs}
 }
 
 // exchangeByRoom finds both ends by bootstrap host, port and room.
 func (k *Side) exchangeByRoom(b BootstrapFields) (*Exchange, error) {
 	if b.Room == nil || b.Host == nil {
-		return nil, wire.BadRequest("Disaggregated request received without bootstrap room id. bootstrap_host, bootstrap_port and bootstrap_room are required")
+		return nil, wire.BadRequest(
+			"Disaggregated request received without bootstrap room id. bootstrap_host, bootstrap_port and bootstrap_room are required")
 	}
 	const fakeHost = "2.2.2.2" // FAKE_BOOTSTRAP_HOST of SGLang's own health checks and warm-ups
 	room := "room-" + strconv.FormatUint(*b.Room, 10)

@@ -162,7 +162,9 @@ func (k *Side) serve(conn net.Conn) {
 func (k *Side) greet(f frame) frame {
 	switch {
 	case k.opt.HandshakeFail || f.Compat != k.opt.Compat:
-		return frame{Op: "error", Error: "NIXL compatibility hash mismatch. Local and remote instances differ in model, dtype, block size, attention backend or vLLM version"}
+		return frame{Op: "error",
+			Error: "NIXL compatibility hash mismatch. Local and remote instances differ in model, dtype, block size, attention backend or vLLM " +
+				"version"}
 	case f.Engine != "" && f.Engine != k.opt.EngineID:
 		return frame{Op: "error", Error: fmt.Sprintf("Remote NIXL agent engine ID mismatch. Expected %s, received %s", f.Engine, k.opt.EngineID)}
 	}
@@ -186,7 +188,8 @@ func (k *Side) give(conn net.Conn, f frame) error {
 		return writeFrame(conn, frame{Op: "kv", Key: f.Key, At: clock.Format(k.clock, asked)})
 	}
 	t := clock.Span{Start: asked, End: k.reserve(asked, k.bytes(n))}
-	answer := frame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: clock.Format(k.clock, t.Start), At: clock.Format(k.clock, t.End)}
+	answer := frame{Op: "kv", Key: f.Key, Tokens: n, Payload: payloadOf(k.bytes(n)), From: clock.Format(k.clock, t.Start),
+		At: clock.Format(k.clock, t.End)}
 	if err := writeFrame(conn, answer); err != nil {
 		return err
 	}

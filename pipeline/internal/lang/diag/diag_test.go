@@ -90,8 +90,10 @@ func cases(t *testing.T) map[string]struct {
 	}
 	moon := parse(t, "mooncake.pipeline.hcl", mooncake)
 	matrix := problem("P2104", moon.at("server.vllm.base.url"), "matrix axis is not known before the run",
-		"server.vllm.base.url exists only after the server has started, so the number of cells cannot be planned. Use the server itself: server.vllm.base.")
-	warning := problem("P2201", moon.at("dataset"), "argument is on its way out", "Write a dataset block.\n\n  dataset \"random\" \"short\" {\n    input = 1024\n  }")
+		"server.vllm.base.url exists only after the server has started, so the number of cells cannot be planned. Use the server itself: "+
+			"server.vllm.base.")
+	warning := problem("P2201", moon.at("dataset"), "argument is on its way out",
+		"Write a dataset block.\n\n  dataset \"random\" \"short\" {\n    input = 1024\n  }")
 	warning.Severity = hcl.DiagWarning
 	multi := problem("P2300", moon.at("{\n    kind  = \"random\"\n    input = 1024\n    output = 128\n  }"), "a dataset is a block", "")
 	context := problem("P2301", moon.at("1, 2, 4"), "three rates are two too many", "")
@@ -114,7 +116,8 @@ func cases(t *testing.T) map[string]struct {
 	}
 
 	wide := parse(t, "wide.hcl", "\tname\t= \"日本語のモデル\" + bad # 日本\nemoji = \"👍🏽 e\u0301\" + worse\n")
-	long := parse(t, "long.hcl", "a = ["+strings.Repeat("\"left\", ", 60)+"bad_one, "+strings.Repeat("\"right\", ", 60)+"]\nb = "+strings.Repeat("x", 300)+"\n")
+	long := parse(t, "long.hcl", "a = ["+strings.Repeat("\"left\", ", 60)+"bad_one, "+strings.Repeat("\"right\", ", 60)+"]\nb = "+
+		strings.Repeat("x", 300)+"\n")
 	evil := parse(t, "ev\x1b[2Jil.hcl", "a = \"x\x1b]0;title\x07\u202e\u009b31m\r\" + bad\r\n")
 
 	return map[string]one{
@@ -137,11 +140,14 @@ func cases(t *testing.T) map[string]struct {
 		"control": {evil.files(), hcl.Diagnostics{
 			problem("P1\x1b", evil.at("bad"), "summary with \x1b[31mcolour\x1b[0m", "detail with\x07 a bell\r\nand a C1 \u009b31m"),
 		}},
-		"no-place":  {nil, hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "no pipeline file is named", Detail: "Name a file.", Extra: Code("P1002")}}},
-		"no-source": {nil, hcl.Diagnostics{problem("P1", hcl.Range{Filename: "gone.hcl", Start: hcl.Pos{Line: 7, Column: 3}, End: hcl.Pos{Line: 7, Column: 9}}, "the file is gone", "It was there before.")}},
+		"no-place": {nil, hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "no pipeline file is named", Detail: "Name a file.",
+			Extra: Code("P1002")}}},
+		"no-source": {nil, hcl.Diagnostics{problem("P1", hcl.Range{Filename: "gone.hcl", Start: hcl.Pos{Line: 7, Column: 3},
+			End: hcl.Pos{Line: 7, Column: 9}}, "the file is gone", "It was there before.")}},
 		"no-detail": {moon.files(), hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: "only a summary"}}},
 		"end-of-file": {moon.files(), hcl.Diagnostics{
-			problem("P1", hcl.Range{Filename: moon.name, Start: moon.pos(len(mooncake)), End: moon.pos(len(mooncake))}, "something is missing here", ""),
+			problem("P1", hcl.Range{Filename: moon.name, Start: moon.pos(len(mooncake)), End: moon.pos(len(mooncake))},
+				"something is missing here", ""),
 		}},
 		"none": {nil, nil},
 	}
@@ -302,7 +308,8 @@ func FuzzText(f *testing.F) {
 		if err := json.Unmarshal([]byte(b.String()), &out); err != nil {
 			t.Fatal(err)
 		}
-		if s := out.Diagnostics[0].Snippet; s != nil && (s.HighlightStart < 0 || s.HighlightEnd > len(s.Code) || s.HighlightEnd < s.HighlightStart) {
+		if s := out.Diagnostics[0].Snippet; s != nil && (s.HighlightStart < 0 || s.HighlightEnd > len(s.Code) ||
+			s.HighlightEnd < s.HighlightStart) {
 			t.Fatalf("offsets %d to %d of %d", s.HighlightStart, s.HighlightEnd, len(s.Code))
 		}
 	})

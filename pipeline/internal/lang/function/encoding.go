@@ -20,13 +20,18 @@ const maxJSONDepth = 100
 
 func encodingEntries() []entry {
 	return []entry{
-		{name: "base64decode", f: base64Decode, doc: "The text that base64 (RFC 4648, section 4) stands for; it must be UTF-8.", args: []string{"Base64 with padding."}},
-		{name: "base64encode", f: text("string", base64Encode), doc: "The UTF-8 bytes of a string in base64 (RFC 4648, section 4).", args: []string{"The string."}},
-		{name: "jsondecode", f: stdlib.JSONDecodeFunc, check: checkJSON, doc: "The value that JSON stands for.", args: []string{"JSON, nested at most 100 deep."}},
-		{name: "yamldecode", f: ctyyaml.YAMLDecodeFunc, check: checkYAML, doc: "The value that YAML 1.2 stands for, without anchors and aliases.", args: []string{"YAML of one document."}},
+		{name: "base64decode", f: base64Decode, doc: "The text that base64 (RFC 4648, section 4) stands for; it must be UTF-8.",
+			args: []string{"Base64 with padding."}},
+		{name: "base64encode", f: text("string", base64Encode), doc: "The UTF-8 bytes of a string in base64 (RFC 4648, section 4).",
+			args: []string{"The string."}},
+		{name: "jsondecode", f: stdlib.JSONDecodeFunc, check: checkJSON, doc: "The value that JSON stands for.",
+			args: []string{"JSON, nested at most 100 deep."}},
+		{name: "yamldecode", f: ctyyaml.YAMLDecodeFunc, check: checkYAML,
+			doc: "The value that YAML 1.2 stands for, without anchors and aliases.", args: []string{"YAML of one document."}},
 		{name: "yamlencode", f: ctyyaml.YAMLEncodeFunc, doc: "A value as YAML.", args: []string{"The value."}},
 		{name: "jsonencode", f: stdlib.JSONEncodeFunc, doc: "A value as JSON.", args: []string{"The value."}},
-		{name: "sha256", f: text("string", sha256Hex), doc: "The SHA-256 of the UTF-8 bytes of a string, in hexadecimal.", args: []string{"The string."}},
+		{name: "sha256", f: text("string", sha256Hex), doc: "The SHA-256 of the UTF-8 bytes of a string, in hexadecimal.",
+			args: []string{"The string."}},
 		{name: "urlencode", f: text("string", url.QueryEscape), doc: "A string escaped for the query of a URL.", args: []string{"The string."}},
 	}
 }

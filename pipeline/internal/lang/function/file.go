@@ -33,7 +33,8 @@ func fileEntries(baseDir string, m *meter.Meter, read func(name, text string)) [
 	return []entry{
 		{name: "file", f: file, doc: "The text of a file in the directory of the pipeline file or below it, at most 1 MiB of UTF-8.",
 			args: []string{"The path, relative to the pipeline file."}},
-		{name: "templatefile", f: templateFunc(baseDir, m, read), doc: "The text of a file with its ${ } and %{ } evaluated, where the names of a map are known. All functions but file and templatefile can be called.",
+		{name: "templatefile", f: templateFunc(baseDir, m, read), doc: "The text of a file with its ${ } and %{ } evaluated, where the names " +
+			"of a map are known. All functions but file and templatefile can be called.",
 			args: []string{"The path, relative to the pipeline file.", "A map or object of the names that the template uses."}},
 	}
 }

@@ -91,8 +91,10 @@ func numberEntries() []entry {
 		{name: "ceil", f: stdlib.CeilFunc, doc: "The least whole number that is not less.", args: []string{"A number."}},
 		{name: "floor", f: stdlib.FloorFunc, doc: "The greatest whole number that is not greater.", args: []string{"A number."}},
 		{name: "log", f: stdlib.LogFunc, doc: "The logarithm in a base.", args: []string{"A number.", "The base."}},
-		{name: "max", f: stdlib.MaxFunc, doc: "The greatest of the numbers. Expand a list with max(list...).", args: []string{"Numbers, at least one."}},
-		{name: "min", f: stdlib.MinFunc, doc: "The least of the numbers. Expand a list with min(list...).", args: []string{"Numbers, at least one."}},
+		{name: "max", f: stdlib.MaxFunc, doc: "The greatest of the numbers. Expand a list with max(list...).",
+			args: []string{"Numbers, at least one."}},
+		{name: "min", f: stdlib.MinFunc, doc: "The least of the numbers. Expand a list with min(list...).",
+			args: []string{"Numbers, at least one."}},
 		{name: "parseint", f: stdlib.ParseIntFunc, check: checkDigits, doc: "The whole number that a string holds in a base.",
 			args: []string{"The digits.", "The base, 2 to 62."}},
 		{name: "pow", f: stdlib.PowFunc, doc: "A number raised to a power.", args: []string{"The number.", "The power."}},
@@ -103,7 +105,8 @@ func numberEntries() []entry {
 
 func unitEntries() []entry {
 	return []entry{
-		{name: "bytes", f: bytesFunc, doc: "The number of bytes of a size: bytes(\"5GiB\") is 5368709120. Units: B, kB, MB, GB, TB (powers of 1,000), KiB, MiB, GiB, TiB (powers of 1,024).",
+		{name: "bytes", f: bytesFunc, doc: "The number of bytes of a size: bytes(\"5GiB\") is 5368709120. Units: B, kB, MB, GB, TB (powers of " +
+			"1,000), KiB, MiB, GiB, TiB (powers of 1,024).",
 			args: []string{"A size with its unit."}},
 		{name: "duration", f: durationFunc, doc: "The seconds of a duration: duration(\"800ms\") is 0.8. Units: ns, us, ms, s, m, h, d.",
 			args: []string{"A duration with its unit."}},

@@ -52,7 +52,8 @@ func New(limits Limits) *Meter {
 }
 
 // whatIsAllowed says what a single value may be.
-var whatIsAllowed = fmt.Sprintf("A value has at most %d MiB, an element counting as %d bytes, %d levels, and numbers below 1e%d. Values of a pipeline are settings: keep data in files of their own.",
+var whatIsAllowed = fmt.Sprintf("A value has at most %d MiB, an element counting as %d bytes, %d levels, and numbers below 1e%d. Values "+
+	"of a pipeline are settings: keep data in files of their own.",
 	MaxValue>>20, ElementBytes, MaxDepth, MaxExponent*3/10)
 
 // Spent reports whether there are no steps left for any expression.
@@ -72,7 +73,8 @@ func (m *Meter) Spend(steps int64) error {
 	m.steps += steps
 	if m.steps > m.limits.Steps || m.steps < 0 {
 		m.exceed("evaluation takes too many steps",
-			fmt.Sprintf("All expressions of a pipeline together have %d steps. Loop over fewer elements here, or nest fewer loops.", m.limits.Steps), true)
+			fmt.Sprintf("All expressions of a pipeline together have %d steps. Loop over fewer elements here, or nest fewer loops.",
+				m.limits.Steps), true)
 		return m.exceeded
 	}
 	return nil

@@ -184,7 +184,8 @@ func (s *scanner) verdict(at hcl.Range) *hcl.Diagnostic {
 			fmt.Sprintf("Operators and brackets hang on each other more than %d deep here. Split the expression over local values.", MaxDepth))
 	case top.parts > MaxTemplateParts:
 		return problemAt(CodeNesting, at, "string has too many parts",
-			fmt.Sprintf("A string may have %d lines and interpolations. Keep long text in a file of its own and read it with file(\"name\").", MaxTemplateParts))
+			fmt.Sprintf("A string may have %d lines and interpolations. Keep long text in a file of its own and read it with file(\"name\").",
+				MaxTemplateParts))
 	}
 	return nil
 }

@@ -23,13 +23,14 @@ func daemonOf(t *testing.T, name, info string) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/info") {
-			fmt.Fprint(w, info)
-		} else {
-			fmt.Fprint(w, "{}")
-		}
-	})}}
+	server := &httptest.Server{Listener: listener,
+		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/info") {
+				fmt.Fprint(w, info)
+			} else {
+				fmt.Fprint(w, "{}")
+			}
+		})}}
 	server.Start()
 	t.Cleanup(server.Close)
 	return &host{shown: name, url: "unix://" + socket}
@@ -42,7 +43,8 @@ func TestHostsThatAreNotAlike(t *testing.T) {
 		for i := range gpus {
 			devices = append(devices, fmt.Sprintf(`{"ID":"nvidia.com/gpu=%d"}`, i))
 		}
-		return fmt.Sprintf(`{"NCPU":%d,"MemTotal":1073741824,"KernelVersion":%q,"Architecture":"x86_64","DiscoveredDevices":[%s]}`, cpus, kernel, strings.Join(devices, ","))
+		return fmt.Sprintf(`{"NCPU":%d,"MemTotal":1073741824,"KernelVersion":%q,"Architecture":"x86_64","DiscoveredDevices":[%s]}`, cpus,
+			kernel, strings.Join(devices, ","))
 	}
 	alike := machine(64, 8, "6.1")
 	for name, tt := range map[string]struct {
@@ -51,8 +53,9 @@ func TestHostsThatAreNotAlike(t *testing.T) {
 		err     string
 		warning string
 	}{
-		"alike":                 {0, alike, "", ""},
-		"fewer GPUs":            {2, machine(64, 4, "6.1"), `node ssh://a has gpu_count 8 and node ssh://b has gpu_count 4; name hosts that are alike in the docker block`, ""},
+		"alike": {0, alike, "", ""},
+		"fewer GPUs": {2, machine(64, 4, "6.1"),
+			`node ssh://a has gpu_count 8 and node ssh://b has gpu_count 4; name hosts that are alike in the docker block`, ""},
 		"another kernel":        {2, machine(64, 8, "6.8"), "", "nodes ssh://a and ssh://b differ: kernel 6.1 and kernel 6.8"},
 		"GPUs that nobody told": {2, machine(32, 0, "6.1"), "", "cpus 64 and cpus 32"},
 		"fewer cores":           {0, machine(32, 0, "6.1"), "node ssh://a has cpus 64 and node ssh://b has cpus 32", ""},

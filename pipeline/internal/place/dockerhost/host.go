@@ -195,7 +195,8 @@ const (
 
 // ReachedEnv is an environment whose DOCKER_HOST every command can use: that of a daemon
 // behind ssh is the socket that it is forwarded to. done ends what that takes.
-func ReachedEnv(ctx context.Context, spawner steps.Spawner, environ []string, getenv func(string) string) (reached func(string) string, done func(), err error) {
+func ReachedEnv(ctx context.Context, spawner steps.Spawner, environ []string,
+	getenv func(string) string) (reached func(string) string, done func(), err error) {
 	host := docker.HostFromEnv(getenv)
 	if !strings.HasPrefix(host, "ssh:") {
 		return getenv, func() {}, nil

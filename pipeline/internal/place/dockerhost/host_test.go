@@ -16,7 +16,8 @@ func TestDockerHosts(t *testing.T) {
 	}{
 		"DOCKER_HOST": {nil, []string{"unix://TMP/pipeline-ssh-r/docker.sock gpu2"}},
 		"two": {
-			&steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "tcp://10.0.0.1:2376", Certs: "my certs"}, {URL: "ssh://gpu3", Address: "10.9.0.3"}, {URL: "tcp://h:1", Certs: "/c"}}},
+			&steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "tcp://10.0.0.1:2376", Certs: "my certs"}, {URL: "ssh://gpu3", Address: "10.9.0.3"},
+				{URL: "tcp://h:1", Certs: "/c"}}},
 			[]string{"tcp://10.0.0.1:2376?certs=%2Ff%2Fmy+certs ", "unix://TMP/pipeline-ssh-r-1/docker.sock 10.9.0.3", "tcp://h:1?certs=%2Fc "},
 		},
 	} {

@@ -128,12 +128,16 @@ func (h *hosts) checkHost(t place.Target, p place.Process) error {
 	case block == nil || p.Spec.URL != "" || p.Role == place.RoleRouter:
 	case p.Role == place.RoleService:
 		if first := h.list[0]; !p.Contained && !first.local {
-			return fmt.Errorf("service %q is an executable, which runs on this machine, where servers at %s do not reach it; give it an image", p.Name, first.shown)
+			return fmt.Errorf("service %q is an executable, which runs on this machine, where servers at %s do not reach it; give it an image",
+				p.Name, first.shown)
 		}
 	case p.Contained && p.Spec.Node >= len(h.list):
-		return fmt.Errorf("server %q is on node %d, beyond the %d hosts of the docker block, which count from 0; add a host, or lower node or nodes", p.Name, p.Spec.Node, len(h.list))
+		return fmt.Errorf(
+			"server %q is on node %d, beyond the %d hosts of the docker block, which count from 0; add a host, or lower node or nodes", p.Name,
+			p.Spec.Node, len(h.list))
 	case !p.Contained && h.opt.Plan.Simulated == "" && (t.Together || p.Spec.Spread() || p.Spec.Node > 0):
-		return fmt.Errorf("server %q is an executable, which runs on this machine, where servers at the hosts of the docker block do not reach it; give it an image", p.Name)
+		return fmt.Errorf("server %q is an executable, which runs on this machine, where servers at the hosts of the docker block do not reach "+
+			"it; give it an image", p.Name)
 	}
 	return nil
 }
@@ -146,7 +150,8 @@ func (h *hosts) checkNetwork(t place.Target, p place.Process) error {
 		return nil
 	}
 	if c.Network != "" && c.Network != steps.NetworkHost {
-		return fmt.Errorf("server %q has network = %q, in which the other servers do not reach the ports of its KV transfer or of its ranks; leave network out, or set it to %q", p.Name, c.Network, steps.NetworkHost)
+		return fmt.Errorf("server %q has network = %q, in which the other servers do not reach the ports of its KV transfer or of its ranks; "+
+			"leave network out, or set it to %q", p.Name, c.Network, steps.NetworkHost)
 	}
 	return nil
 }
@@ -286,7 +291,8 @@ func (h *hosts) warnOfLeft(ctx context.Context) error {
 		return docker.Leftovers(ctx, at.url, docker.Filter{Expired: h.opt.Now(), Gone: spawn.Gone})
 	})
 	if len(left) > 0 {
-		h.opt.Warn(fmt.Sprintf("killed runs have left %d containers, networks and volumes, for example %s; `pipeline cleanup` removes them", len(left), left[0].Name))
+		h.opt.Warn(fmt.Sprintf("killed runs have left %d containers, networks and volumes, for example %s; `pipeline cleanup` removes them",
+			len(left), left[0].Name))
 	}
 	return err
 }

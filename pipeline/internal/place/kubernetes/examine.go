@@ -21,7 +21,8 @@ func Examine(ctx context.Context, cfg *lang.Config, dir string, environ []string
 	opt := kubernetes.Options{Spec: *spec, Dir: dir, Getenv: spawn.Getenv(environ), Version: version, RunID: "doctor"}
 	s, err := kubernetes.Examine(ctx, opt, trials(cfg))
 	if err != nil {
-		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(), Fix: "see that kubeconfig, context and namespace are right and that this machine reaches the API server"}}
+		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(),
+			Fix: "see that kubeconfig, context and namespace are right and that this machine reaches the API server"}}
 	}
 	return surveyed(s, spec.GPUResource)
 }
@@ -69,7 +70,8 @@ func surveyed(s kubernetes.Survey, gpu string) []doctor.Check {
 		nodes.Found = "this user may not list nodes, which a run does not need"
 	case len(names) == 0:
 		nodes.Status, nodes.Found = doctor.Warn, "none that is ready for Pods"
-		nodes.Fix = "see that node_selector and gpu_resource are right and that the device plugin runs, unless the cluster adds nodes when it must"
+		nodes.Fix = "see that node_selector and gpu_resource are right and that the device plugin runs, unless the cluster adds nodes when " +
+			"it must"
 	}
 	cluster := doctor.Check{Name: "Kubernetes", Status: doctor.OK, Found: s.Version + ", " + s.Where.String()}
 	if s.Terminating {
@@ -84,7 +86,8 @@ func surveyed(s kubernetes.Survey, gpu string) []doctor.Check {
 	for _, text := range s.Refused {
 		checks = append(checks, doctor.Check{
 			Name: "Pods", Status: doctor.Missing, Found: "the API server would refuse " + text,
-			Fix: "for a quota set resources, load_resources and the memory of containers in the file, for the security of Pods what their containers may do",
+			Fix: "for a quota set resources, load_resources and the memory of containers in the file, for the security of Pods what their " +
+				"containers may do",
 		})
 	}
 	return checks

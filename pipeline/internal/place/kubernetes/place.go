@@ -273,8 +273,9 @@ func (p *pods) Needs(doctor.Needs) doctor.Needs { return doctor.Needs{File: true
 func (p *pods) nodes() place.Nodes {
 	lanes, width := place.LanesOf(p.opt.Plan)
 	out := place.Nodes{
-		Kind: "kubernetes", Lanes: lanes, Width: width, Load: place.LoadNodes(p.opt.Plan, p.spec.LoadNode), LoadAs: "a Pod", LoadHere: "where the command runs, beside the Pods",
-		Advice: "choose them by node_selector in the kubernetes block",
+		Kind: "kubernetes", Lanes: lanes, Width: width, Load: place.LoadNodes(p.opt.Plan, p.spec.LoadNode), LoadAs: "a Pod",
+		LoadHere: "where the command runs, beside the Pods",
+		Advice:   "choose them by node_selector in the kubernetes block",
 	}
 	for _, n := range p.run.Nodes() {
 		out.List = append(out.List, place.Node{Name: n.Name, Facts: n.Facts})

@@ -81,7 +81,8 @@ func TestAssign(t *testing.T) {
 	}
 	router := place.Process{Name: "router", Role: place.RoleRouter}
 	both, err := set.Assign(place.Target{Together: true, Processes: []place.Process{server, router}})
-	if err != nil || both[0].Host != "NODE1" || both[0].Spec.Container.Network != steps.NetworkHost || both[1].Self.Image != "pipeline:1" || both[1].Spec.Listen != place.AnyAddress {
+	if err != nil || both[0].Host != "NODE1" || both[0].Spec.Container.Network != steps.NetworkHost || both[1].Self.Image != "pipeline:1" ||
+		both[1].Spec.Listen != place.AnyAddress {
 		t.Errorf("together: %+v, %v", both, err)
 	}
 }
@@ -94,8 +95,10 @@ func TestCheck(t *testing.T) {
 	}{
 		"an image":      {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i"}}, ""},
 		"an executable": {place.Process{Spec: steps.ServerSpec{Executable: []string{"vllm"}}}, "give it an image"},
-		"GPUs by name":  {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i", Env: []steps.EnvVar{{Name: place.VisibleDevices, Value: "0"}}}}, "it names its GPUs"},
-		"a mount":       {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i", Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "a Pod has no mounts"},
+		"GPUs by name": {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i",
+			Env: []steps.EnvVar{{Name: place.VisibleDevices, Value: "0"}}}}, "it names its GPUs"},
+		"a mount": {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i",
+			Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "a Pod has no mounts"},
 	} {
 		found := place.NewSet([]place.Kind{Kind()}, opt).Check(place.Target{Processes: []place.Process{tt.process}})
 		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Err.Error(), tt.fault) {
@@ -117,20 +120,26 @@ func TestSurveyed(t *testing.T) {
 		},
 		"nothing": {
 			kubernetes.Survey{Where: where, NoNamespace: true, Missing: []string{"create pods", "get pods/log"}, Nodes: []kubernetes.NodeGPUs{}},
-			"missing there is no namespace bench of https://h:6443 (context c)\nmissing in namespace bench this user may not create pods, get pods/log\nwarn none that is ready for Pods\n",
+			"missing there is no namespace bench of https://h:6443 (context c)\nmissing in namespace bench this user may not create pods, get " +
+				"pods/log\nwarn none that is ready for Pods\n",
 		},
 		"nodes unseen": {
 			kubernetes.Survey{Where: where, Version: "v1"},
-			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n",
+			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, " +
+				"which a run does not need\n",
 		},
 		"terminating": {
 			kubernetes.Survey{Where: where, Version: "v1", Terminating: true},
-			"missing namespace bench of https://h:6443 (context c) is being deleted\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n",
+			"missing namespace bench of https://h:6443 (context c) is being deleted\nok all that a run needs in namespace bench\nok this user may " +
+				"not list nodes, which a run does not need\n",
 		},
 		"Pods that a quota refuses": {
-			kubernetes.Survey{Where: where, Version: "v1", Refused: []string{"load0: must specify limits.cpu", "server.vllm.a: must specify limits.cpu"}},
-			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, which a run does not need\n" +
-				"missing the API server would refuse load0: must specify limits.cpu\nmissing the API server would refuse server.vllm.a: must specify limits.cpu\n",
+			kubernetes.Survey{Where: where, Version: "v1", Refused: []string{"load0: must specify limits.cpu",
+				"server.vllm.a: must specify limits.cpu"}},
+			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, " +
+				"which a run does not need\n" +
+				"missing the API server would refuse load0: must specify limits.cpu\nmissing the API server would refuse server.vllm.a: must specify " +
+				"limits.cpu\n",
 		},
 	} {
 		got := ""
@@ -149,7 +158,8 @@ func TestSurveyed(t *testing.T) {
 // TestTrials: doctor tries the servers that are launched, each once, those of a deployment on the network of
 // their nodes.
 func TestTrials(t *testing.T) {
-	cfg, _ := placed(steps.KubernetesSpec{}, nil, steps.ServerSpec{Image: "i"}, steps.ServerSpec{URL: "http://h"}, steps.ServerSpec{Image: "i", GPUs: 4, Nodes: 2})
+	cfg, _ := placed(steps.KubernetesSpec{}, nil, steps.ServerSpec{Image: "i"}, steps.ServerSpec{URL: "http://h"},
+		steps.ServerSpec{Image: "i", GPUs: 4, Nodes: 2})
 	cfg.Deployments = []*lang.Deployment{{Addr: "deployment.pd", Servers: []*lang.Server{
 		{Spec: steps.ServerSpec{Addr: "prefill", Image: "i"}}, {Spec: steps.ServerSpec{Addr: "decode", Image: "i"}},
 	}}}

@@ -45,10 +45,12 @@ func (j *job) checkLoadNodes(ctx context.Context) error {
 		name := j.job.Nodes()[i].Name
 		said, err := versionOn(ctx, j.job.Spawner(i), j.opt.Self)
 		if err != nil {
-			return fmt.Errorf("load_node: this program does not run on node %s: %w; put it on a file system that the nodes share, or leave load_node out", name, err)
+			return fmt.Errorf(
+				"load_node: this program does not run on node %s: %w; put it on a file system that the nodes share, or leave load_node out", name, err)
 		}
 		if want := "pipeline " + j.opt.Version; !slices.Contains(strings.Split(said, "\n"), want) {
-			return fmt.Errorf("load_node: %s on node %s is %q, and this is %q; put it on a file system that the nodes share", j.opt.Self, name, said, want)
+			return fmt.Errorf("load_node: %s on node %s is %q, and this is %q; put it on a file system that the nodes share",
+				j.opt.Self, name, said, want)
 		}
 	}
 	return nil

@@ -28,7 +28,8 @@ func TestLoadNodes(t *testing.T) {
 func TestLoadOfANodeIsNotDelayedOnPurpose(t *testing.T) {
 	node := 0
 	j, _ := jobOf(t, 4, func(s *steps.SlurmSpec, _ *plan.Plan) { s.LoadNode = &node })
-	if err := j.CheckLoad(steps.Workload{}, true); err == nil || !strings.Contains(err.Error(), "load of a node cannot be delayed on purpose") {
+	if err := j.CheckLoad(steps.Workload{}, true); err == nil ||
+		!strings.Contains(err.Error(), "load of a node cannot be delayed on purpose") {
 		t.Errorf("%v", err)
 	}
 	if err := j.CheckLoad(steps.Workload{}, false); err != nil {

@@ -175,7 +175,8 @@ func (j *job) check(p place.Process) error {
 	}
 	for _, id := range j.GPUs(place.Target{}, p).Named {
 		if n, err := strconv.Atoi(id); err != nil || n < 0 {
-			return fmt.Errorf("%s: %s = %q does not name GPUs by their numbers, which is all that is known of a node beforehand", p.Name, place.VisibleDevices, id)
+			return fmt.Errorf("%s: %s = %q does not name GPUs by their numbers, which is all that is known of a node beforehand", p.Name,
+				place.VisibleDevices, id)
 		}
 	}
 	return nil
@@ -191,7 +192,8 @@ func (j *job) CheckLoad(_ steps.Workload, delayed bool) error {
 func (j *job) Unprofiled(p place.Process, around bool) error {
 	switch {
 	case p.Spec.Image != "":
-		return errors.New("its image is started by Slurm, and what a profiler leaves in there cannot be copied out of it; install the engine where the nodes find it, and set executable")
+		return errors.New("its image is started by Slurm, and what a profiler leaves in there cannot be copied out of it; install the engine " +
+			"where the nodes find it, and set executable")
 	case around:
 		return errors.New("it is a step of a Slurm job, in which nsys cannot be told when to record; take the profiler \"torch\"")
 	}

@@ -78,7 +78,8 @@ func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 	switch {
 	case w.Driver != nil && w.Driver.Evaluation != nil:
 		if w.Driver.Evaluation.Accuracy == 0 {
-			return errors.New("its questions are asked by a program, which virtual time does not run: say by accuracy how many are answered there, or use --simulate")
+			return errors.New("its questions are asked by a program, which virtual time does not run: say by accuracy how many are answered " +
+				"there, or use --simulate")
 		}
 	case w.Driver != nil:
 		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
@@ -398,7 +399,8 @@ func (s askedServer) Profiled(spec steps.ServerSpec, dir, version string) (steps
 
 // Profile implements steps.Profiler: the model records the steps of the window, and writes what
 // a profiler would have left of them.
-func (s askedServer) Profile(_ context.Context, ep steps.Endpoint, w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
+func (s askedServer) Profile(_ context.Context, ep steps.Endpoint,
+	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	p := s.machine.processAt(ep.BaseURL)
 	if p == nil || p.fleet == nil {
 		return nil, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
@@ -427,7 +429,8 @@ func observation(p *process, at time.Time, n model.Note) steps.Observation {
 		},
 		Counters: map[string]float64{
 			steps.CounterPromptTokens: float64(s.PromptTokens), steps.CounterGenerationTokens: float64(s.OutputTokens),
-			steps.CounterPreemptions: float64(s.Preemptions), steps.CounterPrefixQueries: float64(s.PrefixQueries), steps.CounterPrefixHits: float64(s.PrefixHits),
+			steps.CounterPreemptions: float64(s.Preemptions), steps.CounterPrefixQueries: float64(s.PrefixQueries),
+			steps.CounterPrefixHits:      float64(s.PrefixHits),
 			steps.CounterExternalQueries: float64(s.ExternalQueries), steps.CounterExternalHits: float64(s.ExternalHits),
 			steps.CounterQueueSeconds: s.QueueTime.Seconds(), steps.CounterQueued: float64(s.Queued),
 			steps.CounterTransferBytes: n.Moved.Bytes, steps.CounterTransferSeconds: n.Moved.Time.Seconds(),

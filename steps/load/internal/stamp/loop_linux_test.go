@@ -281,7 +281,8 @@ func TestLoopThatFails(t *testing.T) {
 		t.Errorf("the exchange under way ended with %v", err)
 	}
 	<-loop.ended
-	if _, err := clients[1].Exchange(t.Context(), soon(), []byte("ask"), func([]byte, int64, bool) bool { return true }); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := clients[1].Exchange(t.Context(), soon(), []byte("ask"), func([]byte, int64, bool) bool { return true }); !errors.Is(err,
+		os.ErrDeadlineExceeded) {
 		t.Errorf("the next exchange ended with %v", err)
 	}
 }
