@@ -23,11 +23,11 @@ def engine():
 
 def main():
     child = multiprocessing.get_context("fork").Process(target=engine)
-    child.start()
     def end(*_):
         child.kill()
         os._exit(0)
     signal.signal(signal.SIGTERM, end)
+    child.start()
     time.sleep(600)
 `
 

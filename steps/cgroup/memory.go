@@ -78,6 +78,10 @@ func (m *Memory) Killed() string {
 			return fmt.Sprintf("%s killed by the memory limit of its cgroup (%s%s)", what, l.name, l.limit())
 		}
 	}
+	if m.levels[len(m.levels)-1].name == "/" { // in a namespace: the root of the machine has no memory.events
+		return fmt.Sprintf("%s killed by a memory limit above what this program sees, or because the machine had no memory left (cgroup %s)",
+			what, m.levels[0].name)
+	}
 	return fmt.Sprintf("%s killed by the kernel because the machine had no memory left (cgroup %s)", what, m.levels[0].name)
 }
 

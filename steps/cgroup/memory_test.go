@@ -19,6 +19,22 @@ func newTree(t *testing.T) tree {
 	return tree{t, System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "cgroup")}}
 }
 
+// TestKilledWithinANamespace: the limit that was reached can be above the root that the program sees.
+func TestKilledWithinANamespace(t *testing.T) {
+	f := newTree(t)
+	f.process("7", "0::/\n")
+	f.events(".", "1", "3")
+	m := f.MemoryOf(7)
+	if m == nil {
+		t.Fatal("the group is not found")
+	}
+	f.events(".", "1", "4")
+	const want = "a process was killed by a memory limit above what this program sees, or because the machine had no memory left (cgroup /)"
+	if got := m.Killed(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func (f tree) write(path, text string) {
 	f.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

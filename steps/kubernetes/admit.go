@@ -42,7 +42,8 @@ func (r *Run) try(ctx context.Context, servers []Trial) ([]string, error) {
 		})
 		switch {
 		case err == nil || strings.Contains(err.Error(), "does not support dry run"): // a webhook says so
-		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
+		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+			strings.Contains(err.Error(), "denied the request"): // by a webhook, with any status
 			text := pod.Annotations[nameLabel] + ": " + steps.Line(err.Error(), maxReason)
 			if !slices.Contains(refused, text) {
 				refused = append(refused, text)
@@ -61,7 +62,8 @@ const anyNode = "any"
 const beingDeleted = "because it is being terminated"
 
 // neverCreated are texts of the Job controller about a Pod that it cannot create, however often it tries.
-var neverCreated = []string{"no PriorityClass with name", "must specify", "violates PodSecurity", beingDeleted}
+var neverCreated = []string{"no PriorityClass with name", "must specify", "violates PodSecurity", " usage per ",
+	"max limit to request ratio", beingDeleted}
 
 // uncreatable says why the Job will never have a Pod, "" while that is not known.
 func (r *Run) uncreatable(ctx context.Context) string {

@@ -179,6 +179,8 @@ func (r *Run) eventsOf(ctx context.Context, kind, name string) string {
 
 // warnings quotes those about the selected objects whose names begin so, "" for none.
 func (r *Run) warnings(ctx context.Context, selector, prefix string) string {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.CallWait)
+	defer cancel()
 	found, err := r.client.CoreV1().Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: selector})
 	if err != nil {
 		return "its events cannot be read: " + err.Error()

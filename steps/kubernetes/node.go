@@ -71,7 +71,7 @@ func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
 
 func (r *Run) lookPod(number int, w Want) *core.Pod {
 	pod := r.bare(fmt.Sprintf("node%d", number), "node")
-	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}, Resources: r.room(w)}
+	main := core.Container{Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerLook}, Resources: r.room(number, w)}
 	if gpus := main.Resources.Limits[core.ResourceName(r.opt.Spec.GPUResource)]; !gpus.IsZero() && r.opt.Spec.Queue != "" {
 		pod.Labels[queueLabel] = r.opt.Spec.Queue
 	}
@@ -87,9 +87,9 @@ func (r *Run) lookPod(number int, w Want) *core.Pod {
 	return pod
 }
 
-// room is the most that a group of servers takes of each resource; on a node without servers it is what
-// the load generator takes.
-func (r *Run) room(w Want) core.ResourceRequirements {
+// room is the most that a group of servers takes of each resource, with what the load generator takes on its
+// node beside them; on a node without servers it is what the load generator takes.
+func (r *Run) room(number int, w Want) core.ResourceRequirements {
 	if len(slices.Concat(w.Groups...)) == 0 {
 		return r.loadRoom()
 	}
@@ -106,6 +106,12 @@ func (r *Run) room(w Want) core.ResourceRequirements {
 			if before := most[name]; amount.Cmp(before) > 0 {
 				most[name] = amount
 			}
+		}
+	}
+	if r.opt.Spec.LoadNode != nil && *r.opt.Spec.LoadNode == number {
+		for name, amount := range r.loadRoom().Requests {
+			amount.Add(most[name])
+			most[name] = amount
 		}
 	}
 	return requirements(most)

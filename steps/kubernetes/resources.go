@@ -13,12 +13,10 @@ import (
 )
 
 // smallRoom is what the keeper asks for, and a Pod that only pulls an image: a quota on processors or
-// memory admits no Pod that names none. The keeper sleeps, and takes about 20 MiB.
+// memory admits no Pod that names none. The keeper sleeps, and takes about 20 MiB. A LimitRange can have a
+// least amount, 100m of a processor as a rule, and bound the ratio of limits to requests.
 func smallRoom() core.ResourceRequirements {
-	return core.ResourceRequirements{
-		Requests: core.ResourceList{core.ResourceCPU: resource.MustParse("10m"), core.ResourceMemory: resource.MustParse("64Mi")},
-		Limits:   core.ResourceList{core.ResourceCPU: resource.MustParse("500m"), core.ResourceMemory: resource.MustParse("256Mi")},
-	}
+	return requirements(core.ResourceList{core.ResourceCPU: resource.MustParse("100m"), core.ResourceMemory: resource.MustParse("128Mi")})
 }
 
 // loadRoom is what the Pod of the load generator asks for: what the file says, which is its limit as

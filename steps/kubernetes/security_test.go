@@ -108,6 +108,13 @@ func TestLookPod(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got.String(), want)
 		}
 	}
+	load := 0
+	r.opt.Spec.LoadNode = &load
+	beside := r.lookPod(0, Want{Groups: [][]*steps.ContainerSpec{{server(1, 6<<30)}}}).Spec.Containers[0].Resources.Limits
+	if cpu, memory := beside[core.ResourceCPU], beside[core.ResourceMemory]; cpu.String() != "4100m" || memory.String() != "6272Mi" {
+		t.Errorf("%s and %s beside the load generator, want 4100m and 6272Mi", cpu.String(), memory.String())
+	}
+	r.opt.Spec.LoadNode = nil
 	var claimed []string
 	for _, v := range pod.Spec.Volumes {
 		claimed = append(claimed, v.PersistentVolumeClaim.ClaimName)

@@ -160,7 +160,8 @@ func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Ans
 		return a, f, text
 	}
 	if s.repeated.broken {
-		return a, record.FailGarbage, "the text of an event neither repeats nor continues the text of the events before it"
+		return a, record.FailGarbage, "the text of an event neither repeats nor continues the text of the events before it, as it does " +
+			"where a server sends the new text alone and its second text began with its first"
 	}
 	a.SetText(s.words.text())
 	f, text = ended(s.rec, &a, s.stop, s.ignoreEOS)

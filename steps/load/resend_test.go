@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -175,10 +176,12 @@ func TestConnectionAfterAStream(t *testing.T) {
 		{2 * minRest, true, true, keeps},
 		{2 * minRest, false, false, unknown},
 	} {
-		p := &pool{idle: []*conn{{line: fakeLine(tt.open), streamed: true, idle: time.Now().Add(-tt.rest)}}}
-		if c := p.pop(); (c != nil && c.Alive()) != tt.used || p.shown != tt.want {
-			t.Errorf("after %v, open %v: used %v, the server is %d; want %v, %d", tt.rest, tt.open, c != nil, p.shown, tt.used, tt.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			p := &pool{idle: []*conn{{line: fakeLine(tt.open), streamed: true, idle: time.Now().Add(-tt.rest)}}}
+			if c := p.pop(); (c != nil && c.Alive()) != tt.used || p.shown != tt.want {
+				t.Errorf("after %v, open %v: used %v, the server is %d; want %v, %d", tt.rest, tt.open, c != nil, p.shown, tt.used, tt.want)
+			}
+		})
 	}
 }
 

@@ -511,7 +511,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	s := serve(t, healthy)
 	w := workload(0)
 	// A connection is used again once the server has shown that it keeps one.
-	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 6, ThinkTime: 2 * minRest}
+	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 2, Requests: 6, ThinkTime: minRest * 5 / 4}
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
 	if s.seen().accepted > 2 || run.Audit.Dials > 2 {
 		t.Errorf("%d connections for two users, audit says %d", s.seen().accepted, run.Audit.Dials)

@@ -18,13 +18,25 @@ type suspension struct {
 }
 
 // WatchPauses implements steps.Pausable. The controller keeps when a job was last suspended or
-// resumed and how long it has run, so that two looks find what happened between them.
+// resumed and how long it has run, so that two looks find what happened between them. The first look does
+// not hold up the start of the server, which is timed.
 func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {
 	job := s.launcher.job
-	first, cancel := context.WithTimeout(ctx, job.opt.CallWait)
-	defer cancel()
-	old, err := job.suspension(first)
+	var old suspension
+	var err error
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		first, cancel := context.WithTimeout(ctx, job.opt.CallWait)
+		defer cancel()
+		old, err = job.suspension(first)
+	}()
 	return func(ctx context.Context) (string, error) {
+		select {
+		case <-begun:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
 		now, nowErr := job.suspension(ctx)
 		if nowErr != nil {
 			return "", nowErr

@@ -73,6 +73,7 @@ func TestSuspensionsUnknownAtFirst(t *testing.T) {
 		c := &controller{"gibberish"}
 		j := New(Options{Spawner: c})
 		paused := (&Server{launcher: &Launcher{job: j}}).WatchPauses(t.Context())
+		synctest.Wait() // for the first look
 		c.text = described("RUNNING", "00:00:40", "None", "0")
 		if got, err := paused(t.Context()); got != "" || err == nil {
 			t.Errorf("at first: %q, %v", got, err)

@@ -37,10 +37,10 @@ func (r *runner) askPauses(ctx context.Context, s *server) {
 		why, err := m.paused(limited)
 		mu.Lock()
 		defer mu.Unlock()
-		switch {
-		case ctx.Err() == nil && err != nil && r.first(r.warned, "pauses of "+m.label(s.Target)):
+		if ctx.Err() == nil && err != nil && r.first(r.warned, "pauses of "+m.label(s.Target)) {
 			r.warn(fmt.Sprintf("%s: whether it was paused during a run is not known: %v", m.label(s.Target), err))
-		case s.paused == "" && why != "":
+		}
+		if s.paused == "" && why != "" {
 			s.paused = m.label(s.Target) + ": " + r.o.Redact.String(why)
 		}
 	})

@@ -17,12 +17,15 @@ func TestPausedRuns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		at      int // the question that is answered by a pause
 		trouble string
+		err     error // that the same answer has
 		want    []string
 		reason  string
 	}{
 		"a pause during a run": {at: 3, want: []string{"1 void", "2 ok", "1001 ok"}, reason: head + ": job 7 was suspended"},
 		"a run that failed for the pause": {at: 3, trouble: "garbage", want: []string{"1 void", "2 ok", "1001 ok"}, reason: head +
 			": job 7 was suspended"},
+		"a pause that was seen before the view was lost": {at: 3, err: errors.New("the stream broke off"),
+			want: []string{"1 void", "2 ok", "1001 ok"}, reason: head + ": job 7 was suspended"},
 		"a pause before the run": {at: 2, want: []string{"1 ok", "2 ok"}},
 		"a pause before it was ready": {at: 1, want: []string{"1 void", "2 ok", "1001 ok"}, reason: "while it started, " + head +
 			": job 7 was suspended"},
@@ -37,7 +40,7 @@ func TestPausedRuns(t *testing.T) {
 					}
 					return behaviour{runs: map[int]string{1: tt.trouble}, paused: func(n int) (string, error) {
 						if n == tt.at {
-							return "job 7 was suspended", nil
+							return "job 7 was suspended", tt.err
 						}
 						return "", nil
 					}}

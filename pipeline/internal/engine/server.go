@@ -105,13 +105,13 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	if err := r.sendCanaries(ctx, s); err != nil {
 		return newFault(phaseReady, err)
 	}
-	r.askPauses(ctx, s)
-	s.pausedStart = s.paused
 	text := s.Target + " answers"
 	if s.front.Spec.URL == "" {
 		s.launch.Startup = s.lane.Clock.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
+	r.askPauses(ctx, s) // after the start-up was timed: a place takes its time to answer
+	s.pausedStart = s.paused
 	r.recordGPUMemory(ctx, s)
 	r.eta.launched(s.launch.Attempt, s.lane.Clock.Now().Sub(s.began).Seconds())
 	described := r.describeAll(ctx, s)

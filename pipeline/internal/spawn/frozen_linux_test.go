@@ -80,6 +80,10 @@ func TestFrozenCgroup(t *testing.T) {
 			s := newSpawner(t, Options{})
 			child := start(t, s, steps.Command{Argv: sh(`sleep 1000`)})
 			write("cgroup.procs", fmt.Sprint(child.PID()))
+			groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", child.PID()))
+			if err != nil || !strings.Contains(string(groups), ":/"+group+"\n") {
+				t.Skipf("this container sees only part of the cgroups of its machine (%v)", err)
+			}
 			look := child.(steps.Freezable).Frozen()
 			if got := look(); got != "" {
 				t.Fatalf("at first: %q", got)
