@@ -1,12 +1,12 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -68,8 +68,11 @@ func (p Simulator) launch(argv []string, s Settings, env func(string) string) (*
 	if err != nil {
 		return nil, err
 	}
-	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: cmp.Or(s.Version, parser.table.Version),
-		raw: slices.Clone(flags)}
+	version := s.Version
+	if !steps.IsRelease(version) { // "nightly", a commit: the newest, as its list of arguments is
+		version = parser.table.Version
+	}
+	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: version, raw: slices.Clone(flags)}
 	if l.args, err = parser.parse(flags); err != nil {
 		return l, err
 	}

@@ -56,7 +56,7 @@ func life() []step {
 
 		{name: "document", do: (*session).document},
 		{name: "judge", do: (*session).judge},
-		{name: "mask", do: (*session).mask},
+		{name: "mask", always: true, skip: (*session).unjudged, do: (*session).mask},
 		{name: "show gates", do: (*session).showGates},
 		{name: "write", do: (*session).write},
 		{name: "publish", always: true, skip: (*session).noVerdictToPublish, do: (*session).publish},

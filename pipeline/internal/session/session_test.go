@@ -87,7 +87,7 @@ func TestEachStepMayFail(t *testing.T) {
 		{"prepare", "publish the failure, close", "start, abort: prepare is broken"},
 		{"end the measurement", "publish the failure, close", "start, abort: end the measurement is broken"},
 		{"document", "publish the failure, close", "start, abort: document is broken"},
-		{"judge", "publish, summarize, close", "start, finish"},
+		{"judge", "mask, publish, summarize, close", "start, finish"},
 		{"write", "publish, summarize, close", "start, finish"},
 		{"publish", "summarize, close", "start, finish"},
 		{"close", "", "start, finish"},
@@ -119,7 +119,7 @@ func (closed) Assign(place.Target, place.Process, []string) (place.Slot, error) 
 	return place.Slot{}, nil
 }
 
-// TestAPlaceThatCannotBeOpened: the locks are given back, and nothing is closed that was not opened.
+// TestAPlaceThatCannotBeOpened: the locks are given back, and what was measured is said to have failed.
 func TestAPlaceThatCannotBeOpened(t *testing.T) {
 	opt := optionsOfProfile(t)
 	opt.Plan.Simulated, opt.Publisher = "process", &published{}

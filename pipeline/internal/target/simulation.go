@@ -111,8 +111,11 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
+		if !ok { // its command line is not known before the run, or is refused in it
+			seen.Virtual = r.overSockets(s)
+		}
 		switch {
-		case ok && seen.Virtual != nil && p.Simulated != plan.SimulateVirtual:
+		case seen.Virtual != nil && p.Simulated != plan.SimulateVirtual:
 			out.add(hcl.DiagError, s.Addr+" cannot be simulated over sockets", seen.Virtual.Error(), s.Range)
 		case ok && seen.Refused != nil:
 			out.add(hcl.DiagWarning, s.Addr+" would not start", seen.Refused.Error(), s.Range)
@@ -210,6 +213,14 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	}
 	seen, err := simulate.Simulator{Connectors: r.Connectors}.Inspect(process.Argv, settings)
 	return seen, err == nil
+}
+
+// overSockets returns why the release of a server is not simulated over sockets, nil where it is or none is stated.
+func (r Resolver) overSockets(s *lang.Server) error {
+	if replaceable(s) != nil {
+		return nil
+	}
+	return simulate.OverSockets(s.Spec.Engine, s.Spec.EngineVersion())
 }
 
 // SizeNotes lists for a report of which models the size was not modelled, each once.

@@ -1,5 +1,4 @@
-// Package mode names what becomes of the comments of earlier runs. The language reads the names
-// too, and must not reach what publishes.
+// Package mode names what becomes of the comments of earlier runs.
 package mode
 
 // Comment is a mode of commenting on a pull request.

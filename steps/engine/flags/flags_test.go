@@ -158,6 +158,12 @@ func TestFor(t *testing.T) {
 	if _, ok := Nearest("openai", ""); ok {
 		t.Error("openai has lists")
 	}
+	newest, _ := Nearest("vllm", "")
+	for _, version := range []string{"nightly", "0f3a2b1c"} {
+		if table, _ := Nearest("vllm", version); table != newest {
+			t.Errorf("%s is taken for %s, want the newest", version, table.Version)
+		}
+	}
 	if table, _ := Nearest("vllm", "0.1"); table != index()["vllm"][0] {
 		t.Errorf("before all there is %s", table.Version)
 	}

@@ -93,7 +93,7 @@ func (t *Table) Complete(name string) []Def {
 }
 
 // Nearest is the newest known table that is not newer than version, or the oldest one.
-// An empty version means the newest. ok is false for an engine without lists.
+// A version that is no release, "nightly" or a commit, means the newest, and so does none. ok is false for an engine without lists.
 func Nearest(engine, version string) (table *Table, ok bool) {
 	tables := index()[engine]
 	if len(tables) == 0 {
@@ -101,7 +101,7 @@ func Nearest(engine, version string) (table *Table, ok bool) {
 	}
 	best := tables[0]
 	for _, t := range tables {
-		if version == "" || compare(t.Version, version) <= 0 {
+		if !steps.IsRelease(version) || compare(t.Version, version) <= 0 {
 			best = t
 		}
 	}

@@ -254,9 +254,7 @@ func (k *Side) expire() {
 }
 
 func (k *Side) free(e entry) {
-	if e.request >= 0 {
-		k.opt.Release(e.request)
-	}
+	k.opt.Release(e.request)
 }
 
 // bytes of KV of n tokens.
@@ -279,6 +277,3 @@ func (k *Side) Part() *kv.Part { return k.plan }
 
 // Go runs f beside the caller; Close waits for it.
 func (k *Side) Go(f func()) { k.running.Go(f) }
-
-// Closing reports whether the side is being closed.
-func (k *Side) Closing() bool { return k.ctx.Err() != nil }

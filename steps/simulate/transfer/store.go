@@ -17,7 +17,7 @@ type store struct {
 type entry struct {
 	tokens int
 	since  time.Duration
-	// request of the engine that holds the blocks, -1 if none does.
+	// request of the engine that holds the blocks.
 	request int
 }
 
