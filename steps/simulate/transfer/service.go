@@ -120,9 +120,7 @@ func serve(ctx context.Context, kind string, flags flagSet, log io.Writer) error
 		return err
 	}
 	var serving sync.WaitGroup
-	defer serving.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer serving.Wait() // after each is closed
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
 	for _, address := range addresses {
@@ -131,9 +129,8 @@ func serve(ctx context.Context, kind string, flags flagSet, log io.Writer) error
 			return err
 		}
 		server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-		stop := context.AfterFunc(ctx, func() { _ = server.Close(); _ = ln.Close() })
-		defer stop()
 		serving.Go(func() { _ = server.Serve(ln) }) // returns when it is closed
+		defer func() { _ = server.Close(); _ = ln.Close() }()
 	}
 	fmt.Fprintf(log, "simulated %s is listening on %s\n", kind, addresses[0])
 	<-ctx.Done()
