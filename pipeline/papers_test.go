@@ -11,15 +11,15 @@ import (
 // TestArchitectureNamesFiles checks that each path in code font of ARCHITECTURE.md and CONTRIBUTING.md exists.
 func TestArchitectureNamesFiles(t *testing.T) {
 	path := regexp.MustCompile("`((?:\\.ci|pipeline|steps|gates|reports|docs|examples)/[A-Za-z0-9_./-]+)`")
-	for _, paper := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+	for paper, least := range map[string]int{"ARCHITECTURE.md": 20, "CONTRIBUTING.md": 5} {
 		found := path.FindAllStringSubmatch(paperText(t, paper), -1)
 		for _, m := range found {
 			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
 				t.Errorf("%s names %s, which does not exist", paper, m[1])
 			}
 		}
-		if len(found) == 0 {
-			t.Errorf("%s names no file", paper)
+		if len(found) < least {
+			t.Errorf("%s names %d files, want %d or more", paper, len(found), least)
 		}
 	}
 }
@@ -52,7 +52,8 @@ func TestArchitectureNamesIdentifiers(t *testing.T) {
 	named := regexp.MustCompile("`([a-z]+)((?:\\.[A-Z][A-Za-z]*)+)`").FindAllStringSubmatch(paperText(t, "ARCHITECTURE.md"), -1)
 	for _, m := range named {
 		for identifier := range strings.SplitSeq(m[2][1:], ".") {
-			declared := regexp.MustCompile(`(?m)^\s*(?:func (?:\([^)]*\) )?|type |var |const )?` + identifier + `\b`)
+			// Within a block or a type it stands alone, and is neither the key of a literal nor a call.
+			declared := regexp.MustCompile(`(?m)^(?:\s*(?:func (?:\([^)]*\) )?|type |var |const )` + identifier + `\b|\t` + identifier + ` )`)
 			if !declares(t, dirs[m[1]], declared) {
 				t.Errorf("ARCHITECTURE.md names %s%s, and package %s has no %s", m[1], m[2], m[1], identifier)
 			}
@@ -72,6 +73,9 @@ func declares(t *testing.T, dirs []string, line *regexp.Regexp) bool {
 			t.Fatal(err)
 		}
 		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
 			if text, err := os.ReadFile(file); err != nil {
 				t.Fatal(err)
 			} else if line.Match(text) {
