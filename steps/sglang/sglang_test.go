@@ -216,8 +216,8 @@ func TestValidate(t *testing.T) {
 		attrs map[string]cty.Value
 		want  int
 	}{
-		"plain":         {map[string]cty.Value{"image": cty.StringVal("i"), "model": m}, 0},
-		"no model":      {map[string]cty.Value{"image": cty.StringVal("i")}, 1},
+		"plain":         {map[string]cty.Value{"image": cty.StringVal("i:v1"), "model": m}, 0},
+		"no model":      {map[string]cty.Value{"image": cty.StringVal("i:v1")}, 1},
 		"key":           {map[string]cty.Value{"model": m, "api_key": cty.StringVal("k")}, 1},
 		"key for a url": {map[string]cty.Value{"url": cty.StringVal("http://h"), "api_key": cty.StringVal("k")}, 0},
 		"reserved":      {map[string]cty.Value{"model": m, "args": cty.ObjectVal(map[string]cty.Value{"api-key": m})}, 1},
