@@ -258,8 +258,9 @@ func (f *Files) Rehearsed(d steps.Dataset) steps.Dataset {
 func (f *Files) AbsentText(d steps.Dataset) string {
 	text := fmt.Sprintf("the dataset's file %q is not there", d.Path)
 	if f != nil && !filepath.IsAbs(d.Path) {
-		if folder, err := filepath.Abs(f.Dir); err == nil {
-			text = fmt.Sprintf("the dataset's file %q is not there, relative to %s, the folder of the pipeline file", d.Path, folder)
+		text += ", relative to the folder of the pipeline file"
+		if folder := filepath.Clean(f.Dir); folder != "." {
+			text += fmt.Sprintf(" (%s)", folder)
 		}
 	}
 	kind, err := f.kinds().Lookup(d.Kind)

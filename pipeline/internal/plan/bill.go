@@ -94,7 +94,7 @@ func (b *builder) profile(p *Plan) *Extra {
 		return nil
 	}
 	e := &Extra{Launches: 2, Seconds: most.Seconds, MachineHours: most.MachineHours, GPUHours: most.GPUHours}
-	if p.Simulated != "" && p.Simulated != SimulateVirtual { // which holds no machine of its own
+	if p.OverSockets() {
 		e.MachineHours, e.GPUHours = 0, 0
 	}
 	return e

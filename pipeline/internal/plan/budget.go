@@ -210,7 +210,7 @@ func (p *Plan) budgetText() string {
 		text += l.text(l.most)
 	}
 	switch {
-	case p.Simulated != "" && p.Simulated != SimulateVirtual && p.Budget.Seconds == 0:
+	case p.OverSockets() && p.Budget.Seconds == 0:
 		return text + ": simulated processes spend nothing of it"
 	case p.Estimate.UnknownStarts > 0:
 		return text +

@@ -132,7 +132,7 @@ func estimate(p *Plan) Estimate {
 	if held > 0 {
 		e.StartShare, e.WarmupShare = starting/held, warming/held
 	}
-	if p.Simulated != "" && p.Simulated != SimulateVirtual { // which holds no machine of its own
+	if p.OverSockets() {
 		e.MachineHours, e.GPUHours, e.StartShare, e.WarmupShare = 0, 0, 0, 0
 	}
 	if p.lanes() > 1 {

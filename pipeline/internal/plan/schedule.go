@@ -199,3 +199,7 @@ const (
 	// SimulateVirtual carries the plan out in virtual time, without processes.
 	SimulateVirtual = result.SimulatedVirtual
 )
+
+// OverSockets reports whether doubles of the servers run as processes or in containers. They hold none of the
+// machines that the file names.
+func (p *Plan) OverSockets() bool { return p.Simulated != "" && p.Simulated != SimulateVirtual }

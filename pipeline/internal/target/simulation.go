@@ -115,7 +115,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 			seen.Virtual = r.overSockets(s)
 		}
 		switch {
-		case seen.Virtual != nil && p.Simulated != plan.SimulateVirtual:
+		case seen.Virtual != nil && p.OverSockets():
 			out.add(hcl.DiagError, s.Addr+" cannot be simulated over sockets", seen.Virtual.Error(), s.Range)
 		case ok && seen.Refused != nil:
 			out.add(hcl.DiagWarning, s.Addr+" would not start", seen.Refused.Error(), s.Range)
@@ -133,7 +133,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 // checkTransfers finds deployments whose connector the simulator plays in virtual time alone. What keeps a
 // deployment from being laid out is reported where it is placed.
 func (r Resolver) checkTransfers(out *problems) {
-	if r.Plan.Simulated == plan.SimulateVirtual {
+	if !r.Plan.OverSockets() {
 		return
 	}
 	for _, t := range r.Plan.Targets {
