@@ -2,7 +2,7 @@ package gates
 
 import "slices"
 
-// Expectation is what the head of a gate has to show, where that is more than no regression.
+// Expectation names the claim that the head of a gate must prove.
 type Expectation string
 
 // NoRegression requires that the head is not worse by the margin.

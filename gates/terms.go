@@ -24,10 +24,10 @@ type Claim struct {
 	Expect Expectation `json:"expect,omitempty"`
 }
 
-// Rule holds how a comparison is decided. A gate with an alpha of its own has that share of the
-// family's; the others share what is left, under one Holm.
+// Rule holds how a comparison is decided. A gate with its own alpha takes that share of the family's
+// alpha. The other gates share the rest by one Holm correction.
 type Rule struct {
-	// Alpha is the gate's own, absent where it has that of the document.
+	// Alpha overrides the alpha of the document if it is set.
 	Alpha    float64 `json:"alpha,omitempty" bounds:"0,1"`
 	TestName string  `json:"test,omitempty"`   // of significance, by its name
 	Strict   bool    `json:"strict,omitempty"` // the margin must be excluded, too

@@ -7,11 +7,11 @@
 // bends there: a knee, where a queue grows beyond it, its contrary, where a queue is as long as the probe lets it
 // grow, or a jump, where latency leaps. A search that knows of no bend finds a capacity at one too exactly, and
 // beside it. Their joint posterior is kept on a grid. It is monotone by construction, since slopes
-// are falling alone. Little is assumed of the noise, so that its interval covers a capacity as often as it says on
-// quiet servers and on noisy ones; that of few probes is narrow by chance at times, which is why it has to be
-// narrower to end a search early. How far a line is wrong grows with the distance from the capacity, so a probe
-// counts the less the further its headroom is from 0, and beyond Clip it says no more than on which side the capacity
-// is: a server that is overloaded has latencies that measure the length of the probe.
+// only fall. Little is assumed of the noise, so the interval keeps its coverage on quiet and on noisy servers. After
+// few probes the interval can be narrow by chance, so it must be narrower still to end a search early. How far a line
+// is wrong grows with the distance from the capacity, so a probe counts the less the further its headroom is from 0,
+// and beyond Clip it says no more than on which side the capacity is: a server that is overloaded has latencies that
+// measure the length of the probe.
 //
 // The next load is the median of the posterior, where a probe says most; never more than Growth
 // times what has held, so that a search does not begin by driving a server far into overload.

@@ -244,7 +244,7 @@ type app struct {
 	published publish.Publisher
 	// job is the change that the job is about, nil until it is read.
 	job *publish.Change
-	// transport reaches publishers; nil is that of the standard library.
+	// transport carries requests to publishers; nil means http.DefaultTransport.
 	transport http.RoundTripper
 }
 

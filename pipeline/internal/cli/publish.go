@@ -35,8 +35,8 @@ func (f *postFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.status, "status", "", "write a commit status of this `context`; none writes no status")
 }
 
-// settings are what is posted: what each block of the kind says, less what the
-// flags say otherwise, or what the flags say alone.
+// settings returns the settings of each post: one for each block of the kind, with flags overriding the
+// block, or one from the flags alone.
 func (f postFlags) settings(blocks []*lang.Report, kind string) []publish.Settings {
 	var out []publish.Settings
 	for _, r := range blocks {

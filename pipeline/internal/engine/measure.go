@@ -127,7 +127,7 @@ func (r *runner) warnFailures(target, label string, run record.Run) {
 	}
 }
 
-// cellOf names a cell of a target for people. That of a benchmark without axes has no label.
+// cellOf returns the name of a cell in messages. A benchmark without axes has an empty label.
 func cellOf(target, label string) string {
 	return strings.TrimSuffix(target+", "+label, ", ")
 }

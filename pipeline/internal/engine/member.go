@@ -25,7 +25,7 @@ type member struct {
 	output  *output      // what it writes, on its way to the log
 	running steps.Server // nil until it runs
 	began   time.Time    // when it was started
-	// paused says how it was paused since the last call; nil where nobody can tell.
+	// paused returns how the member was paused since the last call; nil if its place cannot tell.
 	paused   func(context.Context) (string, error)
 	endpoint steps.Endpoint
 	about    result.Member // what the document says of it

@@ -60,7 +60,7 @@ func (s *server) voidPaused(run *result.Run) {
 	run.Status, run.VoidCause = result.RunVoid, result.VoidSuspended
 }
 
-// failedPaused returns the pause of a target as the cause of a fault, nil where nobody paused it.
+// failedPaused returns the pause of a target as the cause of a fault, or nil if it was not paused.
 func (r *runner) failedPaused(ctx context.Context, s *server, f *fault) error {
 	if s.paused == "" {
 		r.askPauses(ctx, s)

@@ -26,7 +26,7 @@ type Options struct {
 	// Descriptive, if not empty, is why the comparisons of the session are described and
 	// not decided.
 	Descriptive string
-	// History is what stored baselines are taken from; nil is an empty one.
+	// History provides stored baselines; nil means an empty history.
 	History *history.History
 }
 

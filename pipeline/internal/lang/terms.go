@@ -22,7 +22,7 @@ type term struct {
 	text func(c *Config, g *Gate) string
 }
 
-// noRegression is what a file calls gates.NoRegression.
+// noRegression is the name of gates.NoRegression in files.
 const noRegression = "no_regression"
 
 // terms lists the arguments, in the order in which they are documented.

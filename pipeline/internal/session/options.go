@@ -22,13 +22,13 @@ import (
 type Options struct {
 	Config *lang.Config
 	Plan   *plan.Plan
-	// Dir is the folder of the pipeline file: relative folders in it are meant from here.
+	// Dir is the folder of the pipeline file. Relative paths in the file are resolved against it.
 	Dir string
 	// Out is the run directory; "" makes a new one below .pipeline/runs of the working directory.
 	Out string
 	// Source is the code that is measured, nil where it is not known.
 	Source *result.Source
-	// History is what stored baselines are taken from; nil is an empty one.
+	// History provides stored baselines; nil means an empty history.
 	History *history.History
 	// Resume goes on with the run in Out.
 	Resume    bool
