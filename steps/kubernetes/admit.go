@@ -2,12 +2,12 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	core "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/steps"
@@ -36,14 +36,11 @@ func (r *Run) try(ctx context.Context, servers []Trial) ([]string, error) {
 	}
 	var refused []string
 	for _, pod := range pods {
-		err := r.ask(ctx, func(ctx context.Context) error {
-			_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
-			return err
-		})
+		err := r.ask(ctx, func(ctx context.Context) error { return r.dryRun(ctx, pod) })
+		_, refusedSo := errors.AsType[*steps.EvictionError](refusal(err))
 		switch {
 		case err == nil || strings.Contains(err.Error(), "does not support dry run"): // a webhook says so
-		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-			strings.Contains(err.Error(), "denied the request"): // by a webhook, with any status
+		case refusedSo || strings.Contains(err.Error(), "denied the request"): // by a webhook, with any status
 			text := pod.Annotations[nameLabel] + ": " + steps.Line(err.Error(), maxReason)
 			if !slices.Contains(refused, text) {
 				refused = append(refused, text)
@@ -53,6 +50,12 @@ func (r *Run) try(ctx context.Context, servers []Trial) ([]string, error) {
 		}
 	}
 	return refused, nil
+}
+
+// dryRun asks the API server whether it would create a Pod.
+func (r *Run) dryRun(ctx context.Context, pod *core.Pod) error {
+	_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	return err
 }
 
 // anyNode stands for the node of a Pod that is not made.

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -33,7 +32,7 @@ func (r *Run) keeperLoss() error {
 func (r *Run) terminating(ctx context.Context) bool {
 	pod := r.keeperPod()
 	pod.Name = r.objectName("keeper")
-	_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	err := r.dryRun(ctx, pod)
 	return err != nil && strings.Contains(err.Error(), beingDeleted)
 }
 

@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 
-	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
 )
 
@@ -19,7 +18,7 @@ func (l *launch) overSockets() error {
 // OverSockets returns why the releases of an engine like version are not played by processes of their own, nil
 // where they are.
 func OverSockets(engine, version string) error {
-	if engine == kv.VLLM && steps.IsRelease(version) && steps.CompareReleases(version, "0.8") < 0 {
+	if engine == kv.VLLM && beforeV1(version) {
 		return fmt.Errorf("servers of vLLM %s are simulated in virtual time alone: use --simulate=virtual. Over sockets, vLLM 0.8 or later is",
 			version)
 	}

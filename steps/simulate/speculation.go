@@ -38,7 +38,7 @@ func (vllm) speculation(l *launch) (model.Speculation, error) {
 			config.Tokens = float64(n)
 		}
 	}
-	if beforeV1(l) {
+	if beforeV1(l.version) {
 		config.Model, config.Tokens = l.args.str("--speculative-model", ""), float64(l.args.int("--num-speculative-tokens", 0))
 	}
 	drafts := config.Method != "" || config.Model != ""

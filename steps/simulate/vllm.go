@@ -24,8 +24,10 @@ import (
 // is all that virtual time needs.
 type vllm struct{}
 
-// beforeV1 reports whether a launch is one before V1.
-func beforeV1(l *launch) bool { return steps.CompareReleases(l.version, "0.8") < 0 }
+// beforeV1 reports whether a version is a release before V1.
+func beforeV1(version string) bool {
+	return steps.IsRelease(version) && steps.CompareReleases(version, "0.8") < 0
+}
 
 func (vllm) name() string { return kv.VLLM }
 
@@ -252,7 +254,7 @@ func vllmProfiler(l *launch, env func(string) string) profiler {
 // later (by the memory of the GPU).
 func (vllm) scheduler(l *launch, c *model.Config) {
 	a := l.args
-	if beforeV1(l) {
+	if beforeV1(l.version) {
 		c.Chunked = a.bool("--enable-chunked-prefill", c.MaxModelLen > 32768)
 		c.Mixed = c.Chunked
 		c.Watermark = 0.01
