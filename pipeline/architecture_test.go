@@ -85,16 +85,8 @@ var publisherImports = regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `repo
 func TestAPublisherIsARow(t *testing.T) {
 	own := func(pkg string) bool { return below(pkg, "reports/github") || pkg == "pipeline/internal/cli" }
 	stay(t, publisherImports, own, "ask the publisher (package reports/publish)")
-	files, err := filepath.Glob("internal/cli/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if row := filepath.Base(file) == "registry.go"; !strings.HasSuffix(file, "_test.go") && publisherImports.Match(text) != row {
+	for file, text := range sources(t, "internal/cli") {
+		if row := filepath.Base(file) == "registry.go"; publisherImports.Match(text) != row {
 			t.Errorf("%s imports a publisher: %t", file, !row)
 		}
 	}
@@ -108,20 +100,31 @@ func stay(t *testing.T, code *regexp.Regexp, known func(pkg string) bool, advice
 		if known(strings.TrimPrefix(path, module)) {
 			continue
 		}
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if found := code.Find(text); found != nil && !strings.HasSuffix(file, "_test.go") {
+		for file, text := range sources(t, dir) {
+			if found := code.Find(text); found != nil {
 				t.Errorf("%s: %s: %s", file, found, advice)
 			}
 		}
 	}
+}
+
+// sources returns the texts of the Go files in a folder by their paths, without those of tests.
+func sources(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]byte{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		if texts[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts
 }
 
 func goList(t *testing.T, format string) []string {

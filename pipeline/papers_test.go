@@ -68,17 +68,8 @@ func TestArchitectureNamesIdentifiers(t *testing.T) {
 func declares(t *testing.T, dirs []string, line *regexp.Regexp) bool {
 	t.Helper()
 	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			if text, err := os.ReadFile(file); err != nil {
-				t.Fatal(err)
-			} else if line.Match(text) {
+		for _, text := range sources(t, dir) {
+			if line.Match(text) {
 				return true
 			}
 		}
