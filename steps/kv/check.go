@@ -11,12 +11,12 @@ import (
 // part is one connector of a transfer: the only one, or a child of multi.
 type part struct {
 	spec      steps.TransferSpec
-	connector *Connector // nil, as form is, for a child that is written in the engine's own form
+	connector *Connector // nil, like form, for a child written in the engine's own form
 	form      *Form
 	raw       map[string]any // that form
 }
 
-// chooseForm finds the form of the connector that all members have.
+// chooseForm finds the form of the connector that all members support.
 func (l *Layout) chooseForm() error {
 	t := l.spec.Transfer
 	if t == nil {
@@ -57,7 +57,7 @@ func (l *Layout) commonForm(t steps.TransferSpec) (part, error) {
 	return common, nil
 }
 
-// children of a multi transfer.
+// children returns the connectors of a multi transfer.
 func (l *Layout) children(t steps.TransferSpec) ([]part, error) {
 	list, ok := t.Config["connectors"].([]any)
 	if !ok || len(list) == 0 {
@@ -113,18 +113,18 @@ func (l *Layout) child(t steps.TransferSpec, e any) (part, error) {
 	return p, err
 }
 
-// any reports whether a connector of the transfer has a property.
+// any reports whether has holds for any connector of the transfer.
 func (l *Layout) any(has func(*Form) bool) bool {
 	return slices.ContainsFunc(l.parts, func(p part) bool { return p.form != nil && has(p.form) })
 }
 
-// shared reports whether servers can do both ends with every connector of the transfer.
+// shared reports whether every connector lets a server be both producer and consumer.
 func (l *Layout) shared() bool { return !l.any(func(f *Form) bool { return !f.Shared }) }
 
 // pair reports whether the transfer joins exactly two servers.
 func (l *Layout) pair() bool { return l.any(func(f *Form) bool { return f.Pair }) }
 
-// primary is the connector that hands KV caches over: the first that is no store.
+// primary returns the connector that hands over KV caches: the first that is not a store, else the first store.
 func (l *Layout) primary() *Form {
 	var store *Form
 	for _, p := range l.parts {
@@ -139,8 +139,7 @@ func (l *Layout) primary() *Form {
 	return store
 }
 
-// settleRoles gives members without a role the one that the connector implies, and
-// orders them: producers have the first ranks.
+// settleRoles gives members without a role the one that the connector implies, checks the roles, and ranks
 func (l *Layout) settleRoles() error {
 	for _, m := range l.members {
 		switch {
@@ -178,8 +177,8 @@ func (l *Layout) settleRoles() error {
 	return nil
 }
 
-// Protocols lists the router protocols that fit the deployment, the usual one first;
-// empty means any. Without a transfer it is round_robin.
+// Protocols lists the router protocols that fit the deployment, the default first; empty means any. Without a
+// transfer only round_robin fits.
 func (l *Layout) Protocols() []string {
 	if l.form == nil {
 		return []string{"round_robin"}
@@ -217,8 +216,8 @@ func (l *Layout) checkRouter() error {
 	return l.checkLists(r)
 }
 
-// checkLists compares the router's lists with its protocol: round_robin takes whole
-// servers, all others hand over from prefill to decode.
+// checkLists checks the router's lists of servers against its protocol. round_robin uses whole servers; all
+// other protocols hand over from prefill to decode.
 func (l *Layout) checkLists(r *steps.RouterSpec) error {
 	if r.Protocol != "round_robin" && len(r.Prefill) == 0 {
 		return fmt.Errorf("router %q needs the list of prefill servers", r.Protocol)
@@ -250,8 +249,8 @@ func quoted(list []string, between string) string {
 	return strings.Join(words, between)
 }
 
-// checkServices finds services that a connector of the transfer needs and lacks. The
-// old store asks a metadata server, which Mooncake's master can be.
+// checkServices finds services that a connector needs and the deployment lacks. The old store also asks a
+// metadata server; Mooncake's master can be one.
 func (l *Layout) checkServices() error {
 	for _, p := range l.parts {
 		if p.form == nil || len(p.form.Services) == 0 {
@@ -268,8 +267,8 @@ func (l *Layout) checkServices() error {
 	return nil
 }
 
-// checkMembers finds what the members' own arguments and variables break, and options
-// of the transfer that would have no effect.
+// checkMembers finds arguments and variables of members that conflict with the transfer, and options of the
+// transfer that have no effect.
 func (l *Layout) checkMembers() error {
 	for _, p := range l.parts {
 		if err := checkPart(p); err != nil {
@@ -288,7 +287,7 @@ func (l *Layout) checkMembers() error {
 		if err := l.checkNodes(m); err != nil {
 			return err
 		}
-		if check := m.engine().checkArgs; check != nil { // arguments that say otherwise than the transfer
+		if check := m.engine().checkArgs; check != nil { // arguments that contradict the transfer
 			if err := check(l, m); err != nil {
 				return err
 			}
@@ -297,8 +296,7 @@ func (l *Layout) checkMembers() error {
 	return nil
 }
 
-// checkNodes refuses connectors that look for each rank of a server at one address where
-// its ranks are on several nodes.
+// checkNodes rejects a server spread over nodes if the connector expects all ranks of a server at one address.
 func (l *Layout) checkNodes(m *Member) error {
 	if !m.Spec.Spread() {
 		return nil
@@ -350,10 +348,10 @@ func checkPart(p part) error {
 	return nil
 }
 
-// forcing lists variables that force another transport than the one declared.
+// forcing lists variables that force a transport other than the declared one.
 var forcing = []struct {
 	transport, variable string
-	values              []string // "" means any
+	values              []string // "" matches any value
 }{
 	{RDMA, "MC_FORCE_TCP", []string{"1", "true", "on", "yes"}},
 	{RDMA, "NCCL_IB_DISABLE", []string{"1"}},
@@ -373,7 +371,7 @@ func checkVariables(p part, m *Member) error {
 	return nil
 }
 
-// text of a plain value, "" for nil.
+// text formats a plain value, "" for nil.
 func text(v any) string {
 	if v == nil {
 		return ""

@@ -9,91 +9,90 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Connector is one way to move KV caches between servers. Its value is all that there is of
-// it: the language reads its block, this package renders and proves it, the router learns its
-// protocol, and the simulator plays it.
+// Connector describes one way to move KV caches between servers. All code about a connector is in its value:
+// the language reads its block, this package renders and proves it, the router learns its protocol, and the
+// simulator plays it.
 type Connector struct {
-	// Name is ours, the kind of the kv_transfer block; an engine's own is that of a form.
+	// Name is the pipeline's name, the kind of the kv_transfer block. The engine's name is in the form.
 	Name, Doc string
-	// Transports that a file can ask for, none where KV goes another way, which Through names.
+	// Transports that a file may choose. Empty if KV moves another way, named by Through.
 	Transports []string
 	Through    string
-	// Options are the block's arguments beyond those that all connectors have.
+	// Options are the block's arguments beyond those common to all connectors.
 	Options []steps.Attr
-	// Forms by engine and release, in the order of releases.
+	// Forms by engine and release, oldest release first.
 	Forms []Form
-	// Lines of a log that show its transfers, beside those of its engine and its library.
+	// Lines of a log that show its transfers, in addition to those of its engine and library.
 	Lines []Line
-	// Chunk is how many tokens of a prompt's end it may leave behind, where that is more than a block.
+	// Chunk is how many tokens at the end of a prompt may not be transferred, if more than a block.
 	Chunk int
 
-	several bool // joins other connectors in a row
-	foreign bool // hands the engine a connector that is not known here
+	several bool // combines other connectors
+	foreign bool // passes a connector to the engine that this package does not know
 }
 
-// Form is a connector as one engine has it from one release to another. Everything that
-// depends on the version is a form of its own.
+// Form describes a connector in one engine, for a range of releases. A difference between versions makes a
+// separate form.
 type Form struct {
 	Engine string
-	// From and To are releases, both included; "" is open.
+	// From and To are releases, both included; "" means unbounded.
 	From, To string
-	// Class is the engine's own name of the connector, ClassTCP another one for TCP.
+	// Class is the engine's name of the connector; ClassTCP is the name used for TCP, if different.
 	Class, ClassTCP string
-	// Push is the form in which the connector pushes by choice.
+	// Push marks the form with mode = "push".
 	Push bool
-	// Unlisted forms are known to the simulator alone: files reach them through custom.
+	// Unlisted forms are known to the simulator only; files reach them through custom.
 	Unlisted bool
 
-	// Protocols of routers that fit, the usual one first; empty means all.
+	// Protocols lists router protocols that fit, the default first; empty means all.
 	Protocols []string
-	// Announce is the purpose of the port that the router must know of a server, "" for none.
+	// Announce is the purpose of the server port that the router must know, "" for none.
 	Announce string
-	// NoParams means that a prefill server answers without transfer parameters.
+	// NoParams means that a prefill server's response carries no transfer parameters.
 	NoParams bool
 
-	// Services of which it needs one. AsksMetadata means that it asks a metadata server as well.
+	// Services lists services of which it needs one. AsksMetadata means that it also asks a metadata server.
 	Services     []string
 	AsksMetadata bool
-	// Buffer means that it has a transfer buffer of a size to choose.
+	// Buffer means that the size of its transfer buffer can be set.
 	Buffer bool
-	// Pair joins exactly one producer and one consumer.
+	// Pair means that it joins exactly one producer and one consumer.
 	Pair bool
-	// Shared servers can do both, and do where they have no role.
+	// Shared means that a server can be both producer and consumer, and is without a role.
 	Shared bool
-	// ConsumersFirst: decode servers listen for the prefill servers.
+	// ConsumersFirst means that decode servers listen for prefill servers, and so start first.
 	ConsumersFirst bool
-	// Store keeps prefixes in a place that all servers share; none is handed over.
+	// Store means that it keeps prefixes in a shared store instead of handing them over.
 	Store bool
-	// Nodes is the release from which servers of several nodes can use it, "" for none:
-	// all ranks of a server are found through its first node then.
+	// Nodes is the first release in which a server may be spread over nodes, "" for none. All ranks of such a
+	// server are found through its first node.
 	Nodes string
-	// DeviceFlag means that the engine's own flag names the devices.
+	// DeviceFlag means that the devices are set by the engine's own flag.
 	DeviceFlag bool
 
-	// Library below it that moves the bytes, nil for none of its own.
+	// Library moves the bytes below the connector, nil for none.
 	Library *Library
-	// Ports that a server needs for it.
+	// Ports returns the ports that a server needs for it.
 	Ports func(*Member) ([]PortNeed, error)
-	// Config writes what it wants of a server.
+	// Config writes its configuration of a server.
 	Config func(*Writer)
-	// OwnFile reports whether a setting of config belongs into its own file.
+	// OwnFile reports whether a setting in config belongs in the connector's own file.
 	OwnFile func(setting string) bool
-	// Play is how the simulator plays it.
+	// Play describes how the simulator plays it.
 	Play Play
 }
 
-// Table lists connectors. Values of this package that concern several of them take it from
-// their caller, so that a table with one row more is all that a new connector needs.
+// Table lists connectors. Code that concerns several connectors gets the table from its caller, so adding a
+// connector means adding one row.
 type Table []Connector
 
-// Connectors returns the table of all connectors: vLLM's of 0.6 to 0.33 and SGLang's of 0.5.
-// What a form states without a place was read in the release's own source or in the pull
-// request that brought or removed it.
+// Connectors returns the table of all connectors: those of vLLM 0.6 to 0.33 and SGLang 0.5. Facts without a
+// cited source come from the source code of the release, or from the pull request that added or removed them.
 func Connectors() Table {
 	return Table{nixl, mooncake, mooncakeStore, p2pNCCL, pyNCCL, lmcache, multi, example, dummies, custom}
 }
 
-// find returns a connector by its name, nil for an unknown one.
+// find returns a connector by name, nil if unknown.
 func (t Table) find(name string) *Connector {
 	i := slices.IndexFunc(t, func(c Connector) bool { return c.Name == name && c.listed() })
 	if i < 0 {
@@ -117,7 +116,7 @@ func (t Table) names() []string {
 	return names
 }
 
-// Class returns the form that an engine calls by this name in its version, nil if it has none.
+// Class returns the form that an engine has under this name in a version, nil if none.
 func (t Table) Class(engine, class, version string) *Form {
 	for i := range t {
 		for j := range t[i].Forms {
@@ -129,7 +128,7 @@ func (t Table) Class(engine, class, version string) *Form {
 	return nil
 }
 
-// Classes lists the names by which an engine calls connectors that can be played.
+// Classes lists an engine's names of the connectors that the simulator can play.
 func (t Table) Classes(engine string) []string {
 	var names []string
 	for _, c := range t {
@@ -143,7 +142,7 @@ func (t Table) Classes(engine string) []string {
 	return names
 }
 
-// form returns the form of a connector that a member's engine has in its version.
+// form returns a connector and its form for a member's engine and version.
 func (t Table) form(spec steps.TransferSpec, m *Member) (*Connector, *Form, error) {
 	push := isPush(spec)
 	var forms []Form
@@ -169,7 +168,7 @@ func (t Table) form(spec steps.TransferSpec, m *Member) (*Connector, *Form, erro
 	return nil, nil, fmt.Errorf("%s needs %s (server %q states %s)", name, strings.Join(spans(forms), ", or "), m.Name, stated(m))
 }
 
-// spans lists the releases that have one of the forms, those that follow each other as one.
+// spans lists the releases that have one of the forms, and merges consecutive ranges.
 func spans(forms []Form) []string {
 	var out []string
 	for i := 0; i < len(forms); i++ {
@@ -183,7 +182,7 @@ func spans(forms []Form) []string {
 	return out
 }
 
-// next is the release after one: 0.16 after 0.15.
+// next returns the release after one: 0.16 after 0.15.
 func next(release string) string {
 	dot := strings.LastIndexByte(release, '.')
 	n, err := strconv.Atoi(release[dot+1:])
@@ -193,8 +192,8 @@ func next(release string) string {
 	return release[:dot+1] + strconv.Itoa(n+1)
 }
 
-// within reports whether a version is from one release to another, both included: 0.23.1 is in
-// 0.23. An empty end is open. What is no release ("", "nightly", a commit) counts as the newest.
+// within reports whether a version lies between two releases, both included: 0.23.1 is within 0.23. An empty
+// bound is open. A version that is not a release ("", "nightly", a commit) counts as the newest.
 func within(version, from, to string) bool {
 	version = strings.TrimSpace(version)
 	if !steps.IsRelease(version) {
@@ -210,7 +209,7 @@ func stated(m *Member) string {
 	return m.engine().title + " " + m.Spec.Version
 }
 
-// releases that have this form, for messages.
+// releases formats the releases that have this form, for messages.
 func (f Form) releases() string {
 	name := engineNamed(f.Engine).title
 	switch {
@@ -224,7 +223,7 @@ func (f Form) releases() string {
 	return name + " " + f.From + " to " + f.To
 }
 
-// class is the engine's own name of the connector for a transfer.
+// class returns the engine's name of the connector for a transfer.
 func (f Form) class(t steps.TransferSpec) string {
 	switch {
 	case f.Class == "":
@@ -235,7 +234,7 @@ func (f Form) class(t steps.TransferSpec) string {
 	return f.Class
 }
 
-// hint says what the connector's library needs so that it shows what it took.
+// hint returns what would make the connector's library show the transport that it used.
 func (c *Connector) hint() string {
 	if c != nil {
 		for _, f := range c.Forms {

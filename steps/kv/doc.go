@@ -1,22 +1,22 @@
-// Package kv knows how prefill and decode servers of a deployment hand KV caches to each
-// other: what each connector wants of each engine in each release, the services that
-// some of them need, and how counters and logs prove what really carried the data.
+// Package kv describes how prefill and decode servers of a deployment hand over KV caches. It covers the
+// configuration of each connector by engine and release, the services that connectors need, and the proof, from
+// counters and logs, of what moved the data.
 //
 //	kv_transfer "mooncake" {
 //	  transport = "rdma"
 //	  devices   = ["mlx5_0", "mlx5_1"]
 //	}
 //
-// A connector is one value of a [Table]: its block, what each engine wants of it in each
-// release, its library, the lines of a log that prove it, and how the simulator plays it.
-// A deployment becomes processes in two steps, because ports are chosen in between:
+// A connector is one value of a [Table]: its block, its configuration by engine and release, its library, the
+// log lines that prove it, and how the simulator plays it. A deployment becomes processes in two steps, because
+// ports are chosen in between:
 //
 //	layout, err := kv.Connectors().NewLayout(spec) // checked against the engines' versions
 //	rendered, err := layout.Render(kv.Assigned{Ports: ports})
-//	for _, wave := range layout.Order() { … }
+//	for _, wave := range layout.Order() { ... }
 //
-// and [Prove] judges what a run left behind.
+// [Prove] judges the evidence of a run.
 //
-// The package is pure: it opens no socket, starts no process and reads no file. It does
-// not render the servers themselves, which the engines do.
+// The package is pure: it opens no socket, starts no process and reads no file. The engines render the servers
+// themselves.
 package kv

@@ -2,41 +2,40 @@ package kv
 
 import "slices"
 
-// engine is what an engine wants of the servers of a deployment, whatever connector joins them.
+// engine describes what an engine needs in a deployment, independent of the connector.
 type engine struct {
 	name, title string
-	// oneEnd: a server prefills or decodes, never both.
+	// oneEnd means that a server either prefills or decodes, never both.
 	oneEnd bool
-	// httpDefault is the engine's own port; from it on it takes httpSpacing ports.
+	// httpDefault is the engine's default port. From its port on, a server uses httpSpacing ports.
 	httpDefault, httpSpacing int
-	// ports that a server of several needs. Those of the pinned purpose are pinned: the engine
-	// would look for them by itself.
+	// ports returns what a server among several needs. pin sets the port with the purpose pinned, which the
+	// engine would otherwise search for itself.
 	ports  func(*Member) ([]PortNeed, error)
 	pinned string
 	pin    func(*Writer)
 	// write turns the connectors of a transfer into arguments.
 	write func(*Writer)
-	// checkTransfer and checkArgs find what contradicts that.
+	// checkTransfer and checkArgs find contradictions to the transfer.
 	checkTransfer func(part) error
 	checkArgs     func(*Layout, *Member) error
-	// counters are the engine's own names of those that have one of ours.
+	// counters maps our counter names to the engine's.
 	counters map[string][]string
-	// blockSizes are the names under which a server reports how many tokens a block of its KV
-	// cache holds.
+	// blockSizes are the names under which a server reports the number of tokens in a KV block.
 	blockSizes []string
-	// gauge means that the count of bytes is one of the last transfers, and can stand still.
+	// gauge means that the byte count is a gauge of recent transfers, which may stay constant.
 	gauge bool
-	// silent says what would prove a movement where a release counts none, "" for nothing of
-	// its own.
+	// silent returns what would prove a transfer in a release without transfer counters, "" for nothing
+	// specific.
 	silent func(version string) string
-	// lines of a log that show transfers.
+	// lines are the log lines that show transfers.
 	lines []Line
 }
 
-// engines that can be joined.
+// engines lists the engines whose servers can be joined.
 var engines = []*engine{vllm, sglang}
 
-// engineNamed is an engine's row; one that is not known has its name alone.
+// engineNamed returns an engine by name; an unknown one has only its name.
 func engineNamed(name string) *engine {
 	i := slices.IndexFunc(engines, func(e *engine) bool { return e.name == name })
 	if i < 0 {

@@ -10,42 +10,41 @@ import (
 // RouterName is the process name of a deployment's router.
 const RouterName = "router"
 
-// Layout is a deployment that was checked against what its engines can do: which
-// processes it has, in which order they start, which ports they need and, once these
-// are taken, how each is started.
+// Layout is a deployment checked against its engines' capabilities. It knows the processes, their start order,
+// the ports they need and, once ports are assigned, how to start each.
 type Layout struct {
 	spec     steps.DeploymentSpec
 	members  []*Member
 	services []*service
 	table    Table
-	// connector and form of the transfer, nil where no KV cache moves.
+	// connector and form of the transfer, nil without one.
 	connector *Connector
 	form      *Form
 	parts     []part // connectors of the transfer: one, or the children of multi
 }
 
-// Member is a server of the deployment with its part in the transfer.
+// Member is a server of the deployment with its role in the transfer.
 type Member struct {
 	steps.Member
 	index    int    // in the deployment
-	role     string // of the transfer, "" without one
-	rank     int    // among the members: producers first
-	tensor   int    // GPUs that share each layer
+	role     string // in the transfer, "" without one
+	rank     int    // among the members, producers first
+	tensor   int    // tensor parallel size: GPUs that share each layer
 	replicas int    // data parallel size
 	ports    []PortNeed
 }
 
-// Produces reports whether the member prefills for others.
+// Produces reports whether the member prefills for other members.
 func (m *Member) Produces() bool { return m.role == steps.RoleProducer || m.role == steps.RoleBoth }
 
-// Consumes reports whether the member decodes what others have prefilled.
+// Consumes reports whether the member decodes prompts that another member prefilled.
 func (m *Member) Consumes() bool { return m.role == steps.RoleConsumer || m.role == steps.RoleBoth }
 
-// Ranks of the member, each of which a connector may listen for.
+// Ranks returns the member's number of ranks; a connector may listen for each.
 func (m *Member) Ranks() int { return m.tensor * m.replicas }
 
-// NewLayout checks a deployment. A nil table means all of [Connectors]. Errors name the member or the block and, where an
-// engine's version lacks something, the versions that have it.
+// NewLayout checks a deployment. A nil table means all of [Connectors]. Errors name the member or block and, if
+// an engine's version lacks a feature, the versions that have it.
 func (t Table) NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
 	if t == nil {
 		t = Connectors()
@@ -62,8 +61,8 @@ func (t Table) NewLayout(spec steps.DeploymentSpec) (*Layout, error) {
 	return l, nil
 }
 
-// OverSockets returns why the simulator does not play the transfer between processes, nil where it does. Of
-// several connectors the first that moves KV counts.
+// OverSockets returns why the simulator cannot play the transfer between processes, nil if it can. Among
+// several connectors, the first that moves KV decides.
 func (l *Layout) OverSockets() error {
 	for _, p := range l.parts {
 		switch {
@@ -120,12 +119,12 @@ func (l *Layout) checkNames() error {
 	return nil
 }
 
-// Order lists the processes in waves: those of a wave start together, the next wave
-// starts when they are ready. Members at an address are not started and are left out.
+// Order lists the processes in waves. The processes of a wave start together; the next wave starts when they
+// are ready. Members at an address are not started and are left out.
 //
-// Services come first. Members of one wave do not depend on each other, or connect while
-// they start. LMCache's decode servers listen for the prefill servers and start before
-// them. The router is last: it needs nothing but its members.
+// Services start first. Members of one wave do not depend on each other, or connect while they start. LMCache's
+// decode servers listen for the prefill servers and start before them. The router starts last, because it
+// depends on its members.
 func (l *Layout) Order() [][]string {
 	var waves [][]string
 	add := func(names []string) {
@@ -150,7 +149,7 @@ func (l *Layout) Order() [][]string {
 	return waves
 }
 
-// started lists the members that the pipeline starts and that fit.
+// started lists the matching members that the pipeline starts.
 func (l *Layout) started(fits func(*Member) bool) []string {
 	var names []string
 	for _, m := range l.members {
@@ -161,7 +160,7 @@ func (l *Layout) started(fits func(*Member) bool) []string {
 	return names
 }
 
-// Role of a member in the transfer, "" without one.
+// Role returns a member's role in the transfer, "" without one.
 func (l *Layout) Role(member string) string {
 	if m := l.member(member); m != nil {
 		return m.role
@@ -169,8 +168,7 @@ func (l *Layout) Role(member string) string {
 	return ""
 }
 
-// Ports that the processes need, in the order of the processes. A member at an address
-// needs none.
+// Ports lists the ports that the processes need, in process order. A member at an address needs none.
 func (l *Layout) Ports() []PortNeed {
 	var needs []PortNeed
 	for _, s := range l.services {

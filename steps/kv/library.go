@@ -1,28 +1,26 @@
 package kv
 
-// Library moves the bytes below a connector. Its value says which variables hold it to the
-// declared transport and make it log what it took, how a log shows that, and how the simulator
-// plays it.
+// Library moves the bytes below a connector. Its value holds the variables that force the declared transport
+// and enable logging, the log lines that show the transport used, and how the simulator plays it.
 type Library struct {
-	// settings by transport; "" holds for all of them.
+	// settings by transport; "" applies to all.
 	//
-	// A transport is forced by leaving the others out, so that a device that is missing
-	// fails loudly.
+	// A transport is forced by excluding the others, so that a missing device causes an error.
 	settings map[string][]setting
-	// network names the devices, nil where the connector does.
+	// network sets the devices, nil if the connector does.
 	network func(*Writer)
-	// lines of a log that show what it took.
+	// lines are the log lines that show the transport used.
 	lines []Line
-	// hint says what makes it show that.
+	// hint describes what makes the library log it.
 	hint string
 
-	// start writes the lines that it writes when it starts.
+	// start writes the log lines of its start.
 	start func(*Part, Log)
-	// stats writes its own periodic line on so many transfers, nil for none.
+	// stats writes its periodic log line about a number of transfers, nil for none.
 	stats func(p *Part, log Log, seconds, throughput float64, transfers int)
 }
 
-// setting is a variable that a transport wants.
+// setting is a variable that a transport needs.
 type setting struct{ name, value string }
 
 func (l *Library) write(w *Writer) {

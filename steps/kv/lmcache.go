@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lmcache sends from a prefill to a decode server, or keeps KV for whole servers.
+// lmcache sends from a prefill to a decode server, or stores KV for whole servers.
 var lmcache = Connector{
 	Name: "lmcache", Doc: "LMCache: vLLM's LMCacheConnectorV1. Between a prefill and a decode server it uses NIXL; what config has is " +
 		"written into LMCache's own file.",
@@ -41,8 +41,7 @@ var lmcache = Connector{
 	},
 }
 
-// lmcacheExtra are the settings of LMCache that vLLM hands over; all others are in
-// LMCache's own file.
+// lmcacheExtra reports whether vLLM passes the setting to LMCache; all others go into LMCache's own file.
 func lmcacheExtra(name string) bool {
 	return strings.HasPrefix(name, "lmcache.") || slices.Contains(append(lifted, "discard_partial_chunks", "lmcache_rpc_port"), name)
 }
@@ -68,7 +67,7 @@ func lmcacheConfig(w *Writer) {
 	w.SetEnv("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
 }
 
-// lmcachePair is LMCache over NIXL: the decode server listens, the prefill server sends.
+// lmcachePair configures LMCache over NIXL: the decode server listens, the prefill server sends.
 func lmcachePair(w *Writer, settings map[string]any) {
 	role := "sender"
 	if w.member.role == steps.RoleConsumer {
@@ -88,7 +87,7 @@ var lmcachePlay = Play{
 	Resolve: func(p *Part) error {
 		path, content, err := p.readFile("LMCACHE_CONFIG_FILE")
 		if err != nil || path == "" {
-			p.Exchange = NoExchange // LMCache keeps KV in this server's own memory: nothing moves
+			p.Exchange = NoExchange // LMCache keeps KV in this server's memory; nothing moves
 			return err
 		}
 		var y map[string]any
@@ -117,7 +116,7 @@ var lmcachePlay = Play{
 	},
 }
 
-// firstOf is the first of some settings that is there, or the first element of its list.
+// firstOf returns the first of the settings that is present; of a list, its first element.
 func firstOf(settings map[string]any, keys ...string) string {
 	for _, k := range keys {
 		v := settings[k]

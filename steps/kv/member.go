@@ -11,13 +11,12 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// canonical spells the name of an argument with underscores and in lower case, as
-// engines compare them.
+// canonical writes an argument's name in lower case with underscores, as engines compare names.
 func canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
-// arg finds an argument that the file sets.
+// arg returns an argument that the file sets.
 func (m *Member) arg(names ...string) (any, bool) {
 	for _, a := range m.Spec.Args {
 		if a.Value != nil && (slices.Contains(names, canonical(a.Name)) || slices.Contains(names, m.fullName(a.Name))) {
@@ -27,8 +26,7 @@ func (m *Member) arg(names ...string) (any, bool) {
 	return nil, false
 }
 
-// fullName is the full name of an argument that the file abbreviates; a key of a document
-// keeps its name.
+// fullName expands an abbreviated argument name; the key of a document keeps its name.
 func (m *Member) fullName(name string) string {
 	if strings.Contains(name, ".") {
 		return canonical(name)
@@ -36,10 +34,10 @@ func (m *Member) fullName(name string) string {
 	return argument.FullName(m.Spec, name)
 }
 
-// env finds a variable that the file sets.
+// env returns a variable that the file sets.
 func (m *Member) env(name string) (string, bool) { return steps.Getenv(m.Spec.Env, name) }
 
-// size of a parallelism, 1 unless set.
+// size returns the size of a parallelism, 1 unless set.
 func (m *Member) size(names ...string) (int, error) {
 	v, ok := m.arg(names...)
 	if !ok {
@@ -52,8 +50,7 @@ func (m *Member) size(names ...string) (int, error) {
 	return n, nil
 }
 
-// Need is a port of the member. Where the file sets the port itself, by a variable or
-// an argument, it is fixed.
+// Need returns a port need of the member. The port is fixed if the file sets it by a variable or an argument.
 func (m *Member) Need(purpose string, engineDefault, count, spacing int, setBy string) (PortNeed, error) {
 	n := PortNeed{Port: Port{m.Name, purpose}, Count: count, Spacing: max(spacing, count), Default: engineDefault}
 	text, kind, ok := "", "env", false
@@ -73,8 +70,8 @@ func (m *Member) Need(purpose string, engineDefault, count, spacing int, setBy s
 	return n, nil
 }
 
-// assignRoles settles which end of the transfer each member is: as the member says, as
-// the transfer says for all, or as the router uses it.
+// assignRoles sets each member's role in the transfer: from the member, else from the transfer, else from the
+// router's use of it.
 func (l *Layout) assignRoles() error {
 	for _, m := range l.members {
 		used := l.routerRole(m.Name)
@@ -97,7 +94,7 @@ func (l *Layout) assignRoles() error {
 	return nil
 }
 
-// routerRole is what a router with prefill servers uses a member for.
+// routerRole returns the role in which a router with prefill servers uses a member.
 func (l *Layout) routerRole(name string) string {
 	r := l.spec.Router
 	if r == nil || len(r.Prefill) == 0 {
@@ -115,7 +112,7 @@ func (l *Layout) routerRole(name string) string {
 	return ""
 }
 
-// planPorts lists the ports of the members.
+// planPorts collects the ports of the members.
 func (l *Layout) planPorts() error {
 	for _, m := range l.members {
 		if m.Spec.URL != "" {
@@ -138,7 +135,7 @@ func (l *Layout) planPorts() error {
 	return nil
 }
 
-// enginePorts are those that a server needs whatever moves its KV cache.
+// enginePorts returns the ports that a server needs with any connector.
 func (l *Layout) enginePorts(m *Member) ([]PortNeed, error) {
 	http := PortNeed{Port: Port{m.Name, PortHTTP}, Count: 1, Spacing: 1, Fixed: m.Spec.Port, Default: 8000}
 	if l.count(func(m *Member) bool { return m.Spec.URL == "" }) < 2 && l.spec.Transfer == nil {
@@ -153,5 +150,5 @@ func (l *Layout) enginePorts(m *Member) ([]PortNeed, error) {
 	return append([]PortNeed{http}, more...), err
 }
 
-// one makes the list of a single need.
+// one returns a list with a single need.
 func one(n PortNeed, err error) ([]PortNeed, error) { return []PortNeed{n}, err }

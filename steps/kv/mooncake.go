@@ -10,11 +10,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// mooncake goes straight from the prefill server to the decode server. MooncakeConnector came
-// back for the V1 engine with vllm-project/vllm#24718 (0.13) and spoke NIXL's protocol until
-// #31034 (0.16) brought the bootstrap server. SGLang's mooncake_tcp is
-// sgl-project/sglang#26346; it sets MC_FORCE_TCP=1 and drops the device, which is how earlier
-// releases are distinguished.
+// mooncake sends straight from the prefill server to the decode server. MooncakeConnector returned for the V1
+// engine with vllm-project/vllm#24718 (0.13). It used NIXL's protocol until #31034 (0.16) added the bootstrap
+// server. SGLang's mooncake_tcp is sgl-project/sglang#26346. It sets MC_FORCE_TCP=1 and passes no device, which
+// distinguishes it from earlier releases.
 var mooncake = Connector{
 	Name: "mooncake", Doc: "Mooncake transfer engine, from the prefill server straight to the decode server. vLLM's of 0.6.4 to 0.8 needs " +
 		"service etcd or metadata.",
@@ -68,8 +67,7 @@ var mooncake = Connector{
 			},
 		}},
 	},
-	// vLLM 0.13 to 0.33, mooncake_connector.py: it repeats mooncake_protocol, which the
-	// transfer engine ignores.
+	// vLLM 0.13 to 0.33, mooncake_connector.py: it logs mooncake_protocol, which the transfer engine ignores.
 	Lines: []Line{
 		{Words: []string{"The Mooncake Transfer Engine is using"}, Says: Signal{Kind: Echo}},
 		{Words: []string{"pulling kv_caches for", "failed"}, Says: Signal{Kind: Failed}},
@@ -84,7 +82,7 @@ func mooncakeBootstrap(m *Member) ([]PortNeed, error) {
 	return one(m.Need(PortBootstrap, 8998, 1, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
 }
 
-// mooncakeSideChannel: before there was a bootstrap server each worker listened on its own.
+// mooncakeSideChannel plans one port per worker, as releases without a bootstrap server listen.
 func mooncakeSideChannel(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil
@@ -102,7 +100,7 @@ func mooncakeConfig(w *Writer) {
 	}
 }
 
-// resolveMooncake is what both protocols of V1 have in common.
+// resolveMooncake resolves what both protocols of V1 share.
 func resolveMooncake(p *Part) (port int, err error) {
 	p.Claim, p.Devices = cmp.Or(p.extra("mooncake_protocol"), RDMA), DeviceList(p.extra("device_name"))
 	p.Transport = transferEngineChoice(p)
@@ -113,7 +111,7 @@ func mooncakeStart(p *Part, log Log) {
 	log.Engine("INFO", "mooncake_connector.py:512", "The Mooncake Transfer Engine is using %s as its protocol.", p.Claim)
 }
 
-// mooncakePool lets SGLang's pool of memory be reached over NVLink.
+// mooncakePool makes SGLang's memory pool reachable over NVLink.
 func mooncakePool(w *Writer) {
 	if w.part.spec.Transport == NVLink {
 		w.SetEnv("SGLANG_MOONCAKE_CUSTOM_MEM_POOL", "True")
@@ -130,7 +128,7 @@ var mooncakeSGLang = Play{
 	},
 }
 
-// mooncakeV0Config is the form of vLLM 0.6.4 to 0.8: one file, the same on both sides.
+// mooncakeV0Config writes the configuration of vLLM 0.6.4 to 0.8: one file, the same on both sides.
 func mooncakeV0Config(w *Writer) {
 	v0Ranks(w, 2e9)
 	fields := map[string]any{
@@ -143,11 +141,11 @@ func mooncakeV0Config(w *Writer) {
 	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
 }
 
-// pipePort: both ends of a V0 pipe listen on several ports from theirs on, up to 100
-// further where they share a machine.
+// pipePort plans the ports of a V0 pipe. Both ends listen on several ports from theirs on, up to 100 further if
+// they share a machine.
 func pipePort(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 13003, 1, 200, "")) }
 
-// resolveMooncakeV0 reads that file. Releases of that time honour the protocol.
+// resolveMooncakeV0 reads that file. Releases of that time honour the protocol in it.
 func resolveMooncakeV0(p *Part) error {
 	if err := resolveV0(p); err != nil {
 		return err
@@ -166,7 +164,7 @@ func resolveMooncakeV0(p *Part) error {
 	return nil
 }
 
-// metadataServer says in a mooncake.json where peers find each other.
+// metadataServer returns the mooncake.json fields that tell peers where to find each other.
 func (l *Layout) metadataServer(in Assigned) map[string]any {
 	if s := l.service("etcd"); s != nil {
 		return map[string]any{"metadata_server": in.address(s.spec.Name, PortHTTP), "metadata_backend": "etcd"}

@@ -2,8 +2,8 @@ package kv
 
 import "strings"
 
-// nccl between two servers. Sources: NCCL 2.27's user guide, and transport/*.cc for what it
-// writes with NCCL_DEBUG=INFO.
+// nccl moves KV between two servers. Sources: NCCL 2.27's user guide, and transport/*.cc for its output with
+// NCCL_DEBUG=INFO.
 var nccl = &Library{
 	settings: map[string][]setting{
 		"":     {{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "INIT,NET"}},
@@ -21,9 +21,9 @@ var nccl = &Library{
 	hint: "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET in the servers' env would",
 }
 
-// ncclNetwork keeps NCCL off NVLink and shared memory where a network is declared. The
-// variables hold for all of a process, so a server of several GPUs, whose own traffic
-// they would move as well, is left alone; the proof then says what was taken.
+// ncclNetwork keeps NCCL off NVLink and shared memory if a network is declared. The variables apply to the
+// whole process, so they would also move the traffic between a server's own GPUs. A server of several GPUs is
+// therefore left alone; the proof reports the transport used.
 func ncclNetwork(w *Writer) {
 	t := w.part.spec.Transport
 	if (t == TCP || t == RDMA) && w.Ranks() == 1 {
@@ -39,7 +39,7 @@ func ncclNetwork(w *Writer) {
 	}
 }
 
-// ncclChoice is the path that NCCL takes between two GPUs of one machine, or of two.
+// ncclChoice returns the path that NCCL takes between two GPUs.
 func ncclChoice(p *Part) (transport string, devices []string) {
 	devices = DeviceList(strings.TrimLeft(p.Env("NCCL_IB_HCA"), "=^"))
 	switch noPeer, noIB := p.On("NCCL_P2P_DISABLE"), p.On("NCCL_IB_DISABLE"); {

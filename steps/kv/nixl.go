@@ -10,9 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// nixl of vLLM and SGLang. NixlPushConnector's first release, 0.24 (vllm-project/vllm#35264),
-// is inferred from the date. vLLM spread over nodes by its own processes came with #23691
-// (0.12), in whose time the handshakes of all ranks are served by the first node.
+// nixl covers vLLM and SGLang. NixlPushConnector's first release, 0.24 (vllm-project/vllm#35264), is inferred
+// from the date. Servers that vLLM itself spreads over nodes came with #23691 (0.12); since then the first node
+// serves the handshakes of all ranks.
 var nixl = Connector{
 	Name: "nixl", Doc: "NIXL: vLLM's NixlConnector and SGLang's nixl backend, over UCX.",
 	Transports: []string{TCP, RDMA, NVLink},
@@ -33,7 +33,7 @@ var nixl = Connector{
 					transport, devices := ucxChoice(p)
 					p.Transport = transport
 					if len(devices) > 0 {
-						p.Devices = devices // UCX's own variable beats the flag
+						p.Devices = devices // UCX's own variable overrides the flag
 					}
 					return nil
 				},

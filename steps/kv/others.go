@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// multi is several connectors in a row.
+// multi combines several connectors.
 var multi = Connector{
 	Name: "multi", Doc: "vLLM's MultiConnector: several connectors in a row, the first that has the blocks loads, all save. config = { " +
 		"connectors = [{ connector = \"nixl\" }, { connector = \"mooncake_store\" }] }.",
@@ -16,7 +16,7 @@ var multi = Connector{
 	Forms: []Form{{Engine: VLLM, From: "0.9", Class: "MultiConnector", Shared: true}},
 }
 
-// example is vLLM's own. SharedStorageConnector became ExampleConnector with
+// example is vLLM's example connector. SharedStorageConnector was renamed ExampleConnector by
 // vllm-project/vllm#30201 (0.13).
 var example = Connector{
 	Name: "example", Doc: "vLLM's ExampleConnector (SharedStorageConnector before 0.13): files in a shared folder. For debugging.",
@@ -38,7 +38,7 @@ var example = Connector{
 	},
 }
 
-// defaultSharedPath is the folder of the example connector unless the file names one.
+// defaultSharedPath is the default folder of the example connector.
 const defaultSharedPath = "/tmp/pipeline-kv"
 
 func exampleConfig(w *Writer) {
@@ -56,7 +56,7 @@ var examplePlay = Play{
 	},
 }
 
-// dummies of the engines make KV appear.
+// dummies are the engines' connectors that make KV appear without a transfer.
 var dummies = Connector{
 	Name: "dummy",
 	Forms: []Form{
@@ -65,7 +65,7 @@ var dummies = Connector{
 	},
 }
 
-// custom hands over what is not known here.
+// custom passes a connector to the engine that this package does not know.
 var custom = Connector{
 	Name: "custom", Doc: "A connector that we do not know, handed to the engine as it is written here.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink}, foreign: true,

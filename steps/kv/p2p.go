@@ -4,8 +4,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// p2pNCCL went with vllm-project/vllm#44854 of June 2026. That it is in 0.23 and not in 0.24
-// is inferred from the dates.
+// p2pNCCL was removed by vllm-project/vllm#44854 of June 2026. That 0.23 still has it and 0.24 does not is
+// inferred from the dates.
 var p2pNCCL = Connector{
 	Name: "p2p_nccl", Doc: "vLLM's P2pNcclConnector, 0.9.2 until its removal after 0.23.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink},
@@ -21,9 +21,8 @@ var p2pNCCL = Connector{
 	},
 }
 
-// p2pConfig: numbers are texts in this connector's configuration. It gets no proxy_ip:
-// then the servers do not announce themselves, and our router, which knows them, needs
-// no ear for that.
+// p2pConfig writes the configuration. This connector wants numbers as strings. Without proxy_ip, servers do not
+// announce themselves; our router already knows them.
 func p2pConfig(w *Writer) {
 	w.Top["kv_port"] = w.Port(PortKV).String()
 	w.Top["kv_buffer_size"] = "8e9"
@@ -31,12 +30,12 @@ func p2pConfig(w *Writer) {
 		w.Top["kv_buffer_size"] = text(w.part.spec.Buffer)
 	}
 	if w.member.role == steps.RoleProducer {
-		w.Top["kv_buffer_size"] = "1e1" // it sends and keeps nothing
+		w.Top["kv_buffer_size"] = "1e1" // a producer stores nothing
 	}
 	w.Extra["send_type"] = "PUT_ASYNC"
 }
 
-// pyNCCL is the first connector, of the V0 engine.
+// pyNCCL is the first connector, for the V0 engine.
 var pyNCCL = Connector{
 	Name: "pynccl", Doc: "vLLM's PyNcclConnector of the V0 engine (0.6.4 to 0.10), one prefill and one decode server.",
 	Transports: []string{NCCL, TCP, RDMA, NVLink},
@@ -48,7 +47,7 @@ var pyNCCL = Connector{
 	},
 }
 
-// pyncclPort: the producer binds two pipes for each rank, the consumer connects.
+// pyncclPort plans the producer's ports: two pipes per rank. The consumer connects.
 func pyncclPort(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil

@@ -8,80 +8,79 @@ import (
 	"time"
 )
 
-// Exchange is how the two servers of a request find its KV when the simulator plays them.
+// Exchange is how the two servers of a request find its KV in the simulator.
 type Exchange int
 
-// The exchanges. The simulator plays those by answer, transfer ID and room between processes, and all of
-// them in virtual time.
+// The exchanges. Over sockets the simulator plays ByAnswer, ByTransferID and ByRoom; in virtual time it plays
+// all.
 const (
-	// NoExchange moves nothing: every server computes its own.
+	// NoExchange moves nothing: every server computes its own KV.
 	NoExchange Exchange = iota
-	// ByAnswer: the decode server reads from the prefill server, whose answer named address
-	// and blocks. Push and pull differ in who writes, not in who asks.
+	// ByAnswer: the decode server reads from the prefill server, whose response named address and blocks. With
+	// push, the prefill server writes instead; the decode server still asks.
 	ByAnswer
-	// ByTransferID: the decode server finds the prefill server by its bootstrap server and
-	// asks for a transfer by its id, before or after the prompt is computed.
+	// ByTransferID: the decode server finds the prefill server through its bootstrap server. It asks for a
+	// transfer by ID, before or after the prompt is computed.
 	ByTransferID
-	// ByRoom is the same by the number of a room, as SGLang has it.
+	// ByRoom does the same with a room number, as in SGLang.
 	ByRoom
-	// LookupBuffer of vLLM before V1: the decode server asks for a prompt's KV within its
-	// step, the prefill server keeps it in a buffer.
+	// LookupBuffer, of vLLM before V1: the decode server asks for a prompt's KV during its step; the prefill
+	// server keeps it in a buffer.
 	LookupBuffer
-	// ByRequestID: the prefill server writes to the address within the request's id.
+	// ByRequestID: the prefill server writes to the address contained in the request ID.
 	ByRequestID
-	// ByContent: KV is put under a hash of the prompt, at the decode server or in a store.
+	// ByContent: KV is stored under a hash of the prompt, at the decode server or in a store.
 	ByContent
-	// ByFile: the same in files of a shared folder.
+	// ByFile does the same with files in a shared folder.
 	ByFile
-	// FromNothing: KV appears without a transfer, as with the engines' own dummies.
+	// FromNothing: KV appears without a transfer, as with the engines' dummy connectors.
 	FromNothing
 )
 
-// overSockets reports whether the simulator plays the exchange between processes. It plays the others in
-// virtual time alone.
+// overSockets reports whether the simulator can play the exchange between processes. It plays the others in
+// virtual time only.
 func (e Exchange) overSockets() bool {
 	return e == NoExchange || e == ByAnswer || e == ByTransferID || e == ByRoom
 }
 
-// virtualOnly is the error for a connector, by its engine's name, that is not played over sockets.
+// virtualOnly returns the error for a connector, by its engine's name, that cannot be played over sockets.
 func virtualOnly(class string) error {
 	return fmt.Errorf("%s is simulated in virtual time alone: use --simulate=virtual. Over sockets, nixl, mooncake of vLLM 0.13 or later "+
 		"and SGLang are simulated", class)
 }
 
-// Play is how the simulator plays a form of a connector.
+// Play describes how the simulator plays a form of a connector.
 type Play struct {
 	Exchange Exchange
-	// Push means that the side with the KV writes it, and counts it.
+	// Push means that the side with the KV writes and counts it.
 	Push bool
-	// Resolve settles a server's part from what the real connector reads; nil where all is
-	// in the engine's own arguments.
+	// Resolve settles a server's part from the files and variables that the real connector reads; nil if the
+	// engine's arguments suffice.
 	Resolve func(*Part) error
-	// Start writes the lines of the connector before those of its library, nil for none.
+	// Start writes the connector's log lines, before those of its library; nil for none.
 	Start func(*Part, Log)
-	// LoadFailed is the line for KV that does not come, with the request and the error; the
-	// zero value is Mooncake's.
+	// LoadFailed is the line logged when KV does not arrive, formatted with the request and the error. The zero
+	// value means Mooncake's.
 	LoadFailed Message
 	// Metrics that the engine exposes for it.
 	Metrics []Metric
 }
 
-// Message is a format of an engine's log line and the place in the source that it names.
+// Message is the format of an engine's log line and the source location that it names.
 type Message struct{ Source, Format string }
 
-// Metric is a figure of transfers under the engine's own name: the simulator exposes it, and a
-// proof reads it.
+// Metric is a transfer metric under the engine's name. The simulator exposes it; a proof reads it.
 type Metric struct {
 	Name, Help string
 	Of         Quantity
-	// Role limits it to servers that produce or consume; "" is both.
+	// Role limits it to servers that produce or consume; "" means both.
 	Role string
 }
 
 // Quantity is what a metric measures.
 type Quantity int
 
-// The quantities. The first two are histograms, all others counters.
+// The quantities. The first two are histograms, the others counters.
 const (
 	TransferSeconds Quantity = iota
 	TransferSizes
@@ -92,54 +91,53 @@ const (
 	ExpiredRequests
 )
 
-// Log is where a connector's lines go when it is played.
+// Log receives a connector's lines while the simulator plays it.
 type Log interface {
-	// Engine writes a line in the engine's own format.
+	// Engine writes a line in the engine's format.
 	Engine(level, source, format string, args ...any)
-	// Raw writes a line as it is.
+	// Raw writes a line unchanged.
 	Raw(line string)
 	Now() time.Time
 	PID() int
 }
 
-// Refused is a configuration that an engine refuses while it starts, in its own words.
+// Refused is a configuration that an engine rejects at its start, in the engine's words.
 type Refused struct{ Text string }
 
 func (e Refused) Error() string { return e.Text }
 
-// Part is a server's part in a transfer as the simulator plays it, resolved from the flags,
-// the environment and the files that a real server reads. The first fields are given; Resolve
-// settles the others.
+// Part is a server's part in a transfer as the simulator plays it. It is resolved from the flags, environment
+// and files that a real server reads. The first fields are inputs; Resolve sets the others.
 type Part struct {
 	*Form
 	// Host on which the server listens.
 	Host string
-	// Config is the transfer's configuration, Extra what of it belongs to the connector.
+	// Config is the transfer's configuration; Extra is the connector's part of it.
 	Config, Extra map[string]any
 	// Env and ReadFile read the server's environment and files.
 	Env      func(name string) string
 	ReadFile func(path string) ([]byte, error)
-	// Produces and Consumes say which ends of a transfer the server is.
+	// Produces and Consumes are the server's roles in a transfer.
 	Produces, Consumes bool
 
-	// Exchange is the form's, NoExchange where the server keeps to itself.
+	// Exchange is the form's, or NoExchange if the server moves no KV.
 	Exchange Exchange
-	// FailLoads fails a request whose KV does not come; without it the prompt is computed.
+	// FailLoads makes a request fail if its KV does not arrive. Otherwise the server computes the prompt.
 	FailLoads bool
-	// CountLoads has the side that gets KV count it.
+	// CountLoads makes the receiving side count KV.
 	CountLoads bool
-	// Timeout of a transfer in model time.
+	// Timeout of a transfer, in model time.
 	Timeout time.Duration
 
-	// Listen is where peers connect, with port 0 for a free one; "" for nowhere.
+	// Listen is the address that peers connect to, with port 0 for a free one; "" for none.
 	Listen string
-	// Bootstrap is where a prefill server answers peers where to connect, over HTTP.
+	// Bootstrap is the HTTP address at which a prefill server tells peers where to connect.
 	Bootstrap string
-	// Peer is where to put or get KV, where it is known from the start.
+	// Peer is the address to put KV to or get it from, if known from the start.
 	Peer string
 
-	// Transport that really carries KV, the one that the configuration claims, and the
-	// devices that it names; NICs is how many the machine takes.
+	// Transport moves the KV; Claim is the transport that the configuration names. Devices are those
+	// configured; NICs is how many the machine has.
 	Transport, Claim string
 	Devices          []string
 	NICs             int
@@ -159,7 +157,7 @@ func (p *Part) Resolve() error {
 	return nil
 }
 
-// OverSockets returns why the simulator does not play the part between processes, nil where it does.
+// OverSockets returns why the simulator cannot play the part between processes, nil if it can.
 func (p *Part) OverSockets() error {
 	if p.Exchange.overSockets() {
 		return nil
@@ -183,7 +181,7 @@ func (p *Part) envPort(variable string, fallback int) (int, error) {
 	return n, nil
 }
 
-// extra is a value of the connector's own configuration as text.
+// extra returns a value of the connector's configuration as text.
 func (p *Part) extra(name string) string {
 	if f, ok := p.Extra[name].(float64); ok {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -191,7 +189,7 @@ func (p *Part) extra(name string) string {
 	return text(p.Extra[name])
 }
 
-// readFile reads the file that a variable names, "" where it names none.
+// readFile reads the file that a variable names. Without the variable it returns "".
 func (p *Part) readFile(variable string) (path string, content []byte, err error) {
 	if path = p.Env(variable); path == "" {
 		return "", nil, nil
@@ -202,7 +200,7 @@ func (p *Part) readFile(variable string) (path string, content []byte, err error
 	return path, content, nil
 }
 
-// mooncakeFile is MOONCAKE_CONFIG_PATH, of the connectors before V1 and of the store.
+// mooncakeFile is the file at MOONCAKE_CONFIG_PATH, for connectors before V1 and for the store.
 type mooncakeFile struct {
 	PrefillURL     string `json:"prefill_url"`
 	DecodeURL      string `json:"decode_url"`
@@ -226,7 +224,7 @@ func (p *Part) readMooncakeFile() (f mooncakeFile, err error) {
 	return f, nil
 }
 
-// deviceNames are the configured devices, or those that a machine with as many ports has.
+// deviceNames returns the configured devices, else typical names for the machine's NICs.
 func (p *Part) deviceNames() []string {
 	if len(p.Devices) > 0 {
 		return p.Devices
@@ -238,7 +236,7 @@ func (p *Part) deviceNames() []string {
 	return names
 }
 
-// DeviceList splits devices that are joined by commas.
+// DeviceList splits comma-separated devices.
 func DeviceList(text string) []string {
 	var out []string
 	for d := range strings.SplitSeq(text, ",") {
@@ -249,8 +247,8 @@ func DeviceList(text string) []string {
 	return out
 }
 
-// WriteStart writes what the connector and its library say of the transport when they start:
-// their configuration (an echo) and what they found.
+// WriteStart writes the start lines of the connector and its library: their configuration (an echo) and what
+// they found.
 func (p *Part) WriteStart(log Log) {
 	if p.Play.Start != nil {
 		p.Play.Start(p, log)
@@ -260,14 +258,14 @@ func (p *Part) WriteStart(log Log) {
 	}
 }
 
-// WriteStats writes the library's own periodic line on so many transfers.
+// WriteStats writes the library's periodic line about a number of transfers.
 func (p *Part) WriteStats(log Log, seconds, throughput float64, transfers int) {
 	if p.Library != nil && p.Library.stats != nil {
 		p.Library.stats(p, log, seconds, throughput, transfers)
 	}
 }
 
-// LoadFailed is the line for KV that does not come.
+// LoadFailed returns the line to log when KV does not arrive.
 func (p *Part) LoadFailed() Message {
 	if m := p.Play.LoadFailed; m.Format != "" {
 		return m

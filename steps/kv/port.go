@@ -8,54 +8,54 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Port names one port need of a deployment: a process and what it uses the port for.
+// Port identifies a port need of a deployment: a process and a purpose.
 type Port struct {
 	Process string
 	Purpose string
 }
 
-// String is the symbol under which plans print a port that is not chosen yet.
+// String returns the symbol that plans print for a port not chosen yet.
 func (p Port) String() string { return "PORT(" + p.Process + "." + p.Purpose + ")" }
 
 // The purposes of ports.
 const (
-	PortHTTP        = "http"         // requests; of a service, its main port
-	PortInternal    = "internal"     // vLLM looks for free ports from here upwards
+	PortHTTP        = "http"         // requests; a service's main port
+	PortInternal    = "internal"     // vLLM searches for free ports from here upwards
 	PortSideChannel = "side_channel" // NIXL's handshakes
 	PortBootstrap   = "bootstrap"    // Mooncake's and SGLang's handshakes
-	PortKV          = "kv"           // what the connector itself listens on
-	PortNCCL        = "nccl"         // SGLang's rendezvous of one server
-	PortPeer        = "peer"         // etcd's own cluster
-	PortMetrics     = "metrics"      // of a service
+	PortKV          = "kv"           // the connector itself
+	PortNCCL        = "nccl"         // rendezvous of one SGLang server
+	PortPeer        = "peer"         // peers of an etcd cluster
+	PortMetrics     = "metrics"      // metrics of a service
 	PortMetadata    = "metadata"     // the metadata server in Mooncake's master
 )
 
 // PortNeed is one or more consecutive ports that a process listens on.
 type PortNeed struct {
 	Port
-	// Count of consecutive ports, at least 1. All of them must be free.
+	// Count of consecutive ports, at least 1. All must be free.
 	Count int
-	// Spacing is how many ports from the first on nothing else of the launch may get,
-	// because the process takes more of them by itself. At least Count.
+	// Spacing is how many ports, from the first on, no other process of the launch may get, because the process
+	// may take them itself. At least Count.
 	Spacing int
-	// Fixed is the port that the file asks for, 0 for a free one.
+	// Fixed is the port that the file sets, 0 for any free port.
 	Fixed int
-	// Default is the engine's own, for people to read.
+	// Default is the engine's default port, for display.
 	Default int
 }
 
-// Assigned says which ports and addresses the processes of a deployment got.
+// Assigned holds the ports and addresses that the processes of a deployment got.
 type Assigned struct {
-	// Ports that were chosen: the first of each need.
+	// Ports holds the first port of each need.
 	Ports map[Port]int
-	// Hosts is the address at which others reach a process, 127.0.0.1 where it has none.
+	// Hosts holds the address at which others reach a process; 127.0.0.1 if absent.
 	Hosts map[string]string
 
 	symbolic bool
 }
 
-// Symbolic stands for the ports of a plan: Render then writes PORT(decode.http) where a
-// number would be. Ports that the file asks for are written as numbers.
+// Symbolic returns the ports of a plan, for which Render writes PORT(decode.http) instead of a number. Ports
+// that the file sets are numbers.
 func (l *Layout) Symbolic() Assigned {
 	in := Assigned{Ports: map[Port]int{}, symbolic: true}
 	for _, n := range l.Ports() {
@@ -66,7 +66,7 @@ func (l *Layout) Symbolic() Assigned {
 	return in
 }
 
-// at is a port in a rendering: a number once it is chosen, its symbol before.
+// at returns a port for rendering: a number once chosen, else its symbol.
 func (in Assigned) at(process, purpose string) steps.Port {
 	p := Port{process, purpose}
 	if n := in.Ports[p]; n != 0 {
@@ -75,7 +75,7 @@ func (in Assigned) at(process, purpose string) steps.Port {
 	return steps.PortSymbol(p.String())
 }
 
-// value is a port as an argument: a number where it has one.
+// value returns a port as an argument value: a number once chosen, else its symbol.
 func value(p steps.Port) any {
 	if n := p.Number(); n != 0 {
 		return int64(n)
@@ -87,17 +87,17 @@ func (in Assigned) host(process string) string { return cmp.Or(in.Hosts[process]
 
 const loopback = "127.0.0.1"
 
-// url of a port of a process.
+// url returns the base URL of a port of a process.
 func (in Assigned) url(process, purpose string) string {
 	return "http://" + in.address(process, purpose)
 }
 
-// address is host:port, the host in brackets if it is an IPv6 address.
+// address returns host:port, with an IPv6 host in brackets.
 func (in Assigned) address(process, purpose string) string {
 	return net.JoinHostPort(in.host(process), in.at(process, purpose).String())
 }
 
-// complete checks that every need has a port and that no two overlap on one host.
+// complete checks that every need has a port, and that no two overlap on one host.
 func (in Assigned) complete(needs []PortNeed) error {
 	if in.symbolic {
 		return nil

@@ -7,64 +7,61 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Rendered is how the processes of a deployment are started, beyond what the engines
-// render of the members themselves.
+// Rendered describes how to start the processes of a deployment, beyond what the engines render for the
+// members.
 type Rendered struct {
 	// Members by name. Members at an address have an empty entry.
 	Members  map[string]Extra
 	Services []Service
-	// Router is nil where the only member is what clients talk to.
+	// Router is nil if clients talk to the only member.
 	Router *Router
 }
 
-// Extra is what a member gets beside its own block. What the member sets itself is not
-// in it.
+// Extra holds what the transfer adds to a member. It excludes what the member sets itself.
 type Extra struct {
 	Args  []steps.Arg
 	Env   []steps.EnvVar
 	Files []steps.File
 }
 
-// Apply returns the spec with the arguments and variables added. Files belong to the
-// [steps.Process] that is rendered of it.
+// Apply returns spec with the arguments and variables added. Files are added to the rendered [steps.Process].
 func (e Extra) Apply(spec steps.ServerSpec) steps.ServerSpec {
 	spec.Args = append(slices.Clip(spec.Args), e.Args...)
 	spec.Env = append(slices.Clone(e.Env), spec.Env...)
 	return spec
 }
 
-// Service is a process beside the members.
+// Service is a process of the deployment other than members and router.
 type Service struct {
 	Name string
 	// Kind is "etcd", "mooncake_master" or "metadata".
 	Kind string
-	// Image to run it in, "" for a process of the machine. Program are the words before
-	// Args, in the image as on the machine.
+	// Image to run it in, "" for a process on the machine. Program holds the words before Args, in both cases.
 	Image   string
 	Program []string
 	Args    []string
 	Env     []steps.EnvVar
-	// Listen is the flag that tells its double the address to listen on, "" where Args do.
+	// Listen is the flag that tells its simulated double the address to listen on, "" if Args do.
 	Listen string
 	// Port that it serves on, 0 while ports are symbolic.
 	Port int
-	// Ready is the port that says it can serve, and the path of it that answers 200; ""
-	// means that accepting a connection is enough.
+	// ReadyPort is the port to check for readiness, and ReadyPath a path that then returns 200; "" means that
+	// accepting a connection is enough.
 	ReadyPort Port
 	ReadyPath string
-	// Scratch means that it writes into its working directory, which must be an empty one
-	// of the launch: what a former launch left would be believed.
+	// Scratch means that it writes into its working directory. That must be an empty folder of the launch,
+	// because it would trust files of an earlier launch.
 	Scratch bool
 }
 
-// Router is what our router must know of the members.
+// Router is what our router must know about the members.
 type Router struct {
 	Protocol string
 	Host     string
 	// Port to listen on, 0 while ports are symbolic.
 	Port            int
 	Prefill, Decode []Backend
-	// NoParams means that prefill servers rightly answer without transfer parameters.
+	// NoParams means that prefill responses carry no transfer parameters.
 	NoParams bool
 }
 
@@ -72,16 +69,13 @@ type Router struct {
 type Backend struct {
 	Name string
 	URL  string
-	// Bootstrap is the address (host:port) of a prefill server's bootstrap server, ""
-	// without one.
+	// Bootstrap is the host:port of a prefill server's bootstrap server, "" without one.
 	Bootstrap string
-	// KV is the address (host:port) of the connector itself, "" where the protocol does
-	// not name it.
+	// KV is the host:port of the connector itself, "" if the protocol does not name it.
 	KV string
 }
 
-// Render says how each process is started with the ports and addresses it got. It is
-// the same for the same input.
+// Render returns how to start each process with its assigned ports and addresses. It is deterministic.
 func (l *Layout) Render(in Assigned) (*Rendered, error) {
 	if err := in.complete(l.Ports()); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.spec.Addr, err)

@@ -8,31 +8,31 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// service is a service of the deployment with what its kind says.
+// service is a service of the deployment with its kind.
 type service struct {
 	spec steps.ServiceSpec
 	kind serviceKind
-	// metadata means that Mooncake's master serves metadata as well.
+	// metadata means that Mooncake's master also serves metadata.
 	metadata bool
 }
 
-// serviceKind is what is particular to one kind of service.
+// serviceKind holds what differs between the kinds of services.
 type serviceKind struct {
 	name    string
-	image   string // "" is the image of the members, which have the program
+	image   string // "" means the members' image, which contains the program
 	program []string
-	port    int // its default
-	metrics int // default of the metrics port, 0 without
+	port    int // default
+	metrics int // default metrics port, 0 without
 	dashes  bool
 	scratch bool
-	// listen is the flag of its address where args, which older releases must know, leave it out.
+	// listen is the flag of its address, if args omits it because older releases do not know it.
 	listen string
 	args   func(s *service, in Assigned) []steps.Arg
-	// ready is the purpose of the port that says it can serve, and the path there.
+	// ready is the purpose of the port to check for readiness, readyPath the path there.
 	ready, readyPath string
 }
 
-// serviceKinds: etcd 3.5, and the programs in Mooncake's Python package 0.3.
+// serviceKinds covers etcd 3.5 and the programs in Mooncake's Python package 0.3.
 var serviceKinds = []serviceKind{
 	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, port: 2379, dashes: true, scratch: true, args: etcdArgs,
 		ready: PortHTTP, readyPath: "/health"},
@@ -53,7 +53,7 @@ func (l *Layout) addServices() error {
 	return nil
 }
 
-// service finds the first service of the kinds, in their order.
+// service returns the first service of the kinds, in their order.
 func (l *Layout) service(kinds ...string) *service {
 	for _, kind := range kinds {
 		for _, s := range l.services {
@@ -135,8 +135,8 @@ func (s *service) render(l *Layout, in Assigned) Service {
 	return out
 }
 
-// serviceImage is the image of a service whose block names none: members in containers
-// have their services in containers.
+// serviceImage returns the image of a service whose block names none. Services of members in containers run in
+// containers.
 func (l *Layout) serviceImage(k serviceKind) string {
 	for _, m := range l.members {
 		switch {
@@ -150,8 +150,8 @@ func (l *Layout) serviceImage(k serviceKind) string {
 	return ""
 }
 
-// words of an argument in the way of the service's program: Go's and Python's with
-// dashes, Google's flags with underscores and --flag=true.
+// words formats an argument in the style of the service's program: Go's and Python's with dashes, Google's
+// flags with underscores and --flag=true.
 func (s *service) words(a steps.Arg) []string {
 	name := "--" + strings.ReplaceAll(a.Name, "-", "_")
 	if s.kind.dashes {

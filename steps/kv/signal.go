@@ -6,45 +6,45 @@ import (
 	"strings"
 )
 
-// Shared memory carries what is declared as no transport: it only ever contradicts.
+// sharedMemory cannot be declared as a transport; seeing it can only contradict.
 const sharedMemory = "shared memory"
 
-// Signal is what a line of a server's log says of its transfers.
+// Signal is what a server's log line reveals about its transfers.
 type Signal struct {
 	Kind SignalKind
-	// Transport that carried data, for Carried; that cannot, for Excluded.
+	// Transport that carried data, for Carried; that is unavailable, for Excluded.
 	Transport string
 	Devices   []string
-	// Count of what happened: transfers, tokens; 1 where the line counts nothing.
+	// Count of transfers or tokens; 1 if the line has no count.
 	Count float64
 }
 
-// SignalKind is what kind of thing a line says.
+// SignalKind is the kind of fact that a line reports.
 type SignalKind int
 
 // The kinds of signals.
 const (
 	NoSignal   SignalKind = iota
-	Carried               // data goes, or went, over Transport
-	Excluded              // Transport is not to be had on this machine
-	Echo                  // the configuration repeated, no evidence
+	Carried               // data moves, or moved, over Transport
+	Excluded              // Transport is unavailable on this machine
+	Echo                  // repeats the configuration; no evidence
 	Moved                 // KV arrived or left
-	Recomputed            // a decode server computes a prompt that it should have received
+	Recomputed            // a decode server computes a prompt whose KV it should have received
 	Failed                // a transfer failed
 )
 
-// Line recognises a line of a log. All of its words are in the line, in any order; then Read,
-// where there is one, looks closer.
+// Line recognises a log line. The line must contain all of Words, in any order; then Read, if set, parses it.
 type Line struct {
 	Words []string
 	Says  Signal
 	Read  func(line string) Signal
-	// Local lines are evidence only of a server with one GPU: else they can be about the
-	// traffic between its own GPUs.
+	// Local lines count only for a server with one GPU. On others, they may concern the traffic between its own
+	// GPUs.
 	Local bool
 }
 
-// lines of all libraries, engines and connectors, each once: libraries share theirs.
+// lines returns the lines of all connectors, libraries and engines, each once, because connectors share
+// libraries.
 func (t Table) lines() []Line {
 	var all []Line
 	seen := map[*Line]bool{}
@@ -68,10 +68,10 @@ func (t Table) lines() []Line {
 	return all
 }
 
-// maxLine bounds what is looked at of one line; no line that says something is longer.
+// maxLine is how much of a line is examined, in bytes; no known line is longer.
 const maxLine = 4096
 
-// readLine returns what a line says. gpus is how many GPUs the server has, 0 if not known.
+// readLine returns the signal in a line. gpus is the server's number of GPUs, 0 if unknown.
 func readLine(lines []Line, line string, gpus int) Signal {
 	if len(line) > maxLine {
 		line = line[:maxLine]
@@ -95,7 +95,7 @@ func readLine(lines []Line, line string, gpus int) Signal {
 	return Signal{}
 }
 
-// after is the word behind a text, up to a separator.
+// after returns the word after a text, up to a separator.
 func after(line, text string) string {
 	_, rest, ok := strings.Cut(line, text)
 	if !ok {
@@ -108,7 +108,7 @@ func after(line, text string) string {
 	return rest
 }
 
-// figure is the number behind a text, 0 if there is none. Figures of a log are not trusted.
+// figure returns the number after a text, 0 without a valid one: a log's content is untrusted.
 func figure(line, text string) float64 {
 	x, err := strconv.ParseFloat(after(line, text), 64)
 	if err != nil || !(x >= 0) || x > 1e18 {

@@ -4,8 +4,7 @@ import (
 	"maps"
 )
 
-// mooncakeStore is a pool that servers share. Its first release for V1, 0.21, is inferred from
-// the date.
+// mooncakeStore is a pool that servers share. Its first release for V1, 0.21, is inferred from the date.
 var mooncakeStore = Connector{
 	Name: "mooncake_store", Doc: "Mooncake store: a pool of host memory and disks that servers share; buffer is each server's share of it. " +
 		"Needs service mooncake_master.",
@@ -20,7 +19,7 @@ var mooncakeStore = Connector{
 	},
 }
 
-// storeV0Config is the store of vLLM 0.8's V0 engine.
+// storeV0Config configures the store of vLLM 0.8's V0 engine.
 func storeV0Config(w *Writer) {
 	v0Engine(w)
 	w.Top["kv_rank"] = int64(w.member.rank)

@@ -10,24 +10,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The transports that a file can ask for. What really carried the data is proved by
-// counters and log lines, never taken from here.
+// The transports that a file can declare. Counters and log lines prove which transport moved the data.
 const (
 	NCCL   = "nccl"
 	TCP    = "tcp"
 	RDMA   = "rdma"
 	NVLink = "nvlink"
-	// Files is what carries KV through a shared folder; no file asks for it.
+	// Files means a shared folder; a file cannot declare it.
 	Files = "disk"
 )
 
-// Who moves the blocks.
+// Which side moves the blocks.
 const (
 	pull = "pull" // the decode server reads
 	push = "push" // the prefill server writes
 )
 
-// isPush reports whether a transfer is to be pushed where the connector's default is another.
+// isPush reports whether the block sets mode = "push".
 func isPush(t steps.TransferSpec) bool { return text(t.Options["mode"]) == push }
 
 // Transfers describes the kv_transfer blocks.
@@ -103,12 +102,12 @@ func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// validateOptions checks the arguments that only some kinds have.
+// validateOptions checks arguments that only some kinds have.
 func validateOptions(o steps.Object) []steps.Problem {
 	var found []steps.Problem
 	env, err := o.Env("env")
 	if err != nil {
-		return found // not known yet, or the type says what is wrong
+		return found // unknown so far, or the type check reports it
 	}
 	for _, e := range env {
 		if !variableName.MatchString(e.Name) {

@@ -2,27 +2,26 @@ package kv
 
 import "fmt"
 
-// The forms of Mooncake's transfer engine. Sources: Mooncake's transfer engine of August
-// 2026, which ignores the protocol in its configuration, and for its log version 0.3,
-// transfer_engine_impl.cpp, topology.cpp, multi_transport.cpp, tcp_transport.cpp and
-// rdma_context.cpp.
+// Mooncake's transfer engine. Sources: the transfer engine of August 2026, which ignores the protocol in its
+// configuration; for its log, version 0.3: transfer_engine_impl.cpp, topology.cpp, multi_transport.cpp,
+// tcp_transport.cpp and rdma_context.cpp.
 var (
-	// transferEngine takes what it finds unless forced.
+	// transferEngine uses what it finds unless forced.
 	transferEngine = transferEngineWith(map[string][]setting{
 		"":     {{"MC_TE_METRIC", "1"}},
-		TCP:    {{"MC_FORCE_TCP", "1"}, {"MC_TCP_ENABLE_CONNECTION_POOL", "1"}}, // without the pool ports run out in TIME_WAIT
+		TCP:    {{"MC_FORCE_TCP", "1"}, {"MC_TCP_ENABLE_CONNECTION_POOL", "1"}}, // without the pool, ports run out in TIME_WAIT
 		RDMA:   {{"MC_FORCE_HCA", "1"}},
 		NVLink: {{"MC_FORCE_MNNVL", "1"}},
 	})
-	// transferEngineNamed is the same where the engine's flag forces TCP (SGLang's mooncake_tcp).
+	// transferEngineNamed is the same for engines whose flag forces TCP (SGLang's mooncake_tcp).
 	transferEngineNamed = transferEngineWith(map[string][]setting{
 		"":     {{"MC_TE_METRIC", "1"}},
 		TCP:    {{"MC_TCP_ENABLE_CONNECTION_POOL", "1"}},
 		RDMA:   {{"MC_FORCE_HCA", "1"}},
 		NVLink: {{"MC_FORCE_MNNVL", "1"}},
 	})
-	// transferEngineV0 is that of 2024, which takes the protocol from its file. Later builds for
-	// these releases know the variable.
+	// transferEngineV0 dates from 2024 and takes the protocol from its file. Later builds for these releases
+	// know the variable.
 	transferEngineV0 = transferEngineWith(map[string][]setting{"": {{"MC_TE_METRIC", "1"}}})
 )
 
@@ -70,8 +69,8 @@ func transferEngineStats(line string) Signal {
 	return Signal{Kind: Moved, Count: max(n, 1)}
 }
 
-// transferEngineChoice is the transport that it takes: what two variables force, else that of
-// the devices that it finds. The protocol of its configuration is an echo.
+// transferEngineChoice returns the transport that it uses: one that a variable forces, else RDMA. The protocol
+// in its configuration is an echo.
 func transferEngineChoice(p *Part) string {
 	switch {
 	case p.On("MC_FORCE_TCP"):
@@ -82,12 +81,12 @@ func transferEngineChoice(p *Part) string {
 	return RDMA
 }
 
-// glog writes a line of Mooncake's C++ logger, which does not pass through the engine's.
+// glog writes a line of Mooncake's C++ logger, which bypasses the engine's.
 func glog(log Log, source, format string, args ...any) {
 	log.Raw(fmt.Sprintf("I%s %5d %s] %s", log.Now().Format("20060102 15:04:05.000000"), log.PID(), source, fmt.Sprintf(format, args...)))
 }
 
-// transferEngineStart writes what it finds.
+// transferEngineStart writes what it finds at its start.
 func transferEngineStart(p *Part, log Log) {
 	devices := p.deviceNames()
 	glog(log, "transfer_engine_impl.cpp:44", "Transfer Engine starting. Server: %s, Metadata: P2PHANDSHAKE", p.Host)

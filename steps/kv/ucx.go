@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// ucx is NIXL's default backend. Sources: UCX 1.18 (ucx_info -f); with UCX_LOG_LEVEL=info,
-// ucp_ep.c prints the lanes of an endpoint. Those of rma carry the blocks; am and tag are
-// control messages.
+// ucx is NIXL's default backend. Sources: UCX 1.18 (ucx_info -f); with UCX_LOG_LEVEL=info, ucp_ep.c prints the
+// lanes of an endpoint. rma lanes carry the blocks; am and tag lanes carry control messages.
 var ucx = &Library{
 	settings: map[string][]setting{
 		"":     {{"UCX_LOG_LEVEL", "info"}},                  // prints the lanes of each connection
-		TCP:    {{"UCX_TLS", "tcp,cuda_copy,self"}},          // no sm: it would replace TCP on one machine
-		RDMA:   {{"UCX_TLS", "rc,cuda_copy,self"}},           // no cuda_ipc for the same reason
+		TCP:    {{"UCX_TLS", "tcp,cuda_copy,self"}},          // no sm, which would replace TCP on one machine
+		RDMA:   {{"UCX_TLS", "rc,cuda_copy,self"}},           // no cuda_ipc, for the same reason
 		NVLink: {{"UCX_TLS", "cuda_ipc,cuda_copy,tcp,self"}}, // TCP for control messages
 	},
 	network: ucxDevices,
@@ -23,7 +22,7 @@ var ucx = &Library{
 	start:   ucxStart,
 }
 
-// ucxDevices names network devices as UCX does: RDMA devices with their port.
+// ucxDevices sets the network devices in UCX's notation: RDMA devices with their port.
 func ucxDevices(w *Writer) {
 	spec := w.part.spec
 	if len(spec.Devices) == 0 || spec.Transport == NVLink {
@@ -41,10 +40,10 @@ func ucxDevices(w *Writer) {
 
 var ucxGroup = regexp.MustCompile(`\brma[a-z_]*\(([^)]*)\)`)
 
-// ucxLanes reads "… inter-node cfg#2 rma(rc_mlx5/mlx5_0:1) am(tcp/eth0)".
+// ucxLanes parses "... inter-node cfg#2 rma(rc_mlx5/mlx5_0:1) am(tcp/eth0)".
 func ucxLanes(line string) Signal {
 	if strings.Contains(line, "self cfg#") {
-		return Signal{} // to itself
+		return Signal{} // connects to itself
 	}
 	lanes := map[string][]string{}
 	for _, group := range ucxGroup.FindAllStringSubmatch(line, -1) {
@@ -55,7 +54,7 @@ func ucxLanes(line string) Signal {
 			}
 		}
 	}
-	// The fastest lane takes the bulk.
+	// The fastest lane carries most data.
 	for _, t := range []string{NVLink, RDMA, TCP, sharedMemory} {
 		if devices, ok := lanes[t]; ok {
 			s := Signal{Kind: Carried, Transport: t, Count: 1}
@@ -70,8 +69,8 @@ func ucxLanes(line string) Signal {
 	return Signal{}
 }
 
-// ucxTransport is what a UCX transport is made of. Copies between host and GPU of one
-// machine (cuda_copy, gdr_copy) are on every path and say nothing.
+// ucxTransport maps a UCX transport to ours. Copies between host and GPU of one machine (cuda_copy, gdr_copy)
+// are part of every path and map to "".
 func ucxTransport(name string) string {
 	switch {
 	case strings.HasPrefix(name, "rc_"), strings.HasPrefix(name, "dc_"), strings.HasPrefix(name, "ud_"), name == "srd":
@@ -86,7 +85,7 @@ func ucxTransport(name string) string {
 	return ""
 }
 
-// ucxChoice is what UCX_TLS and UCX_NET_DEVICES make of it.
+// ucxChoice returns the transport and devices that follow from UCX_TLS and UCX_NET_DEVICES.
 func ucxChoice(p *Part) (transport string, devices []string) {
 	tls := strings.Split(strings.ToLower(p.Env("UCX_TLS")), ",")
 	if d := p.Env("UCX_NET_DEVICES"); d != "all" {
@@ -104,7 +103,7 @@ func ucxChoice(p *Part) (transport string, devices []string) {
 	return TCP, devices
 }
 
-// ucxStart writes what UCX says of the lanes that it made.
+// ucxStart writes the lanes in UCX's log format.
 func ucxStart(p *Part, log Log) {
 	lane := "tcp/eth0"
 	switch p.Transport {

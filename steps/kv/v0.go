@@ -6,9 +6,9 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// What the connectors of vLLM's V0 engine have in common.
+// Configuration shared by the connectors of vLLM's V0 engine.
 
-// v0Ranks are their fields.
+// v0Ranks sets the fields of these connectors.
 func v0Ranks(w *Writer, buffer int64) {
 	w.Top["kv_rank"] = int64(w.member.rank)
 	w.Top["kv_parallel_size"] = int64(len(w.layout.members))
@@ -16,19 +16,18 @@ func v0Ranks(w *Writer, buffer int64) {
 	v0Engine(w)
 }
 
-// v0Engine selects the engine that these connectors were made for, where V1 is the
-// default, and makes it log what it received.
+// v0Engine selects V0 where V1 is the default, and makes it log what it received.
 func v0Engine(w *Writer) {
 	if within(w.member.Spec.Version, "0.8", "") {
 		w.SetEnv("VLLM_USE_V1", "0")
 	}
-	// The only thing that these releases log of a transfer is one line for each prompt.
+	// The only line that these releases log about a transfer is at level DEBUG, one per prompt.
 	if w.member.Consumes() {
 		w.SetEnv("VLLM_LOGGING_LEVEL", "DEBUG")
 	}
 }
 
-// v0Protocol of the old transfer engine, which takes it from the file.
+// v0Protocol returns the protocol for the old transfer engine, which reads it from the file.
 func v0Protocol(t steps.TransferSpec) string {
 	if t.Transport == RDMA || t.Transport == "" && len(t.Devices) > 0 {
 		return "rdma"
@@ -43,7 +42,7 @@ func v0Devices(w *Writer) string {
 	return w.Devices()
 }
 
-// resolveV0 is a lookup buffer, between exactly one prefill and one decode server.
+// resolveV0 checks the fields of a lookup buffer between one prefill and one decode server.
 func resolveV0(p *Part) error {
 	for _, name := range []string{"kv_rank", "kv_parallel_size"} {
 		if _, set := p.Config[name]; !set {

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Writer collects what one connector wants of one member.
+// Writer collects the configuration that one connector needs on one member.
 type Writer struct {
 	// Top and Extra are vLLM's kv_transfer_config and its kv_connector_extra_config.
 	Top, Extra map[string]any
@@ -52,10 +52,10 @@ func (w *Writer) jsonFile(name, variable string, fields map[string]any) {
 	w.file(name, variable, append(content, '\n'))
 }
 
-// Port is the member's own port of a purpose.
+// Port returns the member's port for a purpose.
 func (w *Writer) Port(purpose string) steps.Port { return w.in.at(w.member.Name, purpose) }
 
-// peer is the first member with a role.
+// peer returns the first member with a role, else the member itself.
 func (w *Writer) peer(role string) *Member {
 	for _, m := range w.layout.members {
 		if m.role == role {
@@ -65,16 +65,15 @@ func (w *Writer) peer(role string) *Member {
 	return w.member
 }
 
-// Devices of the transfer, joined as nearly all programs want them.
+// Devices returns the transfer's devices, comma-separated as most programs expect.
 func (w *Writer) Devices() string { return strings.Join(w.part.spec.Devices, ",") }
 
-// Host is the address at which others reach the member.
+// Host returns the address at which others reach the member.
 func (w *Writer) Host() string { return w.in.host(w.member.Name) }
 
-// Ranks of the member.
 func (w *Writer) Ranks() int { return w.member.Ranks() }
 
-// buffer is the size of the transfer buffer, as the file says or the connector's own.
+// buffer returns the size of the transfer buffer: the file's, else the connector's default.
 func (w *Writer) buffer(usual int64) int64 {
 	if w.part.spec.Buffer > 0 {
 		return w.part.spec.Buffer
@@ -82,7 +81,7 @@ func (w *Writer) buffer(usual int64) int64 {
 	return usual
 }
 
-// extra is what a member gets beside its own block.
+// extra returns what the transfer adds to a member.
 func (l *Layout) extra(m *Member, in Assigned) (Extra, error) {
 	w := &Writer{layout: l, member: m, in: in}
 	if m.Spec.URL != "" {
