@@ -16,7 +16,7 @@ func withDoc(a steps.Attr, doc string) steps.Attr {
 	return a
 }
 
-// The arguments. A length is a number of tokens, or { min, max } for uniform ones.
+// The arguments. A length is a number of tokens, or { min, max } for uniform lengths.
 var (
 	inputLen = steps.Attr{Name: "input_len", Type: cty.DynamicPseudoType,
 		Doc: "Tokens of a prompt, its prefix included: a number, or { min = 128, max = 1024 } for uniform lengths."}
@@ -87,7 +87,7 @@ func checkWhole(o steps.Object, name string, low, high int) []steps.Problem {
 	return []steps.Problem{{Path: []string{name}, Summary: fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high)}}
 }
 
-// checkLength says what is wrong with a length, "" if nothing is or it is not known.
+// checkLength returns what is wrong with a length, "" if it is valid or unknown.
 func checkLength(o steps.Object, name string) string {
 	if !o.Known(name) {
 		return ""
@@ -126,8 +126,7 @@ func checkTokens(o steps.Object, name string) string {
 	return ""
 }
 
-// limits of the options of datasets that are whole numbers: their default, and the
-// values that make sense.
+// options holds the default and the range of each integer option.
 var options = map[string]struct{ unset, low, high int }{
 	"num_prefixes":  {10, 1, 10_000},
 	"suffix_len":    {256, 1, maxLength},
@@ -143,10 +142,10 @@ var options = map[string]struct{ unset, low, high int }{
 	"users":         {16, 1, 100_000},
 	"max_input":     {1024, 1, maxLength}, // as `vllm bench serve` filters ShareGPT
 	"max_total":     {2048, 2, maxLength},
-	"block_size":    {512, 1, 1 << 20}, // of Mooncake's traces
+	"block_size":    {512, 1, 1 << 20}, // as in Mooncake's traces
 }
 
-// option is a whole number of a dataset's options, or its default.
+// option returns an integer option of a dataset, or its default.
 func option(d steps.Dataset, name string) int {
 	if n, ok := wholeOption(d.Options[name]); ok {
 		return n
@@ -154,7 +153,7 @@ func option(d steps.Dataset, name string) int {
 	return options[name].unset
 }
 
-// timeScaleOf is the factor on the times of a trace.
+// timeScaleOf returns the factor applied to the times of a trace.
 func timeScaleOf(d steps.Dataset) float64 {
 	if v, set := d.Options["time_scale"]; set {
 		return number(v)
@@ -181,7 +180,7 @@ func wholeOption(v any) (int, bool) {
 	return n, v != nil && float64(n) == f
 }
 
-// number is a number of the language or of JSON, -1 where it is none: no option is
+// number converts a number of the language or of JSON. It returns -1 for anything else, since no option is
 // negative.
 func number(v any) float64 {
 	switch n := v.(type) {

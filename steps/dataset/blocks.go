@@ -2,16 +2,15 @@ package dataset
 
 import "slices"
 
-// blockNames keeps the names of the blocks of prompts so that what a prompt has in common with
-// the one before it is there once: a session of long prompts would take the square of its
-// length otherwise.
+// blockNames stores block names of consecutive prompts, and shares the prefix that a prompt has in common with
+// the previous one. Otherwise a session of long prompts would take memory quadratic in its length.
 type blockNames struct{ last []int64 }
 
-// keep returns names to keep, and counts in t those that are new.
+// keep returns names to store, and counts the new ones in t.
 func (b *blockNames) keep(t *Table, names []int64) []int64 {
 	n := len(names)
 	switch common := commonPrefix(b.last, names); {
-	case common == n: // nothing is new
+	case common == n: // all shared
 		return b.last[:n:n]
 	case common < len(b.last):
 		b.last = slices.Clone(names)
@@ -32,7 +31,7 @@ func commonPrefix(a, b []int64) int {
 	return min(len(a), len(b))
 }
 
-// scoped is the name of a block that is one only within its session.
+// scoped makes a block name unique to its session.
 func scoped(session int, name int64) int64 {
 	x := uint64(name) + uint64(session+1)*0xbf58476d1ce4e5b9
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

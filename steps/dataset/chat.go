@@ -9,15 +9,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// conversations makes the turns of synthetic conversations: kind chat. A request holds
-// all that was said before, so that consecutive turns share their beginning as those of
-// a chat do. The answers in the history are made up at their wanted lengths instead of
-// taken from the server: what is sent is then known beforehand and the same on every
-// side, whatever a model says. With real_answers it is a Dialogue, whose turns hold what the
-// server said.
+// conversations makes the turns of synthetic conversations: kind chat. A request contains the whole history, so
+// consecutive turns share a prefix as in a real chat. The answers in the history are made up at the requested
+// lengths, not taken from the server. The prompts are thus known beforehand and equal on every side, whatever a
+// model answers. With real_answers it is a Dialogue, whose turns contain the server's answers.
 //
-// So many users talk at once: requests 0..users-1 are their first turns, the next ones
-// their second turns, and so on; after their last turn new ones follow.
+// A number of users talk at once: requests 0..users-1 are their first turns, the next ones their second turns,
+// and so on. After their last turn, new users follow.
 type conversations struct {
 	maker
 	chat                 bool
@@ -38,29 +36,29 @@ func talk(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 	return dialogue{c}, nil
 }
 
-// said is one message: its length in tokens and what draws its content.
+// said is one message: its length in tokens and the generator of its content.
 type said struct {
 	role   string
 	tokens int
 	r      *rand.Rand
-	real   json.RawMessage // the server's own words, a JSON string
+	real   json.RawMessage // the server's answer, a JSON string
 }
 
-// Dialogue is a Source of conversations that go on with what the server answered.
+// Dialogue is a Source of conversations whose history contains the server's answers.
 type Dialogue interface {
 	Source
-	// Turns is the number of requests of a conversation.
+	// Turns returns the number of requests per conversation.
 	Turns() int
-	// Turn is the conversation that request i belongs to, and its turn there, from 0 on.
+	// Turn returns the conversation of request i, and its turn in it, counted from 0.
 	Turn(i int) (conversation, turn int)
-	// Request is the index of a turn, the inverse of Turn.
+	// Request returns the index of a turn; it is the inverse of Turn.
 	Request(conversation, turn int) int
-	// Continue is Prompt(i, s) with the answers to the turns before it, JSON strings. One
-	// that is nil is made up.
+	// Continue returns Prompt(i, s) with the answers to the earlier turns as JSON strings. A nil answer is made
+	// up.
 	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
 }
 
-// dialogue are conversations with the server's answers.
+// dialogue makes conversations with the server's answers.
 type dialogue struct{ conversations }
 
 func (d dialogue) Turns() int { return d.turns }
@@ -107,7 +105,7 @@ func (s conversations) prompt(i int, seeds Seeds, answers []json.RawMessage) Pro
 	return s.render(p, history)
 }
 
-// render writes a conversation as token ids, messages or text.
+// render formats a conversation as token IDs, messages or text.
 func (s conversations) render(p Prompt, history []said) Prompt {
 	if s.exact {
 		for _, m := range history {
@@ -130,7 +128,7 @@ func (s conversations) render(p Prompt, history []said) Prompt {
 	}
 	raw, err := json.Marshal(messages)
 	if err != nil {
-		panic("dataset: text cannot be JSON: " + err.Error()) // strings always can
+		panic("dataset: text cannot be JSON: " + err.Error()) // cannot happen for strings
 	}
 	p.Messages = raw
 	return p

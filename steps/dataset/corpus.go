@@ -9,32 +9,31 @@ import (
 //go:embed sonnets.txt
 var sonnets string
 
-// minCorpus is the least number of token ids that prompts are drawn from.
+// minCorpus is the smallest number of token IDs to draw prompts from.
 const minCorpus = 64
 
-// tokensPerByte is the length of English text in tokens of common tokenizers, used
-// where the server cannot be asked.
+// tokensPerByte is the typical number of tokens per byte of English text, used if the server has no tokenizer
+// endpoint.
 const tokensPerByte = 0.3
 
-// Text is the embedded text that a server's tokenizer is asked about: Shakespeare's
-// sonnets, one line of verse per line.
+// Text returns the embedded text to be tokenized by the server: Shakespeare's sonnets, one verse per line.
 func Text() string { return sonnets }
 
-// Corpus is what prompts are cut from.
+// Corpus is the material that prompts are cut from.
 type Corpus struct {
-	// IDs are the token ids of Text by the server's tokenizer, without special tokens.
-	// With none, prompts are text.
+	// IDs are the token IDs of Text from the server's tokenizer, without special tokens. If empty, prompts are
+	// text.
 	IDs []int
-	// TokensPerByte estimates lengths of text; 0 means a typical value for English.
+	// TokensPerByte estimates lengths of text; 0 means the typical value for English.
 	TokensPerByte float64
-	// Chat says that the endpoint takes messages: conversations are sent as such.
+	// Chat means that the endpoint takes messages, so conversations are sent as messages.
 	Chat bool
-	// Rerank says that the endpoint takes queries with documents.
+	// Rerank means that the endpoint takes queries with documents.
 	Rerank bool
 }
 
-// TextCorpus is the corpus for an endpoint that takes only text. ids, if the server's
-// tokenizer gave them, make the estimate of lengths that of the server's own model.
+// TextCorpus returns the corpus for an endpoint that takes only text. If the server's tokenizer gave ids, they
+// determine the estimate of lengths.
 func TextCorpus(ids []int) Corpus {
 	if len(ids) < minCorpus {
 		return Corpus{}
@@ -42,14 +41,14 @@ func TextCorpus(ids []int) Corpus {
 	return Corpus{TokensPerByte: float64(len(ids)) / float64(len(sonnets))}
 }
 
-// drawer cuts prompts out of the corpus. Kinds sonnet and chat take whole lines of verse,
-// or runs of consecutive ids of a line's average length; all others take single words or
-// ids, so that no two prompts share more than they should.
+// drawer cuts prompts out of the corpus. Kinds sonnet and chat use whole verses, or runs of consecutive IDs of
+// a verse's average length. All others use single words or IDs, so that two prompts share no more than
+// intended.
 type drawer struct {
 	ids           []int
-	run           int      // ids per draw
-	lines         []string // units of text
-	sep           string   // between units of text
+	run           int      // IDs per draw
+	lines         []string // units of text: verses or words
+	sep           string   // separator between units
 	tokensPerByte float64
 }
 
@@ -67,7 +66,7 @@ func newDrawer(lines bool, c Corpus) drawer {
 	return d
 }
 
-// appendIDs appends runs until dst has n ids; the last run is cut.
+// appendIDs appends runs until dst has n IDs; it truncates the last run.
 func (d drawer) appendIDs(dst []int, n int, r *rand.Rand) []int {
 	for len(dst) < n {
 		at := r.IntN(len(d.ids) - d.run + 1)
@@ -76,7 +75,7 @@ func (d drawer) appendIDs(dst []int, n int, r *rand.Rand) []int {
 	return dst
 }
 
-// text returns text of about total tokens of which the first prefix ones come from pr.
+// text returns text of about total tokens; pr generates the first prefix tokens.
 func (d drawer) text(prefix int, pr *rand.Rand, total int, r *rand.Rand) string {
 	var b strings.Builder
 	d.fill(&b, d.bytes(prefix), pr)
@@ -84,16 +83,16 @@ func (d drawer) text(prefix int, pr *rand.Rand, total int, r *rand.Rand) string 
 	return b.String()
 }
 
-// bytes is the length of text of so many tokens.
+// bytes returns the length of text with a number of tokens.
 func (d drawer) bytes(tokens int) float64 { return float64(tokens) / d.tokensPerByte }
 
-// estimate is the number of tokens of a text, at least 1.
+// estimate returns the approximate number of tokens in a text, at least 1.
 func (d drawer) estimate(text string) int {
 	return max(int(float64(len(text))*d.tokensPerByte+0.5), 1)
 }
 
-// fill appends lines or words until b has about the wanted number of bytes. The last
-// line is cut after the word that reaches it.
+// fill appends verses or words until b has about the wanted number of bytes. It cuts the last verse after a
+// whole word.
 func (d drawer) fill(b *strings.Builder, bytes float64, r *rand.Rand) {
 	for float64(b.Len()) < bytes {
 		for j, w := range strings.Fields(d.lines[r.IntN(len(d.lines))]) {

@@ -11,31 +11,29 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// tokenizeBatch is how many texts are asked about at once.
+// tokenizeBatch is how many texts one tokenizer request contains.
 const tokenizeBatch = 128
 
-// Material is what prompts of a file are made with.
+// Material is what the prompts of a dataset are made from.
 type Material struct {
 	Corpus
 	Table *Table
-	// Tokenize returns the ids of texts as the server reads them, special tokens
-	// included; nil where the server has no tokenizer.
+	// Tokenize returns the token IDs of texts as the server reads them, with special tokens; nil if the server
+	// has no tokenizer.
 	Tokenize func(ctx context.Context, texts []string) ([][]int, error)
-	// Need is the number of requests, 0 if it is not known.
+	// Need is the number of requests, 0 if unknown.
 	Need int
-	// Seeds of the run; lengths choose the entries.
+	// Seeds of the run; Lengths selects the entries.
 	Seeds Seeds
 }
 
-// unknownNeed is how many entries are prepared where the number of requests is not
-// known.
+// unknownNeed is how many entries are prepared if the number of requests is unknown.
 const unknownNeed = 1024
 
-// choose shuffles the entries of a file by the seed of lengths. Where there are fewer than
-// requests they come again. So that neither that nor the next repeat hits a prefix cache,
-// the second and third token of each prompt are replaced by ones drawn from the seed of
-// content and the round (in text: a few characters are put before it), at equal lengths;
-// rotate = false leaves prompts as they are, and Verbatim those of the first round.
+// choose shuffles the entries of a file by the lengths seed. If there are fewer entries than requests, they
+// repeat. To avoid prefix cache hits by such repetitions and by the next repeat, it replaces the second and
+// third token of each prompt by drawn ones, at equal length. In text it prepends a few characters. rotate =
+// false keeps all prompts unchanged; Verbatim keeps those of the first round.
 func choose(conversations bool) func(context.Context, steps.Dataset, Material) (Source, error) {
 	return func(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
 		c := chooser{maker: newMaker(d, m.Corpus, false), m: m, need: cmp.Or(m.Need, unknownNeed), conversations: conversations}
@@ -43,14 +41,14 @@ func choose(conversations bool) func(context.Context, steps.Dataset, Material) (
 	}
 }
 
-// chooser picks the entries of a run.
+// chooser selects the entries of a run.
 type chooser struct {
 	maker
 	m      Material
 	need   int
 	chosen []Prompt
-	// conversations are filtered as `vllm bench serve` does, and their answers are as long as
-	// the recorded ones unless the file says another length for all.
+	// conversations are filtered as in `vllm bench serve`. Their answers have the recorded lengths unless the
+	// file sets a length for all.
 	conversations bool
 }
 
@@ -78,7 +76,7 @@ func (c *chooser) source(ctx context.Context) (Source, error) {
 	return marked{maker: c.maker, prompts: c.chosen, corpus: c.m.IDs, still: ok && !rotate, verbatim: c.spec.Verbatim && !ok}, nil
 }
 
-// addBatch makes prompts of entries and keeps those that pass.
+// addBatch makes prompts of entries and keeps those that pass the filter.
 func (c *chooser) addBatch(ctx context.Context, batch []int) error {
 	var texts []string
 	for _, i := range batch {
@@ -101,13 +99,13 @@ func (c *chooser) addBatch(ctx context.Context, batch []int) error {
 	return nil
 }
 
-// counted is a text's tokens: ids, or an estimate of their number.
+// counted holds a text's token IDs, or an estimate of their number.
 type counted struct {
 	ids []int
 	n   int
 }
 
-// tokens asks the tokenizer about the texts that are not empty.
+// tokens tokenizes the non-empty texts.
 func (c *chooser) tokens(ctx context.Context, texts []string) ([]counted, error) {
 	out := make([]counted, len(texts))
 	var asked []string
@@ -132,7 +130,7 @@ func (c *chooser) tokens(ctx context.Context, texts []string) ([]counted, error)
 	return out, nil
 }
 
-// prompt makes a prompt of entry i.
+// prompt makes the prompt of entry i.
 func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
 	e := &c.m.Table.Entries[i]
 	p := Prompt{Text: e.Text, Messages: e.Messages, IDs: e.IDs, Documents: e.Documents, Input: e.Input, Output: e.Output}
@@ -165,13 +163,13 @@ func (c *chooser) prompt(i int, text, answer counted) (Prompt, error) {
 	return p, nil
 }
 
-// marked are chosen prompts, whose beginning is changed from repeat to repeat.
+// marked holds the selected prompts and changes their beginning from repeat to repeat.
 type marked struct {
 	maker
 	prompts []Prompt
 	corpus  []int
 	still   bool
-	// verbatim prompts change only where they come again.
+	// verbatim prompts change only when they repeat.
 	verbatim bool
 }
 
@@ -183,7 +181,7 @@ func (s marked) Prompt(i int, seeds Seeds) Prompt {
 	r := stream(seeds.Content, streamMark, i/len(s.prompts))
 	switch {
 	case p.IDs != nil:
-		// The first token may be one that begins every prompt of the model.
+		// Skip the first token: it may be a beginning-of-sequence token.
 		p.IDs = slices.Clone(p.IDs)
 		for j := 1; j < min(3, len(p.IDs)) && len(s.corpus) > 0; j++ {
 			p.IDs[j] = s.corpus[r.IntN(len(s.corpus))]
@@ -196,11 +194,11 @@ func (s marked) Prompt(i int, seeds Seeds) Prompt {
 	return p
 }
 
-// mark is a short text that makes a prompt's beginning its own.
+// mark returns a short text that makes the beginning of a prompt unique.
 func mark(x uint64) string { return fmt.Sprintf("[%05x] ", x&0xfffff) }
 
-// markMessages puts a mark before the text of the first message. One without text, of
-// pictures alone, is left as it is.
+// markMessages puts a mark before the text of the first message. A first message without text, for example with
+// images only, stays unchanged.
 func markMessages(raw json.RawMessage, mark string) json.RawMessage {
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
@@ -230,6 +228,6 @@ func markMessages(raw json.RawMessage, mark string) json.RawMessage {
 }
 
 func quote(s string) json.RawMessage {
-	b, _ := json.Marshal(s) // a string always can
+	b, _ := json.Marshal(s) // cannot fail for a string
 	return b
 }

@@ -12,43 +12,41 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Kind is one kind of dataset: its block in a pipeline file, and what makes its prompts.
-// To add one, write a value of this type and list it in [All]; nothing else knows a kind by
-// name.
+// Kind is one kind of dataset: its block in a pipeline file, and the code that makes its prompts. To add one,
+// write a value of this type and list it in [All].
 //
-//  1. A file is loaded: Attrs decode, check and document the block. Lengths, prefix_len and
-//     path become fields of [steps.Dataset], all other arguments its Options.
-//  2. A plan is made: Check refuses what makes no sense. Where the file of a rehearsal is
-//     not there, StandIn takes its place.
-//  3. A run begins: Read reads the file, once for all runs, and Source makes the prompts.
+//  1. When a file is loaded, Attrs decode, check and document the block. Lengths, prefix_len and
+//     path become fields of [steps.Dataset]; all other arguments become its Options.
+//  2. When a plan is made, Check rejects invalid combinations. In a rehearsal, StandIn replaces a
+//     missing file.
+//  3. When a run begins, Read reads the file, once for all runs, and Source makes the prompts.
 type Kind struct {
 	// Name is the label of the block.
 	Name string
 	Doc  string
 	// Attrs are the arguments of the block.
 	Attrs []steps.Attr
-	// Check, if not nil, returns an error for lengths that no prompts can have.
+	// Check, if not nil, returns an error for lengths that no prompt can have.
 	Check func(steps.Dataset) error
-	// Read reads the dataset's file; nil where prompts are made of the embedded text alone.
+	// Read reads the dataset's file; nil if prompts come from the embedded text alone.
 	Read func(io.Reader) (*Table, error)
-	// Source returns the prompts. The table of m is what Read returned.
+	// Source returns the prompts. The table in m is the result of Read.
 	Source func(context.Context, steps.Dataset, Material) (Source, error)
-	// StandIn makes prompts in a rehearsal whose file is not there; nil where they cannot be
-	// made up.
+	// StandIn makes prompts for a rehearsal whose file is missing; nil if impossible.
 	StandIn func(steps.Dataset, Material) Source
-	// Origin says where the file comes from, for messages; "" for a file of the user's.
+	// Origin is the place to download the file from, for messages; "" for a user's own file.
 	Origin string
-	// Repeated is the largest share of prompt tokens that the prompts' own repetition lets a prefix
-	// cache find which was empty before; nil where that is not known.
+	// Repeated returns the largest share of prompt tokens that an initially empty prefix cache can hit, because
+	// the prompts repeat each other; nil if unknown.
 	Repeated func(steps.Dataset) float64
-	// OwnLengths says that the file holds the lengths of answers.
+	// OwnLengths means that the file contains the lengths of answers.
 	OwnLengths bool
 }
 
-// Kinds are the kinds of datasets that there are, in the order of the documentation.
+// Kinds lists kinds of datasets, in the order of the documentation.
 type Kinds []Kind
 
-// All are the kinds of this program.
+// All returns the kinds of this program.
 func All() Kinds {
 	return Kinds{
 		{
@@ -127,8 +125,8 @@ func (k Kinds) Names() []string {
 	return names
 }
 
-// Blocks describes the blocks of all kinds. Lengths can be given in the dataset or in the
-// benchmark that uses it, so none is required here.
+// Blocks describes the blocks of all kinds. No length is required here, because the benchmark can set lengths
+// too.
 func (k Kinds) Blocks() []steps.Kind {
 	blocks := make([]steps.Kind, len(k))
 	for i, kind := range k {
@@ -137,7 +135,7 @@ func (k Kinds) Blocks() []steps.Kind {
 	return blocks
 }
 
-// Lookup finds the kind of a dataset.
+// Lookup returns the kind of a dataset.
 func (k Kinds) Lookup(name string) (Kind, error) {
 	i := slices.IndexFunc(k, func(kind Kind) bool { return kind.Name == name })
 	if i < 0 {
@@ -151,7 +149,7 @@ func (k Kind) Has(argument string) bool {
 	return slices.ContainsFunc(k.Attrs, func(a steps.Attr) bool { return a.Name == argument })
 }
 
-// check returns an *InvalidError for lengths and options that make no sense.
+// check returns an *InvalidError for invalid lengths and options.
 func (k Kind) check(d steps.Dataset) error {
 	switch {
 	case d.PrefixLen < 0:
@@ -173,12 +171,12 @@ func checkFixed(d steps.Dataset) error {
 	return checkSpans(d)
 }
 
-// checkSpans checks both lengths, which are required.
+// checkSpans checks both lengths, which must be set.
 func checkSpans(d steps.Dataset) error {
 	return cmp.Or(checkSpan("input", d.InputMin, d.InputMax), checkSpan("output", d.OutputMin, d.OutputMax))
 }
 
-// checkOutput checks the length of answers where it is set.
+// checkOutput checks the length of answers if it is set.
 func checkOutput(d steps.Dataset) error {
 	if d.OutputMin == 0 && d.OutputMax == 0 {
 		return nil
@@ -193,8 +191,8 @@ func checkSpan(what string, low, high int) error {
 	return nil
 }
 
-// Repeated returns the largest share of prompt tokens that a dataset's own repetition lets a
-// prefix cache find, with the caches cleared before the run. It is not ok where that is not known.
+// Repeated returns the largest share of prompt tokens that a prefix cache, cleared before the run, can hit
+// because prompts repeat each other. ok is false if unknown.
 func Repeated(d steps.Dataset) (share float64, ok bool) {
 	kind, err := All().Lookup(d.Kind)
 	if err != nil || kind.Repeated == nil {
@@ -204,25 +202,24 @@ func Repeated(d steps.Dataset) (share float64, ok bool) {
 	return share, share >= 0 && share <= 1
 }
 
-// repeatedPrefix is the share of a prefix that all prompts have in common.
+// repeatedPrefix returns the share of the prefix that all prompts have in common.
 func repeatedPrefix(d steps.Dataset) float64 {
 	return 2 * float64(d.PrefixLen) / float64(d.InputMin+d.InputMax)
 }
 
-// NeedsFile reports whether prompts of a dataset come from its file.
+// NeedsFile reports whether a dataset's prompts come from its file.
 func NeedsFile(d steps.Dataset) bool { return d.Path != "" && !d.Synthetic }
 
-// Absent reports whether the file that prompts should come from is not there.
+// Absent reports whether the needed file of a dataset is missing.
 func Absent(d steps.Dataset) bool { return NeedsFile(d) && d.Sum == "" }
 
-// RealAnswers reports whether conversations go on with what the server answered.
+// RealAnswers reports whether conversations contain the server's answers.
 func RealAnswers(d steps.Dataset) bool {
 	wanted, _ := d.Options[realAnswers.Name].(bool)
 	return wanted
 }
 
-// Check returns an *InvalidError if no prompts of a dataset can be made: for an unknown
-// kind, or for lengths and options that make no sense.
+// Check returns an *InvalidError for a dataset of unknown kind, or with invalid lengths or options.
 func (f *Files) Check(d steps.Dataset) error {
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err != nil {
@@ -231,8 +228,8 @@ func (f *Files) Check(d steps.Dataset) error {
 	return kind.check(d)
 }
 
-// CheckEndpoint returns an error for a dataset whose prompts an endpoint cannot be sent: one ranks documents, which
-// the others have no use for, and one alone takes messages.
+// CheckEndpoint returns an error if an endpoint cannot take the prompts of a dataset. Only rerank takes
+// documents, and it needs them; only chat takes messages with media.
 func CheckEndpoint(d steps.Dataset, endpoint string) error {
 	switch ranks := endpoint == "rerank"; {
 	case ranks && d.Kind != "rerank" && d.Kind != "file":
@@ -246,15 +243,15 @@ func CheckEndpoint(d steps.Dataset, endpoint string) error {
 	return nil
 }
 
-// Rehearsed is a dataset as a simulated run has it: where the file is not there and the
-// distribution of its lengths is known, prompts of these lengths are made up.
+// Rehearsed returns the dataset for a simulated run. If the file is missing and the distribution of its lengths
+// is known, prompts of these lengths are made up.
 func (f *Files) Rehearsed(d steps.Dataset) steps.Dataset {
 	kind, err := f.kinds().Lookup(d.Kind)
 	d.Synthetic = err == nil && kind.StandIn != nil && Absent(d)
 	return d
 }
 
-// AbsentText says what to do about a file that is not there.
+// AbsentText describes a missing file and what to do about it.
 func (f *Files) AbsentText(d steps.Dataset) string {
 	text := fmt.Sprintf("the dataset's file %q is not there", d.Path)
 	if f != nil && !filepath.IsAbs(d.Path) {
@@ -273,9 +270,8 @@ func (f *Files) AbsentText(d steps.Dataset) string {
 	return text
 }
 
-// Source returns the prompts of a dataset, that of a trace a [Timed]. The errors are those
-// of Check, and an *InvalidError for a corpus too small to draw from and for a file that
-// cannot be used. The table of m is read here.
+// Source returns the prompts of a dataset; for a trace, a [Timed]. It reads the table of m. Its errors are
+// those of Check, and an *InvalidError for a corpus that is too small or an unusable file.
 func (f *Files) Source(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err == nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// mooncakeLine is a line of Mooncake's form (https://github.com/kvcache-ai/Mooncake): its first
-// four members. The others make sessions of the lines: session_id and delay are those of
-// NVIDIA's aiperf and Dynamo; block_size, duration, id and parents are ours.
+// mooncakeLine is a line of Mooncake's format (https://github.com/kvcache-ai/Mooncake), which has the first
+// four members. The others describe sessions: session_id and delay follow NVIDIA's aiperf and Dynamo;
+// block_size, duration, id and parents are extensions of this project.
 type mooncakeLine struct {
-	Timestamp *float64 `json:"timestamp"` // milliseconds, as all times
+	Timestamp *float64 `json:"timestamp"` // all times in milliseconds
 	Input     *int     `json:"input_length"`
 	Output    *int     `json:"output_length"`
 	HashIDs   []int64  `json:"hash_ids"`
@@ -24,37 +24,38 @@ type mooncakeLine struct {
 	ID       *string  `json:"id"`
 	Parents  []string `json:"parents"`
 
-	// ChatID is of a line of Alibaba's Bailian (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
+	// ChatID occurs in Alibaba's Bailian traces (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
 	ChatID json.RawMessage `json:"chat_id"`
-	// WaitFor is of a line of Dynamo's agents, whose graphs are not read.
+	// WaitFor occurs in Dynamo's agent graphs, which are not supported.
 	WaitFor json.RawMessage `json:"wait_for"`
 }
 
-// bailianBlock is how many tokens the blocks of Bailian's lines have, whose times are in seconds.
+// bailianBlock is the block size of Bailian's traces in tokens. Their times are in seconds.
 const bailianBlock = 16
 
-// mooncake reads lines of Mooncake's form.
+// mooncake reads lines of Mooncake's format.
 type mooncake struct {
 	orderer
 	names    map[string]*mooncakeSession
-	sessions []*mooncakeSession // those of single calls among them
-	plain    blockNames         // of lines outside of sessions
-	latest   float64            // the last timestamp, in milliseconds
+	sessions []*mooncakeSession // includes sessions of a single call
+	plain    blockNames         // of lines without a session
+	latest   float64            // latest timestamp, in milliseconds
 }
 
-// mooncakeSession are the lines of one session, in their order.
+// mooncakeSession holds the lines of one session, in order.
 type mooncakeSession struct {
 	blockNames
 	calls []int
 	ids   map[string]int
-	// parents of the calls by id, of which all or none have them.
+	// parents of the calls by ID; either all calls have them or none.
 	parents map[int][]string
-	// chained sessions are those whose lines say their delay after the line before.
+	// chained means that the lines give their delay after the line before.
 	chained bool
-	// first names the first block of the session, and whole says of the later lines of a chain whether they begin with it.
+	// first is the first block of the session. whole is set by the second line of a chain: whether the later
+	// lines begin with it.
 	first *int64
 	whole *bool
-	// untimed is the first call of which the trace does not say how long it took.
+	// untimed is the first call without a recorded duration.
 	untimed *int
 }
 
@@ -105,7 +106,7 @@ func (m *mooncake) line(n int, text []byte) error {
 	return s.add(l, len(m.table.Entries)-1)
 }
 
-// session finds the session of a line, which may be its own.
+// session returns the session of a line, a new one if it has no name or a new name.
 func (m *mooncake) session(name *string) *mooncakeSession {
 	if name != nil && m.names[*name] != nil {
 		return m.names[*name]
@@ -118,7 +119,8 @@ func (m *mooncake) session(name *string) *mooncakeSession {
 	return s
 }
 
-// time is when a line's call began, in seconds, and whether its prompt goes on with that of the line before.
+// time returns when a line's call began, in seconds. It sets e.adds if the prompt continues the previous
+// line's.
 func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, error) {
 	switch first := len(s.calls) == 0; {
 	case l.Delay != nil && !first && !(*l.Delay >= 0):
@@ -136,20 +138,20 @@ func (m *mooncake) time(l mooncakeLine, s *mooncakeSession, e *Entry) (float64, 
 		return m.ends[last].Seconds() + *l.Delay/1000, nil
 	case l.Timestamp == nil:
 		return 0, errors.New("the first line of a session needs a timestamp")
-	case l.ID == nil && *l.Timestamp < m.latest: // a line with an id is written when its call has ended
+	case l.ID == nil && *l.Timestamp < m.latest: // a line with an ID is written when its call has ended
 		return 0, errors.New("its time is before that of a line above: sort the trace by time")
 	}
 	m.latest = max(m.latest, *l.Timestamp)
 	return *l.Timestamp / 1000, nil
 }
 
-// adds reports whether a later line of a chain is what it adds to the conversation, as aiperf writes it: whole prompts,
-// which Dynamo writes, begin with the first block of their session.
+// adds reports whether a later line of a chain lists only its addition to the conversation, as aiperf writes
+// it. A whole prompt, as Dynamo writes it, begins with the first block of the session.
 func (s *mooncakeSession) adds(l mooncakeLine) bool {
 	return len(l.HashIDs) == 0 || s.first == nil || l.HashIDs[0] != *s.first
 }
 
-// add notes what a line says of the lines before it.
+// add records which earlier lines a line refers to.
 func (s *mooncakeSession) add(l mooncakeLine, call int) error {
 	first := len(s.calls) == 0
 	s.calls = append(s.calls, call)
@@ -186,7 +188,7 @@ func (s *mooncakeSession) add(l mooncakeLine, call int) error {
 	return nil
 }
 
-// end finds what the calls of each session waited for.
+// end determines what the calls of each session waited for.
 func (m *mooncake) end() error {
 	if len(m.names) == 0 {
 		return nil
@@ -224,7 +226,7 @@ func (m *mooncake) arrangeCalls(s *mooncakeSession) error {
 	return err
 }
 
-// followParents has each call wait for its parents, in an order in which none comes before them.
+// followParents makes each call wait for its parents. It visits parents before children.
 func (m *mooncake) followParents(s *mooncakeSession) error {
 	waits, left, children := map[int][]int{}, map[int]int{}, map[int][]int{}
 	var ready []int

@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	// pictureQuality is that of `vllm bench serve`, whose pictures are noise as well.
+	// pictureQuality is the JPEG quality in `vllm bench serve`, whose pictures are noise as well.
 	pictureQuality = 75
-	soundRate      = 16_000 // samples a second, of 16 bits
-	// maxMedia bounds what the requests of a run take, which are made before it begins.
+	soundRate      = 16_000 // samples per second, 16 bits each
+	// maxMedia is the largest size of all requests of a run, which are made before it begins.
 	maxMedia = 4 << 30
-	// bytesOfPixel of noise are what JPEG makes of it, 0.6, in base64, kept as prompt and as request.
+	// bytesOfPixel is the size of a noise pixel: 0.6 bytes in JPEG, in base64, stored in the prompt and in the
+	// request.
 	bytesOfPixel = 0.6 * 4 / 3 * 2
 )
 
-// media makes chats of a text with pictures and sounds of noise: kind multimodal. The text comes first, as in
-// vLLM's own benchmark.
+// media makes chats of a text with noise as pictures and sounds: kind multimodal. The text comes first, as in
+// vLLM's benchmark.
 type media struct {
 	maker
 	images, width, height, sounds, seconds int
 }
 
-// part is one of the parts of a message.
+// part is one part of a message.
 type part struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text,omitempty"`
@@ -62,7 +63,7 @@ func show(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 	return s, nil
 }
 
-// checkMultimodal checks lengths, and that there is something beside the text.
+// checkMultimodal checks the lengths, and that there are images or sounds.
 func checkMultimodal(d steps.Dataset) error {
 	if option(d, images.Name)+option(d, sounds.Name) == 0 {
 		return invalid("a multimodal dataset without images and sounds is text: use dataset \"random\"")
@@ -87,12 +88,12 @@ func (s media) Prompt(i int, seeds Seeds) Prompt {
 		p.Messages, err = json.Marshal([]message{{Role: "user", Content: content}})
 	}
 	if err != nil {
-		panic("dataset: text cannot be JSON: " + err.Error()) // strings always can
+		panic("dataset: text cannot be JSON: " + err.Error()) // cannot happen for strings
 	}
 	return p
 }
 
-// noise fills b.
+// noise fills b with random bytes.
 func noise(b []byte, r *rand.Rand) {
 	var word [8]byte
 	for len(b) > 0 {
@@ -101,7 +102,7 @@ func noise(b []byte, r *rand.Rand) {
 	}
 }
 
-// picture is a JPEG whose pixels have nothing to do with each other, which compresses worst.
+// picture returns a JPEG of independent random pixels, which compress worst.
 func picture(width, height int, r *rand.Rand) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	noise(img.Pix, r)
@@ -110,12 +111,12 @@ func picture(width, height int, r *rand.Rand) []byte {
 	}
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: pictureQuality}); err != nil {
-		panic("dataset: a picture cannot be written to memory: " + err.Error()) // of more than 65,535 pixels in a line
+		panic("dataset: a picture cannot be written to memory: " + err.Error()) // more than 65,535 pixels in a line
 	}
 	return b.Bytes()
 }
 
-// sound is a WAV file of one channel.
+// sound returns a WAV file with one channel.
 func sound(seconds int, r *rand.Rand) []byte {
 	data := make([]byte, seconds*soundRate*2)
 	noise(data, r)
@@ -124,7 +125,7 @@ func sound(seconds int, r *rand.Rand) []byte {
 		[]byte("RIFF"), uint32(36 + len(data)), []byte("WAVEfmt "), uint32(16), uint16(1), uint16(1),
 		uint32(soundRate), uint32(soundRate * 2), uint16(2), uint16(16), []byte("data"), uint32(len(data)), data,
 	} {
-		_ = binary.Write(&b, binary.LittleEndian, v) // a buffer takes all
+		_ = binary.Write(&b, binary.LittleEndian, v) // a buffer never fails
 	}
 	return b.Bytes()
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// otlpLine is an export of OpenTelemetry's spans in OTLP's JSON form, as the Collector's file
-// exporter writes one a line (https://opentelemetry.io/docs/specs/otlp, file exporter).
+// otlpLine is an export of OpenTelemetry spans in OTLP's JSON format, one per line as written by the
+// Collector's file exporter (https://opentelemetry.io/docs/specs/otlp).
 type otlpLine struct {
 	Resources []struct {
 		Scopes []struct {
@@ -44,7 +44,7 @@ type otlpAttribute struct {
 	} `json:"value"`
 }
 
-// otlpInt is an int64, which proto3's JSON writes as a text and others as a number.
+// otlpInt is an int64. Proto3's JSON writes it as a string, other programs as a number.
 type otlpInt int64
 
 func (n *otlpInt) UnmarshalJSON(text []byte) error {
@@ -63,8 +63,7 @@ func trimQuotes(text []byte) []byte {
 	return text
 }
 
-// Attributes of the semantic conventions for generative AI. What they were called before is
-// after what they are called now.
+// Attributes of the semantic conventions for generative AI: current names first, then older ones.
 var (
 	attrOperation    = []string{"gen_ai.operation.name"}
 	attrInput        = []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"}
@@ -73,14 +72,14 @@ var (
 	attrConversation = []string{"gen_ai.conversation.id"}
 )
 
-// attrSaid are what a prompt is made of, in the order in which templates put it into the prompt.
+// attrSaid lists the attributes that make up a prompt, in the order in which chat templates render them.
 var attrSaid = [][]string{
 	{"gen_ai.tool.definitions"},
 	{"gen_ai.system_instructions"},
 	{"gen_ai.input.messages", "gen_ai.prompt"},
 }
 
-// otlpCalls are the operations that are calls of a model which generates.
+// otlpCalls are the operations that call a generative model.
 var otlpCalls = []string{"chat", "text_completion", "generate_content"}
 
 func (s *otlpSpan) attr(names []string) (otlpAttribute, bool) {
@@ -99,7 +98,7 @@ func (s *otlpSpan) text(names []string) string {
 	return ""
 }
 
-// tokens are a number of tokens; nil if the span does not say it.
+// tokens returns a token count, nil if the span has none.
 func (s *otlpSpan) tokens(names []string) (*int, error) {
 	a, ok := s.attr(names)
 	switch {
@@ -112,7 +111,7 @@ func (s *otlpSpan) tokens(names []string) (*int, error) {
 	return &n, nil
 }
 
-// said are the messages of a span's prompt; none where the application does not record them.
+// said returns the messages of a span's prompt, none if the application did not record them.
 func (s *otlpSpan) said() [][]byte {
 	var out [][]byte
 	for _, names := range attrSaid {
@@ -129,22 +128,22 @@ func (s *otlpSpan) said() [][]byte {
 	return out
 }
 
-// failed reports whether the status of a span is an error, by its number or its name.
+// failed reports whether the status of a span is an error, by number or name.
 func (s *otlpSpan) failed() bool {
 	return string(s.Status.Code) == "2" || bytes.Contains(s.Status.Code, []byte("STATUS_CODE_ERROR"))
 }
 
-// otlp reads lines of spans. Those of one trace can be on any lines, children before their parents.
+// otlp reads lines of spans. The spans of one trace may be on any lines, children before parents.
 type otlp struct {
 	orderer
-	begin  int64 // of the first span, nanoseconds since 1970
+	begin  int64 // start of the first span, in nanoseconds since 1970
 	nodes  []otlpNode
 	traces map[[16]byte]*otlpTrace
 	order  []*otlpTrace
 	said   *utterances
 }
 
-// otlpNode is what is kept of a span.
+// otlpNode holds the needed part of a span.
 type otlpNode struct {
 	id, parent [8]byte
 	line       int
@@ -153,7 +152,7 @@ type otlpNode struct {
 	placed     bool
 }
 
-// otlpCall is a call of a model, with times in nanoseconds.
+// otlpCall is a model call, with times in nanoseconds.
 type otlpCall struct {
 	start, took   int64
 	input, output int
@@ -161,13 +160,13 @@ type otlpCall struct {
 	said          *utterance
 }
 
-// otlpTrace are the spans of a trace and the conversation that they are part of.
+// otlpTrace holds the spans of a trace and the conversation that they belong to.
 type otlpTrace struct {
 	nodes        []int32
 	conversation string
 }
 
-// maxSpans is how many spans are kept of all traces.
+// maxSpans is the largest number of spans kept over all traces.
 const maxSpans = maxEntries
 
 func beginOTLP(t *Table) (func(int, []byte) error, func() error) {
@@ -192,7 +191,7 @@ func (o *otlp) line(n int, text []byte) error {
 	return nil
 }
 
-// span keeps what is needed of a span.
+// span stores the needed part of a span.
 func (o *otlp) span(s *otlpSpan, line int) error {
 	node := otlpNode{line: line}
 	var trace [16]byte
@@ -235,7 +234,7 @@ func (o *otlp) span(s *otlpSpan, line int) error {
 	return nil
 }
 
-// callOf is what a span says of its call; nil if the call was given up.
+// callOf returns the call that a span recorded, nil if the call has no output.
 func (o *otlp) callOf(s *otlpSpan) (*otlpCall, error) {
 	in, err1 := s.tokens(attrInput)
 	out, err2 := s.tokens(attrOutput)
@@ -264,8 +263,7 @@ func (o *otlp) leaf(n *otlpNode) (*span, error) {
 	return o.callSpan(len(o.table.Entries) - 1), nil
 }
 
-// end brings the spans of each trace into their tree, and traces of one conversation into one
-// session.
+// end arranges the spans of each trace as a tree, and joins traces of one conversation to one session.
 func (o *otlp) end() error {
 	o.measure()
 	var sessions [][]*span
@@ -296,7 +294,7 @@ func (o *otlp) end() error {
 	return nil
 }
 
-// measure divides the tokens of the prompts among their messages, from the earliest call on.
+// measure divides the tokens of the prompts among their messages, starting with the earliest call.
 func (o *otlp) measure() {
 	var calls []*otlpCall
 	for i := range o.nodes {
@@ -310,7 +308,7 @@ func (o *otlp) measure() {
 	}
 }
 
-// tree is a trace as a span; nil if it has no calls.
+// tree returns a trace as one span, nil if it has no calls.
 func (o *otlp) tree(t *otlpTrace) (*span, error) {
 	byID := make(map[[8]byte]int32, len(t.nodes))
 	for _, n := range t.nodes {
@@ -339,8 +337,8 @@ func (o *otlp) tree(t *otlpTrace) (*span, error) {
 	return whole, nil
 }
 
-// roots is the span of the outermost spans of a trace. A program's own spans often lack the parent that called it: that is
-// of no matter for spans without calls, nor where all calls are below one span.
+// roots returns the span over a trace's outermost spans. A program's spans often lack the parent that called
+// them. That does no harm for spans without calls, or if one of them contains all calls; otherwise it is an error.
 func (o *otlp) roots(nodes []int32) (*span, error) {
 	var list []*span
 	var orphan *otlpNode
@@ -363,8 +361,8 @@ func (o *otlp) roots(nodes []int32) (*span, error) {
 	return together(list), nil
 }
 
-// spans is the span of what is side by side; nil if it has no calls. Where calls lie within a
-// call, as when two libraries record the same one, the inner ones count.
+// spans returns the span over concurrent nodes, nil if they have no calls. If a call contains calls, for
+// example because two libraries recorded the same one, only the inner calls count.
 func (o *otlp) spans(nodes []int32, depth int) (*span, error) {
 	var list []*span
 	for _, n := range nodes {
@@ -389,7 +387,7 @@ func (o *otlp) spans(nodes []int32, depth int) (*span, error) {
 	return together(list), nil
 }
 
-// together is the span of what is side by side; nil if that is nothing.
+// together returns the span over a list, nil if it is empty.
 func together(list []*span) *span {
 	switch len(list) {
 	case 0:

@@ -8,16 +8,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Defaults of kind prefix_repetition, those of `vllm bench serve` 0.33.
+// Defaults of kind prefix_repetition, as in `vllm bench serve` 0.33.
 const (
 	defaultPrefix = 256
 	defaultOutput = 128
 )
 
-// prefixes makes prompts that share one of several prefixes: kind prefix_repetition. Of
-// each num_prefixes prompts in a row every prefix has one, in an order drawn from the
-// seed of lengths: any number of requests is balanced, and the order is the same in all
-// repeats.
+// prefixes makes prompts that share one of several prefixes: kind prefix_repetition. In each num_prefixes
+// consecutive prompts every prefix occurs once, in an order drawn from the lengths seed. So any number of
+// requests is balanced, and all repeats have the same order.
 type prefixes struct {
 	maker
 	count, prefix, suffix int
@@ -44,13 +43,13 @@ func (s prefixes) Prompt(i int, seeds Seeds) Prompt {
 	return s.fill(p, s.prefix, stream(seeds.Content, streamPrefix, 1+which), stream(seeds.Content, streamContent, i))
 }
 
-// repeatedPrefixes is the share of the shared prefixes.
+// repeatedPrefixes returns the share of the shared prefixes.
 func repeatedPrefixes(d steps.Dataset) float64 {
 	prefix := float64(cmp.Or(d.PrefixLen, defaultPrefix))
 	return prefix / (prefix + float64(option(d, "suffix_len")))
 }
 
-// fill makes the content of a prompt, the first tokens of it from a generator of their own.
+// fill makes the content of a prompt; pr generates its first prefix tokens.
 func (m maker) fill(p Prompt, prefix int, pr, body *rand.Rand) Prompt {
 	if m.exact {
 		p.IDs = m.draw.appendIDs(make([]int, 0, p.Input), prefix, pr)

@@ -11,23 +11,23 @@ import (
 
 // Prompt is one request's content. One of IDs, Text and Messages is set.
 type Prompt struct {
-	// IDs are token ids of the server's own tokenizer; their number is Input exactly.
+	// IDs are token IDs of the server's tokenizer, exactly Input of them.
 	IDs []int
-	// Text is a prompt of about Input tokens.
+	// Text is a prompt or a query of about Input tokens.
 	Text string
-	// Messages are those of a chat request, a JSON array, of about Input tokens.
+	// Messages is the JSON array of messages of a chat request, of about Input tokens.
 	Messages json.RawMessage
-	// Documents are to be ranked by Text, which is a query.
+	// Documents are to be ranked by Text, the query.
 	Documents []string
 	// Input and Output are the wanted lengths in tokens.
 	Input, Output int
 }
 
-// Exact reports whether the input has exactly Input tokens by construction.
+// Exact reports whether the prompt has exactly Input tokens.
 func (p Prompt) Exact() bool { return p.IDs != nil }
 
-// Hash identifies work: the number of prompts, their lengths and their content, in
-// order. Equal hashes mean that two runs sent the same prompts.
+// Hash returns a hash of the number of prompts, their lengths and their content, in order. Equal hashes mean
+// that two runs sent the same prompts.
 func Hash(prompts []Prompt) string {
 	h := hasher{Hash: sha256.New()}
 	h.put(len(prompts))
@@ -39,7 +39,7 @@ func Hash(prompts []Prompt) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Sum is a hash of the content of a prompt. Prompts of one content have one sum; it is never 0.
+// Sum returns a hash of the content of a prompt. It is never 0.
 func (p Prompt) Sum() uint32 {
 	sum := fnv.New32a()
 	h := hasher{Hash: sum}
@@ -55,7 +55,7 @@ type hasher struct {
 
 func (h *hasher) put(v int) {
 	binary.LittleEndian.PutUint64(h.word[:], uint64(v))
-	h.Write(h.word[:]) // it never fails, here and below
+	h.Write(h.word[:]) // never fails, here and below
 }
 
 func (h *hasher) content(p Prompt) {

@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// queries makes queries with the documents that they rank: kind rerank. Both are made-up text, of about the wanted
+// queries makes queries with the documents to rank: kind rerank. Both are made-up text of about the wanted
 // lengths.
 type queries struct {
 	maker
@@ -24,10 +24,10 @@ func (q queries) Prompt(i int, seeds Seeds) Prompt {
 	for range q.documents {
 		n := between(lengths, q.spec.InputMin, q.spec.InputMax)
 		p.Documents = append(p.Documents, q.draw.text(0, r, n, r))
-		p.Input += q.query + n // each is read beside the query
+		p.Input += q.query + n // the server reads each document together with the query
 	}
 	return p
 }
 
-// checkInput checks the length of prompts, where nothing is generated.
+// checkInput checks the length of prompts for endpoints that generate nothing.
 func checkInput(d steps.Dataset) error { return checkSpan("input", d.InputMin, d.InputMax) }

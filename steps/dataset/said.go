@@ -7,17 +7,18 @@ import (
 	"slices"
 )
 
-// utterance is a message of a recorded prompt, after those that come before it. Prompts that begin with the same
-// messages end in the same branch of one tree. Its text is not kept.
+// utterance is a message of a recorded prompt, in its place after the earlier ones. Prompts that begin with the
+// same messages share a branch of a tree. The text is not stored.
 type utterance struct {
 	before *utterance
-	name   int64 // of it and all before it
-	bytes  int   // of it alone
-	// end is how many tokens a prompt has up to here, unmeasured until a call has said it.
+	name   int64 // identifies it and all messages before it
+	bytes  int   // length of this message
+	// end is the number of tokens in a prompt up to here; unmeasured until a call determines it.
 	end int
 }
 
-// utterances are the tree of a file. The seed of its hashes does not leave the process: names are only compared.
+// utterances is the tree of a file. The seed of its hashes is random, because names are only compared within
+// the process.
 type utterances struct {
 	seed  maphash.Seed
 	known map[utteranceKey]*utterance
@@ -25,7 +26,7 @@ type utterances struct {
 
 const unmeasured = -1
 
-// namesEach is how many names of blocks an utterance counts for, whose memory it takes.
+// namesEach is how many block names take as much memory as an utterance.
 const namesEach = 12
 
 type utteranceKey struct {
@@ -37,7 +38,7 @@ func newUtterances() *utterances {
 	return &utterances{seed: maphash.MakeSeed(), known: map[utteranceKey]*utterance{}}
 }
 
-// add returns the last of the messages of a prompt, and counts in t those that are new.
+// add returns the node of the last message of a prompt, and counts the new nodes in t.
 func (u *utterances) add(t *Table, messages [][]byte) *utterance {
 	var last *utterance
 	for _, text := range messages {
@@ -56,7 +57,7 @@ func (u *utterances) add(t *Table, messages [][]byte) *utterance {
 	return last
 }
 
-// path are the messages of a prompt, from the first one on.
+// path returns the messages of a prompt, the first one first.
 func (m *utterance) path() []*utterance {
 	var out []*utterance
 	for ; m != nil; m = m.before {
@@ -66,8 +67,8 @@ func (m *utterance) path() []*utterance {
 	return out
 }
 
-// measure divides the tokens of a prompt among its messages: what an earlier call has said of the first of them
-// holds, and the others have the rest by their lengths.
+// measure divides the tokens of a prompt among its messages. Messages measured by an earlier call keep their
+// tokens; the others share the rest in proportion to their lengths.
 func (m *utterance) measure(input int) {
 	path := m.path()
 	from := slices.IndexFunc(path, func(x *utterance) bool { return x.end == unmeasured })
@@ -98,7 +99,7 @@ func (m *utterance) follows(other *utterance) bool {
 	return false
 }
 
-// messagesOf are the members of a JSON array, each without white space between its tokens; a text that is no
+// messagesOf returns the elements of a JSON array, without white space between tokens. A text that is not an
 // array is one message.
 func messagesOf(text []byte) [][]byte {
 	var list []json.RawMessage

@@ -7,46 +7,44 @@ import (
 	"time"
 )
 
-// Bounds of recorded sessions, whose files are given by whoever wrote the pipeline file.
+// Limits for recorded sessions, whose files are untrusted.
 const (
-	maxDepth = 1000 // of agents within agents
-	maxWaits = 4096 // calls that one call waits for
-	maxLook  = 64   // calls beside another that are looked at for the one that it continues
+	maxDepth = 1000 // nesting of agents
+	maxWaits = 4096 // calls that one call may wait for
+	maxLook  = 64   // concurrent calls that are examined for the one that a call continues
 )
 
-// Turn is a call's place in a session of recorded calls.
+// Turn is the place of a call in a recorded session.
 type Turn struct {
-	// Session is the number of the session, from 0 on, in the order of their first calls.
+	// Session is the number of the session from 0, ordered by first calls.
 	Session int
-	// After are the entries whose answers must be complete before this one is sent.
+	// After lists the entries whose answers must be complete before this one is sent.
 	After []int
-	// Wait is the time between the last of these answers and this call: that of tools, or of a
-	// person. Without After it is 0, and the call begins at its own time.
+	// Wait is the time between the last of these answers and this call, spent by tools or a person. Without
+	// After it is 0, and the call begins at its own time.
 	Wait time.Duration
-	// From is the call whose prompt and answer this prompt begins with; nil if there is none.
+	// From is the call whose prompt and answer this prompt begins with, nil if none.
 	From *int
-	// Shared is how many tokens the prompt begins with that were there before: of the prompt and the
-	// answer of From, or, without it, of a beginning that sessions have in common. Blocks say it
-	// where there are any.
+	// Shared is the number of tokens at the start of the prompt that already existed: of the prompt and answer
+	// of From or, without it, of a beginning common to sessions. If there are blocks, they determine it.
 	Shared int
-	// rank orders calls of one time.
+	// rank orders calls with equal times.
 	rank int
 }
 
-// span is an interval of a recorded session: one call, or an agent or a tool with what happened
-// within it.
+// span is an interval of a recorded session: one call, or an agent or tool with the spans inside it.
 type span struct {
 	start, end time.Duration
 	line       int
-	// call is the entry of a call; nil of a group, whose spans are inner.
+	// call is the entry of a call; nil for a group, which has inner spans.
 	call  *int
 	inner []*span
 
-	place int   // among those beside it, by their start
+	place int   // position among its siblings by start
 	exits []int // its last calls
 }
 
-// lineError is a fault of a line of the file, which may be found at a later one.
+// lineError returns an error about a line of the file, which may be found while reading a later line.
 func lineError(line int, format string, args ...any) error {
 	return &faultyLine{line, fmt.Errorf(format, args...)}
 }
@@ -59,16 +57,16 @@ type faultyLine struct {
 func (e *faultyLine) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *faultyLine) Unwrap() error { return e.err }
 
-// orderer finds what each call of the sessions of a table waited for.
+// orderer determines what each call of the sessions in a table waited for.
 type orderer struct {
 	table *Table
-	// ends are the times at which the calls ended, by entry.
+	// ends are the end times of the calls, by entry.
 	ends []time.Duration
-	// number of the present session, and rank of the next call.
+	// number of the current session, and rank of the next call.
 	number, rank int
 }
 
-// addCall adds a call that ended so long after its begin.
+// addCall adds a call with its begin and duration, in seconds.
 func (o *orderer) addCall(e Entry, begin, took float64) error {
 	if !(took >= 0) || took > maxTraceTime.Seconds() {
 		return fmt.Errorf("it took %g s: times run backwards, or out of range", took)
@@ -80,16 +78,16 @@ func (o *orderer) addCall(e Entry, begin, took float64) error {
 	return nil
 }
 
-// callSpan is the span of an entry.
+// callSpan returns the span of an entry.
 func (o *orderer) callSpan(entry int) *span {
 	e := &o.table.Entries[entry]
 	return &span{start: e.At, end: o.ends[entry], line: e.line, call: &entry}
 }
 
-// arrange sets what the calls below list waited for, spans side by side. What ended before
-// another began was waited for, unless something else that was waited for lies between.
-// Calls that overlapped do not wait for each other. A group's first calls wait for what the
-// group waits for, and what follows a group waits for its last calls.
+// arrange determines what the calls in a list of sibling spans waited for. A span waits for those that ended
+// before it began, except those that another of them waited for. Overlapping calls do not wait for each other.
+// A group's first calls wait for what the group waits for, and the spans after a group wait for its last calls.
+// It returns the last calls of the list.
 func (o *orderer) arrange(list []*span, before []int, depth int) ([]int, error) {
 	if depth > maxDepth {
 		return nil, lineError(list[0].line, "more than %d spans within each other", maxDepth)
@@ -100,7 +98,7 @@ func (o *orderer) arrange(list []*span, before []int, depth int) ([]int, error) 
 	}
 	byEnd := slices.Clone(list)
 	slices.SortStableFunc(byEnd, func(a, b *span) int { return cmp.Compare(a.end, b.end) })
-	over, latest := 0, -1 // how many of byEnd are over, and the place of the last that began of them
+	over, latest := 0, -1 // number of ended spans in byEnd, and the place of the one among them that began last
 	for i, s := range list {
 		for over < len(byEnd) && byEnd[over].end <= s.start && byEnd[over].place < i {
 			latest = max(latest, byEnd[over].place)
@@ -126,8 +124,8 @@ func (o *orderer) arrange(list []*span, before []int, depth int) ([]int, error) 
 	return lastOf(byEnd, list, len(list)-1, list[0].line)
 }
 
-// lastOf are the last calls of the spans that are over: of those that no other of them comes
-// after. The one at place latest in list began last.
+// lastOf returns the last calls of the ended spans: those of spans with no other ended span after them. The
+// span at place latest in list began last.
 func lastOf(over, list []*span, latest, line int) ([]int, error) {
 	if latest < 0 {
 		return nil, nil
@@ -146,7 +144,7 @@ func lastOf(over, list []*span, latest, line int) ([]int, error) {
 	return slices.Compact(calls), nil
 }
 
-// beside are the last calls of a list that were over at a time.
+// beside returns the last calls in a list that had ended at a time.
 func beside(list []*span, at time.Duration) []int {
 	var calls []int
 	for _, s := range list[max(len(list)-maxLook, 0):] {
@@ -157,8 +155,7 @@ func beside(list []*span, at time.Duration) []int {
 	return calls
 }
 
-// set writes down what a call waited for, and which call it continues: one of those, or one
-// beside it.
+// set records what a call waited for, and which call it continues: one of waits or of beside.
 func (o *orderer) set(call int, waits, beside []int) error {
 	e := &o.table.Entries[call]
 	turn := &Turn{Session: o.number, After: waits, rank: o.rank}
@@ -187,8 +184,8 @@ func (o *orderer) set(call int, waits, beside []int) error {
 	return nil
 }
 
-// continues reports whether a prompt can begin with another and its answer: whether it is long
-// enough, and begins with the whole blocks or the messages of the other where there are any.
+// continues reports whether a prompt can begin with another prompt and its answer: it is longer, and begins
+// with the other's whole blocks or messages, if recorded.
 func continues(e, before *Entry) bool {
 	switch {
 	case e.adds:
@@ -198,12 +195,11 @@ func continues(e, before *Entry) bool {
 	case e.said != nil:
 		return e.said.follows(before.said)
 	}
-	whole := max(len(before.Blocks)-1, 0) // the last one may be a part
+	whole := max(len(before.Blocks)-1, 0) // the last block may be partial
 	return len(e.Blocks) >= whole && slices.Equal(e.Blocks[:whole], before.Blocks[:whole])
 }
 
-// finish brings the entries into the order of their times, from the first one on, in which
-// nothing comes before what it waits for.
+// finish sorts the entries by time, such that every call comes after those it waits for.
 func (o *orderer) finish() {
 	entries := o.table.Entries
 	order := make([]int, len(entries))
@@ -224,7 +220,7 @@ func (o *orderer) finish() {
 			sessions[turn.Session] = len(sessions)
 		}
 		turn.Session = sessions[turn.Session]
-		after := make([]int, len(turn.After)) // which calls have in common
+		after := make([]int, len(turn.After)) // a copy, because calls share the slice
 		for k, p := range turn.After {
 			after[k] = moved(p)
 		}

@@ -8,15 +8,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Seeds of a draw. Lengths and content are separate, so that repeats can rotate the
-// content (and not hit the prefix cache of the repeat before) at equal lengths.
+// Seeds of a draw. Lengths and content have separate seeds, so that repeats can change the content at equal
+// lengths, and do not hit the prefix cache of the previous repeat.
 type Seeds struct {
 	Lengths, Content uint64
 }
 
-// Source makes prompts. The prompt of an index depends on the index, the seeds, the
-// dataset and the corpus, and on nothing else: not on earlier calls, nor on the side.
-// A Source may be used by several goroutines.
+// Source makes prompts. A prompt depends only on its index, the seeds, the dataset and the corpus, not on
+// earlier calls or the side. A Source is safe for concurrent use.
 type Source interface {
 	Prompt(i int, s Seeds) Prompt
 }
@@ -30,7 +29,7 @@ func Prompts(src Source, n int, s Seeds) []Prompt {
 	return out
 }
 
-// InvalidError says what is wrong with a dataset: its lengths or its file.
+// InvalidError describes what is wrong with a dataset: its lengths or its file.
 type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return "dataset: " + e.Reason }
@@ -46,30 +45,29 @@ func checkCorpus(c Corpus) error {
 	return nil
 }
 
-// maker is what all sources make prompts with.
+// maker holds what all sources make prompts with.
 type maker struct {
 	spec  steps.Dataset
-	exact bool // of token ids
+	exact bool // uses token IDs
 	draw  drawer
 }
 
-// newMaker draws whole lines of verse, or single words.
+// newMaker returns a maker that draws whole verses, or single words.
 func newMaker(d steps.Dataset, c Corpus, lines bool) maker {
 	return maker{spec: d, exact: len(c.IDs) > 0, draw: newDrawer(lines, c)}
 }
 
-// synthetic makes prompts of the embedded text: kinds random and sonnet.
+// synthetic makes prompts from the embedded text: kinds random and sonnet.
 type synthetic struct{ maker }
 
-// drawn makes prompts of whole lines of verse, or of single words.
+// drawn returns a source of prompts made of whole verses, or of single words.
 func drawn(lines bool) func(context.Context, steps.Dataset, Material) (Source, error) {
 	return func(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 		return synthetic{newMaker(d, m.Corpus, lines)}, nil
 	}
 }
 
-// Streams of the generator, so that lengths, content and the shared prefix do not
-// depend on how much of another was drawn.
+// Streams of the generator. Separate streams keep lengths, content and shared prefix independent of each other.
 const (
 	streamLengths = 0x6c656e6774687300 + iota
 	streamContent
@@ -80,8 +78,8 @@ const (
 	streamAnswer
 )
 
-// stream returns the generator of one index. PCG is specified bit for bit, so draws
-// are stable over versions of Go; the index is mixed in by an odd multiplier.
+// stream returns the generator for an index. PCG is specified bit for bit, so draws are the same in all
+// versions of Go. An odd multiplier mixes in the index.
 func stream(seed, name uint64, i int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, name^(uint64(i)*0x9e3779b97f4a7c15)))
 }

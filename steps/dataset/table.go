@@ -10,61 +10,61 @@ import (
 	"time"
 )
 
-// Bounds of what is read: files are given by whoever wrote the pipeline file.
+// Limits for dataset files, which are untrusted.
 const (
 	maxEntries = 4_000_000
 	maxLine    = 32 << 20
-	maxLength  = 100_000_000 // of a prompt or an answer, in tokens
-	maxBlocks  = 64 << 20    // names that are kept of all prompts
-	// maxTraceTime keeps times far from the end of their type.
+	maxLength  = 100_000_000 // tokens of a prompt or an answer
+	maxBlocks  = 64 << 20    // stored block names of all prompts
+	// maxTraceTime keeps times well within the range of time.Duration.
 	maxTraceTime = 10 * 365 * 24 * time.Hour
 )
 
-// byteOrderMark is what spreadsheets write before UTF-8.
+// byteOrderMark is the mark that spreadsheets write before UTF-8.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Entry is one request of a file, before its text has become tokens.
+// Entry is one request of a file, before its text is tokenized.
 type Entry struct {
-	// One of Text, Messages and IDs is the prompt; none of them in a trace.
+	// One of Text, Messages and IDs is the prompt; a trace has none.
 	Text     string
 	Messages json.RawMessage
 	IDs      []int
 	// Documents are to be ranked by Text.
 	Documents []string
-	// Answer is the recorded answer, whose length is that of the answer to ask for.
+	// Answer is the recorded answer. Its length is the length to request.
 	Answer string
-	// Input and Output are lengths in tokens, 0 where the file does not say them.
+	// Input and Output are lengths in tokens, 0 if the file has none.
 	Input, Output int
-	// At is the time of a trace's request, from the first one on.
+	// At is the time of a trace's request, relative to the first one.
 	At time.Duration
-	// Blocks name the blocks of the prompt in a trace: equal names, equal content. They have
-	// blockSize tokens, or the dataset's block_size where that is 0.
+	// Blocks names the blocks of the prompt in a trace: equal names mean equal content. Each has blockSize
+	// tokens, or the dataset's block_size if that is 0.
 	Blocks    []int64
 	blockSize int
-	// adds is set where Blocks are those of what the prompt adds to the call that it continues.
+	// adds means that Blocks covers only what the prompt adds to the call that it continues.
 	adds bool
-	// said is the last message of the prompt, where the trace holds them.
+	// said is the last message of the prompt, if the trace contains messages.
 	said *utterance
-	// cached is how many tokens of the prompt the recorded service had; nil where it did not say.
+	// cached is the recorded number of prompt tokens found in the service's cache, nil if not recorded.
 	cached *int
-	// Turn is the entry's place in a recorded session; nil outside of one.
+	// Turn is the entry's place in a recorded session, nil outside of one.
 	Turn *Turn
-	// line is where the entry stands, for messages.
+	// line is the entry's line in the file, for messages.
 	line int
 }
 
 // Table is the content of a dataset file.
 type Table struct {
 	Entries []Entry
-	// Sessions is how many recorded sessions the entries belong to.
+	// Sessions is the number of recorded sessions.
 	Sessions int
-	// Notes say what of the file is not replayed.
+	// Notes describe what of the file is not replayed.
 	Notes []string
 
-	blocks int // names of blocks, of all entries
+	blocks int // number of stored block names
 }
 
-// read reads a file of the kind. An error says the line.
+// read reads a file of the kind. Errors name the line.
 func (k Kind) read(r io.Reader) (*Table, error) {
 	if k.Read == nil {
 		return nil, fmt.Errorf("datasets of kind %q are not read from a file", k.Name)
@@ -95,7 +95,7 @@ func (t *Table) add(e Entry) error {
 	return nil
 }
 
-// eachLine calls f with every line that is not empty.
+// eachLine calls f for every non-empty line.
 func eachLine(r io.Reader, f func(n int, line []byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -123,9 +123,8 @@ type turn struct {
 	Value string `json:"value"`
 }
 
-// readShareGPT reads the JSON array of conversations as it comes: the file has some
-// 600 MB. As in `vllm bench serve` 0.33 the first two turns count, whoever speaks in
-// them, and conversations with fewer are left out.
+// readShareGPT reads the JSON array of conversations as a stream, because the file has about 600 MB. As in
+// `vllm bench serve` 0.33, it uses the first two turns, whoever speaks, and drops shorter conversations.
 func readShareGPT(r io.Reader) (*Table, error) {
 	t := &Table{}
 	d := json.NewDecoder(bufio.NewReaderSize(r, 1<<20))
@@ -152,9 +151,9 @@ func readShareGPT(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// promptLine is a line of kind file: the forms of vLLM's custom dataset (prompt,
-// output_tokens), of SGLang's openai dataset (messages, max_tokens) and of recorded
-// requests (prompt_token_ids). Other members are of no interest.
+// promptLine is a line of kind file. It accepts the formats of vLLM's custom dataset (prompt, output_tokens),
+// of SGLang's openai dataset (messages, max_tokens) and of recorded requests (prompt_token_ids). Other members
+// are ignored.
 type promptLine struct {
 	Prompt       json.RawMessage `json:"prompt"`
 	IDs          []int           `json:"prompt_token_ids"`
@@ -193,7 +192,7 @@ func (t *Table) addPrompt(n int, line []byte) error {
 	return t.add(e)
 }
 
-// setPrompt takes the one prompt of a line.
+// setPrompt sets the one prompt of a line.
 func (e *Entry) setPrompt(l promptLine) error {
 	given := 0
 	if len(l.Prompt) > 0 && string(l.Prompt) != "null" {
@@ -235,7 +234,7 @@ func (e *Entry) setPrompt(l promptLine) error {
 	return nil
 }
 
-// message is a chat message; the content is text or a list of parts.
+// message is a chat message. Its content is text or a list of parts.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`

@@ -15,36 +15,36 @@ import (
 	"time"
 )
 
-// traceForm is one form of traces that are JSON objects, one a line.
+// traceForm is one format of traces with a JSON object per line.
 type traceForm struct {
-	// member is one that only lines of this form have.
+	// member is the name of a member that only this format has.
 	member string
-	// says what the form is, for messages.
+	// says describes the format, for messages.
 	says string
-	// begin returns what reads a line, and what is done after the last.
+	// begin returns functions that read a line and finish after the last.
 	begin func(*Table) (line func(n int, text []byte) error, end func() error)
 }
 
-// traceForms are all of them, in the order in which they are looked for.
+// traceForms lists the formats in the order in which they are tried.
 var traceForms = []traceForm{
 	{"input_length", "Mooncake's, with or without sessions", beginMooncake},
 	{"requests", "that of Weka's and AgentX's agents", beginWeka},
 	{"resourceSpans", "OTLP's, spans of OpenTelemetry", beginOTLP},
 }
 
-// csvForm is one form of traces that are CSVs.
+// csvForm is one format of CSV traces.
 type csvForm struct {
-	// time, input and output are its columns.
+	// time, input and output are the names of its columns.
 	time, input, output string
-	// images, if not empty, is the column with the number of images of a request.
+	// images, if not empty, is the column with a request's number of images.
 	images string
-	// aside are columns that say nothing of the work.
+	// aside lists columns that do not describe the work.
 	aside []string
-	// seconds reads a time, since whenever.
+	// seconds parses a time, relative to any origin.
 	seconds func(string) (float64, error)
 }
 
-// csvForms are all of them: BurstGPT's (https://github.com/HPMLL/BurstGPT), and Azure's of LLM inference
+// csvForms lists the formats: BurstGPT's (https://github.com/HPMLL/BurstGPT), and Azure's of LLM inference
 // (https://github.com/Azure/AzurePublicDataset).
 var csvForms = []csvForm{
 	{
@@ -55,7 +55,7 @@ var csvForms = []csvForm{
 	{time: "TIMESTAMP", input: "ContextTokens", output: "GeneratedTokens", images: "NumImages", seconds: dateSeconds},
 }
 
-// dateSeconds is a date and time, with or without its zone.
+// dateSeconds parses a date and time, with or without a time zone.
 func dateSeconds(text string) (float64, error) {
 	at, err := time.Parse("2006-01-02 15:04:05", text)
 	if err != nil {
@@ -64,8 +64,7 @@ func dateSeconds(text string) (float64, error) {
 	return float64(at.UnixMicro()) / 1e6, err
 }
 
-// readTrace reads a trace of arrivals: a CSV in one of the csvForms, or lines of JSON in one of
-// the traceForms.
+// readTrace reads a trace of arrivals: a CSV in one of the csvForms, or lines of JSON in one of the traceForms.
 func readTrace(r io.Reader) (*Table, error) {
 	t := &Table{}
 	br := bufio.NewReaderSize(r, 1<<20)
@@ -88,7 +87,7 @@ func readTrace(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// readForm reads lines of JSON in the form that the first one has.
+// readForm reads lines of JSON in the format of the first line.
 func (t *Table) readForm(r io.Reader) error {
 	var line func(int, []byte) error
 	var end func() error
@@ -108,7 +107,7 @@ func (t *Table) readForm(r io.Reader) error {
 	return end()
 }
 
-// formOf finds the form of a line.
+// formOf returns the format of a line.
 func formOf(text []byte) (traceForm, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -124,7 +123,7 @@ func formOf(text []byte) (traceForm, error) {
 	return traceForm{}, errors.New("no form of a trace that is known; its lines have one of: " + strings.Join(known, "; "))
 }
 
-// firstByte is the first byte that is not white space; nothing is read of br.
+// firstByte returns the first byte that is not white space, without consuming it.
 func firstByte(br *bufio.Reader) (byte, error) {
 	for n := 1; ; n++ {
 		head, err := br.Peek(n)
@@ -137,10 +136,10 @@ func firstByte(br *bufio.Reader) (byte, error) {
 	}
 }
 
-// seconds is a time of a trace.
+// seconds converts a time of a trace.
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 
-// addTimed adds an entry at a time in seconds, which must not be before that of the entry above.
+// addTimed adds an entry at a time in seconds, which must not precede the previous entry's.
 func (t *Table) addTimed(e Entry, at float64) error {
 	if err := t.addAt(e, at); err != nil {
 		return err
@@ -163,8 +162,7 @@ func (t *Table) addAt(e Entry, at float64) error {
 	return t.add(e)
 }
 
-// readCSV reads a CSV. Requests without an answer failed in the recorded service; they are left out, as
-// vLLM does.
+// readCSV reads a CSV. It drops requests without an answer, which failed in the recorded service, as vLLM does.
 func (t *Table) readCSV(r io.Reader) error {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -202,7 +200,7 @@ func (t *Table) readCSV(r io.Reader) error {
 	}
 }
 
-// csvFormOf finds the form of a CSV by its head, and the places of its columns.
+// csvFormOf returns the format of a CSV by its header, and the positions of its columns.
 func csvFormOf(head []string) (csvForm, [3]int, error) {
 	var known []string
 	for _, f := range csvForms {
@@ -237,7 +235,7 @@ func newCSVNotes(form csvForm, head []string, at [3]int) *csvNotes {
 	return n
 }
 
-// count looks at a row.
+// count counts a row.
 func (n *csvNotes) count(row []string) {
 	n.rows++
 	if v, err := strconv.Atoi(row[n.output]); err == nil && v == 0 {

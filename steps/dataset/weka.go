@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// wekaTrace is a session of Weka's kv-cache-tester, which AgentX uses as well: a line with all
-// calls of an agent (https://github.com/callanjfox/kv-cache-tester). Times are in seconds.
+// wekaTrace is a session in the format of Weka's kv-cache-tester
+// (https://github.com/callanjfox/kv-cache-tester), which AgentX also uses: a line with all calls of an agent.
+// Times are in seconds.
 type wekaTrace struct {
 	BlockSize int         `json:"block_size"`
 	Requests  []wekaEntry `json:"requests"`
 }
 
-// wekaEntry is a call (type "n", or "s" where it was streamed), or a subagent with its calls.
+// wekaEntry is a call (type "n", or "s" if streamed), or a subagent with its calls.
 type wekaEntry struct {
 	Type    string      `json:"type"`
 	At      *float64    `json:"t"`
@@ -24,11 +25,11 @@ type wekaEntry struct {
 	Took    *float64    `json:"api_time"`
 	Thought *float64    `json:"think_time"`
 	Calls   []wekaEntry `json:"requests"`
-	// Lasted is how long a subagent ran, in milliseconds.
+	// Lasted is the duration of a subagent in milliseconds.
 	Lasted float64 `json:"duration_ms"`
 }
 
-// weka reads lines of Weka's form.
+// weka reads lines of Weka's format.
 type weka struct{ orderer }
 
 func beginWeka(t *Table) (func(int, []byte) error, func() error) {
@@ -36,7 +37,7 @@ func beginWeka(t *Table) (func(int, []byte) error, func() error) {
 	return w.line, func() error { w.finish(); return nil }
 }
 
-// line reads a session. Each has a clock and names of blocks of its own.
+// line reads a session. Each session has its own clock and block names.
 func (w *weka) line(n int, text []byte) error {
 	var s wekaTrace
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -54,8 +55,8 @@ func (w *weka) line(n int, text []byte) error {
 	return err
 }
 
-// relative reports whether the calls of subagents count from the begin of their subagent, as
-// kv-cache-tester writes them, and not from that of the session, as published sets have them.
+// relative reports whether the calls of subagents are timed from the start of the subagent, as kv-cache-tester
+// writes them. Published sets time them from the start of the session.
 func relative(list []wekaEntry) bool {
 	return slices.ContainsFunc(list, func(e wekaEntry) bool {
 		return e.At != nil && len(e.Calls) > 0 && e.Calls[0].At != nil && *e.Calls[0].At < *e.At
@@ -69,8 +70,8 @@ type wekaSession struct {
 	relative    bool
 }
 
-// spans reads the calls of an agent, whose clock began at the given time. Those without an answer failed
-// in the recorded service and are left out.
+// spans reads the calls of an agent whose clock began at a given time. It drops calls without an answer, which
+// failed in the recorded service.
 func (s wekaSession) spans(list []wekaEntry, begin float64) ([]*span, error) {
 	var out []*span
 	var names blockNames
@@ -123,9 +124,9 @@ func (s wekaSession) entry(e wekaEntry, names *blockNames) Entry {
 	return out
 }
 
-// took is how long a call took. What follows it with a think_time came after it. Published traces are in whole seconds, so that an
-// answer may seem to end up to one too late, and they have calls of which they say no time: then the whole gap is
-// waited for, as kv-cache-tester does.
+// took returns the duration of a call. A following call with a think_time began after it. Published traces have
+// whole seconds, so an answer may seem to end up to a second too late. If a call has no duration, the next call
+// waits for the whole gap less its think_time, as in kv-cache-tester.
 func (e wekaEntry) took(next []wekaEntry) float64 {
 	took := 0.0
 	if e.Took != nil {
@@ -143,13 +144,13 @@ func (e wekaEntry) took(next []wekaEntry) float64 {
 	return took
 }
 
-// subagent is a subagent as a span; nil without calls.
+// subagent returns a subagent as a span, nil without calls.
 func (s wekaSession) subagent(e wekaEntry, begin float64) (*span, error) {
 	if slices.ContainsFunc(e.Calls, func(c wekaEntry) bool { return len(c.Calls) > 0 }) {
 		return nil, errors.New("it has subagents of its own, which this form does not have")
 	}
 	start := begin
-	if s.relative { // t is when it was over, where it says how long it ran
+	if s.relative { // t is the end, if the duration is given
 		start += *e.At - e.Lasted/1000
 	}
 	inner, err := s.spans(e.Calls, start)
@@ -159,7 +160,7 @@ func (s wekaSession) subagent(e wekaEntry, begin float64) (*span, error) {
 	return group(inner, s.line), nil
 }
 
-// group is the span of what happened side by side.
+// group returns the span over concurrent spans.
 func group(inner []*span, line int) *span {
 	g := &span{start: inner[0].start, end: inner[0].end, line: line, inner: inner}
 	for _, s := range inner {
