@@ -11,16 +11,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Place of a server in a job.
+// Place is the place of a server in a job.
 type Place struct {
 	// Node counts from 0.
 	Node int
-	// GPUs of the node that the server gets: positions, from 0, among those that the job
-	// has there.
+	// GPUs of the node that the server gets: positions, from 0, among the job's GPUs on the node.
 	GPUs []int
 }
 
-// command is what a step is started from.
+// command holds the parameters of a step's command line.
 type command struct {
 	job, node, name string
 	gpusPerNode     int
@@ -28,16 +27,15 @@ type command struct {
 	unset           []string
 	at              Place
 	process         steps.Process
-	// files is the folder of the process's files, "" if it has none.
+	// files is the folder with the process's files, "" without files.
 	files string
 }
 
-// argv is the whole command line of a step.
+// argv returns the command line of a step.
 //
-// The step overlaps others: without that it would wait for the CPUs and the memory that
-// another server of the node has. It gets all GPUs that the job has on the node, since
-// overlapping steps that ask for fewer all get the first ones; which of them the server
-// sees is set on the node.
+// The step overlaps others; otherwise it would wait for the CPUs and memory of another server on the node. It
+// requests all GPUs of the job on the node, because overlapping steps that request fewer all get the first
+// ones. A script on the node selects the GPUs that the server sees.
 func (c command) argv() ([]string, error) {
 	program, options, err := c.program()
 	if err != nil {
@@ -58,7 +56,7 @@ func (c command) argv() ([]string, error) {
 	return append(argv, program...), nil
 }
 
-// dir is where the step starts. A container has folders of its own.
+// dir returns the working directory of the step. A container has its own.
 func (c command) dir() string {
 	if c.process.Container != nil || c.process.Dir == "" {
 		return "/"
@@ -66,7 +64,7 @@ func (c command) dir() string {
 	return c.process.Dir
 }
 
-// script sets up the environment of the server on its node.
+// script returns the shell code that sets up the server's environment on its node.
 func (c command) script() string {
 	text := ""
 	if len(c.unset) > 0 {
@@ -83,7 +81,7 @@ func (c command) script() string {
 	return text
 }
 
-// program is the command that runs on the node, and what srun needs for it.
+// program returns the command that runs on the node, and the srun options it needs.
 func (c command) program() (program, options []string, err error) {
 	box := c.process.Container
 	if box == nil {
@@ -98,7 +96,7 @@ func (c command) program() (program, options []string, err error) {
 	return c.apptainer(box), nil, nil
 }
 
-// CheckContainer says what of a container a runtime of the cluster cannot do.
+// CheckContainer returns an error for settings of a container that a runtime of the cluster does not support.
 func CheckContainer(runtime string, c *steps.ContainerSpec) error {
 	if runtime == "" || runtime == steps.RuntimeNone {
 		return errors.New(
@@ -131,7 +129,7 @@ func CheckContainer(runtime string, c *steps.ContainerSpec) error {
 	return nil
 }
 
-// pyxis is a plug-in of srun: the container is asked for by options of its own.
+// pyxis returns the options of the pyxis plug-in of srun, which starts the container.
 func (c command) pyxis(box *steps.ContainerSpec) []string {
 	options := []string{"--container-image=" + enrootImage(box.Image), "--no-container-mount-home", "--no-container-entrypoint"}
 	if mounts := c.mounts(box); len(mounts) > 0 {
@@ -143,7 +141,7 @@ func (c command) pyxis(box *steps.ContainerSpec) []string {
 	return options
 }
 
-// apptainer is a program on the node that runs another one in an image.
+// apptainer returns the command line that runs the program in an image on the node.
 func (c command) apptainer(box *steps.ContainerSpec) []string {
 	verb := "exec"
 	if box.OwnEntrypoint {
@@ -166,7 +164,7 @@ func (c command) apptainer(box *steps.ContainerSpec) []string {
 	return append(append(argv, image), c.process.Argv...)
 }
 
-// mounts as both runtimes write them: SOURCE:TARGET[:ro].
+// mounts formats mounts for both runtimes: SOURCE:TARGET[:ro].
 func (c command) mounts(box *steps.ContainerSpec) []string {
 	var out []string
 	for _, m := range box.Mounts {
@@ -182,8 +180,8 @@ func (c command) mounts(box *steps.ContainerSpec) []string {
 	return out
 }
 
-// enrootImage writes an image's name as enroot does: registry.example#team/image:tag. A
-// squash file is named by its path.
+// enrootImage converts an image's name to enroot's form, registry.example#team/image:tag. A squash file is
+// named by its path.
 func enrootImage(image string) string {
 	if filepath.IsAbs(image) || strings.Contains(image, "://") || strings.Contains(image, "#") {
 		return image
@@ -195,7 +193,7 @@ func enrootImage(image string) string {
 	return image
 }
 
-// stepName names a step so that people and [Leftovers] can read it.
+// stepName returns a step name that people and [Leftovers] can read.
 func stepName(process string, n int64, m Mark) string {
 	short := strings.Trim(notInNames.ReplaceAllString(process, "-"), "-")
 	if len(short) > 60 {
@@ -206,10 +204,10 @@ func stepName(process string, n int64, m Mark) string {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// Symbols stand for what is not known before a job runs.
+// symbolJob stands for the job ID, which is unknown before a job runs.
 const symbolJob = "JOB"
 
-// Show is the command line of a step as a plan shows it.
+// Show returns the command line of a step as a plan shows it.
 func Show(spec steps.SlurmSpec, at Place, p steps.Process) ([]string, error) {
 	c := command{
 		job: symbolJob, node: fmt.Sprintf("NODE%d", at.Node), name: notInNames.ReplaceAllString(p.Name, "-"), gpusPerNode: spec.GPUsPerNode,

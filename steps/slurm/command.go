@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// call runs one of Slurm's commands and returns what it writes. A controller that does not
-// answer is asked again for a while: it may be restarting.
+// call runs one of Slurm's commands and returns its output. It retries for a while if the controller does not
+// answer, since it may be restarting.
 func (o *Options) call(ctx context.Context, argv ...string) (string, error) {
 	patient, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
@@ -29,7 +29,7 @@ func (o *Options) call(ctx context.Context, argv ...string) (string, error) {
 	}
 }
 
-// commandError is a command that failed with what it said.
+// commandError is a failed command with its error output.
 type commandError struct {
 	program, said string
 	err           error
@@ -37,7 +37,7 @@ type commandError struct {
 
 func (e *commandError) Error() string { return e.program + ": " + e.reason() }
 
-// reason is what the command said, or how it ended.
+// reason returns the error output, or else how the command ended.
 func (e *commandError) reason() string {
 	if e.said == "" {
 		return e.err.Error()
@@ -60,7 +60,7 @@ func (o *Options) once(ctx context.Context, argv []string) (string, error) {
 	return "", &commandError{argv[0], lastLines(said), err}
 }
 
-// transient says that a command may succeed when it is tried again.
+// transient reports whether a command may succeed when retried.
 func transient(err error) bool {
 	said, ok := errors.AsType[*commandError](err)
 	return ok && says(said.said, "Unable to contact slurm controller", "Socket timed out", "Connection refused", "Zero Bytes were transmitted",
@@ -68,12 +68,12 @@ func transient(err error) bool {
 		"Slurm temporarily unable to accept job")
 }
 
-// says reports whether any of some texts is in what Slurm has written.
+// says reports whether Slurm's output contains one of several texts.
 func says(text string, any ...string) bool {
 	return slices.ContainsFunc(any, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// lastLines is the end of what a command said, on one line.
+// lastLines returns the last three lines of a text as one line.
 func lastLines(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	if len(lines) > 3 {

@@ -4,17 +4,17 @@
 //	err := job.Allocate(ctx) // sbatch, and the wait in the queue
 //	l := job.Launcher(slurm.Place{Node: 0, GPUs: []int{0, 1}})
 //	server, err := l.Start(ctx, p, logFile) // srun --overlap on the first node
-//	…
-//	err = server.Stop(ctx) // scancel of the step, and the wait until it is gone
-//	sp := job.Spawner(0) // short programs as steps, to look at a node
-//	sp = job.Tasks("load", place) // programs that take their time, and signals
+//	...
+//	err = server.Stop(ctx) // scancel the step, and wait until it has ended
+//	sp := job.Spawner(0) // short programs as steps, to inspect a node
+//	sp = job.Tasks("load", place) // long programs that receive signals
 //	err = job.Release(ctx)
 //
-// It works from a login node and inside an allocation, whose job is then used and left as
-// it is. What Slurm says is asked of squeue and scontrol: the exit status of srun does not
-// distinguish a server that ended from one that was cancelled or lost with its node. That the job
-// or a node was lost, and that the job does not start, are [steps.EvictionError]s.
+// It works from a login node and inside an allocation. In an allocation it uses that job and leaves it running.
+// It asks squeue and scontrol for states, because srun's exit status does not distinguish a server that ended
+// from one that was cancelled or lost with its node. A lost job or node, and a job that does not start, are
+// [steps.EvictionError]s.
 //
-// It needs a file system that the nodes share with this machine for programs and for the
-// files that servers are given. It knows no engine, and does not restart what ends.
+// The nodes and this machine must share a file system for programs and for the servers' files. The package
+// knows no engine and does not restart servers.
 package slurm

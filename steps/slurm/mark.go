@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Mark says who made a job or a step. It is the comment of jobs and part of the name of
-// steps.
+// Mark identifies the creator of a job or step. It is the comment of jobs and part of the name of steps.
 type Mark struct {
 	RunID string
-	// Owner is the program that made it, "" if unknown.
+	// Owner is the program that created it, "" if unknown.
 	Owner string
 }
 
 const markPrefix = "pipeline/"
 
-// String writes the mark as one word.
+// String formats the mark as one word.
 func (m Mark) String() string { return markPrefix + m.RunID + "/" + m.Owner }
 
-// parseMark reads what String wrote.
+// parseMark parses the output of String.
 func parseMark(text string) (Mark, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), markPrefix)
 	if !ok {
@@ -29,17 +28,17 @@ func parseMark(text string) (Mark, bool) {
 	return Mark{run, owner}, ok && run != ""
 }
 
-// Left is a job or a step that a run has left.
+// Left is a job or step that a run left behind.
 type Left struct {
 	// Kind is "job" or "step".
 	Kind string
-	// ID as scancel takes it.
+	// ID in scancel's form.
 	ID   string
 	Mark Mark
 }
 
-// Leftovers lists the jobs and steps of this user whose mark fits. Of Options, Spawner and
-// Env are used.
+// Leftovers lists the jobs and steps of this user whose mark satisfies fits. It uses only Spawner and Env of
+// Options.
 func Leftovers(ctx context.Context, opt Options, fits func(Mark) bool) ([]Left, error) {
 	opt.complete()
 	jobs, err := opt.call(ctx, "squeue", "--noheader", "--me", "--format=%i|%k")
@@ -51,7 +50,7 @@ func Leftovers(ctx context.Context, opt Options, fits func(Mark) bool) ([]Left, 
 		return nil, err
 	}
 	var found []Left
-	whole := map[string]bool{} // jobs that end with all their steps
+	whole := map[string]bool{} // jobs that will end with all their steps
 	for line := range strings.Lines(jobs) {
 		id, comment, _ := strings.Cut(strings.TrimSpace(line), "|")
 		if m, ok := parseMark(comment); ok && fits(m) {
@@ -70,7 +69,7 @@ func Leftovers(ctx context.Context, opt Options, fits func(Mark) bool) ([]Left, 
 	return found, nil
 }
 
-// Cleanup cancels what [Leftovers] finds, and returns it.
+// Cleanup cancels the jobs and steps found by [Leftovers], and returns them.
 func Cleanup(ctx context.Context, opt Options, fits func(Mark) bool) ([]Left, error) {
 	found, err := Leftovers(ctx, opt, fits)
 	if err != nil {

@@ -7,37 +7,36 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Options of a job. Spec, Spawner and RunID are required; other zero values mean the
-// defaults.
+// Options configure a job. Spec, Spawner and RunID are required; other zero values mean the defaults.
 type Options struct {
 	Spec    steps.SlurmSpec
 	Spawner steps.Spawner
-	// Env of Slurm's commands, such as SLURM_CONF.
+	// Env holds variables of Slurm's commands, such as SLURM_CONF.
 	Env []steps.EnvVar
-	// JobID of the allocation that this program runs in, "" on a login node.
+	// JobID of the allocation in which this program runs, "" on a login node.
 	JobID string
-	// RunID and Owner mark what is made, for [Leftovers]. Owner may be "".
+	// RunID and Owner mark jobs and steps, for [Leftovers]. Owner may be "".
 	RunID, Owner string
-	// Unset are variables of our own processes that must not reach those on the nodes.
+	// Unset lists variables of this program that must not reach programs on the nodes.
 	Unset []string
-	// Folder makes an empty folder of a start on a file system that the nodes share.
+	// Folder makes an empty folder for a start on a file system that the nodes share.
 	Folder func(name string) (string, error)
-	// Need is how much time of the job a launch must find left.
+	// Need is the time that the job must have left for a launch.
 	Need time.Duration
-	// Tell is called with news of the wait in the queue.
+	// Tell receives messages while the job waits in the queue.
 	Tell func(text string)
 
-	// CallWait bounds one command of Slurm; 30 s.
+	// CallWait is the timeout of one Slurm command; 30 s.
 	CallWait time.Duration
-	// Patience is how long a controller that does not answer is asked again; 1 min.
+	// Patience is how long calls to an unresponsive controller are retried; 1 min.
 	Patience time.Duration
-	// StartWait is how long a step may wait until it runs; 2 min.
+	// StartWait is how long a step may wait before it runs; 2 min.
 	StartWait time.Duration
 	// KillWait is how long a killed step may take to vanish; 30 s.
 	KillWait time.Duration
 	// LookWait is how long a node may take to start a step that does nothing; 10 s.
 	LookWait time.Duration
-	// Poll is the time between two looks at what is waited for; 250 ms.
+	// Poll is the interval between checks; 250 ms.
 	Poll time.Duration
 }
 

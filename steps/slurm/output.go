@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// output passes a step's output on and keeps what Slurm itself says in it.
+// output forwards a step's output and stores Slurm's own messages in it.
 type output struct {
 	mu   sync.Mutex
 	to   io.Writer
-	line []byte   // begun
-	said []string // Slurm's own lines, the latest
+	line []byte   // incomplete line
+	said []string // Slurm's latest messages
 }
 
 const (
@@ -29,7 +29,7 @@ func newOutput(to io.Writer) *output {
 	return &output{to: to}
 }
 
-// Write is called by the copiers of both outputs.
+// Write is called concurrently for standard output and standard error.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *output) note(line string) {
 	}
 }
 
-// find returns the latest of Slurm's lines with a text, "" if there is none.
+// find returns Slurm's latest message with a text, "" if none.
 func (o *output) find(text string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,7 @@ func (o *output) find(text string) string {
 	return ""
 }
 
-// last is the latest that Slurm has said.
+// last returns Slurm's latest message.
 func (o *output) last() string {
 	if line := o.find(""); line != "" {
 		return line

@@ -8,8 +8,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Spawner starts short programs as steps on a node of the job: they see the GPUs that the
-// job has there. It is for looking at the node, not for servers.
+// Spawner returns a spawner that starts short programs as steps on a node of the job. They see the job's GPUs
+// there. It serves to inspect the node, not to run servers.
 func (j *Job) Spawner(node int) steps.Spawner { return nodeSpawner{j, node} }
 
 type nodeSpawner struct {
@@ -35,7 +35,7 @@ func (s nodeSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, e
 	return opt.Spawner.Spawn(ctx, c)
 }
 
-// Know adds facts to what is known of a node.
+// Know adds facts about a node.
 func (j *Job) Know(node int, facts map[string]string) {
 	maps.Copy(j.nodes[node].Facts, facts)
 }

@@ -13,15 +13,15 @@ import (
 
 // state of a job as squeue reports it.
 type state struct {
-	name   string // PENDING, RUNNING, …; "" for a job that the controller has forgotten
-	reason string // why it waits or has ended
-	// left of its time limit; limited is false where it has none.
+	name   string // PENDING, RUNNING and so on; "" for a job that the controller has forgotten
+	reason string // why it waits or ended
+	// left is the rest of its time limit; limited is false without a limit.
 	left    time.Duration
 	limited bool
 	nodes   string // in Slurm's short form, such as n[1-2]
 }
 
-// look asks for the state of the job.
+// look queries the state of the job.
 func (j *Job) look(ctx context.Context) (state, error) {
 	out, err := j.opt.call(ctx, "squeue", "--noheader", "--states=all", "--jobs="+j.id, "--format=%T|%r|%L|%N")
 	if said, ok := errors.AsType[*commandError](err); ok && strings.Contains(said.said, "Invalid job id") {
@@ -47,8 +47,8 @@ func parseState(line string) (state, error) {
 	return s, nil
 }
 
-// parseLeft reads [DAYS-][[HOURS:]MINUTES:]SECONDS. What is no time, such as UNLIMITED or
-// NOT_SET, is no limit.
+// parseLeft parses [DAYS-][[HOURS:]MINUTES:]SECONDS. Any other text, such as UNLIMITED or NOT_SET, means no
+// limit.
 func parseLeft(text string) (time.Duration, bool) {
 	days, clock, dashed := strings.Cut(text, "-")
 	if !dashed {
@@ -74,7 +74,7 @@ func parseLeft(text string) (time.Duration, bool) {
 	return total + time.Duration(n)*24*time.Hour, true
 }
 
-// hopeless are the reasons for which a job never starts.
+// hopeless maps the reasons why a job will never start to advice.
 var hopeless = map[string]string{
 	"BadConstraints":                  "no node has what constraint asks for",
 	"PartitionNodeLimit":              "the partition does not give that many nodes to a job, or some are down: lower nodes",
@@ -93,7 +93,7 @@ var hopeless = map[string]string{
 	"QOSMaxWallDurationPerJobLimit":   "the QOS does not give that much time: lower time",
 }
 
-// lost says how a job that was running has been lost, nil if it has not.
+// lost returns why a running job was lost, nil if it was not.
 func (j *Job) lost(s state) error {
 	why := ""
 	if s.reason != "" && s.reason != "None" {
@@ -120,8 +120,8 @@ func (j *Job) lost(s state) error {
 	return evicted(ClassJobEnded, "Slurm job "+j.id+" has ended ("+s.name+why+")")
 }
 
-// settled is the state of the job once it is not about to end. A job that ends shows how
-// only when its nodes are free.
+// settled returns the state of the job once it is not completing. Slurm reports how a job ended only when its
+// nodes are free.
 func (j *Job) settled(ctx context.Context) (state, error) {
 	deadline := time.Now().Add(j.opt.KillWait)
 	for {

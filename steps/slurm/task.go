@@ -9,9 +9,9 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tasks starts programs that are not servers as steps at a place of the job. What they print is
-// kept apart from what Slurm says, which goes to their standard error, and signals reach the
-// program. Each is a [steps.Evictable]: a step that was cancelled has not lost its place.
+// Tasks returns a spawner for programs other than servers, as steps at a place of the job. Their standard
+// output contains no messages from Slurm; those go to standard error. Signals reach the program. Each child is
+// a [steps.Evictable]: the cancellation of a step is not an eviction.
 func (j *Job) Tasks(name string, at Place) steps.Spawner {
 	return taskSpawner{name, j.Launcher(at)}
 }
@@ -21,7 +21,7 @@ type taskSpawner struct {
 	launcher *Launcher
 }
 
-// Spawn starts srun and returns once Slurm has the step running, or has ended it again.
+// Spawn starts srun and returns once the step runs, or has ended again.
 func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
 	p := steps.Process{Name: s.name, Argv: c.Argv, Env: c.Env, Dir: c.Dir}
 	server, err := s.launcher.startPatiently(ctx, p, c.Stderr, startedWith{env: c.Env, stdout: c.Stdout})
@@ -39,23 +39,22 @@ var (
 	_ steps.Evictable = task{}
 )
 
-// PID is that of srun.
+// PID returns the process ID of srun.
 func (t task) PID() int { return t.server.child.PID() }
 
-// Done is closed when srun, and with it the step, has ended.
+// Done returns a channel that is closed when srun, and so the step, has ended.
 func (t task) Done() <-chan struct{} { return t.server.child.Done() }
 
 // Wait waits for srun.
 func (t task) Wait() error { return t.server.child.Wait() }
 
-// How long a signal to a task may take.
+// Timeouts for signals to a task.
 const (
-	endTaskWait  = 2 * time.Second // to end it, of which a run that is interrupted has little
-	tellTaskWait = time.Minute     // to send it something: a controller may be restarting
+	endTaskWait  = 2 * time.Second // to end it; an interrupted run has little time
+	tellTaskWait = time.Minute     // to send another signal; the controller may be restarting
 )
 
-// Signal signals the step. Of one that cannot be killed srun is ended, and the end of the job
-// ends the rest.
+// Signal signals the step. If the step cannot be killed, it ends srun, and the end of the job ends the step.
 func (t task) Signal(name string) error {
 	if t.server.ended() {
 		return nil
@@ -92,7 +91,7 @@ func (t task) kill() error {
 	return s.killCommand()
 }
 
-// Evicted reports whether the job or the node was lost.
+// Evicted returns an error if the job or the node was lost.
 func (t task) Evicted(ctx context.Context) error {
 	err := t.server.Evicted(ctx)
 	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == ClassStepCancelled {
