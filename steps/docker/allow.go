@@ -10,24 +10,22 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// ErrRefused reports that a container would get rights over the machine that were not allowed.
-// A pipeline file can come from a pull request; the command line cannot.
+// ErrRefused means that a container would get rights over the machine that the command line does not allow. A
+// pipeline file may come from a pull request, so it cannot allow them.
 var ErrRefused = errors.New("refused")
 
-// Allow says which rights over the machine containers may get. The zero value allows
-// none.
+// Allow lists the rights over the machine that containers may get. The zero value allows none.
 type Allow struct {
-	// Privileged allows privileged containers and what amounts to it: capabilities and
-	// devices beyond those that inference servers need, the machine's PID namespace, and
-	// switching off the confinement.
+	// Privileged allows privileged containers and their equivalents: capabilities and devices that inference
+	// servers do not need, the machine's PID namespace, and disabled confinement.
 	Privileged bool
-	// HostMounts allows the root and the system folders of the machine.
+	// HostMounts allows mounts of the machine's root and system folders.
 	HostMounts bool
-	// DockerSocket allows the sockets of container daemons, which are as good as root.
+	// DockerSocket allows the sockets of container daemons, which give root rights.
 	DockerSocket bool
 }
 
-// check refuses what is not allowed, naming the setting.
+// check rejects privileges that are not allowed, and names the setting.
 func (a Allow) check(c *steps.ContainerSpec) error {
 	if a.Privileged {
 		return nil
@@ -40,23 +38,23 @@ func (a Allow) check(c *steps.ContainerSpec) error {
 	return errors.Join(found...)
 }
 
-// harmless are capabilities that inference servers need, and those that Docker gives
-// anyway. Everything else can lead out of the container.
+// harmless lists capabilities that inference servers need, and Docker's defaults. Any other may allow an escape
+// from the container.
 var harmless = []string{
 	"IPC_LOCK", "SYS_RESOURCE", "SYS_NICE", "SYS_PTRACE",
 	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
 	"NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 }
 
-// accelerators are the beginnings of device nodes of GPUs, of RDMA, and of the copy
-// engines between them. A block device or /dev/mem is the whole machine.
+// accelerators are prefixes of device nodes of GPUs, RDMA devices, and copy engines between them. A block
+// device or /dev/mem would expose the whole machine.
 var accelerators = []string{
 	"/dev/infiniband", "/dev/nvidia", "/dev/gdrdrv", "/dev/kfd", "/dev/dri", "/dev/accel",
 	"/dev/habanalabs", "/dev/davinci", "/dev/hisi_hdc", "/dev/devmm_svm", "/dev/neuron",
 	"/dev/xpmem", "/dev/knem", "/dev/dxg", "/dev/null", "/dev/zero", "/dev/shm",
 }
 
-// privileges lists the settings that amount to a privileged container.
+// privileges lists the settings that are equivalent to a privileged container.
 func privileges(c *steps.ContainerSpec) []string {
 	var out []string
 	if c.Privileged {
@@ -87,35 +85,34 @@ func privileges(c *steps.ContainerSpec) []string {
 	return out
 }
 
-// within reports whether path is prefix, below it, or one of its numbered nodes
-// (/dev/nvidia0, /dev/nvidia-uvm).
+// within reports whether path is prefix, below it, or one of its numbered or named nodes (/dev/nvidia0,
+// /dev/nvidia-uvm).
 func within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '-' || rest[0] >= '0' && rest[0] <= '9')
 }
 
-// confines reports whether a security option leaves the container confined. The system
-// call filter may be switched off, as ROCm asks for: capabilities still hold.
+// confines reports whether a security option keeps the container confined. The system call filter may be
+// disabled, as ROCm requires, because capabilities still apply.
 func confines(option string) bool {
 	return option == "seccomp=unconfined" || option == "seccomp:unconfined" || option == "seccomp=builtin" ||
 		strings.HasPrefix(option, "no-new-privileges")
 }
 
-// systemFolders of the machine. What is below them is theirs too.
+// systemFolders belong to the machine, with everything below them.
 var systemFolders = []string{
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr",
 	"/var/run", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/kubelet", "/var/spool",
 }
 
-// wholeFolders hold other people's files: they themselves are refused, folders below
-// them are fine.
+// wholeFolders hold files of several users: mounts of the folder are rejected, mounts below it are allowed.
 var wholeFolders = []string{"/", "/home", "/root", "/var", "/var/lib", "/opt", "/srv", "/mnt", "/media"}
 
-// harmlessBelow are parts of system folders that servers are commonly given.
+// harmlessBelow lists parts of system folders that servers commonly mount.
 var harmlessBelow = []string{"/dev/shm", "/dev/infiniband", "/dev/hugepages", "/etc/localtime", "/usr/share/zoneinfo",
 	"/sys/class/infiniband"}
 
-// checkMount refuses a source, given as a clean absolute path.
+// checkMount rejects a source, given as a clean absolute path, that is not allowed.
 func (a Allow) checkMount(source string) error {
 	if isSocket(source) && !a.DockerSocket {
 		return fmt.Errorf("%w: the mount of %s hands the machine to the container; allow the socket of the daemon if it must be",
@@ -143,14 +140,13 @@ func isSystem(path string) bool {
 		return false
 	}
 	if home, ok := strings.CutPrefix(path, "/home/"); ok && !strings.Contains(home, "/") {
-		return true // a whole home, with its keys
+		return true // a home folder contains keys
 	}
 	return slices.Contains(wholeFolders, path) || slices.ContainsFunc(systemFolders, below)
 }
 
-// checkMounts refuses sources by their name, and, on a local daemon, by where links lead.
-// Between the check and the mount a link can change: whoever can change it has a shell on
-// the machine already.
+// checkMounts checks sources by name and, on a local daemon, by the targets of symbolic links. A link may
+// change between the check and the mount, but only by someone who already has a shell on the machine.
 func (l *Launcher) checkMounts(c *steps.ContainerSpec) error {
 	var found []error
 	for _, m := range c.Mounts {

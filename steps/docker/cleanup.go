@@ -11,36 +11,35 @@ import (
 	"time"
 )
 
-// Filter says what [Cleanup] removes: what a run made, or what outlived its deadline.
-// The zero value removes nothing.
+// Filter selects what [Cleanup] removes: the leftovers of a run, and those past their deadline. The zero value
+// selects nothing.
 type Filter struct {
-	// RunID of the run whose containers, networks and volumes go, whatever their deadline.
+	// RunID selects a run's containers, networks and volumes, regardless of deadline.
 	RunID string
-	// Expired is the time: everything whose deadline is before it goes. Zero leaves what
-	// other runs made alone.
+	// Expired selects everything with a deadline before this time. Zero selects none.
 	Expired time.Time
-	// Gone, if not nil, reports whether the owner that made something is certainly gone.
-	// What it made goes, whatever its deadline.
+	// Gone, if not nil, reports whether an owner has certainly ended. Its leftovers are selected, regardless of
+	// deadline.
 	Gone func(owner string) bool
-	// Unused is a time: images of the simulator that no run has wanted since then, and that
-	// no container has, go. They are built again when they are wanted. Zero leaves them alone.
+	// Unused selects simulator images that no run has used since this time and that no container uses. They are
+	// rebuilt when needed. Zero selects none.
 	Unused time.Time
 }
 
-// kindImage is the kind of images of the simulator, which belong to no run.
+// kindImage is the kind of simulator images, which belong to no run.
 const kindImage = "image"
 
-// Leftover is something that a run made.
+// Leftover is an object that a run created.
 type Leftover struct {
 	// Kind is "container", "network", "volume" or "image".
 	Kind string
-	// ID to the daemon, and the name for people.
+	// ID for the daemon, and the name for people.
 	ID, Name string
-	// RunID of the run that made it.
+	// RunID of the run that created it.
 	RunID string
-	// Owner as [Options] had it.
+	// Owner from [Options].
 	Owner string
-	// Deadline that it had, zero if none.
+	// Deadline of the object, zero if none.
 	Deadline time.Time
 }
 
@@ -50,8 +49,8 @@ func Leftovers(ctx context.Context, host string, filter Filter) ([]Leftover, err
 	return selected, err
 }
 
-// search connects and lists what filter selects, containers first. It returns what it
-// found with all errors.
+// search connects and lists the selected leftovers, containers first. After errors it returns what it found,
+// too.
 func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftover, error) {
 	d, err := connect(host)
 	if err != nil {
@@ -69,9 +68,9 @@ func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftove
 	return d, found, err
 }
 
-// Cleanup removes the containers, networks and volumes with our labels that filter
-// selects, containers first, and the images of the simulator that it calls unused. It goes on after a failure and
-// returns what was removed with all errors. Named volumes of a pipeline file are caches without our labels and stay.
+// Cleanup removes the labelled containers, networks and volumes that filter selects, containers first, and
+// unused simulator images. It continues after a failure, and returns what it removed with all errors. Named
+// volumes of a pipeline file are caches without labels, and remain.
 func Cleanup(ctx context.Context, host string, filter Filter) ([]Leftover, error) {
 	d, found, err := search(ctx, host, filter)
 	errs := []error{err}
@@ -100,7 +99,7 @@ func (f Filter) selects(l Leftover) bool {
 	return !f.Expired.IsZero() && !l.Deadline.IsZero() && l.Deadline.Before(f.Expired)
 }
 
-// labelled is what the three lists of the API have in common.
+// labelled holds the fields common to the API's three lists.
 type labelled struct {
 	ID     string `json:"Id"`
 	Name   string
@@ -108,7 +107,7 @@ type labelled struct {
 	Labels map[string]string
 }
 
-// leftovers lists everything with the label of a run.
+// leftovers lists all objects with a run label.
 func (d *daemon) leftovers(ctx context.Context) ([]Leftover, error) {
 	filters, err := json.Marshal(map[string][]string{"label": {LabelRun}})
 	if err != nil {
@@ -148,7 +147,7 @@ func (i labelled) leftover(kind string) Leftover {
 	return l
 }
 
-// removePoll is the time between two looks at a container that another client removes.
+// removePoll is the interval between checks of a container that another client removes.
 const removePoll = 100 * time.Millisecond
 
 func (d *daemon) removeLeftover(ctx context.Context, l Leftover) error {

@@ -13,24 +13,24 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// The labels of what this package makes.
+// The labels of created objects.
 const (
-	// LabelRun is the ID of the run that made it.
+	// LabelRun is the ID of the run that created it.
 	LabelRun = steps.LabelPrefix + "run"
-	// LabelDeadline is the time, as RFC 3339 in UTC, after which it is a leftover.
+	// LabelDeadline is the time, in RFC 3339 and UTC, after which it is a leftover.
 	LabelDeadline = steps.LabelPrefix + "deadline"
-	// LabelOwner says whose it is, in a form that only the owner's program understands.
+	// LabelOwner identifies the owner, in a format that only the owner's program understands.
 	LabelOwner = steps.LabelPrefix + "owner"
 	// LabelServer is the address of the server in the pipeline file.
 	LabelServer = steps.LabelPrefix + "server"
-	// LabelImage is the image as the file names it.
+	// LabelImage is the image as written in the file.
 	LabelImage = steps.LabelPrefix + "image"
-	// LabelSimulator is on images of the simulator: the SHA-256 of the program.
+	// LabelSimulator marks simulator images: the SHA-256 of the program.
 	LabelSimulator = steps.LabelPrefix + "simulator"
 )
 
-// logLimits bounds what a server that talks without end can write to the daemon's disk.
-// json-file is the driver that every daemon can read back from the first byte.
+// logLimits limits how much a server's log may take on the daemon's disk. Every daemon can read the json-file
+// driver's logs back from the first byte.
 func logLimits() dc.LogConfig {
 	return dc.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "1g", "max-file": "2"}}
 }
@@ -41,14 +41,14 @@ type createRequest struct {
 	HostConfig hostConfig
 }
 
-// hostConfig has the settings that dockertest's type lacks, as Docker's API v1.40 names them.
+// hostConfig adds the settings that dockertest's type lacks, named as in Docker's API v1.40.
 type hostConfig struct {
 	*dc.HostConfig
 	DeviceRequests []deviceRequest `json:",omitempty"`
 	Runtime        string          `json:",omitempty"`
 }
 
-// deviceRequest asks for GPUs and CDI devices.
+// deviceRequest requests GPUs and CDI devices.
 type deviceRequest struct {
 	Driver       string     `json:",omitempty"`
 	Count        int        `json:",omitempty"`
@@ -56,7 +56,7 @@ type deviceRequest struct {
 	Capabilities [][]string `json:",omitempty"`
 }
 
-// createRequest translates a process. image is the ID to run.
+// createRequest converts a process into a create request. image is the ID to run.
 func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, error) {
 	c := p.Container
 	mounts, err := l.mounts(c)
@@ -87,8 +87,8 @@ func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, 
 	return createRequest{config, hostConfig{host, deviceRequests(c), c.Runtime}}, nil
 }
 
-// labels of a process's container: the file's, and ours over them. Nothing
-// of the environment gets here: labels are shown by every docker ps.
+// labels returns the file's labels of a container and ours; ours take precedence. They contain nothing of the
+// environment, because docker ps shows labels.
 func (l *Launcher) labels(p steps.Process) map[string]string {
 	labels := maps.Clone(p.Container.Labels)
 	if labels == nil {
@@ -106,7 +106,7 @@ func (l *Launcher) labels(p steps.Process) map[string]string {
 	return labels
 }
 
-// deviceRequests are what docker run --gpus sends: the driver is left to the daemon.
+// deviceRequests returns the same requests as docker run --gpus: the daemon chooses the driver.
 func deviceRequests(c *steps.ContainerSpec) []deviceRequest {
 	var out []deviceRequest
 	if g := c.GPUs; g != nil && (len(g.IDs) > 0 || g.Count != 0) {
@@ -130,7 +130,7 @@ func ulimits(limits []steps.Ulimit) []dc.ULimit {
 	return out
 }
 
-// devices maps nodes. The daemon itself expands a folder such as /dev/infiniband.
+// devices maps device nodes. The daemon expands a folder such as /dev/infiniband.
 func devices(list []steps.ContainerDevice) []dc.Device {
 	var out []dc.Device
 	for _, d := range list {
@@ -139,8 +139,8 @@ func devices(list []steps.ContainerDevice) []dc.Device {
 	return out
 }
 
-// mounts are given as mounts, not as binds: for those the daemon would make a missing
-// folder, owned by root, and the server would find an empty cache.
+// mounts returns mounts, not binds: for a bind the daemon would create a missing folder, owned by root, and the
+// server would find an empty cache.
 func (l *Launcher) mounts(c *steps.ContainerSpec) ([]dc.HostMount, error) {
 	var out []dc.HostMount
 	for _, m := range c.Mounts {
@@ -156,7 +156,7 @@ func (l *Launcher) mounts(c *steps.ContainerSpec) ([]dc.HostMount, error) {
 	return out, nil
 }
 
-// source is the absolute path of a mount's source.
+// source returns the absolute path of a mount's source.
 func (l *Launcher) source(m steps.Mount) (string, error) {
 	if filepath.IsAbs(m.Source) {
 		return filepath.Clean(m.Source), nil
@@ -175,7 +175,7 @@ func env(vars []steps.EnvVar) []string {
 	return out
 }
 
-// slug turns an address such as server.vllm.sut["base"] into a part of a container's name.
+// slug converts an address such as server.vllm.sut["base"] to a part of a container's name.
 func slug(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'

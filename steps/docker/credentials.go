@@ -9,15 +9,15 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// Credentials of a registry. They are secrets.
+// Credentials of a registry. They are secret.
 type Credentials struct {
 	Username, Password string
-	// IdentityToken is used instead of a password where it is set.
+	// IdentityToken, if set, replaces the password.
 	IdentityToken string
 }
 
-// CredentialsFrom reads the auths of a config.json as docker login writes it. Credential
-// helpers are programs of their own and are not started: pull such images beforehand.
+// CredentialsFrom reads the auths of a config.json as docker login writes it. It does not start credential
+// helpers; images that need one must be pulled beforehand.
 func CredentialsFrom(config io.Reader) (func(registry string) (Credentials, error), error) {
 	var file struct {
 		Auths map[string]struct {
@@ -39,7 +39,7 @@ func CredentialsFrom(config io.Reader) (func(registry string) (Credentials, erro
 	}, nil
 }
 
-// dockerHub is the name under which docker login keeps the credentials of docker.io.
+// dockerHub returns the name under which docker login stores the credentials of docker.io.
 func dockerHub(registry string) string {
 	if registry == "docker.io" {
 		return "https://index.docker.io/v1/"

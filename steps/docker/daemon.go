@@ -18,11 +18,11 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// DefaultHost is the local daemon's socket.
+// DefaultHost is the socket of the local daemon.
 const DefaultHost = "unix:///var/run/docker.sock"
 
-// HostFromEnv returns the host that DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
-// name, in the form that [Options] takes. Contexts of the docker program are not read.
+// HostFromEnv returns the host set by DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, in the form for
+// [Options]. It ignores contexts of the docker program.
 func HostFromEnv(getenv func(string) string) string {
 	host := getenv("DOCKER_HOST")
 	if host == "" {
@@ -41,15 +41,15 @@ func HostFromEnv(getenv func(string) string) string {
 // daemon is a connection to one daemon.
 type daemon struct {
 	pool *dockertest.Pool
-	// base is the address of its API for requests that dockertest's client cannot make.
+	// base is the base URL of its API, for requests that dockertest's client does not support.
 	base string
-	// address is where ports are published and reached: loopback, or the daemon's machine.
+	// address is the address at which ports are published and reached: loopback, or the daemon's machine.
 	address string
-	// local says that the daemon's files and ports are those of this machine.
+	// local means that the daemon shares this machine's files and ports.
 	local bool
 }
 
-// connect returns the daemon at host. It does not talk to it yet.
+// connect returns the daemon at host, without contacting it.
 func connect(host string) (*daemon, error) {
 	if host == "" {
 		host = DefaultHost
@@ -85,21 +85,21 @@ func connect(host string) (*daemon, error) {
 	return d, nil
 }
 
-// pool connects by dockertest. The endpoint names its scheme as http, https or unix: for
-// any other, dockertest looks for certificates in the environment.
+// pool connects with dockertest. The endpoint's scheme is http, https or unix, because for others dockertest
+// searches the environment for certificates.
 func pool(endpoint, certs string) (*dockertest.Pool, error) {
 	if certs == "" {
 		return dockertest.NewPool(endpoint)
 	}
-	// Without it dockertest would trust any server.
+	// Without this file dockertest would trust any server.
 	if _, err := os.Stat(filepath.Join(certs, "ca.pem")); err != nil {
 		return nil, fmt.Errorf("the daemon's certificate cannot be checked: %w", err)
 	}
 	return dockertest.NewTLSPool(endpoint, certs)
 }
 
-// reach says at which address the ports of a daemon's machine are reached. A name is
-// resolved here: the daemon publishes on addresses only.
+// reach returns the address at which the ports of a daemon's machine are reached. It resolves names, because
+// the daemon publishes only on addresses.
 func reach(host string) (address string, local bool, err error) {
 	ip := net.ParseIP(host)
 	if ip == nil {
@@ -115,7 +115,7 @@ func reach(host string) (address string, local bool, err error) {
 	return ip.String(), false, nil
 }
 
-// ping reports whether the daemon answers.
+// ping returns an error if the daemon does not answer.
 func (d *daemon) ping(ctx context.Context) error {
 	if err := d.pool.Client.PingWithContext(ctx); err != nil {
 		return fmt.Errorf("the Docker daemon at %s does not answer: %w; start it, or set DOCKER_HOST", d.pool.Client.Endpoint(), err)
@@ -123,9 +123,9 @@ func (d *daemon) ping(ctx context.Context) error {
 	return nil
 }
 
-// ask makes a request that dockertest's client cannot make: without a context, with settings
-// that it does not know, or bound to an old API version that new daemons refuse. body is sent,
-// and the answer decoded into answer, where they are not nil.
+// ask makes a request that dockertest's client does not support: without a context, with unknown settings, or
+// with an API version that new daemons reject. It sends body and decodes the response into answer, each unless
+// nil.
 func (d *daemon) ask(ctx context.Context, method, path string, query url.Values, body, answer any) error {
 	target := d.base + path
 	if len(query) > 0 {
@@ -161,12 +161,12 @@ func (d *daemon) ask(ctx context.Context, method, path string, query url.Values,
 	return nil
 }
 
-// get decodes the answer to a GET request.
+// get makes a GET request and decodes the response.
 func (d *daemon) get(ctx context.Context, path string, query url.Values, into any) error {
 	return d.ask(ctx, http.MethodGet, path, query, nil, into)
 }
 
-// maxMessage bounds the part of an error message that is kept.
+// maxMessage is how much of an error message is read, in bytes.
 const maxMessage = 16 << 10
 
 func apiError(resp *http.Response) error {
@@ -178,7 +178,7 @@ func apiError(resp *http.Response) error {
 	return &dc.Error{Status: resp.StatusCode, Message: answer.Message}
 }
 
-// status returns the HTTP status of a daemon's error, 0 for any other.
+// status returns the HTTP status in a daemon's error, 0 for any other error.
 func status(err error) int {
 	var gone *dc.NoSuchContainer
 	var api *dc.Error

@@ -10,11 +10,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// filesDir is where a container finds the files of its process. They are uploaded, not
-// mounted: the daemon may be on another machine.
+// filesDir is the folder in a container with the files of its process. They are uploaded rather than mounted,
+// because the daemon may be on another machine.
 const filesDir = "/etc/pipeline"
 
-// upload writes a process's files into its container, which is made and not started.
+// upload writes a process's files into its created, not yet started container.
 func (l *Launcher) upload(ctx context.Context, id string, files []steps.File) error {
 	if len(files) == 0 {
 		return nil
@@ -29,7 +29,8 @@ func (l *Launcher) upload(ctx context.Context, id string, files []steps.File) er
 	return nil
 }
 
-// filesArchive has the folder and its files. Its users may be any, so all may read them.
+// filesArchive packs the folder and its files. Everyone may read them, because the container may run as any
+// user.
 func filesArchive(files []steps.File) (*bytes.Buffer, error) {
 	dir := filesDir[1:] + "/"
 	entries := []entry{{name: dir, mode: 0o755}}
@@ -42,7 +43,7 @@ func filesArchive(files []steps.File) (*bytes.Buffer, error) {
 	return archive(entries)
 }
 
-// entry of an archive: a folder if its name ends in a slash.
+// entry is an entry of an archive: a folder if its name ends in a slash.
 type entry struct {
 	name string
 	mode int64

@@ -15,24 +15,23 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// pullSilence is how long a pull may say nothing before it counts as hung.
+// pullSilence is how long a pull may produce no output before it counts as hung.
 const pullSilence = 10 * time.Minute
 
-// Image is what a name stood for when it was first used.
+// Image is an image as resolved when its name was first used.
 type Image struct {
-	// Ref is the name in the file, ID the hash of the image's configuration, Digest the
-	// name with the registry's digest, "" for an image that was built here.
+	// Ref is the name in the file, ID the hash of the image's configuration, and Digest the name with the
+	// registry's digest, "" for an image built here.
 	Ref, ID, Digest string
 }
 
 // reference is an image's name in parts: registry/path, and a tag or digest.
 type reference struct{ repository, tag, digest string }
 
-// imageName matches what the reference grammar of Docker's distribution allows, and no
-// more than can stand in the path of a request.
+// imageName matches names that Docker's reference grammar allows and that are safe in the path of a request.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9]+([._:/@+-]+[A-Za-z0-9_]+)*$`)
 
-// checkImageName fails for what is not the name of an image.
+// checkImageName rejects invalid image names.
 func checkImageName(name string) error {
 	if !imageName.MatchString(name) || strings.Contains(name, "..") || strings.Contains(name, "//") {
 		return fmt.Errorf("%q is not the name of an image; write NAME:TAG, NAME@sha256:DIGEST or sha256:ID", name)
@@ -40,7 +39,7 @@ func checkImageName(name string) error {
 	return nil
 }
 
-// parseReference splits name[:tag][@digest]. With a digest the tag says nothing.
+// parseReference splits name[:tag][@digest]. A digest overrides the tag.
 func parseReference(ref string) reference {
 	name, digest, _ := strings.Cut(ref, "@")
 	r := reference{repository: name, digest: digest}
@@ -53,7 +52,7 @@ func parseReference(ref string) reference {
 	return r
 }
 
-// canonical is the name without a tag that a digest makes meaningless.
+// canonical returns the name with the digest, else with the tag.
 func (r reference) canonical() string {
 	if r.digest != "" {
 		return r.repository + "@" + r.digest
@@ -61,7 +60,7 @@ func (r reference) canonical() string {
 	return r.repository + ":" + r.tag
 }
 
-// registry is the host part, "docker.io" where there is none.
+// registry returns the host part, "docker.io" without one.
 func (r reference) registry() string {
 	host, _, found := strings.Cut(r.repository, "/")
 	if !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
@@ -70,14 +69,14 @@ func (r reference) registry() string {
 	return host
 }
 
-// images resolves names once: a tag that moves between two launches must not put
-// different images on the two sides.
+// images resolves each name once, so that both sides get the same image even if a tag moves between two
+// launches.
 type images struct {
 	mu    sync.Mutex
 	known map[string]Image
 }
 
-// resolve returns the image of a spec, pulling it if its policy says so.
+// resolve returns the image of a spec, and pulls it according to its policy.
 func (l *Launcher) resolve(ctx context.Context, c *steps.ContainerSpec) (Image, error) {
 	l.images.mu.Lock()
 	defer l.images.mu.Unlock()
@@ -96,7 +95,7 @@ func (l *Launcher) resolve(ctx context.Context, c *steps.ContainerSpec) (Image, 
 	return image, nil
 }
 
-// provide inspects the image, and pulls it before if it has to.
+// provide inspects the image, after pulling it if necessary.
 func (l *Launcher) provide(ctx context.Context, c *steps.ContainerSpec) (Image, error) {
 	if err := checkImageName(c.Image); err != nil {
 		return Image{}, err
@@ -153,7 +152,7 @@ func looksDenied(err error) bool {
 	return strings.Contains(s, "denied") || strings.Contains(s, "unauthorized") || strings.Contains(s, "authentication required")
 }
 
-// inspectImage finds an image by name or ID.
+// inspectImage returns an image by name or ID.
 func (d *daemon) inspectImage(ctx context.Context, ref, name string) (Image, error) {
 	var found struct {
 		ID          string `json:"Id"`

@@ -7,27 +7,25 @@ import (
 	"strings"
 )
 
-// Info is what a daemon says of itself.
+// Info describes a daemon.
 type Info struct {
 	Version string
-	// RootDir holds its images and containers, on its own machine.
+	// RootDir is the folder with its images and containers, on its machine.
 	RootDir string
-	// Local says that its machine is this one.
+	// Local means that it runs on this machine.
 	Local bool
-	// NVIDIA says that it knows how to give containers NVIDIA's GPUs: by a runtime of that
-	// name or by the Container Device Interface. A daemon that knows neither may still do
-	// so by a hook, which it does not report.
+	// NVIDIA means that it can give NVIDIA's GPUs to containers, by a runtime of that name or by the Container
+	// Device Interface (CDI). A daemon without either may still do so by a hook, which it does not report.
 	NVIDIA bool
-	// GPUs is how many of NVIDIA's the Container Device Interface has there; 0 where it has none, or the daemon
-	// does not tell.
+	// GPUs is the number of NVIDIA's GPUs known to CDI; 0 without CDI, or if the daemon does not report them.
 	GPUs int
-	// CPUs and MemoryBytes of its machine, with its Kernel, OS and Arch.
+	// CPUs, MemoryBytes, Kernel, OS and Arch of its machine.
 	CPUs             int
 	MemoryBytes      int64
 	Kernel, OS, Arch string
 }
 
-// Inspect asks the daemon at host what it is. An error says that it does not answer.
+// Inspect queries the daemon at host. It returns an error if the daemon does not answer.
 func Inspect(ctx context.Context, host string) (Info, error) {
 	d, err := connect(host)
 	if err != nil {
@@ -56,14 +54,14 @@ func Inspect(ctx context.Context, host string) (Info, error) {
 	for _, device := range answer.DiscoveredDevices {
 		gpu, ok := strings.CutPrefix(device.ID, "nvidia.com/gpu")
 		out.NVIDIA = out.NVIDIA || ok
-		if _, err := strconv.Atoi(strings.TrimPrefix(gpu, "=")); ok && err == nil { // or it is all of them, or one by another name
+		if _, err := strconv.Atoi(strings.TrimPrefix(gpu, "=")); ok && err == nil { // otherwise it means all GPUs, or one by another name
 			out.GPUs++
 		}
 	}
 	return out, nil
 }
 
-// HasImage reports whether the daemon at host has an image, by name, digest or ID.
+// HasImage reports whether the daemon at host has an image, given by name, digest or ID.
 func HasImage(ctx context.Context, host, image string) (bool, error) {
 	if err := checkImageName(image); err != nil {
 		return false, err
@@ -83,8 +81,8 @@ func HasImage(ctx context.Context, host, image string) (bool, error) {
 	return err == nil, err
 }
 
-// IsLocal reports whether the daemon at host runs on this machine, so that what is seen of
-// the machine's devices and files holds for its containers.
+// IsLocal reports whether the daemon at host runs on this machine, so that this machine's devices and files are
+// those of its containers.
 func IsLocal(host string) bool {
 	d, err := connect(host)
 	return err == nil && d.local

@@ -12,9 +12,8 @@ import (
 
 // logStream copies a container's output to a writer, from the first byte to the last.
 //
-// The daemon keeps the output and hands it out in one order, so a stream that broke is
-// resumed by skipping what was written. A last look after the end fetches what a
-// followed stream can leave out.
+// The daemon stores the output and returns it in a fixed order. An interrupted stream is therefore resumed by
+// skipping what was already written. A last request after the end fetches what a followed stream may omit.
 type logStream struct {
 	launcher *Launcher
 	id       string
@@ -26,7 +25,7 @@ type logStream struct {
 
 	mu      sync.Mutex
 	written int64
-	err     error // of the writer
+	err     error // error of the writer
 }
 
 func newLogStream(l *Launcher, id string, out io.Writer) *logStream {
@@ -36,10 +35,10 @@ func newLogStream(l *Launcher, id string, out io.Writer) *logStream {
 	return &logStream{launcher: l, id: id, out: out, ended: make(chan struct{}), followed: make(chan struct{})}
 }
 
-// logPause is the time before a stream that broke is resumed.
+// logPause is the time before an interrupted stream is resumed.
 const logPause = time.Second
 
-// logWait is how long a stream may take to end after the container has.
+// logWait is how long a stream may last after the container has ended.
 const logWait = 10 * time.Second
 
 // start follows the output until finish is called.
@@ -66,7 +65,7 @@ func (s *logStream) start(ctx context.Context) {
 	}()
 }
 
-// finish is called when the container has ended, and returns when all was written.
+// finish is called when the container has ended, and returns when all output is written.
 func (s *logStream) finish(ctx context.Context) {
 	close(s.ended)
 	t := time.NewTimer(logWait)
@@ -88,7 +87,7 @@ func (s *logStream) finish(ctx context.Context) {
 	}
 }
 
-// fetch copies what was not written yet.
+// fetch copies the output that was not yet written.
 func (s *logStream) fetch(ctx context.Context, follow bool) error {
 	w := &skipper{stream: s, skip: s.count()}
 	return s.launcher.daemon.pool.Client.Logs(dc.LogsOptions{
@@ -97,7 +96,7 @@ func (s *logStream) fetch(ctx context.Context, follow bool) error {
 	})
 }
 
-// failure is the first error of the writer.
+// failure returns the first error of the writer.
 func (s *logStream) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// SimulatorProgram is where the image of [SimulatorImage] has the program.
+// SimulatorProgram is the path of the program in the image of [SimulatorImage].
 const SimulatorProgram = "/pipeline"
 
-// simulatorRepository is the name of the images without their tags.
+// simulatorRepository is the name of the images, without tags.
 const simulatorRepository = "pipeline-simulator"
 
-// SimulatorImage returns the name of an image that has nothing but the program at
-// binaryPath, as [SimulatorProgram]. It is built from scratch, so it needs no registry,
-// and only once: its tag is the hash of the program.
+// SimulatorImage returns the name of an image that contains only the program at binaryPath, as
+// [SimulatorProgram]. It builds the image from scratch, without a registry, and only once: the tag is the hash
+// of the program.
 //
-// The program must be a static Linux one, as CGO_ENABLED=0 go build makes it.
+// The program must be a static Linux one, as built by CGO_ENABLED=0 go build.
 func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, err error) {
 	program, err := os.ReadFile(binaryPath)
 	if err != nil {
@@ -67,7 +67,7 @@ func SimulatorImage(ctx context.Context, host, binaryPath string) (ref string, e
 	return ref, nil
 }
 
-// checkStatic fails if a program needs files that an image from scratch does not have.
+// checkStatic fails if a program needs files that an empty image does not have.
 func checkStatic(program []byte) error {
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {
@@ -81,7 +81,7 @@ func checkStatic(program []byte) error {
 	return nil
 }
 
-// simulatorContext is a build context with the program and its Dockerfile.
+// simulatorContext returns a build context with the program and its Dockerfile.
 func simulatorContext(program []byte) (io.Reader, error) {
 	dockerfile := fmt.Appendf(nil, "FROM scratch\nCOPY pipeline %[1]s\nENTRYPOINT [%[1]q]\n", SimulatorProgram)
 	return archive([]entry{{"Dockerfile", 0o644, dockerfile}, {"pipeline", 0o755, program}})

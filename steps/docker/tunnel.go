@@ -14,8 +14,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tunnel forwards the socket of a daemon from another machine by ssh. ssh that breaks off
-// is started again.
+// Tunnel forwards the socket of a daemon on another machine by ssh. It restarts ssh after interruptions.
 type Tunnel struct {
 	spawner steps.Spawner
 	command steps.Command
@@ -27,20 +26,19 @@ type Tunnel struct {
 	child steps.Child
 }
 
-// Times of a tunnel.
+// Timing of a tunnel.
 const (
-	tunnelWait  = 30 * time.Second // for ssh to get in
+	tunnelWait  = 30 * time.Second // for ssh to connect
 	tunnelPoll  = 50 * time.Millisecond
-	tunnelPause = time.Second // before ssh is started again
+	tunnelPause = time.Second // before ssh is restarted
 	tunnelGrace = 2 * time.Second
 )
 
-// defaultSocket is where daemons listen on their machines.
+// defaultSocket is the default socket of daemons.
 const defaultSocket = "/var/run/docker.sock"
 
-// OpenTunnel forwards the daemon at ssh://[USER@]HOST[:PORT][/SOCKET] to a socket here, and
-// returns when the daemon answers there. ssh reads its own configuration, and must not have
-// to ask for anything. env is what it gets beyond what all processes do.
+// OpenTunnel forwards the daemon at ssh://[USER@]HOST[:PORT][/SOCKET] to a local socket, and returns when the
+// daemon answers there. ssh uses its own configuration, and must not prompt. env is added to its environment.
 func OpenTunnel(ctx context.Context, spawner steps.Spawner, host, socket string, env []steps.EnvVar) (*Tunnel, error) {
 	argv, err := sshCommand(host, socket)
 	if err != nil {
@@ -61,7 +59,7 @@ func OpenTunnel(ctx context.Context, spawner steps.Spawner, host, socket string,
 	return t, nil
 }
 
-// sshCommand refuses what ssh would take for its own options.
+// sshCommand returns the ssh command line. It rejects hosts that ssh would parse as options.
 func sshCommand(host, socket string) ([]string, error) {
 	if problem := (steps.DockerHost{URL: host}).Problem(); problem != "" {
 		return nil, errors.New(problem)
@@ -93,7 +91,7 @@ func sshCommand(host, socket string) ([]string, error) {
 	return append(argv, "--", u.Hostname()), nil
 }
 
-// await returns when the daemon answers at the socket.
+// await waits until the daemon answers at the socket.
 func (t *Tunnel) await(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithTimeout(ctx, tunnelWait)
 	defer cancel()
@@ -117,7 +115,7 @@ func (t *Tunnel) await(ctx context.Context, socket string) error {
 	}
 }
 
-// keep starts ssh again when it breaks off.
+// keep restarts ssh when it ends.
 func (t *Tunnel) keep() {
 	defer close(t.closed)
 	for {
@@ -133,7 +131,7 @@ func (t *Tunnel) keep() {
 		}
 		child, err := t.spawner.Spawn(context.Background(), t.command)
 		if err != nil {
-			return // the program ends; requests say that the daemon does not answer
+			return // the program is ending; requests report that the daemon does not answer
 		}
 		t.mu.Lock()
 		t.child = child
@@ -154,13 +152,13 @@ func (t *Tunnel) Close() error {
 	return steps.EndChild(t.current(), tunnelGrace)
 }
 
-// lastWords keeps the end of what ssh says.
+// lastWords stores the end of ssh's output.
 type lastWords struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// keptWords is enough for its reasons.
+// keptWords is the number of bytes stored, enough for ssh's error messages.
 const keptWords = 2 << 10
 
 func (w *lastWords) Write(p []byte) (int, error) {

@@ -12,7 +12,7 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// errInUse keeps an image of which a container was made since we looked.
+// errInUse means that a container of the image was created since the search.
 var errInUse = errors.New("the image is in use")
 
 // removeImage removes the name of an image, and with its last name the image.
@@ -27,15 +27,14 @@ func (d *daemon) removeImage(ctx context.Context, ref string) error {
 	return err
 }
 
-// markUsed makes the daemon note that an image was wanted now: it keeps the time of the
-// last tag. [Filter].Unused goes by it.
+// markUsed makes the daemon record that an image is used now: it stores the time of the last tag, which
+// [Filter].Unused is compared with.
 func (d *daemon) markUsed(ctx context.Context, ref string) error {
 	name := parseReference(ref)
 	return d.pool.Client.TagImage(ref, dc.TagImageOptions{Repo: name.repository, Tag: name.tag, Context: ctx})
 }
 
-// unusedSimulators lists the images of the simulator that were not used since a time
-// and of which there is no container.
+// unusedSimulators lists the simulator images that were not used since a time and that no container uses.
 func (d *daemon) unusedSimulators(ctx context.Context, since time.Time) ([]Leftover, error) {
 	filters, err := json.Marshal(map[string][]string{"label": {LabelSimulator}})
 	if err != nil {
@@ -73,9 +72,9 @@ func (d *daemon) unusedSimulators(ctx context.Context, since time.Time) ([]Lefto
 	return out, nil
 }
 
-// ownNames are the names that have to go for an image to go: ours. Those that others gave it
-// stay, and the image with them. Of two runs that build the same image at once one loses
-// the name, so that an image without any is known by its ID.
+// ownNames returns the names to remove so that an image is removed: ours. Names that others gave it remain, and
+// the image with them. If two runs build the same image at once, one image loses its name; it is then removed
+// by ID.
 func ownNames(id string, tags []string) []string {
 	var own []string
 	others := false
@@ -83,7 +82,7 @@ func ownNames(id string, tags []string) []string {
 		switch {
 		case strings.HasPrefix(tag, simulatorRepository+":"):
 			own = append(own, tag)
-		case tag != "<none>:<none>": // so daemons before API 1.43 write none
+		case tag != "<none>:<none>": // written by daemons before API 1.43 for no name
 			others = true
 		}
 	}
@@ -93,8 +92,7 @@ func ownNames(id string, tags []string) []string {
 	return own
 }
 
-// lastUsed is when an image was last tagged, or else built; zero if the daemon does not
-// say or the image is gone.
+// lastUsed returns when an image was last tagged, or else built; zero if unknown or the image no longer exists.
 func (d *daemon) lastUsed(ctx context.Context, id string) (time.Time, error) {
 	var found struct {
 		Created  time.Time
