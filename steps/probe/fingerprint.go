@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// decisive is what a fact of a machine decides.
+// decisive states how a fact affects comparisons between machines.
 type decisive struct {
 	name string
-	// gpu and cpu say that machines with GPUs, and those whose processors do the work, must
-	// have it alike for their figures to be compared.
+	// gpu and cpu mean that machines must agree on the fact, for comparable figures, if GPUs or CPUs do the
+	// work.
 	gpu, cpu bool
-	// role says that hosts which do the same in one run must have it alike, too. Between runs
-	// such a fact may be what is compared.
+	// role means that hosts with the same task in one run must agree on the fact, too. Between runs it may be
+	// the object of the comparison.
 	role bool
 }
 
-// decisiveFacts is the one list of facts that decide how fast a server can be, or that are worth a
-// warning where hosts of one run differ in them. All others are shown and decide nothing.
+// decisiveFacts lists the facts that affect how fast a server can be, or that cause a warning if hosts of one
+// run differ. All other facts are only displayed.
 var decisiveFacts = []decisive{
 	{name: "gpu_count", gpu: true},
 	{name: "gpu_name", gpu: true},
@@ -35,9 +35,9 @@ var decisiveFacts = []decisive{
 	{name: "gpu_power_limit_w"}, {name: "gpu_max_clock_mhz"},
 }
 
-// Hard lists the facts of a machine that another must have alike for their figures to be
-// compared. All others are soft: a difference is shown and decides nothing. The driver,
-// the power limit and the governor are soft, since one of them may be what is compared.
+// Hard lists the facts on which two machines must agree for comparable figures. All others are soft: a
+// difference is displayed without effect. The driver, the power limit and the governor are soft, because they
+// may be the object of the comparison.
 func Hard(facts map[string]string) []string {
 	gpus := withGPUs(facts)
 	return names(func(d decisive) bool { return gpus && d.gpu || !gpus && d.cpu })
@@ -58,9 +58,9 @@ func names(fits func(decisive) bool) []string {
 	return out
 }
 
-// Unlike compares two hosts that do the same in one run: hard is the first fact that they
-// must have alike and have not, soft the first other one that is worth a warning; "" for
-// none. gpus says that GPUs do the work, though the facts may not tell.
+// Unlike compares two hosts with the same task in one run. hard is the first fact on which they must agree but
+// differ; soft is the first other difference worth a warning; "" for none. gpus means that GPUs do the work,
+// even if the facts do not show it.
 func Unlike(a, b map[string]string, gpus bool) (hard, soft string) {
 	gpus = gpus || withGPUs(a) || withGPUs(b)
 	for _, d := range decisiveFacts {
@@ -77,8 +77,7 @@ func Unlike(a, b map[string]string, gpus bool) (hard, soft string) {
 	return hard, soft
 }
 
-// HardKey is the hard facts of a machine in one line, equal for machines whose figures
-// may be compared.
+// HardKey returns the hard facts of a machine as text. It is equal for machines with comparable figures.
 func HardKey(facts map[string]string) string {
 	var parts []string
 	for _, key := range Hard(facts) {
@@ -91,8 +90,8 @@ func HardKey(facts map[string]string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Differences lists the facts in which two machines differ, hard ones apart from soft
-// ones, each in alphabetical order.
+// Differences lists the facts in which two machines differ, hard and soft ones separately, each in alphabetical
+// order.
 func Differences(a, b map[string]string) (hardFacts, softFacts []string) {
 	keys := map[string]struct{}{}
 	for key := range a {

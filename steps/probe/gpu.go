@@ -14,7 +14,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// query maps the fields asked of nvidia-smi to facts, in the order of the columns.
+// query maps fields of nvidia-smi to facts, in column order.
 var query = []struct{ field, fact string }{
 	{"name", "gpu_name"},
 	{"memory.total", "gpu_memory_mib"},
@@ -28,7 +28,7 @@ var query = []struct{ field, fact string }{
 	{"persistence_mode", "gpu_persistence"},
 }
 
-// gpus stores what nvidia-smi says, Unavailable for everything where it says nothing.
+// gpus stores the answers of nvidia-smi, Unavailable without an answer.
 func gpus(ctx context.Context, sp steps.Spawner, f facts) {
 	fields := make([]string, len(query))
 	for i, q := range query {
@@ -49,7 +49,7 @@ func gpus(ctx context.Context, sp steps.Spawner, f facts) {
 	}
 }
 
-// amdFacts stores what rocm-smi says of the GPUs of a machine without NVIDIA's.
+// amdFacts stores the facts that rocm-smi reports on a machine without NVIDIA's GPUs.
 func amdFacts(ctx context.Context, sp steps.Spawner, f facts) {
 	found, err := New(sp).rocmGPUs(ctx)
 	if err != nil || len(found) == 0 {
@@ -70,8 +70,8 @@ func amdFacts(ctx context.Context, sp steps.Spawner, f facts) {
 	f.set("gpu_driver", joinEqual(drivers))
 }
 
-// parseGPUs reads the CSV answer: a line for each GPU, a column for each field of query.
-// Old drivers write [N/A] or [Not Supported] for what they do not know.
+// parseGPUs parses the CSV output: a line per GPU, a column per field of query. Old drivers write [N/A] or [Not
+// Supported] for unknown values.
 func parseGPUs(out []byte, f facts) error {
 	r := csv.NewReader(bytes.NewReader(out))
 	r.TrimLeadingSpace = true
@@ -97,7 +97,7 @@ func parseGPUs(out []byte, f facts) error {
 	return nil
 }
 
-// joinEqual is the one value that all have, or all of them in order.
+// joinEqual returns the common value, or all values in order if they differ.
 func joinEqual(values []string) string {
 	if len(slices.Compact(slices.Clone(values))) == 1 {
 		return values[0]
@@ -112,8 +112,7 @@ func joinEqual(values []string) string {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// topologyHash hashes the matrix of nvidia-smi topo -m without its colours, its legend
-// and the widths of its columns.
+// topologyHash hashes the matrix of nvidia-smi topo -m without colours, legend and column widths.
 func topologyHash(out []byte) string {
 	var lines []string
 	for _, words := range topologyRows(out) {
@@ -122,7 +121,7 @@ func topologyHash(out []byte) string {
 	return hash(strings.Join(lines, "\n"))
 }
 
-// topologyRows are the words of each line of the matrix, its heading first.
+// topologyRows returns the words of each line of the matrix, starting with its heading.
 func topologyRows(out []byte) [][]string {
 	matrix, _, _ := strings.Cut(string(escapes.ReplaceAll(out, nil)), "Legend:")
 	var rows [][]string
@@ -136,8 +135,8 @@ func topologyRows(out []byte) [][]string {
 
 var gpuLabel = regexp.MustCompile(`^GPU\d+$`)
 
-// gpuLinks lists the kinds of connections between GPUs, NV18 or SYS, each once. The
-// columns of GPUs come first in every line.
+// gpuLinks lists the kinds of connections between GPUs, such as NV18 or SYS, each once. The columns of GPUs
+// come first in every line.
 func gpuLinks(out []byte) []string {
 	rows := topologyRows(out)
 	if len(rows) == 0 {

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Process computes on a GPU.
+// Process is a process that computes on a GPU.
 type Process struct {
-	// GPU is the UUID of its GPU, "" if that is not reported.
+	// GPU is the UUID of its GPU, "" if not reported.
 	GPU string `json:"gpu"`
-	// PID is 0 where the driver knows no number for it in our PID namespace.
+	// PID is 0 if the process has no ID in our PID namespace.
 	PID int `json:"pid"`
-	// Name of the program, as far as it can be seen from here.
+	// Name of the program, as far as visible from here.
 	Name string `json:"name"`
 	// Memory in bytes or Unknown.
 	Memory int64 `json:"memory"`
 }
 
-// String names a process for people.
+// String formats a process for people.
 func (p Process) String() string {
 	text := fmt.Sprintf("process %d", p.PID)
 	if p.PID == 0 {
@@ -35,7 +35,7 @@ func (p Process) String() string {
 	return text
 }
 
-// Bytes writes an amount of memory for people.
+// Bytes formats an amount of memory for people.
 func Bytes(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
@@ -46,7 +46,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// maxProcesses bounds how many are kept.
+// maxProcesses is the largest number of processes kept.
 const maxProcesses = 4096
 
 func (p *Prober) nvidiaProcesses(ctx context.Context) ([]Process, error) {
@@ -58,8 +58,8 @@ func (p *Prober) nvidiaProcesses(ctx context.Context) ([]Process, error) {
 	return parseProcesses(out), nil
 }
 
-// parseProcesses reads a line for each process. The name is the last column, since
-// nothing keeps it from holding commas. Lines that are none are left out.
+// parseProcesses parses a line per process. The name is the last column, because it may contain commas. It
+// skips malformed lines.
 func parseProcesses(out []byte) []Process {
 	var found []Process
 	for text := range strings.Lines(string(out)) {

@@ -12,17 +12,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Unknown is a figure that a driver does not report.
+// Unknown is the value of a figure that the driver does not report.
 const Unknown = -1
 
-// The makers of GPUs.
+// The vendors of GPUs.
 const (
 	NVIDIA = "nvidia"
 	AMD    = "amd"
 )
 
-// GPU is the state of one GPU at one moment. Figures that are not reported are Unknown, texts
-// empty.
+// GPU is the state of one GPU at one moment. Figures that the driver does not report are Unknown, texts empty.
 type GPU struct {
 	Index  int    `json:"index"`
 	UUID   string `json:"uuid"`
@@ -43,14 +42,14 @@ type GPU struct {
 	Temperature int64   `json:"temperature"`
 	Persistence string  `json:"persistence"`
 	MIG         string  `json:"mig"`
-	// Errors are uncorrected memory errors since the driver was loaded.
+	// Errors counts uncorrected memory errors since the driver was loaded.
 	Errors int64 `json:"errors"`
-	// Slowdown says what holds the clocks down; SlowdownKnown whether the driver reports it.
+	// Slowdown holds the reasons for reduced clocks; SlowdownKnown means that the driver reports them.
 	Slowdown      Slowdown `json:"slowdown"`
 	SlowdownKnown bool     `json:"slowdown_known"`
 }
 
-// String names a GPU for people.
+// String formats a GPU for people.
 func (g GPU) String() string {
 	if g.UUID == "" {
 		return fmt.Sprintf("GPU %d", g.Index)
@@ -58,23 +57,22 @@ func (g GPU) String() string {
 	return fmt.Sprintf("GPU %d (%s)", g.Index, g.UUID)
 }
 
-// stateFields are asked of nvidia-smi, in the order of parseState's columns.
+// stateFields are the fields to query from nvidia-smi, in the order of parseState's columns.
 var stateFields = []string{
 	"index", "uuid", "name", "driver_version", "memory.total", "memory.used", "utilization.gpu",
 	"clocks.sm", "clocks.max.sm", "clocks.mem", "power.draw", "power.limit", "temperature.gpu", "persistence_mode",
 	"ecc.errors.uncorrected.volatile.total",
 }
 
-// variants are further fields, the newest first. A driver refuses the whole question for
-// one field that it does not know: clocks_throttle_reasons was renamed in driver 535, and
-// MIG came with 450.
+// variants lists further fields, the newest first. A driver rejects the whole query because of one unknown
+// field. clocks_throttle_reasons was renamed in driver 535, and MIG came with 450.
 var variants = [][]string{
 	{"mig.mode.current", "clocks_event_reasons.active"},
 	{"mig.mode.current", "clocks_throttle_reasons.active"},
 	{},
 }
 
-// nvidiaGPUs asks nvidia-smi, in the words that this driver has understood before.
+// nvidiaGPUs queries nvidia-smi, starting with the variant that this driver accepted before.
 func (p *Prober) nvidiaGPUs(ctx context.Context) ([]GPU, error) {
 	p.mu.Lock()
 	first := p.variant
@@ -102,8 +100,8 @@ func (p *Prober) nvidiaGPUs(ctx context.Context) ([]GPU, error) {
 	return nil, fmt.Errorf("nvidia-smi: %w", errors.Join(errs...))
 }
 
-// parseState reads a line for each GPU: stateFields, and where extended is set the mode
-// of MIG and the bits of what holds the clocks down.
+// parseState parses a line per GPU: stateFields and, if extended, the MIG mode and the bits of the slowdown
+// reasons.
 func parseState(out []byte, extended bool) ([]GPU, error) {
 	r := csv.NewReader(bytes.NewReader(out))
 	r.TrimLeadingSpace = true

@@ -6,36 +6,35 @@ import (
 	"strings"
 )
 
-// Owner says whose a process is.
+// Owner identifies the owner of a process.
 type Owner int
 
-// The owners of a process on a GPU. Between containers process ids differ, so that not
-// every process can be identified.
+// The owners of a process on a GPU. Process IDs differ between containers, so some processes cannot be
+// identified.
 const (
 	OwnerUnknown Owner = iota
 	OwnerUs
 	OwnerForeign
 )
 
-// throttledShare of the snapshots of a run may show a GPU throttling before the run is
-// void: brief dips at the end of a burst are no finding, a hot GPU is.
+// throttledShare is the share of a run's snapshots in which a GPU may be throttled before the run is void.
+// Brief dips at the end of a burst are harmless; a hot GPU is not.
 const throttledShare = 0.05
 
-// Watched is a run as the machine saw it.
+// Watched is a run as observed on the machine.
 type Watched struct {
-	// Snapshots in the order they were taken, the first before the run, the last after it.
+	// Snapshots in order; the first was taken before the run, the last after it.
 	Snapshots []Snapshot
 	// GPUs that the target uses, by UUID; empty means all.
 	GPUs []string
-	// Known are the processes that were there before the target was launched.
+	// Known lists the processes that ran before the target was launched.
 	Known []Process
-	// Owner says whose a process is that was not.
+	// Owner returns the owner of any other process.
 	Owner func(pid int) Owner
 }
 
-// Judge says why a run is void: because of throttling, of memory errors, or because
-// another process used its GPUs. It is "" if nothing speaks against the run, which it also
-// is where nothing is known.
+// Judge returns why a run is void: throttling, memory errors, or another process on its GPUs. It returns "" if
+// it finds no reason, or if nothing was reported.
 func Judge(w Watched) string {
 	for _, reason := range []string{w.foreign(), w.errors(), w.throttled()} {
 		if reason != "" {
@@ -49,7 +48,7 @@ func (w Watched) uses(gpu string) bool {
 	return len(w.GPUs) == 0 || gpu == "" || slices.Contains(w.GPUs, gpu)
 }
 
-// foreign names the first process that is not ours.
+// foreign describes the first process of another owner.
 func (w Watched) foreign() string {
 	for _, s := range w.Snapshots {
 		for _, p := range s.Processes {
@@ -65,12 +64,12 @@ func (w Watched) foreign() string {
 	return ""
 }
 
-// IsKnown reports whether a process is one of some others.
+// IsKnown reports whether a process is in a list.
 func IsKnown(known []Process, p Process) bool {
 	return slices.ContainsFunc(known, func(k Process) bool { return k.PID == p.PID && k.GPU == p.GPU && k.Name == p.Name })
 }
 
-// errors names the first GPU with uncorrected memory errors that are new.
+// errors describes the first GPU with new uncorrected memory errors.
 func (w Watched) errors() string {
 	first := map[string]int64{}
 	for _, s := range w.Snapshots {
@@ -88,7 +87,7 @@ func (w Watched) errors() string {
 	return ""
 }
 
-// throttled names the GPU that was held back the longest.
+// throttled describes the GPU that was throttled in the most snapshots.
 func (w Watched) throttled() string {
 	type count struct {
 		gpu       GPU

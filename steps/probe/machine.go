@@ -14,29 +14,28 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Unavailable is the value of a fact that could not be found out.
+// Unavailable is the value of an unknown fact.
 const Unavailable = "unavailable"
 
-// maxFact bounds a value in bytes.
+// maxFact is the largest length of a value in bytes.
 const maxFact = 200
 
 // Machine describes this machine. The keys are:
 //
 //	os, kernel, arch, host          host is a hash of the name, to distinguish machines
-//	cpu_model, cpus, cpu_sockets    cpus as this process may use them
+//	cpu_model, cpus, cpu_sockets    cpus available to this process
 //	cpu_governor, cpu_limit, smt    limit as the control group's "quota period", "max" for none
 //	memory_gib, numa_nodes
 //	nics                            physical devices that are up: "2 x RDMA InfiniBand 400 Gb/s"
 //	gpu_count, gpu_name, gpu_memory_mib, gpu_driver, gpu_power_limit_w, gpu_max_clock_mhz,
 //	gpu_pcie_gen, gpu_pcie_width, gpu_mig, gpu_ecc, gpu_persistence, gpu_topology, gpu_links
 //
-// Of several GPUs that differ, the values are joined by "; " in the order of nvidia-smi.
-// gpu_topology is a hash of the matrix of `nvidia-smi topo -m`, gpu_links the kinds of
-// connections between its GPUs ("NV18"). Of AMD's GPUs count, name, memory and driver are
-// known. UUIDs are not among the facts: the same kind of machine has others each time
-// that a cloud hands one out.
+// If GPUs differ, their values are joined by "; " in the order of nvidia-smi. gpu_topology is a hash of the
+// matrix of `nvidia-smi topo -m`; gpu_links lists the kinds of connections between its GPUs ("NV18"). For AMD's
+// GPUs, count, name, memory and driver are known. UUIDs are not facts, because a cloud's machines of one kind
+// have different ones.
 //
-// The keys are stable: results that are stored are compared by them.
+// The keys are stable, because stored results are compared by them.
 func Machine(ctx context.Context, sp steps.Spawner) map[string]string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -47,7 +46,7 @@ func Machine(ctx context.Context, sp steps.Spawner) map[string]string {
 	return facts
 }
 
-// facts is the description that is being made.
+// facts holds the description while it is built.
 type facts map[string]string
 
 // set stores a value, Unavailable if it is empty.
@@ -55,9 +54,8 @@ func (f facts) set(key, value string) {
 	f[key] = cmp.Or(line(value), Unavailable)
 }
 
-// machine sets what is found out of any machine in the same way: by its files, which read
-// returns by their paths without the leading slash, "" for those that cannot be read, and by
-// what it is asked beside them.
+// machine sets the facts that are found in the same way on any machine, here or remote. read returns a file by
+// its path without the leading slash, "" if unreadable. The other parameters come from commands.
 func (f facts) machine(read func(path string) string, arch, hostname, cpus string) {
 	cpu := parseCPUInfo(read("proc/cpuinfo"))
 	f.set("os", osName(read("etc/os-release")))
@@ -73,11 +71,11 @@ func (f facts) machine(read func(path string) string, arch, hostname, cpus strin
 	f.set("memory_gib", memory(read("proc/meminfo")))
 }
 
-// host describes this machine, but for its GPUs.
+// host describes this machine, except its GPUs.
 func host(root fs.FS, hostname string) facts {
 	f := facts{}
 	f.machine(func(path string) string { return read(root, path) }, runtime.GOARCH, hostname, strconv.Itoa(runtime.NumCPU()))
-	nodes, _ := fs.Glob(root, "sys/devices/system/node/node[0-9]*") // the pattern is right
+	nodes, _ := fs.Glob(root, "sys/devices/system/node/node[0-9]*") // the pattern is valid
 	f.set("numa_nodes", count(len(nodes)))
 	if sys, err := fs.Sub(root, "sys"); err == nil {
 		f.set("nics", nicFact(NICs(sys)))
@@ -85,7 +83,7 @@ func host(root fs.FS, hostname string) facts {
 	return f
 }
 
-// read returns a file of the system, "" if it cannot be read.
+// read returns a system file, "" if unreadable.
 func read(root fs.FS, path string) string {
 	data, err := fs.ReadFile(root, path)
 	if err != nil {
@@ -101,7 +99,7 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// hash shortens what is to be compared and not read.
+// hash shortens a text that is compared, not read.
 func hash(text string) string {
 	if text == "" {
 		return ""
@@ -115,8 +113,7 @@ type cpuInfo struct {
 	sockets int
 }
 
-// parseCPUInfo reads /proc/cpuinfo. On ARM there is no model name; the part numbers
-// stand for it.
+// parseCPUInfo parses /proc/cpuinfo. ARM has no model name, so it uses the part numbers instead.
 func parseCPUInfo(text string) cpuInfo {
 	var c cpuInfo
 	var implementer, part string
@@ -154,8 +151,8 @@ func osName(release string) string {
 	return runtime.GOOS
 }
 
-// memory returns the total in GiB with one digit. The kernel's own share differs a
-// little from boot to boot; megabytes would make equal machines look different.
+// memory returns the total in GiB with one decimal. The kernel's own share varies between boots, so more digits
+// would make equal machines look different.
 func memory(meminfo string) string {
 	for line := range strings.Lines(meminfo) {
 		value, ok := strings.CutPrefix(line, "MemTotal:")

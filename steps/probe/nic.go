@@ -9,40 +9,40 @@ import (
 	"strings"
 )
 
-// NIC is a port of a network device: of an RDMA device below /sys/class/infiniband, an
-// interface below /sys/class/net, or all NVLinks of a GPU.
+// NIC is a port of an RDMA device below /sys/class/infiniband, an interface below /sys/class/net, or all
+// NVLinks of a GPU.
 type NIC struct {
 	// Name of the device (mlx5_0) or the interface (eth0).
 	Name string `json:"name"`
 	// RDMA devices have ports, counted from 1.
 	RDMA bool `json:"rdma"`
 	Port int  `json:"port,omitempty"`
-	// NVLink devices are GPUs, named "nvlink/UUID".
+	// NVLink marks the links of a GPU, named "nvlink/UUID".
 	NVLink bool `json:"nvlink,omitempty"`
-	// Active says that it can carry data.
+	// Active means that it can carry data.
 	Active bool   `json:"active"`
 	State  string `json:"state"`
 	// Rate in Gbit/s or Unknown.
 	Rate float64 `json:"rate"`
 	// LinkLayer is "InfiniBand" or "Ethernet" for RDMA devices.
 	LinkLayer string `json:"link_layer,omitempty"`
-	// Physical interfaces have hardware behind them: not lo, bridges and the like.
+	// Physical interfaces have hardware, unlike lo or bridges.
 	Physical bool `json:"physical"`
-	// Tx and Rx are the bytes carried since it came up.
+	// Tx and Rx count the bytes carried since it came up.
 	Tx uint64 `json:"tx"`
 	Rx uint64 `json:"rx"`
 }
 
-// NICs lists the network devices below a /sys, RDMA devices first, by name and port.
+// NICs lists the network devices below a /sys by name and port, RDMA devices first.
 func NICs(sys fs.FS) []NIC {
-	ports, _ := fs.Glob(sys, "class/infiniband/*/ports/*") // the pattern is right
+	ports, _ := fs.Glob(sys, "class/infiniband/*/ports/*") // the pattern is valid
 	var found []NIC
 	for _, dir := range ports {
 		if nic, ok := rdmaPort(sys, dir); ok {
 			found = append(found, nic)
 		}
 	}
-	interfaces, _ := fs.Glob(sys, "class/net/*") // the pattern is right
+	interfaces, _ := fs.Glob(sys, "class/net/*") // the pattern is valid
 	for _, dir := range interfaces {
 		if read(sys, path.Join(dir, "operstate")) != "" {
 			found = append(found, netInterface(sys, dir))
@@ -51,8 +51,8 @@ func NICs(sys fs.FS) []NIC {
 	return found
 }
 
-// wordSize is the unit of an RDMA port's data counters: octets divided by 4, as the
-// InfiniBand specification has it.
+// wordSize is the unit of an RDMA port's data counters. The InfiniBand specification defines them as octets
+// divided by 4.
 const wordSize = 4
 
 func rdmaPort(sys fs.FS, dir string) (NIC, bool) {
@@ -91,7 +91,7 @@ func octets(text string) uint64 {
 func netInterface(sys fs.FS, dir string) NIC {
 	state := line(read(sys, path.Join(dir, "operstate")))
 	_, err := fs.Stat(sys, path.Join(dir, "device"))
-	rate := number(read(sys, path.Join(dir, "speed"))) // in Mbit/s; -1 or unreadable where it means nothing
+	rate := number(read(sys, path.Join(dir, "speed"))) // in Mbit/s; -1 or unreadable if it has no meaning
 	if rate > 0 {
 		rate /= 1000
 	} else {
@@ -104,8 +104,7 @@ func netInterface(sys fs.FS, dir string) NIC {
 	}
 }
 
-// nicFact describes the devices that carry data between machines, in one line that does
-// not depend on their names.
+// nicFact describes the active physical devices, independent of their names.
 func nicFact(nics []NIC) string {
 	kinds := map[string]int{}
 	for _, nic := range nics {

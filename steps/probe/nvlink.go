@@ -14,8 +14,8 @@ var (
 	nvlinkData = regexp.MustCompile(`^Link \d+: Data (Tx|Rx): (\d+) KiB`)
 )
 
-// Links lists all over which data can leave a device: the network devices of this machine
-// and, where NVIDIA's GPUs have been seen, their NVLinks as far as the driver counts them.
+// Links lists the network devices of this machine and, if NVIDIA's GPUs were found, their NVLinks, provided the
+// driver counts them.
 func (p *Prober) Links(ctx context.Context) []NIC {
 	found := NICs(os.DirFS("/sys"))
 	if p.seen() != NVIDIA {
@@ -33,10 +33,10 @@ func (p *Prober) Links(ctx context.Context) []NIC {
 	return found
 }
 
-// carried is how much a GPU has sent and received by its NVLinks, in bytes.
+// carried holds the bytes that a GPU sent and received over its NVLinks.
 type carried struct{ Tx, Rx uint64 }
 
-// parseNVLink adds up the links below each heading "GPU 0: NAME (UUID: GPU-…)".
+// parseNVLink sums the links below each heading "GPU 0: NAME (UUID: GPU-...)".
 func parseNVLink(out []byte) map[string]carried {
 	found := map[string]carried{}
 	gpu := ""
@@ -53,7 +53,7 @@ func parseNVLink(out []byte) map[string]carried {
 		c := found[gpu]
 		n := octets(m[2])
 		if n > 1<<50 {
-			continue // no counter of a link is that large
+			continue // too large for the counter of a link
 		}
 		if m[1] == "Tx" {
 			c.Tx += n << 10

@@ -9,17 +9,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// remoteFiles are those that facts.machine reads.
+// remoteFiles are the files that facts.machine reads.
 var remoteFiles = []string{
 	"etc/os-release", "proc/sys/kernel/osrelease", "proc/cpuinfo", "proc/meminfo",
 	"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "sys/fs/cgroup/cpu.max", "sys/devices/system/cpu/smt/active",
 }
 
-// remoteMark begins the line before each part of what remoteScript writes. It is no line of
-// any of the files.
+// remoteMark begins the line before each part of remoteScript's output. It does not occur in the files.
 const remoteMark = "=-=pipeline=-= "
 
-// remoteScript writes the files, and what uname, nproc and hostname say.
+// remoteScript prints the files, and the output of uname, nproc and hostname.
 func remoteScript() string {
 	var parts []string
 	part := func(name, command string) {
@@ -34,11 +33,11 @@ func remoteScript() string {
 	return strings.Join(append(parts, "true"), "; ")
 }
 
-// architectures by what uname calls them, where Go has another name.
+// architectures maps uname's names to Go's where they differ.
 var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// Remote describes the machine on which sp starts programs, by the keys of [Machine]. It
-// needs a shell there and nothing of ours. Network devices and NUMA nodes are not reported.
+// Remote describes the machine on which sp starts programs, with the keys of [Machine]. It needs only a shell
+// there. It omits network devices and NUMA nodes.
 func Remote(ctx context.Context, sp steps.Spawner) (map[string]string, error) {
 	out, err := run(ctx, sp, "sh", "-c", remoteScript())
 	if err != nil {
@@ -56,7 +55,7 @@ func Remote(ctx context.Context, sp steps.Spawner) (map[string]string, error) {
 	return f, nil
 }
 
-// remoteParts takes apart what remoteScript has written.
+// remoteParts splits the output of remoteScript.
 func remoteParts(text string) map[string]string {
 	parts := map[string]string{}
 	name := ""

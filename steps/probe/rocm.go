@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// rocmGPUs asks rocm-smi.
+// rocmGPUs queries rocm-smi.
 func (p *Prober) rocmGPUs(ctx context.Context) ([]GPU, error) {
 	out, err := run(ctx, p.spawner, "rocm-smi", "--showproductname", "--showuniqueid", "--showmeminfo", "vram",
 		"--showuse", "--showtemp", "--showpower", "--showdriverversion", "--json")
@@ -19,12 +19,12 @@ func (p *Prober) rocmGPUs(ctx context.Context) ([]GPU, error) {
 	return parseROCm(out)
 }
 
-// rocmAnswer is what rocm-smi --json writes: texts by title for each card, and for the
-// system. Titles differ in case between versions.
+// rocmAnswer is the output of rocm-smi --json: texts by title for each card, and for the system. The case of
+// titles differs between versions.
 type rocmAnswer map[string]map[string]string
 
 func readROCm(out []byte) (rocmAnswer, error) {
-	// Older versions write warnings before the object.
+	// Older versions print warnings before the object.
 	if i := strings.IndexByte(string(out), '{'); i > 0 {
 		out = out[i:]
 	}
@@ -42,7 +42,7 @@ func readROCm(out []byte) (rocmAnswer, error) {
 	return a, nil
 }
 
-// first returns the first of some titles that is there.
+// first returns the first of several titles that is present.
 func (a rocmAnswer) first(card string, titles ...string) string {
 	for _, title := range titles {
 		if value := told(a[card][strings.ToLower(title)]); value != "" {
@@ -86,11 +86,11 @@ func (p *Prober) rocmProcesses(ctx context.Context) ([]Process, error) {
 	return parseROCmProcesses(out)
 }
 
-// parseROCmProcesses reads "PID4711": "python3, 1, 1073741824, 0, 0": name, number of
-// GPUs, bytes of their memory and more. It does not say which GPUs.
+// parseROCmProcesses parses "PID4711": "python3, 1, 1073741824, 0, 0": name, number of GPUs, bytes of their
+// memory and more. The output does not tell which GPUs.
 func parseROCmProcesses(out []byte) ([]Process, error) {
 	if len(strings.TrimSpace(string(out))) == 0 {
-		return nil, nil // so some versions say that there is none
+		return nil, nil // some versions print an empty text for no processes
 	}
 	a, err := readROCm(out)
 	if err != nil {
@@ -104,7 +104,7 @@ func parseROCmProcesses(out []byte) ([]Process, error) {
 		if !ok || err != nil || pid <= 0 || len(parts) < 3 || len(found) == maxProcesses {
 			continue
 		}
-		// The name may hold commas; the four figures after it do not.
+		// The name may contain commas; the four numbers after it do not.
 		end := max(1, len(parts)-4)
 		memory := int64(Unknown)
 		if end+1 < len(parts) {

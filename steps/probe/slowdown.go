@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Slowdown is a set of reasons for which a GPU does not run at its highest clocks, in the
-// bits of NVML's clocks event reasons.
+// Slowdown is a set of reasons why a GPU does not run at its highest clocks, as bits of NVML's clocks event
+// reasons.
 type Slowdown uint64
 
 // The reasons.
 const (
-	Idle              Slowdown = 1 << iota // nothing runs
-	ApplicationClocks                      // lower clocks are set
+	Idle              Slowdown = 1 << iota // idle
+	ApplicationClocks                      // lower clocks are configured
 	PowerCap                               // the power limit
-	HardwareSlowdown                       // heat or power, said by the hardware
+	HardwareSlowdown                       // heat or power, reported by the hardware
 	SyncBoost                              // another GPU of its group is slower
-	SoftwareThermal                        // heat, said by the driver
-	HardwareThermal                        // heat, said by the hardware
-	PowerBrake                             // the power supply asks for it
-	DisplayClocks                          // the settings of a display
+	SoftwareThermal                        // heat, reported by the driver
+	HardwareThermal                        // heat, reported by the hardware
+	PowerBrake                             // requested by the power supply
+	DisplayClocks                          // settings of a display
 
 	lastReason = DisplayClocks
 	throttling = HardwareSlowdown | SoftwareThermal | HardwareThermal | PowerBrake
@@ -31,10 +31,9 @@ var slowdownNames = map[Slowdown]string{
 	PowerBrake: "power brake", DisplayClocks: "display clocks",
 }
 
-// Throttling is the part of the reasons that says something about the machine and not
-// about the load: heat and the power brake. An idle GPU has nothing to do. The power cap
-// is where a GPU under full load normally runs, so it is part of what is measured, alike
-// on both sides. Clocks that were set are a setting of the machine.
+// Throttling returns the reasons that point to a fault of the machine: heat and the power brake. The other
+// reasons are normal. An idle GPU has no work. A GPU under full load reaches its power cap, alike on both
+// sides. Configured clocks are a setting of the machine.
 func (s Slowdown) Throttling() Slowdown { return s & throttling }
 
 // String lists the reasons.
@@ -54,7 +53,7 @@ func (s Slowdown) String() string {
 	return strings.Join(names, ", ")
 }
 
-// parseSlowdown reads bits as nvidia-smi writes them, 0x0000000000000004.
+// parseSlowdown parses bits in the form of nvidia-smi, 0x0000000000000004.
 func parseSlowdown(text string) (s Slowdown, known bool) {
 	digits, ok := strings.CutPrefix(told(text), "0x")
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// smiTimeout is long, since without persistence mode the driver loads first.
+// smiTimeout is long, because without persistence mode the driver must load first.
 const smiTimeout = 20 * time.Second
 
-// run returns the output of a program that ended well within the timeout.
+// run returns the output of a program that succeeded within the timeout.
 func run(ctx context.Context, sp steps.Spawner, argv ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, smiTimeout)
 	defer cancel()
@@ -21,8 +21,8 @@ func run(ctx context.Context, sp steps.Spawner, argv ...string) ([]byte, error) 
 	return []byte(out), err
 }
 
-// told returns a value of nvidia-smi, "" for what it does not know: it writes [N/A],
-// [Not Supported], [Unknown Error] and the like in brackets, and in places N/A without.
+// told returns a value of nvidia-smi, "" if unknown. nvidia-smi writes unknown values in brackets, such as
+// [N/A], [Not Supported] or [Unknown Error], and sometimes as N/A.
 func told(value string) string {
 	value = line(value)
 	if strings.HasPrefix(value, "[") || value == "N/A" {
@@ -33,7 +33,7 @@ func told(value string) string {
 
 func line(text string) string { return steps.Line(text, maxFact) }
 
-// number reads a figure that is not negative, Unknown for anything else.
+// number parses a figure of at least 0, Unknown for anything else.
 func number(text string) float64 {
 	v, err := strconv.ParseFloat(told(text), 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > 1e18 {
@@ -44,7 +44,7 @@ func number(text string) float64 {
 
 func whole(text string) int64 { return int64(number(text)) }
 
-// mebibytes reads a figure in MiB as bytes.
+// mebibytes parses a figure in MiB and returns bytes.
 func mebibytes(text string) int64 {
 	v := whole(text)
 	if v == Unknown || v > math.MaxInt64>>20 {

@@ -9,25 +9,25 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Prober looks at the state of the machine. It is safe for concurrent use.
+// Prober reads the state of the machine. It is safe for concurrent use.
 type Prober struct {
 	spawner steps.Spawner
 
 	mu      sync.Mutex
-	variant int    // of the questions to nvidia-smi that this driver understands
-	vendor  string // whose GPUs there are, "" until some were seen
+	variant int    // of the nvidia-smi query that this driver accepts
+	vendor  string // vendor of the GPUs, "" until some were found
 }
 
-// New returns a prober that asks the vendors' programs through a spawner.
+// New returns a prober that starts the vendors' programs through a spawner.
 func New(sp steps.Spawner) *Prober { return &Prober{spawner: sp} }
 
-// Snapshot is the machine at one moment.
+// Snapshot is the state of the machine at one moment.
 type Snapshot struct {
 	At time.Time `json:"at"`
-	// GPUs in the order of their indices, and what computes on them.
+	// GPUs ordered by index, and the processes that compute on them.
 	GPUs      []GPU     `json:"gpus"`
 	Processes []Process `json:"processes"`
-	// Err says why the GPUs or their processes are not known.
+	// Err is why the GPUs or their processes are unknown.
 	Err error `json:"-"`
 }
 
@@ -41,7 +41,7 @@ func (s Snapshot) GPU(uuid string) (GPU, bool) {
 	return GPU{}, false
 }
 
-// Snapshot takes one. What cannot be found out is left out, and Err says why.
+// Snapshot takes a snapshot. It omits what it cannot read, and sets Err.
 func (p *Prober) Snapshot(ctx context.Context) Snapshot {
 	s := Snapshot{At: time.Now()}
 	var err error
@@ -54,8 +54,8 @@ func (p *Prober) Snapshot(ctx context.Context) Snapshot {
 	return s
 }
 
-// GPUs lists the GPUs of the machine, NVIDIA's if there are any, else AMD's. An error
-// means that neither vendor's program reports them: there may be none, or no driver.
+// GPUs lists the GPUs of the machine: NVIDIA's if there are any, else AMD's. An error means that neither
+// vendor's program reports any: there may be no GPU, or no driver.
 func (p *Prober) GPUs(ctx context.Context) ([]GPU, error) {
 	var nvidiaErr error
 	if p.seen() != AMD {
@@ -74,12 +74,12 @@ func (p *Prober) GPUs(ctx context.Context) ([]GPU, error) {
 		p.saw(AMD)
 		return found, nil
 	case nvidiaErr == nil && p.seen() == "":
-		return nil, nil // a driver that lists no GPU
+		return nil, nil // a driver without GPUs
 	}
 	return nil, errors.Join(nvidiaErr, rocmErr)
 }
 
-// Processes lists what computes on the GPUs.
+// Processes lists the processes that compute on the GPUs.
 func (p *Prober) Processes(ctx context.Context) ([]Process, error) {
 	if p.seen() == AMD {
 		return p.rocmProcesses(ctx)
