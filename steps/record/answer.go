@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxText bounds what is kept of an answer's text, in bytes.
+// maxText is how much of an answer's text is stored, in bytes.
 const maxText = 64 << 10
 
-// SetText keeps the beginning of what was answered, and a hash of the whole where that is not all.
-// It is cut between words: the rest of a secret that the cut went through could not be masked.
+// SetText stores the text, or the beginning of a long one with a hash of the whole. It cuts between words,
+// because the rest of a secret that was cut could not be masked.
 func (a *Answer) SetText(text string) {
 	a.Sum = ""
 	if len(text) > maxText {

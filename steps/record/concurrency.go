@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// PeakConcurrency is the largest number of requests in flight at one time, exactly: a
-// sweep over the sorted sends and ends, where an end precedes a send at the same
-// nanosecond (half-open intervals [Sent, Done)). Failed requests were in flight too.
+// PeakConcurrency returns the exact largest number of requests in flight at one time. It sweeps over the sorted
+// sends and ends; an end precedes a send at the same nanosecond (half-open intervals [Sent, Done)). Failed
+// requests count.
 func PeakConcurrency(run Run) int {
 	type edge struct {
 		at    int64

@@ -14,26 +14,23 @@ import (
 // accepts every file of the same major version.
 const Schema = "pipeline/records/1.0"
 
-// Header is the first line of a records file: what the requests that follow are part
-// of. Everything a Run holds besides its requests is here.
+// Header is the first line of a records file. It contains everything that a Run holds except the requests.
 type Header struct {
 	Schema string `json:"schema"`
-	// Meta says where the run belongs (cell, side, repeat …), for whoever reads the
-	// file alone.
+	// Meta identifies the run (cell, side, repeat and so on) for a reader of the file alone.
 	Meta map[string]string `json:"meta,omitempty"`
-	// Duration as in Run, nanoseconds.
+	// Duration as in Run, in nanoseconds.
 	Duration int64 `json:"duration"`
 	Audit    Audit `json:"audit"`
 	// Goodput as in Run.
 	Goodput steps.Goodput `json:"goodput,omitzero"`
-	// Requests is the number of lines that follow; a file with fewer was cut.
+	// Requests is the number of following lines; a file with fewer was cut.
 	Requests int `json:"requests"`
 }
 
-// line is one request in the file. Token times are differences, so that a long
-// stream costs a few digits per token: Times[0] is from Sent, each further one from
-// the one before. Counts are the tokens each event brought, left out when every event
-// brought one.
+// line is one request in the file. Token times are differences, so that a long stream needs few digits per
+// token: Times[0] is relative to Sent, each further one to the previous. Counts are the tokens per event,
+// omitted if all are one.
 type line struct {
 	Index    int     `json:"i"`
 	Planned  int64   `json:"p"`
@@ -58,9 +55,8 @@ type line struct {
 	Session  *int    `json:"session,omitempty"`
 }
 
-// Write writes a run as a gzipped file of JSON lines: the header, then one request a
-// line in the order of the run. It sets all of h but Meta from
-// the run. It does not sync: the caller owns the file.
+// Write writes a run as a gzipped file of JSON lines: the header, then one line per request in the order of the
+// run. It sets all of h but Meta from the run. It does not sync; the caller owns the file.
 func Write(w io.Writer, h Header, run Run) error {
 	h.Schema, h.Duration, h.Audit, h.Goodput, h.Requests = Schema, run.Duration, run.Audit, run.Goodput, len(run.Requests)
 	zw := gzip.NewWriter(w)
@@ -108,7 +104,7 @@ func pack(r *Request) line {
 	return l
 }
 
-// ReadAnswers reads the answers of some requests from a file that Write wrote.
+// ReadAnswers reads the answers to some requests from a file written by Write.
 func ReadAnswers(r io.Reader, requests map[int]bool) (map[int]Answer, error) {
 	zr, err := gzip.NewReader(r)
 	if err != nil {

@@ -2,8 +2,8 @@ package record
 
 import "github.com/servegate/pipeline/steps"
 
-// good reports whether a successful request is within the limits: TTFT and E2EL from the
-// send, and TPOT, which as in `vllm bench serve` 0.33 is 0 with one token.
+// good reports whether a successful request is within the limits. TTFT and E2EL count from the send. TPOT is 0
+// with one token, as in `vllm bench serve` 0.33.
 func good(r *Request, limits steps.Goodput) bool {
 	first, last := r.First().At, r.Events[len(r.Events)-1].At
 	tpot := 0.0
@@ -14,10 +14,10 @@ func good(r *Request, limits steps.Goodput) bool {
 		within(float64(last-r.Sent), int64(limits.E2EL))
 }
 
-// within reports whether nanoseconds are within a limit; 0 is none.
+// within reports whether nanoseconds are within a limit; 0 means no limit.
 func within(ns float64, limit int64) bool { return limit == 0 || ns <= float64(limit) }
 
-// Good is the number of requests that succeeded within the limits of the run.
+// Good returns the number of requests that succeeded within the limits of the run.
 func Good(run Run) int {
 	n := 0
 	for i := range run.Requests {
@@ -28,8 +28,8 @@ func Good(run Run) int {
 	return n
 }
 
-// reduceGoodput adds the good requests per second (vLLM's goodput) and their share of all
-// that count (SGLang's SLO attainment). Unlike a latency they are there when all failed.
+// reduceGoodput adds the good requests per second (vLLM's goodput) and their share of all counted requests
+// (SGLang's SLO attainment). Unlike a latency, both exist if all requests failed.
 func reduceGoodput(m map[string]float64, run Run) {
 	t := Count(run)
 	if run.Goodput == (steps.Goodput{}) || t.Requests == 0 {

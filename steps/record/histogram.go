@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// maxHistogram is the largest value that a histogram holds, a day in microseconds;
-// longer latencies are counted there.
+// maxHistogram is the largest value in a histogram, a day in microseconds. Longer latencies count as this
+// value.
 const maxHistogram = 24 * 3600 * 1e6
 
 // Histograms returns the distributions of "ttft", "tpot", "itl" and "e2el" as

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// minOverloadArrivals is the least number of arrivals in the second half of a run with
-// which anything is said about overload.
+// minOverloadArrivals is the smallest number of arrivals in the second half of a run for a decision about
+// overload.
 const minOverloadArrivals = 20
 
-// Overloaded reports whether the server fell behind the arrivals for good, so that
-// percentiles describe the length of the run and not the server.
+// Overloaded reports whether the server permanently fell behind the arrivals, so that percentiles describe the
+// length of the run and not the server.
 //
-// The backlog at an arrival is the number of requests planned before it and not yet
-// ended. Over the m arrivals of the second half of the run, all of these must hold:
+// The backlog at an arrival is the number of requests planned before it and not yet ended. Over the m arrivals
+// of the second half of the run, all of these must hold:
 //
 //   - the backlog grew by more than 3·√(m·c²), with c² the squared coefficient of
 //     variation of the gaps (at least 1). A server exactly at its capacity drifts by
-//     about √m of its own accord, so this is three of its standard deviations;
+//     about √m by chance, so this is three of its standard deviations;
 //   - the least-squares slope over the second half predicts at least that growth too,
-//     so that a burst at the very end does not pass for a trend;
-//   - the backlog at the end is at least 1.5 times that in the middle;
+//     so that a burst at the very end is not mistaken for a trend;
+//   - the backlog at the end is at least 1.5 times the backlog in the middle;
 //   - the last quarter of the requests took longer (median, from the plan) than the
-//     third, so that a run too short to reach its steady state is not called overloaded.
+//     third, so that a run too short to reach its steady state does not count as overloaded.
 //
-// The rule is conservative: it stays silent at 80 % utilisation, and finds a server
-// that lacks a fraction δ of the capacity once m > 9/δ². It does not apply (false) to
-// closed loops and to requests that were all planned at once.
+// The rule is conservative: it reports no overload at 80 % utilisation, and detects a server that lacks a
+// fraction δ of the capacity once m > 9/δ². It returns false for closed loops and for requests that were all
+// planned at once.
 func Overloaded(run Run) bool {
 	q := planned(run)
 	half := q[len(q)/2:]
@@ -45,7 +45,7 @@ func Overloaded(run Run) bool {
 		medianLatency(half[m/2:]) > medianLatency(half[:m/2])
 }
 
-// planned returns the ended requests that have a plan, in the order of the plan.
+// planned returns the ended requests that have a planned time, in that order.
 func planned(run Run) []*Request {
 	q := make([]*Request, 0, len(run.Requests))
 	for i := range run.Requests {
@@ -57,7 +57,7 @@ func planned(run Run) []*Request {
 	return q
 }
 
-// backlogs returns, for every arrival, how many earlier ones had not ended yet.
+// backlogs returns, for every arrival, the number of earlier requests that had not ended.
 func backlogs(q []*Request) []float64 {
 	ends := make([]int64, len(q))
 	for i, r := range q {
@@ -75,7 +75,7 @@ func backlogs(q []*Request) []float64 {
 	return b
 }
 
-// gapVariation is the squared coefficient of variation of the gaps between arrivals.
+// gapVariation returns the squared coefficient of variation of the gaps between arrivals.
 func gapVariation(q []*Request) float64 {
 	gaps := make([]float64, 0, len(q))
 	for i := 1; i < len(q); i++ {
@@ -88,7 +88,7 @@ func gapVariation(q []*Request) float64 {
 	return math.Pow(Std(gaps)/mean, 2)
 }
 
-// slope is the least-squares slope of v over its index.
+// slope returns the least-squares slope of v over its index.
 func slope(v []float64) float64 {
 	mid, mean := float64(len(v)-1)/2, Mean(v)
 	var sxy, sxx float64
@@ -103,7 +103,7 @@ func slope(v []float64) float64 {
 	return sxy / sxx
 }
 
-// medianLatency is the median time from plan to end.
+// medianLatency returns the median time from plan to end.
 func medianLatency(q []*Request) float64 {
 	v := make([]float64, len(q))
 	for i, r := range q {

@@ -6,17 +6,15 @@ var quantiles = [...]struct {
 	q    float64
 }{{"p50", 0.50}, {"p90", 0.90}, {"p95", 0.95}, {"p99", 0.99}}
 
-// Reduce computes the run-level metrics of package gates/metric from a run, keyed by
-// metric ID ("ttft.p99") in the metric's unit (seconds, tokens or requests per second,
-// counts, fractions). A metric without data is absent, never 0.
+// Reduce computes the run-level metrics of package gates/metric from a run, keyed by metric ID ("ttft.p99") in
+// the metric's unit (seconds, tokens or requests per second, counts, fractions). A metric without data is
+// absent, never 0.
 //
-// Latencies are those of `vllm bench serve` 0.33 unless the ID says otherwise: failed
-// requests are excluded, percentiles interpolate linearly, std has ddof 0, and ITL is
-// pooled per stream event over all requests. Throughputs divide what the successful
-// requests brought by Run.Duration; a token throughput is absent if any successful
-// request lacks the count, because a partial sum would look like a slower server.
-// success.rate leaves out requests that we cancelled ourselves. The times between tokens
-// are absent where they are unknown (see [Samples.Untimed]).
+// Latencies follow `vllm bench serve` 0.33 unless the ID says otherwise: failed requests are excluded,
+// percentiles interpolate linearly, std has ddof 0, and ITL is pooled per stream event over all requests.
+// Throughputs divide the totals of successful requests by Run.Duration. A token throughput is absent if any
+// successful request lacks the count, because a partial sum would look like a slower server. success.rate
+// excludes requests that we cancelled. The times between tokens are absent if unknown (see [Samples.Untimed]).
 func Reduce(run Run) map[string]float64 {
 	m := map[string]float64{}
 	s := Collect(run)
@@ -54,9 +52,9 @@ func reduceGroup(m map[string]float64, id string, v []float64) {
 	}
 }
 
-// Totals are the counts of a run. Tokens are those of the successful requests.
+// Totals are the counts of a run.
 type Totals struct {
-	// Requests that count: all but those we cancelled.
+	// Requests without those we cancelled.
 	Requests int
 	// Succeeded and Failed add up to Requests.
 	Succeeded, Failed int
@@ -66,7 +64,7 @@ type Totals struct {
 	InputKnown, OutputKnown bool
 }
 
-// Count adds a run up.
+// Count returns the totals of a run.
 func Count(run Run) Totals {
 	t := Totals{InputKnown: true, OutputKnown: true}
 	for i := range run.Requests {
@@ -88,8 +86,8 @@ func Count(run Run) Totals {
 	return t
 }
 
-// Failures counts the failed requests by class, those that we cancelled among them: they
-// were sent. Without any the map is nil.
+// Failures counts the failed requests by class, including those that we cancelled. Without failures the map is
+// nil.
 func Failures(run Run) (failed int, classes map[string]int) {
 	for i := range run.Requests {
 		class := run.Requests[i].Failure

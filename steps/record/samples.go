@@ -1,50 +1,47 @@
 package record
 
-// Samples are the pooled observations of a run from which its latency metrics are
-// computed, in seconds and in the order of the requests. Only successful requests
-// contribute. A slice is empty where the run has no such observation.
+// Samples are the pooled observations of a run for its latency metrics, in seconds and in request order. Only
+// successful requests contribute. A slice is empty without observations.
 type Samples struct {
-	// TTFT is the first event with text − Sent, per request (see [Request.First]): a server that
-	// sends an empty token before it has computed one is not faster.
+	// TTFT is the first event with text − Sent, per request (see [Request.First]). A server that sends an empty
+	// token early gains nothing.
 	TTFT []float64
-	// TPOT is (last event − first event)/(n−1) per request with n > 1 output tokens
-	// by the server's usage: vLLM's (latency − ttft)/(output_len − 1). It counts from the first
-	// event with text, and the tokens from there. Requests whose tokens
-	// all came at one time have none, where vLLM counts 0: that is no time between tokens.
+	// TPOT is (last event − first event)/(n−1) per request with n > 1 output tokens by the server's usage:
+	// vLLM's (latency − ttft)/(output_len − 1). It counts time and tokens from the first event with text. It
+	// excludes requests whose tokens all arrived at one time, which vLLM counts as 0.
 	TPOT []float64
-	// OnePiece is how many requests with n > 1 output tokens got all of them at one time.
+	// OnePiece is the number of requests with n > 1 output tokens that all arrived at one time.
 	OnePiece int
 	// ITL is the gap between successive token-bearing events, pooled over requests.
 	ITL []float64
-	// ITLToken is ITL divided evenly over the tokens an event brought, once per token:
-	// with cumulative counts, gap/Δn repeated Δn times. This is SGLang 0.5.23's native
-	// definition. It is empty when any successful request's counts are not exact.
+	// ITLToken is ITL divided evenly over the tokens of an event, once per token: with cumulative counts,
+	// gap/Δn repeated Δn times, as SGLang 0.5.23 defines it. It is empty if any successful request's counts are
+	// not exact.
 	ITLToken []float64
-	// E2EL is last token-bearing event − Sent, per request. The usage chunk and [DONE]
-	// come later and are not part of it.
+	// E2EL is last token-bearing event − Sent, per request. It excludes the later usage chunk and [DONE].
 	E2EL []float64
-	// TTFTFromSchedule and E2ELFromSchedule count from Planned instead of Sent; Queue
-	// is Sent − Planned. Empty for a closed loop, which has no plan.
+	// TTFTFromSchedule and E2ELFromSchedule count from Planned instead of Sent; Queue is Sent − Planned. Empty
+	// for a closed loop, which has no plan.
 	TTFTFromSchedule []float64
 	E2ELFromSchedule []float64
 	Queue            []float64
-	// Session is the time from a session's first send to the last token-bearing event of its
-	// requests, per session of which all requests succeeded.
+	// Session is the time from a session's first send to its last token-bearing event, for sessions whose
+	// requests all succeeded.
 	Session []float64
 }
 
-// mostInOnePiece is the share of the requests with several tokens that may get them in one piece, for
-// the times between the tokens of the others to stand for all.
+// mostInOnePiece is the largest share of multi-token requests that may get all tokens at one time before the
+// token times of the others stop being representative.
 const mostInOnePiece = 0.1
 
-// Untimed reports whether so many requests got their tokens in one piece that nothing is known of the
-// times between tokens. What gathers them (a proxy, a streaming interval, a server or client that is
-// late) would else pass for a fast server.
+// Untimed reports whether too many requests got all their tokens at one time, so the times between tokens are
+// unknown. A proxy, a streaming interval, or a late server or client can gather tokens, and would look like a
+// fast server.
 func (s *Samples) Untimed() bool {
 	return float64(s.OnePiece) > mostInOnePiece*float64(s.OnePiece+len(s.TPOT))
 }
 
-// OnePiece counts the requests of a run whose tokens, of which they have several, all came at one time.
+// OnePiece counts the requests of a run with several tokens that all arrived at one time.
 func OnePiece(run Run) int {
 	n := 0
 	for i := range run.Requests {
@@ -83,7 +80,7 @@ func Collect(run Run) Samples {
 	return s
 }
 
-// sessionTimes are the times of the sessions of a run, in the order of their first requests.
+// sessionTimes returns the durations of the sessions of a run, in the order of their first requests.
 func sessionTimes(run Run) []float64 {
 	type span struct {
 		from, to int64
@@ -140,15 +137,13 @@ func (s *Samples) addRequest(r *Request) {
 	}
 }
 
-// countsExact reports whether the cumulative counts of the events end at the server's
-// own total. Without continuous usage the counts are counts of events, which agree
-// with the total only if every event brought one token.
+// countsExact reports whether the last cumulative count equals the server's own total. Without continuous
+// usage, events are counted; then the counts are exact only if every event brought one token.
 func countsExact(r *Request) bool {
 	return r.OutputTokens > 0 && r.Events[len(r.Events)-1].Tokens == r.OutputTokens
 }
 
-// addTokenGaps adds the per-token gaps. An event that brought no token leaves the
-// clock running, as in SGLang's client.
+// addTokenGaps adds the per-token gaps. An event without a token does not end a gap, as in SGLang's client.
 func (s *Samples) addTokenGaps(r *Request) {
 	at, n := r.Events[0].At, r.Events[0].Tokens
 	for _, e := range r.Events[1:] {

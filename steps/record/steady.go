@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// steadyShare is the share of the peak concurrency that a steady state has at least: the
-// ratio of the example in SGLang 0.5.23's steady_state_serving, which has no default.
+// steadyShare is the smallest share of the peak concurrency in a steady state: the ratio in the example of
+// SGLang 0.5.23's steady_state_serving, which has no default.
 const steadyShare = 0.8
 
 // window is the part of a run in which the server was kept busy.
 type window struct {
 	// Start and End in nanoseconds since the start of the run.
 	Start, End int64
-	// Concurrency is the least number of requests in flight in it.
+	// Concurrency is the smallest number of requests in flight in it.
 	Concurrency int
 }
 
-// steadyState is the longest span of a run with at least 80 % of its peak concurrency, the
-// first of equals: the rule of SGLang's sglang.benchmark.steady_state. Ramps at either end,
-// during which part of the server idles, are then no part of a throughput. In flight are
-// successful requests from their send to their last token. ok is false where there is none.
+// steadyState returns the longest span of a run with at least 80 % of its peak concurrency, the first of
+// equals. It follows SGLang's sglang.benchmark.steady_state. So the ramps at both ends, in which part of the
+// server idles, do not affect the throughput. A successful request is in flight from its send to its last
+// token. ok is false without such a span.
 func steadyState(run Run) (w window, ok bool) {
 	spans := flights(run)
 	peak := 0
@@ -54,7 +54,7 @@ type flight struct {
 	n        int
 }
 
-// flights are the spans between sends and ends, in order and without gaps.
+// flights returns the spans between sends and ends, in order and without gaps.
 func flights(run Run) []flight {
 	type edge struct {
 		at    int64
@@ -95,7 +95,7 @@ func reduceSteady(m map[string]float64, run Run) {
 			continue
 		}
 		if r.OutputTokens <= 0 {
-			return // as with the throughput of the run: a part would look like a slower server
+			return // a partial sum would look like a slower server
 		}
 		tokens += tokensWithin(r, w)
 	}
@@ -103,8 +103,8 @@ func reduceSteady(m map[string]float64, run Run) {
 	m["steady_output_throughput.mean"] = tokens / seconds(w.End-w.Start)
 }
 
-// tokensWithin is the number of output tokens that came within a window: by the server's
-// own counts where they are exact, else its total by the share of events.
+// tokensWithin returns the number of output tokens in a window: from the server's counts if exact, else its
+// total times the share of events.
 func tokensWithin(r *Request, w window) float64 {
 	exact, before := countsExact(r), 0
 	tokens, events := 0, 0

@@ -1,15 +1,14 @@
-// Package mock is a server whose answers come at known times, to measure what a load
-// generator gets wrong. It speaks just enough of the OpenAI completions API that load
-// generators can be pointed at it, writes every token on an absolute schedule counted
-// from the arrival of its request, and keeps the times of its own writes:
+// Package mock is a server that answers at known times, to measure the errors of a load generator. It
+// implements as much of the OpenAI completions API as load generators need. It writes every token on an
+// absolute schedule relative to the arrival of the request, and records the times of its own writes:
 //
 //	s := mock.New(mock.Schedule{First: 200 * time.Millisecond, Gap: 50 * time.Millisecond})
 //	err := s.Serve(ctx, listener)
 //
-// GET /truth answers with a Truth, what the server itself saw, GET /arrivals with the times
-// at which its requests arrived; POST /reset forgets both.
+// GET /truth returns a Truth with the server's own measurements, and GET /arrivals the arrival times of its
+// requests; POST /reset deletes both.
 //
-// It models nothing (see steps/simulate for that) and judges nothing.
+// It models no engine (see steps/simulate for that) and judges no measurement.
 package mock
 
 import (
@@ -32,25 +31,25 @@ import (
 	"github.com/servegate/pipeline/steps/load/internal/stamp"
 )
 
-// Schedule of an answer.
+// Schedule is the schedule of a response.
 type Schedule struct {
-	// First is when the first token is written, from the arrival of the request.
+	// First is the time from the arrival of the request to the first token.
 	First time.Duration
 	// Gap is the time between tokens.
 	Gap time.Duration
 }
 
-// Truth is what the server saw. Times in seconds.
+// Truth holds the server's measurements. Times are in seconds.
 type Truth struct {
 	Requests int `json:"requests"`
 	Tokens   int `json:"tokens"`
-	// TTFT is from the arrival of a request to the write of its first token; ITL is
-	// between writes.
+	// TTFT is the time from the arrival of a request to the write of its first token; ITL is the time between
+	// writes.
 	TTFT Quantiles `json:"ttft"`
 	ITL  Quantiles `json:"itl"`
-	// Peak is the largest number of answers under way.
+	// Peak is the largest number of concurrent responses.
 	Peak int `json:"peak"`
-	// CPUSeconds of the server's process since the last reset.
+	// CPUSeconds is the CPU time of the server's process since the last reset.
 	CPUSeconds float64 `json:"cpu_seconds"`
 }
 
@@ -80,7 +79,7 @@ func QuantilesOf(ns []int64) Quantiles {
 	return Quantiles{P50: at(0.5), P99: at(0.99), Mean: sum / float64(len(ns)) / 1e9}
 }
 
-// Server answers on a schedule.
+// Server responds on a schedule.
 type Server struct {
 	schedule Schedule
 
@@ -95,7 +94,7 @@ type Server struct {
 // New returns a server.
 func New(s Schedule) *Server { return &Server{schedule: s, cpu: cpu.Seconds()} }
 
-// Serve answers connections until ctx is done, and closes the listener.
+// Serve serves connections until ctx is done, and closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -118,8 +117,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// arrivals reads from a connection and knows when the last bytes arrived: by the
-// kernel's stamp where there is one, since the server itself may be late to read.
+// arrivals reads from a connection and records when the last bytes arrived. It uses the kernel's stamp if
+// available, because the server may read late.
 type arrivals struct {
 	c      net.Conn
 	stamps *stamp.Reader
@@ -140,14 +139,14 @@ func (a *arrivals) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// maxBody bounds a request.
+// maxBody is the largest size of a request body in bytes.
 const maxBody = 64 << 20
 
 func (s *Server) serve(ctx context.Context, c net.Conn) {
 	in := &arrivals{c: c, stamps: stamp.New(c)}
 	br := bufio.NewReaderSize(in, 4<<10)
 	for {
-		// The first byte of a request is its arrival.
+		// A request arrives with its first byte.
 		if _, err := br.Peek(1); err != nil {
 			return
 		}
@@ -163,7 +162,7 @@ func (s *Server) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// answer answers one request; false ends the connection.
+// answer responds to one request; false ends the connection.
 func (s *Server) answer(ctx context.Context, c net.Conn, req *http.Request, body []byte, arrived time.Time) bool {
 	switch {
 	case strings.HasSuffix(req.URL.Path, "/completions"):
@@ -194,7 +193,7 @@ func (s *Server) answer(ctx context.Context, c net.Conn, req *http.Request, body
 	return page(c, 404, map[string]string{"error": "no such path"})
 }
 
-// promptTokens is the length of a prompt, of text by its words.
+// promptTokens returns the length of a prompt; for text, its number of words.
 func promptTokens(prompt json.RawMessage) int {
 	var ids []int
 	if json.Unmarshal(prompt, &ids) == nil {
@@ -205,7 +204,7 @@ func promptTokens(prompt json.RawMessage) int {
 	return len(strings.Fields(text))
 }
 
-// tokenized takes words for tokens.
+// tokenized returns a response that counts words as tokens.
 func tokenized(body []byte) map[string]any {
 	var ask struct {
 		Prompt string `json:"prompt"`
@@ -228,12 +227,12 @@ func page(c net.Conn, status int, v any) bool {
 	return err == nil
 }
 
-// stream writes n tokens on the schedule, each in the form and size of vLLM's events.
+// stream writes n tokens on the schedule, in the format and size of vLLM's events.
 func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived time.Time) bool {
 	s.begin(arrived)
 	buf := bytes.NewBufferString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n")
 	writes, ok := s.write(ctx, c, buf, n, prompt, arrived)
-	s.end(arrived, writes) // before the client can know that it is complete
+	s.end(arrived, writes) // before the client can know that the response is complete
 	if !ok {
 		return false
 	}
@@ -246,7 +245,7 @@ func (s *Server) stream(ctx context.Context, c net.Conn, n, prompt int, arrived 
 	return err == nil
 }
 
-// write writes the tokens and returns when; false if it could not.
+// write writes the tokens and returns the times of its writes; false after an error.
 func (s *Server) write(ctx context.Context, c net.Conn, buf *bytes.Buffer, n, prompt int, arrived time.Time) (writes []time.Time, ok bool) {
 	writes = make([]time.Time, 0, n)
 	timer := time.NewTimer(time.Hour)
@@ -296,7 +295,7 @@ func (s *Server) begin(arrived time.Time) {
 	s.peak = max(s.peak, s.open)
 }
 
-// end keeps the times of an answer.
+// end records the times of a response.
 func (s *Server) end(arrived time.Time, writes []time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +310,7 @@ func (s *Server) end(arrived time.Time, writes []time.Time) {
 	}
 }
 
-// Truth is what the server saw since the last reset, of the answers that are complete.
+// Truth returns the server's measurements of completed responses since the last reset.
 func (s *Server) Truth() Truth {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,8 +320,8 @@ func (s *Server) Truth() Truth {
 	}
 }
 
-// Arrivals are the times at which requests for answers arrived since the last reset, in
-// nanoseconds from the first one on, ascending.
+// Arrivals returns the arrival times of completion requests since the last reset, in nanoseconds after the
+// first, ascending.
 func (s *Server) Arrivals() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,7 +332,7 @@ func (s *Server) Arrivals() []int64 {
 	return out
 }
 
-// Reset forgets what was seen.
+// Reset deletes the measurements.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

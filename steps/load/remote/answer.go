@@ -21,20 +21,20 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// answerFile holds what came of the run.
+// answerFile holds the result of the run.
 const answerFile = "answer.json"
 
-// maxAnswer bounds it: records of many millions of tokens.
+// maxAnswer is its largest size in bytes, enough for records of many millions of tokens.
 const maxAnswer = 8 << 30
 
-// answer is what came of a run.
+// answer is the result of a run.
 type answer struct {
 	Run    record.Run       `json:"run"`
 	Warmup []record.Request `json:"warmup,omitempty"`
-	// After is how long after it was let begin the times of Run start to count, in
-	// nanoseconds; nil if it did not begin. The clocks of two nodes differ, and a span does not.
+	// After is the time from the begin signal to the zero of Run's times, in nanoseconds; nil if the run did
+	// not begin. It is a duration, because the clocks of two nodes differ.
 	After *int64 `json:"after,omitempty"`
-	// Fault is what [load.Run] says against it, "" for nothing, and Kind what the caller must
+	// Fault is the error of [load.Run], "" for none; Kind is the kind of error that the caller must
 	// distinguish.
 	Fault string `json:"fault,omitempty"`
 	Kind  string `json:"kind,omitempty"`
@@ -69,7 +69,7 @@ func newAnswer(ctx context.Context, got load.Result, err error, begun time.Time)
 	return a
 }
 
-// err is the fault as [load.Run] returns it.
+// err returns the fault as [load.Run] returns it.
 func (a answer) err() error {
 	switch {
 	case a.Fault == "":
@@ -82,8 +82,7 @@ func (a answer) err() error {
 	return errors.New(a.Fault)
 }
 
-// result is the answer as [load.Run] returns it; begun is when the caller learned that the run
-// had begun.
+// result returns the answer as [load.Run] returns it. begun is when the caller learned that the run had begun.
 func (a answer) result(begun time.Time) load.Result {
 	got := load.Result{Run: a.Run, Warmup: a.Warmup}
 	if a.After != nil && !begun.IsZero() {
@@ -92,7 +91,7 @@ func (a answer) result(begun time.Time) load.Result {
 	return got
 }
 
-// write writes the answer whole, for its owner alone, and returns its sum.
+// write writes the answer atomically, readable by its owner only, and returns its SHA-256.
 func (a answer) write(folder string) (sum string, err error) {
 	text, err := json.Marshal(a)
 	if err == nil {
@@ -109,14 +108,14 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// How long a shared file system may take to show here what was written there.
+// How long a shared file system may take to show here a file written elsewhere.
 const (
 	answerWait    = 20 * time.Second
-	interruptWait = time.Second // when the run was interrupted
+	interruptWait = time.Second // if the run was interrupted
 	answerPoll    = 100 * time.Millisecond
 )
 
-// awaitAnswer reads the answer with a sum.
+// awaitAnswer waits for the answer with the given SHA-256 and reads it.
 func awaitAnswer(folder, sum string, wait time.Duration) (answer, error) {
 	for limit := time.Now().Add(wait); ; time.Sleep(answerPoll) {
 		a, err := readAnswer(folder, sum)
@@ -143,13 +142,13 @@ func readAnswer(folder, sum string) (answer, error) {
 	return a, nil
 }
 
-// readBounded reads a file that is no longer than most.
+// readBounded reads a file of at most the given size.
 func readBounded(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // opened for reading
+	defer func() { _ = file.Close() }() // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
 		err = fmt.Errorf("%s has more than %d MiB", path, most>>20)

@@ -1,17 +1,15 @@
-// Package remote carries out runs of the load generator in a process of its own, such as a
-// step on another node of a cluster. What is sent and what is recorded is that of [load.Run].
+// Package remote runs the load generator in a separate process, such as a step on another node of a cluster. It
+// sends and records the same as [load.Run].
 //
 //	g := remote.Generator{Spawner: job.Tasks("load", place), Argv: []string{self, "load-worker"}, Folder: dir.Folder}
 //	got, err := g.Run(ctx, "r1-cell", options, log)
 //
-// The process gets its order by a file in a folder that both sides share. Headers may
-// hold credentials, so they go by its environment and are in no file and no argument. What
-// is drawn from seeds is drawn there anew, and files of datasets are read there. Its standard
-// output is a line of JSON for each moment of the run, of which progress is most; it waits
-// between the warm-up and the first measured request until SIGUSR1 lets it begin, ends on
-// SIGTERM with what it has, and writes the records into the folder. The folder is removed
-// with the run.
+// The process reads its order from a file in a folder that both sides share. Headers may hold credentials, so
+// they are passed in its environment, not in a file or argument. The process draws from the seeds and reads
+// dataset files itself. On its standard output it writes a line of JSON per message, most of them progress.
+// Between the warm-up and the first measured request it waits for SIGUSR1. On SIGTERM it ends with the results
+// so far. It writes the records into the folder, which is removed after the run.
 //
-// A process that does not come up, or goes away without a result, is a [load.LostError]; if
-// it has lost its place, the [steps.EvictionError] that its spawner reports.
+// A process that does not start, or ends without a result, causes a [load.LostError]. If its node or job was
+// lost, it causes the [steps.EvictionError] that its spawner reports.
 package remote

@@ -16,32 +16,30 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Generator carries out runs in processes.
+// Generator runs the load generator in processes.
 type Generator struct {
-	// Spawner starts a process for each run. A child of it that is a [steps.Evictable] is
-	// asked whether it has lost its place.
+	// Spawner starts a process for each run. If the child is a [steps.Evictable], it is asked about evictions.
 	Spawner steps.Spawner
-	// Argv is the command that calls [Worker.Work] with the folder that follows it.
+	// Argv is the command that calls [Worker.Work]; the folder is appended as an argument.
 	Argv []string
-	// Folder makes an empty folder, of its owner alone, that the process sees by the same
-	// path.
+	// Folder makes an empty folder, private to its owner, that the process finds at the same path.
 	Folder func(name string) (string, error)
-	// Grace is the time between the request to end and the kill; 2 s unless set. It is part
-	// of the few seconds that a run has when it is interrupted.
+	// Grace is the time between the stop signal and the kill; 2 s unless set. An interrupted run has only a few
+	// seconds in total.
 	Grace time.Duration
 }
 
-// grace of a process that was asked to end.
+// grace is the default of Generator.Grace.
 const grace = 2 * time.Second
 
-// Run does what [load.Run] does, and returns what it returns. When it returns, the process
-// is gone. log takes what the process says beside its messages.
+// Run does the same as [load.Run] and returns the same results. When it returns, the process has ended. log
+// receives the output of the process other than messages.
 func (g Generator) Run(ctx context.Context, name string, opt load.Options, log io.Writer) (load.Result, error) {
 	folder, c, err := g.prepare(name, opt)
 	if err != nil {
 		return load.Result{}, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // nothing in it is needed any more
+	defer func() { _ = os.RemoveAll(folder) }() // its content is no longer needed
 	if ctx.Err() != nil {
 		return load.Result{}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
 	}
@@ -60,7 +58,7 @@ func (g Generator) Run(ctx context.Context, name string, opt load.Options, log i
 	return r.end(ctx, child, ended)
 }
 
-// prepare writes the order and makes the command that carries it out.
+// prepare writes the order and returns the command that runs it.
 func (g Generator) prepare(name string, opt load.Options) (folder string, c steps.Command, err error) {
 	if c.Env, err = writeHeaders(opt.Headers); err != nil {
 		return "", c, err
@@ -75,14 +73,14 @@ func (g Generator) prepare(name string, opt load.Options) (folder string, c step
 	return folder, c, nil
 }
 
-// run is one run in progress, as it is seen from here.
+// run is the caller's view of a run in progress.
 type run struct {
 	opt    load.Options
 	folder string
-	ready  chan struct{} // closed when the warm-up is over
+	ready  chan struct{} // closed after the warm-up
 	tail   *tail
 
-	// Of the messages, which one goroutine receives until the child is done.
+	// From messages, which one goroutine receives until the child is done.
 	once  sync.Once
 	begun time.Time
 	sum   string
@@ -101,8 +99,7 @@ func (r *run) receive(m message) {
 	}
 }
 
-// letBegin lets the process begin once it is ready and the caller has done what is to be
-// done before.
+// letBegin calls Begin once the process is ready, then lets the process begin.
 func (r *run) letBegin(ctx context.Context, child steps.Child, cancel func(error)) {
 	select {
 	case <-r.ready:
@@ -122,7 +119,7 @@ func (r *run) letBegin(ctx context.Context, child steps.Child, cancel func(error
 	}
 }
 
-// startFailed is the error of a process that was not started.
+// startFailed returns the error for a process that was not started.
 func (r *run) startFailed(ctx context.Context, err error) error {
 	_, evicted := errors.AsType[*steps.EvictionError](err)
 	switch {
@@ -134,7 +131,7 @@ func (r *run) startFailed(ctx context.Context, err error) error {
 	return &load.LostError{Err: r.tail.explain(err)}
 }
 
-// end is what the run has brought once its process is gone.
+// end returns the result of the run after its process has ended.
 func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Result, error) {
 	var a answer
 	missing := errors.New("it said nothing of a result")
@@ -166,7 +163,7 @@ func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Res
 	return load.Result{}, &load.LostError{Err: r.tail.explain(missing)}
 }
 
-// tail passes on what a process says and keeps its last line.
+// tail forwards the output of a process and stores its last line.
 type tail struct {
 	to io.Writer
 
@@ -174,7 +171,7 @@ type tail struct {
 	line, last []byte
 }
 
-// maxTail is how much of a line is kept.
+// maxTail is how much of a line is stored, in bytes.
 const maxTail = 300
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -198,7 +195,7 @@ func (t *tail) push() {
 	t.line = t.line[:0]
 }
 
-// explain adds the last line to an error.
+// explain appends the last line to an error.
 func (t *tail) explain(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,19 +13,19 @@ import (
 type message struct {
 	Moment   string         `json:"load"`
 	Progress *load.Progress `json:"progress,omitempty"`
-	// Sum is the SHA-256 of the result's file.
+	// Sum is the SHA-256 of the answer file.
 	Sum string `json:"sum,omitempty"`
 }
 
 // The moments of a run.
 const (
-	momentReady    = "ready"    // the warm-up is over
-	momentBegun    = "begun"    // it was let begin
+	momentReady    = "ready"    // the warm-up has ended
+	momentBegun    = "begun"    // the begin signal has arrived
 	momentProgress = "progress" // of the measured requests
 	momentDone     = "done"     // the result is written
 )
 
-// messageWriter writes messages. The first that cannot be written ends the run.
+// messageWriter writes messages. A write error ends the run.
 type messageWriter struct {
 	mu     sync.Mutex
 	out    io.Writer
@@ -46,16 +46,16 @@ func (s *messageWriter) write(m message) error {
 	return nil
 }
 
-// maxMessage bounds a line. What is longer is not one of ours.
+// maxMessage is the largest length of a message in bytes.
 const maxMessage = 1 << 16
 
-// messageReader reads messages out of what a process writes. What else stands there, such as the
-// greeting of a login shell, goes to rest.
+// messageReader extracts messages from the output of a process. It writes all other output, such as the
+// greeting of a login shell, to rest.
 type messageReader struct {
 	rest   io.Writer
 	handle func(message)
 	line   []byte
-	long   bool // what is left of the line is no message
+	long   bool // the rest of the line is not a message
 }
 
 func (l *messageReader) Write(p []byte) (int, error) {
@@ -74,7 +74,7 @@ func (l *messageReader) take(part []byte) {
 	if l.long || len(l.line)+len(part) > maxMessage {
 		l.spill()
 		l.long = true
-		_, _ = l.rest.Write(part) // a log, which never fails
+		_, _ = l.rest.Write(part) // a log; never fails
 		return
 	}
 	l.line = append(l.line, part...)

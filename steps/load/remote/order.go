@@ -13,14 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// orderFile holds what the process is to do.
+// orderFile holds the options of the run.
 const orderFile = "order.json"
 
-// headersVar is the variable of the process that holds the headers of requests, as JSON.
+// headersVar is the environment variable with the headers of requests, as JSON.
 const headersVar = "PIPELINE_LOAD_HEADERS"
 
-// writeOrder writes what of the options crosses by the file, for its owner alone. Paths of
-// files become absolute, since the process starts in another folder.
+// writeOrder writes the options to the file, readable by its owner only. It makes the folder of datasets
+// absolute, because the process starts in another folder.
 func writeOrder(folder string, opt load.Options) error {
 	if opt.TLS != nil || opt.Witness != nil {
 		return errors.New("load: a load generator in a process of its own takes no TLS configuration and no witness")
@@ -42,7 +42,7 @@ func writeOrder(folder string, opt load.Options) error {
 	return nil
 }
 
-// maxOrder bounds the file of an order: it has no prompts in it.
+// maxOrder is the largest size of an order in bytes. It contains no prompts.
 const maxOrder = 16 << 20
 
 func readOrder(folder string) (load.Options, error) {
@@ -54,8 +54,8 @@ func readOrder(folder string) (load.Options, error) {
 	return parseOrder(text)
 }
 
-// parseOrder reads an order. Numbers without a type of their own stay as they are written,
-// so that a field of a body reaches the server as the file has it.
+// parseOrder parses an order. It keeps numbers in untyped fields as written, so that body fields reach the
+// server unchanged.
 func parseOrder(text []byte) (load.Options, error) {
 	var o load.Options
 	in := json.NewDecoder(bytes.NewReader(text))
@@ -70,7 +70,7 @@ func parseOrder(text []byte) (load.Options, error) {
 	return o, nil
 }
 
-// writeHeaders writes headers as a variable.
+// writeHeaders returns the variable with the headers.
 func writeHeaders(headers map[string]string) ([]steps.EnvVar, error) {
 	if len(headers) == 0 {
 		return nil, nil
@@ -82,7 +82,7 @@ func writeHeaders(headers map[string]string) ([]steps.EnvVar, error) {
 	return []steps.EnvVar{{Name: headersVar, Value: string(text), Secret: true}}, nil
 }
 
-// readHeaders reads them. An error does not quote them.
+// readHeaders parses the variable. Its error does not quote the content.
 func readHeaders(text string) (map[string]string, error) {
 	if text == "" {
 		return nil, nil

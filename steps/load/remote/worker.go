@@ -11,29 +11,29 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// beginWait bounds how long a process waits to be let begin: the other side may be gone.
+// beginWait is how long a process waits for the begin signal before it assumes that the other side is gone.
 const beginWait = 5 * time.Minute
 
-// Worker is the process's side of a run.
+// Worker runs the load generator in the process.
 type Worker struct {
 	// Folder that both sides share.
 	Folder string
 	Getenv func(string) string
-	// Begin lets the measured requests begin.
+	// Begin receives the signal to begin the measured requests.
 	Begin <-chan os.Signal
 	// Out is the standard output.
 	Out io.Writer
 }
 
-// Work carries out the run and writes what came of it. When ctx ends, that is what was
-// recorded so far. An error means that the other side has no answer.
+// Work runs the load generator and writes its results. If ctx ends, it writes the results so far. After an
+// error there is no answer.
 func (w Worker) Work(ctx context.Context) error {
 	opt, err := readOrder(w.Folder)
 	if err != nil {
 		return err
 	}
 	if opt.Files != nil && opt.Files.Dir == "" {
-		opt.Files.Dir = w.Folder // its dataset came with the order
+		opt.Files.Dir = w.Folder // the dataset is in the folder of the order
 	}
 	if opt.Headers, err = readHeaders(w.Getenv(headersVar)); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (w Worker) Work(ctx context.Context) error {
 	out := &messageWriter{out: w.Out, failed: func(err error) { cancel(fmt.Errorf("progress cannot be written: %w", err)) }}
 	var begun time.Time
 	opt.Begin = func(ctx context.Context) {
-		_ = out.write(message{Moment: momentReady}) // failed has ended the run
+		_ = out.write(message{Moment: momentReady}) // on an error, failed has ended the run
 		if err := w.await(ctx); err != nil {
 			cancel(err)
 			return
@@ -60,7 +60,7 @@ func (w Worker) Work(ctx context.Context) error {
 	return out.write(message{Moment: momentDone, Sum: sum})
 }
 
-// await returns once the run may begin.
+// await waits for the begin signal.
 func (w Worker) await(ctx context.Context) error {
 	limit := time.NewTimer(beginWait)
 	defer limit.Stop()

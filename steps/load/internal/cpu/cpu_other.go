@@ -2,5 +2,5 @@
 
 package cpu
 
-// Seconds is not known here.
+// Seconds returns 0, because the CPU time is unknown.
 func Seconds() float64 { return 0 }

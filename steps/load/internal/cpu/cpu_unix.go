@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Seconds is the CPU time of this process so far, user and system.
+// Seconds returns the CPU time of this process so far, user and system.
 func Seconds() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

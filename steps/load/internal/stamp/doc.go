@@ -1,3 +1,2 @@
-// Package stamp reads from TCP connections together with the time at which the kernel
-// received the bytes, where it says so.
+// Package stamp reads from TCP connections, with the time at which the kernel received the bytes if available.
 package stamp

@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	// loopBuffer is the size of one read. An event is a few hundred bytes.
+	// loopBuffer is the size of one read in bytes. An event has a few hundred bytes.
 	loopBuffer = 64 << 10
-	// loopBatch is how many connections are read before the runtime's scheduler has its
-	// turn again: with one processor, sends wait for it.
+	// loopBatch is how many connections are read before the runtime's scheduler runs again. With one processor,
+	// sends wait for it.
 	loopBatch = 128
 )
 
-// Loop reads from many connections in one goroutine. Each token costs one receive: what is
-// ready is asked for all connections at once, nobody is woken for a token, and a socket that
-// was read to its end is not asked again until the kernel says that there is more.
+// Loop reads from many connections in one goroutine. Each token costs one receive. One system call returns all
+// ready connections, no goroutine is woken per token, and a drained socket is read again only when the kernel
+// reports more data.
 //
-// The epoll of the loop is itself waited for by the runtime's poller, so that no thread is
-// held, and sends of the same process are not kept from their time by a blocked system call.
+// The runtime's poller waits for the loop's epoll, so the loop blocks no thread, and no blocked system call
+// delays sends of the same process.
 type Loop struct {
 	ep     int
-	file   *os.File // of ep, in the runtime's poller
-	bell   int      // an eventfd, rung to be woken for what is left
+	file   *os.File // ep in the runtime's poller
+	bell   int      // an eventfd that wakes the loop for remaining events
 	ended  chan struct{}
 	events []unix.EpollEvent
 	in     receiver
 	buf    []byte
 
 	mu      sync.Mutex
-	watched []*Conn // by their descriptor
-	failed  error   // why the loop reads no more
+	watched []*Conn // indexed by descriptor
+	failed  error   // why the loop has stopped
 }
 
 // NewLoop starts a loop, which runs until Close.
@@ -54,7 +54,7 @@ func NewLoop() (*Loop, error) {
 		err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, bell, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(bell)})
 	}
 	if err == nil {
-		err = unix.SetNonblock(ep, true) // or os.NewFile does not give it to the poller
+		err = unix.SetNonblock(ep, true) // otherwise os.NewFile does not add it to the poller
 	}
 	if err != nil {
 		_, _ = unix.Close(ep), unix.Close(bell)
@@ -71,19 +71,19 @@ func NewLoop() (*Loop, error) {
 	}
 	go func() {
 		defer close(l.ended)
-		l.stop(rc.Read(l.turn)) // which ends when the file is closed, or the poller fails
+		l.stop(rc.Read(l.turn)) // returns when the file is closed or the poller fails
 	}()
 	return l, nil
 }
 
-// Close ends the loop. No exchange may be under way.
+// Close ends the loop. No exchange may be in progress.
 func (l *Loop) Close() {
 	_ = l.file.Close()
 	<-l.ended
 	_ = unix.Close(l.bell)
 }
 
-// stop ends the exchanges under way, which nobody would read any more, and those to come.
+// stop fails the exchanges in progress, which would otherwise never end, and all later ones.
 func (l *Loop) stop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,11 +95,11 @@ func (l *Loop) stop(err error) {
 	}
 }
 
-// turn reads from the connections that are ready, and asks to be woken for the next ones.
-// An edge that comes meanwhile is not lost: the poller remembers it.
+// turn reads from the ready connections; then the poller waits for the next ones. An edge that occurs meanwhile
+// is not lost, because the poller remembers it.
 func (l *Loop) turn(uintptr) (done bool) {
 	n := l.poll()
-	if n == len(l.events) { // there may be more, of which no edge tells
+	if n == len(l.events) { // there may be more, without a further edge
 		one := [8]byte{1}
 		_, _ = unix.Write(l.bell, one[:])
 	}
@@ -113,9 +113,9 @@ func (l *Loop) turn(uintptr) (done bool) {
 	return false
 }
 
-// poll asks what is ready, and does not wait. Like the receives it tells the runtime nothing
-// of its system call, which cannot block: the runtime's monitor would wake for each, and its
-// naps cost as much as the tokens.
+// poll returns the number of ready connections without waiting. Like the receives, it uses a raw system call,
+// which cannot block. Otherwise the runtime's monitor would wake for each call, and its sleeps cost as much as
+// the tokens.
 func (l *Loop) poll() int {
 	for {
 		n, _, err := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.ep), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), 0, 0, 0)
@@ -124,7 +124,7 @@ func (l *Loop) poll() int {
 			return int(n)
 		case unix.EINTR:
 		default:
-			return 0 // never: the descriptor and the memory are ours
+			return 0 // cannot happen: descriptor and memory are valid
 		}
 	}
 }
@@ -134,19 +134,19 @@ type Conn struct {
 	loop *Loop
 	fd   int
 
-	// Of the exchange under way.
-	rest    []byte // what is not written yet
-	sent    error  // how writing it ended
+	// Of the exchange in progress.
+	rest    []byte // not yet written
+	sent    error  // write error
 	sink    Sink
-	drained bool       // the last receive left nothing behind
-	end     chan error // gets how it ended, once
+	drained bool       // the last receive emptied the socket
+	end     chan error // receives the result, once
 }
 
-// Sink takes what one receive brought, valid during the call: stamp is its time, 0 without
-// one, and drained says that nothing was left behind. False ends the exchange.
+// Sink takes the bytes of one receive, valid during the call. stamp is their time, 0 if unknown; drained means
+// that the socket is empty. Returning false ends the exchange.
 type Sink func(b []byte, stamp int64, drained bool) (more bool)
 
-// Adopt takes a TCP connection out of the runtime's hands. It closes c.
+// Adopt takes over a TCP connection from the runtime's poller. It closes c.
 func (l *Loop) Adopt(c net.Conn) (*Conn, error) {
 	defer func() { _ = c.Close() }()
 	sc, ok := c.(syscall.Conn)
@@ -161,17 +161,16 @@ func (l *Loop) Adopt(c net.Conn) (*Conn, error) {
 	if cerr := rc.Control(func(own uintptr) { fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); cerr != nil || err != nil {
 		return nil, errors.Join(cerr, err)
 	}
-	_ = enable(fd) // without stamps, reads have the time at which they return
+	_ = enable(fd) // without stamps, a read has the time at which it returns
 	return &Conn{loop: l, fd: fd, end: make(chan error, 1)}, nil
 }
 
-// Close closes the connection. No exchange may be under way.
+// Close closes the connection. No exchange may be in progress.
 func (c *Conn) Close() error { return unix.Close(c.fd) }
 
-// Exchange writes a request and hands what comes to sink, until that has enough, the
-// connection ends (io.EOF), ctx is done or the deadline is there (os.ErrDeadlineExceeded).
-// sent is how writing ended, if not well; what the peer says is read all the same. After the
-// deadline nothing is written.
+// Exchange writes a request and passes the response to sink. It ends when sink returns false, the connection
+// ends (io.EOF), or ctx or the deadline ends (os.ErrDeadlineExceeded). sent is the write error, if any; the
+// response is read even then. It writes nothing after the deadline.
 func (c *Conn) Exchange(ctx context.Context, deadline time.Time, request []byte, sink Sink) (sent, err error) {
 	if ctx.Err() != nil || !deadline.IsZero() && time.Until(deadline) <= 0 {
 		return nil, os.ErrDeadlineExceeded
@@ -204,24 +203,24 @@ func (c *Conn) Alive() bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR)
 }
 
-// Untaken reports whether the peer had closed the connection before what was sent reached it.
+// Untaken reports whether the peer had closed the connection before it received what was sent.
 func (c *Conn) Untaken() bool { return Untaken(c.fd) }
 
-// Untaken reports whether the peer of a TCP connection that has ended had closed it before what was
-// sent on it reached the peer: the kernel of the peer has answered with a reset, or has not
-// acknowledged all of it. A peer that took what was sent and closed has acknowledged it.
+// Untaken reports whether the peer of an ended TCP connection had closed it before it received what was sent.
+// In that case the peer's kernel has sent a reset, or has not acknowledged all bytes. A peer that received
+// everything and then closed has acknowledged it.
 //
-// A peer that shuts a connection down before it closes it ends the stream first and resets it a
-// moment later, when it drops what it has not read, so the reset is waited for.
+// A peer that shuts a connection down before closing it ends the stream first, and sends a reset a moment
+// later, when it drops unread data. So Untaken waits briefly for a reset.
 func Untaken(fd int) bool {
 	const closed = 7                                           // TCP_CLOSE: after a reset. A peer that only closes leaves CLOSE_WAIT.
 	const patience = 50                                        // ms
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, patience) // a reset ends it at once
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, patience) // returns at once on a reset
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	return err == nil && (info.State == closed || info.Unacked > 0)
 }
 
-// write writes what it can, and notes how that ends.
+// write writes as much as possible without waiting, and records errors.
 func (c *Conn) write() {
 	for len(c.rest) > 0 {
 		n, err := unix.SendmsgN(c.fd, c.rest, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
@@ -236,8 +235,8 @@ func (c *Conn) write() {
 	}
 }
 
-// Edges that the loop is told of. That there is room to write is one of them only where a
-// request did not fit: it would come with every acknowledgement.
+// Edges to wait for. Writability is included only while a request did not fit, because it would occur with
+// every acknowledgement.
 const (
 	toRead  = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET
 	toWrite = toRead | unix.EPOLLOUT
@@ -263,14 +262,14 @@ func (c *Conn) watch() error {
 	return nil
 }
 
-// forget is called with the loop's lock.
+// forget stops watching. The caller holds the loop's lock.
 func (c *Conn) forget() {
 	c.loop.watched[c.fd] = nil
 	_ = unix.EpollCtl(c.loop.ep, unix.EPOLL_CTL_DEL, c.fd, nil)
 	c.rest, c.sink = nil, nil
 }
 
-// abandon ends an exchange from outside the loop, unless it has just ended itself.
+// abandon ends an exchange from outside the loop, unless it has just ended by itself.
 func (c *Conn) abandon() error {
 	c.loop.mu.Lock()
 	defer c.loop.mu.Unlock()
@@ -283,8 +282,8 @@ func (c *Conn) abandon() error {
 	}
 }
 
-// ready handles what epoll says of the connection. Whether there is more than one receive
-// brings is known without asking: the buffer was full, or the peer has ended.
+// ready handles the connection's epoll events. It knows without a further system call whether there is more to
+// read: the buffer was full, or the peer has ended.
 func (c *Conn) ready(events uint32) {
 	if events&unix.EPOLLOUT != 0 && len(c.rest) > 0 {
 		if c.write(); len(c.rest) == 0 {
@@ -299,7 +298,7 @@ func (c *Conn) ready(events uint32) {
 	}
 }
 
-// read receives once and reports whether to go on reading.
+// read receives once and reports whether to continue reading.
 func (c *Conn) read() bool {
 	l := c.loop
 	n, stamp, errno := l.in.receive(c.fd, l.buf)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Loop would read from many connections, by what only Linux gives.
+// Loop is supported on Linux only.
 type Loop struct{}
 
 // NewLoop is not supported.
@@ -21,22 +21,22 @@ func (*Loop) Close() {}
 // Adopt is not supported.
 func (*Loop) Adopt(net.Conn) (*Conn, error) { return nil, errors.ErrUnsupported }
 
-// Sink takes what one receive brought.
+// Sink takes the bytes of one receive.
 type Sink func(b []byte, stamp int64, drained bool) (more bool)
 
-// Conn would be a connection that a loop reads.
+// Conn is supported on Linux only.
 type Conn struct{}
 
 // Close does nothing.
 func (*Conn) Close() error { return nil }
 
-// Alive reports false.
+// Alive returns false.
 func (*Conn) Alive() bool { return false }
 
-// Untaken reports false.
+// Untaken returns false.
 func (*Conn) Untaken() bool { return false }
 
-// Untaken reports false: only Linux says it.
+// Untaken returns false: only Linux reports it.
 func Untaken(int) bool { return false }
 
 // Exchange is not supported.

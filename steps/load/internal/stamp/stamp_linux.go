@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader reads from a TCP connection together with the kernel's receive time stamp
-// (SO_TIMESTAMPING, software, Documentation/networking/timestamping.rst): when the last
-// of the bytes came off the network, however late the client is to read them. It waits
-// in the runtime's poller like any read, and allocates nothing.
+// Reader reads from a TCP connection with the kernel's receive time stamp (SO_TIMESTAMPING, software,
+// Documentation/networking/timestamping.rst). The stamp is the time at which the last of the bytes came off the
+// network, however late the client reads them. Reader waits in the runtime's poller like any read, and
+// allocates nothing.
 type Reader struct {
 	rc   syscall.RawConn
 	recv func(fd uintptr) bool
@@ -25,15 +25,15 @@ type Reader struct {
 	err   error
 }
 
-// receiver is what the system call of a stamped read works on. It is called directly:
-// unix.Recvmsg allocates for an address that a connected socket does not have.
+// receiver holds the arguments of the system call of a stamped read. It calls recvmsg directly, because
+// unix.Recvmsg allocates an address even for a connected socket.
 type receiver struct {
 	msg unix.Msghdr
 	iov unix.Iovec
 	oob [controlSize]byte
 }
 
-// receive reads what a socket has, and does not wait.
+// receive reads the available bytes of a socket without waiting.
 func (r *receiver) receive(fd int, buf []byte) (n int, stamp int64, err syscall.Errno) {
 	r.iov.Base = &buf[0]
 	r.iov.SetLen(len(buf))
@@ -53,10 +53,10 @@ func (r *receiver) receive(fd int, buf []byte) (n int, stamp int64, err syscall.
 	}
 }
 
-// controlSize has room for a message of three time stamps.
+// controlSize is the size of a control message with three time stamps, and some spare room.
 const controlSize = unix.SizeofCmsghdr + 3*2*wordSize + 64
 
-// New asks for stamps; nil where the kernel has none.
+// New enables stamps. It returns nil if the kernel has none.
 func New(c net.Conn) *Reader {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -76,14 +76,14 @@ func New(c net.Conn) *Reader {
 	return s
 }
 
-// enable asks the kernel to stamp what a socket receives.
+// enable makes the kernel stamp what a socket receives.
 func enable(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
 		unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_RX_SOFTWARE)
 }
 
-// Read reads once; stamp is CLOCK_REALTIME in nanoseconds, 0 where these bytes have none:
-// the kernel begins to stamp a moment after the first socket asks for it.
+// Read reads once. stamp is CLOCK_REALTIME in nanoseconds, 0 if these bytes have none: the kernel starts
+// stamping a moment after the first socket enables it.
 func (s *Reader) Read(buf []byte) (n int, stamp int64, err error) {
 	if len(buf) == 0 {
 		return 0, 0, io.ErrShortBuffer
@@ -102,7 +102,7 @@ func (s *Reader) Read(buf []byte) (n int, stamp int64, err error) {
 	return s.n, s.stamp, nil
 }
 
-// once tries to read; false means that the poller should wait.
+// once tries to read; false makes the poller wait.
 func (s *Reader) once(fd uintptr) bool {
 	n, stamp, err := s.in.receive(int(fd), s.buf)
 	if err == unix.EAGAIN {
@@ -115,10 +115,10 @@ func (s *Reader) once(fd uintptr) bool {
 	return true
 }
 
-// receiveTime finds the software stamp among control messages, 0 without one.
+// receiveTime returns the software stamp in the control messages, 0 without one.
 func receiveTime(oob []byte) int64 {
 	for len(oob) >= unix.SizeofCmsghdr {
-		size := int(nativeWord(oob)) // of the message with its header
+		size := int(nativeWord(oob)) // of the message including its header
 		level, typ := nativeInt(oob[wordSize:]), nativeInt(oob[wordSize+4:])
 		if size < unix.SizeofCmsghdr || size > len(oob) {
 			return 0
@@ -131,7 +131,7 @@ func receiveTime(oob []byte) int64 {
 	return 0
 }
 
-// wordSize is the size of a C long, which the kernel's structures are made of.
+// wordSize is the size of a C long, the unit of the kernel's structures.
 const wordSize = unix.SizeofCmsghdr - 8
 
 func nativeWord(b []byte) uint64 {

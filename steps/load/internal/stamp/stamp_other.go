@@ -7,10 +7,10 @@ import (
 	"net"
 )
 
-// Reader would read with the kernel's receive time stamps, which only Linux gives.
+// Reader is supported on Linux only.
 type Reader struct{}
 
-// New returns nil: there are no stamps.
+// New returns nil, because there are no stamps.
 func New(net.Conn) *Reader { return nil }
 
 // Read is not supported.
