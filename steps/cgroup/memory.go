@@ -1,4 +1,4 @@
-// Package cgroup reads what the kernel notes of the memory of control groups, version 2.
+// Package cgroup reads the kernel's memory counters of control groups, version 2.
 package cgroup
 
 import (
@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// System is where the kernel shows processes and control groups. Zero values mean /proc and /sys/fs/cgroup.
+// System names the folders in which the kernel shows processes and control groups. Zero values mean /proc and
+// /sys/fs/cgroup.
 type System struct{ Proc, Groups string }
 
-// Memory is a control group and the groups above it, with what the kernel had noted of their memory at first.
+// Memory holds a control group and the groups above it, with their counters at the time MemoryOf was called.
 type Memory struct {
-	name   string  // as /proc has it
-	kills  int     // processes of the group that were killed for want of memory
-	levels []level // from the group up
+	name   string  // as in /proc
+	kills  int     // out-of-memory kills in the group
+	levels []level // the group first, then its parents
 }
 
-// level is one group.
+// level is one group in the hierarchy.
 type level struct {
 	name, dir string
-	exhausted int // how often its limit was reached and nothing could be freed
+	exhausted int // how often it reached its limit and could free nothing
 }
 
-// MemoryOf finds the control group of a process; nil where it has none of version 2 with a count of memory.
+// MemoryOf finds the control group of a process. It returns nil without a version 2 group that counts memory.
 func (s System) MemoryOf(pid int) *Memory {
 	text, err := os.ReadFile(filepath.Join(cmp.Or(s.Proc, "/proc"), strconv.Itoa(pid), "cgroup"))
 	if err != nil {
@@ -49,7 +50,7 @@ func (s System) memory(name string) *Memory {
 	m := &Memory{name: name, kills: own["oom_kill"]}
 	for name = filepath.Clean("/" + name); ; name = filepath.Dir(name) {
 		dir := filepath.Join(root, name)
-		if events, ok := readEvents(dir); ok { // the root has none, unless it is that of a namespace
+		if events, ok := readEvents(dir); ok { // the root has none, except inside a cgroup namespace
 			m.levels = append(m.levels, level{name, dir, events["oom"]})
 		}
 		if name == "/" {
@@ -58,11 +59,11 @@ func (s System) memory(name string) *Memory {
 	}
 }
 
-// Name of the group.
+// Name returns the path of the group.
 func (m *Memory) Name() string { return m.name }
 
-// Killed says how many processes of the group the kernel has killed for want of memory since the group was
-// found, and by which limit; "" for none.
+// Killed describes the processes of the group that the kernel killed for lack of memory since MemoryOf, and the
+// limit that caused it. It returns "" for none.
 func (m *Memory) Killed() string {
 	events, _ := readEvents(m.levels[0].dir)
 	n := events["oom_kill"] - m.kills
@@ -78,19 +79,19 @@ func (m *Memory) Killed() string {
 			return fmt.Sprintf("%s killed by the memory limit of its cgroup (%s%s)", what, l.name, l.limit())
 		}
 	}
-	if m.levels[len(m.levels)-1].name == "/" { // in a namespace: the root of the machine has no memory.events
+	if m.levels[len(m.levels)-1].name == "/" { // in a namespace: the machine's real root has no memory.events
 		return fmt.Sprintf("%s killed by a memory limit above what this program sees, or because the machine had no memory left (cgroup %s)",
 			what, m.levels[0].name)
 	}
 	return fmt.Sprintf("%s killed by the kernel because the machine had no memory left (cgroup %s)", what, m.levels[0].name)
 }
 
-// limit is the limit of a group for people, with a comma before it; "" where it has none.
+// limit formats the limit of a group, with a leading comma. It returns "" without a limit.
 func (l level) limit() string {
 	text, err := os.ReadFile(filepath.Join(l.dir, "memory.max"))
 	n, notNumber := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 	switch {
-	case err != nil || notNumber != nil: // max
+	case err != nil || notNumber != nil: // "max", or unreadable
 		return ""
 	case n < 1<<30:
 		return fmt.Sprintf(", memory.max %.0f MiB", float64(n)/(1<<20))
@@ -98,7 +99,7 @@ func (l level) limit() string {
 	return fmt.Sprintf(", memory.max %.1f GiB", float64(n)/(1<<30))
 }
 
-// readEvents reads the counters of memory.events, which count for the groups below as well.
+// readEvents reads the counters in memory.events, which include the groups below.
 func readEvents(dir string) (map[string]int, bool) {
 	text, err := os.ReadFile(filepath.Join(dir, "memory.events"))
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxOutput = 1 << 20  // bytes of the output file
-	maxLine   = 64 << 10 // bytes of one value with its name
+	maxOutput = 1 << 20  // bytes in the output file
+	maxLine   = 64 << 10 // bytes in one line, name and value
 )
 
-// parseOutputs reads lines name=value. Empty lines are skipped, a later value of a name
-// replaces an earlier one. Every declared name must be there and no other.
+// parseOutputs reads name=value lines. It skips empty lines; the last value of a name wins. Every declared name
+// must be present, and no other.
 func parseOutputs(r io.Reader, declared []string) (map[string]string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxOutput+1))
 	if err != nil {

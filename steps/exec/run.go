@@ -14,19 +14,17 @@ import (
 
 // Action runs commands. The zero value is ready.
 type Action struct {
-	// Grace is the time between the request to end and the kill, when the time is over or
-	// the run was interrupted; 5 s unless set.
+	// Grace is the time between the stop signal and the kill, after a timeout or an interrupt; 5 s unless set.
 	Grace time.Duration
 }
 
 var _ steps.Action = Action{}
 
-// ErrTimeout says that a command took longer than its timeout.
+// ErrTimeout means that a command exceeded its timeout.
 var ErrTimeout = errors.New("the command took longer than its timeout")
 
-// Run runs the command of obj and returns the outputs it declares. Both its outputs go
-// to env.Log. An exit status other than 0 is an error. When Run returns, the command and
-// everything in its process group is gone.
+// Run runs the command of obj and returns its declared outputs. Standard output and standard error go to
+// env.Log. A nonzero exit status is an error. When Run returns, the whole process group has ended.
 func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) (map[string]string, error) {
 	cmd, err := command(env, obj)
 	if err != nil {
@@ -40,7 +38,7 @@ func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Remove(file) }() // the folder is a temporary one
+	defer func() { _ = os.Remove(file) }() // in a temporary folder; a failure does no harm
 	cmd.Env = append(cmd.Env, steps.EnvVar{Name: OutputVar, Value: file})
 
 	limit := obj.Duration("timeout")
@@ -84,7 +82,7 @@ func command(env steps.ActionEnv, obj steps.Object) (steps.Command, error) {
 	return steps.Command{Argv: argv, Env: vars, Dir: dir, Stdout: log, Stderr: log}, nil
 }
 
-// outputFile makes the empty file that the command may write to.
+// outputFile creates the empty file that the command writes its outputs to.
 func outputFile(folder string) (string, error) {
 	f, err := os.CreateTemp(folder, "pipeline-output-*")
 	if err != nil {
@@ -98,6 +96,6 @@ func readOutputs(file string, declared []string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the output file: %w", err)
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	return parseOutputs(f, declared)
 }

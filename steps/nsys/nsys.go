@@ -1,9 +1,9 @@
-// Package nsys profiles servers from outside of them, by NVIDIA's Nsight Systems: a server is
-// started under `nsys launch`, which records nothing, and `nsys start` and `nsys stop` record what
-// its GPUs do in between. The server needs no endpoint for that, and no knowledge of it.
+// Package nsys profiles servers with NVIDIA's Nsight Systems. It starts a server under `nsys launch`, which
+// records nothing. Between `nsys start` and `nsys stop`, nsys records the server's GPU work. The server needs
+// no profiling endpoint.
 //
-// Commands, options and tables are those of the user guide
-// (https://docs.nvidia.com/nsight-systems/UserGuide), under their names since 2023.1.
+// Commands, options and tables follow the user guide (https://docs.nvidia.com/nsight-systems/UserGuide), with
+// their names since 2023.1.
 package nsys
 
 import (
@@ -23,21 +23,20 @@ const Program = "nsys"
 
 // Profiler profiles one server.
 type Profiler struct {
-	// Session is the name of what nsys keeps of the server, of letters, digits and dashes. No
-	// other server of the machine has the same.
+	// Session names the nsys session: letters, digits and dashes, unique on the machine.
 	Session string
-	// Exec runs a program where the server is. It is not needed before the server runs.
+	// Exec runs a program where the server runs. It may be nil until the server runs.
 	Exec func(ctx context.Context, argv []string) (stdout, stderr string, err error)
-	// Tokens is how many tokens the server has put out so far, nil where it does not count them.
+	// Tokens returns how many tokens the server has generated so far, nil if it does not count them.
 	Tokens func(context.Context) *float64
-	// Wait lets time go by; nil is [steps.Sleep].
+	// Wait sleeps; nil means [steps.Sleep].
 	Wait func(context.Context, time.Duration) error
 }
 
 var _ steps.Profiler = Profiler{}
 
-// Profiled has nsys start the server. Kernels inside of CUDA graphs are recorded one by one, and
-// so are those of workers that the server forks.
+// Profiled makes nsys start the server. It records each kernel inside a CUDA graph, and the kernels of forked
+// workers.
 func (p Profiler) Profiled(spec steps.ServerSpec, _, _ string) (steps.ServerSpec, error) {
 	switch {
 	case spec.Image != "" && len(spec.Program()) == 0 && len(spec.OwnProgram) == 0:
@@ -54,8 +53,7 @@ func (p Profiler) Profiled(spec steps.ServerSpec, _, _ string) (steps.ServerSpec
 	return spec, nil
 }
 
-// Profile implements steps.Profiler. What it leaves in the folder is the report, which Nsight
-// Systems opens, and its tables.
+// Profile implements steps.Profiler. It leaves the report for Nsight Systems and its tables in the folder.
 func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint,
 	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	wait := p.Wait
@@ -71,7 +69,7 @@ func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint,
 					"--force-overwrite=true"})
 		},
 		Stop: func(ctx context.Context) error {
-			database := w.Dir + ".sqlite" // which the tables are made from, and which is several times as large
+			database := w.Dir + ".sqlite" // source of the tables; several times as large as the report
 			return p.exec(ctx, []string{Program, "stop", "--session=" + p.Session},
 				[]string{
 					Program, "stats", "--report=cuda_gpu_kern_sum", "--report=cuda_gpu_mem_time_sum", "--format=csv", "--output=" + report,
@@ -82,7 +80,7 @@ func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint,
 	}), nil
 }
 
-// exec runs programs where the server is, one after the other.
+// exec runs programs where the server runs, one after the other.
 func (p Profiler) exec(ctx context.Context, programs ...[]string) error {
 	for _, argv := range programs {
 		stdout, stderr, err := p.Exec(ctx, argv)
@@ -98,7 +96,7 @@ func (p Profiler) exec(ctx context.Context, programs ...[]string) error {
 	return nil
 }
 
-// lastLine is the last line of the first output that has one.
+// lastLine returns the last line of the first output that has text.
 func lastLine(outputs ...string) string {
 	for _, text := range outputs {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -109,7 +107,7 @@ func lastLine(outputs ...string) string {
 	return ""
 }
 
-// Check reports why nsys cannot be run, by asking for its version.
+// Check asks nsys for its version, and returns an error if it cannot run.
 func Check(ctx context.Context, exec func(ctx context.Context, argv []string) (stdout, stderr string, err error)) error {
 	stdout, stderr, err := exec(ctx, []string{Program, "--version"})
 	switch {

@@ -8,15 +8,13 @@ import (
 	"syscall"
 )
 
-// claims show other runs of this program that ports are in use, from their choice until a
-// server listens on them and beyond. Each is a socket in Linux's abstract namespace, one
-// for each network namespace as the ports are: the kernel lets go of it however this
-// program ends.
+// claims marks ports as taken for other runs of this program, before a server listens on them. Each claim is a
+// socket in Linux's abstract namespace, which is separate per network namespace, as ports are. The kernel
+// releases it however this program ends.
 type claims []net.Listener
 
-// claim takes count ports from the first on, or none where another run has one of them.
-// What cannot be claimed for another reason, as where such sockets are forbidden, is given
-// without.
+// claim claims count ports starting at first, or returns nil if another run holds one of them. If such a socket
+// fails for another reason, for example because it is forbidden, the port goes unclaimed.
 func claim(first, count int) claims {
 	held := claims{}
 	if runtime.GOOS != "linux" {
@@ -35,7 +33,7 @@ func claim(first, count int) claims {
 	return held
 }
 
-// release may be called again.
+// release closes the sockets. It may be called again.
 func (c *claims) release() {
 	for _, l := range *c {
 		_ = l.Close()

@@ -4,12 +4,11 @@
 //	port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 //	p, err := eng.Render(spec, "127.0.0.1", port)
 //	server, err := l.Start(ctx, p, logFile)
-//	…
+//	...
 //	err = server.Stop(ctx)
 //	release()
 //
-// A server that already answers at an address is an [Attached].
+// [Attached] represents a server that already answers at an address.
 //
-// It knows no engine: readiness is asked elsewhere. It does not choose GPUs and does not
-// restart what ends.
+// The package knows no engine and does not check readiness. It neither chooses GPUs nor restarts servers.
 package process

@@ -10,32 +10,30 @@ import (
 	"syscall"
 )
 
-// Ports are chosen from this range: below the one that Linux takes the local ports of
-// outgoing connections from (32768 to 60999 unless changed), so that the thousands of
-// connections of a load generator cannot take a port between its choice and its use.
+// Ports come from this range. It lies below Linux's range for outgoing connections (32768 to 60999 by default),
+// so a load generator's connections cannot take a port between its choice and its use.
 const (
 	firstPort = 20000
 	lastPort  = 31999
 )
 
-// Ports hands out ports so that launches of this program at the same time get different
-// ones. The zero value is ready; it is safe for concurrent use.
+// Ports hands out ports, so that concurrent launches of this program get different ones. The zero value is
+// ready; it is safe for concurrent use.
 //
-// Other runs of this program on the machine get different ones as well, on Linux. Other
-// programs are seen only when they listen: a server that finds its port in use in the
-// meantime fails with class port_in_use.
+// On Linux, other runs of this program on the machine get different ports as well. Other programs are noticed
+// only once they listen: a server whose port was taken meanwhile fails with class port_in_use.
 type Ports struct {
 	mu   sync.Mutex
-	kept map[span]int // how often each is kept
+	kept map[span]int // number of holders of each span
 }
 
-// span is a row of ports.
+// span is a range of consecutive ports.
 type span struct{ first, count int }
 
 func (s span) meets(t span) bool { return s.first < t.first+t.count && t.first < s.first+s.count }
 
-// TakeRow reserves count free ports of host in a row until release is called. The next
-// room ports from the first on are not given out again; they may be in use.
+// TakeRow reserves count consecutive free ports of host until release is called. It also keeps the first room
+// ports from being handed out; those may be in use.
 func (p *Ports) TakeRow(host string, count, room int) (first int, release func(), err error) {
 	count = max(count, 1)
 	room = max(room, count)
@@ -43,7 +41,7 @@ func (p *Ports) TakeRow(host string, count, room int) (first int, release func()
 	defer p.mu.Unlock()
 	var held claims
 	first, err = choose(host, count, room, firstPort+rand.IntN(lastPort-firstPort), func(port int) bool {
-		held.release() // of a port that turned out to be in use
+		held.release() // drops the claim on a candidate that was in use
 		if p.free(span{port, room}) {
 			held = claim(port, count)
 		}
@@ -57,15 +55,15 @@ func (p *Ports) TakeRow(host string, count, room int) (first int, release func()
 	return first, func() { kept(); held.release() }, nil
 }
 
-// Hold keeps count ports from being handed out until release is called: those that a
-// server takes because its file says so. Whether they are free is seen when it starts.
+// Hold keeps count ports from being handed out until release is called. It serves servers whose file sets the
+// port. Whether the ports are free shows when the server starts.
 func (p *Ports) Hold(first, count int) (release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.keep(span{first, max(count, 1)})
 }
 
-// keep notes a span; p.mu is held.
+// keep records a span. The caller holds p.mu.
 func (p *Ports) keep(s span) (release func()) {
 	if p.kept == nil {
 		p.kept = map[span]int{}
@@ -92,7 +90,7 @@ func (p *Ports) free(s span) bool {
 	return true
 }
 
-// choose walks through the range, from a port on and at its end on from its beginning.
+// choose tries the ports of the range in order, starting at from and wrapping around.
 func choose(host string, count, room, from int, allowed func(int) bool) (int, error) {
 	ports := lastPort - room + 2 - firstPort
 	if ports < 1 {
@@ -122,7 +120,7 @@ func choose(host string, count, room, from int, allowed func(int) bool) (int, er
 	return 0, fmt.Errorf("no free port on %s from %d to %d: %w; set port", host, firstPort, lastPort, last)
 }
 
-// probe binds the port and lets go of it again.
+// probe checks that the port can be bound.
 func probe(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

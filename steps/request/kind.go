@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Name of the kind.
+// Name is the name of the kind.
 const Name = "http"
 
 // Defaults of arguments.
@@ -106,7 +106,7 @@ func validateURL(o steps.Object) []steps.Problem {
 	return nil
 }
 
-// expected returns the statuses that mean success, nil for every 2xx.
+// expected returns the status codes that mean success, nil for every 2xx.
 func expected(o steps.Object) ([]int, error) {
 	texts, err := o.Texts("expect_status")
 	if err != nil {

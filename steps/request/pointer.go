@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checkPointer says what is wrong with a JSON pointer (RFC 6901).
+// checkPointer validates a JSON pointer (RFC 6901).
 func checkPointer(p string) error {
 	if !jsontext.Pointer(p).IsValid() {
 		return fmt.Errorf("%q is not a JSON pointer; write it like /data/0/id, with ~1 for a slash and ~0 for a ~", p)
@@ -17,8 +17,7 @@ func checkPointer(p string) error {
 	return nil
 }
 
-// lookup returns the value that a JSON pointer leads to as text: strings as they are,
-// anything else as compact JSON.
+// lookup returns the value at a JSON pointer as text: strings unquoted, anything else as compact JSON.
 func lookup(doc any, pointer string) (string, error) {
 	if err := checkPointer(pointer); err != nil {
 		return "", err
@@ -51,7 +50,7 @@ func descend(v any, token string) (any, bool) {
 	return nil, false
 }
 
-// decode reads one JSON document, numbers as they are written.
+// decode reads one JSON document and keeps numbers as written.
 func decode(body []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the largest response body in bytes.
 const maxAnswer = 4 << 20
 
 // Action sends requests.
@@ -40,7 +40,7 @@ func New() *Action {
 	}
 }
 
-// sameHost follows redirects on one host only: headers may hold secrets.
+// sameHost follows redirects on one host only, because headers may hold secrets.
 func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > 5 || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
@@ -49,8 +49,8 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Run sends the request of obj, again if it has a retry block, and returns the outputs.
-// Each attempt leaves a line in the log; headers and bodies do not.
+// Run sends the request of obj, retries it if there is a retry block, and returns the outputs. It logs one line
+// per attempt, without headers and bodies.
 func (a *Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) (map[string]string, error) {
 	log := env.Log
 	if log == nil {
@@ -76,7 +76,7 @@ func (a *Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object)
 	}
 }
 
-// spec is a request with all its arguments read.
+// spec holds a request with all arguments read.
 type spec struct {
 	method, url, shown string
 	headers            []steps.EnvVar
@@ -146,7 +146,7 @@ func (a *Action) once(ctx context.Context, s spec) (status int, body []byte, err
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", s.method, s.shown, withoutURL(err))
 	}
-	defer func() { _ = resp.Body.Close() }() // what was read counts
+	defer func() { _ = resp.Body.Close() }() // the body has been read
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -166,14 +166,13 @@ func (s spec) accepts(status int) bool {
 	return slices.Contains(s.statuses, status)
 }
 
-// final reports whether another attempt would get the same answer.
+// final reports whether a retry would get the same response.
 func final(status int) bool {
 	retryable := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
 	return status/100 == 4 && !slices.Contains(retryable, status)
 }
 
-// withoutURL takes the address off an error of net/http: its query can hold what the log
-// should not.
+// withoutURL removes the address from an error of net/http: its query may hold a secret.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -190,7 +189,7 @@ func report(log io.Writer, s spec, attempt, status int, err error, took time.Dur
 	fmt.Fprintf(log, "attempt %d of %d: %s %s: status %d (%s)\n", attempt, s.attempts, s.method, s.shown, status, took)
 }
 
-// take reads the declared outputs from a JSON answer.
+// take reads the declared outputs from a JSON response.
 func take(body []byte, outputs []steps.EnvVar) (map[string]string, error) {
 	out := make(map[string]string, len(outputs))
 	if len(outputs) == 0 {

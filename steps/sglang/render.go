@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// apiKeyRefused is why a started SGLang server gets no key.
+// apiKeyRefused is why a started SGLang server cannot have a key.
 const apiKeyRefused = "SGLang takes its key only as an argument, which every user of the machine can read; leave api_key out, the server " +
 	"listens on the local address only"
 
@@ -22,15 +22,15 @@ const apiKeyRefused = "SGLang takes its key only as an argument, which every use
 //   - none: python3 -m sglang.launch_server
 //   - one word that is a Python interpreter: WORD -m sglang.launch_server
 //   - a last word "sglang": WORDS serve
-//   - anything else: the words as they are
+//   - anything else: the words unchanged
 //
-// Then follow --model-path, --host, --port, --served-model-name if it differs, the
-// arguments, and --enable-metrics unless they speak of it.
+// Then follow --model-path, --host, --port, --served-model-name if it differs, the arguments, and
+// --enable-metrics unless an argument sets it.
 func (sglang) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	return render(spec, host, port, spec.Env)
 }
 
-// render renders one process with an environment and with the flags that its place adds.
+// render renders one process with an environment and the flags of its place.
 func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.EnvVar, place ...string) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err
@@ -70,10 +70,10 @@ func prefix(executable []string) []string {
 	return argv
 }
 
-// lists are the flags that a version knows.
+// lists returns the flags that a version knows.
 func lists(version string) argument.Lists { return argument.NewLists(Name, "SGLang", version) }
 
-// style of SGLang's parser: nearly all flags only switch on, and lists follow their flag.
+// style describes SGLang's parser: most flags have no value, and the elements of a list follow its flag.
 func style(version string) argument.FlagStyle {
 	known := lists(version)
 	return argument.FlagStyle{
@@ -93,8 +93,7 @@ func style(version string) argument.FlagStyle {
 	}
 }
 
-// withMetrics switches the metrics endpoint on, without which a run cannot be watched,
-// unless the file says otherwise.
+// withMetrics enables the metrics endpoint, which is needed to watch a run, unless the file sets the flag.
 func withMetrics(args []steps.Arg, full func(string) string) []steps.Arg {
 	if slices.ContainsFunc(args, func(a steps.Arg) bool { return full(a.Name) == "enable_metrics" }) {
 		return args

@@ -9,24 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm is a timerfd. The runtime's own timers are rounded up to a millisecond while a
-// process is idle, which a time scale multiplies; a timerfd is an event like any other, so
-// it wakes within some 50 µs without holding a thread.
+// alarm is a timerfd. In an idle process, Go's own timers round up to a millisecond, and a time scale
+// multiplies that error. A timerfd wakes within about 50 µs and blocks no thread.
 type alarm struct {
 	fd   int
 	file *os.File
 }
 
-// alarms are those that are not in use. One sleeper has one, and a server has a few.
+// alarms holds unused timers. A sleeper takes one; a server needs a few.
 var alarms = sync.Pool{New: func() any {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return (*alarm)(nil)
 	}
-	return &alarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")} // closed when it is collected
+	return &alarm{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")} // closed by the garbage collector
 }}
 
-// Precise lets d go by to some 50 µs, or returns the cause of ctx.
+// Precise sleeps for d, accurate to about 50 µs. It returns the cause of ctx if ctx ends first.
 func Precise(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -44,7 +43,7 @@ func Precise(ctx context.Context, d time.Duration) error {
 	var expirations [8]byte
 	_, err := a.file.Read(expirations[:])
 	if !stop() {
-		return context.Cause(ctx) // its deadline has been, or is being set: it is not used again
+		return context.Cause(ctx) // its read deadline is set, so it cannot be reused
 	}
 	if err != nil {
 		return Sleep(ctx, d-time.Since(begin))

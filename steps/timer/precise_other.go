@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// Precise is Sleep: there is no better timer here.
+// Precise is Sleep: this system offers no better timer.
 func Precise(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }

@@ -1,4 +1,4 @@
-// Package timer waits: with the runtime's own timers, or to some 50 µs.
+// Package timer sleeps, with Go's own timers or accurate to about 50 µs.
 //
 //	err := timer.Precise(ctx, 10*time.Millisecond)
 package timer
@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Sleep lets d go by, or returns the cause of ctx. The runtime's timers may take a
-// millisecond longer.
+// Sleep sleeps for d, or returns the cause of ctx if ctx ends first. It can take a millisecond longer.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
