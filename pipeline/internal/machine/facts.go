@@ -1,5 +1,5 @@
-// Package machine is about the machine that this program runs on: its facts, the locks by
-// which runs keep its GPUs for themselves, and what happens to them while a run lasts.
+// Package machine handles the machine that this program runs on: its facts, the locks that reserve its GPUs for
+// a run, and watching them during a run.
 package machine
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Facts describes the machine, with the few keys that a report's heading shows.
+// Facts describes the machine, including the keys for a report's heading.
 func Facts(ctx context.Context, spawner steps.Spawner) map[string]string {
 	facts := probe.Machine(ctx, spawner)
 	AddHeadings(facts)
 	for key, value := range facts {
 		if value == probe.Unavailable {
-			delete(facts, key) // a fact that this machine does not have is no row of a report
+			delete(facts, key) // reports omit facts that this machine does not have
 		}
 	}
 	return facts
 }
 
-// AddHeadings adds the few keys that a report's heading shows.
+// AddHeadings adds the keys for a report's heading.
 func AddHeadings(facts map[string]string) {
 	for key, fact := range map[string]string{
 		result.MachineGPU: "gpu_name", result.MachineGPUs: "gpu_count", result.MachineCPU: "cpu_model",

@@ -14,14 +14,14 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// LockDirEnv names another folder for the locks of this machine.
+// LockDirEnv is the environment variable that overrides the lock folder.
 const LockDirEnv = "PIPELINE_LOCK_DIR"
 
-// lockDirs are tried in this order. They belong to the machine and not to a user (as
-// XDG_RUNTIME_DIR does), since runs of different users share its GPUs.
+// lockDirs are tried in this order. They belong to the machine, not to a user like XDG_RUNTIME_DIR, because
+// users share its GPUs.
 var lockDirs = []string{"/run/lock/pipeline", "/tmp/pipeline-locks"}
 
-// LockDir returns the folder of the locks of this machine, and makes it if it is not there.
+// LockDir returns the lock folder of this machine, and creates it if necessary.
 func LockDir(getenv func(string) string) (string, error) {
 	if dir := getenv(LockDirEnv); dir != "" {
 		return dir, lockDir(dir)
@@ -37,13 +37,13 @@ func LockDir(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("no folder for locks: %w", errors.Join(errs...))
 }
 
-// lockDir makes a folder in which all users can make files and none can remove those of
-// others. One that is there must be such a folder, ours, or root's.
+// lockDir creates a folder in which all users can create files and nobody can remove files of others. An
+// existing folder must not let everybody remove files.
 func lockDir(dir string) error {
 	const shared = os.ModeSticky | 0o777
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {
-		return os.Chmod(dir, shared) // beyond what the umask left
+		return os.Chmod(dir, shared) // regardless of the umask
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -62,11 +62,10 @@ func lockDir(dir string) error {
 	return nil
 }
 
-// GPUs waits for the GPUs that the plan's targets use and keeps them to the end of the
-// session, so that two runs never measure on one GPU, and those of a run do not change
-// between its launches. A target that asks for a number of GPUs locks all of the machine,
-// since the engine or the daemon chooses; one that names them locks those. They are taken
-// in the order of their UUIDs: two runs cannot wait for each other.
+// GPUs waits for the GPUs of the plan's targets and locks them for the session. So two runs never measure on
+// one GPU, and a run keeps its GPUs between launches. A target that asks for a number of GPUs locks all of the
+// machine, because the engine or daemon chooses. A target that names GPUs locks those. Locks are taken in the
+// order of UUIDs, so two runs cannot deadlock.
 func (l Locks) GPUs(ctx context.Context, needs doctor.Needs, prober *probe.Prober) (func(), error) {
 	none := func() {}
 	if !needs.MayUseGPUs() {
@@ -98,11 +97,11 @@ func (l Locks) GPUs(ctx context.Context, needs doctor.Needs, prober *probe.Probe
 	return release, nil
 }
 
-// lockName is the file of a lock below the folder, and what it stands for.
+// lockName is the file name of a lock, and a description of what it locks.
 type lockName struct{ file, what string }
 
-// lockNames lists the locks that are needed, in the order in which they are taken. Where
-// GPUs are asked for that cannot be seen, one lock stands for all of the machine.
+// lockNames lists the needed locks in the order in which they are taken. If GPUs are needed but invisible, one
+// lock covers the machine.
 func lockNames(needs doctor.Needs, all []probe.GPU) []lockName {
 	if len(all) == 0 {
 		if !needs.WantsGPUs() {
@@ -130,8 +129,8 @@ func lockNames(needs doctor.Needs, all []probe.GPU) []lockName {
 	return names
 }
 
-// lockFile is the name of a GPU's lock. A UUID comes from a driver and becomes part of a
-// path, so that only what UUIDs consist of is kept.
+// lockFile returns the name of a GPU's lock file. A UUID comes from a driver and becomes part of a path, so
+// other characters are replaced.
 func lockFile(g probe.GPU) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {

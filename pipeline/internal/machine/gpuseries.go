@@ -8,10 +8,10 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// maxPoints bounds a series of a run.
+// maxPoints is the largest number of points in a series.
 const maxPoints = 300
 
-// gpuFigures are the figures of a GPU that a report may show over a run's time.
+// gpuFigures lists the GPU figures that a report may plot over a run.
 var gpuFigures = []struct {
 	name string
 	of   func(probe.GPU) float64
@@ -23,8 +23,8 @@ var gpuFigures = []struct {
 	{"utilization_percent", func(g probe.GPU) float64 { return float64(g.Utilization) }},
 }
 
-// gpuSeries draws the figures of the GPUs that a target uses, "gpu0_power_w" and so on.
-// Times are seconds since the run's first planned request.
+// gpuSeries returns the figures of a target's GPUs as series, "gpu0_power_w" and so on. Times are seconds since
+// the run's first planned request.
 func gpuSeries(seen []probe.Snapshot, used []string, began time.Time) []result.Series {
 	step := (len(seen) + maxPoints - 1) / maxPoints
 	var out []result.Series

@@ -16,26 +16,25 @@ import (
 )
 
 const (
-	// lockPoll is how often a lock that another run holds is tried again.
+	// lockPoll is the interval between attempts to take a lock held by another run.
 	lockPoll = time.Second
-	// lockRemind is how often a run that waits says so again.
+	// lockRemind is the interval between warnings while a run waits.
 	lockRemind = time.Minute
 )
 
-// Locks keep what a run uses for itself while it lasts.
+// Locks reserve resources for the duration of a run.
 type Locks struct {
 	Getenv func(string) string
-	// RunID and File of the run, and its clock, show runs that wait who has a lock.
+	// RunID and File, with the time, show waiting runs who holds a lock.
 	RunID, File string
 	Now         func() time.Time
-	// Warn is given whom the run waits for, at once and again each minute.
+	// Warn is told whom the run waits for, at once and again each minute.
 	Warn func(text string)
 }
 
-// Named waits for the lock that a file asks for, so that one run at a time uses what it
-// stands for; "" is none. A plain name is one of the machine: two checkouts of a file have
-// it in common. A path is a file of its own, below dir unless it is absolute. The returned
-// function releases the lock.
+// Named waits for the lock that a file asks for, so that one run at a time uses the resource; "" means none. A
+// plain name is a lock of the machine, shared by all checkouts of a file. A path is a lock file, relative to
+// dir. The returned function releases the lock.
 func (l Locks) Named(ctx context.Context, name, dir string) (func(), error) {
 	switch {
 	case name == "":
@@ -52,9 +51,8 @@ func (l Locks) Named(ctx context.Context, name, dir string) (func(), error) {
 	return l.hold(ctx, "the lock "+name, name)
 }
 
-// hold waits for a lock file and writes into it who has it. The system releases it when
-// the holder ends, however it does; the file stays, since another may wait for it. what
-// is its name for people.
+// hold waits for a lock file and writes the holder into it. The system releases the lock when the holder ends
+// in any way. The file remains, because another run may wait for it. what is its name for people.
 func (l Locks) hold(ctx context.Context, what, path string) (func(), error) {
 	if err := createLock(path); err != nil {
 		return nil, fmt.Errorf("taking %s: %w", what, err)
@@ -67,11 +65,11 @@ func (l Locks) hold(ctx context.Context, what, path string) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("taking %s: %w", what, err)
 	}
-	_ = note(path, l.holder()) // for whoever waits next; without it the lock holds all the same
+	_ = note(path, l.holder()) // informs waiting runs; an error does no harm
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// note writes into a lock file, which is there.
+// note writes into an existing lock file.
 func note(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -81,7 +79,7 @@ func note(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// await tries a lock until it is free, and says each minute whom it waits for.
+// await retries a lock until it is free, and warns each minute whom it waits for.
 func (l Locks) await(ctx context.Context, lock *flock.Flock, what string) error {
 	for {
 		l.Warn(fmt.Sprintf("waiting for %s, held by %s", what, holder(lock.Path())))
@@ -99,9 +97,8 @@ func (l Locks) await(ctx context.Context, lock *flock.Flock, what string) error 
 	}
 }
 
-// createLock makes a lock file that every user can open. One that is there is left: in a
-// folder that all may write to, Linux refuses to open another user's file as if it
-// were to be made.
+// createLock creates a lock file that every user can open. It leaves an existing file alone: in a
+// world-writable folder, Linux refuses to open another user's file with O_CREATE.
 func createLock(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
@@ -117,11 +114,11 @@ func createLock(path string) error {
 	if err != nil {
 		return err
 	}
-	// Beyond what the umask left: the next run may be another user's.
+	// Regardless of the umask, because the next run may be another user's.
 	return errors.Join(f.Chmod(0o666), f.Close())
 }
 
-// holder names this run, for those who wait.
+// holder describes this run for waiting runs.
 func (l Locks) holder() string {
 	name := strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {
@@ -130,10 +127,10 @@ func (l Locks) holder() string {
 	return fmt.Sprintf("run %s, process %d of user %s, %s, since %s\n", l.RunID, os.Getpid(), name, l.File, l.Now().Format(time.RFC3339))
 }
 
-// maxHolder bounds what is read of who holds a lock.
+// maxHolder is the largest holder text that is read, in bytes.
 const maxHolder = 400
 
-// holder reads who wrote himself into a lock file. Anybody may have written there.
+// holder reads the holder's description from a lock file. Its content is untrusted.
 func holder(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil || len(text) > maxHolder {

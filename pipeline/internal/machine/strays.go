@@ -6,9 +6,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 )
 
-// EndStrays ends what servers and steps started outside of their own process group, which
-// stopping them does not reach, and says so: such a process would have gone on using the
-// machine under the next launch.
+// EndStrays ends processes that servers and steps started outside their process group, and returns a
+// description of each. Stopping the group does not reach them, and they would disturb the next launch.
 func EndStrays() []string {
 	var out []string
 	ended, err := spawn.EndStrays()
@@ -21,8 +20,8 @@ func EndStrays() []string {
 	return out
 }
 
-// EndLeft ends what killed programs have left on this machine, by their owners, and returns what
-// it has ended. It ends nothing if no owner is named.
+// EndLeft ends the processes that killed programs left on this machine, by owner, and returns them. It ends
+// nothing if no owner is named.
 func EndLeft(owners []string) ([]string, error) {
 	if len(owners) == 0 {
 		return nil, nil

@@ -15,22 +15,23 @@ import (
 type child struct {
 	cmd    *exec.Cmd
 	pid    int
-	start  uint64 // clock ticks since boot; 0 where the system does not say
+	start  uint64 // clock ticks since boot; 0 if the system does not report it
 	record *record
 	linger time.Duration
 	done   chan struct{}
 	err    error // valid once done is closed
 
-	// mu guards reaped: a group may be signalled only while its number is certainly
-	// ours, that is until the leader was reaped.
+	// mu guards reaped. Once the leader is reaped, the group's number may be reused, so the group must not be
+	// signalled.
 	mu     sync.Mutex
 	reaped bool
 }
 
-// PID of the leader, which is also the number of the group.
+// PID returns the process ID of the leader, which is also the group's number.
 func (c *child) PID() int { return c.pid }
 
-// Done is closed when the leader was reaped, its group is empty and the output is written.
+// Done returns a channel that is closed when the leader is reaped, its group is empty and the output is
+// written.
 func (c *child) Done() <-chan struct{} { return c.done }
 
 // Wait returns how the leader ended: nil, an *exec.ExitError, or an error of the output.
@@ -39,7 +40,7 @@ func (c *child) Wait() error {
 	return c.err
 }
 
-// Signal sends a signal to the whole group. A group that is gone is no error.
+// Signal sends a signal to the whole group. It returns no error if the group has ended.
 func (c *child) Signal(name string) error {
 	sig, ok := signals[name]
 	if !ok {
@@ -51,15 +52,15 @@ func (c *child) Signal(name string) error {
 		return nil
 	}
 	err := syscall.Kill(-c.pid, sig)
-	// macOS answers EPERM for a group that holds only zombies.
+	// macOS returns EPERM for a group of zombies.
 	if err == nil || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) && !groupAlive(c.pid) {
 		return nil
 	}
 	return fmt.Errorf("signal %s to process group %d: %w", name, c.pid, err)
 }
 
-// ignoreHeldOutput takes the error of a leader that ended well while a process outside
-// its group still holds the output.
+// ignoreHeldOutput drops the error of a successful leader whose output another process outside the group still
+// holds open.
 func ignoreHeldOutput(err error) error {
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return nil

@@ -8,22 +8,20 @@ import (
 	"github.com/servegate/pipeline/steps/secret"
 )
 
-// Policy says which variables of our own environment a child inherits: those on the
-// allow-list, less those whose names have to do with a secret (see [secret.Mentions]). What the command itself sets is always
-// passed.
+// Policy selects the environment variables that a child inherits: those on the allow-list, except names that
+// indicate a secret (see [secret.Mentions]). Variables set by the command itself are always passed.
 //
-// The list is short on purpose. A runner's environment differs from machine to machine,
-// holds tokens of the workflow (GITHUB_TOKEN, ACTIONS_RUNTIME_TOKEN), and can break an
-// engine: a Kubernetes service named vllm sets VLLM_PORT=tcp://…, which vLLM refuses.
-// Settings of engines (VLLM_*, SGLANG_*) belong into the file, where both sides of a
-// comparison and the reader of the report see them.
+// The list is short on purpose. A runner's environment differs between machines, contains tokens of the
+// workflow (GITHUB_TOKEN, ACTIONS_RUNTIME_TOKEN), and can break an engine: a Kubernetes service named vllm sets
+// VLLM_PORT=tcp://..., which vLLM rejects. Settings of engines (VLLM_*, SGLANG_*) belong in the file, where
+// both sides of a comparison get them and the report shows them.
 type Policy struct {
-	// Also lists further names to inherit. A name that ends in * is a prefix. The names
-	// that look like a secret are inherited only when they are listed here in full.
+	// Also lists further names to inherit. A trailing * makes a name a prefix. A name that indicates a secret
+	// is inherited only if listed here in full.
 	Also []string
 }
 
-// allowed names; a trailing * marks a prefix.
+// allowed lists names; a trailing * marks a prefix.
 var allowed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE", "LC_*",
 	"TMPDIR", "TMP", "TEMP", "XDG_*",
@@ -36,8 +34,8 @@ var allowed = []string{
 	"DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
 }
 
-// Environment returns the variables a child gets: the inherited ones in the order of
-// environ, then set; a later value of a name replaces an earlier one.
+// Environment returns the variables of a child: the inherited ones in the order of environ, then set. A later
+// value of a name replaces an earlier one.
 func (p Policy) Environment(environ []string, set []steps.EnvVar) []string {
 	var out []string
 	at := map[string]int{}
@@ -78,7 +76,7 @@ func matches(list []string, name string) bool {
 	})
 }
 
-// Getenv finds variables of an environment; of several with one name the last counts.
+// Getenv returns a lookup in an environment; the last value of a name wins.
 func Getenv(environ []string) func(name string) string {
 	return func(name string) string {
 		value := ""

@@ -13,10 +13,10 @@ import (
 
 var _ steps.Freezable = (*child)(nil)
 
-// cgroupRoot is where the hierarchies of cgroups are mounted.
+// cgroupRoot is the mount point of the cgroup hierarchies.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// Frozen implements steps.Freezable: a process is stopped by SIGSTOP, and frozen by its cgroup.
+// Frozen implements steps.Freezable. It looks for processes stopped by SIGSTOP or frozen by their cgroup.
 func (c *child) Frozen() (look func() string) {
 	all := listProcesses()
 	if p, ok := all[c.pid]; ok && p.start != c.start {
@@ -39,8 +39,7 @@ func (c *child) Frozen() (look func() string) {
 	}
 }
 
-// below returns the running processes of a group, and those that descend from its leader or from
-// another process of it, in the order of their numbers.
+// below returns the running processes of a group and all their descendants, ordered by number.
 func (all processes) below(group int) []int {
 	children := map[int][]int{}
 	found := map[int]bool{}
@@ -67,16 +66,16 @@ func (all processes) below(group int) []int {
 	return out
 }
 
-// freezer is the file of a cgroup that says whether it is frozen.
+// freezer is the file that shows whether a cgroup is frozen.
 type freezer struct{ cgroup, file, line string }
 
-// frozen reports whether the cgroup, or one above it, is frozen. One that is gone is not.
+// frozen reports whether the cgroup, or one above it, is frozen. A removed cgroup is not.
 func (f freezer) frozen() bool {
 	data, err := os.ReadFile(f.file)
 	return err == nil && slices.Contains(strings.Split(strings.TrimSpace(string(data)), "\n"), f.line)
 }
 
-// freezersOf returns the freezers of some processes, each once.
+// freezersOf returns the freezers of several processes, each once.
 func freezersOf(pids []int, root string) []freezer {
 	var out []freezer
 	for _, pid := range pids {
@@ -93,8 +92,8 @@ func freezersOf(pids []int, root string) []freezer {
 	return out
 }
 
-// parseFreezers reads /proc/PID/cgroup (cgroups(7)): version 2 has one hierarchy without a
-// controller, and version 1 may have one with the freezer.
+// parseFreezers parses /proc/PID/cgroup (cgroups(7)). Version 2 has one hierarchy without a controller; version
+// 1 may have a freezer hierarchy.
 func parseFreezers(data []byte, root string) []freezer {
 	var out []freezer
 	for line := range bytes.Lines(data) {
@@ -102,7 +101,7 @@ func parseFreezers(data []byte, root string) []freezer {
 		switch {
 		case len(fields) < 3:
 		case fields[0] == "0" && fields[1] == "":
-			for _, mount := range []string{"", "unified"} { // version 2 alone, or beside version 1
+			for _, mount := range []string{"", "unified"} { // version 2 alone, or besides version 1
 				out = append(out, freezer{fields[2], filepath.Join(root, mount, fields[2], "cgroup.events"), "frozen 1"})
 			}
 		case slices.Contains(strings.Split(fields[1], ","), "freezer"):

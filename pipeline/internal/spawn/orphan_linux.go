@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FindOrphans finds the processes of programs of ours that are gone: what is left after a
-// kill -9, however far down it was started, whatever group it is in and whatever it has made of
-// its environment. Processes of other users cannot be read and are not found.
+// FindOrphans finds the processes of instances of this program that have ended, for example by kill -9. It
+// finds descendants at any depth, in any group, and with a changed environment. It cannot read processes of
+// other users.
 func FindOrphans() ([]Orphan, error) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return nil, fmt.Errorf("searching for processes that were left: %w", err)
@@ -29,14 +29,14 @@ func FindOrphans() ([]Orphan, error) {
 	return all.orphans(known), nil
 }
 
-// FindStrays finds the processes that this program has started and that still run: called when
-// every child has been stopped, those that had left the group they were started in.
+// FindStrays finds running processes that this program started. After all children were stopped, these are the
+// processes that had left their group.
 func FindStrays() []Orphan {
 	all := listProcesses()
 	return all.orphans(all.own())
 }
 
-// own returns the processes of this program that its records name or that carry its mark.
+// own returns the processes that this program recorded or that carry its mark.
 func (all processes) own() map[int]string {
 	known := all.recorded()
 	maps.Copy(known, all.marked())
@@ -74,9 +74,9 @@ func isAlive(pid int, start uint64) bool {
 	return err == nil && p.start == start && !p.ended()
 }
 
-// EndOrphans kills what [FindOrphans] finds, of these owners or of all if none is named, until
-// it finds nothing more, and returns what it killed. Memory and GPUs of a process are free when
-// it has ended, and EndOrphans waits for that.
+// EndOrphans kills the processes that [FindOrphans] finds, repeatedly until there are none, and returns them.
+// If owners are named, it kills only theirs. It waits until the processes have ended, because only then their
+// memory and GPUs are free.
 func EndOrphans(owners ...string) ([]Orphan, error) {
 	ended, err := end(func() ([]Orphan, error) {
 		found, err := FindOrphans()
@@ -89,13 +89,13 @@ func EndOrphans(owners ...string) ([]Orphan, error) {
 	return ended, err
 }
 
-// EndStrays kills what [FindStrays] finds, until it finds nothing more, and returns what it killed.
+// EndStrays kills the processes that [FindStrays] finds, repeatedly until there are none, and returns them.
 func EndStrays() ([]Orphan, error) {
 	return end(func() ([]Orphan, error) { return FindStrays(), nil })
 }
 
-// endWait is how long processes may take to end after they were killed. A driver that frees the
-// memory of many GPUs takes seconds.
+// endWait is how long processes may take to end after a kill. A driver that frees the memory of many GPUs takes
+// seconds.
 const endWait = 30 * time.Second
 
 func end(find func() ([]Orphan, error)) ([]Orphan, error) {
@@ -126,12 +126,12 @@ func end(find func() ([]Orphan, error)) ([]Orphan, error) {
 	}
 }
 
-// kill kills a process unless another has got its number.
+// kill kills a process unless its number was reused.
 func kill(pid int, start uint64) (bool, error) {
 	if pid <= 1 || pid == os.Getpid() {
 		return false, fmt.Errorf("process %d cannot be one that was left behind", pid)
 	}
-	// What the descriptor means cannot change between the check and the signal.
+	// The descriptor always refers to the same process, so it cannot change between check and signal.
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes put the child into a group of its own and have the kernel kill it when the
-// thread that started it, and so this program, is gone.
+// attributes put the child into its own group. The kernel kills the child when the thread that started it ends,
+// and thus when this program ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// reap waits for the leader, ends what is left of its group, and only then releases the
-// leader's number: as long as the leader is a zombie, neither its number nor that of its
-// group can be given to others.
+// reap waits for the leader, ends the rest of its group, and only then reaps the leader. While the leader is a
+// zombie, its number and its group's number cannot be reused.
 func (c *child) reap() {
 	waitWithoutReaping(c.pid)
 	c.endGroup()
@@ -38,22 +37,22 @@ func waitWithoutReaping(pid int) {
 	}
 }
 
-// groupPoll is the time between two polls of a group that is ending.
+// groupPoll is the interval between checks of an ending group.
 const groupPoll = 20 * time.Millisecond
 
-// endGroup asks the rest of the group to end, waits for the linger time, kills, and waits
-// once more. What is left then hangs in the kernel with the kill pending.
+// endGroup sends the stop signal to the rest of the group, waits for the linger time, kills, and waits again. A
+// process that remains then hangs in the kernel with the kill pending.
 func (c *child) endGroup() {
 	for _, signal := range []string{"TERM", "KILL"} {
 		if !groupAlive(c.pid) {
 			return
 		}
-		_ = c.Signal(signal) // what cannot be signalled is waited for all the same
+		_ = c.Signal(signal) // after an error, wait anyway
 		c.awaitGroup()
 	}
 }
 
-// awaitGroup returns when the group is gone or the linger time is over.
+// awaitGroup waits until the group has ended or the linger time is over.
 func (c *child) awaitGroup() {
 	deadline := time.NewTimer(c.linger)
 	defer deadline.Stop()
@@ -68,8 +67,8 @@ func (c *child) awaitGroup() {
 	}
 }
 
-// groupAlive reports whether any process of the group besides zombies, such as its ended
-// leader, is left. In a container whose first process does not reap, zombies stay.
+// groupAlive reports whether the group has a process that is not a zombie. In a container whose first process
+// does not reap, zombies remain.
 func groupAlive(pgid int) bool {
 	if err := syscall.Kill(-pgid, 0); errors.Is(err, syscall.ESRCH) {
 		return false

@@ -8,51 +8,52 @@ import (
 	"time"
 )
 
-// attributes put the child into a group of its own. There is no parent death signal.
+// attributes put the child into its own group. There is no parent death signal.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// reap waits for the leader and then kills what is left of its group. The leader's number
-// is released a moment before, which Linux avoids.
+// reap waits for the leader and then kills the rest of its group. Unlike on Linux, the leader's number may be
+// reused shortly before that.
 func (c *child) reap() {
 	err := c.cmd.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually none is left
+	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually the group is empty
 	c.record.ended(c.pid, c.start)
 	c.err = ignoreHeldOutput(err)
 	c.reaped = true
 }
 
-// groupAlive reports whether a signal would reach a process.
+// groupAlive reports whether a signal would reach a process of the group.
 func groupAlive(pgid int) bool { return syscall.Kill(-pgid, 0) == nil }
 
-// startTime is not known without /proc.
+// startTime is unknown without /proc.
 func startTime(int) (uint64, error) { return 0, errUnknown }
 
 var errUnknown = errors.New("this system does not say when a process started")
 
-// Owner is not known without /proc.
+// Owner is unknown without /proc.
 func Owner() string { return "" }
 
-// Gone is never certain without /proc.
+// Gone returns false, because nothing is certain without /proc.
 func Gone(string) bool { return false }
 
-// FindOrphans finds nothing without /proc.
+// FindOrphans returns none without /proc.
 func FindOrphans() ([]Orphan, error) { return nil, nil }
 
-// FindStrays finds nothing without /proc.
+// FindStrays returns none without /proc.
 func FindStrays() []Orphan { return nil }
 
-// EndOrphans ends nothing: without start times a process cannot be told from a later one with its number.
+// EndOrphans ends none: without start times, a process cannot be distinguished from a later one with its
+// number.
 func EndOrphans(...string) ([]Orphan, error) { return nil, nil }
 
-// EndStrays ends nothing, as EndOrphans does.
+// EndStrays ends none, for the same reason as EndOrphans.
 func EndStrays() ([]Orphan, error) { return nil, nil }
 
-// beatEvery is the time between two notes of a record.
+// beatEvery is the interval between updates of a record.
 const beatEvery = time.Minute
 
-// record keeps nothing without /proc.
+// record stores nothing without /proc.
 type record struct{}
 
 func openRecord() *record           { return nil }

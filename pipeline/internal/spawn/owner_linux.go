@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Owner names this program for the labels of what it makes but is no process of its own,
-// such as containers: "BOOT/NAMESPACE/PID:START". It is "" where the system does not say
-// enough.
+// Owner identifies this program in the labels of objects other than processes, such as containers:
+// "BOOT/NAMESPACE/PID:START". It returns "" if the system does not provide these values.
 func Owner() string {
 	place := ownerPlace()
 	if place == "" {
@@ -16,9 +15,8 @@ func Owner() string {
 	return place + "/" + ownMark()
 }
 
-// Gone reports whether the program that [Owner] named has certainly ended. Of one that
-// runs, or ran, where it cannot be seen from here (another machine, another container, an
-// earlier boot) it is not certain.
+// Gone reports whether the program identified by [Owner] has certainly ended. It returns false for programs
+// that are invisible from here: on another machine, in another container, or before a reboot.
 func Gone(owner string) bool {
 	place := ownerPlace()
 	mark, ok := strings.CutPrefix(owner, place+"/")
@@ -29,8 +27,7 @@ func Gone(owner string) bool {
 	return ok && !isAlive(pid, start)
 }
 
-// ownerPlace identifies the machines, boots and PID namespaces in which process ids mean
-// different things.
+// ownerPlace identifies the boot and the PID namespace, outside of which process IDs have other meanings.
 func ownerPlace() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

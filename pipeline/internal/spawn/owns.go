@@ -1,10 +1,9 @@
 package spawn
 
-// Ownership reports whether a process was started by this program.
+// Ownership states whether this program started a process.
 type Ownership int
 
-// What can be known of it. A process of another PID namespace, and on systems without
-// /proc every process, is Unknown.
+// The states. Unknown applies to processes of another PID namespace, and to every process without /proc.
 const (
 	Unknown Ownership = iota
 	Ours

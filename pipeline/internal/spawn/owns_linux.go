@@ -4,12 +4,11 @@ import (
 	"os"
 )
 
-// hostNamespace is what /proc/self/ns/pid is in the first PID namespace of a machine. In
-// any other, a number that a driver gives may be that of another process here.
+// hostNamespace is the value of /proc/self/ns/pid in a machine's initial PID namespace. In any other namespace,
+// a process ID reported by a driver may belong to another process here.
 const hostNamespace = "pid:[4026531836]"
 
-// OwnerOf reports whether this program has started a process, however far down and whatever the
-// process has made of its environment.
+// OwnerOf reports whether this program started a process, at any depth and with any environment.
 func OwnerOf(pid int) Ownership {
 	if pid <= 0 {
 		return Unknown
@@ -29,8 +28,8 @@ func OwnerOf(pid int) Ownership {
 	return Others
 }
 
-// ControlGroup returns the text of a process's control groups, in which container
-// runtimes name their containers; "" if it cannot be read.
+// ControlGroup returns the text of a process's control groups, in which container runtimes name their
+// containers; "" if unreadable.
 func ControlGroup(pid int) string {
 	data, err := os.ReadFile(procDir(pid) + "/cgroup")
 	if err != nil {

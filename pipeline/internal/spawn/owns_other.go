@@ -2,8 +2,8 @@
 
 package spawn
 
-// OwnerOf is not known without /proc.
+// OwnerOf returns Unknown without /proc.
 func OwnerOf(int) Ownership { return Unknown }
 
-// ControlGroup is not known without /proc.
+// ControlGroup returns "" without /proc.
 func ControlGroup(int) string { return "" }

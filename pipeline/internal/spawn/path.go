@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// lookPath finds a program as the child's own shell would: a bare name in the PATH of
-// env, a path with a slash relative to dir. A bare name is never looked for in dir.
+// lookPath finds a program as the child's shell would: a plain name in the PATH of env, a path with a slash
+// relative to dir. It never searches dir for a plain name.
 func lookPath(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		path := name
@@ -26,7 +26,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 	}
 	for _, folder := range filepath.SplitList(Getenv(env)("PATH")) {
 		if !filepath.IsAbs(folder) {
-			continue // a relative entry would make the result depend on the folder
+			continue // a relative entry would make the result depend on the working directory
 		}
 		path := filepath.Join(folder, name)
 		if executable(path) == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// process is what /proc/PID/stat says of a process.
+// process holds fields of /proc/PID/stat.
 type process struct {
 	pid, parent, group, session int
 	name                        string
@@ -17,17 +17,17 @@ type process struct {
 	start                       uint64 // clock ticks since boot
 }
 
-// ended reports whether it is a zombie or about to vanish.
+// ended reports whether it is a zombie or dead.
 func (p process) ended() bool { return p.state == 'Z' || p.state == 'X' }
 
-// eachProcess calls f for every process of the machine until f returns false. Processes
-// that vanish meanwhile are left out.
+// eachProcess calls f for every process of the machine until f returns false. It skips processes that end
+// meanwhile.
 func eachProcess(f func(process) bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return
 	}
-	defer func() { _ = dir.Close() }() // opened for reading
+	defer func() { _ = dir.Close() }() // opened for reading only
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return
@@ -53,8 +53,8 @@ func readProcess(pid int) (process, error) {
 	return parseStat(data)
 }
 
-// parseStat reads the line of /proc/PID/stat (proc_pid_stat(5)): the name in parentheses
-// can hold spaces and parentheses, so the fields are counted from the last one.
+// parseStat parses the line of /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may contain spaces
+// and parentheses, so the fields are counted from the last parenthesis.
 func parseStat(data []byte) (process, error) {
 	line := strings.TrimSpace(string(data))
 	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
@@ -86,14 +86,13 @@ func parseStat(data []byte) (process, error) {
 	return p, nil
 }
 
-// startTime of a process in clock ticks since boot.
+// startTime returns the start time of a process in clock ticks since boot.
 func startTime(pid int) (uint64, error) {
 	p, err := readProcess(pid)
 	return p.start, err
 }
 
-// markOf returns the mark in the environment of a process, "" if it has none or is not
-// ours to read.
+// markOf returns the mark in the environment of a process, "" if absent or unreadable.
 func markOf(pid int) string {
 	data, err := os.ReadFile(procDir(pid) + "/environ")
 	if err != nil {

@@ -15,37 +15,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// record is a folder that names the processes of a Spawner for whoever looks for them after this
-// program was killed: a process can rewrite its environment, and with it our mark. Each group that
-// was started has a file as long as it runs; so has each process below them that is in another
-// group. The modification of the file "seen" is repeated as long as the program lives.
+// record is a folder that lists the processes of a Spawner, to find them after this program was killed. It is
+// needed because a process can overwrite its environment, and with it the mark. Each started group has a file
+// while it runs; so does each of its descendants in another group. The file "seen" is updated while the program
+// lives.
 //
-// A nil record keeps nothing.
+// A nil record stores nothing.
 type record struct {
 	dir string
 
 	mu      sync.Mutex
 	entries map[entry]bool
-	// scan is when processes are searched next, and wait the time to the search after it: trees
-	// grow after a start.
+	// scan is the time of the next search for descendants, and wait the time until the following one. Process
+	// trees grow after a start.
 	scan time.Time
 	wait time.Duration
 }
 
-// entry names a process, or a group by its leader.
+// entry identifies a process, or a group by its leader.
 type entry struct {
 	group bool
 	pid   int
 	start uint64
 }
 
-// Times of a record.
+// Timing of a record.
 const (
-	// beatEvery is the time between two notes that the program lives.
+	// beatEvery is the interval between updates of "seen".
 	beatEvery = time.Second
-	// firstScan and lastScan bound the time between two searches, which doubles.
+	// firstScan and lastScan bound the time between searches, which doubles.
 	firstScan, lastScan = time.Second, time.Minute
-	// seenSlack is what a note may be late by. A number is not given to another process as soon.
+	// seenSlack is how late an update may be. A process number is not reused that fast.
 	seenSlack = 2 * time.Second
 )
 
@@ -53,18 +53,18 @@ const (
 	seenFile    = "seen"
 	groupWord   = "group"
 	processWord = "process"
-	// placeSeparator stands for the slash of [Owner] in the name of a folder.
+	// placeSeparator replaces the slash of [Owner] in the name of a folder.
 	placeSeparator = ","
 )
 
-// recordBases returns the folders that can hold records, best first. They do not depend on the
-// environment, in which a later program may differ.
+// recordBases returns the possible folders of records, best first. They do not depend on the environment, which
+// may differ in a later program.
 func recordBases() []string {
 	name := "pipeline-processes-" + strconv.Itoa(os.Getuid())
 	return []string{filepath.Join("/run/lock", name), filepath.Join("/tmp", name)}
 }
 
-// openRecord makes an empty record; nil where none can be kept.
+// openRecord creates an empty record; nil if impossible.
 func openRecord() *record {
 	owner := Owner()
 	if owner == "" {
@@ -82,8 +82,8 @@ func openRecord() *record {
 	return nil
 }
 
-// private reports whether a path is a folder into which this user alone writes: whatever a record
-// names is killed.
+// private reports whether a path is a folder that only this user can write to. This is required, because
+// recorded processes may be killed.
 func private(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
@@ -93,7 +93,7 @@ func private(path string) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// started adds a group, and searches soon for what it starts.
+// started adds a group, and schedules a search for its descendants.
 func (r *record) started(pid int, start uint64) {
 	if r == nil {
 		return
@@ -106,7 +106,7 @@ func (r *record) started(pid int, start uint64) {
 	r.scan = time.Now().Add(r.wait)
 }
 
-// ended removes a group, before its number is free.
+// ended removes a group, before its number can be reused.
 func (r *record) ended(pid int, start uint64) {
 	if r == nil {
 		return
@@ -116,7 +116,7 @@ func (r *record) ended(pid int, start uint64) {
 	r.remove(entry{true, pid, start})
 }
 
-// beat notes that the program lives, and what its processes have started.
+// beat records that the program lives, and the descendants of its groups.
 func (r *record) beat() {
 	if r == nil {
 		return
@@ -134,7 +134,7 @@ func (r *record) beat() {
 	}
 }
 
-// search notes the processes that have left the groups that were started.
+// search records the processes that have left the started groups.
 func (r *record) search() {
 	all := listProcesses()
 	known := map[int]string{}
@@ -156,7 +156,7 @@ func (r *record) search() {
 	}
 }
 
-// close removes the record unless something of it still runs.
+// close removes the record unless one of its processes still runs.
 func (r *record) close() {
 	if r == nil {
 		return
@@ -167,11 +167,11 @@ func (r *record) close() {
 		r.search()
 	}
 	if len(r.entries) == 0 {
-		_ = os.RemoveAll(r.dir) // what stays is removed by the next cleanup
+		_ = os.RemoveAll(r.dir) // the next cleanup removes what remains
 	}
 }
 
-// add writes an entry. One that cannot be written is found by its mark alone.
+// add writes an entry. If that fails, only the mark can identify the process.
 func (r *record) add(e entry) {
 	if r.entries[e] {
 		return
@@ -187,17 +187,17 @@ func (r *record) remove(e entry) {
 	_ = os.Remove(filepath.Join(r.dir, e.file()))
 }
 
-// see writes the present time.
+// see writes the current time.
 func (r *record) see() {
 	f, err := os.OpenFile(filepath.Join(r.dir, seenFile), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%020d", bootTicks()) // in place: it has one length
+	_, _ = fmt.Fprintf(f, "%020d", bootTicks()) // overwrites in place, because the length is constant
 	_ = f.Close()
 }
 
-// bootTicks returns the clock ticks since boot, in which /proc gives start times.
+// bootTicks returns the clock ticks since boot, the unit of start times in /proc.
 func bootTicks() uint64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
@@ -206,7 +206,7 @@ func bootTicks() uint64 {
 	return uint64(now.Nano()) / uint64(time.Second/ticksPerSecond)
 }
 
-// ticksPerSecond is USER_HZ, which is part of Linux's interface.
+// ticksPerSecond is USER_HZ, a constant of Linux's interface.
 const ticksPerSecond = 100
 
 func (e entry) file() string {
@@ -217,7 +217,7 @@ func (e entry) file() string {
 	return word + "-" + strconv.Itoa(e.pid) + "-" + strconv.FormatUint(e.start, 10)
 }
 
-// parseEntry is the reverse of file.
+// parseEntry is the inverse of file.
 func parseEntry(name string) (entry, bool) {
 	word, rest, _ := strings.Cut(name, "-")
 	left, right, _ := strings.Cut(rest, "-")
@@ -227,14 +227,14 @@ func parseEntry(name string) (entry, bool) {
 	return e, err1 == nil && err2 == nil && pid > 1 && e.file() == name
 }
 
-// kept is a record as it was read.
+// kept is a record read from disk.
 type kept struct {
 	dir, owner string
-	seen       uint64 // the latest tick at which its owner may have lived
+	seen       uint64 // the latest tick at which its owner may have been alive
 	entries    []entry
 }
 
-// readRecords returns the records of this user's programs in this PID namespace since the boot.
+// readRecords returns the records of this user's programs in this PID namespace since boot.
 func readRecords() []kept {
 	place := ownerPlace()
 	var out []kept
@@ -274,7 +274,7 @@ func (k *kept) read() {
 	}
 }
 
-// pruneRecords removes the records of programs that have ended and of which nothing runs.
+// pruneRecords removes the records of ended programs without running processes.
 func pruneRecords() {
 	all := listProcesses()
 	for _, k := range readRecords() {
@@ -283,7 +283,7 @@ func pruneRecords() {
 			runs = runs || len(all.named(e, k.seen)) > 0
 		}
 		if !runs {
-			_ = os.RemoveAll(k.dir) // it is tried again
+			_ = os.RemoveAll(k.dir) // the next call retries
 		}
 	}
 }

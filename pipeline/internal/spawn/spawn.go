@@ -20,23 +20,22 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// MarkVar is set in the environment of every child to "PID:START" of this program, so
-// that a later one can find what a killed one has left behind.
+// MarkVar is set in the environment of every child to "PID:START" of this program, so that a later instance can
+// find what a killed one left behind.
 const MarkVar = "PIPELINE_SPAWNED_BY"
 
-// Options of a Spawner.
+// Options configure a Spawner.
 type Options struct {
-	// Environ is the environment to inherit from, os.Environ() in the program.
+	// Environ is the environment to inherit from: os.Environ() in the program.
 	Environ []string
-	// Policy of what is inherited.
+	// Policy selects the inherited variables.
 	Policy Policy
-	// OnSpawn, if not nil, is called with each child before Spawn returns: its process id,
-	// its start time (clock ticks since boot; 0 where the system does not say) and its
-	// argv. It must not call the Spawner.
+	// OnSpawn, if not nil, is called for each child before Spawn returns, with its process ID, start time
+	// (clock ticks since boot; 0 if unknown) and argv. It must not call the Spawner.
 	OnSpawn func(pid int, startTime uint64, argv []string)
-	// Linger is how long the rest of a group may take to end by itself once its leader
-	// is gone, and how long others may hold its output open; 2 s unless set. Engine
-	// workers release RDMA registrations in that time, which a kill would leak.
+	// Linger is how long the rest of a group may take to end by itself after its leader, and how long other
+	// processes may hold its output open; 2 s unless set. In that time engine workers release RDMA
+	// registrations, which a kill would leak.
 	Linger time.Duration
 }
 
@@ -44,22 +43,22 @@ type Options struct {
 type Spawner struct {
 	opt  Options
 	mark string
-	// starts is served by one goroutine on one locked thread: Linux sends the parent
-	// death signal when the *thread* that forked ends, so no thread of the Go runtime's
-	// pool may fork.
+	// starts is served by one goroutine on one locked thread. Linux sends the parent death signal when the
+	// forking *thread* ends, so a thread of the Go runtime's pool must not fork.
 	starts chan startRequest
 	quit   chan struct{}
 	once   sync.Once
 
 	mu     sync.Mutex
 	closed bool
-	// record is nil before the first start. It is read without mu: Spawn holds mu while it waits for serve.
+	// record is nil before the first start. It is read without mu, because Spawn holds mu while it waits for
+	// serve.
 	record atomic.Pointer[record]
 }
 
 var _ steps.Spawner = (*Spawner)(nil)
 
-// New returns a Spawner. Close it when no child is left.
+// New returns a Spawner. Close it after the last child has ended.
 func New(opt Options) *Spawner {
 	if opt.Linger <= 0 {
 		opt.Linger = 2 * time.Second
@@ -103,9 +102,8 @@ func (s *Spawner) serve() {
 // ErrClosed is returned by Spawn after Close.
 var ErrClosed = errors.New("the program is ending and starts no more processes")
 
-// Spawn starts a command in a process group of its own. ctx bounds the start only.
-// The command's first word is looked up in the PATH that the child will have, and a
-// relative one with a slash in its folder.
+// Spawn starts a command in its own process group. ctx applies to the start only. It looks up the command in
+// the PATH of the child; a relative path with a slash is resolved against the command's folder.
 func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return nil, errors.New("cannot start a process without a command")
@@ -162,12 +160,12 @@ func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
 		Path: path, Args: c.Argv, Env: env, Dir: c.Dir,
 		Stdout: c.Stdout, Stderr: c.Stderr,
 		SysProcAttr: attributes(),
-		// A process that left the group can hold our pipes open; it must not hold us.
+		// A process that left the group may hold our pipes open; do not wait for it.
 		WaitDelay: s.opt.Linger,
 	}, nil
 }
 
-// Close refuses further starts and lets go of the starting thread. It ends no child.
+// Close prevents further starts and ends the starting thread. It ends no child.
 func (s *Spawner) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -178,14 +176,14 @@ func (s *Spawner) Close() {
 	})
 }
 
-// ownMark identifies this process among all that have run since the last boot.
+// ownMark identifies this process among all since the last boot.
 func ownMark() string {
 	pid := os.Getpid()
 	start, _ := startTime(pid)
 	return strconv.Itoa(pid) + ":" + strconv.FormatUint(start, 10)
 }
 
-// signals that a child can be sent, by name.
+// signals maps names to the signals that can be sent to a child.
 var signals = map[string]syscall.Signal{
 	"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL,
 	"HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,

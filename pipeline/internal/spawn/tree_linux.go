@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// processes holds the processes of the machine, by process id.
+// processes holds the processes of the machine by process ID.
 type processes map[int]process
 
 func listProcesses() processes {
@@ -23,7 +23,7 @@ func (all processes) alive(pid int, start uint64) bool {
 	return ok && p.start == start && !p.ended()
 }
 
-// members returns the processes of a group that run.
+// members returns the running processes of a group.
 func (all processes) members(group int) []process {
 	var out []process
 	for _, p := range all {
@@ -34,10 +34,10 @@ func (all processes) members(group int) []process {
 	return out
 }
 
-// family returns the processes that belong to programs of ours, with their owners. It begins with
-// those whose owner is known and adds the children of each, the group that it leads or whose
-// leader has ended, and the session that it leads. A process that has rewritten its title and its
-// environment is found so. This program, those above it and its group are left out.
+// family returns the processes of instances of this program, with their owners. It starts with the processes of
+// known owners. It adds the children of each, the members of groups that it leads or whose leader has ended,
+// and the session that it leads. It therefore finds processes that changed their title and environment. It
+// excludes this program, its ancestors and its group.
 func (all processes) family(known map[int]string) map[int]string {
 	above := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !above[pid]; pid = all[pid].parent {
@@ -80,8 +80,8 @@ func (all processes) family(known map[int]string) map[int]string {
 	return out
 }
 
-// marked returns the owners of the processes that carry a mark of ours. A mark in another PID
-// namespace means a process there, of which nothing is known here.
+// marked returns the owners of processes with a mark. It ignores marks in other PID namespaces, which refer to
+// unknown processes.
 func (all processes) marked() map[int]string {
 	place := ownerPlace()
 	_, namespace, _ := strings.Cut(place, "/")
@@ -102,7 +102,7 @@ func (all processes) marked() map[int]string {
 	return out
 }
 
-// recorded returns the owners of the processes that the records of programs name.
+// recorded returns the owners of the recorded processes.
 func (all processes) recorded() map[int]string {
 	out := map[int]string{}
 	for _, r := range readRecords() {
@@ -115,12 +115,11 @@ func (all processes) recorded() map[int]string {
 	return out
 }
 
-// named returns the processes that an entry of a record names.
+// named returns the running processes that an entry of a record identifies.
 //
-// A number can be given to another process once its own has ended, and the start time tells the
-// two apart. A group keeps its number as long as it has members, and the owner removes its entry
-// before the number is free: so a group that has lost its leader is the recorded one if a member
-// was started before the owner was last seen. A later group has later members only.
+// A process number may be reused, so the start time distinguishes processes. A group keeps its number while it
+// has members, and the owner removes the entry before the number can be reused. So a group without its leader
+// is the recorded one if a member started before the owner was last seen; a later group has only later members.
 func (all processes) named(e entry, seen uint64) []process {
 	if !e.group {
 		if all.alive(e.pid, e.start) {
