@@ -12,11 +12,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// pollTimeout bounds the poll of one server that runs already.
+// pollTimeout is the timeout for polling one running server.
 const pollTimeout = 10 * time.Second
 
-// ExamineAttached asks the servers that a file gives by their url whether they serve, with
-// the key that requests get. It generates nothing.
+// ExamineAttached checks whether the servers with a url serve, using the key of requests. It generates nothing.
 func ExamineAttached(ctx context.Context, cfg *lang.Config, engines map[string]steps.Engine) []Check {
 	var out []Check
 	for _, s := range cfg.Servers {

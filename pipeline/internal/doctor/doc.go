@@ -1,4 +1,4 @@
-// Package doctor finds what a machine lacks to carry a pipeline out, and how to fix it.
+// Package doctor finds what a machine lacks to run a pipeline, and how to fix it.
 //
 //	needs := doctor.NeedsOf(cfg, nil)
 //	facts := doctor.Gather(ctx, needs, doctor.Options{Spawner: spawner, Daemon: dockerhost.Inspect(os.Getenv), Out: "."})
@@ -6,9 +6,9 @@
 //		fmt.Println(c.Status, c.Name, c.Found, c.Fix)
 //	}
 //
-// What a file needs ([Needs]) and what the machine has ([Facts]) are data; [Examine] only
-// compares them. The same examination goes before every run, where something missing ends
-// the run before GPU hours are spent ([Missing]).
+// The needs of a file ([Needs]) and the state of the machine ([Facts]) are data, which [Examine] compares.
+// Before every run, [Preflight] compares them as well; a missing item ends the run before it spends GPU hours
+// ([Missing]).
 //
 // It starts no server and changes nothing.
 package doctor

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Status of a check.
+// Status is the result of a check.
 type Status string
 
 // The statuses.
@@ -25,27 +25,27 @@ const (
 type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	// Found says what there is, Fix what to do about it if that is not enough.
+	// Found is what the machine has, and Fix what to do if it is insufficient.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
 }
 
 const gib = 1 << 30
 
-// Limits of what is enough.
+// The required and recommended amounts.
 const (
-	// idleMemory may be in use on a GPU that is free: drivers and displays take a little.
+	// idleMemory is how much memory of a free GPU may be in use, by drivers and displays.
 	idleMemory = 600 << 20
-	// minOutSpace is what a run directory needs, recommendedOutSpace what a long run takes.
+	// minOutSpace is the required disk space of a run directory, and recommendedOutSpace that for a long run.
 	minOutSpace         = 1 * gib
 	recommendedOutSpace = 10 * gib
-	// recommendedImageSpace is the size of an engine's image, and a little more.
+	// recommendedImageSpace is the size of an engine's image, with some reserve.
 	recommendedImageSpace = 40 * gib
-	// recommendedShm is what the workers of an engine exchange over shared memory.
+	// recommendedShm is the shared memory for the workers of an engine.
 	recommendedShm = 8 * gib
 )
 
-// Examine compares what is needed with what there is, in the order in which to mend it.
+// Examine compares needs with facts. The checks come in the order in which to fix them.
 func Examine(n Needs, f Facts) []Check {
 	var out []Check
 	out = append(out, programs(n, f)...)
@@ -57,13 +57,12 @@ func Examine(n Needs, f Facts) []Check {
 	return append(out, governor(f), locks(n, f))
 }
 
-// Preflight is the part of the examination that goes before a run: what no step of the
-// pipeline provides, and no launcher sees for itself.
+// Preflight runs the checks that precede a run: those that no step fixes and no launcher makes.
 func Preflight(n Needs, f Facts) []Check {
 	return slices.Concat(gpus(n, f), rdma(n, f), space(n, f), ports(n, f))
 }
 
-// MissingError gathers what is missing, nil if nothing is.
+// MissingError joins the missing items to an error, nil if there are none.
 func MissingError(checks []Check) error {
 	var errs []error
 	for _, c := range checks {
@@ -120,7 +119,7 @@ func daemon(n Needs, f Facts) []Check {
 	return out
 }
 
-// CheckImage reports on an image of a daemon that has it or not.
+// CheckImage returns the check of an image that a daemon has or lacks.
 func CheckImage(image Image, has bool) Check {
 	c := Check{Name: "image " + image.Name, Status: OK, Found: "is there"}
 	switch {
@@ -133,7 +132,7 @@ func CheckImage(image Image, has bool) Check {
 	return c
 }
 
-// NoGPUsInContainers is what is wrong with a daemon that cannot give GPUs to containers.
+// NoGPUsInContainers is the check of a daemon that cannot give GPUs to containers.
 var NoGPUsInContainers = Check{
 	Name: "GPUs in containers", Status: Warn, Found: "the daemon names neither the runtime nvidia nor devices of nvidia.com/gpu",
 	Fix: "install the NVIDIA Container Toolkit, then: nvidia-ctk runtime configure --runtime=docker && systemctl restart docker",
@@ -146,7 +145,7 @@ func vendor(f Facts) string {
 	return f.GPUs[0].Vendor
 }
 
-// elsewhere reports whether the containers run on another machine, of which nothing is seen.
+// elsewhere reports whether the containers run on another machine, which is invisible from here.
 func elsewhere(n Needs, f Facts) bool {
 	return n.Containers() && f.DockerErr == nil && !f.Docker.Local
 }
@@ -168,7 +167,7 @@ func gpus(n Needs, f Facts) []Check {
 				Fix: "ask for fewer or for others in the file, or run it on another machine"})
 		}
 		if !sure && slices.ContainsFunc(t.GPUs, func(r Request) bool { return r.Maybe }) {
-			continue // it is not known to use any
+			continue // it may use none
 		}
 		for _, g := range selected {
 			used[g.UUID] = true
@@ -182,7 +181,7 @@ func gpus(n Needs, f Facts) []Check {
 	return out
 }
 
-// noGPU reports that there is none, which matters where one is asked for.
+// noGPU returns the check of a machine without GPUs.
 func noGPU(n Needs, f Facts) Check {
 	c := Check{Name: "GPUs", Status: OK, Found: "none is asked for"}
 	if !n.File {
@@ -195,16 +194,16 @@ func noGPU(n Needs, f Facts) Check {
 	c.Fix = "run on a machine with GPUs, or rehearse with --simulate; if this one has some, install the driver: nvidia-smi or rocm-smi must " +
 		"list them"
 	if f.GPUErr != nil && n.Containers() {
-		// Where the program runs in a container of its own, the daemon's GPUs may still be there.
+		// If this program runs in a container, the daemon may still have GPUs.
 		c.Status, c.Found = Warn, c.Found+": neither nvidia-smi nor rocm-smi can be asked"
 	}
 	return c
 }
 
-// maxWanted bounds how many targets are named.
+// maxWanted is the largest number of targets to name.
 const maxWanted = 3
 
-// wanted says how many GPUs the targets need.
+// wanted describes how many GPUs the targets need.
 func wanted(n Needs) string {
 	var parts []string
 	for _, t := range n.Targets {
@@ -234,7 +233,7 @@ func names(list []probe.GPU) string {
 	return strings.Join(out, ", ")
 }
 
-// state is what speaks against measuring on a GPU now.
+// state returns reasons not to measure on a GPU now.
 func state(g probe.GPU, f Facts, needed bool) []Check {
 	var out []Check
 	add := func(status Status, found, fix string) {

@@ -16,63 +16,63 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Facts are what was found on the machine.
+// Facts describes the machine.
 type Facts struct {
 	GPUs      []probe.GPU
 	Processes []probe.Process
-	GPUErr    error // why nothing is known of GPUs
+	GPUErr    error // why the GPUs are unknown
 	NICs      []probe.NIC
 	Docker    Daemon
-	DockerErr error // why nothing is known of the daemon
-	// Programs that were looked for: where they are, "" if nowhere.
+	DockerErr error // why the daemon is unknown
+	// Programs maps the programs looked for to their paths, "" if not found.
 	Programs map[string]string
-	// Free space in bytes, Unknown if the system does not say.
+	// Free space in bytes, Unknown if not reported.
 	OutFree, DockerFree, ShmFree int64
-	// LockedMemory is our limit in bytes, Unlimited without one.
+	// LockedMemory is our limit in bytes, or Unlimited.
 	LockedMemory int64
-	// BusyPorts are those of the file that are in use.
+	// BusyPorts lists the ports of the file that are in use.
 	BusyPorts []int
 	Governor  string
-	// Modules of the kernel that RDMA with GPUs needs.
+	// PeerMemory means that the kernel module for RDMA with GPUs is loaded.
 	PeerMemory bool
-	// LockDir is where locks of GPUs are kept; LockErr says why they cannot be.
+	// LockDir is the folder of GPU locks, and LockErr why it is unavailable.
 	LockDir string
 	LockErr error
 }
 
-// Daemon is what a Docker daemon answered.
+// Daemon holds the answers of a Docker daemon.
 type Daemon struct {
 	Version string
-	// RootDir holds its images and containers, on its own machine.
+	// RootDir is the folder with its images and containers, on its machine.
 	RootDir string
-	// Local is set if its machine is this one.
+	// Local means that it runs on this machine.
 	Local bool
-	// NVIDIA is set if it can give NVIDIA's GPUs to containers.
+	// NVIDIA means that it can give NVIDIA's GPUs to containers.
 	NVIDIA bool
-	// Images that it has, by name; one that could not be asked for is absent.
+	// Images maps names to whether it has the image; an image that could not be queried is absent.
 	Images map[string]bool
 }
 
-// Unlimited is a limit that is none.
+// Unlimited means no limit.
 const Unlimited = -2
 
-// Options say how facts are gathered.
+// Options configure how facts are gathered.
 type Options struct {
-	// Spawner starts nvidia-smi and the like.
+	// Spawner starts nvidia-smi and similar programs.
 	Spawner steps.Spawner
-	// Prober, if not nil, is asked in place of one that Spawner would make.
+	// Prober, if not nil, replaces one made from Spawner.
 	Prober *probe.Prober
-	// Daemon asks the Docker daemon, also for images.
+	// Daemon queries the Docker daemon, including its images.
 	Daemon func(ctx context.Context, images []string) (Daemon, error)
-	// Out is the folder below which run directories are made.
+	// Out is the parent folder of run directories.
 	Out string
-	// Dir is the pipeline file's folder: programs with a path are meant from there.
+	// Dir is the pipeline file's folder, against which program paths are resolved.
 	Dir string
-	// Locks finds the folder of locks.
+	// Locks returns the lock folder.
 	Locks func() (string, error)
 }
 
-// Gather finds out what Examine compares with needs.
+// Gather collects the facts for Examine.
 func Gather(ctx context.Context, n Needs, opt Options) Facts {
 	root := os.DirFS("/")
 	f := Facts{
@@ -102,7 +102,7 @@ func Gather(ctx context.Context, n Needs, opt Options) Facts {
 	return f
 }
 
-// askDaemon asks the daemon, if one is needed or there is one.
+// askDaemon queries the daemon if the file needs one, or if no file is given.
 func (f *Facts) askDaemon(ctx context.Context, n Needs, ask func(context.Context, []string) (Daemon, error)) {
 	if n.File && !n.Containers() {
 		return
@@ -116,7 +116,7 @@ func (f *Facts) askDaemon(ctx context.Context, n Needs, ask func(context.Context
 	}
 }
 
-// lookPath finds a program as a launch would, "" if there is none.
+// lookPath finds a program as a launch would, "" if not found.
 func lookPath(name, dir string) string {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -128,7 +128,7 @@ func lookPath(name, dir string) string {
 	return path
 }
 
-// freeBelow is the free space where a folder is, or would be.
+// freeBelow returns the free space for a folder that may not exist yet.
 func freeBelow(dir string) int64 {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

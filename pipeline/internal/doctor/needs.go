@@ -9,33 +9,33 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Needs is what a pipeline asks of its machine.
+// Needs lists what a pipeline needs of its machine.
 type Needs struct {
-	// File is set if a pipeline was given; without one everything is optional.
+	// File means that a pipeline was given; without one, everything is optional.
 	File bool
-	// Targets that are launched here, by address.
+	// Targets that are launched here.
 	Targets []Target
-	// Programs that servers and steps are started with, as the file writes them.
+	// Programs of servers and steps, as written in the file.
 	Programs []string
-	// Images of containers, with their policies.
+	// Images of containers, with their pull policies.
 	Images []Image
-	// Ports that the file fixes.
+	// Ports set in the file.
 	Ports []int
-	// RDMA is set if a transfer declares it, RDMADevices are the devices that it names.
+	// RDMA means that a transfer declares RDMA; RDMADevices lists the devices it names.
 	RDMA        bool
 	RDMADevices []string
-	// LockedMemory is set if a process of this machine, and no container with a limit of
-	// its own, registers memory with RDMA devices.
+	// LockedMemory means that a process on this machine registers memory with RDMA devices. A container has its
+	// own limit and does not count.
 	LockedMemory bool
 
-	docker *steps.DockerSpec // the hosts that containers are placed on, nil for one
+	docker *steps.DockerSpec // the hosts of containers, nil for one
 	pods   bool              // containers are Pods of a cluster
 }
 
-// Image of a container.
+// Image is the image of a container.
 type Image struct {
 	Name string
-	// Never is set if it is not pulled.
+	// Never means that it must not be pulled.
 	Never bool
 }
 
@@ -45,8 +45,8 @@ type Target struct {
 	GPUs []Request
 }
 
-// NeedsOf lists what the targets with some addresses need, all of them if there are none.
-// What is known only after a step is left out.
+// NeedsOf lists the needs of the targets at addrs, or of all targets if empty. It omits what only a step
+// determines.
 func NeedsOf(cfg *lang.Config, addrs []string) Needs {
 	n := Needs{File: true, docker: cfg.Settings.Docker, pods: cfg.Settings.Kubernetes != nil}
 	wanted := func(addr string) bool { return len(addrs) == 0 || slices.Contains(addrs, addr) }
@@ -95,7 +95,7 @@ func (n *Needs) deployment(d *lang.Deployment) {
 	}
 }
 
-// server notes what a server needs, and returns the GPUs it asks for.
+// server adds the needs of a server, and returns its GPU requests.
 func (n *Needs) server(spec steps.ServerSpec) []Request {
 	if spec.URL != "" || n.pods && spec.Image != "" {
 		return nil
@@ -119,8 +119,8 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 	return requests(spec)
 }
 
-// elsewhere reports whether the container of a server runs on another machine, whose images
-// and GPUs are not to be seen from here.
+// elsewhere reports whether a server's container runs on another machine, whose images and GPUs are invisible
+// from here.
 func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
 	if n.docker == nil || spec.Node >= len(n.docker.Hosts) {
 		return false
@@ -128,7 +128,7 @@ func (n *Needs) elsewhere(spec steps.ServerSpec) bool {
 	return n.docker.Hosts[spec.Node].Elsewhere()
 }
 
-// own returns the program of a server that has a folder of its own.
+// own returns the program of a server, resolved against the server's folder.
 func own(name, folder string) string {
 	if folder != "" && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		return filepath.Join(folder, name)
@@ -145,14 +145,14 @@ func (n *Needs) program(name string) {
 // Containers reports whether a Docker daemon is needed.
 func (n Needs) Containers() bool { return len(n.Images) > 0 }
 
-// WantsGPUs reports whether anything is known to need a GPU.
+// WantsGPUs reports whether a target certainly needs a GPU.
 func (n Needs) WantsGPUs() bool {
 	return slices.ContainsFunc(n.Targets, func(t Target) bool {
 		return slices.ContainsFunc(t.GPUs, func(r Request) bool { return !r.Maybe })
 	})
 }
 
-// MayUseGPUs reports whether anything may use a GPU if there is one.
+// MayUseGPUs reports whether a target may use a GPU.
 func (n Needs) MayUseGPUs() bool {
 	return slices.ContainsFunc(n.Targets, func(t Target) bool { return len(t.GPUs) > 0 })
 }

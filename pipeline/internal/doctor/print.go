@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// Text writes the checks as a table, each with its remedy below it, and a summary.
+// Text writes the checks as a table, each followed by its fix, and a summary.
 func Text(w io.Writer, checks []Check) error {
 	wide := 0
 	counts := map[Status]int{}

@@ -10,21 +10,21 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Request is the GPUs that one server asks for.
+// Request is one server's request for GPUs.
 type Request struct {
-	// IDs are indices or UUIDs, or beginnings of UUIDs; empty where only a number is asked for.
+	// IDs are indices, UUIDs or prefixes of UUIDs; empty if only a number is requested.
 	IDs []string
-	// Count of GPUs where IDs is empty; steps.AllGPUs for all.
+	// Count of GPUs if IDs is empty; steps.AllGPUs for all.
 	Count int
-	// Maybe is set if nothing was asked for, but the server will use GPUs if there are any: an engine that is started as
-	// a process and not kept from them.
+	// Maybe means that the server requests no GPU, but will use any available: an engine started as a process
+	// without restriction.
 	Maybe bool
 }
 
-// visible are the variables that choose a process's GPUs.
+// visible lists the variables that select a process's GPUs.
 var visible = []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}
 
-// requests of a server: one, or none where it cannot use a GPU.
+// requests returns the GPU request of a server, none if it cannot use a GPU.
 func requests(spec steps.ServerSpec) []Request {
 	c := spec.NewContainer()
 	switch {
@@ -44,8 +44,8 @@ func requests(spec steps.ServerSpec) []Request {
 	return nil
 }
 
-// processRequest is what a process gets: the GPUs that its environment names, else as
-// many as the file says, else all there are.
+// processRequest returns the request of a process: the GPUs in its environment, else the number in the file,
+// else all.
 func processRequest(spec steps.ServerSpec) []Request {
 	for _, name := range visible {
 		value, set := steps.Getenv(spec.Env, name)
@@ -67,7 +67,7 @@ func processRequest(spec steps.ServerSpec) []Request {
 	return []Request{{Count: steps.AllGPUs, Maybe: true}}
 }
 
-// cdiRequest reads names such as nvidia.com/gpu=0. Other kinds of devices are no GPUs.
+// cdiRequest parses names such as nvidia.com/gpu=0. It ignores other devices.
 func cdiRequest(names []string) []Request {
 	var ids []string
 	for _, name := range names {
@@ -86,16 +86,15 @@ func cdiRequest(names []string) []Request {
 	return []Request{{IDs: ids}}
 }
 
-// Select returns the GPUs that some requests get of those that there are: those that are
-// named, then the lowest others for each count, as engines and Docker take them. sure is
-// false where only a number was asked for: then it may be others.
+// Select returns the GPUs that requests get: the named ones, then for each count the lowest others, as engines
+// and Docker choose. sure is false if only a number was requested, since they may choose others.
 func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bool, err error) {
 	sure = true
 	chosen := map[int]bool{}
 	for _, r := range requests {
 		for _, id := range r.IDs {
 			if strings.HasPrefix(id, "MIG-") {
-				sure = false // nothing here says on which GPU the instance is
+				sure = false // the GPU of the instance is unknown
 				continue
 			}
 			i, err := find(gpus, id)
@@ -129,7 +128,7 @@ func Select(requests []Request, gpus []probe.GPU) (selected []probe.GPU, sure bo
 	return selected, sure, nil
 }
 
-// asked is the number of GPUs that requests need together.
+// asked returns the total number of requested GPUs.
 func asked(requests []Request) int {
 	n := 0
 	for _, r := range requests {
@@ -138,8 +137,8 @@ func asked(requests []Request) int {
 	return n
 }
 
-// find returns the place of the GPU with an index, a UUID or the beginning of one; an
-// index of an instance of MIG, 0:1, begins with that of its GPU.
+// find returns the position of the GPU with an index, a UUID or a prefix of one. The index of a MIG instance,
+// 0:1, begins with its GPU's.
 func find(gpus []probe.GPU, id string) (int, error) {
 	number, _, _ := strings.Cut(id, ":")
 	for i, g := range gpus {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// free is the space of the file system of a path that we may use.
+// free returns the free bytes on a path's file system that we may use.
 func free(path string) int64 {
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil {
@@ -21,7 +21,7 @@ func free(path string) int64 {
 	return int64(n)
 }
 
-// lockedMemory is how much memory our processes may lock.
+// lockedMemory returns how much memory our processes may lock.
 func lockedMemory() int64 {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &r) != nil {

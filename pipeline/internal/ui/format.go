@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// clock writes a time span as on a watch: "0:42", "12:03", "1:02:03".
+// clock formats a time span like a clock: "0:42", "12:03", "1:02:03".
 func clock(seconds float64) string {
 	if !(seconds > 0) { // also NaN
 		seconds = 0
@@ -24,7 +24,7 @@ func clock(seconds float64) string {
 	return fmt.Sprintf("%d:%02d", m, s)
 }
 
-// about writes an estimate: the seconds of a long one would be a lie.
+// about formats an estimate. A long one omits the seconds, which it does not know.
 func about(seconds float64) string {
 	switch {
 	case !(seconds >= 1):
@@ -38,7 +38,7 @@ func about(seconds float64) string {
 	return fmt.Sprintf("about %d h %02d min", minutes/60, minutes%60)
 }
 
-// latency writes seconds with three digits: "45.1 ms", "1.23 s".
+// latency formats seconds with three digits: "45.1 ms", "1.23 s".
 func latency(seconds float64) string {
 	switch {
 	case math.IsNaN(seconds) || math.IsInf(seconds, 0):
@@ -49,7 +49,7 @@ func latency(seconds float64) string {
 	return digits(seconds) + " s"
 }
 
-// digits writes three significant digits without an exponent.
+// digits formats three significant digits without an exponent.
 func digits(x float64) string {
 	decimals := 2
 	switch abs := math.Abs(x); {
@@ -61,7 +61,7 @@ func digits(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// span writes a duration that was measured: "41.2 s", "2:05".
+// span formats a measured duration: "41.2 s", "2:05".
 func span(seconds float64) string {
 	if seconds < 60 {
 		return fmt.Sprintf("%.1f s", max(0, seconds))
@@ -69,7 +69,7 @@ func span(seconds float64) string {
 	return clock(seconds)
 }
 
-// tally writes a count for each class, the most frequent first: "timeout 2, http_500 1".
+// tally formats a count for each class, the most frequent first: "timeout 2, http_500 1".
 func tally(classes map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(classes), func(a, b string) int {
 		return cmp.Or(classes[b]-classes[a], strings.Compare(a, b))
@@ -105,10 +105,10 @@ const (
 	sgrYellow = "\x1b[33m"
 )
 
-// colors of whole lines by their tone.
+// colors of lines by tone.
 var colors = map[tone]string{bad: sgrRed, caution: sgrYellow, logged: sgrFaint}
 
-// paint colours a whole line by its tone.
+// paint colours a line by its tone.
 func paint(color bool, t tone, s string) string {
 	if sgr := colors[t]; color && sgr != "" && s != "" {
 		return sgr + s + sgrReset

@@ -9,16 +9,16 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// maxFrame is the number of lines of the live area, at most.
+// maxFrame is the largest number of lines in the live area.
 const maxFrame = 8
 
 // gutter is the width of the words at the left of the live area.
 const gutter = 9
 
-// minName columns of a name are shown.
+// minName is the smallest number of columns for a name.
 const minName = 12
 
-// frame is the live area at a time: at most eight lines, none wider than width.
+// frame returns the live area at a time: at most eight lines, none wider than width.
 func (s *state) frame(now time.Time, width int) []string {
 	lines := []string{named("pipeline", s.file, s.standing(), width)}
 	if s.step != nil {
@@ -46,7 +46,7 @@ func (s *state) frame(now time.Time, width int) []string {
 	return lines
 }
 
-// standing is what can be said of the outcome so far.
+// standing returns the outcome so far.
 func (s *state) standing() string {
 	verdict := "no verdict yet"
 	if s.judged {
@@ -70,7 +70,7 @@ func (s *state) standing() string {
 	return verdict
 }
 
-// runRows are the current run: its cell, its requests, its latencies.
+// runRows returns the rows of the current run: its cell, its requests, its latencies.
 func (s *state) runRows(width int) []string {
 	if s.run == nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *state) runRows(width int) []string {
 	return lines
 }
 
-// text is an activity in a sentence.
+// text formats an activity as a phrase.
 func (a *activity) text(now time.Time) string {
 	return join(", ", a.name, a.state, span(now.Sub(a.since).Seconds()))
 }
@@ -104,7 +104,7 @@ func (a *activity) row(word string, now time.Time, width int) string {
 	return named(word, a.name, join("  ", a.state, span(now.Sub(a.since).Seconds())), width)
 }
 
-// named is a row in which a long name gives way to what is said of it.
+// named returns a row in which a long name is shortened to fit the text.
 func named(word, name, text string, width int) string {
 	name = term.CutLeft(name, max(minName, width-gutter-2-term.Width(text)))
 	return row(word, join("  ", name, text))
@@ -112,5 +112,5 @@ func named(word, name, text string, width int) string {
 
 func row(word, text string) string { return term.Pad(word, gutter) + text }
 
-// barWidth leaves room for the words behind a bar.
+// barWidth leaves room for the words after a bar.
 func barWidth(width int) int { return max(4, min(24, width/4)) }

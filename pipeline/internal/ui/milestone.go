@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// tone says how a line reads: what mark it gets, and in which colour.
+// tone determines the mark and the colour of a line.
 type tone int
 
 const (
@@ -30,18 +30,17 @@ type line struct {
 	text string
 }
 
-// Limits of what one event can print.
+// Limits for the output of one event.
 const (
-	maxText     = 600 // runes of a line
-	maxName     = 160 // runes of an address, a label or a path within a line
+	maxText     = 600 // runes in a line
+	maxName     = 160 // runes in an address, a label or a path within a line
 	maxLogLines = 40
 )
 
 func clean(s string) string { return escape.Text(s, maxText) }
 func name(s string) string  { return escape.Text(s, maxName) }
 
-// milestones are the lines that stay: what happened, apart from what is only a stage on
-// the way (see stage).
+// milestones returns the permanent lines of an event. Intermediate stages are not among them (see stage).
 func milestones(e event.Event) []line {
 	switch e.Type {
 	case event.PlanReady:
@@ -76,7 +75,7 @@ func milestones(e event.Event) []line {
 	return nil
 }
 
-// imageReady is the line of an image that was not there before.
+// imageReady returns the line for an image that was pulled.
 func imageReady(e event.Event) []line {
 	if e.Image == nil || e.Image.Seconds < 1 {
 		return nil
@@ -96,7 +95,7 @@ func planned(e event.Event) []line {
 	switch {
 	case p.Family > 0:
 		lines = append(lines, line{detail, fmt.Sprintf("%s with %s", humanize.Count(p.Gates, "gate"), humanize.Count(p.Family, "comparison"))})
-	case p.Gates > 0: // the family holds what can fail
+	case p.Gates > 0: // only comparisons that can fail are in the family
 		lines = append(lines, line{detail, humanize.Count(p.Gates, "gate") + ", none of which fails the file by significance"})
 	}
 	switch {
@@ -142,7 +141,7 @@ func stepEnded(e event.Event) []line {
 	return []line{{neutral, join(": ", addr+" "+name(string(s.Status)), otherThan(e.Text, s.Addr))}}
 }
 
-// otherThan is text unless it only repeats an address.
+// otherThan returns text unless it only repeats an address.
 func otherThan(text, addr string) string {
 	if strings.HasPrefix(text, addr) {
 		return ""
@@ -161,7 +160,7 @@ func readyText(e event.Event) string {
 	return text
 }
 
-// failed is a failure with all that is known of it.
+// failed formats a failure with all details.
 func failed(what string, f *result.Failure, log string, at *result.Range) []line {
 	if f == nil {
 		return append([]line{{bad, what}}, place(at)...)
@@ -192,7 +191,7 @@ func failed(what string, f *result.Failure, log string, at *result.Range) []line
 	return append(lines, place(at)...)
 }
 
-// place is where in the pipeline file something is declared.
+// place formats where something is declared in the pipeline file.
 func place(at *result.Range) []line {
 	if at == nil || at.File == "" {
 		return nil
@@ -216,7 +215,7 @@ func runEnded(e event.Event) line {
 		return line{bad, join(": ", head, name(string(r.Status)), clean(r.Reason))}
 	}
 	parts, sent, of := figures(r), r.Sent, ""
-	if r.Search != nil { // its run counts the requests of probes that held alone
+	if r.Search != nil { // the run counts only requests of probes that held
 		parts, sent, of = []string{capacity.FoundText(r.Search), humanize.Count(len(r.Search.Probes), "probe")}, 0, " at loads that held"
 		for _, p := range r.Search.Probes {
 			sent += p.Sent
@@ -235,7 +234,7 @@ func runEnded(e event.Event) line {
 	return line{how, head + ": " + strings.Join(append(parts, requests), ", ")}
 }
 
-// figures are those that everyone looks for first.
+// figures returns the most important figures of a run.
 func figures(r *result.Run) []string {
 	var parts []string
 	for _, m := range []struct{ id, label string }{
@@ -248,7 +247,7 @@ func figures(r *result.Run) []string {
 	return parts
 }
 
-// runName says which run it is: "run 7/48 (repeat 2/6) chunked=on rate=4".
+// runName formats which run it is: "run 7/48 (repeat 2/6) chunked=on rate=4".
 func runName(e event.Event) string {
 	text := "run"
 	if e.Total > 0 {
@@ -266,7 +265,7 @@ func runName(e event.Event) string {
 	return text
 }
 
-// repeatName is "repeat 2/6", and "repeat 2/6 again" where void runs of that repeat are measured again.
+// repeatName returns "repeat 2/6", or "repeat 2/6 again" if void runs of that repeat are measured again.
 func repeatName(e event.Event) string {
 	switch {
 	case e.Repeat == 0:
@@ -279,7 +278,7 @@ func repeatName(e event.Event) string {
 	return fmt.Sprintf("repeat %d", e.Repeat)
 }
 
-// cellName is the label of a cell, or the benchmark where it has no axes.
+// cellName returns the label of a cell, or the benchmark if it has no axes.
 func cellName(e event.Event) string {
 	if e.Label != "" {
 		return name(e.Label)
@@ -328,7 +327,7 @@ func summed(e event.Event) line {
 	return line{how, join(": ", text, clean(e.Text))}
 }
 
-// join joins the parts that are not empty.
+// join joins the non-empty parts.
 func join(sep string, parts ...string) string {
 	kept := parts[:0:0]
 	for _, p := range parts {

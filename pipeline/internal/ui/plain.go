@@ -11,14 +11,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// plain writes one line for each change of state, behind the time since the start.
+// plain writes one line per change of state, after the time since the start.
 type plain struct {
 	out   sink
 	opt   Options
 	state state
 }
 
-// NewPlain returns the view for logs: no colours unless asked for, no redrawing.
+// NewPlain returns the view for logs, without redrawing, and without colours unless requested.
 func NewPlain(w io.Writer, opt Options) View {
 	return &plain{out: sink{w: w}, opt: opt}
 }
@@ -32,7 +32,8 @@ func (v *plain) Handle(e event.Event) {
 	v.out.write(v.render(e.Time, lines))
 }
 
-// stage is a change that a terminal shows in its live area, or the sign of life.
+// stage returns the lines for an intermediate change, which a terminal shows in its live area, or for a
+// heartbeat.
 func (v *plain) stage(e event.Event) []line {
 	switch e.Type {
 	case event.Version:
@@ -43,7 +44,7 @@ func (v *plain) stage(e event.Event) []line {
 		return []line{{neutral, join(", ", name(e.Target)+" is starting", repeatName(e))}}
 	case event.LaunchState:
 		if e.State == steps.StateReady {
-			return nil // of a target with one member: that it is ready follows, with the time it took
+			return nil // for a target with one member, readiness follows with its duration
 		}
 		return []line{{neutral, join(": ", name(e.Target), name(e.State))}}
 	case event.LaunchStop:
@@ -58,7 +59,7 @@ func (v *plain) stage(e event.Event) []line {
 	return nil
 }
 
-// alive says what is going on, for those who wonder whether something is.
+// alive describes the current activity.
 func (v *plain) alive(now time.Time) string {
 	s := &v.state
 	var parts []string
@@ -86,7 +87,7 @@ func (v *plain) alive(now time.Time) string {
 	return join(": ", "still going", strings.Join(parts, ", "))
 }
 
-// render lays lines out. The lines of a log become a group on a GitHub runner.
+// render formats lines. On a GitHub runner the lines of a log become a group.
 func (v *plain) render(at time.Time, lines []line) string {
 	var b strings.Builder
 	grouped := false
@@ -107,7 +108,7 @@ func (v *plain) render(at time.Time, lines []line) string {
 	return b.String()
 }
 
-// prefix is the time, or as much space.
+// prefix returns the time, or spaces of the same width.
 func (v *plain) prefix(at time.Time, t tone) string {
 	stamp := fmt.Sprintf("%7s  ", clock(v.state.elapsed(at)))
 	switch t {

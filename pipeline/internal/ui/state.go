@@ -9,13 +9,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// state is what is going on, folded from the events. Its texts are safe to print.
+// state is the current state, computed from the events. Its texts are safe to print.
 type state struct {
 	file      string
 	simulated bool
-	// interrupted is set if the rest is cleaning up.
+	// interrupted means that only cleaning up remains.
 	interrupted bool
-	began       time.Time // first event
+	began       time.Time // time of the first event
 
 	verdict        result.Verdict
 	judged         bool
@@ -24,17 +24,17 @@ type state struct {
 	voidRuns       int
 
 	step *activity
-	lane // the launch that is shown
-	// beside are launches that run side by side with it.
+	lane // the displayed launch
+	// beside holds the launches that run concurrently with it.
 	beside map[string]bool
 
 	index, total int     // of runs
-	doneRuns     int     // runs that have ended, or were skipped
+	doneRuns     int     // runs that ended or were skipped
 	left         float64 // estimate in seconds
 	leftAt       time.Time
 }
 
-// activity is something that takes time.
+// activity is something that lasts.
 type activity struct {
 	name  string
 	state string
@@ -76,7 +76,7 @@ func (s *state) handle(e event.Event) {
 	}
 }
 
-// imageActivity is an image that is looked for or pulled.
+// imageActivity returns the activity of pulling an image.
 func imageActivity(e event.Event) *activity {
 	if e.Image == nil {
 		return nil
@@ -84,11 +84,11 @@ func imageActivity(e event.Event) *activity {
 	return &activity{"image " + name(e.Image.Image), "pulling", e.Time}
 }
 
-// schedule takes over what any event says about the schedule.
+// schedule updates the schedule from any event.
 func (s *state) schedule(e event.Event) {
 	if e.Total > 0 {
 		s.index, s.total = e.Index, e.Total
-		done := e.Index - 1 // behind the last run the index stays where it is
+		done := e.Index - 1 // after the last run the index stays constant
 		if e.Type == event.RunEnd {
 			done = e.Index
 		}
@@ -99,7 +99,7 @@ func (s *state) schedule(e event.Event) {
 	}
 }
 
-// elapsed and remaining seconds at a time. The estimate runs down between events.
+// elapsed and remaining return seconds. The estimate decreases between events.
 func (s *state) elapsed(now time.Time) float64 {
 	if s.began.IsZero() {
 		return 0
@@ -114,8 +114,8 @@ func (s *state) remaining(now time.Time) (seconds float64, known bool) {
 	return max(0, s.left-now.Sub(s.leftAt).Seconds()), true
 }
 
-// lane is a launch with the run that goes on in it. Where repeats run side by side, one of
-// them is shown from its beginning to its end, and then another.
+// lane is a launch with its current run. If repeats run concurrently, one is displayed from start to end, then
+// another.
 type lane struct {
 	id      string // of the launch
 	launch  *activity
@@ -123,7 +123,7 @@ type lane struct {
 	running *event.Progress
 }
 
-// shown reports whether an event is of the launch that is shown; a launch is, once no other is.
+// shown reports whether an event belongs to the displayed launch. If none is displayed, it selects the event's.
 func (s *state) shown(e event.Event) bool {
 	if s.launch == nil && s.run == nil {
 		s.lane = lane{id: e.Launch}
@@ -139,7 +139,7 @@ func (s *state) shown(e event.Event) bool {
 	return false
 }
 
-// over forgets a launch that has ended.
+// over removes a launch that has ended.
 func (s *state) over(e event.Event) {
 	delete(s.beside, e.Launch)
 	if s.id == e.Launch {
@@ -171,7 +171,7 @@ func (s *state) handleLaunch(e event.Event) {
 	}
 }
 
-// serves fills in the launch where its beginning was not seen.
+// serves sets the launch if its start was not seen.
 func (s *state) serves(target string, at time.Time) {
 	if s.launch == nil {
 		s.launch = &activity{name(target), "serving", at}
@@ -216,7 +216,7 @@ func (s *state) ran(e event.Event) {
 	}
 }
 
-// sideBySide says how many launches go on at once, "" for one.
+// sideBySide describes how many launches run concurrently, "" for one.
 func (s *state) sideBySide() string {
 	if len(s.beside) == 0 {
 		return ""

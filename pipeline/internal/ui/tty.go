@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// frameGap is the least time between two frames that show only progress.
+	// frameGap is the shortest time between two frames that show only progress.
 	frameGap = 100 * time.Millisecond
-	// tickGap moves the clocks while no event comes.
+	// tickGap is the interval of redrawing without events, so that clocks advance.
 	tickGap = 500 * time.Millisecond
 )
 
@@ -35,8 +35,7 @@ type tty struct {
 	stopped chan struct{}
 }
 
-// NewTTY returns the view for a terminal. It redraws by a goroutine of its own, which
-// Close ends.
+// NewTTY returns the view for a terminal. It redraws in a goroutine that Close ends.
 func NewTTY(w io.Writer, opt Options) View {
 	v := &tty{opt: opt, out: sink{w: w}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go v.tick()
@@ -61,7 +60,7 @@ func (v *tty) tick() {
 	}
 }
 
-// Handle writes what e leaves behind, and the live area.
+// Handle writes the permanent lines of e, and the live area.
 func (v *tty) Handle(e event.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -85,11 +84,11 @@ func (v *tty) redraw() {
 	}
 }
 
-// draw replaces the live area by lines and a new live area, in one write: each line
-// erases what was there behind it, so that nothing flickers.
+// draw replaces the live area by lines and a new live area, in one write. Each line erases the rest of its row,
+// which avoids flicker.
 func (v *tty) draw(lines []line) {
 	now, width := v.opt.now(), v.opt.width()
-	// The last column stays free: some terminals wrap when it is written.
+	// Keep the last column free: some terminals wrap when it is written.
 	columns := max(1, width-1)
 	var frame []string
 	if !v.over && !v.state.began.IsZero() {
@@ -110,7 +109,7 @@ func (v *tty) draw(lines []line) {
 	v.drawn, v.last = len(frame), now
 }
 
-// milestone writes a line, wrapped: unlike a frame it may take several.
+// milestone writes a line, wrapped over several rows if necessary.
 func (v *tty) milestone(b *strings.Builder, l line, columns int) {
 	rows := []string{term.Cut(l.text, columns-4)}
 	if l.tone != logged {
@@ -129,7 +128,7 @@ func (v *tty) milestone(b *strings.Builder, l line, columns int) {
 	}
 }
 
-// Close erases the live area and says how far it came, if the run did not end.
+// Close erases the live area. If the run did not end, it writes how far the run came.
 func (v *tty) Close() error {
 	v.once.Do(func() { close(v.stop) })
 	<-v.stopped
@@ -142,7 +141,7 @@ func (v *tty) Close() error {
 	return closeError(v.out.err)
 }
 
-// farewell is the last state in one line.
+// farewell describes the last state in one line.
 func (s *state) farewell(now time.Time) string {
 	text := "stopped after " + clock(s.elapsed(now))
 	if s.total > 0 {
@@ -151,7 +150,7 @@ func (s *state) farewell(now time.Time) string {
 	return text
 }
 
-// Control sequences (ECMA-48), without which nothing can be redrawn.
+// Control sequences (ECMA-48) for redrawing.
 const (
 	eraseRight = "\x1b[K"
 	eraseBelow = "\x1b[J"

@@ -11,24 +11,23 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// View shows events. Handle is called for one event at a time and does not fail: an
-// error of writing is kept, silences the view and is returned by Close, since a closed
-// terminal must not end a measurement.
+// View shows events. Handle is called for one event at a time and does not fail, because a closed terminal must
+// not end a measurement. A write error silences the view, and Close returns it.
 type View interface {
 	Handle(event.Event)
 	Close() error
 }
 
-// Options of the views for people.
+// Options configure the views for people.
 type Options struct {
-	// Color asks for ANSI colours; the caller has looked at NO_COLOR and the terminal.
+	// Color enables ANSI colours; the caller has checked NO_COLOR and the terminal.
 	Color bool
-	// Width of the terminal in columns, asked for each frame. nil or 0 means 80.
+	// Width returns the width of the terminal in columns, for each frame. nil or 0 means 80.
 	Width func() int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Tick redraws the live area of a terminal while no event comes, so that its clocks
-	// move. nil means twice a second.
+	// Tick redraws the live area of a terminal without events, so that its clocks advance. nil means twice per
+	// second.
 	Tick <-chan time.Time
 	// GitHubActions folds the last lines of a log into a group of the runner's log.
 	GitHubActions bool
@@ -97,11 +96,11 @@ func (v *jsonView) Close() error {
 	return nil
 }
 
-// obeyed characters are those that encoding/json leaves as they are.
+// obeyed reports whether a terminal may interpret a character that encoding/json does not escape.
 func obeyed(r rune) bool { return r == 0x7f || term.Hidden(r) }
 
-// ascii writes the characters that a terminal obeys as \u escapes: the JSON stays the
-// same, and is harmless to look at. encoding/json does so for those below U+0020.
+// ascii writes characters that a terminal interprets as \u escapes. The JSON value is unchanged, and safe to
+// display. encoding/json itself escapes those below U+0020.
 func ascii(line string) string {
 	if !strings.ContainsFunc(line, obeyed) {
 		return line
@@ -111,7 +110,7 @@ func ascii(line string) string {
 		switch {
 		case !obeyed(r):
 			b.WriteRune(r)
-		case r > 0xffff: // a surrogate pair
+		case r > 0xffff: // needs a surrogate pair
 			r -= 0x10000
 			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
 		default:
