@@ -9,27 +9,26 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// VisibleDevices is the variable that names the GPUs that a process may use.
+// VisibleDevices is the variable that lists the GPUs that a process may use.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// GPUs is what is known of a server's GPUs before it has any.
+// GPUs describes the GPU request of a server.
 type GPUs struct {
-	// Host identifies the machine: two servers of one must not have the same GPU.
+	// Host identifies the machine: two servers on it must not share a GPU.
 	Host string
-	// Named are those that the file names.
+	// Named lists the GPUs that the file names.
 	Named []string
-	// Count is how many more it gets, by their numbers.
+	// Count is the number of further GPUs, to be assigned by number.
 	Count int
-	// Limit is how many the machine has, nil if that is not known.
+	// Limit is the number of GPUs of the machine, nil if unknown.
 	Limit *int
 }
 
 // device is a GPU of a machine.
 type device struct{ host, id string }
 
-// numberGPUs gives servers their GPUs: beside those that the file names, the next ones of
-// their machine in the order of the servers, so that no two share one. shared says that two
-// may name the same one.
+// numberGPUs assigns GPUs to servers: the named ones, and further ones of their machine in server order, so
+// that no two servers share one. shared means that two may name the same one.
 func numberGPUs(t Target, wants []GPUs, shared bool) ([][]string, error) {
 	owner := map[device]string{}
 	for i, p := range t.Processes {
@@ -57,7 +56,7 @@ func numberGPUs(t Target, wants []GPUs, shared bool) ([][]string, error) {
 	return out, nil
 }
 
-// within reports whether GPUs are beyond those that the machine has.
+// within returns an error for GPUs beyond those of the machine.
 func (w GPUs) within(p Process, ids []string) error {
 	for _, id := range ids {
 		if n, err := strconv.Atoi(id); w.Limit != nil && err == nil && n >= *w.Limit {
@@ -74,9 +73,8 @@ func ofHost(host string) string {
 	return " of " + host
 }
 
-// DeclaredGPUs is what a file says of a server's GPUs on a host: those that its container or
-// its environment names, or how many it wants. A container that is given devices by other
-// means has chosen by itself.
+// DeclaredGPUs returns the GPUs that a file declares for a server on a host: those that its container or
+// environment names, or a number. A container that gets devices by other means needs none assigned.
 func DeclaredGPUs(spec steps.ServerSpec, host string) GPUs {
 	w := GPUs{Host: host, Named: named(spec)}
 	if !chosen(spec) {
@@ -85,7 +83,7 @@ func DeclaredGPUs(spec steps.ServerSpec, host string) GPUs {
 	return w
 }
 
-// chosen reports whether the file itself says which GPUs a server gets.
+// chosen reports whether the file selects a server's GPUs.
 func chosen(spec steps.ServerSpec) bool {
 	if _, set := steps.Getenv(spec.Env, VisibleDevices); set {
 		return true
@@ -94,7 +92,7 @@ func chosen(spec steps.ServerSpec) bool {
 	return spec.Image != "" && c != nil && (c.GPUs != nil || len(c.CDI) > 0 || spec.NewContainer().GPUs == nil)
 }
 
-// wantsGPUs reports whether the file gives a server devices, or asks for some.
+// wantsGPUs reports whether the file gives a server devices or requests some.
 func wantsGPUs(spec steps.ServerSpec) bool {
 	c := spec.NewContainer()
 	return spec.GPUs > 0 || len(named(spec)) > 0 || c != nil && (c.GPUs != nil || len(c.CDI)+len(c.Devices) > 0 || c.Runtime != "")
@@ -110,8 +108,7 @@ func named(spec steps.ServerSpec) []string {
 	return nil
 }
 
-// WithGPUs is a spec that lets a server use some GPUs and no others; without any it stays as
-// it is.
+// WithGPUs returns a spec that limits a server to some GPUs; without any, it returns spec unchanged.
 func WithGPUs(spec steps.ServerSpec, ids []string) steps.ServerSpec {
 	if len(ids) == 0 {
 		return spec
@@ -126,7 +123,7 @@ func WithGPUs(spec steps.ServerSpec, ids []string) steps.ServerSpec {
 	return spec
 }
 
-// OnHostNetwork is a spec whose container is in the network of its machine.
+// OnHostNetwork returns a spec whose container uses the network of its machine.
 func OnHostNetwork(spec steps.ServerSpec) steps.ServerSpec {
 	if spec.Image == "" {
 		return spec

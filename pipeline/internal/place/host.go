@@ -7,15 +7,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// AnyAddress is what a process listens on that is reached by an address of its machine
-// which it need not know.
+// AnyAddress is the address to listen on for a process that others reach at an address of its machine.
 const AnyAddress = "0.0.0.0"
 
-// Loopback is where a process is reached that has no other address.
+// Loopback is the address of a process without another address.
 const Loopback = "127.0.0.1"
 
-// InFolder makes the working directory of a process absolute, and an executable that names
-// a path. Both start at the server's own folder, and caches at the pipeline file's folder.
+// InFolder makes the working directory and the executable's path absolute. Both are relative to the server's
+// own folder; caches are relative to the pipeline file's folder.
 func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	own := spec.From(dir)
 	if spec.Dir == "" {
@@ -34,7 +33,7 @@ func InFolder(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	return spec
 }
 
-// FromFolder makes a path absolute that a file in dir names.
+// FromFolder makes a path in a file of dir absolute.
 func FromFolder(name, dir string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
@@ -45,8 +44,7 @@ func FromFolder(name, dir string) string {
 	return name
 }
 
-// Program makes the path of a program of a file in dir absolute; a plain name is found by
-// PATH.
+// Program makes the path of a program in a file of dir absolute; a plain name is left for a search in PATH.
 func Program(name, dir string) string {
 	if dir != "" && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		return filepath.Join(dir, name)

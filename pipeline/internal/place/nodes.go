@@ -15,24 +15,25 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Nodes are the machines of a cluster that a place has, by their number.
+// Nodes holds the machines of a cluster that a place uses, by number.
 type Nodes struct {
-	// Kind of cluster is the first word of their facts.
+	// Kind of cluster is the prefix of their facts.
 	Kind string
 	List []Node
-	// Lanes, each of Width nodes, on which repeats run side by side; 1 and 0 where they do not.
+	// Lanes is the number of lanes on which repeats run concurrently, and Width the nodes of each; 1 and 0
+	// without lanes.
 	Lanes, Width int
-	// Load are the nodes that load comes from, one for each lane, nil for the machine of the command.
+	// Load holds the nodes that generate load, one per lane, nil for the machine of the command.
 	Load []int
-	// LoadAs says what generates it on a node, such as "a step of the job", and LoadHere where it is
-	// generated without one.
+	// LoadAs describes the load generator on a node, such as "a step of the job", and LoadHere the one without
+	// a node.
 	LoadAs, LoadHere string
-	// Advice says how to get nodes that are alike.
+	// Advice says how to get similar nodes.
 	Advice string
 }
 
-// LanesOf returns on how many lanes the repeats of a plan are carried out on nodes of a cluster, and how many
-// nodes each has for itself. Repeats that come one after another have one lane of all nodes.
+// LanesOf returns on how many lanes the repeats of a plan run, and how many nodes each lane has. Consecutive
+// repeats use one lane of all nodes.
 func LanesOf(p *plan.Plan) (lanes, width int) {
 	if m := p.Machines; m != nil {
 		return m.Count, m.Width
@@ -43,8 +44,8 @@ func LanesOf(p *plan.Plan) (lanes, width int) {
 	return 1, 0
 }
 
-// LoadNodes are the nodes that load comes from, by number, one for each lane: node is that of a lane, nil where
-// load comes from none.
+// LoadNodes returns the numbers of the nodes that generate load, one per lane. node is the number within a
+// lane, nil if no node does.
 func LoadNodes(p *plan.Plan, node *int) []int {
 	if node == nil {
 		return nil
@@ -57,7 +58,7 @@ func LoadNodes(p *plan.Plan, node *int) []int {
 	return out
 }
 
-// CheckNodeLoad refuses load of a node whose answers are to be delayed: what delays them runs beside the command.
+// CheckNodeLoad rejects delayed load from a node, because the program that delays runs beside the command.
 func CheckNodeLoad(node *int, delayed bool) error {
 	if delayed && node != nil {
 		return errors.New("load of a node cannot be delayed on purpose, since what delays it runs beside the command: leave load_node out")
@@ -71,12 +72,11 @@ type Node struct {
 	Facts map[string]string
 }
 
-// classUnlikeNodes is the class of nodes that are not what a comparison needs.
+// classUnlikeNodes is the class of nodes that are too different for a comparison.
 const classUnlikeNodes = "unlike_nodes"
 
-// Compare sees whether the hosts of each role are alike, over the members of a target and
-// over the lanes that repeats run on. An error names two that are not; the
-// differences that it returns do not matter as much.
+// Compare checks that the hosts of each role are alike, over the members of a target and over the lanes. Its
+// error names two hosts that differ; the returned differences matter less.
 func (n Nodes) Compare(opt Options) (differences []string, err error) {
 	for _, t := range opt.Plan.Targets {
 		hosts := n.rolesOn(opt.Config, t.Addr)
@@ -104,7 +104,7 @@ func (n Nodes) Compare(opt Options) (differences []string, err error) {
 	return differences, nil
 }
 
-// rolesOn lists the nodes that servers of each role of a target run on, by number.
+// rolesOn maps each role of a target to the numbers of the nodes that its servers run on.
 func (n Nodes) rolesOn(cfg *lang.Config, addr string) map[string][]int {
 	hosts := map[string][]int{}
 	for role, specs := range byRole(cfg, addr) {
@@ -125,7 +125,7 @@ func (n Nodes) rolesOn(cfg *lang.Config, addr string) map[string][]int {
 	return hosts
 }
 
-// byRole lists the servers of a target that are launched, by their roles.
+// byRole maps roles to the launched servers of a target.
 func byRole(cfg *lang.Config, addr string) map[string][]steps.ServerSpec {
 	out := map[string][]steps.ServerSpec{}
 	if d := cfg.DeploymentAt(addr); d != nil {
@@ -154,9 +154,9 @@ func factText(facts map[string]string, name string) string {
 	return name + " " + strings.TrimSpace(value)
 }
 
-// Facts are those of the nodes beside the machine of the command, of which here are the facts:
-// it is where the load generator and the router run unless they have a node. What is asked of a machine
-// without more words, such as its GPUs, is that of the first node: it is what was measured.
+// Facts returns the facts of the nodes and of the command's machine, given by here. The load generator and the
+// router run on that machine unless they have a node. Facts without a prefix, such as GPUs, are those of the
+// first node, which was measured.
 func (n Nodes) Facts(here map[string]string) map[string]string {
 	all := map[string]string{}
 	n.aboutLoad(all, here)
@@ -174,8 +174,8 @@ func (n Nodes) Facts(here map[string]string) map[string]string {
 	return all
 }
 
-// ofMachine reports whether a fact of a node stands for the machine where nothing else is said:
-// what [probe.Remote] finds, and what a cluster calls by the same names where it does not.
+// ofMachine reports whether a node's fact also stands for the machine: facts of [probe.Remote], and the
+// cluster's facts of the same names.
 func ofMachine(name string) bool {
 	for _, prefix := range []string{"gpu_", "cpu_", "cpus", "memory_gib", "smt", "host", "kernel", "arch", "os"} {
 		if strings.HasPrefix(name, prefix) {
@@ -185,13 +185,13 @@ func ofMachine(name string) bool {
 	return false
 }
 
-// What a result says of where load came from.
+// Keys for the source of load in a result.
 const (
 	clientFact  = "load_generator"
 	commandFact = "command"
 )
 
-// aboutLoad says where load comes from and what that machine is.
+// aboutLoad adds where load comes from, and the facts of that machine.
 func (n Nodes) aboutLoad(all, here map[string]string) {
 	if n.Load == nil {
 		all[clientFact] = n.LoadHere
@@ -205,14 +205,14 @@ func (n Nodes) aboutLoad(all, here map[string]string) {
 	all[clientFact] = n.LoadAs + " on " + strings.Join(names, ", ")
 	all[result.MachineLoad] = strings.Join(names, ", ")
 	putFacts(all, commandFact, here)
-	for name, value := range n.List[n.Load[0]].Facts { // those of the others are beside it
+	for name, value := range n.List[n.Load[0]].Facts { // the facts of the other nodes have their own prefix
 		if ofMachine(name) {
 			all[clientFact+"."+name] = value
 		}
 	}
 }
 
-// putFacts puts facts of a machine under a name, without what a heading shows.
+// putFacts adds facts of a machine under a prefix, without those for the heading.
 func putFacts(all map[string]string, under string, facts map[string]string) {
 	for name, value := range facts {
 		if name != result.MachineGPU && name != result.MachineGPUs && name != result.MachineCPU {

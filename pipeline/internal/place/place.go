@@ -1,25 +1,23 @@
-// Package place is the seam between what a plan launches and where it runs: this machine,
-// hosts with Docker, the nodes of a Slurm job, virtual time. Each of them is one package
-// below this one and one row of the list that the session is given; nothing else knows
-// which there are.
+// Package place separates what a plan launches from where it runs: this machine, hosts with
+// Docker, the nodes of a Slurm job, a Kubernetes cluster, virtual time. Each of them is one package
+// below this one and one row of the list that the session gets; no other code knows the list.
 //
 // The life of a place:
 //
-//  1. [Kind.Takes] is asked for every process of the plan. The kinds are asked in the order
+//  1. [Kind.Takes] is called for every process of the plan. The kinds are tried in the order
 //     of the list, and the first that takes a process has it.
-//  2. [Kind.New] makes the place when the first process falls to it. It asks nothing of the
-//     outside world: `validate` and `plan` make places too.
-//  3. [Place.Check] and [Place.GPUs] say what the place makes of a target. [Set] gives each
-//     process GPUs of its own by that.
+//  2. [Kind.New] makes the place for its first process. It contacts no daemon or cluster,
+//     because `validate` and `plan` make places too.
+//  3. [Place.Check] and [Place.GPUs] validate a target for the place. With them, [Set] assigns
+//     separate GPUs to each process.
 //  4. [Place.Open] gets the place, however long that takes: a job waits in its queue.
-//     [Place.Preflight] sees, once the run has begun, whether all is there, and removes what
-//     an interrupted run has left.
+//     [Place.Preflight] checks, once the run has begun, that everything is available, and removes
+//     what an interrupted run left.
 //  5. [Place.Assign] binds a process to a [Slot], anew for every launch. The engine starts
-//     the process by the slot's launcher and knows no more of the place.
+//     the process with the slot's launcher and knows no more of the place.
 //  6. [Place.Close] gives back what Open got.
 //
-// [Base] has the answers of a place that has nothing to say; a place embeds it and
-// overrides what it does differently.
+// [Base] has default methods; a place embeds it and overrides what differs.
 package place
 
 import (
@@ -45,7 +43,7 @@ type Kind struct {
 	Name string
 	// Takes reports whether a process runs in a place of this kind.
 	Takes func(Options, Process) bool
-	// New makes the place. It fails where the options are wrong.
+	// New makes the place. It fails if the options are wrong.
 	New func(Options) (Place, error)
 }
 
@@ -64,48 +62,46 @@ type Options struct {
 	// Connectors of KV caches that simulated servers play; nil means all.
 	Connectors kv.Table
 
-	// Shown says that the place is only shown or checked: nothing is launched there, and
-	// nothing below is set.
+	// Shown means that the place is only shown or checked: nothing is launched there, and the fields below are
+	// not set.
 	Shown bool
 
 	RunID string
-	// Resumed says that a killed part of the run may have left something.
+	// Resumed means that a killed part of the run may have left something.
 	Resumed bool
-	// Spawner starts processes that are noted in the journal.
+	// Spawner starts processes that are recorded in the journal.
 	Spawner steps.Spawner
-	// Folder makes a folder of a launch in the run directory.
+	// Folder makes a folder for a launch in the run directory.
 	Folder func(name string) (string, error)
-	// Info and Warn take what a user should know; Log is the same for packages that log.
+	// Info and Warn receive messages for the user; Log serves packages that log.
 	Info, Warn func(text string)
 	Log        *slog.Logger
 }
 
-// Getenv finds a variable of the environment.
+// Getenv returns a variable of the environment.
 func (o Options) Getenv(name string) string { return spawn.Getenv(o.Environ)(name) }
 
-// Target is the processes that serve together.
+// Target lists the processes that serve together.
 type Target struct {
 	Processes []Process
-	// Together says that the servers must reach each other.
+	// Together means that the servers must reach each other.
 	Together bool
-	// Alone says that the target is one server with the machine for itself, which finds its
-	// GPUs by itself.
+	// Alone means that the target is one server that has the machine for itself, and finds its GPUs itself.
 	Alone bool
 }
 
-// Process is a process of a target. One that a URL names already answers: it is not placed.
+// Process is a process of a target. A server with a URL already answers and is not placed.
 type Process struct {
 	Name string
-	// Role is RoleServer of what has GPUs; services and the router run beside the servers.
+	// Role is RoleServer for processes with GPUs; services and the router run beside the servers.
 	Role Role
-	// Spec of a server on one node, as the file declares it, even where a simulated one takes
-	// its place.
+	// Spec of a server on one node, as declared in the file, even if a simulated one replaces it.
 	Spec steps.ServerSpec
-	// Contained says that it is started in a container.
+	// Contained means that it is started in a container.
 	Contained bool
 }
 
-// Role of a process in its target.
+// Role is the role of a process in its target.
 type Role int
 
 // The roles of processes.
@@ -120,75 +116,73 @@ const LoadWorker = "load-worker"
 
 // Slot is where a process runs.
 type Slot struct {
-	// Spec of a server as it is started there: its GPUs, its network, what it listens on. Of that of
-	// a router what it listens on is used alone, "" for Host.
+	// Spec of a server as started there: its GPUs, its network, its listen address. For a router only the
+	// listen address is used; "" means Host.
 	Spec steps.ServerSpec
 	// Host is the address at which others reach the process, "" for the loopback address.
 	Host     string
 	Launcher steps.Launcher
-	// Self is how this program is started there.
+	// Self is how to start this program there.
 	Self Self
-	// Ask makes of an engine one that asks processes of this place; nil leaves it as it is.
+	// Ask wraps an engine so that it reaches processes of this place; nil leaves it unchanged.
 	Ask func(steps.Engine) steps.Engine
-	// Show makes of a process what is started at this place, for display; nil means itself.
+	// Show returns what is started at this place for a process, for display; nil means the process itself.
 	Show func(steps.Process) (steps.Process, error)
 }
 
-// Self is how this program is started in a slot.
+// Self is how to start this program in a slot.
 type Self struct {
 	Program string
-	// Image that has it, "" where it is no container.
+	// Image that contains it, "" outside of containers.
 	Image string
 }
 
 // Place is where processes of a plan run.
 type Place interface {
-	// Check lists why the processes of a target cannot be here. It sees all of them, and is
-	// asked where one is this place's.
+	// Check lists why the processes of a target cannot run here. It gets all of them, and is called if one
+	// belongs to this place.
 	Check(Target) []Problem
-	// CheckLoad reports why a workload cannot be measured here; delayed says that its
-	// answers are to be delayed on the way.
+	// CheckLoad returns why a workload cannot be measured here; delayed means that responses are to be delayed
+	// on the way.
 	CheckLoad(w steps.Workload, delayed bool) error
-	// Unprofiled reports why a server cannot be profiled here; around says that its profiler starts
-	// it, and needs other programs beside it.
+	// Unprofiled returns why a server cannot be profiled here; around means that its profiler starts it, and
+	// runs other programs beside it.
 	Unprofiled(p Process, around bool) error
-	// GPUs is what is known of the GPUs of a server before it has any.
+	// GPUs returns the GPU request of a server.
 	GPUs(Target, Process) GPUs
-	// Assign binds a process to a slot. gpus are those that it was given, beside those that
-	// the file names.
+	// Assign binds a process to a slot. gpus are those assigned to it, besides those named in the file.
 	Assign(t Target, p Process, gpus []string) (Slot, error)
 
-	// Open gets the place before the run begins, and its time.
+	// Open gets the place before the run and its time begin.
 	Open(context.Context) error
-	// Preflight sees whether the place has what the run needs, before anything is launched. An
-	// error is the fault of a machine, not of a server.
+	// Preflight checks that the place has what the run needs, before anything is launched. An error is the
+	// fault of a machine, not of a server.
 	Preflight(context.Context) error
-	// Close gives back what Open got. It may be called again, and without Open.
+	// Close gives back what Open got. It may be called repeatedly, and without Open.
 	Close(context.Context) error
 
 	// Here reports whether a process of this place runs on this machine.
 	Here(Process) bool
-	// Needs is what the plan's needs of this machine become with this place.
+	// Needs adapts the plan's needs of this machine to the place.
 	Needs(doctor.Needs) doctor.Needs
-	// Daemon asks the place's daemon what the doctor wants to know; nil where it has none.
+	// Daemon returns a function that queries the place's daemon for the doctor, nil without a daemon.
 	Daemon() Daemon
-	// Owner returns a function that finds whose a process on a GPU of this machine is, which
-	// this program has not started itself.
+	// Owner returns a function that finds the owner of a process on a GPU of this machine that this program has
+	// not started itself.
 	Owner(context.Context) func(pid int) probe.Owner
-	// Facts is what is known of the machines of the run, given the facts of this one.
+	// Facts returns the facts of the run's machines, given the facts of this one.
 	Facts(here map[string]string) map[string]string
-	// Lane is the part of the place on which the repeats of a lane are carried out; nil where
-	// the place has no lanes.
+	// Lane returns the part of the place on which the repeats of a lane run, nil without lanes.
 	Lane(lane int) *Lane
-	// Model is set by a place that exists in a model only, nil by all others.
+	// Model returns the model of a place that exists only in a model, nil otherwise.
 	Model() *Model
 }
 
-// Lane is a part of a place that repeats are carried out on: nodes of a cluster, or a machine of several.
+// Lane is a part of a place that repeats run on: nodes of a cluster, or one of several machines.
 type Lane struct {
-	// Place that its processes run in.
+	// Place in which its processes run.
 	Place Place
-	// Nodes are the names of its machines, with commas between, as runs name them.
+	// Nodes are the names of its machines in the results, comma-separated.
 	Nodes string
 	// Clock and Ports of a lane in a model; nil for a real one.
 	Clock *engine.LaneClock
@@ -202,22 +196,22 @@ type Lane struct {
 type Model struct {
 	Ports engine.Ports
 	Now   func() time.Time
-	// AdvanceTo lets time go by until t, if it is not later already.
+	// AdvanceTo advances the time to t, unless it is later already.
 	AdvanceTo func(t time.Time)
 	Load      func(context.Context, load.Options) (load.Result, error)
-	// Try reports why a target cannot be modelled. That its servers would fail to start is
-	// no reason: the run shows it.
+	// Try returns why a target cannot be modelled. It ignores servers that would fail to start, because the run
+	// shows that.
 	Try func(engine.TargetSpec) error
-	// Notes are what a reader must know of the outcome.
+	// Notes returns what a reader must know about the outcome.
 	Notes func(*engine.Outcome) []string
 }
 
-// Daemon asks a daemon of containers about itself and some images.
+// Daemon queries a container daemon about itself and several images.
 type Daemon func(ctx context.Context, images []string) (doctor.Daemon, error)
 
-// Problem is why a process cannot be somewhere.
+// Problem is why a process cannot run in a place.
 type Problem struct {
-	// Process is its name, "" where it is the target's problem.
+	// Process is its name, "" for a problem of the target.
 	Process string
 	Err     error
 }
@@ -225,13 +219,13 @@ type Problem struct {
 // Base is a place on this machine that needs nothing.
 type Base struct{}
 
-// Check implements Place: nothing speaks against it.
+// Check implements Place. It reports no problems.
 func (Base) Check(Target) []Problem { return nil }
 
-// CheckLoad implements Place: nothing speaks against it.
+// CheckLoad implements Place. It accepts any workload.
 func (Base) CheckLoad(steps.Workload, bool) error { return nil }
 
-// Unprofiled implements Place: nothing speaks against it.
+// Unprofiled implements Place. It accepts any server.
 func (Base) Unprofiled(Process, bool) error { return nil }
 
 // Open implements Place.
@@ -243,25 +237,25 @@ func (Base) Preflight(context.Context) error { return nil }
 // Close implements Place.
 func (Base) Close(context.Context) error { return nil }
 
-// Here implements Place: it is this machine.
+// Here implements Place. It returns true.
 func (Base) Here(Process) bool { return true }
 
-// Needs implements Place: they stay what they are.
+// Needs implements Place. It returns the needs unchanged.
 func (Base) Needs(n doctor.Needs) doctor.Needs { return n }
 
-// Daemon implements Place: there is none.
+// Daemon implements Place. There is no daemon.
 func (Base) Daemon() Daemon { return nil }
 
-// Owner implements Place: what this program has not started is not its own.
+// Owner implements Place. All other processes are foreign.
 func (Base) Owner(context.Context) func(int) probe.Owner {
 	return func(int) probe.Owner { return probe.OwnerForeign }
 }
 
-// Facts implements Place: those of this machine are all there is.
+// Facts implements Place. It returns the facts of this machine.
 func (Base) Facts(here map[string]string) map[string]string { return here }
 
-// Lane implements Place: there are none.
+// Lane implements Place. There are no lanes.
 func (Base) Lane(int) *Lane { return nil }
 
-// Model implements Place: it is real.
+// Model implements Place. The place is real.
 func (Base) Model() *Model { return nil }

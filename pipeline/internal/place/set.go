@@ -12,17 +12,17 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Set is the places of a plan. Each of its processes has one.
+// Set holds the places of a plan. Each of its processes has one.
 type Set struct {
 	kinds []Kind
 	opt   Options
 
 	mu     sync.Mutex
-	made   []Place // by the index of the kind, nil before it was needed
+	made   []Place // by index of the kind, nil until needed
 	closed bool
 }
 
-// NewSet returns the places of a plan, of which none is made yet.
+// NewSet returns the places of a plan. They are made when needed.
 func NewSet(kinds []Kind, opt Options) *Set {
 	return &Set{kinds: kinds, opt: opt, made: make([]Place, len(kinds))}
 }
@@ -36,8 +36,7 @@ func (s *Set) of(p Process) (Place, error) {
 	return s.made[i], nil
 }
 
-// kindOf returns the index of the kind of place that takes a process, which is made if it was
-// not needed before.
+// kindOf returns the index of the kind of place that takes a process, and makes the place if necessary.
 func (s *Set) kindOf(p Process) (int, error) {
 	i := slices.IndexFunc(s.kinds, func(k Kind) bool { return k.Takes(s.opt, p) })
 	if i < 0 {
@@ -55,14 +54,14 @@ func (s *Set) kindOf(p Process) (int, error) {
 	return i, nil
 }
 
-// all are the places that were needed, in the order of their kinds.
+// all returns the places made so far, in the order of their kinds.
 func (s *Set) all() []Place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.made), func(p Place) bool { return p == nil })
 }
 
-// each does something with the places that were needed, until it fails.
+// each calls do for the places made so far, until it fails.
 func (s *Set) each(do func(Place) error) error {
 	for _, p := range s.all() {
 		if err := do(p); err != nil {
@@ -93,8 +92,8 @@ func (s *Set) Check(t Target) []Problem {
 	return found
 }
 
-// layOut finds the places of the processes of a target, nil for one that answers already, and
-// the GPUs that they are given, or why they cannot be there.
+// layOut returns the places of a target's processes, nil for one that already answers, and their GPUs; or why
+// they cannot be placed.
 func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
 	at = make([]Place, len(t.Processes))
 	asked := map[int]bool{}
@@ -121,12 +120,12 @@ func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
 	return at, gpus, nil
 }
 
-// CheckLoad reports why a workload cannot be measured in the places that were needed.
+// CheckLoad returns why a workload cannot be measured in the places made so far.
 func (s *Set) CheckLoad(w steps.Workload, delayed bool) error {
 	return s.each(func(p Place) error { return p.CheckLoad(w, delayed) })
 }
 
-// Unprofiled reports why a server cannot be profiled in its place.
+// Unprofiled returns why a server cannot be profiled in its place.
 func (s *Set) Unprofiled(p Process, around bool) error {
 	at, err := s.of(p)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Set) Unprofiled(p Process, around bool) error {
 	return at.Unprofiled(p, around)
 }
 
-// gpus numbers the GPUs of a target's servers.
+// gpus assigns GPUs to a target's servers.
 func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
 	wants := make([]GPUs, len(t.Processes))
 	for i, p := range t.Processes {
@@ -146,8 +145,8 @@ func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
 	return numberGPUs(t, wants, s.opt.Plan.Simulated != "")
 }
 
-// Assign gives the processes of a target their slots, in their order. One that answers
-// already keeps its spec and has nothing else.
+// Assign returns the slots of a target's processes, in order. For a process that already answers, the slot
+// holds only its spec.
 func (s *Set) Assign(t Target) ([]Slot, error) {
 	at, gpus, found := s.layOut(t)
 	if len(found) > 0 {
@@ -167,18 +166,17 @@ func (s *Set) Assign(t Target) ([]Slot, error) {
 	return slots, nil
 }
 
-// Open gets the places that were prepared, in the order of their kinds.
+// Open gets the prepared places, in the order of their kinds.
 func (s *Set) Open(ctx context.Context) error {
 	return s.each(func(p Place) error { return p.Open(ctx) })
 }
 
-// Preflight sees whether the places have what the run needs.
+// Preflight checks that the places have what the run needs.
 func (s *Set) Preflight(ctx context.Context) error {
 	return s.each(func(p Place) error { return p.Preflight(ctx) })
 }
 
-// Close gives back what Open got, once: what cannot be given back is reported by the first
-// call alone.
+// Close gives back what Open got, once; only the first call returns errors.
 func (s *Set) Close(ctx context.Context) error {
 	if s.closed {
 		return nil
@@ -191,7 +189,7 @@ func (s *Set) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Here reports whether all servers of some targets that are launched run on this machine.
+// Here reports whether all launched servers of the targets run on this machine.
 func (s *Set) Here(targets []Target) bool {
 	for _, t := range targets {
 		for _, p := range t.Processes {
@@ -206,7 +204,7 @@ func (s *Set) Here(targets []Target) bool {
 	return true
 }
 
-// Needs is what the plan's needs of this machine become with the places.
+// Needs adapts the plan's needs of this machine to the places.
 func (s *Set) Needs(n doctor.Needs) doctor.Needs {
 	for _, p := range s.all() {
 		n = p.Needs(n)
@@ -214,7 +212,7 @@ func (s *Set) Needs(n doctor.Needs) doctor.Needs {
 	return n
 }
 
-// Daemon asks the daemon of the first place that has one, nil if none has.
+// Daemon returns the daemon query of the first place with a daemon, nil if there is none.
 func (s *Set) Daemon() Daemon {
 	for _, p := range s.all() {
 		if d := p.Daemon(); d != nil {
@@ -224,8 +222,8 @@ func (s *Set) Daemon() Daemon {
 	return nil
 }
 
-// Owner returns a function that finds whose a process on a GPU is, which this program has
-// not started itself: what any place knows to be its own is ours.
+// Owner returns a function that finds the owner of a process on a GPU that this program has not started itself.
+// A process that any place recognises is ours.
 func (s *Set) Owner(ctx context.Context) func(pid int) probe.Owner {
 	var ask []func(int) probe.Owner
 	for _, p := range s.all() {
@@ -245,7 +243,7 @@ func (s *Set) Owner(ctx context.Context) func(pid int) probe.Owner {
 	}
 }
 
-// Facts is what is known of the machines of the run, given the facts of this one.
+// Facts returns the facts of the run's machines, given the facts of this one.
 func (s *Set) Facts(here map[string]string) map[string]string {
 	for _, p := range s.all() {
 		here = p.Facts(here)
@@ -253,7 +251,7 @@ func (s *Set) Facts(here map[string]string) map[string]string {
 	return here
 }
 
-// Lanes reports whether repeats are carried out on lanes.
+// Lanes reports whether repeats run on lanes.
 func (s *Set) Lanes() bool {
 	return slices.ContainsFunc(s.all(), func(p Place) bool { return p.Lane(0) != nil })
 }
@@ -276,7 +274,7 @@ func (s *Set) Lane(lane int) (*Set, Lane) {
 	return part, out
 }
 
-// Model returns the model that stands for all places, nil where one is real.
+// Model returns the model that stands for all places, nil if they are real.
 func (s *Set) Model() *Model {
 	for _, p := range s.all() {
 		if m := p.Model(); m != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Part is one process of a server: all of it, or that of one node.
+// Part is one process of a server: the whole server, or its part on one node.
 type Part struct {
-	// Member as the file declares it. The first part of a server has the server's name,
-	// others that of their node behind it.
+	// Member as declared in the file. The first part of a server has the server's name; the others append their
+	// node.
 	steps.Member
-	Server int // the server's index among the target's
-	Rank   int // of the node among the server's
+	Server int // index of the server in the target
+	Rank   int // of the node within the server
 }
 
-// Spread lists the processes of servers: one, or for one that is spread over nodes as many
-// as it has nodes, each with its share of the GPUs.
+// Spread lists the processes of servers: one each, or one per node if spread over nodes, each with its share of
+// the GPUs.
 func Spread(members []steps.Member) []Part {
 	var out []Part
 	for i, m := range members {
@@ -30,7 +30,7 @@ func Spread(members []steps.Member) []Part {
 			p.Spec.Node += rank
 			p.Spec.GPUs /= m.Spec.Nodes
 			if rank > 0 {
-				p.Spec.Port = 0 // the one of the file is that which answers
+				p.Spec.Port = 0 // only the first node uses the file's port
 			}
 			out = append(out, p)
 		}
@@ -38,8 +38,7 @@ func Spread(members []steps.Member) []Part {
 	return out
 }
 
-// nodeName names the process of a node. A server that is the whole target has no name but
-// its address.
+// nodeName returns the name of a node's process. A server that is the whole target has no name.
 func nodeName(server string, rank int) string {
 	switch {
 	case server == "":

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/target"
 )
 
-// assemble connects journal, views, places and machine, and begins the journal.
+// assemble connects journal, views, places and machine, and starts the journal.
 func (s *session) assemble(context.Context) (err error) {
 	if s.journal, err = s.dir.Journal(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *session) assemble(context.Context) (err error) {
 	return nil
 }
 
-// resolver resolves the plan's targets in the places of this session.
+// resolver returns the resolver of the plan's targets in the places of this session.
 func (s *session) resolver() (target.Resolver, error) {
 	return resolver(s.opt, place.Options{
 		RunID: s.runID, Resumed: s.state != nil, Redact: s.redact, Spawner: s.spawner,
@@ -51,8 +51,7 @@ func (s *session) resolver() (target.Resolver, error) {
 	})
 }
 
-// resolver completes the options of places by those of a session, and makes the places that
-// its plan needs.
+// resolver adds a session's options to those of places, and makes the places that its plan needs.
 func resolver(opt Options, at place.Options) (target.Resolver, error) {
 	at.Config, at.Plan, at.Dir, at.Self, at.Version = opt.Config, opt.Plan, opt.Dir, opt.Self, opt.Version
 	at.Environ, at.Now, at.Allow, at.Connectors = opt.Environ, opt.Now, opt.Allow, opt.Connectors

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// close closes whatever was opened.
+// close closes everything that was opened.
 func (s *session) close(ctx context.Context) error {
 	var places, journal, dir error
 	if s.targets.Places != nil {

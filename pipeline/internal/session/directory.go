@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 )
 
-// create makes the run directory, with what the run begins with in it.
+// create makes the run directory and stores the inputs in it.
 func (s *session) create(context.Context) (err error) {
 	if s.runID, err = store.RunID(s.opt.Now(), s.opt.Random); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (s *session) create(context.Context) (err error) {
 	return errors.Join(err, s.keepInputs())
 }
 
-// keepInputs copies the plan and the file's sources into the run directory, from which
-// `pipeline gate` can judge again.
+// keepInputs copies the plan and the file's sources into the run directory, so that `pipeline gate` can judge
+// again.
 func (s *session) keepInputs() error {
 	err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan)
 	if s.source = s.opt.Source; s.source != nil {
@@ -44,7 +44,7 @@ func (s *session) keepInputs() error {
 				name = "stdin.pipeline.json"
 			}
 		}
-		if kept[name] { // of another folder
+		if kept[name] { // from another folder
 			name = fmt.Sprintf("%d-%s", i+1, name)
 		}
 		kept[name] = true

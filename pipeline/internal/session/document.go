@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
-// document makes the result of what was measured.
+// document builds the result from the measurement.
 func (s *session) document(context.Context) error {
 	s.doc = engine.Document(s.opt.Plan, s.outcome, s.about())
 	s.doc.Profile = s.profiled
@@ -24,7 +24,7 @@ func (s *session) about() engine.About {
 	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID, Source: s.source}
 }
 
-// notes returns what else is to be known of the measurement.
+// notes returns further notes on the measurement.
 func (s *session) notes() []string {
 	notes := s.strays
 	if m := s.targets.Places.Model(); m != nil {

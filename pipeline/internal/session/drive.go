@@ -15,31 +15,31 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// handedOver reports whether nothing is run for a benchmark.
+// handedOver reports whether a benchmark's results come from elsewhere, so that nothing is run for it.
 func handedOver(b *lang.Benchmark) bool {
 	return slices.ContainsFunc(b.Cells, func(c lang.Cell) bool {
 		return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
 	})
 }
 
-// drive has another load generator carry out one run.
+// drive runs an external load generator for one run.
 func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
 	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Tools: s.opt.Tools, Redact: s.redact}
 	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
-	if source, ok := run.Audit["source"].(string); ok { // below the run directory, which may be moved
+	if source, ok := run.Audit["source"].(string); ok { // make it relative to the run directory, which may be moved
 		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))
 	}
 	return run, err
 }
 
-// modelledDrive is an evaluation in virtual time, in one of several sessions.
+// modelledDrive returns a drive function for evaluations in virtual time, for one of several sessions.
 func modelledDrive(session int) func(context.Context, engine.DriveOptions) (result.Run, error) {
 	return func(_ context.Context, opt engine.DriveOptions) (result.Run, error) {
 		return driver.Model(*opt.Driver.Evaluation, fmt.Sprintf("%s of session %d", opt.Name, session)), nil
 	}
 }
 
-// base is the absolute path of the run directory.
+// base returns the absolute path of the run directory.
 func (s *session) base() string {
 	if abs, err := filepath.Abs(s.dir.Path()); err == nil {
 		return abs
@@ -47,7 +47,7 @@ func (s *session) base() string {
 	return s.dir.Path()
 }
 
-// driven reports why a benchmark's driver cannot be used in a run, nil if it can.
+// driven returns why a benchmark's driver cannot be used in a run, nil if it can.
 func driven(opt Options, b *lang.Benchmark) error {
 	switch {
 	case handedOver(b):

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 )
 
-// lock waits for what the run keeps for itself: the lock of the file, and the GPUs.
+// lock waits for the resources that the run needs exclusively: the lock of the file, and the GPUs.
 func (s *session) lock(ctx context.Context) error {
 	locks := machine.Locks{Getenv: spawn.Getenv(s.opt.Environ), RunID: s.runID, File: s.opt.Plan.File, Now: s.now, Warn: s.warn}
 	named, err := locks.Named(ctx, s.opt.Config.Settings.Lock, s.opt.Dir)
@@ -26,7 +26,7 @@ func (s *session) lock(ctx context.Context) error {
 // unlocked reports whether the run holds no locks.
 func (s *session) unlocked() bool { return s.locked == nil }
 
-// unlock lets others have the machine.
+// unlock releases the locks.
 func (s *session) unlock(context.Context) error {
 	s.locked()
 	s.locked = nil

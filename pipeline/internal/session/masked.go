@@ -7,14 +7,14 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 )
 
-// masked hands events on with secrets masked in every text of them.
+// masked forwards events with the secrets in all their texts masked.
 type masked struct {
 	next   event.Handler
 	redact *event.Redactor
 }
 
-// Handle masks by way of JSON, the form in which every field of an event is text. An
-// event that does not survive it is dropped: nothing is shown rather than a secret.
+// Handle masks an event in its JSON form, which contains every field as text. It drops an event that cannot be
+// converted, rather than show a secret.
 func (m masked) Handle(e event.Event) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -26,7 +26,7 @@ func (m masked) Handle(e event.Event) {
 	}
 }
 
-// mask masks the secrets in the result, before anything is rendered: a report escapes texts in ways of its own.
+// mask masks the secrets in the result before rendering, because a report may escape texts.
 func (s *session) mask(context.Context) error {
 	s.redact.Value(s.doc)
 	return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
-// prepare begins the measurement: it examines the machine and carries out the steps of the file.
-// What goes wrong there is an outcome; an error means that nothing was begun.
+// prepare starts the measurement: it examines the machine and runs the steps of the file. Failures are part of
+// the outcome; an error means that nothing was started.
 func (s *session) prepare(ctx context.Context) (err error) {
 	s.engine = s.engineOptions(ctx)
 	if s.measurement, err = engine.Start(ctx, s.engine); err != nil {
@@ -23,7 +23,7 @@ func (s *session) measure(context.Context) error {
 	return nil
 }
 
-// endMeasurement takes what was measured, however it ended. An error means that the file is at fault.
+// endMeasurement takes the outcome, however the measurement ended. An error means that the file is wrong.
 func (s *session) endMeasurement(context.Context) (err error) {
 	s.outcome, err = s.measurement.End()
 	return err

@@ -18,19 +18,19 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Options of a session.
+// Options configure a session.
 type Options struct {
 	Config *lang.Config
 	Plan   *plan.Plan
 	// Dir is the folder of the pipeline file. Relative paths in the file are resolved against it.
 	Dir string
-	// Out is the run directory; "" makes a new one below .pipeline/runs of the working directory.
+	// Out is the run directory; "" creates a new one below .pipeline/runs in the working directory.
 	Out string
-	// Source is the code that is measured, nil where it is not known.
+	// Source describes the measured code, nil if unknown.
 	Source *result.Source
 	// History provides stored baselines; nil means an empty history.
 	History *history.History
-	// Resume goes on with the run in Out.
+	// Resume resumes the run in Out.
 	Resume    bool
 	KeepGoing bool
 
@@ -38,39 +38,36 @@ type Options struct {
 	// Connectors of KV caches; nil means all.
 	Connectors kv.Table
 	Actions    map[string]steps.Action
-	// Tools are the load generators whose results drivers leave; nil means all.
+	// Tools lists the load generators whose results drivers may leave; nil means all.
 	Tools convert.Tools
-	// Formats are those that reports are written in.
+	// Formats lists the formats of reports.
 	Formats reports.Formats
-	// Places are the kinds of places that processes run in, in the order in which they are
-	// asked.
+	// Places lists the kinds of places for processes, in the order in which they are asked.
 	Places []place.Kind
-	// Self is the path of this program, which plays the simulated servers.
+	// Self is the path of this program, which also plays simulated servers.
 	Self string
-	// Allow says which rights over the machine containers may get.
+	// Allow lists the rights over the machine that containers may get.
 	Allow   docker.Allow
 	Environ []string
 	// Views receive every event, with secrets masked.
 	Views   []event.Handler
 	Version string // of this program
 	Now     func() time.Time
-	Random  io.Reader // for the run's id
-	// Front gives the address that the load of a planned repeat is sent to in place of a
-	// server's own, and what ends it; nil means the server's own.
+	Random  io.Reader // for the run ID
+	// Front returns an address to send the load of a planned repeat to, in place of the server's, and a
+	// function that ends it; nil means the server's.
 	Front func(repeat int, baseURL string) (url string, stop func() error, err error)
-	// InterruptCode is the exit code when a cause ended the session, 0 if it is not an
-	// interruption.
+	// InterruptCode returns the exit code for a cause that ended the session, 0 if it is not an interruption.
 	InterruptCode func(cause error) int
-	// Summary is the file of the runner's step summary, "" for none.
+	// Summary is the runner's step summary file, "" for none.
 	Summary string
 	// Publisher publishes the run; nil publishes nothing.
 	Publisher publish.Run
-	// Redactor masks the pipeline's secrets, and whatever else is one on this machine; nil
-	// masks those of the pipeline.
+	// Redactor masks the pipeline's secrets and this machine's; nil masks only the pipeline's.
 	Redactor *event.Redactor
 }
 
-// Result of a session.
+// Result is the result of a session.
 type Result struct {
 	Document *result.Document
 	// Dir is the run directory.

@@ -6,8 +6,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 )
 
-// modelled reports whether the run is carried out in a model: nothing real takes part, which others
-// may want, too, or which may be left behind.
+// modelled reports whether the run is in a model. Then nothing real takes part that must be locked or may be
+// left behind.
 func (s *session) modelled() bool { return s.targets.Places.Model() != nil }
 
 // openPlaces waits for the places of the run, such as a job in a queue.
@@ -19,10 +19,10 @@ func (s *session) openPlaces(ctx context.Context) error {
 	return nil
 }
 
-// unopened reports whether the run has no places.
+// unopened reports whether the places are not open.
 func (s *session) unopened() bool { return !s.opened }
 
-// closePlaces gives the places back. What cannot be given back is a warning.
+// closePlaces gives the places back. A failure is only a warning.
 func (s *session) closePlaces(ctx context.Context) error {
 	if err := s.targets.Places.Close(ctx); err != nil {
 		s.warn(err.Error())
@@ -30,8 +30,8 @@ func (s *session) closePlaces(ctx context.Context) error {
 	return nil
 }
 
-// endStrays ends what servers and steps have left on this machine. It comes after the places are
-// closed, since what is left until then is theirs.
+// endStrays ends processes that servers and steps left on this machine. It follows closePlaces, because until
+// then such processes may belong to places.
 func (s *session) endStrays(context.Context) error {
 	s.strays = machine.EndStrays()
 	return nil

@@ -7,17 +7,17 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// unpublished reports whether nothing is published of the run.
+// unpublished reports whether the run is not published.
 func (s *session) unpublished() bool { return s.opt.Publisher == nil }
 
-// publishStart publishes that the run has begun.
+// publishStart publishes the start of the run.
 func (s *session) publishStart(ctx context.Context) error {
 	s.published = true
 	s.warnAll(guarded{s.opt.Publisher}.Start(ctx))
 	return nil
 }
 
-// noVerdictToPublish reports whether nothing was published, or there is no verdict that could be.
+// noVerdictToPublish reports whether the start was not published, or there is no verdict.
 func (s *session) noVerdictToPublish() bool { return !s.published || !s.judged }
 
 // publish publishes the verdict, even if the result could not be written.
@@ -26,7 +26,7 @@ func (s *session) publish(ctx context.Context) error {
 	return nil
 }
 
-// noFailureToPublish reports whether nothing was published, or the run has a verdict.
+// noFailureToPublish reports whether the start was not published, or the run has a verdict.
 func (s *session) noFailureToPublish() bool { return !s.published || s.judged }
 
 // publishFailure publishes that the run has no result.

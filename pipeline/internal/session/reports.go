@@ -18,8 +18,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// write writes the result and its reports, and shows which files there are. An error means that
-// the result itself is lost.
+// write writes the result and its reports, and emits their paths. An error means that the result itself is
+// lost.
 func (s *session) write(context.Context) error {
 	written, missed, err := s.writeAll(s.doc)
 	s.warnAll(missed)
@@ -29,11 +29,10 @@ func (s *session) write(context.Context) error {
 	return err
 }
 
-// writeAll writes results.json and the reports into the run directory, what the file's
-// report blocks ask for, and the runner's step summary. Each is tried even if another
-// failed. It returns the paths written, and warnings about reports that were not: a report
-// that cannot be written says nothing on the verdict, and does not change how the run ends.
-// An error means that the result itself is lost.
+// writeAll writes results.json and the reports into the run directory, then the file's report blocks and the
+// runner's step summary. It tries each even if another failed. It returns the paths written, and warnings about
+// reports that failed: such a failure does not affect the verdict or how the run ends. An error means that the
+// result itself is lost.
 func (s *session) writeAll(doc *result.Document) (written, warnings []string, err error) {
 	missed := func(what string, err error) {
 		if err != nil {
@@ -66,7 +65,7 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 	return written, warnings, err
 }
 
-// summaries writes the runner's step summary, by the file's own blocks if it has any.
+// summaries writes the runner's step summary, from the file's summary blocks if there are any.
 func (s *session) summaries(doc *result.Document) error {
 	if s.opt.Summary == "" {
 		return nil
@@ -87,15 +86,15 @@ func (s *session) summaries(doc *result.Document) error {
 	return errors.Join(errs...)
 }
 
-// ReportOptions are what a report block chooses to show.
+// ReportOptions returns the options of a report block.
 func ReportOptions(r *lang.Report) reports.Options {
 	return reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
 }
 
-// block writes what one report block asks for.
+// block writes the files of one report block.
 func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) {
 	if r.Kind != "file" {
-		return nil, nil // the others are no files of ours
+		return nil, nil // other kinds write no files here
 	}
 	opt := ReportOptions(r)
 	var written []string
@@ -118,13 +117,13 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 	return written, errors.Join(errs...)
 }
 
-// blockFile writes one format of a report block: to the block's path, or into the run
-// directory, where the plain formats are written in any case.
+// blockFile writes one format of a report block: to the block's path, or into the run directory, which always
+// gets the default formats.
 func (s *session) blockFile(r *lang.Report, f reports.Format, doc *result.Document, opt reports.Options) (string, error) {
 	if r.Path == "" {
 		plain := len(r.Gates)+len(r.Rows) == 0 && r.Cols == ""
 		if plain && f.Kept {
-			return "", nil // written in any case
+			return "", nil // always written
 		}
 		file := store.Name(strings.TrimPrefix(r.Addr, "report.file.") + "-" + f.File())
 		err := s.dir.WriteFile(file, func(w io.Writer) error { return f.Document(w, doc, opt) })
@@ -141,7 +140,7 @@ func (s *session) blockFile(r *lang.Report, f reports.Format, doc *result.Docume
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
+	defer func() { _ = file.Cleanup() }() // does nothing after a replace
 	w := s.redact.FileWriter(path, file)
 	if err := errors.Join(f.Document(w, doc, opt), w.Close()); err != nil {
 		return "", err

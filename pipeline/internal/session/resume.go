@@ -7,13 +7,13 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 )
 
-// resumes reports whether the session goes on with a run.
+// resumes reports whether the session resumes a run.
 func (s *session) resumes() bool { return s.opt.Resume }
 
-// begins reports whether the session begins a run.
+// begins reports whether the session starts a new run.
 func (s *session) begins() bool { return !s.opt.Resume }
 
-// resume opens the run directory of an interrupted run and reads what was done.
+// resume opens the run directory of an interrupted run and reads its state.
 func (s *session) resume(context.Context) (err error) {
 	if s.dir, err = store.Resume(s.opt.Out, s.redact); err != nil {
 		return err

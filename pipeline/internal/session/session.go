@@ -1,8 +1,8 @@
-// Package session takes a planned pipeline from its first launch to its reports. [Run] is the list
-// of the steps of a run. Each step is a file of its name, and says when it has nothing to do.
+// Package session runs a planned pipeline from its first launch to its reports. [Run] is the list of the steps
+// of a run. Each step has a file of its name, and states when it has nothing to do.
 //
-// It decides nothing itself: the order of measurements is the plan's, what to do about failures
-// the engine's, the verdict the gates'.
+// It decides nothing itself: the plan orders the measurements, the engine handles failures, and the gates give
+// the verdict.
 package session
 
 import (
@@ -17,10 +17,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Run carries the session out. A *engine.ConfigError means that the file is at fault.
-// Everything that servers and machine do is in the document. An error beside a result
-// means that the result or the journal could not be written; reports that could not are
-// warnings.
+// Run runs the session. A *engine.ConfigError means that the file is wrong. Failures of servers and machines
+// are in the document. An error together with a result means that the result or the journal could not be
+// written; failures of reports are warnings.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	s := newSession(opt)
 	s.carryOut(ctx, life())
@@ -30,8 +29,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	return &Result{Document: s.doc, Dir: s.dir.Path()}, s.err
 }
 
-// life lists the steps of a run. A step that fails ends the run, but for the steps that are always
-// carried out.
+// life lists the steps of a run. A failed step ends the run, except for steps with always set.
 func life() []step {
 	return []step{
 		{name: "check", do: (*session).check},
@@ -66,21 +64,20 @@ func life() []step {
 	}
 }
 
-// session is what the steps of a run hand on to each other. It is made once, and each step adds
-// what is its own.
+// session holds what the steps of a run pass to each other. Each step adds its part.
 type session struct {
 	opt    Options
 	redact *event.Redactor
-	// now is the clock of the run: that of the model where it is carried out in one.
+	// now is the clock of the run; in a model, the model's clock.
 	now func() time.Time
-	// err is why steps have failed.
+	// err joins the errors of failed steps.
 	err error
 
 	// From create or resume.
 	dir    *store.Dir
 	runID  string
-	source *result.Source // of the whole run, nil where it is not known
-	state  *engine.State  // of the run to go on with
+	source *result.Source // of the whole run, nil if unknown
+	state  *engine.State  // of the run to resume
 
 	// From assemble.
 	journal *store.Journal
@@ -89,8 +86,8 @@ type session struct {
 	targets target.Resolver
 	machine hardware
 
-	published bool   // that the run has begun
-	locked    func() // releases the locks, nil where there are none
+	published bool   // the start of the run
+	locked    func() // releases the locks, nil without locks
 	opened    bool   // the places
 
 	// From prepare and measure.
@@ -98,10 +95,10 @@ type session struct {
 	measurement *engine.Measurement
 	lookDue     bool
 	outcome     *engine.Outcome
-	strays      []string // warnings of what was ended after the measurement
+	strays      []string // warnings about processes ended after the measurement
 
 	regression *regression
-	profiled   *result.Profile // of the regression, nil where none was made
+	profiled   *result.Profile // of the regression, nil without one
 
 	doc    *result.Document
 	judged bool

@@ -12,7 +12,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// resumeSource takes the code that the run began with. A run that goes on with other code is of no single commit.
+// resumeSource takes over the code that the run began with. A run that resumes with other code has no single
+// commit.
 func (s *session) resumeSource() error {
 	text, err := os.ReadFile(filepath.Join(s.dir.Path(), store.CheckoutFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,17 +5,17 @@ import (
 	"errors"
 )
 
-// step is one part of the life of a run.
+// step is one step of a run.
 type step struct {
 	name string
-	// skip reports whether the step has nothing to do in this run; nil means that it never is.
+	// skip reports whether the step has nothing to do in this run; nil means never.
 	skip func(*session) bool
 	do   func(*session, context.Context) error
-	// always says that the step is carried out even after another has failed.
+	// always means that the step runs even after another has failed.
 	always bool
 }
 
-// repeat returns a step that carries out steps in turn until one of them has nothing to do.
+// repeat returns a step that runs steps in turn until one of them is skipped.
 func repeat(turn ...step) step {
 	return step{name: turn[0].name, do: func(s *session, ctx context.Context) error {
 		for {
@@ -31,7 +31,7 @@ func repeat(turn ...step) step {
 	}}
 }
 
-// carryOut carries out steps in their order.
+// carryOut runs steps in order.
 func (s *session) carryOut(ctx context.Context, list []step) {
 	for _, one := range list {
 		if s.err != nil && !one.always || one.skip != nil && one.skip(s) {

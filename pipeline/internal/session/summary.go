@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// showGates shows the verdict of each gate.
+// showGates emits the verdict of each gate.
 func (s *session) showGates(context.Context) error {
 	for i := range s.doc.Gates {
 		g := &s.doc.Gates[i]
@@ -16,7 +16,7 @@ func (s *session) showGates(context.Context) error {
 	return nil
 }
 
-// summarize ends the journal with the verdict. An error means that not all of the journal was written.
+// summarize ends the journal with the verdict. An error means that the journal is incomplete.
 func (s *session) summarize(context.Context) error {
 	code := s.doc.ExitCode
 	if s.err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 )
 
-// warnings is a log whose warnings and errors become events of the run.
+// warnings is a log handler that turns warnings and errors into events of the run.
 type warnings struct {
 	bus   *event.Bus
 	attrs []slog.Attr
@@ -37,5 +37,5 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return w
 }
 
-// WithGroup leaves the names of groups out: a warning is one line for people.
+// WithGroup ignores groups, because a warning is one line for people.
 func (w warnings) WithGroup(string) slog.Handler { return w }

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// compare sees whether hosts that do the same in a run are alike, as far as their daemons tell. What GPUs they have is
-// known to nvidia-smi alone, which is in no image before it is pulled.
+// compare checks that hosts with the same task in a run are alike, as far as their daemons report. Only
+// nvidia-smi knows their GPUs, and no image contains it before it is pulled.
 func (h *hosts) compare(ctx context.Context) error {
 	if len(h.list) < 2 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// Examine reports whether the Docker hosts of a file are there and have what its servers
-// need. Folders are meant from dir. A file without a docker block has none.
+// Examine checks that the Docker hosts of a file are reachable and have what its servers need. Folders are
+// resolved against dir. Without a docker block there are no checks.
 func Examine(ctx context.Context, cfg *lang.Config, dir string, spawner steps.Spawner, environ []string) []doctor.Check {
 	spec := cfg.Settings.Docker
 	if spec == nil {
@@ -29,14 +29,14 @@ func Examine(ctx context.Context, cfg *lang.Config, dir string, spawner steps.Sp
 	return out
 }
 
-// wants is what servers need of a host.
+// wants lists what servers need of a host.
 type wants struct {
-	images map[string]bool // and whether a server that wants them never pulls
+	images map[string]bool // maps to whether a server must not pull it
 	gpus   bool
 }
 
-// wantedOf lists what the servers of a file need of each host. Where repeats take machines in turn, all
-// of them need the same.
+// wantedOf lists what the servers of a file need of each host. If repeats take turns on machines, all machines
+// need the same.
 func wantedOf(cfg *lang.Config, hosts int) []wants {
 	out := make([]wants, hosts)
 	for i := range out {
@@ -65,7 +65,7 @@ func wantedOf(cfg *lang.Config, hosts int) []wants {
 	return out
 }
 
-// examine asks one host.
+// examine checks one host.
 func (h *host) examine(ctx context.Context, number int, want wants, spawner steps.Spawner, environ []string) []doctor.Check {
 	first := doctor.Check{Name: fmt.Sprintf("Docker host %d", number), Status: doctor.OK}
 	err := h.open(ctx, spawner, environ)

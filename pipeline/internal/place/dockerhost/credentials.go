@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// learning has credentials masked from the moment that they are read.
+// learning masks credentials from the moment they are read.
 func learning(redact *event.Redactor, find func(string) (docker.Credentials, error)) func(string) (docker.Credentials, error) {
 	return func(registry string) (docker.Credentials, error) {
 		c, err := find(registry)
@@ -19,7 +19,7 @@ func learning(redact *event.Redactor, find func(string) (docker.Credentials, err
 	}
 }
 
-// registryCredentials reads the file that docker login writes, when they are first asked for.
+// registryCredentials reads docker login's file on each request.
 func registryCredentials(getenv func(string) string) func(string) (docker.Credentials, error) {
 	return func(registry string) (docker.Credentials, error) {
 		dir := getenv("DOCKER_CONFIG")
@@ -33,7 +33,7 @@ func registryCredentials(getenv func(string) string) func(string) (docker.Creden
 		if err != nil {
 			return docker.Credentials{}, err
 		}
-		defer func() { _ = f.Close() }() // opened for reading
+		defer func() { _ = f.Close() }() // opened for reading only
 		find, err := docker.CredentialsFrom(f)
 		if err != nil {
 			return docker.Credentials{}, err

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// Inspect asks the Docker daemon of an environment what the doctor wants to know.
+// Inspect queries the environment's Docker daemon for the doctor.
 func Inspect(getenv func(string) string) func(ctx context.Context, images []string) (doctor.Daemon, error) {
 	return func(ctx context.Context, images []string) (doctor.Daemon, error) {
 		host := docker.HostFromEnv(getenv)

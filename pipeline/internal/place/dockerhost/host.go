@@ -18,14 +18,14 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// host is a daemon that containers run at.
+// host is a daemon that runs containers.
 type host struct {
-	// shown is how the file or DOCKER_HOST names it.
+	// shown is its name in the file or DOCKER_HOST.
 	shown string
-	// url as the docker package takes it. Of a daemon behind ssh it is the socket that its
-	// own is forwarded to, in dir.
+	// url is in the docker package's form. For a daemon behind ssh, it is the local socket that ssh forwards,
+	// in dir.
 	url, dir string
-	// address at which others reach what listens there. local says that it is this machine.
+	// address is the address at which others reach its ports. local means that it is this machine.
 	address string
 	local   bool
 
@@ -33,8 +33,8 @@ type host struct {
 	tunnel   *docker.Tunnel
 }
 
-// hostsOf returns those of a docker block, else the one of DOCKER_HOST. Folders are meant
-// from dir. run makes the names of sockets its own.
+// hostsOf returns the hosts of a docker block, else the one of DOCKER_HOST. Folders are resolved against dir.
+// run makes socket names unique.
 func hostsOf(spec *steps.DockerSpec, dir, run string, getenv func(string) string) []*host {
 	if spec == nil {
 		return []*host{newHost(steps.DockerHost{URL: docker.HostFromEnv(getenv)}, "", run)}
@@ -56,7 +56,7 @@ func newHost(spec steps.DockerHost, certs, name string) *host {
 	}
 	u, err := url.Parse(spec.URL)
 	if err != nil || u.Scheme != "ssh" {
-		return h // what is wrong with it says the docker package
+		return h // the docker package reports the error
 	}
 	if h.address == "" {
 		h.address = u.Hostname()
@@ -66,11 +66,10 @@ func newHost(spec steps.DockerHost, certs, name string) *host {
 	return h
 }
 
-// socket that the daemon's own is forwarded to.
+// socket returns the local socket that ssh forwards.
 func (h *host) socket() string { return filepath.Join(h.dir, socketName) }
 
-// shownHosts stand for daemons that are not asked for anything: their addresses are those
-// that the file names.
+// shownHosts returns hosts for display that are not contacted; their addresses are those in the file.
 func shownHosts(spec *steps.DockerSpec) []*host {
 	if spec == nil {
 		return []*host{{local: true, address: place.Loopback}}
@@ -83,7 +82,7 @@ func shownHosts(spec *steps.DockerSpec) []*host {
 	return hosts
 }
 
-// open reaches the daemon.
+// open connects to the daemon.
 func (h *host) open(ctx context.Context, spawner steps.Spawner, environ []string) error {
 	if h.dir != "" && h.tunnel == nil {
 		if err := h.forward(ctx, spawner, environ); err != nil {
@@ -100,7 +99,7 @@ func (h *host) open(ctx context.Context, spawner steps.Spawner, environ []string
 	return nil
 }
 
-// forward starts ssh. The folder is ours alone: who can write to the socket commands the
+// forward starts ssh. The folder is accessible to this user only, because access to the socket controls the
 // daemon.
 func (h *host) forward(ctx context.Context, spawner steps.Spawner, environ []string) error {
 	if err := os.RemoveAll(h.dir); err != nil { // of a killed run with this ID
@@ -117,7 +116,7 @@ func (h *host) forward(ctx context.Context, spawner steps.Spawner, environ []str
 	return nil
 }
 
-// sshEnv is what ssh needs beyond what every process gets.
+// sshEnv returns the variables that ssh needs in addition to every process's.
 func sshEnv(getenv func(string) string) []steps.EnvVar {
 	var env []steps.EnvVar
 	if agent := getenv("SSH_AUTH_SOCK"); agent != "" {
@@ -135,8 +134,8 @@ func (h *host) close() error {
 	return errors.Join(err, os.RemoveAll(h.dir))
 }
 
-// Reach makes a daemon reachable for commands other than a run, by the url that a
-// host block would have, with TLS as ?certs=FOLDER. done ends what it takes.
+// Reach makes a daemon reachable for commands other than run, given the url of a host block, with TLS as
+// ?certs=FOLDER. done ends the connection.
 func Reach(ctx context.Context, spawner steps.Spawner, environ []string, host string) (reached string, done func() error, err error) {
 	plain, certs, _ := strings.Cut(host, "?certs=")
 	if certs, err = url.QueryUnescape(certs); err != nil {
@@ -149,15 +148,15 @@ func Reach(ctx context.Context, spawner steps.Spawner, environ []string, host st
 	return h.url, h.close, h.open(ctx, spawner, environ)
 }
 
-// ownName keeps the sockets of programs apart that are no runs.
+// ownName returns a unique socket name for programs other than runs.
 func ownName() string { return fmt.Sprintf("pid%d", os.Getpid()) }
 
-// RemoveSockets removes what a killed program has left of its ways to daemons behind ssh: the
-// folders of sockets at which nothing answers.
+// RemoveSockets removes the folders of unused sockets, left by a killed program that reached daemons behind
+// ssh.
 func RemoveSockets() error { return removeSockets(socketBase()) }
 
-// socketBase is where the folders of sockets are: the path of a socket is bounded to some
-// hundred bytes, and a folder for temporary files can be a long one.
+// socketBase returns the folder for sockets. The path of a socket is limited to about a hundred bytes, which a
+// temporary folder may exceed.
 func socketBase() string {
 	if dir := os.TempDir(); len(dir) <= longestBase {
 		return dir
@@ -186,15 +185,15 @@ func removeSockets(base string) error {
 	return errors.Join(errs...)
 }
 
-// The folder and the name of a forwarded socket, and how long ssh takes at most to make it.
+// The folder and the name of a forwarded socket, and the longest time that ssh takes to create it.
 const (
 	socketDir  = "pipeline-ssh-"
 	socketName = "docker.sock"
 	socketAge  = time.Minute
 )
 
-// ReachedEnv is an environment whose DOCKER_HOST every command can use: that of a daemon
-// behind ssh is the socket that it is forwarded to. done ends what that takes.
+// ReachedEnv returns an environment whose DOCKER_HOST every command can use: for a daemon behind ssh, the
+// forwarded socket. done ends the forwarding.
 func ReachedEnv(ctx context.Context, spawner steps.Spawner, environ []string,
 	getenv func(string) string) (reached func(string) string, done func(), err error) {
 	host := docker.HostFromEnv(getenv)
@@ -210,5 +209,5 @@ func ReachedEnv(ctx context.Context, spawner steps.Spawner, environ []string,
 			return socket
 		}
 		return getenv(name)
-	}, func() { _ = end() }, nil // the process ends with this program
+	}, func() { _ = end() }, nil // the ssh process ends with this program
 }

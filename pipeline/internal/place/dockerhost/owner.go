@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Owner implements place.Place. Container ids are asked for once, when the first process
-// turns up that this program has not started.
+// Owner implements place.Place. It queries container IDs once, at the first process that this program has not
+// started.
 func (h *hosts) Owner(ctx context.Context) func(pid int) probe.Owner {
 	running := sync.OnceValues(func() ([]string, bool) { return h.running(ctx) })
 	return func(pid int) probe.Owner {
@@ -20,8 +20,7 @@ func (h *hosts) Owner(ctx context.Context) func(pid int) probe.Owner {
 	}
 }
 
-// ownerByGroup recognises a container's process by its control group, whose name holds the
-// container's id.
+// ownerByGroup recognises a container's process by its control group, whose name contains the container's ID.
 func ownerByGroup(group string, ids []string, known bool) probe.Owner {
 	for _, id := range ids {
 		if id != "" && strings.Contains(group, id) {
@@ -34,8 +33,7 @@ func ownerByGroup(group string, ids []string, known bool) probe.Owner {
 	return probe.OwnerForeign
 }
 
-// running returns the ids of the run's containers; known is false if a daemon does not
-// answer.
+// running returns the IDs of the run's containers; known is false if a daemon does not answer.
 func (h *hosts) running(ctx context.Context) (ids []string, known bool) {
 	left, err := h.leftovers(func(at *host) ([]docker.Leftover, error) {
 		return docker.Leftovers(ctx, at.url, docker.Filter{RunID: h.opt.RunID})

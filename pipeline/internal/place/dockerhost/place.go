@@ -1,5 +1,5 @@
-// Package dockerhost runs what a plan launches in containers: at the daemon of DOCKER_HOST, or
-// at the hosts of the file's docker block.
+// Package dockerhost runs the processes of a plan in containers: at the daemon of DOCKER_HOST, or at the hosts
+// of the file's docker block.
 package dockerhost
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// Kind takes what is started in a container, and the servers that a docker block places at
-// one of its hosts, of which it refuses those that are not.
+// Kind takes processes in containers. It also takes servers that a docker block places at other hosts without a
+// container; Check rejects those.
 func Kind() place.Kind {
 	return place.Kind{
 		Name: "docker",
@@ -43,12 +43,11 @@ func firstIsHere(o place.Options) bool {
 	return o.Shown || docker.IsLocal(docker.HostFromEnv(o.Getenv))
 }
 
-// hosts are the Docker daemons of a run, which are not asked for anything before the
-// preflight.
+// hosts holds the Docker daemons of a run. They are not contacted before the preflight.
 type hosts struct {
 	place.Base
 	opt place.Options
-	// list of hosts by their number: those of the docker block, else the one of DOCKER_HOST.
+	// list holds the hosts by number: those of the docker block, else the one of DOCKER_HOST.
 	list []*host
 	// simulator is the image of simulated servers; the preflight builds it.
 	simulator string
@@ -56,7 +55,7 @@ type hosts struct {
 
 var _ place.Place = (*hosts)(nil)
 
-// A container may live as long as the plan may take, or a day, and a while for stopping it.
+// A container may live as long as the plan may take, or a day, plus some time for stopping it.
 const (
 	defaultLifetime = 24 * time.Hour
 	stopLifetime    = 15 * time.Minute
@@ -93,8 +92,8 @@ func newHosts(opt place.Options) (*hosts, error) {
 	return h, nil
 }
 
-// at is the host of a process: nodes have a meaning only where the docker block names hosts,
-// and services and the router are on the first.
+// at returns the host of a process. Nodes matter only if the docker block names hosts; services and the router
+// use the first.
 func (h *hosts) at(p place.Process) *host {
 	if len(h.list) == 1 || p.Role != place.RoleServer {
 		return h.list[0]
@@ -121,7 +120,7 @@ func (h *hosts) Check(t place.Target) []place.Problem {
 	return found
 }
 
-// checkHost reports why a process cannot be on the host that it names.
+// checkHost returns why a process cannot be on its host.
 func (h *hosts) checkHost(t place.Target, p place.Process) error {
 	block := h.opt.Config.Settings.Docker
 	switch {
@@ -142,8 +141,8 @@ func (h *hosts) checkHost(t place.Target, p place.Process) error {
 	return nil
 }
 
-// checkNetwork reports why servers that must reach each other do not: those that hand KV
-// cache over do it by the machine's own network, as they do in production.
+// checkNetwork returns why servers that must reach each other cannot. Servers hand over KV caches on the
+// machine's own network, as in production.
 func (h *hosts) checkNetwork(t place.Target, p place.Process) error {
 	c := p.Spec.Container
 	if p.Spec.Image == "" || p.Spec.URL != "" || c == nil || !together(t, p) || h.opt.Plan.Simulated != "" {
@@ -159,9 +158,8 @@ func (h *hosts) checkNetwork(t place.Target, p place.Process) error {
 // together reports whether others must reach a process.
 func together(t place.Target, p place.Process) bool { return t.Together || p.Spec.Spread() }
 
-// checkRights reports why a container would get rights over the machine that the command
-// line does not allow. What else is wrong with it shows when it is launched: steps may have
-// made it right by then.
+// checkRights returns why a container would get rights over the machine that the command line does not allow.
+// Other errors show at the launch, because a step may fix them by then.
 func (h *hosts) checkRights(p place.Process) error {
 	if p.Role != place.RoleServer || p.Spec.Image == "" || p.Spec.URL != "" || h.opt.Plan.Simulated != "" || h.opt.Shown {
 		return nil
@@ -173,7 +171,7 @@ func (h *hosts) checkRights(p place.Process) error {
 	return fmt.Errorf("%w (run knows --allow-privileged, --allow-host-mounts and --allow-docker-socket)", err)
 }
 
-// GPUs implements place.Place. A server that has the machine for itself finds them.
+// GPUs implements place.Place. A server with the machine for itself finds its GPUs.
 func (h *hosts) GPUs(t place.Target, p place.Process) place.GPUs {
 	if t.Alone {
 		return place.GPUs{}
@@ -209,7 +207,7 @@ func (h *hosts) Assign(t place.Target, p place.Process, gpus []string) (place.Sl
 	return s, nil
 }
 
-// each does something at every host, by its number, at the same time.
+// each calls do for every host concurrently, with its number.
 func (h *hosts) each(do func(i int, at *host) error) error {
 	errs := make([]error, len(h.list))
 	var all sync.WaitGroup
@@ -220,8 +218,7 @@ func (h *hosts) each(do func(i int, at *host) error) error {
 	return errors.Join(errs...)
 }
 
-// Preflight implements place.Place: it fails if a daemon cannot be reached, and gets ready
-// what all launches need.
+// Preflight implements place.Place. It fails if a daemon is unreachable, and prepares what all launches need.
 func (h *hosts) Preflight(ctx context.Context) error {
 	if err := h.each(func(_ int, at *host) error { return at.open(ctx, h.opt.Spawner, h.opt.Environ) }); err != nil {
 		return err
@@ -239,24 +236,24 @@ func (h *hosts) Preflight(ctx context.Context) error {
 	return h.warnOfLeft(ctx)
 }
 
-// buildSimulator makes the image of this program at all hosts.
+// buildSimulator builds the image of this program on all hosts.
 func (h *hosts) buildSimulator(ctx context.Context) error {
 	image := make(chan string, len(h.list))
 	err := h.each(func(_ int, at *host) error {
 		ref, err := docker.SimulatorImage(ctx, at.url, h.opt.Self)
-		image <- ref // its name is the hash of the program: the same everywhere
+		image <- ref // the name is the hash of the program, so equal everywhere
 		return err
 	})
 	h.simulator = <-image
 	return err
 }
 
-// Close implements place.Place: it ends what reaches the hosts.
+// Close implements place.Place. It closes the connections to the hosts.
 func (h *hosts) Close(context.Context) error {
 	return h.each(func(_ int, at *host) error { return at.close() })
 }
 
-// leftovers does something with what is left at each host, and returns all that it found.
+// leftovers calls do for each host, and returns all leftovers.
 func (h *hosts) leftovers(do func(*host) ([]docker.Leftover, error)) ([]docker.Leftover, error) {
 	found := make([][]docker.Leftover, len(h.list))
 	err := h.each(func(i int, at *host) (err error) {
@@ -270,7 +267,7 @@ func (h *hosts) leftovers(do func(*host) ([]docker.Leftover, error)) ([]docker.L
 	return all, err
 }
 
-// removeLeft removes what an earlier part of the run, which was killed, has left.
+// removeLeft removes what a killed part of this run left.
 func (h *hosts) removeLeft(ctx context.Context) error {
 	removed, err := h.leftovers(func(at *host) ([]docker.Leftover, error) {
 		return docker.Cleanup(ctx, at.url, docker.Filter{RunID: h.opt.RunID})
@@ -284,8 +281,7 @@ func (h *hosts) removeLeft(ctx context.Context) error {
 	return nil
 }
 
-// warnOfLeft warns of containers that other runs have left that were killed, or that have
-// outlived their deadline: they may hold GPUs.
+// warnOfLeft warns of containers that killed runs left or that outlived their deadline: they may hold GPUs.
 func (h *hosts) warnOfLeft(ctx context.Context) error {
 	left, err := h.leftovers(func(at *host) ([]docker.Leftover, error) {
 		return docker.Leftovers(ctx, at.url, docker.Filter{Expired: h.opt.Now(), Gone: spawn.Gone})
@@ -297,7 +293,7 @@ func (h *hosts) warnOfLeft(ctx context.Context) error {
 	return err
 }
 
-// Lane implements place.Place: some of the hosts.
+// Lane implements place.Place. A lane is a part of the hosts.
 func (h *hosts) Lane(lane int) *place.Lane {
 	m := h.opt.Plan.Machines
 	if m == nil {
@@ -324,7 +320,7 @@ func (h *hosts) Here(p place.Process) bool {
 	return docker.IsLocal(docker.HostFromEnv(h.opt.Getenv))
 }
 
-// Needs implements place.Place: GPUs of a daemon elsewhere are not to be seen from here.
+// Needs implements place.Place. The GPUs of a daemon on another machine are invisible from here.
 func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
 	if h.opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
 		for i := range n.Targets {
@@ -334,8 +330,7 @@ func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
 	return n
 }
 
-// Daemon implements place.Place: the DOCKER_HOST of a daemon behind ssh is the socket that it
-// is forwarded to.
+// Daemon implements place.Place. For a daemon behind ssh, it uses the forwarded socket as DOCKER_HOST.
 func (h *hosts) Daemon() place.Daemon {
 	return Inspect(func(name string) string {
 		if at := h.list[0]; name == "DOCKER_HOST" && at.tunnel != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/load/remote"
 )
 
-// Lane implements place.Place: the nodes of a machine that repeats have for themselves, or all of them.
+// Lane implements place.Place. A lane has the nodes of one machine for repeats, or all nodes.
 func (p *pods) Lane(lane int) *place.Lane {
 	count, width := place.LanesOf(p.opt.Plan)
 	if p.run == nil || p.spec.LoadNode == nil && count < 2 {
@@ -43,11 +43,11 @@ func (p *pods) Lane(lane int) *place.Lane {
 	return out
 }
 
-// datasetFile is the dataset of a run in its folder.
+// datasetFile is the name of a run's dataset in its folder.
 const datasetFile = "dataset"
 
-// generate carries out a run of the load generator in the cluster. It finds the servers at their own
-// addresses, and the file of its dataset in its folder.
+// generate runs the load generator in the cluster. It sends to the servers' own addresses, and finds its
+// dataset in its folder.
 func (p *pods) generate(ctx context.Context, at *kubernetes.Tasks, run engine.LoadRun) (load.Result, error) {
 	path := run.Workload.Dataset.Path
 	if path != "" {
@@ -71,13 +71,13 @@ func (p *pods) generate(ctx context.Context, at *kubernetes.Tasks, run engine.Lo
 	return g.Run(ctx, run.Name, run.Options, run.Log)
 }
 
-// copyDataset copies a dataset to a file of this machine.
+// copyDataset copies a dataset to a file on this machine.
 func (p *pods) copyDataset(path, to string) error {
 	in, err := p.opt.Config.Files.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // opened for reading
+	defer func() { _ = in.Close() }() // opened for reading only
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package kubernetes runs the servers of a plan as Pods of a cluster, on nodes that are chosen once.
-// Services run on the first node, the router beside the load.
+// Package kubernetes runs the servers of a plan as Pods of a cluster, on nodes that are chosen once. Services
+// run on the first node, the router beside the load.
 package kubernetes
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/servegate/pipeline/steps/kubernetes"
 )
 
-// Kind takes what the kubernetes block of a file places, unless it is simulated.
+// Kind takes the processes that the kubernetes block of a file places, unless they are simulated.
 func Kind() place.Kind {
 	return place.Kind{
 		Name: "kubernetes",
@@ -33,21 +33,21 @@ func Kind() place.Kind {
 	}
 }
 
-// pods are the Pods of a run.
+// pods holds the Pods of a run.
 type pods struct {
 	place.Base
 	opt  place.Options
 	spec steps.KubernetesSpec
-	run  *kubernetes.Run // nil where they are only shown
-	// first node of the run, for a machine that repeats have for themselves.
+	run  *kubernetes.Run // nil if only shown
+	// first is the first node of the run's part, for concurrent repeats.
 	first int
-	// loads generate load on the nodes that the file names, one for each machine.
+	// loads generate load on the nodes that the file names, one per machine.
 	loads []*kubernetes.Tasks
 }
 
 var _ place.Place = (*pods)(nil)
 
-// stopLifetime is the while that a run which must have ended may take for stopping.
+// stopLifetime is the extra lifetime of Pods for stopping, after the latest end of the run.
 const stopLifetime = 15 * time.Minute
 
 func newPods(opt place.Options) (*pods, error) {
@@ -68,8 +68,8 @@ func newPods(opt place.Options) (*pods, error) {
 	return p, nil
 }
 
-// unreachable puts an error of the cluster's configuration at its place in the file. Where the file says how
-// the cluster is reached it is a fault of the file, else one of where the command runs.
+// unreachable adds the place in the file to an error of the cluster's configuration. If the file sets how the
+// cluster is reached, the file is wrong; else the environment of the command is.
 func (p *pods) unreachable(err error) error {
 	at := p.opt.Config.Settings.ClusterRange
 	if p.spec.Kubeconfig+p.spec.Context == "" {
@@ -95,8 +95,7 @@ func (p *pods) options() (kubernetes.Options, error) {
 	}, nil
 }
 
-// Open removes what an interrupted run has left, gets the nodes, and sees whether they are what a
-// comparison needs.
+// Open removes what an interrupted run left, gets the nodes, and checks that they suit a comparison.
 func (p *pods) Open(ctx context.Context) error {
 	if p.opt.Resumed {
 		if err := p.removeLeft(ctx); err != nil {
@@ -131,7 +130,7 @@ func (p *pods) removeLeft(ctx context.Context) error {
 	return nil
 }
 
-// wants is what each node must offer: room for the servers of each target there, or for those of all where they
+// wants returns what each node must offer: room for the servers of any one target, or of all targets if they
 // stay loaded together.
 func (p *pods) wants() []kubernetes.Want {
 	var out []kubernetes.Want
@@ -171,10 +170,10 @@ func (p *pods) wants() []kubernetes.Want {
 // How long the end of a run waits for the cluster.
 const (
 	releaseWait     = 30 * time.Second
-	interruptedWait = 3 * time.Second // when the run was interrupted
+	interruptedWait = 3 * time.Second // if the run was interrupted
 )
 
-// Close removes all that the run has made.
+// Close removes everything that the run created.
 func (p *pods) Close(ctx context.Context) error {
 	if p.run == nil {
 		return nil
@@ -215,30 +214,30 @@ func (p *pods) check(process place.Process) error {
 	return kubernetes.CheckContainer(process.Spec.NewContainer())
 }
 
-// CheckLoad implements place.Place: what delays answers runs beside the command.
+// CheckLoad implements place.Place. The program that delays responses runs beside the command.
 func (p *pods) CheckLoad(_ steps.Workload, delayed bool) error {
 	return place.CheckNodeLoad(p.spec.LoadNode, delayed)
 }
 
-// Unprofiled implements place.Place: nothing is copied out of a Pod.
+// Unprofiled implements place.Place. Files are not copied out of a Pod.
 func (p *pods) Unprofiled(place.Process, bool) error {
 	return errors.New("it runs as a Pod, and what a profiler leaves in there is not copied out of it")
 }
 
-// GPUs implements place.Place: which they are is the cluster's choice.
+// GPUs implements place.Place. The cluster chooses the GPUs.
 func (p *pods) GPUs(place.Target, place.Process) place.GPUs { return place.GPUs{} }
 
-// serviceNode is where the services of a deployment run.
+// serviceNode is the node for the services of a deployment.
 const serviceNode = 0
 
-// shownProgram stands for this program in the image, which is asked when a run begins.
+// shownProgram stands for this program in the image, whose path is queried when a run begins.
 const shownProgram = "pipeline"
 
-// Assign implements place.Place. Processes that must reach each other use the network of their nodes,
-// as in production, and because their addresses are known before they start.
+// Assign implements place.Place. Processes that must reach each other use the network of their nodes, as in
+// production, and because their addresses are then known before they start.
 func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.Slot, error) {
 	node := process.Spec.Node
-	process.Spec.Listen = place.AnyAddress // also the loopback address, where tunnels end
+	process.Spec.Listen = place.AnyAddress // includes the loopback address, where tunnels end
 	switch process.Role {
 	case place.RoleService:
 		node = serviceNode
@@ -263,13 +262,13 @@ func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.
 	return slot, nil
 }
 
-// Here implements place.Place: nodes are other machines.
+// Here implements place.Place. The nodes are other machines.
 func (p *pods) Here(place.Process) bool { return false }
 
-// Needs implements place.Place: nothing of this machine but what every file needs.
+// Needs implements place.Place. The run needs nothing special of this machine.
 func (p *pods) Needs(doctor.Needs) doctor.Needs { return doctor.Needs{File: true} }
 
-// nodes of the cluster that the run has.
+// nodes returns the nodes of the run.
 func (p *pods) nodes() place.Nodes {
 	lanes, width := place.LanesOf(p.opt.Plan)
 	out := place.Nodes{

@@ -1,4 +1,4 @@
-// Package local runs what a plan launches as processes of this machine.
+// Package local runs the processes of a plan on this machine.
 package local
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/steps/process"
 )
 
-// Kind takes whatever no other place has taken.
+// Kind takes every process that no other place took.
 func Kind() place.Kind {
 	return place.Kind{
 		Name:  "local",
@@ -25,7 +25,7 @@ type local struct {
 	launcher steps.Launcher
 }
 
-// GPUs implements place.Place. A server that has the machine for itself finds them.
+// GPUs implements place.Place. A server with the machine for itself finds its GPUs.
 func (l local) GPUs(t place.Target, p place.Process) place.GPUs {
 	if t.Alone {
 		return place.GPUs{}

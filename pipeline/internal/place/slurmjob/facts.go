@@ -13,10 +13,10 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// nodeProbeWait bounds the look at all nodes of a job.
+// nodeProbeWait is the timeout for describing all nodes of a job.
 const nodeProbeWait = 2 * time.Minute
 
-// probeNodes describes the nodes that servers run on, all at once.
+// probeNodes describes the nodes that servers run on, concurrently.
 func (j *job) probeNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeProbeWait)
 	defer cancel()
@@ -37,8 +37,8 @@ func (j *job) probeNodes(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// describeNode describes a node. A controller that is busy can be slow to start the first
-// steps of a job.
+// describeNode describes a node. It retries, because a busy controller may be slow to start the first steps of
+// a job.
 func describeNode(ctx context.Context, sp steps.Spawner) (facts map[string]string, err error) {
 	for range 3 {
 		if facts, err = probe.Remote(ctx, sp); err == nil || ctx.Err() != nil {
@@ -48,7 +48,7 @@ func describeNode(ctx context.Context, sp steps.Spawner) (facts map[string]strin
 	return facts, err
 }
 
-// nodes of the job.
+// nodes returns the nodes of the job.
 func (j *job) nodes() place.Nodes {
 	lanes, width := place.LanesOf(j.opt.Plan)
 	out := place.Nodes{
@@ -65,5 +65,5 @@ func (j *job) nodes() place.Nodes {
 // Facts implements place.Place.
 func (j *job) Facts(here map[string]string) map[string]string { return j.nodes().Facts(here) }
 
-// Needs implements place.Place: nothing of this machine but what every file needs.
+// Needs implements place.Place. The run needs nothing special of this machine.
 func (j *job) Needs(doctor.Needs) doctor.Needs { return doctor.Needs{File: true} }

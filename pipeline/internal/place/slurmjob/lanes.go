@@ -6,8 +6,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place"
 )
 
-// Lane implements place.Place: a part of the job's nodes, or all of them where repeats come
-// one after another.
+// Lane implements place.Place. A lane is a part of the job's nodes, or all of them if repeats run one after
+// another.
 func (j *job) Lane(lane int) *place.Lane {
 	part := *j
 	if lanes, width := place.LanesOf(j.opt.Plan); lanes > 1 {
@@ -21,7 +21,7 @@ func (j *job) Lane(lane int) *place.Lane {
 	return out
 }
 
-// names of the nodes of the part.
+// names returns the names of the part's nodes.
 func (j *job) names() []string {
 	var names []string
 	for i, n := range j.job.Nodes() {

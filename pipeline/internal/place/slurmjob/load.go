@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/slurm"
 )
 
-// loadOn generates load on a node of the part of a cluster.
+// loadOn returns a function that generates load on a node of the part.
 func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Result, error) {
 	at := slurm.Place{Node: j.first + node}
 	return func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
@@ -31,15 +31,15 @@ func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Resul
 	}
 }
 
-// loadNodes are the nodes that load comes from, by number, one for each lane.
+// loadNodes returns the numbers of the nodes that generate load, one per lane.
 func (j *job) loadNodes() []int {
 	return place.LoadNodes(j.opt.Plan, j.spec.LoadNode)
 }
 
-// loadNodeWait bounds the start of this program on a node.
+// loadNodeWait is the timeout for starting this program on a node.
 const loadNodeWait = time.Minute
 
-// checkLoadNodes sees whether this program runs on the nodes that load comes from.
+// checkLoadNodes checks that this program runs on the nodes that generate load.
 func (j *job) checkLoadNodes(ctx context.Context) error {
 	for _, i := range j.loadNodes() {
 		name := j.job.Nodes()[i].Name
@@ -56,7 +56,7 @@ func (j *job) checkLoadNodes(ctx context.Context) error {
 	return nil
 }
 
-// versionOn is what this program says of its version on a node.
+// versionOn returns the version output of this program on a node.
 func versionOn(ctx context.Context, sp steps.Spawner, self string) (string, error) {
 	path, err := filepath.Abs(self)
 	if err != nil {

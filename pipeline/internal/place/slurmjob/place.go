@@ -1,6 +1,6 @@
-// Package slurmjob runs the servers of a plan on the nodes of a Slurm job: one that it
-// submits, or the one that this program runs in. Services run on the first node, the router
-// beside the load, and repeats side by side on lanes of nodes.
+// Package slurmjob runs the servers of a plan on the nodes of a Slurm job: one that it submits, or the one in
+// which this program runs. Services run on the first node, the router beside the load, and concurrent repeats
+// on lanes of nodes.
 package slurmjob
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/servegate/pipeline/steps/slurm"
 )
 
-// Kind takes what the slurm block of a file places, unless it is simulated.
+// Kind takes the processes that the slurm block of a file places, unless they are simulated.
 func Kind() place.Kind {
 	return place.Kind{
 		Name: "slurm",
@@ -31,14 +31,13 @@ func Kind() place.Kind {
 	}
 }
 
-// job is the Slurm job on whose nodes the servers of a run are, or the part of it that a
-// lane has.
+// job is the Slurm job that runs the servers of a run, or the part of it for a lane.
 type job struct {
 	place.Base
 	opt  place.Options
 	spec steps.SlurmSpec
 	job  *slurm.Job
-	// first node of the job and count of the nodes that are used: those of a lane.
+	// first is the first node, and count the number of nodes, of the job or of a lane.
 	first, count int
 }
 
@@ -51,7 +50,7 @@ func newJob(opt place.Options) *job {
 	return j
 }
 
-// What Slurm's commands find in the environment.
+// Environment variables of Slurm's commands.
 const (
 	slurmConf = "SLURM_CONF"
 	slurmJob  = "SLURM_JOB_ID"
@@ -74,7 +73,7 @@ func (j *job) options() slurm.Options {
 	return out
 }
 
-// sharedFolder is a folder of a launch by a path that means the same on the nodes.
+// sharedFolder makes a folder for a launch and returns its absolute path, which is valid on the nodes as well.
 func (j *job) sharedFolder(name string) (string, error) {
 	dir, err := j.opt.Folder(name)
 	if err != nil {
@@ -83,8 +82,7 @@ func (j *job) sharedFolder(name string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// Open ends what an interrupted run has left, gets the nodes, and sees whether they are
-// what a comparison needs.
+// Open ends what an interrupted run left, gets the nodes, and checks that they suit a comparison.
 func (j *job) Open(ctx context.Context) error {
 	if j.opt.Resumed {
 		left, err := slurm.Cleanup(ctx, j.options(), func(m slurm.Mark) bool { return m.RunID == j.opt.RunID })
@@ -105,7 +103,7 @@ func (j *job) Open(ctx context.Context) error {
 	return nil
 }
 
-// checkNodes sees what the nodes are, and whether those of a role are alike.
+// checkNodes describes the nodes, and checks that those of a role are alike.
 func (j *job) checkNodes(ctx context.Context) error {
 	if err := j.probeNodes(ctx); err != nil {
 		return err
@@ -123,10 +121,10 @@ func (j *job) checkNodes(ctx context.Context) error {
 // How long the end of a run waits for Slurm.
 const (
 	releaseWait     = 20 * time.Second
-	interruptedWait = 3 * time.Second // when the run was interrupted
+	interruptedWait = 3 * time.Second // if the run was interrupted
 )
 
-// Close gives the nodes back. That it fails changes no verdict.
+// Close gives the nodes back. A failure does not change a verdict.
 func (j *job) Close(ctx context.Context) error {
 	wait := releaseWait
 	if ctx.Err() != nil {
@@ -137,7 +135,7 @@ func (j *job) Close(ctx context.Context) error {
 	return j.job.Release(ending)
 }
 
-// allocated says which nodes the run has.
+// allocated describes the nodes of the run.
 func (j *job) allocated() string {
 	names := make([]string, len(j.job.Nodes()))
 	for i, n := range j.job.Nodes() {
@@ -182,13 +180,13 @@ func (j *job) check(p place.Process) error {
 	return nil
 }
 
-// CheckLoad implements place.Place: what delays answers runs beside the command.
+// CheckLoad implements place.Place. The program that delays responses runs beside the command.
 func (j *job) CheckLoad(_ steps.Workload, delayed bool) error {
 	return place.CheckNodeLoad(j.spec.LoadNode, delayed)
 }
 
-// Unprofiled implements place.Place: nothing is copied out of an image that Slurm starts, and nothing
-// is run beside a step.
+// Unprofiled implements place.Place. Files cannot be copied out of an image that Slurm starts, and no program
+// can run beside a step.
 func (j *job) Unprofiled(p place.Process, around bool) error {
 	switch {
 	case p.Spec.Image != "":
@@ -200,8 +198,8 @@ func (j *job) Unprofiled(p place.Process, around bool) error {
 	return nil
 }
 
-// GPUs implements place.Place: those that the environment names, by their number among the
-// job's, else as many as the server asks for. What a container says is Docker's.
+// GPUs implements place.Place. It returns the GPUs that the environment names, by number among the job's, else
+// the requested number. It ignores the container's request, which applies to Docker.
 func (j *job) GPUs(_ place.Target, p place.Process) place.GPUs {
 	spec := p.Spec
 	spec.Image, spec.Container = "", nil
@@ -226,7 +224,7 @@ func (j *job) Assign(t place.Target, p place.Process, gpus []string) (place.Slot
 	launched.Node += j.first
 	spec := onNode(p.Spec, j.opt.Dir)
 	if p.Role == place.RoleRouter {
-		spec.Listen = "" // it is reached at its node's address alone
+		spec.Listen = "" // reached only at its node's address
 	}
 	return place.Slot{
 		Spec: spec, Host: host, Launcher: j.job.Launcher(launched), Self: place.Self{Program: j.opt.Self},
@@ -238,10 +236,10 @@ func (j *job) Assign(t place.Target, p place.Process, gpus []string) (place.Slot
 	}, nil
 }
 
-// serviceNode is where the services of a deployment run.
+// serviceNode is the node for the services of a deployment.
 const serviceNode = 0
 
-// at is where a process is among the nodes of the lane.
+// at returns the place of a process among the nodes of the lane.
 func (j *job) at(t place.Target, p place.Process, gpus []string) (slurm.Place, error) {
 	switch p.Role {
 	case place.RoleService:
@@ -253,15 +251,14 @@ func (j *job) at(t place.Target, p place.Process, gpus []string) (slurm.Place, e
 	for _, id := range slices.Concat(j.GPUs(t, p).Named, gpus) {
 		n, err := strconv.Atoi(id)
 		if err != nil {
-			return at, err // Check has refused it
+			return at, err // Check rejects this
 		}
 		at.GPUs = append(at.GPUs, n)
 	}
 	return at, nil
 }
 
-// address at which others reach a node of the lane, or its symbol where nothing was
-// allocated.
+// address returns the address of a node of the lane, or its symbol before allocation.
 func (j *job) address(node int) (string, error) {
 	if len(j.job.Nodes()) == 0 {
 		return fmt.Sprintf("NODE%d", node), nil
@@ -272,8 +269,8 @@ func (j *job) address(node int) (string, error) {
 	return j.job.Address(j.first + node)
 }
 
-// onNode is a spec as a node runs it: with paths that mean the same there, reached from
-// other nodes. Which GPUs it sees is set by the step.
+// onNode returns a spec for a node: with paths valid there, reachable from other nodes. The step sets the
+// visible GPUs.
 func onNode(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	if spec.Image == "" {
 		spec = place.InFolder(spec, dir)
@@ -291,5 +288,5 @@ func onNode(spec steps.ServerSpec, dir string) steps.ServerSpec {
 	return spec
 }
 
-// Here implements place.Place: nodes are other machines.
+// Here implements place.Place. The nodes are other machines.
 func (j *job) Here(place.Process) bool { return false }
