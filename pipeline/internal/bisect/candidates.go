@@ -13,22 +13,22 @@ import (
 	"github.com/servegate/pipeline/reports/bisection"
 )
 
-// Candidate is one of an ordered list.
+// Candidate is one element of the ordered list to search.
 type Candidate struct {
-	Ref     string `json:"ref"` // hash of a commit, or the entry of a list
+	Ref     string `json:"ref"` // commit hash, or list entry
 	Subject string `json:"subject,omitempty"`
-	// Reverts is the commit that the message says to revert, and ChangesFile is set where the
-	// commit changes the pipeline file.
+	// Reverts is the commit that the message claims to revert. ChangesFile means that the commit changes the
+	// pipeline file.
 	Reverts     string `json:"reverts,omitempty"`
 	ChangesFile bool   `json:"changes_file,omitempty"`
 }
 
-// Short is the reference as people write it.
+// Short returns the abbreviated reference.
 func (c Candidate) Short() string { return bisection.Short(c.Ref) }
 
 var reverts = regexp.MustCompile(`\bThis reverts commit ([0-9a-f]{7,64})\b`)
 
-// Entries are the candidates of a list between two of them, its ends unless named.
+// Entries returns the candidates of a list from good to bad; they default to its ends.
 func Entries(list []string, good, bad string) ([]Candidate, error) {
 	at := func(name string, unless int) (int, error) {
 		if name == "" {
@@ -65,8 +65,8 @@ func checkNumber(list []Candidate) error {
 	return nil
 }
 
-// Commits are the first-parent commits from one to another, both included. Files are those of
-// the pipeline, whose changes are noted.
+// Commits returns the first-parent commits from good to bad, both included. It marks those that change one of
+// files.
 func Commits(ctx context.Context, repo git.Repo, good, bad string, files []string) ([]Candidate, error) {
 	from, err := commit(ctx, repo, good)
 	if err != nil {
@@ -101,7 +101,7 @@ func Commits(ctx context.Context, repo git.Repo, good, bad string, files []strin
 	return list, nil
 }
 
-// commit is the hash of the commit that a reference names.
+// commit returns the hash of the commit that a reference names.
 func commit(ctx context.Context, repo git.Repo, ref string) (string, error) {
 	shallow, err := repo.Line(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -120,7 +120,7 @@ func commit(ctx context.Context, repo git.Repo, ref string) (string, error) {
 	return "", fmt.Errorf("there is no commit %q in %s", ref, repo.Dir)
 }
 
-// related reports ends between which there is no way from good to bad.
+// related returns an error unless bad descends from good.
 func related(ctx context.Context, repo git.Repo, names [2]string, from, to string) error {
 	if from == to {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", names[0], names[1])
@@ -155,8 +155,7 @@ func parseLog(text string) []Candidate {
 	return out
 }
 
-// noteChanges marks the commits that change the pipeline's files. One outside of the repository
-// is changed by none.
+// noteChanges marks the commits that change the pipeline's files. Files outside the repository mark none.
 func noteChanges(ctx context.Context, repo git.Repo, list []Candidate, between string, files []string) {
 	if len(files) == 0 {
 		return
@@ -172,7 +171,7 @@ func noteChanges(ctx context.Context, repo git.Repo, list []Candidate, between s
 	}
 }
 
-// Dirty reports whether the work tree has changes that no commit has.
+// Dirty reports whether the work tree has uncommitted changes.
 func Dirty(ctx context.Context, repo git.Repo) bool {
 	out, err := repo.Line(ctx, "status", "--porcelain", "--untracked-files=no")
 	return err == nil && out != ""

@@ -1,14 +1,14 @@
-// Package bisect searches an ordered list of candidates, commits mostly, for the one that made a
-// server slower. The arithmetic is that of gates/culprit; this package knows how candidates
-// are listed and built, what is measured next, and what a search leaves behind:
+// Package bisect searches an ordered list of candidates, usually commits, for the one that made a server
+// slower. Package gates/culprit does the arithmetic. This package lists and builds candidates, chooses the next
+// measurement, and stores the search:
 //
-//	OUT/search.json     what is searched, and by which file
-//	OUT/journal.jsonl   what was found so far, a line for each measurement, synced
+//	OUT/search.json     what is searched, and with which file
+//	OUT/journal.jsonl   the findings so far, one line per measurement, synced
 //	OUT/runs/N          the run directory of each measurement
-//	OUT/builds/COMMIT   checkouts with their builds, removed in the end
-//	OUT/logs/COMMIT.log what builds printed
+//	OUT/builds/COMMIT   checkouts with their builds, removed at the end
+//	OUT/logs/COMMIT.log output of builds
 //
-// First the ends are set against each other by the file's own gates. Then each probe is a
-// session of one pair, the good end and a candidate, in which the search sees the difference of
-// one metric. A measurement is made again where it was cut off, and is never made twice.
+// First it compares the two ends with the file's own gates. Each probe is then a session of one pair, the good
+// end and a candidate, which yields the difference of one metric. An interrupted measurement is repeated, a
+// completed one never.
 package bisect

@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Document is what the search came to.
+// Document returns the result of the search.
 func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Document {
 	d := &bisection.Document{
 		Schema: bisection.Schema, Tool: tool, File: s.State.File, Simulated: s.State.Simulated,
@@ -38,7 +38,7 @@ func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Docu
 	return d
 }
 
-// endsAnswer is the answer where nothing was searched.
+// endsAnswer returns the answer if nothing was searched.
 func endsAnswer(e *Ends) bisection.Answer {
 	switch e.Verdict {
 	case result.Pass, result.Improvement:
@@ -49,7 +49,7 @@ func endsAnswer(e *Ends) bisection.Answer {
 	return bisection.Undecided
 }
 
-// measured fills in the metric and the curve.
+// measured sets the metric and the curve.
 func (s *Search) measured(d *bisection.Document, f *Found) {
 	m := f.Ends.Followed.metric()
 	of := func(x float64) float64 { return change(m, x) }
@@ -81,7 +81,7 @@ func (s *Search) measured(d *bisection.Document, f *Found) {
 	}
 }
 
-// answer fills in the steps: those that are known, or the range that is left.
+// answer sets the steps: the known ones, or the remaining range.
 func (s *Search) answer(d *bisection.Document, f *Found) {
 	m := f.Ends.Followed.metric()
 	list := f.Answer.Steps
@@ -115,7 +115,7 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 	}
 }
 
-// undone are the candidates that neither end has, since a later one reverts them.
+// undone returns notes on candidates that neither end contains, because a later one reverts them.
 func (s *Search) undone() []string {
 	var out []string
 	for i, c := range s.State.Candidates[1:] {
@@ -129,7 +129,7 @@ func (s *Search) undone() []string {
 	return out
 }
 
-// stepNotes are what is to be known of the candidates of a step.
+// stepNotes returns notes on the candidates of a step.
 func (s *Search) stepNotes(r culprit.Range) []string {
 	var out []string
 	for i := r.Good + 1; i <= r.Bad; i++ {
@@ -150,10 +150,10 @@ func (s *Search) stepNotes(r culprit.Range) []string {
 	return out
 }
 
-// about names a candidate in a note.
+// about formats a candidate for a note.
 func about(c Candidate) string { return strings.TrimSpace(c.Short() + " " + firstRunes(c.Subject, 72)) }
 
-// firstRunes is the begin of a text, so that what a note says after it stays within its line.
+// firstRunes truncates a text, so that the note stays on one line.
 func firstRunes(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n]) + "…"

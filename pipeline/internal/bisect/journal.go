@@ -21,39 +21,39 @@ const (
 	journalFile = "journal.jsonl"
 )
 
-// State is what a search is about. A search that goes on must find it unchanged.
+// State identifies a search. It must be unchanged when the search resumes.
 type State struct {
 	File string `json:"file"`
-	// Sources is a hash of the pipeline's files and of the values of its variables.
+	// Sources is a hash of the pipeline's files and the values of its variables.
 	Sources    string      `json:"sources"`
 	Candidates []Candidate `json:"candidates"`
 	Confidence float64     `json:"confidence"`
 	Simulated  string      `json:"simulated,omitempty"`
 }
 
-// entry of the journal: one of its fields.
+// entry is an entry of the journal, with one field set.
 type entry struct {
 	Ends     *Ends     `json:"ends,omitempty"`
 	Probe    *Probe    `json:"probe,omitempty"`
 	Unusable *Unusable `json:"unusable,omitempty"`
 }
 
-// Probe is one pair of the good end and a candidate.
+// Probe is a measured pair of the good end and a candidate.
 type Probe struct {
 	Candidate int     `json:"candidate"`
 	D         float64 `json:"d"`
 	Launches  int     `json:"launches"`
-	Run       string  `json:"run"` // folder of its session
+	Run       string  `json:"run"` // run directory of its session
 }
 
-// Unusable is a candidate that cannot be probed.
+// Unusable is a candidate that could not be probed.
 type Unusable struct {
 	Candidate int    `json:"candidate"`
 	Reason    string `json:"reason"`
 	Launches  int    `json:"launches"`
 }
 
-// Folder is the folder of a search, held by one program at a time.
+// Folder is the folder of a search, locked by one program at a time.
 type Folder struct {
 	path    string
 	lock    *flock.Flock
@@ -61,11 +61,11 @@ type Folder struct {
 	entries []entry
 }
 
-// ErrNotSearch reports that a folder cannot be gone on with, or not be begun in.
+// ErrNotSearch means that a search cannot resume or start in a folder.
 var ErrNotSearch = errors.New("not the folder of such a search")
 
-// OpenFolder begins a search in a new or empty folder, or goes on with the one in it: *s is then
-// what that one is about, as far as s leaves it open.
+// OpenFolder starts a search in a new or empty folder, or resumes the search in it. In the latter case it fills
+// the candidates of *s if they are nil.
 func OpenFolder(path string, s *State, resume bool) (*Folder, error) {
 	if _, err := os.Stat(path); resume && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: it does not exist", path, ErrNotSearch)
@@ -118,7 +118,7 @@ func (f *Folder) begin(s *State) error {
 	return renameio.WriteFile(f.in(stateFile), append(text, '\n'), 0o600)
 }
 
-// same fills in the candidates of the search that is gone on with, and refuses what differs.
+// same fills in the candidates of a resumed search, and rejects any other difference.
 func same(text []byte, s *State) error {
 	var before State
 	if err := json.Unmarshal(text, &before); err != nil {
@@ -127,7 +127,7 @@ func same(text []byte, s *State) error {
 	if s.Candidates == nil {
 		s.Candidates = before.Candidates
 	}
-	s.File = before.File // what it holds must be the same, its path may be written in another way
+	s.File = before.File // the content must be equal, the path may be spelled differently
 	if !reflect.DeepEqual(before, *s) {
 		return fmt.Errorf("%w: the pipeline, its variables, the ends or the flags have changed since; leave --good and --bad out for those of "+
 			"before, or begin again with another --out", ErrNotSearch)
@@ -135,7 +135,7 @@ func same(text []byte, s *State) error {
 	return nil
 }
 
-// read reads the journal. A torn last line, which a crash leaves, is cut off.
+// read reads the journal. It truncates an incomplete last line, left by a crash.
 func (f *Folder) read() (err error) {
 	if f.journal, err = os.OpenFile(f.in(journalFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (f *Folder) read() (err error) {
 	for r := bufio.NewReader(f.journal); ; {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
-			break // the rest is torn
+			break // the rest is incomplete
 		}
 		var e entry
 		if err := json.NewDecoder(bytes.NewReader(line)).Decode(&e); err != nil {
@@ -157,7 +157,7 @@ func (f *Folder) read() (err error) {
 	return errors.Join(f.journal.Truncate(good), err)
 }
 
-// add writes an entry down for good.
+// add appends an entry durably.
 func (f *Folder) add(e entry) error {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -172,13 +172,13 @@ func (f *Folder) add(e entry) error {
 
 func (f *Folder) in(name string) string { return filepath.Join(f.path, name) }
 
-// Path of the folder.
+// Path returns the path of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// run is the run directory of the next measurement.
+// run returns the run directory of the next measurement.
 func (f *Folder) run() string { return f.in(filepath.Join("runs", fmt.Sprint(len(f.entries)+1))) }
 
-// Close lets go of the folder.
+// Close unlocks the folder.
 func (f *Folder) Close() error {
 	var err error
 	if f.journal != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Ends is what the gates say of the bad end against the good one.
+// Ends is the comparison of the bad end with the good one.
 type Ends struct {
-	// Verdict of the gates with paired baselines, and why where the ends could not be told apart.
+	// Verdict of the gates with paired baselines, and the reason if it is inconclusive.
 	Verdict result.Verdict `json:"verdict"`
 	Reason  string         `json:"reason,omitempty"`
-	// Improved is set where the bad end is better in something.
+	// Improved means that some metric of the bad end is better.
 	Improved bool `json:"improved,omitempty"`
-	// Followed is what regressed most clearly, nil where nothing did. D are its pairs.
+	// Followed is the clearest regression, nil without one. D holds the differences of its pairs.
 	Followed *Followed `json:"followed,omitempty"`
 	D        []float64 `json:"d,omitempty"`
 	Launches int       `json:"launches"`
 	Run      string    `json:"run"`
 }
 
-// Followed is the comparison that a search goes by.
+// Followed is the comparison that a search follows.
 type Followed struct {
 	Gate   string             `json:"gate"`
 	Metric string             `json:"metric"`
 	Values []result.AxisValue `json:"values"`
-	// Measure describes a metric that the file declares; nil for one of the registry.
+	// Measure describes a metric declared in the file; nil for a registered one.
 	Measure *result.Measure `json:"measure,omitempty"`
 }
 
-// metric is what is followed.
+// metric returns the followed metric.
 func (f *Followed) metric() metric.Metric {
 	var described result.Measures
 	if f.Measure != nil {
@@ -46,14 +46,14 @@ func (f *Followed) metric() metric.Metric {
 	return m
 }
 
-// endsOf reads what a session of both ends came to.
+// endsOf reads the result of a session of both ends.
 func endsOf(doc *result.Document) (*Ends, error) {
 	e := &Ends{Launches: len(doc.Launches)}
 	var best *result.Decision
 	for i := range doc.Gates {
 		g := &doc.Gates[i]
 		if g.BaselineKind != result.BaselinePaired {
-			continue // it compares with another session than that of the good end
+			continue // it compares with another session, not with the good end
 		}
 		for k := range g.Decisions {
 			d := &g.Decisions[k]
@@ -95,14 +95,13 @@ func differences(doc *result.Document, d *result.Decision) ([]float64, error) {
 	return gates.Differences(m, pairs)
 }
 
-// rounding is the least standard deviation of a difference: a share, or of values that are not
-// on the logarithm what is left of their digits.
+// rounding is the smallest standard deviation of a difference. It allows for the rounding of values.
 const rounding = 1e-9
 
-// errCandidate reports that the candidate does not serve, though the good end does.
+// errCandidate means that the candidate does not serve, although the good end does.
 var errCandidate = errors.New("the candidate does not serve")
 
-// pairOf reads the difference of the only pair of a probe's session.
+// pairOf returns the difference of the single pair in a probe's session.
 func pairOf(doc *result.Document, f Followed) (float64, error) {
 	for _, g := range doc.Gates {
 		for i := range g.Decisions {
@@ -130,7 +129,7 @@ func pairOf(doc *result.Document, f Followed) (float64, error) {
 	return 0, fmt.Errorf("the session is %s: %s", doc.Status, doc.StatusReason)
 }
 
-// runsOf are the runs of a cell.
+// runsOf returns the runs of a cell.
 func runsOf(doc *result.Document, cell string) []result.Run {
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
@@ -142,7 +141,7 @@ func runsOf(doc *result.Document, cell string) []result.Run {
 	return nil
 }
 
-// failure says why none of some runs is valid.
+// failure returns why none of several runs is valid.
 func failure(runs []result.Run, unless string) string {
 	for _, r := range runs {
 		if r.Reason != "" {
@@ -160,8 +159,8 @@ func CheckPlan(p *plan.Plan) error {
 	return nil
 }
 
-// ProbePlan cuts a plan down to the k-th pair of what a search follows: its two cells in one
-// repeat. Pairs come in mirrored order by turns, each with content of its own.
+// ProbePlan reduces a plan to the k-th pair of the followed comparison: its two cells in one repeat. Pairs
+// alternate their order, and each has its own content.
 func ProbePlan(p *plan.Plan, f Followed, k int) (*plan.Plan, error) {
 	out := *p
 	out.Gates, out.Benchmarks, out.Warnings = nil, nil, nil
@@ -197,7 +196,7 @@ func ProbePlan(p *plan.Plan, f Followed, k int) (*plan.Plan, error) {
 	return &out, nil
 }
 
-// unitOf is the unit of a change: percent for what is compared by ratios.
+// unitOf returns the unit of a change: percent for metrics compared by ratio.
 func unitOf(m metric.Metric) string {
 	if m.Scale == metric.Log {
 		return "%"
@@ -205,7 +204,7 @@ func unitOf(m metric.Metric) string {
 	return string(m.Unit)
 }
 
-// change is a difference, worse positive, as a change of the value, in the metric's unitOf.
+// change converts a difference, positive if worse, to a change of the value in unitOf the metric.
 func change(m metric.Metric, d float64) float64 {
 	if m.Direction == metric.HigherIsBetter {
 		d = -d

@@ -13,45 +13,44 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Session is a measurement: what the good end and a candidate are, which plan is made of the
-// file's, and the run directory, which may hold the begin of it.
+// Session is a measurement to run: the values of the good end and a candidate, the change to the file's plan,
+// and the run directory, which may contain an interrupted session.
 type Session struct {
 	Good, Candidate map[string]string
 	Plan            func(*plan.Plan) (*plan.Plan, error)
 	Out             string
 }
 
-// Search goes on until it has an answer or its budget is spent.
+// Search runs until it has an answer or its budget is spent.
 type Search struct {
 	State   State
 	Folder  *Folder
 	Builder *Builder
-	// Measure carries a session out. A document that is not complete is returned without
-	// an error.
+	// Measure runs a session. It returns an incomplete document without an error.
 	Measure func(context.Context, Session) (*result.Document, error)
-	// MaxLaunches is the budget, and Until when the last probe begins; zero is no limit.
+	// MaxLaunches limits the launches, and Until is the latest start of a probe; zero means no limit.
 	MaxLaunches int
 	Until       time.Time
 	Now         func() time.Time
-	// Say reports progress, a line at a time.
+	// Say reports progress, one line at a time.
 	Say func(string)
 }
 
-// ErrInterrupted reports a search that did not come to its end, and can be gone on with.
+// ErrInterrupted means that a search was interrupted and can resume.
 var ErrInterrupted = errors.New("the search did not end")
 
-// Found is what a search came to.
+// Found is the result of a search so far.
 type Found struct {
 	Ends     *Ends
 	Probes   []Probe
 	Unusable []Unusable
 	Launches int
-	// Posterior and Answer are nil and empty where the ends were not told apart.
+	// Posterior and Answer are empty if the ends do not differ.
 	Posterior *culprit.Posterior
 	Answer    culprit.Answer
 }
 
-// Run searches.
+// Run runs the search.
 func (s *Search) Run(ctx context.Context) (*Found, error) {
 	for before := (*Found)(nil); ; {
 		f, err := s.found()
@@ -76,7 +75,7 @@ func (s *Search) Run(ctx context.Context) (*Found, error) {
 	}
 }
 
-// found sums up the journal.
+// found summarises the journal.
 func (s *Search) found() (*Found, error) {
 	f := &Found{}
 	for _, e := range s.Folder.entries {
@@ -118,12 +117,12 @@ func (s *Search) evidence(f *Found) culprit.Evidence {
 	return e
 }
 
-// spent reports whether the budget has no room for another pair.
+// spent reports whether the budget does not allow another pair.
 func (s *Search) spent(f *Found) bool {
 	return s.MaxLaunches > 0 && f.Launches+2 > s.MaxLaunches || !s.Until.IsZero() && s.Now().After(s.Until)
 }
 
-// ends sets the ends against each other as the file says.
+// ends compares the ends with the file's gates.
 func (s *Search) ends(ctx context.Context) error {
 	last := len(s.State.Candidates) - 1
 	s.Say(fmt.Sprintf("%s; first the ends: %s against %s", humanize.Count(last, "candidate"), s.State.Candidates[last].Short(),
@@ -147,7 +146,7 @@ func (s *Search) ends(ctx context.Context) error {
 	return s.Folder.add(entry{Ends: e})
 }
 
-// probe measures one pair at the candidate that says most.
+// probe measures one pair at the most informative candidate.
 func (s *Search) probe(ctx context.Context, f *Found) error {
 	at := f.Answer.Next
 	c, pair := s.State.Candidates[at], len(f.Probes)+1
@@ -173,7 +172,7 @@ func (s *Search) probe(ctx context.Context, f *Found) error {
 	return s.Folder.add(entry{Probe: &Probe{Candidate: at, D: d, Launches: len(doc.Launches), Run: out}})
 }
 
-// say reports how far the search has come with its last probe.
+// say reports the progress after the last probe.
 func (s *Search) say(f *Found) {
 	n := len(f.Probes)
 	last := f.Probes[n-1]
@@ -183,7 +182,7 @@ func (s *Search) say(f *Found) {
 		bisection.Change(change(m, last.D), unitOf(m)), 100*s.State.Confidence, r.Bad-r.Good, len(s.State.Candidates)-1))
 }
 
-// measure makes both sides and carries a session out.
+// measure builds both sides and runs a session.
 func (s *Search) measure(ctx context.Context, at int, cut func(*plan.Plan) (*plan.Plan, error)) (*result.Document, string, error) {
 	good := s.State.Candidates[0]
 	base, err := s.Builder.Values(ctx, good, good)
@@ -205,7 +204,7 @@ func (s *Search) measure(ctx context.Context, at int, cut func(*plan.Plan) (*pla
 	return doc, out, s.interruption(ctx, err)
 }
 
-// interruption marks an error that comes of the end of the context.
+// interruption wraps an error caused by the end of ctx.
 func (s *Search) interruption(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ErrInterrupted) {
 		return fmt.Errorf("%w: %w", ErrInterrupted, err)

@@ -1,10 +1,10 @@
-// Package capacity carries out a search for the highest load at which an SLO holds: which load
-// is next, what its run says of the SLO, and what the search has found.
+// Package capacity searches for the highest load at which an SLO holds. It chooses the loads, judges the runs
+// by the SLO, and reports the capacity.
 //
-// The n-th probes of the two sides of a repeat are sent the same prompts at the same relative
-// times, whatever their loads are (common random numbers): the arrivals of one draw, scaled
-// to the rate. What a draw does to percentiles is then in both capacities, and not in their ratio.
-// Each probe and each repeat has a draw of its own.
+// The n-th probes of both sides in a repeat send the same prompts at the same relative times, whatever their
+// loads (common random numbers): the arrivals of one draw, scaled to the rate. The draw's influence on
+// percentiles then affects both capacities alike, and cancels in their ratio. Each probe and each repeat has
+// its own draw.
 package capacity
 
 import (
@@ -27,11 +27,11 @@ type Search struct {
 	load   steps.Load
 	fit    *capacity.Search
 	found  result.Search
-	repeat bool // the last probe was void, and is made again
-	lost   bool // two in a row were: what is beyond is not known
+	repeat bool // the last probe was void, and is repeated
+	lost   bool // two probes in a row were void: the result is unknown
 }
 
-// New returns the search of a load that has one.
+// New returns the search for a load with a search.
 func New(l steps.Load) (*Search, error) {
 	in := l.Search
 	whole := l.Searches() == steps.SearchConcurrency
@@ -42,7 +42,7 @@ func New(l steps.Load) (*Search, error) {
 	return &Search{load: l, fit: fit, found: result.Search{Over: Kind(l), Min: in.Min, Max: in.Max, Probes: []result.Probe{}}}, nil
 }
 
-// Kind is the kind of load that a search varies.
+// Kind returns the kind of load that a search varies.
 func Kind(l steps.Load) result.LoadKind {
 	if l.Searches() == steps.SearchConcurrency {
 		return result.LoadConcurrency
@@ -50,15 +50,15 @@ func Kind(l steps.Load) result.LoadKind {
 	return result.LoadRate
 }
 
-// Step is the next probe.
+// Step is the next probe to run.
 type Step struct {
-	Number int     // from 1
+	Number int     // counted from 1
 	Offer  float64 // the load
 	Reason string
 	Load   steps.Load
 }
 
-// Next returns the next probe, nil where the search has ended.
+// Next returns the next probe, nil when the search has ended.
 func (s *Search) Next() *Step {
 	n := len(s.found.Probes)
 	if s.repeat {
@@ -73,13 +73,13 @@ func (s *Search) Next() *Step {
 	return &Step{Number: n + 1, Offer: step.Load, Reason: step.Why, Load: s.load.At(step.Load)}
 }
 
-// Seed of the n-th probe, from that of the run.
+// Seed returns the seed of the n-th probe, derived from the run's.
 func Seed(run uint64, n int) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "probe/1 %d %d", run, n))
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// Probe is a run at the load of a step, as the document has it.
+// Probe converts a run at the load of a step for the document.
 func (s *Search) Probe(step *Step, run result.Run) result.Probe {
 	p := result.Probe{
 		Kind: s.found.Over, Load: step.Offer, Reason: step.Reason, Duration: run.Duration, Sent: run.Sent, Failed: run.Failed,
@@ -98,17 +98,17 @@ func (s *Search) Probe(step *Step, run result.Run) result.Probe {
 	return p
 }
 
-// objective sets a metric against its limit. Without a value no request got that far.
+// objective compares a metric with its limit. A missing value means that no request produced one.
 func objective(o steps.Objective, metrics map[string]float64) result.Objective {
 	out := result.Objective{Metric: o.Metric, Limit: o.Limit, Headroom: -capacity.Clip}
 	m, _ := metric.Lookup(o.Metric)
 	v, ok := metrics[o.Metric]
-	if !ok || m.Unit == metric.Seconds && v <= 0 { // no answer takes no time
+	if !ok || m.Unit == metric.Seconds && v <= 0 { // zero means no response
 		return out
 	}
 	out.Value = &v
 	used, allowed := v, o.Limit
-	if m.Direction == metric.HigherIsBetter { // a share: what is lacking of all
+	if m.Direction == metric.HigherIsBetter { // a share: compare what is missing to 1
 		used, allowed = 1-v, 1-o.Limit
 		out.Held = v >= o.Limit
 	} else {
@@ -123,8 +123,8 @@ func objective(o steps.Objective, metrics map[string]float64) result.Objective {
 	return out
 }
 
-// Add takes a probe into account, also one of a session that was interrupted. It reports whether
-// the search can go on: a second void probe in a row ends it.
+// Add adds a probe, possibly from an interrupted session. It reports whether the search continues; a second
+// void probe in a row ends it.
 func (s *Search) Add(p result.Probe) bool {
 	s.found.Probes = append(s.found.Probes, p)
 	if p.Void != "" {
@@ -137,8 +137,8 @@ func (s *Search) Add(p result.Probe) bool {
 	return true
 }
 
-// Found is what the search has found so far: no capacity where the client was the limit, since what
-// probes further below say of it is no more than a guess.
+// Found returns the result so far. It has no capacity if the client limited the search, because lower probes
+// give only a guess.
 func (s *Search) Found() *result.Search {
 	out := s.found
 	out.Probes = slices.Clone(out.Probes)
@@ -162,7 +162,7 @@ func (s *Search) Found() *result.Search {
 	return &out
 }
 
-// Nowhere returns why the SLO holds nowhere in the range, "" if it may hold somewhere.
+// Nowhere returns why the SLO holds nowhere in the range, "" if it may hold.
 func (s *Search) Nowhere() string {
 	if e := s.fit.Estimate(); !e.AtMost || e.Upper >= s.found.Min {
 		return ""
@@ -175,7 +175,7 @@ func (s *Search) Nowhere() string {
 	return ""
 }
 
-// Metrics are those of a run that searches.
+// Metrics returns the metrics of the run of a search.
 func (s *Search) Metrics() map[string]float64 {
 	found := s.Found()
 	out := map[string]float64{}
@@ -191,7 +191,7 @@ func (s *Search) Metrics() map[string]float64 {
 	return out
 }
 
-// at is a metric at a load, on the line between the probes beside it over the logarithm of the load.
+// at interpolates a metric at a load, linearly over the logarithm of the load between the neighbouring probes.
 func at(probes []result.Probe, id string, load float64) (float64, bool) {
 	probes = slices.DeleteFunc(slices.Clone(probes), func(p result.Probe) bool { _, has := p.Metrics[id]; return !has || p.Void != "" })
 	if len(probes) == 0 {
@@ -210,8 +210,8 @@ func at(probes []result.Probe, id string, load float64) (float64, bool) {
 	return low.Metrics[id] + part*(high.Metrics[id]-low.Metrics[id]), true
 }
 
-// Carried counts the requests of the probes at which the SLO held, and those of them that failed:
-// beyond the capacity requests are meant to fail.
+// Carried counts the requests of probes at which the SLO held, and their failed requests. Beyond the capacity
+// failures are expected.
 func (s *Search) Carried() (sent, failed int) {
 	for _, p := range s.found.Probes {
 		if p.Held && p.Void == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Text is a load for people: "12.4 req/s", "16 users".
+// Text formats a load: "12.4 req/s", "16 users".
 func Text(kind result.LoadKind, load float64) string {
 	switch {
 	case kind == result.LoadConcurrency && load == 1:
@@ -20,7 +20,7 @@ func Text(kind result.LoadKind, load float64) string {
 	return fmt.Sprintf("%.4g req/s", load)
 }
 
-// Missed lists the objectives of a probe that did not hold: "TTFT p99 512 ms, limit 300 ms".
+// Missed lists the missed objectives of a probe: "TTFT p99 512 ms, limit 300 ms".
 func Missed(p result.Probe) string {
 	var parts []string
 	for _, o := range p.Objectives {
@@ -31,7 +31,7 @@ func Missed(p result.Probe) string {
 	return strings.Join(parts, "; ")
 }
 
-// objectiveText is an objective of a probe with its value and limit.
+// objectiveText formats an objective with its value and limit.
 func objectiveText(p result.Probe, o result.Objective) string {
 	m, _ := metric.Lookup(o.Metric)
 	value := "without a value"
@@ -44,14 +44,14 @@ func objectiveText(p result.Probe, o result.Objective) string {
 	return fmt.Sprintf("%s %s, limit %s", m.Label, value, valueText(m, o.Limit))
 }
 
-// gathered reports whether an objective has no value because tokens came together, between which there is no time.
+// gathered reports whether an objective has no value because tokens arrived together, with no time in between.
 func gathered(p result.Probe, o result.Objective) bool {
 	m, _ := metric.Lookup(o.Metric)
 	n, _ := p.Audit[result.OnePiece].(float64)
 	return o.Value == nil && m.BetweenTokens() && n > 0
 }
 
-// remedy is what to do about a probe that did not hold at the least load.
+// remedy returns advice for a probe that missed an objective at the lowest load.
 func remedy(p result.Probe) string {
 	if slices.ContainsFunc(p.Objectives, func(o result.Objective) bool { return gathered(p, o) }) {
 		return "See what gathers them: the server under load, its streaming interval, or a proxy"
@@ -59,7 +59,7 @@ func remedy(p result.Probe) string {
 	return "Lower min, or allow more"
 }
 
-// LimitText is a limit: "TTFT p95 ≤ 500 ms", "Success rate ≥ 99 %".
+// LimitText formats a limit: "TTFT p95 ≤ 500 ms", "Success rate ≥ 99 %".
 func LimitText(id string, limit float64) string {
 	m, _ := metric.Lookup(id)
 	sign := "≤"
@@ -69,7 +69,7 @@ func LimitText(id string, limit float64) string {
 	return fmt.Sprintf("%s %s %s", m.Label, sign, valueText(m, limit))
 }
 
-// valueText is a time or a share, with the digits that a limit may have.
+// valueText formats a time or a share, with the digits that a limit may have.
 func valueText(m metric.Metric, v float64) string {
 	switch {
 	case m.Unit == metric.Seconds && v >= 10:
@@ -80,7 +80,7 @@ func valueText(m metric.Metric, v float64) string {
 	return fmt.Sprintf("%.4g %%", 100*v)
 }
 
-// ProbeText is a probe in one line.
+// ProbeText formats a probe in one line.
 func ProbeText(p result.Probe) string {
 	text := Text(p.Kind, p.Load) + ": "
 	switch {
@@ -97,7 +97,7 @@ func ProbeText(p result.Probe) string {
 	return text + ", " + p.Reason
 }
 
-// Worst is the objective with the least headroom.
+// Worst returns the objective with the least headroom.
 func Worst(p result.Probe) *result.Objective {
 	var worst *result.Objective
 	for i := range p.Objectives {
@@ -108,7 +108,7 @@ func Worst(p result.Probe) *result.Objective {
 	return worst
 }
 
-// FoundText is what a search has found, in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s".
+// FoundText formats the result of a search in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s".
 func FoundText(s *result.Search) string {
 	if s.Capacity == nil {
 		return "not found"

@@ -1,7 +1,6 @@
-// Package pairing finds out which launches of two sides belong together, where that was
-// not planned: results of other load generators come as files, and which of the base's was
-// measured beside which of the head's decides what a drift of the machine does to a
-// comparison.
+// Package pairing matches the launches of two sides if their pairs were not planned. Results of other load
+// generators come as files. Which base was measured beside which head determines how a drift of the machine
+// affects a comparison.
 //
 //	m := pairing.Pair(base, head, false)
 //	for _, p := range m.Pairs {
@@ -24,19 +23,19 @@ import (
 
 // Launch is one start of a side's server.
 type Launch struct {
-	Name string    // the file's, or the value of the parameter that distinguishes launches
-	At   time.Time // of the measurement, zero where it is unknown
+	Name string    // file name, or value of the parameter that distinguishes launches
+	At   time.Time // time of the measurement, zero if unknown
 }
 
-// Rule is what launches were paired by.
+// Rule is the criterion by which launches were paired.
 type Rule string
 
 // The rules, in the order in which they are tried.
 const (
-	ByName   Rule = "name"   // both sides have the same value of the parameter that distinguishes launches
-	ByTime   Rule = "time"   // the nearest in time, in order
-	ByNumber Rule = "number" // the same number in the names of their files
-	ByOrder  Rule = "order"  // the first with the first, by name
+	ByName   Rule = "name"   // equal values of the parameter that distinguishes launches
+	ByTime   Rule = "time"   // nearest in time, in order
+	ByNumber Rule = "number" // equal numbers in file names
+	ByOrder  Rule = "order"  // first with first, ordered by name
 )
 
 // Text describes the rule.
@@ -60,21 +59,21 @@ type Match struct {
 	Rule Rule
 	// Pairs in the order of the base's launches.
 	Pairs []Couple
-	// AloneBase and AloneHead have no partner, as indices.
+	// AloneBase and AloneHead are the indices of launches without a partner.
 	AloneBase, AloneHead []int
-	// Problem is why nothing could be paired, "" if it could.
+	// Problem is why pairing failed, "" if it succeeded.
 	Problem string
-	// Timed is set where the times of all launches are known. Alternated then is set where the
-	// sides took turns, as they must where the machine drifts.
+	// Timed means that the times of all launches are known. Alternated means in addition that the sides took
+	// turns, which protects against a drift of the machine.
 	Timed, Alternated bool
 }
 
-// Pair pairs the launches of two sides. Keyed is set where the names are values of a parameter
-// that distinguishes launches, so that equal ones belong together.
+// Pair pairs the launches of two sides. keyed means that the names are values of a parameter that distinguishes
+// launches, so equal names belong together.
 func Pair(base, head []Launch, keyed bool) Match {
 	m := Match{Timed: timed(base) && timed(head)}
 	switch {
-	case len(base) == 0 || len(head) == 0: // a side is missing as a whole
+	case len(base) == 0 || len(head) == 0: // a whole side is missing
 	case keyed && shared(names(base), names(head)):
 		m.Rule, m.Pairs = ByName, byKey(names(base), names(head))
 	case m.Timed:
@@ -115,8 +114,7 @@ func byKey(base, head []string) []Couple {
 	return out
 }
 
-// byNames pairs by the number in the names, or else by their order. Lists of unequal length
-// have no order in common.
+// byNames pairs by the number in the names, or else by order. It cannot pair lists of unequal length by order.
 func (m *Match) byNames(base, head []string) {
 	b, okBase := numbers(base)
 	h, okHead := numbers(head)
@@ -136,7 +134,7 @@ func (m *Match) byNames(base, head []string) {
 	}
 }
 
-// alone collects what has no partner.
+// alone collects the launches without a partner.
 func (m *Match) alone(base, head int) {
 	for i := range base {
 		if !slices.ContainsFunc(m.Pairs, func(c Couple) bool { return c.Base == i }) {
@@ -150,8 +148,8 @@ func (m *Match) alone(base, head int) {
 	}
 }
 
-// byTime pairs every launch of the shorter side so that the sum of the distances in time is
-// as small as it can be, and no pair crosses another.
+// byTime pairs every launch of the shorter side. It minimises the sum of time differences, and no pair crosses
+// another.
 func byTime(base, head []Launch) []Couple {
 	b, h := byClock(base), byClock(head)
 	if len(b) > len(h) {
@@ -187,12 +185,12 @@ func byTime(base, head []Launch) []Couple {
 
 func apart(a, b Launch) float64 { return math.Abs(a.At.Sub(b.At).Seconds()) }
 
-// byClock are the indices of launches in the order of their times.
+// byClock returns the indices of launches ordered by time.
 func byClock(list []Launch) []int {
 	return sorted(len(list), func(a, b int) int { return list[a].At.Compare(list[b].At) })
 }
 
-// sorted are n indices in an order.
+// sorted returns n sorted indices.
 func sorted(n int, compare func(a, b int) int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -202,8 +200,8 @@ func sorted(n int, compare func(a, b int) int) []int {
 	return out
 }
 
-// alternated reports whether the paired launches of the sides took turns, as base, head,
-// base, head or base, head, head, base: neither side is ever more than one launch ahead.
+// alternated reports whether the paired launches of the sides took turns, such as base, head, base, head or
+// base, head, head, base: neither side is ever more than one launch ahead.
 func alternated(base, head []Launch, pairs []Couple) bool {
 	type start struct {
 		at   time.Time
@@ -223,8 +221,8 @@ func alternated(base, head []Launch, pairs []Couple) bool {
 	return true
 }
 
-// numbers is, for every name, the one number in which the names differ, written without
-// leading zeros; false where they differ in more than that or in nothing.
+// numbers returns, for every name, the only number in which the names differ, without leading zeros. It returns
+// false if they differ in more or in nothing.
 func numbers(list []string) ([]string, bool) {
 	var split [][]string
 	for _, name := range list {
@@ -245,7 +243,7 @@ func numbers(list []string) ([]string, bool) {
 			varying = i
 		}
 	}
-	if len(split) == 1 { // of one name, its last number
+	if len(split) == 1 { // for one name, its last number
 		for i, p := range split[0] {
 			if unicode.IsDigit(rune(p[0])) {
 				varying = i
@@ -264,18 +262,18 @@ func numbers(list []string) ([]string, bool) {
 	return out, true
 }
 
-// piece is a number of a name, or what is between two.
+// piece matches a number in a name, or the text between numbers.
 var piece = regexp.MustCompile(`[0-9]+|[^0-9]+`)
 
-// pieces cuts a name into digits and what is between them.
+// pieces splits a name into numbers and the text between them.
 func pieces(name string) []string { return piece.FindAllString(name, -1) }
 
-// order is the order of names, with numbers by their size: 2 before 10.
+// order returns the order of names, with numbers by value: 2 before 10.
 func order(list []string) []int {
 	return sorted(len(list), func(a, b int) int { return Natural(list[a], list[b]) })
 }
 
-// Natural compares names, with numbers by their size.
+// Natural compares names, with numbers by value.
 func Natural(a, b string) int {
 	x, y := pieces(a), pieces(b)
 	for i := range min(len(x), len(y)) {

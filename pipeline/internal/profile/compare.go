@@ -8,12 +8,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Top is how many operations a report lists.
+// Top is the number of operations in a report.
 const Top = 10
 
-// Compare lists the operations whose time per unit of work changed most, the largest change
-// first. work is what each side did in the profiled time, tokens or seconds; both are above
-// zero.
+// Compare lists the operations whose time per unit of work changed most, the largest change first. baseWork and
+// headWork are the work of each side in the profiled time, in tokens or seconds; both are positive.
 func Compare(base, head *Summary, baseWork, headWork float64) (rows []result.ProfileRow, operations int) {
 	all := map[key]*result.ProfileRow{}
 	row := func(o operation) *result.ProfileRow {

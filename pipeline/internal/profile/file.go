@@ -13,16 +13,16 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// kind is a kind of file that profilers leave.
+// kind is a kind of profiler file.
 type kind struct {
 	suffix string
-	// read adds what it has to a summary; nil where a table beside it has the same.
+	// read adds its content to a summary; nil if a table beside it has the same content.
 	read func(*Summary, io.Reader) error
 	// opaque files cannot be masked.
 	opaque bool
 }
 
-// kinds are all that is read or kept.
+// kinds lists the kinds that are read or kept.
 var kinds = []kind{
 	{".json", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
 	{".json.gz", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
@@ -39,7 +39,7 @@ func kindOf(path string) (kind, bool) {
 	return kinds[i], true
 }
 
-// Files are those of a folder that a profiler left, by their names.
+// Files returns the profiler files in a folder, by name.
 func Files(dir string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func Files(dir string) ([]string, error) {
 	return out, err
 }
 
-// ReadFile adds what is in a file. An error means that it is not whole; what could be read counts.
+// ReadFile adds the content of a file. It returns an error for an incomplete file, but adds what could be read.
 func (s *Summary) ReadFile(path string) error {
 	k, _ := kindOf(path)
 	if k.read == nil {
@@ -61,28 +61,28 @@ func (s *Summary) ReadFile(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	return k.read(s, f)
 }
 
-// Opaque reports whether the secrets in a file cannot be masked: the report of Nsight Systems has
-// the environment of the server, in a form of its own.
+// Opaque reports whether the secrets in a file cannot be masked: the report of Nsight Systems contains the
+// server's environment in a binary format.
 func Opaque(path string) bool {
 	k, known := kindOf(path)
 	return !known || k.opaque
 }
 
-// Redact returns a stream to w that masks the secrets of a file of this name.
+// Redact returns a stream to w that masks the secrets in a file of this name.
 type Redact func(name string, w io.Writer) io.WriteCloser
 
-// Mask masks the secrets in a trace or a table, packed or not. Of a packed one that is cut off it
-// keeps what can be read.
+// Mask masks the secrets in a trace or table, compressed or not. Of an incomplete compressed file it keeps the
+// readable part.
 func Mask(path string, redact Redact) (err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // opened for reading
+	defer func() { _ = in.Close() }() // opened for reading only
 	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o600))
 	if err != nil {
 		return err

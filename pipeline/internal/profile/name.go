@@ -7,12 +7,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// shown bounds a name in a table.
+// shown is the largest length of a name in a table.
 const shown = 80
 
-// shorten gives each name of a kind the shortest form that no other name has. Kernels are without
-// namespaces, template arguments and parameters, or with template arguments; what is too long
-// is cut, with a hash.
+// shorten gives each name of a kind the shortest form that is unique. Kernels drop namespaces, template
+// arguments and parameters, or keep only the template arguments. Names that are too long are cut, with a hash.
 func shorten(kind string, names []string) map[string]string {
 	forms := []func(string) string{func(n string) string { return n }, cut}
 	if kind == result.ProfileGPU {
@@ -36,7 +35,7 @@ func shorten(kind string, names []string) map[string]string {
 			out[n] = short
 		}
 		for _, n := range left {
-			taken[form(n)] = true // a form that others had means nothing on its own
+			taken[form(n)] = true // a shared form would be ambiguous
 		}
 		left = again
 	}
@@ -46,10 +45,9 @@ func shorten(kind string, names []string) map[string]string {
 	return out
 }
 
-// bare is a name of C++ without its return type, namespaces and parameters, and without its
-// template arguments unless they are wanted. Of kernels that only wrap another, the first of their
-// arguments are named. What is none of C++, such as "Memcpy HtoD (Pinned -> Device)", stays what
-// it is.
+// bare returns a C++ name without return type, namespaces and parameters, and without template arguments unless
+// wanted. For wrapper kernels it adds the first arguments. It returns other names, such as "Memcpy HtoD (Pinned
+// -> Device)", unchanged.
 func bare(name string, templates bool) string {
 	if !strings.ContainsAny(name, "<(") || strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") {
 		return name
@@ -79,10 +77,10 @@ func bare(name string, templates bool) string {
 	return s
 }
 
-// wrappers are kernels whose names say nothing of what they do.
+// wrappers lists kernels whose names do not describe their work.
 var wrappers = map[string]bool{"device_kernel": true, "kernel": true, "Kernel": true, "Kernel2": true}
 
-// firstArguments are the first template argument, and the first of that: "<enable_sm90<FlashAttnFwdSm90>>".
+// firstArguments returns the first template argument and its first argument: "<enable_sm90<FlashAttnFwdSm90>>".
 func firstArguments(args string) string {
 	var names []string
 	for len(names) < 2 && strings.HasPrefix(args, "<") {
@@ -99,7 +97,7 @@ func firstArguments(args string) string {
 	return "<" + strings.Join(names, "<") + strings.Repeat(">", len(names))
 }
 
-// topLevel is where a byte first stands outside of angle brackets, -1 if nowhere.
+// topLevel returns the first position of a byte outside angle brackets, -1 if none.
 func topLevel(s string, b byte) int {
 	depth := 0
 	for i := range len(s) {
@@ -115,7 +113,7 @@ func topLevel(s string, b byte) int {
 	return -1
 }
 
-// lastName is what follows the last namespace.
+// lastName returns the part after the last namespace.
 func lastName(s string) string {
 	if i := strings.LastIndex(s, "::"); i >= 0 {
 		return s[i+2:]
@@ -123,7 +121,7 @@ func lastName(s string) string {
 	return s
 }
 
-// withoutNamespaces leaves of each name in template arguments what follows its namespaces.
+// withoutNamespaces removes the namespaces in template arguments.
 func withoutNamespaces(args string) string {
 	var b strings.Builder
 	word := 0
@@ -139,9 +137,9 @@ func withoutNamespaces(args string) string {
 	return b.String()
 }
 
-// cut is the begin of a name with a hash of all of it.
+// cut truncates a name and appends a hash of the whole name.
 func cut(name string) string {
-	const hashed = 10 // "…#" and its digits
+	const hashed = 10 // length of the ellipsis, "#" and the hash
 	s := name
 	if utf8.RuneCountInString(s) > shown-hashed {
 		runes := []rune(s)

@@ -12,15 +12,15 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// The columns of a table of `nsys stats --format csv`. Which others there are differs from version
-// to version, and so does their order.
+// columnTotal is a column of `nsys stats --format csv`. The other columns and their order vary between
+// versions.
 const columnTotal = "Total Time (ns)"
 
-// maxTable bounds what is read of a table, which has a line for each kernel that differs by name.
+// maxTable is how much of a table is read, in bytes. It has a line per kernel name.
 const maxTable = 64 << 20
 
-// ReadKernels adds the table cuda_gpu_kern_sum, one report with all ranks of a server. It is empty
-// where no kernel ran.
+// ReadKernels adds the table cuda_gpu_kern_sum, one report for all ranks of a server. The table is empty if no
+// kernel ran.
 func (s *Summary) ReadKernels(r io.Reader) error {
 	rows, err := s.readTable(r, "Name", "Instances")
 	if err == nil && rows > 0 {
@@ -29,13 +29,13 @@ func (s *Summary) ReadKernels(r io.Reader) error {
 	return err
 }
 
-// ReadCopies adds the table cuda_gpu_mem_time_sum: copies and fills of memory.
+// ReadCopies adds the table cuda_gpu_mem_time_sum: memory copies and fills.
 func (s *Summary) ReadCopies(r io.Reader) error {
 	_, err := s.readTable(r, "Operation", "Count")
 	return err
 }
 
-// readTable adds the rows of a table whose columns for names and calls are given.
+// readTable adds the rows of a table, given the columns of names and calls.
 func (s *Summary) readTable(r io.Reader, names, calls string) (rows int, err error) {
 	limited := &io.LimitedReader{R: r, N: maxTable}
 	in := csv.NewReader(limited)

@@ -8,33 +8,34 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Summary is the time of each operation, added up over traces.
+// Summary holds the time of each operation, summed over traces.
 type Summary struct {
-	// Traces that were read whole and have operations, and the events of operations and kernels in all of them.
+	// Traces counts complete traces with operations, and Events the events of operations and kernels in all
+	// traces.
 	Traces int
 	Events int64
-	// Late is how many operations came so far out of order that those inside them count twice.
+	// Late counts operations so far out of order that nested operations count twice.
 	Late int64
 
 	index map[key]int
 	ops   []operation
 }
 
-// operation on a CPU, or a kernel, copy or fill on a GPU.
+// operation is an operation on a CPU, or a kernel, copy or fill on a GPU.
 type operation struct {
 	Kind string // result.ProfileCPU or result.ProfileGPU
 	Name string
-	// Time in seconds, of an operation on a CPU without that of those inside it.
+	// Time in seconds; on a CPU, without nested operations.
 	Time  float64
 	Calls float64
 }
 
 type key struct{ kind, name string }
 
-// others takes what comes when there are more names than are kept.
+// others collects operations beyond the limit on names.
 const others = "(other operations)"
 
-// operation returns the number of an operation.
+// operation returns the index of an operation.
 func (s *Summary) operation(kind, name string) int {
 	k := key{kind, name}
 	if i, ok := s.index[k]; ok {
@@ -51,13 +52,13 @@ func (s *Summary) operation(kind, name string) int {
 	return len(s.ops) - 1
 }
 
-// add counts calls of an operation with their time in microseconds.
+// add adds calls of an operation with their time in microseconds.
 func (s *Summary) add(op int, microseconds, calls float64) {
 	s.ops[op].Time += microseconds / 1e6
 	s.ops[op].Calls += calls
 }
 
-// total time of the operations of a kind.
+// total returns the time of all operations of a kind.
 func (s *Summary) total(kind string) float64 {
 	sum := 0.0
 	for _, o := range s.ops {
@@ -68,12 +69,12 @@ func (s *Summary) total(kind string) float64 {
 	return sum
 }
 
-// Totals are the times of all operations on CPUs and GPUs, in seconds.
+// Totals returns the times of all operations on CPUs and GPUs, in seconds.
 func (s *Summary) Totals() (cpu, gpu float64) {
 	return s.total(result.ProfileCPU), s.total(result.ProfileGPU)
 }
 
-// nameOf is a name as it is kept. Of a longer one the end is cut, and a hash keeps it distinct.
+// nameOf returns a name for storage. It truncates a long name, and a hash keeps it distinct.
 func nameOf(raw []byte) string {
 	name := strings.ToValidUTF8(string(raw), "?")
 	if name == "" {
@@ -89,7 +90,7 @@ func nameOf(raw []byte) string {
 	return name[:cut] + "…#" + shortHash(name)
 }
 
-// withoutNumbers joins the annotations of steps, which count requests and tokens:
+// withoutNumbers merges the annotations of steps, which contain numbers of requests and tokens:
 // "execute_context_1(512)_generation_3(3)" and "ProfilerStep#7".
 func withoutNumbers(name string) string {
 	var b strings.Builder
@@ -110,13 +111,13 @@ func withoutNumbers(name string) string {
 
 func hash(text string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // which cannot fail
+	_, _ = h.Write([]byte(text)) // cannot fail
 	return h.Sum64()
 }
 
 const hexDigits = "0123456789abcdef"
 
-// shortHash keeps two cut names apart.
+// shortHash returns a hash that distinguishes two cut names.
 func shortHash(text string) string {
 	h := hash(text)
 	out := make([]byte, 8)

@@ -15,19 +15,19 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// What is kept of a trace. Traces of gigabytes exist: memory is bounded by names and by the
-// events that wait to be put in order, time by the bytes that are read.
+// Limits for traces, which may have gigabytes. The number of names and of events waiting to be sorted limits
+// the memory, the number of bytes the time.
 const (
-	maxName   = 2000    // bytes of a name
-	maxNames  = 100_000 // of different operations
-	reorder   = 1 << 16 // events that may come out of their order
-	maxFrames = 10_000  // operations inside each other, in one thread
+	maxName   = 2000    // bytes in a name
+	maxNames  = 100_000 // different operations
+	reorder   = 1 << 16 // events that may be out of order
+	maxFrames = 10_000  // nested operations in one thread
 	maxLanes  = 10_000  // threads
 )
 
-// Bounds of a reading.
+// Bounds limits a reading.
 type Bounds struct {
-	// Bytes of a trace, unpacked; 0 means 64 GiB.
+	// Bytes is the largest size of an uncompressed trace; 0 means 64 GiB.
 	Bytes int64
 }
 
@@ -36,33 +36,33 @@ const defaultBytes = 64 << 30
 // errTooLarge ends the reading of a trace.
 var errTooLarge = errors.New("it is larger than what is read of a trace")
 
-// category says what the events of a category are.
+// category classifies events.
 type category int
 
 const (
 	ignored category = iota
-	onCPU            // an operation, whose time is its own without that of those inside it
-	waiting          // for the GPU: no time of the operation around it, and none of its own
+	onCPU            // an operation; its time excludes nested operations
+	waiting          // waits for the GPU: counts neither for the enclosing operation nor for itself
 	onGPU
 )
 
-// categories of torch's profiler. Python's own functions and the frames of modules are left
-// out: what they do is in the operations that they call.
+// categories of torch's profiler. Python functions and module frames are omitted, because their work is in the
+// operations that they call.
 var categories = map[string]category{
 	"cpu_op": onCPU, "user_annotation": onCPU, "cuda_runtime": onCPU, "cuda_driver": onCPU,
 	"Operator": onCPU, "kernel": onGPU, "gpu_memcpy": onGPU, "gpu_memset": onGPU, "Kernel": onGPU, "Memcpy": onGPU, "Memset": onGPU,
 }
 
-// waits are calls of the runtime that last until the GPU is done.
+// waits lists runtime calls that last until the GPU has finished.
 var waits = []string{
 	"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize", "hipDeviceSynchronize",
 	"hipEventSynchronize",
 	"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
 }
 
-// ReadTrace adds the events of one trace, gzipped or not. A trace that ends in the middle is an
-// error, and what came before it counts. One without operations is none: engines write one for
-// each of their processes, and some only pass requests on.
+// ReadTrace adds the events of one trace, compressed or not. An incomplete trace is an error, but its events so
+// far count. A trace without operations is ignored: engines write one per process, and some processes only
+// forward requests.
 func (s *Summary) ReadTrace(r io.Reader, b Bounds) error {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var plain io.Reader = in
@@ -91,16 +91,16 @@ func (s *Summary) ReadTrace(r io.Reader, b Bounds) error {
 	return err
 }
 
-// bounded fails beyond so many bytes, and within a string that no memory should hold.
+// bounded fails after a number of bytes, and in a string that is too long.
 type bounded struct {
 	r       io.Reader
 	left    int64
-	string  int64 // bytes of the string in the course of being read
+	string  int64 // bytes of the current string
 	inside  bool
 	escaped bool
 }
 
-// maxString bounds a string of a trace.
+// maxString is the largest length of a string in a trace, in bytes.
 const maxString = 16 << 20
 
 var errString = errors.New("a string of it is longer than what is read")
@@ -131,20 +131,20 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// trace is one in the course of being read.
+// trace is a trace while it is read.
 type trace struct {
 	*jsontext.Decoder
 	into    *Summary
 	events  int64
-	late    int64 // that came too far out of order
+	late    int64 // count too far out of order
 	pending []span
 	threads map[thread]*stack
 }
 
-// thread that operations are inside each other in.
+// thread is a thread in which operations are nested.
 type thread struct{ pid, tid uint64 }
 
-// span is an operation on a CPU with its times in microseconds.
+// span is an operation on a CPU, with its times in microseconds.
 type span struct {
 	start, end float64
 	op         int
@@ -152,7 +152,7 @@ type span struct {
 	wait       bool
 }
 
-// document reads {"traceEvents": […], …}, or the list alone.
+// document reads {"traceEvents": [...], ...}, or only the list.
 func (t *trace) document() error {
 	switch t.PeekKind() {
 	case '[':
@@ -216,7 +216,7 @@ func (t *trace) list() error {
 	return err
 }
 
-// event reads one event; those that are no complete operation are skipped.
+// event reads one event. It skips events that are not complete operations.
 func (t *trace) event() error {
 	var e struct {
 		phase, category, name []byte
@@ -274,7 +274,7 @@ func (t *trace) event() error {
 	return nil
 }
 
-// value reads a member into a field of the type that it should have, or skips it.
+// value reads a member into a field of the expected type, or skips it.
 func (t *trace) value(field any) error {
 	kind := t.PeekKind()
 	if field == nil || kind == '{' || kind == '[' {
@@ -294,14 +294,14 @@ func (t *trace) value(field any) error {
 		if v, err := strconv.ParseFloat(tok.String(), 64); err == nil {
 			*to = v
 		}
-	case *uint64: // a number, or a text such as "Spans": which one does not matter
+	case *uint64: // a number, or a text such as "Spans"; either identifies it
 		*to = hash(tok.String())
 	}
 	return nil
 }
 
-// put takes an operation on a CPU. Operations of a thread come by their start, with some out
-// of order: enough of them are kept back to be sorted.
+// put adds an operation on a CPU. The operations of a thread are almost ordered by start, so enough of them are
+// buffered for sorting.
 func (t *trace) put(s span) {
 	t.pending = append(t.pending, s)
 	if len(t.pending) >= 2*reorder {
@@ -309,10 +309,10 @@ func (t *trace) put(s span) {
 	}
 }
 
-// flush works off all but the last operations by their start.
+// flush processes all but the last operations, ordered by start.
 func (t *trace) flush(keep int) {
 	slices.SortStableFunc(t.pending, func(a, b span) int {
-		switch { // what encloses another comes first
+		switch { // an enclosing operation comes first
 		case a.start != b.start:
 			return order(a.start, b.start)
 		default:
@@ -347,7 +347,7 @@ func order(a, b float64) int {
 	return 0
 }
 
-// stack are the operations of a thread that are not over.
+// stack holds the unfinished operations of a thread.
 type stack struct {
 	frames []frame
 	last   float64
@@ -355,12 +355,11 @@ type stack struct {
 
 type frame struct {
 	span
-	inside float64 // time of the operations inside
+	inside float64 // time of nested operations
 }
 
-// push begins an operation. One that starts before another that was worked off already counts
-// in full: what it is inside of, or has inside, is not known any more. It reports whether the
-// operation came in time.
+// push starts an operation and reports whether it came in time. An operation that starts before one already
+// processed counts in full, because its nesting is unknown.
 func (st *stack) push(into *Summary, s span) bool {
 	if s.start < st.last || len(st.frames) >= maxFrames {
 		if !s.wait {
@@ -378,7 +377,7 @@ func (st *stack) push(into *Summary, s span) bool {
 	return true
 }
 
-// unwind ends the operations that are over at a time.
+// unwind ends the operations that have ended by a time.
 func (st *stack) unwind(into *Summary, now float64) {
 	for n := len(st.frames); n > 0 && st.frames[n-1].end <= now; n = len(st.frames) {
 		f := st.frames[n-1]

@@ -1,5 +1,5 @@
-// Package trends lays a history out for reports: the series of each metric of each cell, with
-// where they stand and what was accepted. It is apart from the history, which knows no reports.
+// Package trends prepares a history for reports: the series of each metric of each cell, with their condition
+// and acceptances. It is separate from package history, which knows no reports.
 package trends
 
 import (
@@ -18,33 +18,31 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Query chooses what of a history is reported.
+// Query selects what of a history is reported.
 type Query struct {
 	// Branch of the sessions, "" for all.
 	Branch string
-	// Metrics and Cell (a label or a hash) that count, all where they are empty.
+	// Metrics and Cell (a label or a hash) to report, all if empty.
 	Metrics []string
 	Cell    string
-	// Simulated sessions instead of the real ones.
+	// Simulated selects simulated sessions instead of real ones.
 	Simulated bool
-	// Margin of a metric, a ratio less one.
+	// Margin returns the margin of a metric, as a ratio less one.
 	Margin func(metric string) float64
 	// Now decides whether acceptances have expired.
 	Now time.Time
 }
 
-// A series that so many sessions have left out, and that is so many of its own usual
-// intervals old, counts as one that is not measured any more. A weekly benchmark beside
-// nightly ones is late only after weeks.
+// A series is retired if this many later sessions lack it, and if its age is this many of its usual intervals.
+// Thus a weekly benchmark beside nightly ones is late only after weeks.
 const (
 	retiredAfter     = 10
 	retiredIntervals = 4
-	// unknownInterval is that of a series with one session.
+	// unknownInterval is the interval of a series with one session.
 	unknownInterval = 7 * 24 * time.Hour
 )
 
-// Of lays a history out. The series of one cell and metric on several machines are parts of
-// one.
+// Of prepares a history. The series of one cell and metric on several machines are parts of one trend.
 func Of(h *history.History, q Query) (*series.History, error) {
 	out := &series.History{Schema: series.Schema, Branch: q.Branch, Simulated: q.Simulated}
 	for _, file := range h.Quarantined {
@@ -75,8 +73,8 @@ func Of(h *history.History, q Query) (*series.History, error) {
 	return out, nil
 }
 
-// collect sorts the values of the sessions into series, and returns when each session was. Where
-// the machine changes a new part begins: a change of the machine is no change of the code.
+// collect sorts the values of the sessions into series, and returns the time of each session. A change of
+// machine starts a new part, because it is not a change of the code.
 func (q Query) collect(h *history.History, out *series.History) map[string]time.Time {
 	runs := map[string]time.Time{}
 	trends, parts := map[string]int{}, map[string]int{}
@@ -124,8 +122,8 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 	return runs
 }
 
-// trendKey identifies the series of a cell and metric, on whatever machine. A metric that the file declares
-// begins a new one with each definition.
+// trendKey identifies the series of a cell and metric on any machine. For a metric declared in the file, each
+// definition starts a new series.
 func trendKey(c history.Cell, metric, simulated, definition string) string {
 	of := fmt.Appendf(nil, "pipeline:series\x00%q %q %q %q", c.Hash, metric, c.Model, simulated)
 	if definition != "" {
@@ -142,8 +140,8 @@ func machineName(facts map[string]string) string {
 	return cmp.Or(facts["cpu_model"], "unknown")
 }
 
-// judge finds the change points of a part, and where it stands. A finding is corrected for how
-// many parts are judged together.
+// judge finds the change points of a part, and its condition. It corrects for the number of parts judged
+// together.
 func judge(h *history.History, t *series.Trend, p *series.Part, q Query, together int) error {
 	p.Accepted = acceptance(h, t, p, q.Now)
 	values := make([]float64, len(p.Points))
@@ -153,7 +151,7 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	m := metric.Metric{ID: t.Metric, Label: t.MetricLabel, Unit: metric.Unit(t.Unit), Direction: metric.Direction(t.Direction),
 		Scale: metric.Scale(t.Scale)}
 	if m.Scale == metric.Log && slices.Min(values) <= 0 {
-		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // nothing to compare by ratios
+		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // ratios need positive values
 		return nil
 	}
 	var found trend.Series
@@ -180,9 +178,8 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	return nil
 }
 
-// acceptance is the last annotation that makes a session of the series the level that counts from
-// then on. A session that is not in the series, of a pull request for example, stands for
-// the first one after it.
+// acceptance returns the last valid annotation that accepts a session of the series as the new level. A session
+// outside the series, for example of a pull request, stands for the first session after it.
 func acceptance(h *history.History, t *series.Trend, p *series.Part, now time.Time) *series.Acceptance {
 	var last *series.Acceptance
 	for _, r := range h.Acceptances(t.Cell, t.Metric) {
@@ -200,8 +197,8 @@ func acceptance(h *history.History, t *series.Trend, p *series.Part, now time.Ti
 	return last
 }
 
-// retire marks the parts that many later sessions have not measured: on machines that are
-// gone, or of benchmarks that are.
+// retire marks the parts that many later sessions did not measure, because the machine or benchmark no longer
+// exists.
 func retire(t *series.Trend, sessions map[string]time.Time) {
 	for i := range t.Parts {
 		p := &t.Parts[i]
