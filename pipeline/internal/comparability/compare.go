@@ -15,24 +15,24 @@ import (
 type Difference struct {
 	Field string // name in Fields, or of the machine's fact
 	Label string
-	// Base and Head are the two values; "" is not reported.
+	// Base and Head are the two values; "" means not reported.
 	Base, Head string
-	// Declared reports whether the sides are meant to differ in it.
+	// Declared means that the sides are declared to differ in it.
 	Declared bool
-	// Shown differences do not keep the sides from being compared.
+	// Shown differences do not prevent a comparison.
 	Shown bool
 }
 
 // Unknown reports whether one side lacks the field.
 func (d Difference) Unknown() bool { return d.Base == "" || d.Head == "" }
 
-// Differences are those of two sides, in the order of Fields.
+// Differences lists the differences of two sides, in the order of Fields.
 type Differences []Difference
 
-// Declared is what two sides are meant to differ in.
+// Declared is the set of fields in which two sides are declared to differ.
 type Declared map[string]bool
 
-// Declare collects names of parameters; what is no field declares nothing.
+// Declare returns the fields with the given names; it ignores names without a field.
 func Declare(names ...string) Declared {
 	out := Declared{}
 	for _, name := range names {
@@ -43,7 +43,7 @@ func Declare(names ...string) Declared {
 	return out
 }
 
-// And is d with further declarations.
+// And returns d with further declarations.
 func (d Declared) And(names ...string) Declared {
 	out := Declare(names...)
 	for name := range d {
@@ -52,9 +52,9 @@ func (d Declared) And(names ...string) Declared {
 	return out
 }
 
-// Compare lists every field in which two sides differ. Where they are declared to differ in
-// the work, and do, what came of the work is not compared. A bound on concurrency is no
-// work: the same requests arrive at the same times.
+// Compare lists every field in which two sides differ. If they differ in the work as declared, it does not
+// compare outcomes of the work. A bound on concurrency is not work, because the same requests arrive at the
+// same times.
 func Compare(base, head Facts, declared Declared) Differences {
 	var out Differences
 	meant := false
@@ -86,7 +86,7 @@ func (f *Field) compare(base, head Facts) (Difference, bool) {
 		return d, true
 	}
 	if f.Default != "" && f.equal(b+h, f.Default) {
-		return Difference{}, false // the other one most likely means it too
+		return Difference{}, false // the other side most likely uses the default
 	}
 	if f.Default != "" && base[Tool] != "" && base[Tool] == head[Tool] {
 		unset := f.Default + " (not given)"
@@ -95,7 +95,7 @@ func (f *Field) compare(base, head Facts) (Difference, bool) {
 	return d, true
 }
 
-// equal compares two known values: as numbers where both are.
+// equal compares two known values, as numbers if both are.
 func (f *Field) equal(a, b string) bool {
 	if a == b {
 		return true
@@ -108,7 +108,7 @@ func (f *Field) equal(a, b string) bool {
 	return math.Abs(x-y) <= f.Tolerance*math.Min(math.Abs(x), math.Abs(y))
 }
 
-// compareMachines compares machines of which something is known.
+// compareMachines compares the facts of two machines, if both are known.
 func compareMachines(base, head map[string]string) Differences {
 	if len(base) == 0 || len(head) == 0 {
 		return nil
@@ -134,30 +134,30 @@ func (d Differences) filter(keep func(Difference) bool) Differences {
 	return slices.DeleteFunc(slices.Clone(d), func(x Difference) bool { return !keep(x) })
 }
 
-// Invalid are the differences that keep the sides from being compared: fields that both
-// report, must agree in and are not declared to differ in.
+// Invalid returns the differences that prevent a comparison: fields that both sides report, that must agree,
+// and that are not declared to differ.
 func (d Differences) Invalid() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
 }
 
-// Meant reports whether the sides are declared to differ in the work, and do. A bound on concurrency
-// is no work: the same requests arrive.
+// Meant reports whether the sides differ in the work as declared. A bound on concurrency is not work, because
+// the same requests arrive.
 func (d Differences) Meant() bool {
 	return slices.ContainsFunc(d, func(x Difference) bool { return x.Declared && x.Field != MaxConcurrency })
 }
 
-// Unreported are the fields that must agree and that one side does not say.
+// Unreported returns the fields that must agree and that one side does not report.
 func (d Differences) Unreported() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })
 }
 
-// Within are the differences of two measurements of one side: what may change from repeat
-// to repeat is none.
+// Within returns the differences that matter between two measurements of one side. It omits fields that may
+// change between repeats.
 func (d Differences) Within() Differences {
 	return d.filter(func(x Difference) bool { f := Lookup(x.Field); return f == nil || !f.PerRepeat })
 }
 
-// Text names the differences with both values, "" for none.
+// Text formats the differences with both values, "" for none.
 func (d Differences) Text(base, head string) string {
 	const most = 4
 	var parts []string
@@ -180,7 +180,7 @@ func (d Differences) Labels() []string {
 	return out
 }
 
-// clip shortens a value that comes from a file.
+// clip shortens a value from a file.
 func clip(v string) string {
 	const most = 120
 	if runes := []rune(v); len(runes) > most {

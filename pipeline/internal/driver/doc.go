@@ -1,18 +1,16 @@
-// Package driver runs another load generator in the place of ours: one program for each
-// run of a cell, whose results are imported.
+// Package driver runs an external load generator in place of ours: one program for each run of a cell, whose
+// results it imports.
 //
 //	d := driver.Driver{Spawner: spawner, Dir: fileFolder, Keep: dir.Folder}
 //	run, err := d.Run(ctx, options)
 //
-// The program gets a folder of its own and learns from its arguments where the server is
-// (steps.DriverVars). It runs from the pipeline file's folder. What it leaves in its output
-// file is read as `pipeline import` reads it; without the file, what it printed is. Exactly
-// one result must be there. A program that fails or leaves nothing is an error, so that the
-// caller can distinguish a run that was not measured from one in which the server failed.
+// The program gets its own folder, and the server's address in its arguments (steps.DriverVars). It runs in the
+// pipeline file's folder. Its output file is read as by `pipeline import`; without the file, its printed output
+// is. There must be exactly one result. If the program fails or leaves no result, Run returns an error, so that
+// the caller can distinguish a failed measurement from a failed server.
 //
-// The program of an evaluation scores answers instead: a line for each question, of our own format
-// or of lm-eval's samples, becomes the run's Scores. Model stands for it in virtual time.
+// The program of an evaluation scores answers instead: a line for each question, in our own format or as
+// lm-eval's samples, becomes the run's Scores. Model replaces it in virtual time.
 //
-// Only the output file is kept, with secrets masked. The package does not judge, and it
-// does not know whether the server lives.
+// Only the output file is kept, with secrets masked. The package neither judges results nor checks the server.
 package driver

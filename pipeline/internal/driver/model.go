@@ -9,12 +9,12 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// unsettled is the share of questions that a launch of the model answers in a way of its own.
+// unsettled is the share of questions that each launch of the model answers at random.
 const unsettled = 0.02
 
-// Model is a run of an evaluation in virtual time. A question is answered where it is easier than
-// the accuracy that the file declares, so that a head of less accuracy loses questions and wins none,
-// but for the few that each run draws anew. Name is that of the run.
+// Model returns a run of an evaluation in virtual time. It answers a question correctly if its difficulty is
+// below the declared accuracy. A head of lower accuracy thus only loses questions, except for the few that each
+// run draws anew. name is the name of the run.
 func Model(e steps.Evaluation, name string) result.Run {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name))                  // never fails

@@ -19,16 +19,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Bounds of what an evaluation leaves.
+// Limits on the output of an evaluation.
 const (
-	maxScores    = 256 << 20 // bytes of all files; lm-eval writes prompts and answers, too
-	maxSample    = 16 << 20  // bytes of one line
+	maxScores    = 256 << 20 // bytes in all files; lm-eval also writes prompts and answers
+	maxSample    = 16 << 20  // bytes in one line
 	maxFiles     = 1000
-	maxQuestion  = 200 // bytes of an id
+	maxQuestion  = 200 // bytes in an ID
 	samplesFiles = "samples_*.jsonl"
 )
 
-// scores imports what an evaluation has scored.
+// scores imports the scores of an evaluation.
 func (d Driver) scores(opt Options, work, output string) (result.Run, error) {
 	files, err := scoreFiles(work, output)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d Driver) scores(opt Options, work, output string) (result.Run, error) {
 	return r.run(folder)
 }
 
-// scoreFiles are the output of a program, or what lm-eval left in its folder.
+// scoreFiles returns the output file, or else lm-eval's sample files in the folder.
 func scoreFiles(work, output string) ([]string, error) {
 	if _, err := os.Stat(output); err == nil {
 		return []string{output}, nil
@@ -76,13 +76,13 @@ func scoreFiles(work, output string) ([]string, error) {
 	return files, nil
 }
 
-// keepScores reads a file and keeps a copy with secrets masked.
+// keepScores reads a file and stores a copy with secrets masked.
 func (d Driver) keepScores(r *scoreReader, path, kept string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open the scores of the evaluation: %w", err)
 	}
-	defer func() { _ = file.Close() }() // opened for reading
+	defer func() { _ = file.Close() }() // opened for reading only
 	if err := d.copyMasked(kept, io.LimitReader(file, maxScores-r.read)); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ type scoreReader struct {
 	read   int64
 }
 
-// file reads one file, a JSON object on each line.
+// file reads one file with a JSON object per line.
 func (r *scoreReader) file(in io.Reader, name string) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxSample)
@@ -120,7 +120,7 @@ func (r *scoreReader) file(in io.Reader, name string) error {
 	return nil
 }
 
-// line reads one question: of our own format, or a sample of lm-eval.
+// line reads one question, in our own format or as a sample of lm-eval.
 func (r *scoreReader) line(data []byte, file string) error {
 	var q map[string]json.RawMessage
 	if err := json.Unmarshal(data, &q); err != nil {
@@ -150,7 +150,7 @@ func (r *scoreReader) line(data []byte, file string) error {
 	return r.add(name, field, q[field])
 }
 
-// add takes the score of a question.
+// add records the score of a question.
 func (r *scoreReader) add(name, field string, value json.RawMessage) error {
 	switch _, twice := r.scores[name]; {
 	case name == "" || len(name) > maxQuestion:
@@ -179,7 +179,7 @@ func (r *scoreReader) add(name, field string, value json.RawMessage) error {
 	return nil
 }
 
-// scoreOf is the name of the score that counts of a sample of lm-eval.
+// scoreOf returns the name of the score to use in a sample of lm-eval.
 func (r *scoreReader) scoreOf(q map[string]json.RawMessage) (string, error) {
 	if r.Score != "" {
 		return r.Score, nil
@@ -194,7 +194,7 @@ func (r *scoreReader) scoreOf(q map[string]json.RawMessage) (string, error) {
 	return names[0], nil
 }
 
-// taskOf is the task of a file of samples: samples_TASK_TIME.jsonl.
+// taskOf returns the task in the name of a samples file: samples_TASK_TIME.jsonl.
 func taskOf(file string) string {
 	task := strings.TrimPrefix(strings.TrimSuffix(file, ".jsonl"), "samples_")
 	if i := strings.LastIndexByte(task, '_'); i > 0 {
@@ -203,7 +203,7 @@ func taskOf(file string) string {
 	return task
 }
 
-// text is a JSON string without its quotes, or a number as it is written.
+// text returns a JSON string without quotes, or a number as written.
 func text(value json.RawMessage) string {
 	if s, err := strconv.Unquote(string(value)); err == nil && len(value) > 0 && value[0] == '"' {
 		return s
@@ -211,7 +211,7 @@ func text(value json.RawMessage) string {
 	return string(value)
 }
 
-// run is the run of all questions.
+// run returns the run with all questions.
 func (r *scoreReader) run(folder string) (result.Run, error) {
 	if n := len(r.scores); n != r.Questions {
 		return result.Run{}, fmt.Errorf("the evaluation scored %d questions, and the file says questions = %d", n, r.Questions)
@@ -219,10 +219,10 @@ func (r *scoreReader) run(folder string) (result.Run, error) {
 	return scored(r.scores, folder), nil
 }
 
-// scored is a run with its scores.
+// scored returns a run with its scores.
 func scored(scores map[string]float64, source string) result.Run {
 	sum := 0.0
-	for _, id := range slices.Sorted(maps.Keys(scores)) { // the same sum each time
+	for _, id := range slices.Sorted(maps.Keys(scores)) { // sorted, so that the sum is reproducible
 		sum += scores[id]
 	}
 	return result.Run{

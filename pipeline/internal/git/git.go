@@ -1,4 +1,4 @@
-// Package git runs git: without questions, and bounded in time and output.
+// Package git runs git without prompts, with limits on time and output.
 package git
 
 import (
@@ -13,7 +13,7 @@ import (
 
 const (
 	timeout = 5 * time.Minute
-	// maxOutput of a command that is kept.
+	// maxOutput is how much of a command's output is read, in bytes.
 	maxOutput = 1 << 30
 )
 
@@ -21,17 +21,17 @@ const (
 type Repo struct {
 	Spawner steps.Spawner
 	Dir     string
-	// Env is set beside what every command gets.
+	// Env is added to the environment of every command.
 	Env []steps.EnvVar
 }
 
-// Line is Run for commands that answer in one line.
+// Line is Run for commands that print one line.
 func (r Repo) Line(ctx context.Context, args ...string) (string, error) {
 	out, err := r.Run(ctx, args...)
 	return strings.TrimSpace(string(out)), err
 }
 
-// Run runs a command and returns what it prints.
+// Run runs a command and returns its output.
 func (r Repo) Run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took longer than %s", timeout))
 	defer cancel()
@@ -59,7 +59,7 @@ func (r Repo) Run(ctx context.Context, args ...string) ([]byte, error) {
 	return stdout.kept, nil
 }
 
-// buffer keeps the first bytes of an output.
+// buffer stores the first bytes of an output.
 type buffer struct {
 	kept []byte
 	most int

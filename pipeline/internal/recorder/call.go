@@ -14,27 +14,27 @@ import (
 
 // call is one call of a model.
 type call struct {
-	session       string // by the client's header
+	session       string // from the client's header
 	began, took   time.Duration
 	input, output int
-	ids           []int // of the prompt, where the server says them
+	ids           []int // token IDs of the prompt, if given
 
 	model  string
-	prompt map[string]any // what /tokenize is asked
+	prompt map[string]any // request to /tokenize
 	single bool           // one prompt, one answer
 }
 
-// form is how a path's requests say their prompt.
+// form describes how the requests of a path contain the prompt.
 type form struct{ chat, native bool }
 
-// forms are the paths whose requests are calls.
+// forms maps the paths of model calls to their form.
 var forms = map[string]form{
 	"/v1/completions":      {},
 	"/v1/chat/completions": {chat: true},
 	"/generate":            {native: true},
 }
 
-// requestBody is what is read of a request.
+// requestBody holds the relevant fields of a request.
 type requestBody struct {
 	Model    string          `json:"model"`
 	Prompt   json.RawMessage `json:"prompt"`
@@ -45,7 +45,7 @@ type requestBody struct {
 	N        *int            `json:"n"`
 }
 
-// readCall reads a request whole and puts it back for the server.
+// readCall reads a whole request, and restores its body for the server.
 func readCall(w http.ResponseWriter, req *http.Request, f form, most int64) (*call, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, req.Body, most))
 	if err != nil {
@@ -56,7 +56,7 @@ func readCall(w http.ResponseWriter, req *http.Request, f form, most int64) (*ca
 	c := &call{}
 	var b requestBody
 	if json.Unmarshal(raw, &b) != nil {
-		return c, nil // the server says what is wrong with it
+		return c, nil // the server reports the error
 	}
 	c.model, c.single = b.Model, b.N == nil || *b.N == 1
 	var text string
@@ -77,8 +77,8 @@ func readCall(w http.ResponseWriter, req *http.Request, f form, most int64) (*ca
 	return c, nil
 }
 
-// measure finds the lengths of a call: by the server's own count where its answer has one, else by its
-// tokenizer. It returns why the call is left out, "" if it is not.
+// measure determines the lengths of a call, from the server's usage or else its tokenizer. It returns why the
+// call is left out, "" if it is not.
 func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 	seen.flushLine()
 	switch {
@@ -95,7 +95,7 @@ func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 	c.input, c.output = seen.usage.prompt, seen.usage.output
 	if len(c.ids) > 0 && (c.input == 0 || c.input != len(c.ids)) {
 		if c.input > 0 {
-			c.ids = nil // the server reads the prompt otherwise than its tokenizer, so its blocks are not these
+			c.ids = nil // the tokenizer disagrees with the server, so these are not its blocks
 		} else {
 			c.input = len(c.ids)
 		}
@@ -112,7 +112,7 @@ func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 	return ""
 }
 
-// tokenize asks the server's tokenizer; nil where it has none.
+// tokenize calls the server's tokenizer; nil if it has none.
 func (r *Recorder) tokenize(ctx context.Context, model string, of map[string]any) []int {
 	if of == nil {
 		return nil
@@ -142,22 +142,22 @@ func (r *Recorder) tokenize(ctx context.Context, model string, of map[string]any
 	return got.Tokens
 }
 
-// answer passes an answer on and reads on the way what it says of tokens.
+// answer forwards a response and reads its token counts.
 type answer struct {
 	http.ResponseWriter
 	status int
-	absent string // why the server gave none
+	absent string // why there is no response
 	stream bool
-	line   bytes.Buffer // of a stream, or the whole document
-	over   bool         // the line is longer than what is kept
+	line   bytes.Buffer // of a stream; otherwise the whole document
+	over   bool         // the line exceeds the limit
 	text   strings.Builder
-	events int  // of a stream, with a token each at least
-	ended  bool // the model ended it, by a token without text
+	events int  // of a stream, each with at least one token
+	ended  bool // the model ended it, with a token without text
 	usage  struct{ prompt, output int }
 }
 
-// count is the number of tokens of an answer whose text has so many by the tokenizer, 0 where that has none. The
-// model may have made the text of more tokens than the tokenizer does.
+// count returns the number of tokens of an answer, given the tokenizer's count of its text; 0 without a count.
+// The model may have used more tokens than the tokenizer would.
 func (a *answer) count(ofText int) int {
 	if ofText == 0 {
 		return 0
@@ -168,7 +168,7 @@ func (a *answer) count(ofText int) int {
 	return max(ofText, a.events)
 }
 
-// Unwrap lets the proxy flush.
+// Unwrap gives the proxy access to Flush.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (a *answer) WriteHeader(status int) {
@@ -182,7 +182,7 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(p)
 	if a.stream && err == nil {
-		err = http.NewResponseController(a.ResponseWriter).Flush() // the client does not wait for us
+		err = http.NewResponseController(a.ResponseWriter).Flush() // forwards each event at once
 	}
 	for rest := p[:n]; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
@@ -203,14 +203,14 @@ func (a *answer) keep(p []byte) {
 	}
 }
 
-// chunk is what is read of an event, or of a whole answer.
+// chunk holds the relevant fields of an event, or of a whole response.
 type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *struct {
 		Prompt int `json:"prompt_tokens"`
 		Output int `json:"completion_tokens"`
 	} `json:"usage"`
-	// SGLang's own form, whose text is all that was said so far.
+	// SGLang's own format; Text is cumulative.
 	Text string `json:"text"`
 	Meta *struct {
 		Prompt int `json:"prompt_tokens"`
@@ -229,8 +229,8 @@ func (c choice) text() string {
 	return deref(c.Text) + c.Delta.text() + c.Message.text()
 }
 
-// bearsToken reports whether an event of a stream has a token: any with text, and one with an empty text, whose
-// token is a part of a character or the end. The first event of a chat has the role alone.
+// bearsToken reports whether a stream event contains a token. It does if it has text, or an empty text, whose
+// token is part of a character or the end. The first event of a chat has only the role.
 func (c choice) bearsToken() bool {
 	blank := c.Text != nil || c.Delta != nil && c.Delta.Content != nil && c.Delta.Role == ""
 	return c.text() != "" || c.Finish == endOfModel || blank && c.Finish == ""
@@ -249,7 +249,7 @@ func deref(text *string) string {
 type message struct {
 	Role    string  `json:"role"`
 	Content *string `json:"content"`
-	// Thoughts have either name, or both while an engine changes from one to the other.
+	// Reasoning text has either name, or both while an engine renames it.
 	Reasoning        string `json:"reasoning"`
 	ReasoningContent string `json:"reasoning_content"`
 	Tools            []struct {
@@ -271,7 +271,7 @@ func (m *message) text() string {
 	return strings.Join(parts, "")
 }
 
-// flushLine reads the line that has come, or the document.
+// flushLine parses the current line, or the document.
 func (a *answer) flushLine() {
 	text, ok := a.line.Bytes(), !a.over
 	if a.stream {

@@ -1,11 +1,9 @@
-// Package recorder stands between clients and a server and writes down what was asked of it: a trace
-// without texts, which dataset "trace" reads. Of each call it keeps when it began and how long
-// it took, the lengths of prompt and answer, keyed hashes of the prompt's blocks, and the call
-// that it continues. The key is drawn for each recording and kept nowhere, so that no text can be
-// found by its hashes.
+// Package recorder is a proxy between clients and a server that records a trace without texts, which dataset
+// "trace" reads. For each call it stores the start, the duration, the lengths of prompt and answer, keyed
+// hashes of the prompt's blocks, and the call that it continues. Each recording draws a new key and does not
+// store it, so texts cannot be found by their hashes.
 //
-// Requests and answers pass through as they are, streams without a buffer. It is not in the way of
-// a measurement that pipeline makes.
+// Requests and responses pass unchanged, streams unbuffered. Measurements by pipeline do not use it.
 package recorder
 
 import (
@@ -22,39 +20,39 @@ import (
 	"time"
 )
 
-// Bounds of what clients can make the recorder keep.
+// Limits on the memory that clients can make the recorder use.
 const (
-	maxBody     = 64 << 20 // of a request
-	maxAnswer   = 8 << 20  // of the text of an answer whose tokens are counted
+	maxBody     = 64 << 20 // bytes of a request
+	maxAnswer   = 8 << 20  // bytes of an answer's text to tokenize
 	maxInFlight = 4096     // requests
-	maxKept     = 1 << 30  // of requests in flight
+	maxKept     = 1 << 30  // bytes of requests in flight
 	maxHeader   = 64 << 10
 	headerTime  = 10 * time.Second
 	idleTime    = 2 * time.Minute
 )
 
-// Options of a recording.
+// Options configure a recording.
 type Options struct {
 	// Target is the server's URL.
 	Target *url.URL
-	// SessionHeader is the header by which clients name their session; "" for none.
+	// SessionHeader is the header with the client's session name; "" for none.
 	SessionHeader string
-	// BlockSize is the number of tokens of a block.
+	// BlockSize is the number of tokens per block.
 	BlockSize int
-	// Grace is how long answers in flight have to end once the recording is to.
+	// Grace is how long responses in flight may take after the recording ends.
 	Grace time.Duration
-	// Out gets the trace: a line for each call, when it has ended. Nothing is written after an error.
+	// Out receives the trace, a line per completed call. After an error nothing more is written.
 	Out io.Writer
-	// Failed, where set, is called with the first error of Out. Calls pass on unrecorded then.
+	// Failed, if set, is called with the first error of Out. Later calls pass unrecorded.
 	Failed func(error)
-	// Now is the time; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Summary is what was recorded.
+// Summary counts what was recorded.
 type Summary struct {
 	Calls, Sessions int
-	// LeftOut are calls that are not in the trace, by their cause.
+	// LeftOut counts calls that are not in the trace, by cause.
 	LeftOut map[string]int
 }
 
@@ -66,18 +64,18 @@ type Recorder struct {
 	begin  time.Time
 	client *http.Client
 
-	most int64        // bytes of a request
+	most int64        // bytes in a request
 	kept atomic.Int64 // bytes of requests in flight
 
 	mu    sync.Mutex
 	trace *trace
-	err   error         // of the first line that could not be written
+	err   error         // first write error
 	last  chan struct{} // closed when the call that ended last is written
-	over  bool          // no call begins any longer
+	over  bool          // no further call may begin
 	ended sync.WaitGroup
 }
 
-// New makes a recorder.
+// New returns a recorder.
 func New(opt Options) *Recorder {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -94,7 +92,7 @@ func New(opt Options) *Recorder {
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(opt.Target)
-			p.Out.Header.Del("Accept-Encoding") // what is compressed cannot be read on its way
+			p.Out.Header.Del("Accept-Encoding") // a compressed response cannot be parsed
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			if a, ok := w.(*answer); ok {
@@ -109,10 +107,10 @@ func New(opt Options) *Recorder {
 	return r
 }
 
-// Serve records what comes over l until ctx is done. Answers in flight then have their grace, and
-// what they were is written as well.
+// Serve records requests on l until ctx is done. It then waits for responses in flight during the grace period,
+// and writes them as well.
 func (r *Recorder) Serve(ctx context.Context, l net.Listener) (Summary, error) {
-	// Requests outlive ctx.
+	// Requests may outlive ctx.
 	s := &http.Server{Handler: r, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()
@@ -123,7 +121,7 @@ func (r *Recorder) Serve(ctx context.Context, l net.Listener) (Summary, error) {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.Grace)
 		defer cancel()
 		if s.Shutdown(grace) != nil {
-			err = s.Close() // the clients' connections end, and so do their requests
+			err = s.Close() // closes the clients' connections, and so ends their requests
 		}
 	}
 	r.mu.Lock()
@@ -135,7 +133,7 @@ func (r *Recorder) Serve(ctx context.Context, l net.Listener) (Summary, error) {
 	return r.trace.summary, errors.Join(err, r.err)
 }
 
-// ServeHTTP passes a request on. Calls of a model are recorded.
+// ServeHTTP forwards a request, and records calls of a model.
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	form, known := forms[req.URL.Path]
 	if !known || req.Method != http.MethodPost {
@@ -166,7 +164,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	c.session = req.Header.Get(r.opt.SessionHeader)
 	seen := &answer{ResponseWriter: w}
-	// What breaks off is recorded as far as it came; the panic that says so goes on to the client's
+	// An aborted call is recorded as far as it came. The panic that reports it continues to the client's
 	// connection.
 	defer func() {
 		c.began, c.took = began.Sub(r.begin), r.opt.Now().Sub(began)
@@ -176,7 +174,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.proxy.ServeHTTP(seen, req)
 }
 
-// admit counts a request in, if there is room for it. Who called it calls ended.Done.
+// admit reserves capacity for a request, if available. The caller must call ended.Done.
 func (r *Recorder) admit(size int64) (release func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,8 +198,8 @@ func (r *Recorder) admit(size int64) (release func(), ok bool) {
 	return release, true
 }
 
-// record writes a call into the trace when its lengths are known, after those that ended before
-// it, so that it is known which of them it continues. The answer's end does not wait for that.
+// record writes a call into the trace once its lengths are known. It keeps the order in which calls ended, to
+// find which call it continues. The client's response does not wait for that.
 func (r *Recorder) record(ctx context.Context, c *call, seen *answer, release func()) {
 	r.mu.Lock()
 	before, written := r.last, make(chan struct{})
@@ -224,8 +222,8 @@ func (r *Recorder) record(ctx context.Context, c *call, seen *answer, release fu
 	})
 }
 
-// write adds a call to the trace and reports whether it is there. Nothing follows one that could not
-// be written: it may be what later ones continue.
+// write adds a call to the trace and reports whether it succeeded. After a failure it writes nothing more,
+// because later calls may continue the missing one.
 func (r *Recorder) write(c *call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// maxKnown is how many calls later ones can continue: the last ones.
+// maxKnown is how many of the last calls a later call can continue.
 const maxKnown = 1 << 18
 
-// line is a call in the trace, in the form of Mooncake's with sessions (steps/dataset).
+// line is a call in the trace, in Mooncake's format with sessions (steps/dataset).
 type line struct {
-	Timestamp float64   `json:"timestamp"` // milliseconds, as all times
+	Timestamp float64   `json:"timestamp"` // all times in milliseconds
 	Duration  float64   `json:"duration"`
 	Input     int       `json:"input_length"`
 	Output    int       `json:"output_length"`
@@ -28,19 +28,19 @@ type line struct {
 	Parents   *[]string `json:"parents,omitempty"`
 }
 
-// trace writes the lines and knows which call continues which.
+// trace writes the lines and determines which call continues which.
 type trace struct {
 	key     [32]byte
 	block   int
 	out     io.Writer
 	summary Summary
-	names   map[string]bool // sessions that clients named
-	// known calls by the name of the last whole block of their prompts.
+	names   map[string]bool // sessions named by clients
+	// known holds calls by the name of the last whole block of their prompts.
 	known map[int64]*knownCall
-	order []int64 // of known, in the order of their ends
+	order []int64 // keys of known, in the order in which calls ended
 }
 
-// knownCall is one that later ones can continue.
+// knownCall is a call that later ones can continue.
 type knownCall struct {
 	id, session string
 	ended       time.Duration
@@ -53,8 +53,8 @@ func newTrace(block int, out io.Writer) *trace {
 	return t
 }
 
-// hashes names the blocks of a prompt, each with all before it. Numbers stay below 2^53, which every
-// reader of JSON keeps.
+// hashes names the blocks of a prompt. Each name includes all earlier blocks. Names are below 2^53, which every
+// JSON reader represents exactly.
 func (t *trace) hashes(ids []int) []int64 {
 	var names []int64
 	mac := hmac.New(sha256.New, t.key[:])
@@ -74,8 +74,8 @@ func (t *trace) hashes(ids []int) []int64 {
 	return names
 }
 
-// add writes a call. One without a session of the client's is of that of the call that it continues,
-// which had ended when it began, or of a new one. A call that cannot be written is in no count.
+// add writes a call. Without a client's session name, the call joins the session of the call that it continues,
+// or starts a new one. A call that cannot be written is not counted.
 func (t *trace) add(c *call) (err error) {
 	before := t.summary
 	defer func() {
@@ -109,7 +109,7 @@ func (t *trace) add(c *call) (err error) {
 	return err
 }
 
-// milliseconds to a microsecond.
+// milliseconds converts a duration, accurate to a microsecond.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 func (t *trace) session() string {
@@ -117,7 +117,7 @@ func (t *trace) session() string {
 	return "s" + strconv.Itoa(t.summary.Sessions)
 }
 
-// named is the session that a client names. The name itself is not written: it may say who it is.
+// named returns a session ID for a client's session name. It hashes the name, which may identify the client.
 func (t *trace) named(name string) string {
 	mac := hmac.New(sha256.New, t.key[:])
 	mac.Write([]byte(name))
@@ -129,7 +129,7 @@ func (t *trace) named(name string) string {
 	return sum
 }
 
-// parent is the call with the longest prompt that a prompt begins with, of those that had ended.
+// parent returns the call with the longest prompt that this prompt begins with, among calls that had ended.
 func (t *trace) parent(c *call, names []int64) *knownCall {
 	for k := len(c.ids)/t.block - 1; k >= 0; k-- {
 		if p := t.known[names[k]]; p != nil && p.ended <= c.began && p.input < c.input {

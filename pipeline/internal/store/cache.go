@@ -9,11 +9,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Cache remembers the outputs of steps by their cache keys, across runs. Outputs can hold
-// secrets, so its files are for the owner only and are not masked.
+// Cache stores the outputs of steps by cache key, across runs. Outputs may contain secrets, so its files are
+// readable by the owner only; they are not masked.
 type Cache struct{ root *os.Root }
 
-// OpenCache opens the cache in a directory, which is created if it is absent.
+// OpenCache opens the cache in a directory, and creates it if absent.
 func OpenCache(path string) (*Cache, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("open the step cache: %w", err)
@@ -25,7 +25,7 @@ func OpenCache(path string) (*Cache, error) {
 	return &Cache{root: root}, nil
 }
 
-// entry is a cached step. Step and Key are the whole identity, since names are shortened.
+// entry is a cached step. Step and Key identify it, because file names are shortened.
 type entry struct {
 	Step    string            `json:"step"`
 	Key     string            `json:"key"`
@@ -34,14 +34,14 @@ type entry struct {
 
 func (c *Cache) name(step, key string) string { return Name(step+" "+key) + ".json" }
 
-// Load returns the outputs that a step had under a key. An entry that cannot be read
-// counts as absent: the step is then carried out again.
+// Load returns the outputs of a step under a key. An unreadable entry counts as absent; the step then runs
+// again.
 func (c *Cache) Load(step, key string) (map[string]string, bool) {
 	f, err := c.root.Open(c.name(step, key))
 	if err != nil {
 		return nil, false
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	var e entry
 	if err := json.NewDecoder(io.LimitReader(f, maxFile)).Decode(&e); err != nil {
 		return nil, false
@@ -49,7 +49,7 @@ func (c *Cache) Load(step, key string) (map[string]string, bool) {
 	return e.Outputs, e.Step == step && e.Key == key
 }
 
-// Store remembers the outputs of a step.
+// Store stores the outputs of a step.
 func (c *Cache) Store(step, key string, outputs map[string]string) error {
 	data, err := json.Marshal(entry{Step: step, Key: key, Outputs: outputs})
 	if err != nil {

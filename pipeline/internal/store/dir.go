@@ -20,7 +20,7 @@ const (
 	EventsFile  = "events.jsonl"
 	MachineFile = "machine.json"
 	ResultsFile = "results.json"
-	// CheckoutFile says which code was checked out when the run began.
+	// CheckoutFile describes the code that was checked out when the run began.
 	CheckoutFile = "checkout.json"
 	ReportFile   = "report.md"
 
@@ -32,11 +32,11 @@ const (
 )
 
 var (
-	// ErrNotEmpty reports that a new run was given a directory that holds something.
+	// ErrNotEmpty means that the directory for a new run is not empty.
 	ErrNotEmpty = errors.New("directory is not empty")
-	// ErrNotRun reports that a directory holds no run.
+	// ErrNotRun means that a directory contains no run.
 	ErrNotRun = errors.New("not a run directory")
-	// errLocked reports that another process works in the directory.
+	// errLocked means that another process uses the directory.
 	errLocked = errors.New("another run is using the directory")
 )
 
@@ -44,11 +44,11 @@ var (
 type Dir struct {
 	path   string
 	root   *os.Root
-	lock   *flock.Flock // nil when it was opened for reading
+	lock   *flock.Flock // nil if opened for reading
 	redact *event.Redactor
 }
 
-// Create makes path a run directory and locks it. It must be absent or empty.
+// Create makes path a run directory and locks it. The path must be absent or empty.
 func Create(path string, redact *event.Redactor) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil, fmt.Errorf("create the run directory: %w: name a place that you may write to with --out", err)
@@ -85,7 +85,7 @@ func Resume(path string, redact *event.Redactor) (*Dir, error) {
 	return d, nil
 }
 
-// sweep removes the temporary files that a killed run left.
+// sweep removes temporary files left by a killed run.
 func (d *Dir) sweep() error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Dir) sweep() error {
 	return nil
 }
 
-// openRun opens the directory of a run. It takes no lock.
+// openRun opens the directory of a run without locking it.
 func openRun(path string, redact *event.Redactor) (*Dir, error) {
 	d, err := open(path, redact)
 	if err != nil {
@@ -123,7 +123,7 @@ func open(path string, redact *event.Redactor) (*Dir, error) {
 	return &Dir{path: path, root: root, redact: redact}, nil
 }
 
-// misnamed marks the errors of a path that names no directory and cannot become one.
+// misnamed explains errors about a path that is not and cannot become a directory.
 func misnamed(err error) error {
 	switch pathErr, _ := errors.AsType[*fs.PathError](err); {
 	case pathErr == nil:
@@ -152,7 +152,7 @@ func (d *Dir) checkEmpty() error {
 	return nil
 }
 
-// takeLock locks the directory until Close, or until the process ends however it does.
+// takeLock locks the directory until Close or the end of the process.
 func (d *Dir) takeLock() error {
 	if info, err := d.root.Lstat(lockFile); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file: remove it", filepath.Join(d.path, lockFile))
@@ -168,7 +168,7 @@ func (d *Dir) takeLock() error {
 	return nil
 }
 
-// Close releases the directory.
+// Close unlocks and closes the directory.
 func (d *Dir) Close() error {
 	var err error
 	if d.lock != nil {
@@ -177,7 +177,7 @@ func (d *Dir) Close() error {
 	return errors.Join(err, d.root.Close())
 }
 
-// Path of the directory, as it was given.
+// Path returns the path of the directory, as given.
 func (d *Dir) Path() string { return d.path }
 
 // Journal is the open journal of a run.
@@ -186,8 +186,7 @@ type Journal struct {
 	file *os.File
 }
 
-// Journal opens the journal for appending. A torn last line, which a crash leaves, is cut
-// off first, so that what follows is readable.
+// Journal opens the journal for appending. It first truncates an incomplete last line, left by a crash.
 func (d *Dir) Journal() (*Journal, error) {
 	f, err := d.root.OpenFile(EventsFile, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -209,10 +208,10 @@ func (d *Dir) Journal() (*Journal, error) {
 	return &Journal{Journal: event.NewJournal(f, d.redact), file: f}, nil
 }
 
-// Close closes the file; it returns the journal's error, if it had one.
+// Close closes the file and returns the journal's error, if any.
 func (j *Journal) Close() error { return errors.Join(j.Err(), j.file.Close()) }
 
-// Events calls fn for every event of the journal. A torn last line is left out.
+// Events calls fn for every event in the journal. It ignores an incomplete last line.
 func (d *Dir) Events(fn func(event.Event) error) error {
 	f, err := d.root.Open(EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -221,12 +220,12 @@ func (d *Dir) Events(fn func(event.Event) error) error {
 	if err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	_, err = event.Read(f, fn)
 	return err
 }
 
-// syncSelf makes new names in the directory durable.
+// syncSelf makes new file names in the directory durable.
 func (d *Dir) syncSelf() error {
 	self, err := d.root.Open(".")
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// maxFile bounds what is read back into memory.
+// maxFile is the largest size of a file to read into memory, in bytes.
 const maxFile = 256 << 20
 
-// WriteFile writes a text file at once: readers see all of it or what was there before.
-// Secrets are masked. name is a path below the directory.
+// WriteFile writes a text file atomically, with secrets masked. name is a path below the directory.
 func (d *Dir) WriteFile(name string, write func(io.Writer) error) error {
 	return d.atomic(name, func(w io.Writer) error {
 		masked := d.redact.FileWriter(name, w)
@@ -33,27 +32,27 @@ func (d *Dir) WriteJSON(name string, v any) error {
 	})
 }
 
-// ReadJSON reads what WriteJSON wrote.
+// ReadJSON reads a file written by WriteJSON.
 func (d *Dir) ReadJSON(name string, v any) error {
 	f, err := d.root.Open(name)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	if err := json.NewDecoder(io.LimitReader(f, maxFile)).Decode(v); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
 }
 
-// WriteRecords writes the records of one run and returns their path below the directory.
-// The content is compressed, so what is secret in it must have been masked by the caller.
+// WriteRecords writes the records of one run and returns their path below the directory. The content is
+// compressed, so the caller must have masked its secrets.
 func (d *Dir) WriteRecords(name string, write func(io.Writer) error) (string, error) {
 	file := path.Join(recordsDir, Name(name)+".jsonl.gz")
 	return file, d.atomic(file, write)
 }
 
-// WriteSource keeps a copy of a pipeline file.
+// WriteSource stores a copy of a pipeline file.
 func (d *Dir) WriteSource(name string, content []byte) error {
 	return d.WriteFile(path.Join(sourceDir, Name(path.Base(name))), func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -61,7 +60,7 @@ func (d *Dir) WriteSource(name string, content []byte) error {
 	})
 }
 
-// WriteBeside keeps a file that the pipeline file has read, by its path in the folder of that.
+// WriteBeside stores a file that the pipeline file read, by its path relative to the pipeline file's folder.
 func (d *Dir) WriteBeside(name string, content []byte) error {
 	name = path.Join(besideDir, filepath.ToSlash(name))
 	if err := d.root.MkdirAll(path.Dir(name), 0o700); err != nil {
@@ -73,8 +72,8 @@ func (d *Dir) WriteBeside(name string, content []byte) error {
 	})
 }
 
-// atomic writes a temporary file, syncs it and renames it. Every error counts, the one of
-// the last flush included: a full disk often shows only there.
+// atomic writes a temporary file, syncs it and renames it. It also checks the error of the last flush, where a
+// full disk often shows.
 func (d *Dir) atomic(name string, write func(io.Writer) error) error {
 	err := d.replace(name, write)
 	if err != nil {
@@ -84,7 +83,7 @@ func (d *Dir) atomic(name string, write func(io.Writer) error) error {
 }
 
 func (d *Dir) replace(name string, write func(io.Writer) error) (err error) {
-	// renameio puts its temporary file at the root of the directory, whatever the name.
+	// renameio creates its temporary file at the root of the directory.
 	f, err := renameio.NewPendingFile(name, renameio.WithRoot(d.root), renameio.WithPermissions(0o600))
 	if err != nil {
 		return err

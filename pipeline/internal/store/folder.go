@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// filesDir holds what processes of launches read and write: one folder for each start.
+// filesDir contains a folder for each start, with the files that processes read and write.
 const filesDir = "files"
 
-// maxFolders bounds the starts of one name.
+// maxFolders is the largest number of starts with one name.
 const maxFolders = 10_000
 
-// Folder makes files/NAME, or files/NAME-2 and so on where that is there already, and
-// returns its absolute path. It is the owner's alone.
+// Folder creates files/NAME, or files/NAME-2 and so on if it exists, and returns its absolute path. Only the
+// owner can access it.
 func (d *Dir) Folder(name string) (string, error) {
 	if err := d.root.MkdirAll(filesDir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for files: %w", err)

@@ -13,34 +13,33 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 )
 
-// The end of a log that is kept for failures.
+// The size of the tail that is kept for failures.
 const (
 	tailLines = 50
-	tailWidth = 2000 // bytes of a line
+	tailWidth = 2000 // bytes in a line
 )
 
-// maxLog is how much of a log is kept. A server that writes a line for every token fills a
-// disk within a night.
+// maxLog is how much of a log is stored, in bytes. A server that logs a line per token can fill a disk in a
+// night.
 const maxLog = 64 << 20
 
-// Log takes the output of a server or a step: it goes to a file, with secrets masked, and
-// its last lines are at hand. Of what is more than 64 MiB the file has only the end. It is
-// safe for concurrent use.
+// Log writes the output of a server or step to a file, with secrets masked, and keeps its last lines in memory.
+// Beyond 64 MiB the file gets only the last lines. It is safe for concurrent use.
 type Log struct {
 	name   string
 	file   io.WriteCloser
 	masked *event.Writer
-	// again masks the file once more, if it has secrets that were not known as it was written.
+	// again masks the file once more if secrets became known while it was written.
 	again func() error
 
 	mu      sync.Mutex
-	room    int64 // bytes that the file still takes
-	leftOut int64 // bytes that it did not
+	room    int64 // bytes left for the file
+	leftOut int64 // bytes left out of the file
 	tail    tail
 	err     error
 }
 
-// Log opens logs/NAME.log. What a killed run left there is kept; the new output follows.
+// Log opens logs/NAME.log for appending.
 func (d *Dir) Log(name string) (*Log, error) {
 	file := path.Join(logsDir, Name(name)+".log")
 	f, err := d.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -63,36 +62,35 @@ func (d *Dir) Log(name string) (*Log, error) {
 	return l, nil
 }
 
-// Path of the log below the directory.
+// Path returns the path of the log below the directory.
 func (l *Log) Path() string { return l.name }
 
-// Write never fails: whoever writes must not stop because the log cannot be kept: see
-// Err.
+// Write never fails, because the program must not stop if its log cannot be written. See Err.
 func (l *Log) Write(p []byte) (int, error) {
-	return l.masked.Write(p) // into unmasked, which keeps its error for Err
+	return l.masked.Write(p) // unmasked stores the error for Err
 }
 
-// Tail returns the last lines so far, at most 50, each at most 2,000 bytes. Before Close
-// it may lack the last few bytes, in which a secret might begin.
+// Tail returns the last lines so far, at most 50, each at most 2,000 bytes. Before Close it may lack the last
+// few bytes, which may begin a secret.
 func (l *Log) Tail() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tail.last()
 }
 
-// Err returns the first error of writing the file.
+// Err returns the first write error.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Close writes what was held back, closes the file and returns the first error.
+// Close writes buffered output, closes the file and returns the first error.
 func (l *Log) Close() error {
 	return errors.Join(l.masked.Close(), l.ending(), l.Err(), l.file.Close(), l.again())
 }
 
-// maskAgain masks a file in which secrets can stand that have become known since.
+// maskAgain masks a file that may contain secrets that became known later.
 func (d *Dir) maskAgain(name string) error {
 	text, err := d.root.ReadFile(name)
 	if err != nil {
@@ -108,7 +106,7 @@ func (d *Dir) maskAgain(name string) error {
 	})
 }
 
-// ending notes in the file what it lacks, and writes the last lines.
+// ending writes what the file lacks, and the last lines.
 func (l *Log) ending() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +119,7 @@ func (l *Log) ending() error {
 	return err
 }
 
-// unmasked is the end of a Log behind the redactor.
+// unmasked receives a Log's output after the redactor.
 type unmasked Log
 
 func (u *unmasked) Write(p []byte) (int, error) {
@@ -140,7 +138,7 @@ func (u *unmasked) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail is a ring of the last lines.
+// tail holds the last lines.
 type tail struct {
 	lines   []string
 	current []byte
@@ -175,7 +173,7 @@ func (t *tail) last() []string {
 	return lines[max(0, len(lines)-tailLines):]
 }
 
-// text makes a line fit for JSON; a progress bar's carriage returns leave its last state.
+// text makes a line valid for JSON. Of a progress bar with carriage returns it keeps the last state.
 func text(line []byte) string {
 	line = bytes.TrimRight(line, "\r")
 	line = line[bytes.LastIndexByte(line, '\r')+1:]

@@ -13,11 +13,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// maxName bounds a file's name without its ending.
+// maxName is the largest length of a file name without extension.
 const maxName = 120
 
-// Name turns any text into the name of a file: letters, digits, dot, dash and underscore.
-// Where that changes the text, a short hash of the text keeps different ones apart.
+// Name turns any text into a file name of letters, digits, dots, dashes and underscores. If that changes the
+// text, it appends a short hash of the text.
 func Name(text string) string {
 	clean := strings.Map(func(c rune) rune {
 		switch {
@@ -39,7 +39,7 @@ func Name(text string) string {
 	return strings.TrimLeft(clean+"-"+hex.EncodeToString(sum[:3]), "-")
 }
 
-// RunID names a run by its start and 4 random bytes: "20260822-101112-1a2b3c4d".
+// RunID returns a run's ID, its start and 4 random bytes: "20260822-101112-1a2b3c4d".
 func RunID(started time.Time, random io.Reader) (string, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -48,13 +48,13 @@ func RunID(started time.Time, random io.Reader) (string, error) {
 	return started.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b[:]), nil
 }
 
-// runsDir is where runs go that were given no directory.
+// runsDir is the folder of runs without a given directory.
 var runsDir = filepath.Join(".pipeline", "runs")
 
-// DefaultPath is where a run goes that was given no directory: .pipeline/runs/ID.
+// DefaultPath returns the default directory of a run: .pipeline/runs/ID.
 func DefaultPath(base, runID string) string { return filepath.Join(base, runsDir, runID) }
 
-// LinkLatest points .pipeline/runs/latest at a run in its default place.
+// LinkLatest points .pipeline/runs/latest to a run in its default directory.
 func LinkLatest(base, runID string) error {
 	link := filepath.Join(base, runsDir, "latest")
 	if info, err := os.Lstat(link); err == nil && info.Mode()&os.ModeSymlink == 0 {
