@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/docker"
 )
@@ -98,7 +98,7 @@ var ends = []struct {
 	{"success", 1, func(t *testing.T, dir string, _ int, args ...string) {
 		t.Helper()
 		text, code := marked(t, dir, containerRun(args)...)
-		doc, err := verdict.ReadDocument(filepath.Join(dir, "out"))
+		doc, err := store.ReadDocument(filepath.Join(dir, "out"))
 		if err != nil {
 			t.Fatalf("exit status %d: %v\n%s", code, err, text)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/docker"
 )
@@ -142,7 +142,7 @@ func (f injected) check(t *testing.T, engine, side, simulate string) {
 	if want := map[string]int{"head": f.head, "base": f.base, "both": f.base}[side]; code != want {
 		t.Errorf("exit status %d, want %d\n%s", code, want, text)
 	}
-	doc, err := verdict.ReadDocument(filepath.Join(dir, "out"))
+	doc, err := store.ReadDocument(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -29,7 +29,7 @@ func realClients(t *testing.T, venv string) {
 	if code != 0 {
 		t.Fatalf("exit status %d", code)
 	}
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -25,7 +25,7 @@ func realBenchServe(t *testing.T, venv string) {
 	if code != 0 {
 		t.Fatalf("exit status %d", code)
 	}
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -75,7 +75,7 @@ func llamaRun(t *testing.T, dir string) {
 	t.Helper()
 	folder, args := llamaFile(t, dir)
 	text, code := marked(t, folder, args...)
-	doc, err := verdict.ReadDocument(filepath.Join(folder, "out"))
+	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code != 1 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
@@ -114,7 +114,7 @@ func llamaResumed(t *testing.T, dir string) {
 	folder, args := llamaFile(t, dir)
 	llamaEnded(t, folder, syscall.SIGKILL, args...)
 	text, code := marked(t, folder, append(args, "--resume")...)
-	doc, err := verdict.ReadDocument(filepath.Join(folder, "out"))
+	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code != 1 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
@@ -170,7 +170,7 @@ func llamaCapacity(t *testing.T, dir string) {
 	keepLogs(t, out)
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "llamacpp-capacity.pipeline.hcl"), "--var", "dir="+dir, "--out", out,
 		"--progress", "plain")
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil || code != 0 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
@@ -204,7 +204,7 @@ func llamaContainers(t *testing.T, dir string) {
 	said, code := marked(t, folder, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain", "--var",
 		"image="+emptyImage(t),
 		"--var", "dir="+dir, "--var", "serve="+serve, "--var", "python="+strings.TrimSpace(string(python)))
-	doc, err := verdict.ReadDocument(filepath.Join(folder, "out"))
+	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code > 1 || doc.Status != result.StatusComplete {
 		t.Fatalf("exit status %d: %v\n%s", code, err, said)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,7 +20,7 @@ func realMeasures(t *testing.T, venv string) {
 	keepLogs(t, out)
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-measures.pipeline.hcl"), "--var", "venv="+venv, "--out", out,
 		"--progress", "plain")
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil || code != 0 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -19,7 +19,7 @@ func realNodes(t *testing.T, venv string) {
 	text, code := pipeline(t, ".", "run", filepath.Join("testdata", "vllm-nodes.pipeline.hcl"), "--var", "venv="+venv, "--out", out,
 		"--progress", "plain")
 	t.Log(text)
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}

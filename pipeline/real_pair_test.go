@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -27,7 +27,7 @@ func realPair(t *testing.T, venv string) {
 		"--only", "side=deployment.files", "--only", "side=deployment.nixl",
 		"--var", "venv="+venv, "--var", "folder="+t.TempDir(), "--var", "repeats=1", "--var", "requests=20")
 	t.Log(text)
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}
@@ -65,7 +65,7 @@ func TestRealVLLMPairInContainers(t *testing.T) {
 	text, code := marked(t, dir, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain",
 		"--var", "image="+emptyImage(t), "--var", "venv="+venv, "--var", "python="+strings.TrimSpace(string(python)))
 	t.Log(text)
-	doc, err := verdict.ReadDocument(filepath.Join(dir, "out"))
+	doc, err := store.ReadDocument(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -159,7 +159,7 @@ func realExample(t *testing.T, venv string) {
 	text, code := pipeline(t, ".", "run", file, "--only", "side=base", "--var", "repeats=1", "--var", "venv="+venv, "--out", out,
 		"--progress", "plain")
 	t.Log(text)
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v", code, err)
 	}
@@ -307,7 +307,7 @@ func failedStart(t *testing.T, venv string, meanwhile func(), vars ...string) ([
 		go meanwhile()
 	}
 	text, code := pipeline(t, ".", args...)
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -16,7 +16,7 @@ func TestTwoNodes(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	file := filepath.Join("..", "examples", "ray-two-nodes", "ray-two-nodes.pipeline.hcl")
 	text, code := pipeline(t, ".", "run", file, "--simulate=virtual", "--var", "quick=true", "--out", out, "--progress", "plain")
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil || code != 0 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}

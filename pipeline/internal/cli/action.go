@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/store"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
@@ -74,7 +73,7 @@ func (a *app) actionRun(ctx context.Context) error {
 		args = append(args, "--var", v)
 	}
 	args = append(args, lines(a.input("ARGS"))...)
-	before, _ := verdict.ReadDocument(out) // mostly there is none
+	before, _ := store.ReadDocument(out) // mostly there is none
 	code := a.runAs(ctx, append(args, "--", file))
 	a.outputs(out, code, before)
 	return exit(code, nil)
@@ -136,7 +135,7 @@ func (a *app) runAs(ctx context.Context, args []string) int {
 func (a *app) outputs(dir string, code int, before *result.Document) {
 	var doc *result.Document
 	if dir != "" {
-		if d, err := verdict.ReadDocument(dir); err == nil && (before == nil || !d.Ended.Equal(before.Ended)) {
+		if d, err := store.ReadDocument(dir); err == nil && (before == nil || !d.Ended.Equal(before.Ended)) {
 			doc = d
 		}
 	}

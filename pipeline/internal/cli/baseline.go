@@ -17,7 +17,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +50,7 @@ func (a *app) baselineSave() *cobra.Command {
 			if err := noPipelineFiles("baseline save", args); err != nil {
 				return err
 			}
-			doc, err := verdict.ReadDocument(args[0])
+			doc, err := store.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}
@@ -294,7 +293,7 @@ func (a *app) acceptCommand() *cobra.Command {
 // measuredRun is a session of the history, or a run directory.
 func measuredRun(h *history.History, arg string) (history.Record, error) {
 	if _, err := os.Stat(arg); err == nil {
-		doc, err := verdict.ReadDocument(arg)
+		doc, err := store.ReadDocument(arg)
 		if err != nil {
 			return history.Record{}, err
 		}

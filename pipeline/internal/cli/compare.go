@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
@@ -200,15 +200,15 @@ type side struct {
 func (a *app) readSide(arg, tool string) (side, error) {
 	s := side{}
 	s.name, s.against, s.arg = sideLabels(arg)
-	if verdict.IsRunDir(s.arg) {
+	if store.IsRunDir(s.arg) {
 		var err error
-		s.doc, err = verdict.ReadDocument(s.arg)
+		s.doc, err = store.ReadDocument(s.arg)
 		return s, err
 	}
 	var err error
-	s.runs, err = verdict.ReadForeign(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
+	s.runs, err = convert.ReadArgument(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
 	if errors.Is(err, convert.ErrOurs) && len(s.runs) == 0 {
-		s.doc, err = verdict.ReadDocument(s.arg)
+		s.doc, err = store.ReadDocument(s.arg)
 	}
 	return s, err
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/spf13/cobra"
 )
@@ -75,20 +76,20 @@ func (a *app) gateCommand() *cobra.Command {
 
 // gateRun judges a run directory again.
 func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
-	stored, err := verdict.StoredVars(run)
+	stored, err := judge.StoredVars(run)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	judge := *a
-	judge.Environ = func() []string { return append(a.Environ(), stored...) }
+	again := *a
+	again.Environ = func() []string { return append(a.Environ(), stored...) }
 	paths := f.files
 	if len(paths) == 0 {
-		paths = []string{verdict.SourceDir(run)}
-		if f.config.stored, err = verdict.Beside(run); err != nil {
+		paths = []string{store.SourceDir(run)}
+		if f.config.stored, err = judge.Beside(run); err != nil {
 			return exit(exitUsage, err)
 		}
 	}
-	cfg, err := judge.load(f.config, paths)
+	cfg, err := again.load(f.config, paths)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := verdict.Rejudge(cfg, run, past)
+	doc, err := judge.Rejudge(cfg, run, past)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -132,7 +133,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block},
+	doc, err := judge.Imported(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block},
 		past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)

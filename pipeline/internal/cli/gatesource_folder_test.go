@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 )
 
 // neighboursFile reads a file of every kind beside itself. Its head is 25 % slower.
@@ -146,7 +146,7 @@ func (f *twoFolders) judged(t *testing.T) (code int, outcome string) {
 		"run", "--simulate=virtual", "--progress", "quiet", "--out", out, "--var-file", "ci.pvars",
 		"--gate-source", "base", "--base-file", filepath.Join(f.base, "gate.pipeline.hcl"), "gate.pipeline.hcl",
 	})
-	doc, err := verdict.ReadDocument(out)
+	doc, err := store.ReadDocument(out)
 	if err != nil {
 		return code, said.String()
 	}
@@ -237,7 +237,7 @@ func newTwoFolders(t *testing.T) (f *twoFolders, files map[string][]string) {
 	measured := filepath.Join(f.dir, "measured")
 	a.runAs(t.Context(), []string{"run", "--simulate=virtual", "--progress", "quiet", "--out", measured, "--var-file", "ci.pvars", "--gate",
 		"latency", "gate.pipeline.hcl"})
-	doc, err := verdict.ReadDocument(measured)
+	doc, err := store.ReadDocument(measured)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func (a *app) readResults(args []string, opt convert.ReadOptions) ([]convert.Run
 	var runs []convert.Run
 	var errs []error
 	for _, arg := range args {
-		more, err := verdict.ReadForeign(arg, opt, a.In)
+		more, err := convert.ReadArgument(arg, opt, a.In)
 		runs = append(runs, more...)
 		errs = append(errs, err)
 	}

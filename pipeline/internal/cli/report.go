@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -49,7 +49,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := noPipelineFiles("report", args); err != nil {
 				return err
 			}
-			doc, err := verdict.ReadDocument(args[0])
+			doc, err := store.ReadDocument(args[0])
 			if err != nil {
 				return exit(exitUsage, err)
 			}

@@ -2,7 +2,7 @@
 // pairs the runs of two sides by repeat, hands the pairs to package gates and writes the
 // decisions back into the document.
 //
-// The same code judges a run that has just ended and a stored one (`pipeline gate`). It
+// The same code judges a run that has just ended, a run directory ([Rejudge]) and results of other tools ([Imported]). It
 // measures nothing, and all arithmetic is in package gates.
 package judge
 
@@ -28,6 +28,12 @@ type Options struct {
 	Descriptive string
 	// History provides stored baselines; nil means an empty history.
 	History *history.History
+}
+
+// OptionsOf returns what judging a plan of a configuration needs beside the document. past is
+// what stored baselines are taken from, nil for nothing.
+func OptionsOf(cfg *lang.Config, p *plan.Plan, past *history.History) Options {
+	return Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
 }
 
 // AssertResult is the outcome of a limit on one cell.

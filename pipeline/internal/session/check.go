@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 )
 
 // check finds, before anything starts, which part of the plan nothing can carry out.
@@ -29,5 +29,10 @@ func (s *session) check(context.Context) error {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
 		}
 	}
-	return errors.Join(append(found, verdict.CheckBaselines(opt.Plan)...)...)
+	for _, g := range opt.Plan.Gates {
+		if err := judge.CheckBaseline(opt.Plan, g); err != nil {
+			found = append(found, &engine.ConfigError{Addr: g.Addr, Range: g.Range, Err: err})
+		}
+	}
+	return errors.Join(found...)
 }

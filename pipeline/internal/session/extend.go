@@ -9,7 +9,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -41,7 +40,7 @@ func (s *session) judgedOnce(before *plan.Plan) error {
 	if !before.JudgedOnce() {
 		return nil
 	}
-	doc, err := verdict.ReadDocument(s.dir.Path())
+	doc, err := store.ReadDocument(s.dir.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was never judged
 	}

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // judge has the result judged.
 func (s *session) judge(context.Context) error {
-	if err := verdict.Judge(s.opt.Config, s.opt.Plan, s.doc, s.opt.History); err != nil {
+	if err := judge.Judge(s.opt.Plan, s.doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err != nil {
 		return err
 	}
 	if s.opt.InterruptCode != nil && s.doc.Status == result.StatusInterrupted {

@@ -12,7 +12,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
@@ -123,7 +122,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 		return effects[key]
 	}
 	out := &engine.Outcome{Status: result.StatusComplete}
-	opt := verdict.Options(f.cfg, f.plan, nil)
+	opt := judge.OptionsOf(f.cfg, f.plan, nil)
 	for _, round := range f.plan.Rounds() {
 		for _, rep := range round {
 			for _, l := range rep.Launches {

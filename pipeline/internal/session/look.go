@@ -5,7 +5,6 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 )
 
 // noLookDue reports whether the plan has no look at what is measured now: the measurement is over.
@@ -14,6 +13,6 @@ func (s *session) noLookDue() bool { return !s.lookDue }
 // look judges what was measured so far, and ends the measurement if more would decide nothing.
 func (s *session) look(context.Context) error {
 	doc := engine.Document(s.opt.Plan, s.measurement.Outcome(), s.about())
-	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, verdict.Options(s.opt.Config, s.opt.Plan, s.opt.History)))
+	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)))
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -22,9 +22,9 @@ func (s *session) findRegression(ctx context.Context) error {
 		return nil // there is no time for a profile
 	}
 	doc := engine.Document(s.opt.Plan, s.outcome, s.about())
-	if verdict.Judge(s.opt.Config, s.opt.Plan, doc, s.opt.History) == nil { // or else the run is judged again, and fails
+	if err := judge.Judge(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err == nil {
 		s.regression = clearest(doc)
-	}
+	} // or else the run is judged again, and fails
 	return nil
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
@@ -150,7 +149,7 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 	if err != nil {
 		return nil, err
 	}
-	return doc, verdict.Judge(r.cfg, r.plan, doc, nil)
+	return doc, judge.Judge(r.plan, doc, judge.OptionsOf(r.cfg, r.plan, nil))
 }
 
 // carryOut carries the plan out as any other run, with a store that keeps nothing.
@@ -168,7 +167,7 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 			return m.Load(ctx, opt)
 		},
 	}, func(so *engine.Outcome) (judge.Look, error) {
-		return judge.TakeLook(r.plan, r.document(planned.restore(so)), verdict.Options(r.cfg, r.plan, nil))
+		return judge.TakeLook(r.plan, r.document(planned.restore(so)), judge.OptionsOf(r.cfg, r.plan, nil))
 	})
 	if err != nil {
 		return nil, err

@@ -19,5 +19,5 @@
 // All access goes through one os.Root, so no name and no link leads out of the directory.
 // Whole files appear at once or not at all. Secrets are masked in all that is written.
 //
-// It does not know what the files mean: package engine reads and writes their content.
+// Package engine reads and writes the content of the files; of these, only results.json is decoded here (ReadDocument).
 package store

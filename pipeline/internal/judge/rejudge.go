@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"encoding/json"
@@ -16,16 +16,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// SourceDir is where a run directory keeps the pipeline file it ran.
-func SourceDir(run string) string { return filepath.Join(run, "source") }
-
 // Beside returns what a run directory keeps of the files that its pipeline read.
 func Beside(run string) (*lang.Stored, error) {
 	p, err := readPlan(run)
 	if err != nil {
 		return nil, err
 	}
-	out := &lang.Stored{Folder: filepath.Join(run, "beside"), Sums: map[string]string{}}
+	out := &lang.Stored{Folder: store.BesideDir(run), Sums: map[string]string{}}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
 			if d := c.Workload.Dataset; d.Path != "" && d.Sum != "" {
@@ -34,7 +31,7 @@ func Beside(run string) (*lang.Stored, error) {
 		}
 	}
 	if _, err := os.Stat(out.Folder); errors.Is(err, fs.ErrNotExist) { // of an earlier version, or nothing was read
-		out.Folder = SourceDir(run)
+		out.Folder = store.SourceDir(run)
 	}
 	return out, nil
 }
@@ -63,7 +60,7 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	if err != nil {
 		return nil, err
 	}
-	doc, err := ReadDocument(run)
+	doc, err := store.ReadDocument(run)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +75,7 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	if ownFile(cfg, run) {
 		keepBaselines(p, stored)
 	}
-	return doc, Judge(cfg, p, doc, past)
+	return doc, Judge(p, doc, OptionsOf(cfg, p, past))
 }
 
 // adopt takes over what was decided when the run was planned, and refuses gates on what
@@ -135,7 +132,7 @@ func adoptMeasures(p, stored *plan.Plan) error {
 // ownFile says that a configuration was read from the copy that the run directory keeps.
 func ownFile(cfg *lang.Config, run string) bool {
 	files := cfg.Sources.Files
-	return len(files) > 0 && filepath.Dir(files[0].Name) == filepath.Clean(SourceDir(run))
+	return len(files) > 0 && filepath.Dir(files[0].Name) == filepath.Clean(store.SourceDir(run))
 }
 
 // keepBaselines takes the baseline files of the run's own plan: paths in the file are

@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// nightly is a session of one cell judged against the history.
-func nightly(ttft float64) (*plan.Plan, *result.Document) {
+// tonight is a session of one cell judged against the history.
+func tonight(ttft float64) (*plan.Plan, *result.Document) {
 	p := &plan.Plan{
 		Alpha: 0.05, Looks: []int{3},
 		Targets:    []plan.Target{{Addr: "server.vllm.sut", Source: "vllm"}},
@@ -82,11 +82,11 @@ func TestStoredBaselines(t *testing.T) {
 		}, result.Regression, 1, "requests of the head failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, doc := nightly(tt.ttft)
+			p, doc := tonight(tt.ttft)
 			if tt.change != nil {
 				tt.change(doc)
 			}
-			if err := Judge(nil, p, doc, tt.past); err != nil {
+			if err := Judge(p, doc, OptionsOf(nil, p, tt.past)); err != nil {
 				t.Fatal(err)
 			}
 			if doc.Verdict != tt.verdict || doc.ExitCode != tt.exit {

@@ -1,4 +1,4 @@
-package verdict_test
+package judge_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -63,13 +63,13 @@ baseline "paired" "base" {
 			cfg := judgedFile(t, tool, tt.matrix, tt.base, tt.metrics)
 			var runs []convert.Run
 			for _, arg := range tt.results {
-				more, err := verdict.ReadForeign(fmt.Sprintf(arg, published), convert.ReadOptions{Tool: tool}, nil)
+				more, err := convert.ReadArgument(fmt.Sprintf(arg, published), convert.ReadOptions{Tool: tool}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				runs = append(runs, more...)
 			}
-			doc, err := verdict.JudgeResults(cfg, runs, convert.FitOptions{Options: convert.Options{OneLaunchPerFile: true}}, nil, time.Unix(0, 0))
+			doc, err := judge.Imported(cfg, runs, convert.FitOptions{Options: convert.Options{OneLaunchPerFile: true}}, nil, time.Unix(0, 0))
 			if err != nil {
 				t.Fatal(err)
 			}

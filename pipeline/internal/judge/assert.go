@@ -1,10 +1,9 @@
-package verdict
+package judge
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
@@ -12,7 +11,7 @@ import (
 // asserter evaluates the conditions of limits with the configuration's own expressions.
 type asserter struct{ cfg *lang.Config }
 
-func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (judge.AssertResult, error) {
+func (a asserter) eval(gate string, cell plan.Cell, in AssertInput) (AssertResult, error) {
 	for _, g := range a.cfg.Gates {
 		for _, b := range a.cfg.Benchmarks {
 			i := slices.IndexFunc(b.Cells, func(c lang.Cell) bool { return sameCell(c, cell) })
@@ -21,15 +20,15 @@ func (a asserter) eval(gate string, cell plan.Cell, in judge.AssertInput) (judge
 			}
 		}
 	}
-	return judge.AssertResult{}, fmt.Errorf("no cell %s for %s in the file", cell.Hash, gate)
+	return AssertResult{}, fmt.Errorf("no cell %s for %s in the file", cell.Hash, gate)
 }
 
-func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in judge.AssertInput) (judge.AssertResult, error) {
+func (a asserter) evalCell(g *lang.Gate, c lang.Cell, in AssertInput) (AssertResult, error) {
 	ok, message, diags := a.cfg.EvalAssert(g, c, in.Metrics, in.Errors, in.Requests)
 	if diags.HasErrors() {
-		return judge.AssertResult{}, diags
+		return AssertResult{}, diags
 	}
-	return judge.AssertResult{Holds: ok, Message: message, Limits: a.cfg.AssertLimits(g, c, in.Metrics, in.Errors, in.Requests)}, nil
+	return AssertResult{Holds: ok, Message: message, Limits: a.cfg.AssertLimits(g, c, in.Metrics, in.Errors, in.Requests)}, nil
 }
 
 func sameCell(c lang.Cell, planned plan.Cell) bool {

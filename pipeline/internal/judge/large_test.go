@@ -1,4 +1,4 @@
-package verdict_test
+package judge_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
-	"github.com/servegate/pipeline/pipeline/internal/verdict"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -39,7 +39,7 @@ func TestThousandCells(t *testing.T) {
 		t.Errorf("the results have %d bytes, want 5 KB a run: indented to the last figure they have 130 MB", size)
 	}
 
-	doc, err := verdict.Rejudge(cfg, run, nil)
+	doc, err := judge.Rejudge(cfg, run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func launchID(first string, repeat int) string {
 // writeLarge gives twelve runs to each cell of a plan, and returns the size of the document.
 func writeLarge(t *testing.T, path string, p *plan.Plan) int64 {
 	t.Helper()
-	doc, err := verdict.ReadDocument(filepath.Join("testdata", "pair.json"))
+	doc, err := store.ReadDocument(filepath.Join("testdata", "pair.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
