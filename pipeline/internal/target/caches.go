@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/servegate/pipeline/pipeline/internal/caches"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/reports/result"
@@ -25,7 +24,7 @@ func (r Resolver) caches(parts []place.Part) []engine.Cache {
 			kept := engine.Cache{Name: c.Name(), At: c.Use()}
 			if folder := place.FromFolder(c.Folder, r.Dir); c.Folder != "" && here {
 				kept.Make = func() error { return os.MkdirAll(folder, 0o755) } //nolint:gosec // as mkdir makes it
-				kept.State = func() (result.CacheState, error) { return caches.State(folder) }
+				kept.State = func() (result.CacheState, error) { return cacheState(folder) }
 			}
 			out = append(out, kept)
 		}

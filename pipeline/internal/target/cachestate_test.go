@@ -1,4 +1,4 @@
-package caches
+package target
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-func folder(t *testing.T, files map[string]string) string {
+func cacheFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -23,10 +23,11 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// Folders of the same files have the same state wherever they are, and a name or a size makes another.
-func TestState(t *testing.T) {
+// TestCacheState checks that folders of the same files have the same state wherever they are, and that a name or a size
+// makes another.
+func TestCacheState(t *testing.T) {
 	state := func(files map[string]string) result.CacheState {
-		got, err := State(folder(t, files))
+		got, err := cacheState(cacheFolder(t, files))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestState(t *testing.T) {
 	if empty := state(nil); empty.Files != 0 || empty.Digest == "" {
 		t.Errorf("an empty folder: %+v", empty)
 	}
-	if _, err := State("/none"); err == nil {
+	if _, err := cacheState("/none"); err == nil {
 		t.Error("a folder that is not there has a state")
 	}
 }

@@ -1,5 +1,4 @@
-// Package caches tells in which state a cache is that servers keep from launch to launch.
-package caches
+package target
 
 import (
 	"crypto/sha256"
@@ -11,13 +10,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// most is how many files of a cache are looked at: more is no cache of compiled code.
-const most = 1_000_000
+// mostCached is how many files of a cache are looked at: a cache of compiled code has fewer.
+const mostCached = 1_000_000
 
-// State is the state of a folder: its files, their bytes, and a digest of their names and sizes. What is in
-// them is not read. Folders are looked into in the order of their names, which makes the digest one of the
-// content alone.
-func State(folder string) (result.CacheState, error) {
+// cacheState returns the state of a cache that servers keep from launch to launch: its files, their bytes, and a digest of
+// their names and sizes. It does not read what is in them. It visits folders in the order of their names, so that the
+// digest depends on the content alone.
+func cacheState(folder string) (result.CacheState, error) {
 	var out result.CacheState
 	sum := sha256.New()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -32,8 +31,8 @@ func State(folder string) (result.CacheState, error) {
 		if err != nil {
 			return err
 		}
-		if out.Files++; out.Files > most {
-			return fmt.Errorf("%s has more than %d files", folder, most)
+		if out.Files++; out.Files > mostCached {
+			return fmt.Errorf("%s has more than %d files", folder, mostCached)
 		}
 		out.Bytes += int(info.Size())
 		fmt.Fprintf(sum, "%q %d\n", filepath.ToSlash(name), info.Size())
