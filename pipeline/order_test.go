@@ -25,7 +25,7 @@ var order = [][]string{
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
 	{"event", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn", "delay",
-		"attempts", "starter", "protect", "regular", "git", "profile"},
+		"starter", "protect", "regular", "git", "profile"},
 }
 
 func TestOrderOfImport(t *testing.T) {

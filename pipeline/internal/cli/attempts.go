@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/attempts"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/escape"
@@ -18,8 +18,8 @@ import (
 // tries remembers how often a change was measured on this machine. The zero value
 // remembers nothing.
 type tries struct {
-	ledger attempts.Ledger
-	key    attempts.Key
+	ledger history.Attempts
+	change history.Change
 	known  bool
 }
 
@@ -33,22 +33,22 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	if err != nil || p.Simulated != "" || !c.Unmerged {
 		return tries{}
 	}
-	key := attempts.Key{
-		Change: c.Head, Base: strings.TrimPrefix(c.Base, "refs/heads/"), File: p.File,
+	change := history.Change{
+		ID: c.Head, Base: strings.TrimPrefix(c.Base, "refs/heads/"), File: p.File,
 		Leg: strings.Join(append([]string{f.post.key, a.Getenv("GITHUB_JOB"), a.input("MATRIX")}, f.plan.only...), "\n"),
 	}
 	switch {
 	case c.Number > 0 && c.Queued: // what the queue measures was green before
-		key.Change = fmt.Sprintf("%s#%d queued", c.Repo, c.Number)
+		change.ID = fmt.Sprintf("%s#%d queued", c.Repo, c.Number)
 	case c.Number > 0:
-		key.Change = fmt.Sprintf("%s#%d", c.Repo, c.Number)
+		change.ID = fmt.Sprintf("%s#%d", c.Repo, c.Number)
 	default:
-		key.Change = cmp.Or(c.Head, a.Getenv("GITHUB_SHA"))
+		change.ID = cmp.Or(c.Head, a.Getenv("GITHUB_SHA"))
 	}
-	if key.Change == "" {
+	if change.ID == "" {
 		return tries{}
 	}
-	return tries{ledger: attempts.Open(filepath.Join(base, "pipeline", "attempts")), key: key, known: true}
+	return tries{history.Attempts{Dir: filepath.Join(base, "pipeline", "attempts")}, change, true}
 }
 
 // count makes a plan the attempt that it is, and says how to go on with the last one
@@ -58,7 +58,7 @@ func (t tries) count(a *app, p *plan.Plan) {
 	if !t.known {
 		return
 	}
-	earlier, err := t.ledger.Earlier(t.key)
+	earlier, err := t.ledger.Earlier(t.change)
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", escape.Line(err.Error(), 400))
 	}
@@ -89,7 +89,7 @@ func (t tries) note(a *app, p *plan.Plan, res *session.Result) {
 	}
 	dir, err := filepath.Abs(res.Dir)
 	if err == nil {
-		err = t.ledger.Note(t.key, attempts.Run{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started, Plan: p.Essence(),
+		err = t.ledger.Note(t.change, history.Attempt{ID: res.Document.RunID, Dir: dir, Time: res.Document.Started, Plan: p.Essence(),
 			Red: red(res.Document)})
 	}
 	if err != nil {

@@ -1,0 +1,107 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Change identifies what runs are attempts at.
+type Change struct {
+	// ID is the pull request, or the commit where none is known.
+	ID string
+	// Base is the branch that the change is for.
+	Base string
+	// File is the pipeline's, and Leg the part of a job that has several for the same file.
+	File, Leg string
+}
+
+// Attempt is a run that was judged.
+type Attempt struct {
+	ID   string    `json:"id"`
+	Dir  string    `json:"dir"` // absolute
+	Time time.Time `json:"time"`
+	// Plan is the fingerprint of what was planned: only a run of the same can be gone on with.
+	Plan string `json:"plan,omitempty"`
+	// Red are the gates that found a regression.
+	Red []string `json:"red,omitempty"`
+}
+
+// Attempts counts how often the same change was measured by the same file on this machine, so that re-running until it
+// passes does not help: see plan.Plan.Attempt. Each push to a pull request is a further attempt at the same change.
+//
+//	l := history.Attempts{Dir: folder}
+//	earlier, err := l.Earlier(history.Change{ID: "owner/name#7", Base: "main", File: p.File})
+//	… run …
+//	err = l.Note(change, history.Attempt{ID: id, Dir: dir, Time: now, Red: gates})
+//
+// It counts runs that were judged. It is no proof: whoever can write to the folder can delete attempts. For attempts that
+// it cannot see, there are the runner's own count and --attempt.
+type Attempts struct {
+	// Dir has one file for each change. It need not exist.
+	Dir string
+}
+
+const (
+	maxAttempts = 1000     // that are read of one change
+	maxAttempt  = 64 << 10 // bytes
+)
+
+// Earlier returns the attempts at a change, oldest first. It skips the broken lines that a full disk or a crash leaves.
+func (a Attempts) Earlier(c Change) ([]Attempt, error) {
+	f, err := os.Open(a.file(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading earlier attempts: %w", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	var out []Attempt
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(io.LimitReader(f, maxAttempts*maxAttempt))
+	lines.Buffer(nil, maxAttempt)
+	for lines.Scan() && len(out) < maxAttempts {
+		var read Attempt
+		if json.Unmarshal(lines.Bytes(), &read) == nil && read.ID != "" && !seen[read.ID] {
+			out = append(out, read)
+			seen[read.ID] = true
+		}
+	}
+	return out, nil
+}
+
+// Note adds an attempt. A run that is resumed keeps its ID and counts once.
+func (a Attempts) Note(c Change, attempt Attempt) error {
+	line, err := json.Marshal(attempt)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
+		return fmt.Errorf("noting the attempt: %w", err)
+	}
+	f, err := os.OpenFile(a.file(c), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("noting the attempt: %w", err)
+	}
+	// One write, and a line of its own whatever was cut off before it.
+	_, err = f.Write(bytes.Join([][]byte{nil, line, nil}, []byte("\n")))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("noting the attempt: %w", err)
+	}
+	return nil
+}
+
+func (a Attempts) file(c Change) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "attempt/2 %q %q %q %q", c.ID, c.Base, c.File, c.Leg))
+	return filepath.Join(a.Dir, hex.EncodeToString(sum[:16])+".jsonl")
+}
