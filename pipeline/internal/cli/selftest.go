@@ -11,7 +11,6 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/calibrate"
-	"github.com/servegate/pipeline/pipeline/internal/delay"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -325,7 +324,7 @@ func delayed(share float64) front {
 		if calibrate.IsHead(repeat) {
 			planted = share
 		}
-		proxy, err := delay.New(baseURL, planted)
+		proxy, err := calibrate.NewDelay(baseURL, planted)
 		if err != nil {
 			return "", nil, err
 		}

@@ -1,15 +1,4 @@
-// Package delay is a proxy that makes a server look slower by a known share: whatever
-// arrives at a time after its request is handed on at that time stretched. So time to
-// first token, time per token and every gap of a stream grow by the share, and nothing of
-// the server changes.
-//
-//	p, err := delay.New("http://127.0.0.1:8000", 0.10)
-//	… send requests to p.URL() …
-//	err = p.Close()
-//
-// It shows whether slow-downs of a known size are found. It is no model of a slow server:
-// requests do not queue longer because others do.
-package delay
+package calibrate
 
 import (
 	"context"
@@ -23,16 +12,25 @@ import (
 	"time"
 )
 
-// Proxy in front of one server.
-type Proxy struct {
+// Delay is a proxy that makes one server look slower by a known share: whatever arrives at a time after its request is
+// handed on at that time stretched. Time to first token, time per token and every gap of a stream grow by the share, and
+// nothing of the server changes.
+//
+//	d, err := calibrate.NewDelay("http://127.0.0.1:8000", 0.10)
+//	… send requests to d.URL() …
+//	err = d.Close()
+//
+// It shows whether slow-downs of a known size are found. It does not model a slow server: requests do not queue longer
+// because others do.
+type Delay struct {
 	server   *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-// New starts a proxy in front of a server whose answers take longer by a share: 0.10 for
-// 10 %. A share of 0 hands everything on as it comes.
-func New(target string, share float64) (*Proxy, error) {
+// NewDelay starts a proxy in front of a server that makes its answers longer by a share: 0.10 for 10 %. A share of 0 hands
+// everything on as it comes.
+func NewDelay(target string, share float64) (*Delay, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("the address of the server: %w", err)
@@ -45,8 +43,8 @@ func New(target string, share float64) (*Proxy, error) {
 		return nil, fmt.Errorf("the delaying proxy: %w", err)
 	}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 4096, ForceAttemptHTTP2: false}
-	p := &Proxy{listener: l, failed: make(chan error, 1)}
-	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &httputil.ReverseProxy{
+	d := &Delay{listener: l, failed: make(chan error, 1)}
+	d.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
@@ -59,21 +57,21 @@ func New(target string, share float64) (*Proxy, error) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}}
-	p.server.RegisterOnShutdown(transport.CloseIdleConnections)
-	go func() { p.failed <- p.server.Serve(l) }()
-	return p, nil
+	d.server.RegisterOnShutdown(transport.CloseIdleConnections)
+	go func() { d.failed <- d.server.Serve(l) }()
+	return d, nil
 }
 
 // began is the key of the time at which a request came.
 type began struct{}
 
 // URL is where the proxy is reached.
-func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+func (d *Delay) URL() string { return "http://" + d.listener.Addr().String() }
 
 // Close ends the proxy and all requests in it.
-func (p *Proxy) Close() error {
-	err := p.server.Close()
-	if served := <-p.failed; !errors.Is(served, http.ErrServerClosed) {
+func (d *Delay) Close() error {
+	err := d.server.Close()
+	if served := <-d.failed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
 	return err
@@ -86,9 +84,9 @@ type chunk struct {
 	err  error
 }
 
-// ahead is how many chunks are read before the first of them is handed on: a stream of
-// that many tokens, each of which waits.
-const ahead = 1 << 14
+// readAhead is how many chunks are read before the first of them is handed on: a stream of that many tokens, each of which
+// waits.
+const readAhead = 1 << 14
 
 // stretched is a body whose parts come later. It is read as fast as it comes, so that
 // neither the server nor its connection waits.
@@ -100,7 +98,7 @@ type stretched struct {
 }
 
 func stretch(body io.ReadCloser, start time.Time, share float64) io.ReadCloser {
-	s := &stretched{inner: body, chunks: make(chan chunk, ahead), closed: make(chan struct{})}
+	s := &stretched{inner: body, chunks: make(chan chunk, readAhead), closed: make(chan struct{})}
 	go func() {
 		defer close(s.chunks)
 		for {

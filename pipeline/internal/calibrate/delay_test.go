@@ -1,4 +1,4 @@
-package delay
+package calibrate
 
 import (
 	"io"
@@ -87,7 +87,7 @@ func TestRequestsAndAnswersAreHandedOn(t *testing.T) {
 		_, _ = io.WriteString(w, r.URL.Path+"?"+r.URL.RawQuery+" "+string(body))
 	}))
 	defer server.Close()
-	p, err := New(server.URL+"/base", 0)
+	p, err := NewDelay(server.URL+"/base", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestRequestsAndAnswersAreHandedOn(t *testing.T) {
 }
 
 func TestAServerThatIsGone(t *testing.T) {
-	p, err := New("http://127.0.0.1:1", 0.1)
+	p, err := NewDelay("http://127.0.0.1:1", 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestAServerThatIsGone(t *testing.T) {
 		t.Error(err)
 	}
 	for _, share := range []float64{-0.1, 101} {
-		if _, err := New("http://127.0.0.1:1", share); err == nil {
+		if _, err := NewDelay("http://127.0.0.1:1", share); err == nil {
 			t.Errorf("a share of %g was accepted", share)
 		}
 	}
