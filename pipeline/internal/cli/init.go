@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/starter"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +19,7 @@ func (a *app) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
-		Long: "Writes " + starter.PipelineFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
+		Long: "Writes " + starterFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
 			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nWhat is there " +
 			"already is kept.",
 		Args: cobra.MaximumNArgs(1),
@@ -30,7 +29,7 @@ func (a *app) initCommand() *cobra.Command {
 				dir = args[0]
 			}
 			if strings.HasSuffix(dir, ".hcl") {
-				return exit(exitUsage, fmt.Errorf("init takes a folder, and writes %s into it: %s is the name of a file", starter.PipelineFile, dir))
+				return exit(exitUsage, fmt.Errorf("init takes a folder, and writes %s into it: %s is the name of a file", starterFile, dir))
 			}
 			if ref != "" && !actionRef.MatchString(ref) {
 				return exit(exitUsage,
@@ -41,7 +40,7 @@ func (a *app) initCommand() *cobra.Command {
 			if cluster {
 				return a.writeRole(dir)
 			}
-			written, kept, err := starter.Write(dir, github, ref)
+			written, kept, err := writeStarters(dir, github, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
@@ -57,11 +56,11 @@ func (a *app) initCommand() *cobra.Command {
 				return exit(exitUsage, err)
 			}
 			if github && ref == "" {
-				a.warn("this program was built without its commit, and the workflows name none: replace " + starter.Unpinned +
+				a.warn("this program was built without its commit, and the workflows name none: replace " + unpinned +
 					" in them by the commit or the release of github.com/servegate/pipeline that they shall use, or write them with --action-ref")
 			}
 			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s "+
-				"--simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starter.PipelineFile))
+				"--simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starterFile))
 			return err
 		},
 	}

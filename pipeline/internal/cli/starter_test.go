@@ -1,4 +1,4 @@
-package starter_test
+package cli
 
 import (
 	"os"
@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/starter"
 )
 
 // TestExamplesAreWhatInitWrites: examples/github shows what users get.
 func TestExamplesAreWhatInitWrites(t *testing.T) {
-	own, err := filepath.Glob(filepath.Join("files", "*"))
+	own, err := filepath.Glob(filepath.Join("starter", "*"))
 	if err != nil || len(own) != 5 {
 		t.Fatalf("%q, %v", own, err)
 	}
@@ -40,16 +39,16 @@ func TestNothingIsOverwritten(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(workflows, "performance-comment.yml")); err != nil {
 		t.Fatal(err)
 	}
-	if written, kept, err := starter.Write(dir, false, ""); err != nil || len(written) != 1 || len(kept) > 0 {
+	if written, kept, err := writeStarters(dir, false, ""); err != nil || len(written) != 1 || len(kept) > 0 {
 		t.Errorf("%q, %q, %v", written, kept, err)
 	}
-	if written, kept, err := starter.Write(dir, true, "v1"); err != nil || len(written) != 3 || len(kept) != 2 {
+	if written, kept, err := writeStarters(dir, true, "v1"); err != nil || len(written) != 3 || len(kept) != 2 {
 		t.Errorf("%q, %q, %v", written, kept, err)
 	}
 	if link, err := os.Readlink(filepath.Join(workflows, "performance-comment.yml")); err != nil || link != "nowhere" {
 		t.Errorf("%q, %v", link, err)
 	}
-	if written, _, err := starter.Write(dir, true, ""); err == nil || len(written) > 0 {
+	if written, _, err := writeStarters(dir, true, ""); err == nil || len(written) > 0 {
 		t.Errorf("the second time: %q, %v", written, err)
 	}
 }
