@@ -25,7 +25,7 @@ var order = [][]string{
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
 	{"event", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
-		"protect", "regular", "git", "profile"},
+		"regular", "git", "profile"},
 }
 
 func TestOrderOfImport(t *testing.T) {

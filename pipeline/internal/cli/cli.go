@@ -20,7 +20,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/protect"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -103,22 +102,6 @@ func System() Streams {
 		In: os.Stdin, Out: guarded(os.Stdout, open(os.Stdout)), Err: guarded(os.Stderr, log), Log: log,
 		Environ: func() []string { return slices.Clone(environ) }, Getenv: spawn.Getenv(environ),
 		Width: width(os.Stderr), OutWidth: width(os.Stdout),
-	}
-}
-
-// withhold keeps the secrets of the environment from everything but this program's own
-// code: from the libraries that read it, and from the programs that it starts. A program
-// that another of ours has started stays readable to that, which finds it by its
-// environment. What the system does not allow stays as it is.
-func withhold(environ []string) {
-	_ = protect.Forget()
-	if spawn.Getenv(environ)(spawn.MarkVar) == "" {
-		_ = protect.Close()
-	}
-	for _, kv := range environ {
-		if name, value, _ := strings.Cut(kv, "="); secret.Private(name) || secret.Name(name) && len(secret.Values(name, value)) > 0 {
-			_ = os.Unsetenv(name)
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package protect
+package cli
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // childVar makes this test program the process that is protected: it says so, and then has
 // a program of its own look at it.
-const childVar = "PROTECT_TEST_CHILD"
+const childVar = "WITHHOLD_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVar) != "" {
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 
 func protected(out io.Writer) {
 	value := os.Getenv("GITHUB_TOKEN")
-	fmt.Fprintln(out, "forget:", Forget())
-	fmt.Fprintln(out, "close:", Close())
+	fmt.Fprintln(out, "forget:", forgetEnvironment())
+	fmt.Fprintln(out, "close:", closeProcess())
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	fmt.Fprintln(out, "dumpable:", dumpable, err)
 	fmt.Fprintln(out, "still known:", os.Getenv("GITHUB_TOKEN") == value && value != "")

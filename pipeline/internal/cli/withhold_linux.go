@@ -1,4 +1,4 @@
-package protect
+package cli
 
 import (
 	"bytes"
@@ -13,25 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Close makes memory and environment of this process unreadable to others of its user: the
+// closeProcess makes memory and environment of this process unreadable to others of its user: the
 // kernel then gives its entries in /proc to root. It must not be called by a program that
 // another of ours has started and finds again by its environment.
-func Close() error {
+func closeProcess() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close the process to others: %w", err)
 	}
 	return nil
 }
 
-// Forget overwrites the secrets in the block of the environment that this process was
+// forgetEnvironment overwrites the secrets in the block of the environment that this process was
 // started with. What was read from it before stays known to the process.
-func Forget() error {
+func forgetEnvironment() error {
 	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("forget the environment: %w", err)
 	}
 	defer func() { _ = memory.Close() }() // each write returned its own error
-	from, to, err := environment()
+	from, to, err := environmentBlock()
 	if err != nil {
 		return fmt.Errorf("forget the environment: %w", err)
 	}
@@ -52,9 +52,9 @@ func Forget() error {
 	return nil
 }
 
-// environment is where the block of the environment lies in memory: fields 50 and 51 of
+// environmentBlock returns where the block of the environment lies in memory: fields 50 and 51 of
 // /proc/PID/stat (proc_pid_stat(5)).
-func environment() (from, to int64, err error) {
+func environmentBlock() (from, to int64, err error) {
 	data, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, err
