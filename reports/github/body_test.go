@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/reports/github"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -17,7 +17,7 @@ func TestCommentIsShort(t *testing.T) {
 	s.MoveHead(7, later)
 	doc := document(result.Regression, 375)
 	doc.Simulated = "process"
-	set := github.Settings{Comment: mode.Update, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl",
+	set := github.Settings{Comment: publish.CommentUpdate, Untrusted: true, Command: "pipeline run --var x=1 perf/gate.hcl",
 		Bisect: "pipeline bisect perf/gate.hcl", Base: later}
 	publisher(t, s, newClock(), pullRequest(), set).Finish(t.Context(), doc)
 	var seen []string // what a reader sees, without what is folded

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 )
 
 // errSuperseded reports that a newer run has reported already.
@@ -31,7 +31,7 @@ type commenter struct {
 	api    *Client
 	clock  Clock
 	number int
-	mode   mode.Comment
+	mode   publish.CommentMode
 	mark   marker
 	author string
 	file   string // for the overview of several legs
@@ -182,7 +182,7 @@ func newest(a, b owned) int {
 // target is the comment to edit, nil to create one.
 func (c *commenter) target(own []owned) *owned {
 	for i := range own {
-		if c.mode == mode.Update || own[i].run == c.mark.run {
+		if c.mode == publish.CommentUpdate || own[i].run == c.mark.run {
 			return &own[i]
 		}
 	}
@@ -291,11 +291,11 @@ func (c *commenter) remove(ctx context.Context, own []owned) error {
 	for _, one := range own[1:] {
 		same := one.run == own[0].run
 		switch {
-		case same || c.mode == mode.Update || c.mode == mode.DeleteAndNew:
+		case same || c.mode == publish.CommentUpdate || c.mode == publish.CommentDeleteAndNew:
 			if err := c.api.DeleteComment(ctx, one.ID); !gone(err) {
 				errs = append(errs, err)
 			}
-		case c.mode == mode.HideAndNew && hidden < maxHidden:
+		case c.mode == publish.CommentHideAndNew && hidden < maxHidden:
 			hidden++
 			errs = append(errs, c.api.HideComment(ctx, one.NodeID))
 		}

@@ -4,7 +4,7 @@
 //
 //	event, err := github.ReadEvent(os.Getenv)
 //	api, err := github.NewClient(github.Options{URL: url, Token: token, Repo: event.Repo})
-//	p := github.Publisher{API: api, Event: event, Settings: github.Settings{Comment: mode.Update, Check: "pipeline"}}
+//	p := github.Publisher{API: api, Event: event, Settings: github.Settings{Comment: publish.CommentUpdate, Check: "pipeline"}}
 //	warnings := p.Start(ctx)
 //	…
 //	posted := p.Finish(ctx, doc)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 func TestRetryAfterIsHonoured(t *testing.T) {
 	s, c := fake(t), newClock()
 	s.Fail("POST comments", githubtest.Limited(429, 42))
-	publisher(t, s, c, pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+	publisher(t, s, c, pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 	if c.slept() != 42*time.Second {
 		t.Errorf("slept %v", c.slept())
 	}
@@ -179,7 +179,8 @@ func TestDeletedComment(t *testing.T) {
 	run := func(id int64) []string {
 		e := pullRequest()
 		e.Run.ID = id
-		return publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Regression, 1)).Warnings
+		return publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
+			document(result.Regression, 1)).Warnings
 	}
 	run(1)
 	// A user deletes it between the list and the edit.
@@ -216,7 +217,7 @@ func TestLockedConversation(t *testing.T) {
 // alone; nor is a marker ours that stands anywhere but at the beginning.
 func TestSpoofedMarkers(t *testing.T) {
 	s := fake(t)
-	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 	text := one(t, s).Body
 	s = fake(t)
 	newest := strings.Replace(text, "run=8123.1", "run=999999999999999999.9", 1)
@@ -228,7 +229,7 @@ func TestSpoofedMarkers(t *testing.T) {
 	s.AddComment(7, githubtest.Bot, strings.Replace(newest, "run=9", "run=99999999999999999999999", 1))
 	s.AddComment(7, githubtest.Bot, strings.Replace(newest, "run=9", "run=-9", 1))
 	before := s.Comments()
-	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.DeleteAndNew}).Finish(t.Context(),
+	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentDeleteAndNew}).Finish(t.Context(),
 		document(result.Regression, 1)).Warnings; len(w) > 0 {
 		t.Errorf("%q", w)
 	}
@@ -258,7 +259,7 @@ func TestEditedByHand(t *testing.T) {
 		post := func(id int64) {
 			e := pullRequest()
 			e.Run.ID = id
-			if w := publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(),
+			if w := publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
 				document(result.Regression, 1)).Warnings; len(w) > 0 {
 				t.Errorf("%s: %q", name, w)
 			}
@@ -283,10 +284,10 @@ func TestEditedByHand(t *testing.T) {
 func TestAuthorIsWhoTheTokenStandsFor(t *testing.T) {
 	for _, viewer := range []string{"perf-user", "perf-app[bot]"} {
 		s := fake(t)
-		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 		s.Viewer = viewer
 		for range 2 {
-			publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+			publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 		}
 		if n := len(s.Comments()); n != 2 {
 			t.Errorf("%s: %d comments, want the bot's and its own", viewer, n)
@@ -299,7 +300,7 @@ func TestOldComment(t *testing.T) {
 	s := fake(t)
 	s.Page = 10
 	post := func() {
-		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 	}
 	for range 25 {
 		s.AddComment(7, "someone", "LGTM")
@@ -330,7 +331,7 @@ func TestOutOfOrder(t *testing.T) {
 	} {
 		e := pullRequest()
 		e.Run = step.run
-		posted := publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(), document(step.verdict, 1))
+		posted := publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(step.verdict, 1))
 		contains(t, one(t, s).Body, step.shows)
 		if (len(posted.Notes) > 0) != step.quiet || len(posted.Warnings) > 0 {
 			t.Errorf("%+v: %+v", step.run, posted)
@@ -341,7 +342,7 @@ func TestOutOfOrder(t *testing.T) {
 // TestTwoAtOnce: two runs list before either writes. One comment is left, that of the
 // newer run, whichever writes first.
 func TestTwoAtOnce(t *testing.T) {
-	for _, mode := range []mode.Comment{mode.Update, mode.DeleteAndNew} {
+	for _, mode := range []publish.CommentMode{publish.CommentUpdate, publish.CommentDeleteAndNew} {
 		s := fake(t)
 		// Both wait for each other before they write.
 		var met sync.WaitGroup
@@ -386,7 +387,8 @@ func race(t *testing.T, toTheEnd bool) string {
 	post := func(id int64, sha string, v result.Verdict) {
 		e := pullRequest()
 		e.Run.ID, e.SHA = id, sha
-		if w := publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update}).Finish(t.Context(), document(v, 1)).Warnings; len(w) > 0 {
+		if w := publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
+			document(v, 1)).Warnings; len(w) > 0 {
 			t.Errorf("run %d: %q", id, w)
 		}
 	}
@@ -435,14 +437,15 @@ func TestTooLong(t *testing.T) {
 	long := githubtest.Fault{Status: http.StatusUnprocessableEntity, Message: "Body is too long (maximum is 65536 characters)"}
 	s.Fail("POST comments", long)
 	doc := document(result.Regression, 3000)
-	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), doc).Warnings; len(w) > 0 {
+	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
+		doc).Warnings; len(w) > 0 {
 		t.Errorf("%q", w)
 	}
 	if n := len(one(t, s).Body); n > 30_000 {
 		t.Errorf("%d bytes", n)
 	}
 	s.FailAlways("PATCH comment", long)
-	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(),
+	if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
 		document(result.Pass, 1)).Warnings; len(w) != 1 {
 		t.Errorf("%q", w)
 	}
@@ -455,7 +458,8 @@ func TestUntidy(t *testing.T) {
 	for id := range int64(2) {
 		e := pullRequest()
 		e.Run.ID = id + 1
-		posted := publisher(t, s, newClock(), e, github.Settings{Comment: mode.HideAndNew}).Finish(t.Context(), document(result.Pass, 1))
+		posted := publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentHideAndNew}).Finish(t.Context(),
+			document(result.Pass, 1))
 		if posted.CommentURL == "" || len(posted.Warnings) != int(id) {
 			t.Errorf("run %d: %+v", id, posted)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -72,7 +72,7 @@ func publisher(t *testing.T, s *githubtest.Server, c *clock, e github.Event, set
 
 // everything is one of each.
 func everything() github.Settings {
-	return github.Settings{Comment: mode.Update, Check: "pipeline", Status: "pipeline/perf"}
+	return github.Settings{Comment: publish.CommentUpdate, Check: "pipeline", Status: "pipeline/perf"}
 }
 
 // document with so many gates of one verdict.

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/servegate/pipeline/reports/escape"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -223,7 +223,7 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
 	}
 	// An interrupted run has seconds left, and no verdict to comment on.
-	if m := p.Settings.Comment; m != "" && m != mode.Never && doc.Status != result.StatusInterrupted {
+	if m := p.Settings.Comment; m != "" && m != publish.CommentNever && doc.Status != result.StatusInterrupted {
 		url, err := p.comment(withBudget(ctx, commentBudget), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
 		switch untidy, ok := errors.AsType[*untidyError](err); {
@@ -378,7 +378,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	chosen := p.Settings.Comment
 	c := &commenter{
 		api: p.API, clock: clockOr(p.Clock), number: pr.Number, mode: chosen, author: p.author(ctx),
-		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: chosen == mode.New},
+		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: chosen == publish.CommentNew},
 	}
 	c.file, c.full, c.mine = p.Mask.of(doc.File), "the run's summary", around.section(doc)
 	c.render = func(budget int) (section, string, error) {

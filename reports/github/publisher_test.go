@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -130,8 +130,9 @@ func TestPathsOutOfTheRepository(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	for mode, want := range map[mode.Comment]struct{ comments, hidden int }{
-		mode.Update: {1, 0}, mode.DeleteAndNew: {1, 0}, mode.HideAndNew: {3, 2}, mode.New: {3, 0}, mode.Never: {0, 0},
+	for mode, want := range map[publish.CommentMode]struct{ comments, hidden int }{
+		publish.CommentUpdate: {1, 0}, publish.CommentDeleteAndNew: {1, 0}, publish.CommentHideAndNew: {3, 2},
+		publish.CommentNew: {3, 0}, publish.CommentNever: {0, 0},
 	} {
 		s := fake(t)
 		for id := int64(1); id <= 3; id++ {
@@ -160,11 +161,12 @@ func TestModes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	s := fake(t)
 	for _, key := range []string{"h100", "h200", "h100"} {
-		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update, Key: key}).Finish(t.Context(), document(result.Pass, 1))
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate, Key: key}).Finish(t.Context(),
+			document(result.Pass, 1))
 	}
 	other := document(result.Pass, 1)
 	other.File = "perf/other.hcl"
-	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update, Key: "h100"}).Finish(t.Context(), other)
+	publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate, Key: "h100"}).Finish(t.Context(), other)
 	if n := len(mine(s)); n != 3 {
 		t.Errorf("%d comments, want 3", n)
 	}

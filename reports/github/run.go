@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -80,7 +79,7 @@ func (r *run) add(j *job, event Event, settings []Settings) {
 	for _, s := range settings {
 		s.Leg = leg
 		if !event.PullRequest() {
-			s.Comment = mode.Never // a push or a nightly run has no pull request
+			s.Comment = publish.CommentNever // a push or a nightly run has no pull request
 		}
 		if !s.Nothing() {
 			r.list = append(r.list, &Publisher{API: api, Event: event, Settings: s, Mask: j.Mask, ID: rand.Text()})

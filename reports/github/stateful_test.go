@@ -11,7 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -189,7 +189,8 @@ func TestSkewedClock(t *testing.T) {
 			s, c := fake(t), newClock()
 			s.Now = func() time.Time { return c.Now().Add(skew) }
 			s.Fail("POST comments", githubtest.Fault{Status: 403, Message: "API rate limit exceeded", Header: header(s.Now())})
-			w := publisher(t, s, c, pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1)).Warnings
+			w := publisher(t, s, c, pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
+				document(result.Pass, 1)).Warnings
 			if len(w) > 0 || c.slept() < 29*time.Second || c.slept() > 32*time.Second {
 				t.Errorf("%s, skew %v: slept %v, %q", name, skew, c.slept(), w)
 			}
@@ -202,7 +203,7 @@ func TestSkewedClock(t *testing.T) {
 func TestThousandsOfComments(t *testing.T) {
 	s := fake(t)
 	post := func() {
-		if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(),
+		if w := publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(),
 			document(result.Pass, 1)).Warnings; len(w) > 0 {
 			t.Errorf("%q", w)
 		}
@@ -226,7 +227,7 @@ func TestWithoutGraphQL(t *testing.T) {
 		s.Viewer, s.NoGraphQL = viewer, true
 		spoof := ""
 		for range 3 {
-			publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), document(result.Pass, 1))
+			publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), document(result.Pass, 1))
 			if spoof == "" {
 				spoof = strings.Replace(one(t, s).Body, "run=8123.1", "run=999999.9", 1)
 				s.AddComment(7, "mallory", spoof)
@@ -389,7 +390,7 @@ func TestLegsAtOnce(t *testing.T) {
 				time.Sleep(d)
 			}
 			finish := func(gpu string, v result.Verdict) {
-				p := &github.Publisher{API: direct(t, s), Event: pullRequest(), Settings: github.Settings{Comment: mode.Update,
+				p := &github.Publisher{API: direct(t, s), Event: pullRequest(), Settings: github.Settings{Comment: publish.CommentUpdate,
 					Leg: leg(t, "gate", `{"gpu":"`+gpu+`"}`)}}
 				doc := document(v, 1)
 				doc.RunID = gpu
@@ -442,7 +443,7 @@ func TestRunsAtOnceWhileTheListLags(t *testing.T) {
 						time.Sleep(max(after, 0))
 						e := pullRequest()
 						e.Run.ID = id
-						p := &github.Publisher{API: direct(t, s), Event: e, Settings: github.Settings{Comment: mode.Update}}
+						p := &github.Publisher{API: direct(t, s), Event: e, Settings: github.Settings{Comment: publish.CommentUpdate}}
 						if w := p.Finish(t.Context(), document(v, 1)).Warnings; len(w) > 0 {
 							t.Errorf("run %d: %q", id, w)
 						}
@@ -468,7 +469,7 @@ func TestManyLegsFit(t *testing.T) {
 		if i%13 == 0 {
 			v = result.Regression
 		}
-		set := github.Settings{Comment: mode.Update, Leg: leg(t, "gate", fmt.Sprintf(`{"gpu":"g%02d"}`, i))}
+		set := github.Settings{Comment: publish.CommentUpdate, Leg: leg(t, "gate", fmt.Sprintf(`{"gpu":"g%02d"}`, i))}
 		doc := document(v, 30)
 		doc.RunID = fmt.Sprint(i)
 		if w := publisher(t, s, newClock(), pullRequest(), set).Finish(t.Context(), doc).Warnings; len(w) > 0 {
@@ -498,7 +499,7 @@ func TestForgedSections(t *testing.T) {
 	doc.Launches = []result.Launch{{ID: "r1", Repeat: 1, Target: "server.vllm.sut", Failure: &result.Failure{Phase: "ready", Class: "crash",
 		LogTail: []string{"<!-- pipeline:end -->", forged, "### ✅ fine", "<!-- pipeline:rest -->"}}}}
 	for range 2 {
-		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: mode.Update}).Finish(t.Context(), doc)
+		publisher(t, s, newClock(), pullRequest(), github.Settings{Comment: publish.CommentUpdate}).Finish(t.Context(), doc)
 	}
 	post(t, s, newClock(), pullRequest(), github.Leg{}, "b", result.Pass)
 	contains(t, one(t, s).Body, "1 of 2 jobs failed, 1 passed")

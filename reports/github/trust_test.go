@@ -10,7 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -49,7 +49,7 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 		for _, p := range tt.pulls {
 			s.AddPullRequest(p)
 		}
-		posted := publisher(t, s, newClock(), workflowRun(), github.Settings{Comment: mode.Update, Untrusted: true}).Finish(t.Context(),
+		posted := publisher(t, s, newClock(), workflowRun(), github.Settings{Comment: publish.CommentUpdate, Untrusted: true}).Finish(t.Context(),
 			document(result.Pass, 1))
 		got := 0
 		for _, c := range s.Comments() {
@@ -72,7 +72,7 @@ func TestKeyOfAnUntrustedResult(t *testing.T) {
 		doc.File = file
 		e := workflowRun()
 		e.Run.ID += int64(i)
-		publisher(t, s, newClock(), e, github.Settings{Comment: mode.Update, Untrusted: true}).Finish(t.Context(), doc)
+		publisher(t, s, newClock(), e, github.Settings{Comment: publish.CommentUpdate, Untrusted: true}).Finish(t.Context(), doc)
 	}
 	one(t, s)
 }
@@ -221,7 +221,7 @@ func TestUntrustedNeverPasses(t *testing.T) {
 		s := githubtest.New()
 		defer s.Close()
 		s.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: "stranger/r", HeadBranch: "fix"})
-		settings := github.Settings{Comment: mode.Update, Check: "pipeline/pr", Status: "pipeline/status", Untrusted: true}
+		settings := github.Settings{Comment: publish.CommentUpdate, Check: "pipeline/pr", Status: "pipeline/status", Untrusted: true}
 		publisher(t, s, newClock(), workflowRun(), settings).Finish(t.Context(), document(verdict, 1))
 		checks, statuses, comments := s.Checks(), s.Statuses(), s.Comments()
 		if len(checks) != 1 || len(statuses) != 1 || len(comments) != 1 {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 
 	"github.com/servegate/pipeline/reports"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -83,7 +82,7 @@ type RunOptions struct {
 // Settings say what is posted.
 type Settings struct {
 	// Comment is the mode of the comment; "" and Never write none.
-	Comment mode.Comment
+	Comment CommentMode
 	// Key distinguishes several reports on one pull request.
 	Key string
 	// Check is the name of the check run, Status that of the commit status; "" for none.
@@ -110,7 +109,7 @@ type Settings struct {
 
 // Nothing reports whether nothing is to be posted.
 func (s Settings) Nothing() bool {
-	return (s.Comment == "" || s.Comment == mode.Never) && s.Check == "" && s.Status == ""
+	return (s.Comment == "" || s.Comment == CommentNever) && s.Check == "" && s.Status == ""
 }
 
 // GateChange is a setting of a gate before and after a change; without values the setting

@@ -15,7 +15,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
@@ -67,7 +66,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 				f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {
-		f.post.comment = mode.Update
+		f.post.comment = publish.CommentUpdate
 	}
 	if err := a.publisher().Usable(); err != nil {
 		return exit(exitUsage, err)

@@ -9,13 +9,12 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/spf13/cobra"
 )
 
 // postFlags say what is posted, instead of what the file's report blocks say.
 type postFlags struct {
-	comment mode.Comment
+	comment publish.CommentMode
 	key     string
 	check   string
 	status  string
@@ -26,7 +25,7 @@ type postFlags struct {
 }
 
 func (f *postFlags) register(cmd *cobra.Command) {
-	enumFlag(cmd, &f.comment, "comment", "", words(mode.All()...), "comment on the pull request in this `way`")
+	enumFlag(cmd, &f.comment, "comment", "", words(publish.CommentModes()...), "comment on the pull request in this `way`")
 	fl := cmd.Flags()
 	fl.StringVar(&f.key, "comment-key", "", "`name` that distinguishes several reports on one pull request")
 	fl.StringVar(&f.check, "check", "", "write a check run of this `name`; none writes no check run")
@@ -44,14 +43,14 @@ func (f postFlags) settings(blocks []*lang.Report, kind string) []publish.Settin
 			continue
 		}
 		name := strings.TrimPrefix(r.Addr, "report."+kind+".")
-		s := publish.Settings{Comment: mode.Update, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r)}
+		s := publish.Settings{Comment: publish.CommentUpdate, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r)}
 		for option, into := range map[string]*string{"key": &s.Key, "check": &s.Check, "status": &s.Status} {
 			if v, ok := r.Options[option]; ok {
 				*into = v
 			}
 		}
 		if v, ok := r.Options["comment"]; ok {
-			s.Comment = mode.Comment(v)
+			s.Comment = publish.CommentMode(v)
 		}
 		out = append(out, s)
 	}

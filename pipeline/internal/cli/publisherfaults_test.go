@@ -19,7 +19,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/publish/mode"
 )
 
 // publishing is a service that runs are published to. What is added to this table is put through TestPublisherFaults.
@@ -49,7 +48,7 @@ func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) publis
 	return hub.Transport(), func(next http.RoundTripper) publish.Run {
 		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next,
 			publishers: allPublishers()}
-		settings := []publish.Settings{{Comment: mode.Update, Check: "pipeline", Status: "pipeline/status"}}
+		settings := []publish.Settings{{Comment: publish.CommentUpdate, Check: "pipeline", Status: "pipeline/status"}}
 		return a.publisher().Run(publish.RunOptions{Settings: settings, Configuration: byConfiguration})
 	}
 }

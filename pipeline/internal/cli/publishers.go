@@ -2,7 +2,6 @@ package cli
 
 import (
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/publish/mode"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -19,7 +18,7 @@ type publisher struct {
 func githubReport() steps.Kind {
 	return steps.Kind{
 		Block: "report", Name: "github", Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{
-			{Name: "comment", Type: cty.String, Enum: enum.Of(mode.All()...),
+			{Name: "comment", Type: cty.String, Enum: enum.Of(publish.CommentModes()...),
 				Doc: "What becomes of the comments of earlier runs; update (one comment, kept up to date) unless set."},
 			{Name: "key", Type: cty.String, Doc: "Distinguishes several reports on one pull request; the block's name unless set."},
 			{Name: "check", Type: cty.String, Blank: true,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 )
 
 // TestReference: the pages of the reference say what the program does.
@@ -40,7 +40,7 @@ func TestCommentModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range mode.All() {
+	for _, m := range publish.CommentModes() {
 		if !bytes.Contains(doc, fmt.Appendf(nil, `{"name":%q`, m)) {
 			t.Errorf("the schema does not list the mode %s", m)
 		}

@@ -33,7 +33,7 @@ import (
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
-	"github.com/servegate/pipeline/reports/publish/mode"
+	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -298,7 +298,7 @@ func posted(t *testing.T, doc *result.Document, p planter, redact *event.Redacto
 	}
 	e := github.Event{Name: "pull_request", Repo: "o/r", Number: 7, SHA: sha, HeadRepo: "o/r", HeadBranch: "fix",
 		ServerURL: "https://github.com"}
-	settings := github.Settings{Comment: mode.Update, Check: "perf", Status: "perf",
+	settings := github.Settings{Comment: publish.CommentUpdate, Check: "perf", Status: "perf",
 		Changed: []github.GateChange{{Gate: p.text, Setting: "margin", Old: p.text, New: "1"}}, Command: p.text}
 	pub := &github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}
 	pub.Start(t.Context())
