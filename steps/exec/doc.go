@@ -6,12 +6,11 @@
 //	  cache   = "weights-${var.model}"
 //	}
 //
-// The command is a list of words; no shell reads it. It ends well with exit status 0. It
-// can hand values on by lines name=value in the file that PIPELINE_OUTPUT names, for the
-// names listed in outputs:
+// The command is a list of words; no shell reads it. It succeeds with exit status 0. It can return values as
+// lines name=value in the file named by PIPELINE_OUTPUT, for the names listed in outputs:
 //
 //	outputs = ["digest"] # then step.exec.build.outputs.digest
 //
-// The cache key is for the engine, which decides whether the step runs at all. Values of
-// several lines and output by any other way are not supported.
+// The engine uses the cache key to decide whether the step runs at all. Multi-line values and other ways of
+// output are not supported.
 package exec
