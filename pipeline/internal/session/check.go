@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// check finds, before anything starts, which part of the plan nothing can carry out.
+// check reports, before anything starts, which parts of the plan cannot be run.
 func (s *session) check(context.Context) error {
 	opt := s.opt
 	var found []error

@@ -12,12 +12,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// ErrJudged refuses to go on with a session that was judged when its budget was spent.
+// ErrJudged means that a session cannot resume because it was judged when its budget was spent.
 var ErrJudged = errors.New("the run was judged when its budget was spent: a single judgement, or one by sessions of the history, spends " +
 	"all of alpha, so that no repeats can be added; run again as another attempt, or plan several looks (min below max)")
 
-// resumePlan makes the plan that of the run that is resumed. More repeats at most are added
-// to it; any other difference is left for the engine to refuse.
+// resumePlan takes over the plan of the resumed run. It may add repeats; the engine rejects any other
+// difference.
 func (s *session) resumePlan() error {
 	p, before := s.opt.Plan, s.state.Plan
 	if err := s.judgedOnce(before); err != nil {
@@ -34,8 +34,8 @@ func (s *session) resumePlan() error {
 	return nil
 }
 
-// judgedOnce refuses to go on with a session that its budget has ended and that was judged then by
-// what is judged once.
+// judgedOnce returns ErrJudged for a session that ended by its budget and was then judged by a method that
+// judges once.
 func (s *session) judgedOnce(before *plan.Plan) error {
 	if !before.JudgedOnce() {
 		return nil
@@ -50,7 +50,7 @@ func (s *session) judgedOnce(before *plan.Plan) error {
 	return err
 }
 
-// extend notes the longer plan before anything is measured by it.
+// extend stores the longer plan before anything is measured with it.
 func (s *session) extend(planned int) error {
 	taken := func(l engine.Launched) bool { return l.Repeat > planned && l.Repeat <= len(s.opt.Plan.Repeats) }
 	if slices.ContainsFunc(s.state.Launched, taken) { // by an earlier version

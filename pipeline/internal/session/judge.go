@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// judge has the result judged.
+// judge judges the result.
 func (s *session) judge(context.Context) error {
 	if err := judge.Judge(s.opt.Plan, s.doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err != nil {
 		return err
@@ -20,5 +20,5 @@ func (s *session) judge(context.Context) error {
 	return nil
 }
 
-// unjudged reports whether the run has no result.
+// unjudged reports whether the run has no verdict.
 func (s *session) unjudged() bool { return !s.judged }

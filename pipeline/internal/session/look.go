@@ -7,10 +7,10 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 )
 
-// noLookDue reports whether the plan has no look at what is measured now: the measurement is over.
+// noLookDue reports whether no look of the plan is due, which ends the measurement.
 func (s *session) noLookDue() bool { return !s.lookDue }
 
-// look judges what was measured so far, and ends the measurement if more would decide nothing.
+// look judges the measurements so far, and ends the measurement if more would not change a decision.
 func (s *session) look(context.Context) error {
 	doc := engine.Document(s.opt.Plan, s.measurement.Outcome(), s.about())
 	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)))

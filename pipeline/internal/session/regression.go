@@ -10,34 +10,34 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// notProfiled reports whether no regression of the run would be profiled: the file does not ask
-// for it, or the run did not come to its end.
+// notProfiled reports whether no regression would be profiled, because the file does not ask for it or the run
+// is incomplete.
 func (s *session) notProfiled() bool {
 	return s.opt.Config.Settings.Profile == nil || s.outcome.Status != result.StatusComplete
 }
 
-// findRegression judges what was measured and finds the regression that is profiled.
+// findRegression judges the measurement and finds the regression to profile.
 func (s *session) findRegression(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil // there is no time for a profile
+		return nil // no time for a profile
 	}
 	doc := engine.Document(s.opt.Plan, s.outcome, s.about())
 	if err := judge.Judge(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err == nil {
 		s.regression = clearest(doc)
-	} // or else the run is judged again, and fails
+	} // on an error, the later judgement fails as well
 	return nil
 }
 
-// regression is a comparison that has regressed.
+// regression is a comparison that regressed.
 type regression struct {
-	doc       *result.Document // as judged before the profile
+	doc       *result.Document // judged before the profile
 	gate      string
 	benchmark string
 	decision  *result.Decision
 }
 
-// clearest returns the regression with the smallest p value, nil if there is none. Those of one
-// cell, both sides of which were measured in the session, come before all others.
+// clearest returns the regression with the smallest p value, nil if there is none. It prefers regressions of
+// single cells with both sides measured in the session.
 func clearest(doc *result.Document) *regression {
 	var all []regression
 	for i := range doc.Gates {

@@ -26,17 +26,16 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Rehearsal carries a plan out in virtual time again and again: the model of the simulated
-// servers stands behind the real schedule, reduction, looks and judgement, without
-// sockets and without waiting. What it cannot show is everything that a real client, a
-// real network and a real machine add. Other than a run in virtual time it keeps no
-// records, and each of its sessions has noise of its own.
+// Rehearsal runs a plan in virtual time repeatedly. The model of the simulated servers is used with the real
+// schedule, reduction, looks and judgement, without sockets and waiting. It cannot show effects of a real
+// client, network or machine. Unlike a run in virtual time, it stores no records, and each session has its own
+// noise.
 type Rehearsal struct {
 	cfg    *lang.Config
 	plan   *plan.Plan
 	target target.Resolver // without places
 	places []place.Kind
-	cells  map[string]measuredOn // by cell
+	cells  map[string]measuredOn // by cell hash
 }
 
 // measuredOn is what a cell is measured on.
@@ -45,7 +44,7 @@ type measuredOn struct {
 	slowdown float64
 }
 
-// NewRehearsal models the targets of a plan as the file declares them.
+// NewRehearsal models the targets of a plan as declared in the file.
 func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
 	connectors kv.Table) (*Rehearsal, error) {
 	virtual := *p
@@ -62,7 +61,7 @@ func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines ma
 	return r, errors.Join(r.check()...)
 }
 
-// check finds what of the plan cannot be carried out in virtual time.
+// check reports which parts of the plan cannot run in virtual time.
 func (r *Rehearsal) check() (found []error) {
 	err := inFolder(func(folder func(string) (string, error)) error {
 		on, err := r.on(folder)
@@ -74,7 +73,7 @@ func (r *Rehearsal) check() (found []error) {
 	return append(found, err)
 }
 
-// on is the resolver of a machine of its own.
+// on returns a resolver with its own virtual machine.
 func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
 	on.Folder = folder
@@ -86,10 +85,9 @@ func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, er
 // epoch is when rehearsals begin.
 func epoch() time.Time { return time.Unix(0, 0) }
 
-// Plant makes the head of every comparison its base, slower by a share: 0.05 for 5 %. A
-// side that is the base of one comparison and the head of another is slower than its base,
-// and its heads are slower again; all that are compared with each other, over others too,
-// are played by the same servers.
+// Plant makes the head of every comparison equal to its base, but slower by a share: 0.05 for 5 %. If a side is
+// the base of one comparison and the head of another, slowdowns accumulate. The same servers play all sides
+// that are compared with each other, directly or indirectly.
 func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 	out := *r
 	out.cells = maps.Clone(r.cells)
@@ -101,7 +99,7 @@ func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 			}
 		}
 	}
-	roots := map[string]string{} // targets, by group
+	roots := map[string]string{} // targets by group
 	for _, b := range r.plan.Benchmarks {
 		for _, c := range b.Cells {
 			if of := group[c.Hash]; len(bases[c.Hash]) == 0 && roots[of] == "" {
@@ -119,8 +117,8 @@ func (r *Rehearsal) Plant(slowdown float64) *Rehearsal {
 	return &out
 }
 
-// stepsFrom is over how many comparisons a cell is compared with the side that is no
-// comparison's head; of several ways the longest. A cell that is seen again leads nowhere.
+// stepsFrom returns the number of comparisons between a cell and the side that is not the head of a comparison,
+// along the longest path. It ignores cycles.
 func stepsFrom(cell string, bases map[string][]string, seen map[string]bool) int {
 	steps := 0
 	seen[cell] = true
@@ -133,8 +131,7 @@ func stepsFrom(cell string, bases map[string][]string, seen map[string]bool) int
 	return steps
 }
 
-// Run carries the plan out once. Each seed has its own noise of launches and steps, and
-// its own content.
+// Run runs the plan once. Each seed has its own noise of launches and steps, and its own content.
 func (r *Rehearsal) Run(seed int) (doc *result.Document, err error) {
 	err = inFolder(func(folder func(string) (string, error)) error {
 		doc, err = r.run(seed, folder)
@@ -143,7 +140,7 @@ func (r *Rehearsal) Run(seed int) (doc *result.Document, err error) {
 	return doc, err
 }
 
-// run carries the plan out, and judges it.
+// run runs the plan, and judges it.
 func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.Document, error) {
 	doc, err := r.carryOut(seed, folder)
 	if err != nil {
@@ -152,7 +149,7 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 	return doc, judge.Judge(r.plan, doc, judge.OptionsOf(r.cfg, r.plan, nil))
 }
 
-// carryOut carries the plan out as any other run, with a store that keeps nothing.
+// carryOut runs the plan like any other run, with a store that stores nothing.
 func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*result.Document, error) {
 	on, err := r.on(folder)
 	if err != nil {
@@ -182,9 +179,9 @@ func (r *Rehearsal) document(out *engine.Outcome) *result.Document {
 // planted is a plan whose launches are split by what their cells are measured on.
 type planted struct {
 	plan *plan.Plan
-	// sides are what the targets of the plan are, by their names there.
+	// sides maps target names to what they stand for.
 	sides map[string]measuredOn
-	// launches and targets of the plan that it was made from, by the launches of this one.
+	// launches and targets map the launches of this plan to those of the original plan.
 	launches, targets map[string]string
 }
 
@@ -202,7 +199,7 @@ func (r *Rehearsal) planned() planted {
 	return out
 }
 
-// split makes of a launch one for each side that its cells are measured on.
+// split splits a launch into one for each side on which its cells are measured.
 func (p *planted) split(l plan.Launch, cells map[string]measuredOn) []plan.Launch {
 	var out []plan.Launch
 	of := map[measuredOn]int{}
@@ -224,8 +221,8 @@ func (p *planted) split(l plan.Launch, cells map[string]measuredOn) []plan.Launc
 	return out
 }
 
-// resolve returns a function that resolves the targets of the plan as their sides; seed names the
-// noise of their launches.
+// resolve returns a function that resolves the targets of the plan as their sides; seed determines the noise of
+// their launches.
 func (p *planted) resolve(on target.Resolver, seed int) func(string, engine.Outputs) (engine.TargetSpec, error) {
 	return func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
 		side, on := p.sides[addr], on
@@ -240,7 +237,7 @@ func (p *planted) resolve(on target.Resolver, seed int) func(string, engine.Outp
 	}
 }
 
-// String names a side.
+// String formats a side.
 func (m measuredOn) String() string {
 	if m.slowdown == 0 {
 		return m.target
@@ -248,7 +245,7 @@ func (m measuredOn) String() string {
 	return fmt.Sprintf("%s, slower by %g %%", m.target, 100*m.slowdown)
 }
 
-// restore makes of an outcome that of the plan which the planted one was made from.
+// restore converts an outcome to one of the original plan.
 func (p *planted) restore(out *engine.Outcome) *engine.Outcome {
 	whole := *out
 	whole.Launched = nil
@@ -268,7 +265,7 @@ func (p *planted) restore(out *engine.Outcome) *engine.Outcome {
 	return &whole
 }
 
-// inFolder lends a folder for the files of processes.
+// inFolder calls do with a temporary folder for the files of processes.
 func inFolder(do func(folder func(name string) (string, error)) error) error {
 	dir, err := os.MkdirTemp("", "pipeline-virtual-")
 	if err != nil {
@@ -277,7 +274,7 @@ func inFolder(do func(folder func(name string) (string, error)) error) error {
 	return errors.Join(do(func(string) (string, error) { return os.MkdirTemp(dir, "") }), os.RemoveAll(dir))
 }
 
-// draw is a number that depends on its arguments alone.
+// draw returns a number that depends only on its arguments.
 func draw(what ...any) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, what...)

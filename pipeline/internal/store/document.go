@@ -17,13 +17,13 @@ func IsRunDir(path string) bool {
 	return err == nil
 }
 
-// SourceDir returns where a run directory keeps the pipeline files that it ran.
+// SourceDir returns the folder in a run directory with copies of the pipeline files.
 func SourceDir(run string) string { return filepath.Join(run, sourceDir) }
 
-// BesideDir returns where a run directory keeps what those files have read.
+// BesideDir returns the folder in a run directory with copies of the files that those have read.
 func BesideDir(run string) string { return filepath.Join(run, besideDir) }
 
-// ReadDocument reads a results file, or the one of a run directory.
+// ReadDocument reads a results file, given its path or its run directory.
 func ReadDocument(path string) (*result.Document, error) {
 	dir := path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -38,7 +38,7 @@ func ReadDocument(path string) (*result.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading results: %w", err)
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened for reading only
 	doc, err := result.Decode(f, result.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
