@@ -55,6 +55,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	c.family.Success = append(c.family.Success, success)
 	d := c.newDecision(g, cmp, "success.rate")
+	d.ID = success.ID
 	d.Kind = result.KindSuccess
 	d.Warnings = sentAgain(base, head)
 	at := c.add(gate, d)

@@ -47,6 +47,7 @@ func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	}
 	c.family.Success = append(c.family.Success, *success)
 	d := c.newDecision(g, cmp, "success.rate")
+	d.ID = success.ID
 	d.Kind, d.BaseCell = result.KindSuccess, cmp.Head
 	for _, r := range success.Base {
 		d.Earlier = append(d.Earlier, result.Requests{Sent: r.Sent, Failed: r.Failed})

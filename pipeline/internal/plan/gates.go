@@ -117,9 +117,14 @@ func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison
 	}
 }
 
-// Success is the comparison of success rates that a gate carries for a cell, without runs.
+// Success returns the comparison of success rates that a gate carries for a cell, without runs. Its ID
+// differs from that of the metric success.rate where the gate compares this metric, too.
 func (g Gate) Success(head string) gates.Success {
-	return gates.Success{ID: g.ID(head, "success.rate"), Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail()}
+	id := g.ID(head, "success.rate")
+	if slices.Contains(g.Metrics, "success.rate") {
+		id += "/guard"
+	}
+	return gates.Success{ID: id, Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail()}
 }
 
 // Test is the significance test of a gate.
