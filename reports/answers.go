@@ -11,8 +11,8 @@ import (
 
 // answers are the prompts at which the head's answers part from the base's earliest, side by
 // side.
-func (v *view) answers() *model.Section {
-	s := &model.Section{Kind: model.Answers, Folded: true}
+func (v *view) answers() model.Section {
+	s := model.Section{Folded: true}
 	shown := 0
 	for i := range v.doc.Answers {
 		a := &v.doc.Answers[i]
@@ -24,9 +24,6 @@ func (v *view) answers() *model.Section {
 		}
 		shown += len(a.Divergences)
 		s.Tables = append(s.Tables, divergenceTable(a))
-	}
-	if len(s.Notes) == 0 {
-		return nil
 	}
 	s.Title = model.Plain("Answers: no prompt has another one on the head alone")
 	if shown > 0 {

@@ -9,12 +9,14 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// sum is one line of a decision's arithmetic.
-type sum struct{ symbol, meaning, value string }
+func sum(symbol, meaning, value string) model.Sum {
+	return model.Sum{Symbol: symbol, Meaning: meaning, Value: value}
+}
 
 // pairTest is the paired t-test of a decision's pairs, carried out again from the values
 // in the document, so that a reader can follow it.
@@ -76,7 +78,7 @@ func changeOf(d *result.Decision, diff float64) float64 {
 
 // sums spell out how a decision came about: from the differences of the repeats to what
 // each verdict needs.
-func (v *view) sums(r verdictRow) []sum {
+func (v *view) sums(r verdictRow) []model.Sum {
 	d := r.d
 	s := scaleOf(d)
 	pt, ok := retest(r)
@@ -91,9 +93,9 @@ func (v *view) sums(r verdictRow) []sum {
 	if d.Direction == "higher" {
 		formula = "−(" + formula + ")"
 	}
-	sums := []sum{
-		{"d", "of each repeat: " + formula + ", worse is positive", humanize.Count(len(pt.d), "value")},
-		{"d̄", fmt.Sprintf("mean of d; a change of %s", changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)},
+	sums := []model.Sum{
+		sum("d", "of each repeat: "+formula+", worse is positive", humanize.Count(len(pt.d), "value")),
+		sum("d̄", fmt.Sprintf("mean of d; a change of %s", changeWords(d, s, changeOf(d, t.Shift))), digits(t.Shift)),
 	}
 	if k := d.Known; k != nil {
 		own := float64(len(pt.d) - 1)
@@ -101,69 +103,69 @@ func (v *view) sums(r verdictRow) []sum {
 		t.SE = spread / math.Sqrt(float64(len(pt.d)))
 		t.T = t.Shift / t.SE
 		sums = append(sums,
-			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)},
-			sum{"s₀", "that of the calibration, with a weight w of " + digits(k.Weight) + " degrees of freedom", digits(k.SD)},
-			sum{"s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)},
-			sum{"SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)})
+			sum("s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)),
+			sum("s₀", "that of the calibration, with a weight w of "+digits(k.Weight)+" degrees of freedom", digits(k.SD)),
+			sum("s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)),
+			sum("SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)))
 	} else if t.Exact {
-		sums = append(sums, sum{"s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact",
-			"0"})
+		sums = append(sums, sum("s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact",
+			"0"))
 	} else {
 		sums = append(sums,
-			sum{"s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)},
-			sum{"SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", len(pt.d)), digits(t.SE)})
+			sum("s", "standard deviation of d (divisor n − 1)", digits(t.Noise.SD)),
+			sum("SE", fmt.Sprintf("standard error of d̄: s / √n, n = %d", len(pt.d)), digits(t.SE)))
 	}
 	sums = append(sums, v.testSums(r, s, t)...)
 	return append(sums, v.rules(r, s)...)
 }
 
 // testSums are those of the test itself.
-func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []sum {
+func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []model.Sum {
 	switch {
 	case r.d.Known != nil && r.d.P != nil:
 		against := "if nothing got worse"
 		if aboutImprovement(r) {
 			against = "if the head is better by the margin at most"
 		}
-		return []sum{
-			{"t", "d̄ / SE", digits(t.T)},
-			{"p", "chance of this " + against + ", and pairs spread " + humanize.Exact(v.doc.Variance.Within) +
-				" times as much as when they were calibrated, one-sided", smallP(*r.d.P)},
-			{"interval", intervalName(v.decisionLevel(r)), intervalText(r.d, s)},
+		return []model.Sum{
+			sum("t", "d̄ / SE", digits(t.T)),
+			sum("p", "chance of this "+against+", and pairs spread "+humanize.Exact(v.doc.Variance.Within)+
+				" times as much as when they were calibrated, one-sided", smallP(*r.d.P)),
+			sum("interval", intervalName(v.decisionLevel(r)), intervalText(r.d, s)),
 		}
 	case r.d.P == nil:
-		return []sum{{"p", "not tested, see the reason; the figures only describe", humanize.None}}
+		return []model.Sum{sum("p", "not tested, see the reason; the figures only describe", humanize.None)}
 	case t.Exact:
 		return nil
 	}
-	sums := []sum{
-		{"t", "d̄ / SE", digits(t.T)},
-		{"df", "degrees of freedom: n − 1", humanize.Exact(t.DF)},
-		{"p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)},
+	sums := []model.Sum{
+		sum("t", "d̄ / SE", digits(t.T)),
+		sum("df", "degrees of freedom: n − 1", humanize.Exact(t.DF)),
+		sum("p", "chance of this t or a larger one if nothing got worse, one-sided", smallP(t.Greater)),
 	}
 	if aboutImprovement(r) {
-		sums[2] = sum{"p", "chance of a d̄ this small or smaller if the head is better by the margin at most, one-sided: of (d̄ + m) / SE",
-			smallP(*r.d.P)}
+		sums[2] = sum("p", "chance of a d̄ this small or smaller if the head is better by the margin at most, one-sided: of (d̄ + m) / SE",
+			smallP(*r.d.P))
 	} else if !near(*r.d.P, t.Greater) {
-		sums = append(sums, sum{"p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*r.d.P)})
+		sums = append(sums, sum("p used", "the decision used another p: its spread was not that of these repeats alone", smallP(*r.d.P)))
 	}
 	return append(sums, v.intervalSum(r, s, t))
 }
 
 // storedSums are those of a decision that is not a paired t-test: what the document says
 // of it.
-func (v *view) storedSums(r verdictRow, s humanize.Scale) []sum {
+func (v *view) storedSums(r verdictRow, s humanize.Scale) []model.Sum {
 	d := r.d
-	var sums []sum
+	var sums []model.Sum
 	if d.P != nil {
 		against := "nothing got worse"
 		if aboutImprovement(r) {
 			against = "better by the margin at most"
 		}
-		sums = append(sums, sum{"p", "one-sided, against “" + against + "”", smallP(*d.P)})
+		sums = append(sums, sum("p", "one-sided, against “"+against+"”", smallP(*d.P)))
 	}
 	if text := intervalText(d, s); text != humanize.None {
-		sums = append(sums, sum{"interval", intervalName(v.decisionLevel(r)), text})
+		sums = append(sums, sum("interval", intervalName(v.decisionLevel(r)), text))
 	}
 	if len(sums) == 0 {
 		return nil
@@ -179,7 +181,7 @@ func changeWords(d *result.Decision, s humanize.Scale, change float64) string {
 }
 
 // intervalSum is how far the bounds are from the estimate.
-func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) sum {
+func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) model.Sum {
 	text := intervalText(r.d, s)
 	level := v.decisionLevel(r)
 	meaning := "each end is a one-sided bound"
@@ -192,7 +194,7 @@ func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) su
 				digits(q), meaning, digits(q), "df = "+humanize.Exact(t.DF))
 		}
 	}
-	return sum{"interval", meaning, text}
+	return sum("interval", meaning, text)
 }
 
 // adjusted says over what p is adjusted. Gates that only warn share no error rate.
@@ -222,13 +224,13 @@ func subject(r verdictRow) string {
 }
 
 // rules are the figures that the verdicts compare.
-func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
+func (v *view) rules(r verdictRow, s humanize.Scale) []model.Sum {
 	d := r.d
-	var sums []sum
+	var sums []model.Sum
 	if d.PHolm != nil {
-		sums = append(sums, sum{"p (Holm)", fmt.Sprintf(
+		sums = append(sums, sum("p (Holm)", fmt.Sprintf(
 			"p %s; %s needs at most %s", v.adjusted(), subject(r), digits(cmp.Or(d.HolmLevel, v.holmLevel(r.gate)))),
-			smallP(*d.PHolm)})
+			smallP(*d.PHolm)))
 	}
 	if d.Margin > 0 && d.Kind == result.KindMetric {
 		m, of := marginOf(d), "the margin itself"
@@ -248,14 +250,14 @@ func (v *view) rules(r verdictRow, s humanize.Scale) []sum {
 		if r.gate.Strict {
 			need = "a regression needs the nearer end of the interval beyond m (strict), a pass the worse end below m"
 		}
-		sums = append(sums, sum{"m", "margin " + marginText(d, s) + ": " + of + "; " + need, digits(m)})
+		sums = append(sums, sum("m", "margin "+marginText(d, s)+": "+of+"; "+need, digits(m)))
 	}
 	if d.Detectable > 0 {
 		change := "change for the worse"
 		if expectsImprovement(r) {
 			change = "improvement"
 		}
-		sums = append(sums, sum{"detectable", "smallest " + change + " that n and s find with 80 % power", detectable(d, s)})
+		sums = append(sums, sum("detectable", "smallest "+change+" that n and s find with 80 % power", detectable(d, s)))
 	}
 	return sums
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -27,10 +28,10 @@ func gosset() verdictRow {
 	return verdictRow{&result.Gate{BaselineKind: "paired", Rule: gates.Rule{TestName: "paired_t"}, Decisions: []result.Decision{*d}}, d}
 }
 
-func valueOf(sums []sum, symbol string) string {
+func valueOf(sums []model.Sum, symbol string) string {
 	for _, s := range sums {
-		if s.symbol == symbol {
-			return s.value
+		if s.Symbol == symbol {
+			return s.Value
 		}
 	}
 	return ""

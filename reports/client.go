@@ -13,16 +13,11 @@ import (
 )
 
 // client is what the load generator says of itself, and the runs that are not counted.
-func (v *view) client() *model.Section {
-	s := &model.Section{Kind: model.Client, Folded: true}
+func (v *view) client() model.Section {
+	s := model.Section{Folded: true}
 	s.Notes = slices.Concat(v.runsByReason(result.RunVoid, "run", "voided and not counted"),
 		v.runsByReason(result.RunCancelled, "run", "cancelled and not counted"), v.overloaded())
-	if t := v.audit(); len(t.Rows) > 0 {
-		s.Tables = append(s.Tables, t)
-	}
-	if len(s.Notes) == 0 && len(s.Tables) == 0 {
-		return nil
-	}
+	s.Tables = []model.Table{v.audit()}
 	title := "Load generator"
 	voids := 0
 	v.eachRun(allRuns, func(_ cellAt, r *result.Run) {
@@ -84,14 +79,14 @@ func (v *view) audit() model.Table {
 		if isTime(k) {
 			format = humanize.ScaleFor("s", largest).Value
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(format(median(values))), model.Plain(format(largest))}})
+		t.Add(model.Plain(k), model.Plain(format(median(values))), model.Plain(format(largest)))
 	}
 	for _, k := range slices.Sorted(maps.Keys(texts)) {
 		if len(texts[k]) > 3 { // hashes and the like: nothing to read
 			continue
 		}
 		values := strings.Join(slices.Sorted(maps.Keys(texts[k])), ", ")
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(values), model.Plain("")}})
+		t.Add(model.Plain(k), model.Plain(values), model.Plain(""))
 	}
 	return t
 }

@@ -60,17 +60,45 @@ func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 
 // drawn is a comparison in a format that draws reports.
 func drawn(write func(io.Writer, *model.Report, Options) error) func(io.Writer, []Side, Options) error {
-	return func(w io.Writer, sides []Side, o Options) error { return write(w, BuildComparison(sides, o), o) }
+	return func(w io.Writer, sides []Side, o Options) error { return write(w, newCompared(sides, o).report(), o) }
 }
 
-// BuildComparison lays the comparison of documents out, see Compare.
-func BuildComparison(sides []Side, o Options) *model.Report {
+// compared is a comparison with what several of its sections look up in it.
+type compared struct {
+	sides []Side
+	o     Options
+	first *view
+	cells []comparedCell
+	alone [][]cellAt // cells without a partner, by side
+	rows  []comparedRow
+	found []outcome
+	page  *pageView // nil in other formats
+}
+
+func newCompared(sides []Side, o Options) *compared {
 	docs := documents(sides)
-	first := newView(docs[0], o)
+	c := &compared{sides: sides, o: o, first: newView(docs[0], o)}
+	c.cells, c.alone = joinAll(docs)
+	c.rows, c.found = comparedRows(c.cells, o), outcomes(c.cells, sides)
+	return c
+}
+
+// comparedSections are those of a comparison.
+var comparedSections = []model.SectionOf[*compared]{
+	{ID: "sides", Weight: model.Attention, Build: (*compared).table},
+	{ID: "failed", Weight: model.Attention, Build: (*compared).lostRequests},
+	{ID: "alone", Weight: model.Attention, Build: (*compared).unmatched},
+	{ID: "curves", On: model.PageOnly, Build: (*compared).curves},
+	{ID: "notes", On: model.PageOnly, Build: (*compared).notes},
+}
+
+// report lays the comparison out, see Compare.
+func (c *compared) report() *model.Report {
+	sides := c.sides
 	r := &model.Report{Icon: model.IconInfo,
 		Lead: []model.Line{model.Plain("Described, not judged: they were not measured alternately in one session.")}}
 	named := slices.ContainsFunc(sides, func(s Side) bool { return s.Name != "" })
-	r.Heading = model.Join(" ", model.Plain("Comparison: "+sides[0].Title(0)), model.Code(documentName(docs[0])))
+	r.Heading = model.Join(" ", model.Plain("Comparison: "+sides[0].Title(0)), model.Code(documentName(sides[0].Doc)))
 	for i, s := range sides[1:] {
 		r.Heading = model.Join(" ", r.Heading, model.Plain("with "+s.Title(i+1)), model.Code(documentName(s.Doc)))
 	}
@@ -85,7 +113,7 @@ func BuildComparison(sides []Side, o Options) *model.Report {
 		r.Banner = model.Line{{Text: "Simulated:", Style: model.Strong}, {Text: " " + simulated + "; compares with nothing real."}}
 	}
 	for i, s := range sides {
-		about := newView(s.Doc, o).session()
+		about := newView(s.Doc, c.o).session()
 		if named {
 			about = model.Join(" · ", model.Code(documentName(s.Doc)), about)
 		}
@@ -93,28 +121,18 @@ func BuildComparison(sides []Side, o Options) *model.Report {
 			r.Lead = append(r.Lead, model.Join(": ", model.Plain(s.Title(i)), about))
 		}
 	}
-	cells, alone := joinAll(docs)
-	rows := comparedRows(cells, o)
-	if len(rows) > 0 {
-		r.Sections = append(r.Sections, model.Section{Kind: model.Findings, Tables: []model.Table{comparisonTable(first, rows, sides)}})
-	} else {
+	if len(c.rows) == 0 {
 		r.Lead = append(r.Lead, model.Plain("No cell is in both, or none of them has a metric in both."))
 	}
-	found := outcomes(cells, sides)
-	if s := lostRequests(first, found, sides); s != nil {
-		r.Sections = append(r.Sections, *s)
-	}
-	if slices.ContainsFunc(found, outcome.failsMore) {
+	if slices.ContainsFunc(c.found, outcome.failsMore) {
 		r.Icon = model.IconRegression
 	}
-	if s := unmatched(first, alone, sides); s != nil {
-		r.Sections = append(r.Sections, *s)
-	}
+	r.Sections = model.Sections(comparedSections, c, c.page != nil)
 	r.Legend = []model.Line{
 		model.Plain("Geometric means over valid runs. " + changesAgainst(sides) +
 			"; ↓ lower is better, ↑ higher is better; ± is the coefficient of variation between runs, n the number of runs of each side."),
 	}
-	if single(rows) {
+	if single(c.rows) {
 		r.Legend = append(r.Legend, model.Plain("With one run on a side no significance is possible: the change may be noise altogether. What "+
 			"decides is a gate over 5 launches of each side or more, measured alternately."))
 	}
@@ -306,8 +324,9 @@ func single(rows []comparedRow) bool {
 	})
 }
 
-// comparisonTable has one row for each metric of each cell.
-func comparisonTable(v *view, rows []comparedRow, sides []Side) model.Table {
+// table has one row for each metric of each cell.
+func (c *compared) table() model.Section {
+	rows, sides := c.rows, c.sides
 	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
 	spreads := len(sides) == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
 	for i, s := range sides {
@@ -325,9 +344,13 @@ func comparisonTable(v *view, rows []comparedRow, sides []Side) model.Table {
 	}
 	t.Columns = append(t.Columns, model.Column{Title: "n", Align: model.Right})
 	for _, r := range rows {
-		t.Rows = append(t.Rows, comparisonRow(cmp.Or(v.valuesName(r.values), model.ShortAddr(r.benchmark)), r, sides, spreads))
+		t.Rows = append(t.Rows, comparisonRow(cmp.Or(c.first.valuesName(r.values), model.ShortAddr(r.benchmark)), r, sides, spreads))
 	}
-	return t
+	s := model.Section{Tables: []model.Table{t}}
+	if c.page != nil {
+		s.Title = model.Plain("Side by side")
+	}
+	return s
 }
 
 func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) model.Row {
@@ -543,20 +566,17 @@ func variation(values []float64) float64 {
 }
 
 // unmatched lists the cells that only one document has.
-func unmatched(v *view, alone [][]cellAt, sides []Side) *model.Section {
+func (c *compared) unmatched() model.Section {
 	n := 0
-	for _, cells := range alone {
+	for _, cells := range c.alone {
 		n += len(cells)
 	}
-	if n == 0 {
-		return nil
-	}
-	s := &model.Section{Kind: model.Warnings, Title: model.Plain(humanize.Count(n, "cell") + " without a partner")}
-	for i, cells := range alone {
-		for _, c := range cells {
-			name := cmp.Or(v.valuesName(c.cell.Values), "the cell")
-			s.Notes = append(s.Notes, model.Join(" ", model.Plain("only in "+sides[i].Title(i)+":"), model.Code(name), model.Plain("of"),
-				model.Code(c.benchmark.Addr)))
+	s := model.Section{Title: model.Plain(humanize.Count(n, "cell") + " without a partner")}
+	for i, cells := range c.alone {
+		for _, at := range cells {
+			name := cmp.Or(c.first.valuesName(at.cell.Values), "the cell")
+			s.Notes = append(s.Notes, model.Join(" ", model.Plain("only in "+c.sides[i].Title(i)+":"), model.Code(name), model.Plain("of"),
+				model.Code(at.benchmark.Addr)))
 		}
 	}
 	return s

@@ -65,15 +65,12 @@ func requestsOf(c *result.Cell) (sent, failed int) {
 }
 
 // lostRequests lists the outcomes, those that are no accident first.
-func lostRequests(v *view, found []outcome, sides []Side) *model.Section {
-	if len(found) == 0 {
-		return nil
-	}
-	s := &model.Section{Kind: model.Warnings, Title: model.Plain("Requests that failed")}
+func (c *compared) lostRequests() model.Section {
+	s := model.Section{Title: model.Plain("Requests that failed")}
 	for _, significantly := range []bool{true, false} {
-		for _, o := range found {
+		for _, o := range c.found {
 			if (o.failsMore() || o.failsFewer()) == significantly {
-				s.Notes = append(s.Notes, o.line(v, sides))
+				s.Notes = append(s.Notes, o.line(c.first, c.sides))
 			}
 		}
 	}

@@ -217,7 +217,7 @@ func TestCompareCurves(t *testing.T) {
 	page, csv := comparedAs(t, sides, "html"), comparedAs(t, sides, "curves")
 	inspect(t, page)
 	for _, want := range []string{"H&lt;b&gt;200", "not like for like: &lt;i&gt;", "nothing says how many GPUs served MI355X",
-		"TTFT over the load", `id="part1"`} {
+		"TTFT over the load", `id="sides"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}

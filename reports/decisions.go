@@ -96,12 +96,13 @@ func (r verdictRow) group() int {
 }
 
 // findings are the rows that did not pass.
-func (v *view) findings() *model.Section {
+func (v *view) findings() model.Section {
 	rows, _ := v.found()
-	if len(rows) == 0 {
-		return nil
+	s := model.Section{Tables: []model.Table{v.verdictTable(rows)}}
+	if v.page != nil { // other formats have them right below the verdict
+		s.Title = model.Plain("What did not pass")
 	}
-	return &model.Section{Kind: model.Findings, Tables: []model.Table{v.verdictTable(rows)}}
+	return s
 }
 
 // found are the rows that did not pass: those that are shown, and those that are folded. Rows without any value say
@@ -116,21 +117,15 @@ func (v *view) found() (shown, folded []verdictRow) {
 }
 
 // moreFound are the rows that did not pass beyond those that are shown.
-func (v *view) moreFound() *model.Section {
+func (v *view) moreFound() model.Section {
 	_, rows := v.found()
-	if len(rows) == 0 {
-		return nil
-	}
 	title := humanize.Count(len(rows), "more comparison") + " that did not pass"
-	return &model.Section{Kind: model.MoreFound, Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
+	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
 // passes are the rows that passed, folded.
-func (v *view) passes() *model.Section {
+func (v *view) passes() model.Section {
 	rows := v.where(verdictRow.passed)
-	if len(rows) == 0 {
-		return nil
-	}
 	improved := 0
 	for _, r := range rows {
 		if r.d.Verdict == result.Improvement {
@@ -141,7 +136,7 @@ func (v *view) passes() *model.Section {
 	if improved > 0 {
 		title += fmt.Sprintf(" (%d improved)", improved)
 	}
-	return &model.Section{Kind: model.Passes, Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
+	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
 func (v *view) where(keep func(verdictRow) bool) []verdictRow {

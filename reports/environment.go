@@ -17,17 +17,10 @@ const maxTargetColumns = 4
 
 // environment is what ran: targets with their start-up times, what they hold, what their
 // routers add, in what they differ, the steps before and the machine.
-func (v *view) environment() *model.Section {
-	s := &model.Section{Kind: model.Environment, Folded: true}
-	for _, t := range []model.Table{v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine()} {
-		if len(t.Rows) > 0 {
-			s.Tables = append(s.Tables, t)
-		}
-	}
-	if len(s.Tables) == 0 {
-		return nil
-	}
-	s.Title = model.Plain("Environment")
+func (v *view) environment() model.Section {
+	s := model.Section{Title: model.Plain("Environment"), Folded: true, Tables: []model.Table{
+		v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine(),
+	}}
 	if n := len(v.doc.Targets); n > 0 {
 		s.Title = model.Plain("Environment: " + humanize.Count(n, "target") + ", " + humanize.Count(len(v.doc.Launches), "launch"))
 	}
@@ -65,10 +58,8 @@ func (v *view) targets() model.Table {
 		if failed > 0 {
 			number += fmt.Sprintf(" (%d failed)", failed)
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(target.Addr), model.Plain(target.Engine), model.Plain(cmp.Or(target.Describe["version"], humanize.None)),
-			model.Plain(cmp.Or(target.Model, humanize.None)), model.Plain(number), model.Plain(mid), model.Plain(slowest), place(target.Range),
-		}})
+		t.Add(model.Code(target.Addr), model.Plain(target.Engine), model.Plain(cmp.Or(target.Describe["version"], humanize.None)),
+			model.Plain(cmp.Or(target.Model, humanize.None)), model.Plain(number), model.Plain(mid), model.Plain(slowest), place(target.Range))
 	}
 	return t
 }
@@ -85,12 +76,12 @@ func (v *view) comparedSides() model.Table {
 			if len(t.Rows) == most {
 				return t
 			}
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Code(d.What),
-				model.Plain(cmp.Or(d.Base, humanize.None)), model.Plain(cmp.Or(d.Head, humanize.None))}})
+			t.Add(model.Plain(s.Title()), model.Code(d.What), model.Plain(cmp.Or(d.Base, humanize.None)),
+				model.Plain(cmp.Or(d.Head, humanize.None)))
 		}
 		if s.Identical {
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"),
-				model.Plain(humanize.None), model.Plain(humanize.None)}})
+			t.Add(model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"), model.Plain(humanize.None),
+				model.Plain(humanize.None))
 		}
 	}
 	return t
@@ -157,8 +148,7 @@ func (v *view) steps() model.Table {
 	t := model.Table{Title: model.Plain("Steps"), Columns: []model.Column{{Title: "step", Wrap: true}, {Title: "status", Wrap: true},
 		{Title: "took", Align: model.Right}}}
 	for _, st := range v.doc.Steps {
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(st.Addr), model.Plain(string(st.Status)),
-			model.Plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration))}})
+		t.Add(model.Code(st.Addr), model.Plain(string(st.Status)), model.Plain(humanize.ScaleFor("s", st.Duration).Value(st.Duration)))
 	}
 	return t
 }
@@ -166,7 +156,7 @@ func (v *view) steps() model.Table {
 func (v *view) machine() model.Table {
 	t := model.Table{Title: model.Plain("Machine"), Columns: []model.Column{{Title: "property", Wrap: true}, {Title: "value", Wrap: true}}}
 	for _, k := range slices.Sorted(maps.Keys(v.doc.Machine)) {
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Plain(k), model.Plain(v.doc.Machine[k])}})
+		t.Add(model.Plain(k), model.Plain(v.doc.Machine[k]))
 	}
 	return t
 }

@@ -17,8 +17,8 @@ const maxTail = 40
 
 // failures are the servers and steps that failed, with evidence and the end of the log,
 // and the requests that servers failed.
-func (v *view) failures() *model.Section {
-	s := &model.Section{Kind: model.Failures}
+func (v *view) failures() model.Section {
+	s := model.Section{}
 	groups := v.failureGroups()
 	for _, g := range groups {
 		s.Notes = append(s.Notes, g.note())
@@ -28,9 +28,7 @@ func (v *view) failures() *model.Section {
 	}
 	requests, failed, sent := v.requestFailures()
 	s.Notes = append(s.Notes, v.runsByReason(result.RunFailed, "run", "failed")...)
-	if len(requests.Rows) > 0 {
-		s.Tables = append(s.Tables, requests)
-	}
+	s.Tables = []model.Table{requests}
 	var title []string
 	if n := len(groups); n > 0 {
 		title = append(title, humanize.Count(n, "failure")+" of servers and steps")
@@ -40,9 +38,6 @@ func (v *view) failures() *model.Section {
 	}
 	if failed > 0 {
 		title = append(title, fmt.Sprintf("%s of %s failed", humanize.Commas(fmt.Sprint(failed)), humanize.Count(sent, "request")))
-	}
-	if len(s.Notes) == 0 && len(s.Tables) == 0 {
-		return nil
 	}
 	s.Title = model.Plain(strings.Join(title, " · "))
 	return s
@@ -229,10 +224,8 @@ func (v *view) requestFailures() (t model.Table, failed, sent int) {
 		for _, c := range slices.Sorted(maps.Keys(s.classes)) {
 			classes = append(classes, fmt.Sprintf("%s %d", c, s.classes[c]))
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(target), model.Plain(humanize.Commas(fmt.Sprint(s.sent))), model.Plain(humanize.Commas(fmt.Sprint(s.failed))),
-			model.Plain(strings.Join(classes, ", ")),
-		}})
+		t.Add(model.Code(target), model.Plain(humanize.Commas(fmt.Sprint(s.sent))), model.Plain(humanize.Commas(fmt.Sprint(s.failed))),
+			model.Plain(strings.Join(classes, ", ")))
 	}
 	return t, failed, sent
 }

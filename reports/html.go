@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/servegate/pipeline/reports/curves"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -16,19 +17,32 @@ import (
 // shortest form fits.
 //
 // Equal documents and options give equal pages.
-func HTML(w io.Writer, doc *result.Document, o Options) error {
+func HTML(w io.Writer, doc *result.Document, o Options) error { return writeHTML(w, doc, o, sections) }
+
+// writeHTML writes a page with the sections of a table.
+func writeHTML(w io.Writer, doc *result.Document, o Options, table []model.SectionOf[*view]) error {
 	drawn := curves.Of(doc)
-	return page.Write(w, cmp.Or(o.Budget, page.Budget), "gates", func(yield func(*page.Page) bool) {
-		for _, size := range sizes(o) {
-			if !yield(newPage(doc, o, drawn, size)) {
-				return
-			}
-		}
+	return page.Write(w, o.Budget, "gates", sizes(o), func(size pageSize) *page.Page {
+		v := newView(doc, o)
+		v.page = &pageView{size: size, curves: drawn}
+		v.choose()
+		return page.New(v.report(table), size.bounds(), o.Source())
 	})
+}
+
+// pageView is what only a page shows of a document.
+type pageView struct {
+	size        pageSize
+	curves      []curves.Chart
+	comparisons []*comparison
+	// withoutCharts is the number of comparisons that were left out.
+	withoutCharts int
 }
 
 // pageSize bounds what grows with a document.
 type pageSize struct{ comparisons, rows, logs, curves int }
+
+func (s pageSize) bounds() page.Bounds { return page.Bounds{Rows: s.rows, Logs: s.logs} }
 
 // sizes are those to try, the largest first.
 func sizes(o Options) []pageSize {

@@ -18,8 +18,7 @@ func (v *view) capacities() model.Table {
 		tokens := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "kv_cache.tokens")
 		memory := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "gpu_memory.used")
 		if len(tokens)+len(memory) > 0 {
-			t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(middle("count", tokens)),
-				model.Plain(middle("B", memory))}})
+			t.Add(model.Code(target.Addr), model.Plain(middle("count", tokens)), model.Plain(middle("B", memory)))
 		}
 	}
 	return t
@@ -41,8 +40,7 @@ func (v *view) routers() model.Table {
 			p50 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP50)
 			p99 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP99)
 			if len(p50)+len(p99) > 0 {
-				t.Rows = append(t.Rows, model.Row{Cells: []model.Line{model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)),
-					model.Plain(middle("s", p99))}})
+				t.Add(model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)), model.Plain(middle("s", p99)))
 			}
 		}
 	}

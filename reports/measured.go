@@ -30,9 +30,9 @@ func keyMetricsOf(has func(id string) bool) []string {
 
 // measured is the whole matrix: the geometric means of the key metrics for every cell,
 // whether a gate judges it or not.
-func (v *view) measured() *model.Section {
+func (v *view) measured() model.Section {
 	// Without a gate these are the result.
-	s := &model.Section{Kind: model.Measured, Folded: len(v.gates) > 0}
+	s := model.Section{Folded: len(v.gates) > 0}
 	cells := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
@@ -43,9 +43,6 @@ func (v *view) measured() *model.Section {
 		cells += len(b.Cells)
 		t.Title = model.Join(": ", model.Code(b.Addr), nonEmpty(workload(b)))
 		s.Tables = append(s.Tables, t)
-	}
-	if len(s.Tables) == 0 {
-		return nil
 	}
 	s.Title = model.Plain("Measured values of " + humanize.Count(cells, "cell") + " (geometric means over valid runs)")
 	return s

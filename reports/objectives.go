@@ -120,10 +120,10 @@ func loadUnit(k result.LoadKind) string {
 }
 
 // objectiveSection is the table of the limits of all searches.
-func (v *view) objectiveSection() *model.Section {
+func (v *view) objectiveSection() model.Section {
 	rows := v.objectives()
 	if len(rows) == 0 {
-		return nil
+		return model.Section{}
 	}
 	t := model.Table{Columns: []model.Column{
 		{Title: "cell", Wrap: true}, {Title: "limit on", Wrap: true}, {Title: "load", Align: model.Right, Aside: true},
@@ -133,13 +133,11 @@ func (v *view) objectiveSection() *model.Section {
 	for _, o := range rows {
 		load, value, limit, headroom := o.texts()
 		name := cmp.Or(v.valuesName(o.at.cell.Values), model.ShortAddr(o.at.benchmark.Addr))
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(name), model.Plain(o.metric.Label), model.Plain(load), model.Plain(value), model.Plain(limit), model.Plain(headroom),
-			model.Plain(fmt.Sprintf("%d of %s", o.broken, humanize.Count(o.launches, "launch"))),
-		}})
+		t.Add(model.Code(name), model.Plain(o.metric.Label), model.Plain(load), model.Plain(value), model.Plain(limit), model.Plain(headroom),
+			model.Plain(fmt.Sprintf("%d of %s", o.broken, humanize.Count(o.launches, "launch"))))
 	}
-	return &model.Section{
-		Kind: model.Objectives, Title: model.Plain("Limits at the highest load that held (means over launches)"), Tables: []model.Table{t},
+	return model.Section{
+		Title: model.Plain("Limits at the highest load that held (means over launches)"), Tables: []model.Table{t},
 		Notes: append(
 			[]model.Line{model.Plain(
 				"Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},

@@ -9,10 +9,10 @@ import (
 )
 
 // profile are the operations whose time changed most in a regression.
-func (v *view) profile() *model.Section {
+func (v *view) profile() model.Section {
 	p := v.doc.Profile
 	if p == nil {
-		return nil
+		return model.Section{}
 	}
 	label := p.Metric
 	if m, ok := v.doc.Metric(p.Metric); ok {
@@ -22,7 +22,7 @@ func (v *view) profile() *model.Section {
 	if len(p.Values) > 0 {
 		of = model.Join(", ", of, model.Plain(v.valuesName(p.Values)))
 	}
-	s := &model.Section{Kind: model.Profile, Title: model.Plain("Profile of the regression")}
+	s := model.Section{Title: model.Plain("Profile of the regression")}
 	if p.Reason != "" {
 		s.Notes = []model.Line{model.Join(": ", model.Join(" ", model.Plain("There is no profile of"), of), model.Plain(p.Reason))}
 		return s
@@ -91,10 +91,8 @@ func profileTable(p *result.Profile) model.Table {
 		if head := humanize.Number(r.HeadCalls); head != calls {
 			calls += " → " + head
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(r.Name), model.Plain(onText[r.Kind]), model.Plain(scale.Value(r.BasePer)), model.Plain(scale.Value(r.HeadPer)),
-			model.Plain(scale.Difference(r.Change)), model.Plain(share), model.Plain(calls),
-		}})
+		t.Add(model.Code(r.Name), model.Plain(onText[r.Kind]), model.Plain(scale.Value(r.BasePer)), model.Plain(scale.Value(r.HeadPer)),
+			model.Plain(scale.Difference(r.Change)), model.Plain(share), model.Plain(calls))
 	}
 	return t
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // questions are those of evaluations that the head answers worse than the base, the most lost first.
-func (v *view) questions() *model.Section {
-	s := &model.Section{Kind: model.Questions, Folded: true}
+func (v *view) questions() model.Section {
+	s := model.Section{Folded: true}
 	worse := 0
 	for i := range v.doc.Evaluations {
 		e := &v.doc.Evaluations[i]
@@ -25,9 +25,6 @@ func (v *view) questions() *model.Section {
 		if len(e.Lost) > 0 {
 			s.Tables = append(s.Tables, lostTable(e))
 		}
-	}
-	if len(s.Notes) == 0 {
-		return nil
 	}
 	s.Title = model.Plain("Questions: the head answers none worse")
 	if worse > 0 {
@@ -43,9 +40,7 @@ func lostTable(e *result.Evaluation) model.Table {
 			{Title: "head is right", Align: model.Right}},
 	}
 	for _, q := range e.Lost {
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Code(q.ID), model.Plain(rightIn(q.BaseScore, e.Repeats)), model.Plain(rightIn(q.HeadScore, e.Repeats)),
-		}})
+		t.Add(model.Code(q.ID), model.Plain(rightIn(q.BaseScore, e.Repeats)), model.Plain(rightIn(q.HeadScore, e.Repeats)))
 	}
 	return t
 }

@@ -13,7 +13,7 @@ import (
 
 // transports says how the KV cache of each deployment moved, from what was seen during
 // its runs. No reader should have to believe a label.
-func (v *view) transports() *model.Section {
+func (v *view) transports() model.Section {
 	byTarget := map[string]*transported{}
 	var all transported
 	v.eachRun(allRuns, func(c cellAt, r *result.Run) {
@@ -31,10 +31,7 @@ func (v *view) transports() *model.Section {
 			all.proved++
 		}
 	})
-	if all.runs == 0 {
-		return nil
-	}
-	s := &model.Section{Kind: model.Transports, Title: model.Plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved,
+	s := model.Section{Title: model.Plain(fmt.Sprintf("KV transfer: proved in %d of %s", all.proved,
 		humanize.Count(all.runs, "run")))}
 	s.Folded = all.proved == all.runs
 	table := model.Table{Columns: []model.Column{

@@ -28,9 +28,6 @@ func TestTransports(t *testing.T) {
 		}}},
 	}
 	s := newView(doc, Options{}).transports()
-	if s == nil {
-		t.Fatal("no section")
-	}
 	if got := s.Title.String(); got != "KV transfer: proved in 4 of 6 runs" || s.Folded {
 		t.Errorf("title %q, folded %t", got, s.Folded)
 	}
@@ -50,7 +47,7 @@ func TestTransports(t *testing.T) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
 	}
 	doc.Benchmarks[0].Cells = doc.Benchmarks[0].Cells[2:]
-	if s := newView(doc, Options{}).transports(); s != nil {
+	if s := newView(doc, Options{}).transports(); len(s.Tables[0].Rows) > 0 {
 		t.Error("a section without a transfer")
 	}
 }

@@ -3,7 +3,6 @@ package bisection
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 
@@ -14,32 +13,14 @@ import (
 
 // HTML writes d as one page, with the curve over the candidates.
 func HTML(w io.Writer, d *Document, o model.Options) error {
-	return page.Write(w, cmp.Or(o.Budget, page.Budget), "candidates", func(yield func(*page.Page) bool) {
-		for _, rows := range []int{2000, 200, 20} {
-			if !yield(d.page(o, rows)) {
-				return
-			}
-		}
+	r := d.report()
+	return page.Write(w, o.Budget, "candidates", []int{2000, 200, 20}, func(rows int) *page.Page {
+		return page.New(r, page.Bounds{Rows: rows}, cmp.Or(o.Full, "bisect.json"), page.HistoryStyle)
 	})
 }
 
-func (d *Document) page(o model.Options, rows int) *page.Page {
-	r := d.report()
-	out := page.New(r, cmp.Or(o.Full, "bisect.json"), page.HistoryStyle)
-	for i := range r.Sections {
-		if s, ok := page.SectionOf(&r.Sections[i], rows, 0); ok {
-			if r.Sections[i].Kind == model.Measured {
-				s.Trends = []page.Trend{{Anchor: "curve", Open: true, Icon: page.IconOf(r.Icon), Title: page.Spans(model.Plain("The curve"),
-					model.MaxCell), Chart: d.chart()}}
-			}
-			out.Sections = append(out.Sections, s)
-		}
-	}
-	return out
-}
-
 // chart has a dot for each pair, a line for the expected level and a mark at each step.
-func (d *Document) chart() template.HTML {
+func (d *Document) chart() model.Chart {
 	at := map[string]int{}
 	for i, c := range d.Candidates {
 		at[c.Ref] = i
@@ -55,8 +36,8 @@ func (d *Document) chart() template.HTML {
 	line := svg.TrendLine{Name: d.MetricLabel, Class: "s1", Dots: []svg.Dot{{X: 0, Y: 0, Tip: Short(d.Candidates[0].Ref) + ", the good end"}}}
 	for i, x := range d.Candidates {
 		if x.Change != nil && i > 0 {
-			line.Dots = append(line.Dots, svg.Dot{X: float64(i), Y: *x.Change, Tip: page.Clean(fmt.Sprintf("%s · %s · %d pairs · %s", Short(x.Ref),
-				d.change(*x.Change), x.Pairs, x.Subject), model.MaxCell)})
+			line.Dots = append(line.Dots, svg.Dot{X: float64(i), Y: *x.Change, Tip: fmt.Sprintf("%s · %s · %d pairs · %s", Short(x.Ref),
+				d.change(*x.Change), x.Pairs, x.Subject)})
 		}
 	}
 	c.Lines = []svg.TrendLine{line}
@@ -74,10 +55,9 @@ func (d *Document) chart() template.HTML {
 		if !s.Worse {
 			class, sign = "better", "▲"
 		}
-		c.Marks = append(c.Marks, svg.Mark{X: float64(at[s.Bad]) - 0.5, Class: class, Sign: sign,
-			Tip: page.Clean(d.culprit(s).String(), model.MaxCell)})
+		c.Marks = append(c.Marks, svg.Mark{X: float64(at[s.Bad]) - 0.5, Class: class, Sign: sign, Tip: d.culprit(s).String()})
 	}
-	return page.Chart(c)
+	return c
 }
 
 func ticks(last int) []float64 {

@@ -16,11 +16,7 @@ func (d *Document) report() *model.Report {
 	}
 	r.Icon, r.Heading = d.heading()
 	r.Lead = d.lead()
-	for _, s := range []*model.Section{d.found(), d.warnings(), d.curve()} {
-		if s != nil {
-			r.Sections = append(r.Sections, *s)
-		}
-	}
+	r.Sections = model.Sections(sections, d, false)
 	if len(d.Steps) > 0 {
 		r.Legend = []model.Line{
 			model.Plain("Every measurement is a pair: the good end and a candidate, launched one after the other. Measured is the mean over the " +
@@ -29,6 +25,13 @@ func (d *Document) report() *model.Report {
 		}
 	}
 	return r
+}
+
+// sections are those of a report, on a page and elsewhere.
+var sections = []model.SectionOf[*Document]{
+	{ID: "findings", Weight: model.Attention, Build: (*Document).found},
+	{ID: "warnings", Weight: model.Attention, Build: (*Document).warnings},
+	{ID: "measured", Build: (*Document).curve},
 }
 
 func (d *Document) heading() (model.Icon, model.Line) {
@@ -103,10 +106,7 @@ func (d *Document) lead() []model.Line {
 }
 
 // found are the steps with what is known of their candidates.
-func (d *Document) found() *model.Section {
-	if len(d.Steps) == 0 {
-		return nil
-	}
+func (d *Document) found() model.Section {
 	t := model.Table{Columns: []model.Column{{Title: "change", Align: model.Right}, {Title: "by", Wrap: true},
 		{Title: "probability", Align: model.Right}}}
 	for _, s := range d.Steps {
@@ -122,7 +122,7 @@ func (d *Document) found() *model.Section {
 		t.Rows = append(t.Rows, model.Row{Icon: icon, Cells: []model.Line{model.Plain(d.change(s.Change)), by,
 			model.Plain(percent(s.Probability))}})
 	}
-	return &model.Section{Kind: model.Findings, Title: model.Plain("What changed"), Tables: []model.Table{t}}
+	return model.Section{Title: model.Plain("What changed"), Tables: []model.Table{t}}
 }
 
 func (d *Document) of(ref string) Candidate {
@@ -141,22 +141,19 @@ func percent(p float64) string {
 	return fmt.Sprintf("%.1f %%", 100*p)
 }
 
-func (d *Document) warnings() *model.Section {
-	if len(d.Notes) == 0 {
-		return nil
-	}
-	s := &model.Section{Kind: model.Warnings, Title: model.Plain("Notes")}
+func (d *Document) warnings() model.Section {
+	s := model.Section{Title: model.Plain("Notes")}
 	for _, n := range d.Notes {
 		s.Notes = append(s.Notes, model.Plain(n))
 	}
 	return s
 }
 
-// curve is the table over the candidates: those that were measured, cannot be, or may have
-// brought a step.
-func (d *Document) curve() *model.Section {
+// curve is the chart and the table over the candidates: those that were measured, cannot be, or
+// may have brought a step.
+func (d *Document) curve() model.Section {
 	if d.Metric == "" {
-		return nil
+		return model.Section{}
 	}
 	t := model.Table{Columns: []model.Column{
 		{Title: "candidate"}, {Title: "pairs", Align: model.Right}, {Title: "measured", Align: model.Right}, {Title: "level", Align: model.Right},
@@ -171,9 +168,11 @@ func (d *Document) curve() *model.Section {
 		}
 		t.Rows = append(t.Rows, d.row(i, c))
 	}
-	s := &model.Section{Kind: model.Measured, Title: model.Plain("The candidates"), Tables: []model.Table{t}}
+	icon, _ := d.heading()
+	s := model.Section{Title: model.Plain("The candidates"), Tables: []model.Table{t}, Grid: true,
+		Parts: []model.Part{{ID: "curve", Icon: icon, Title: model.Plain("The curve"), Open: true, Charts: []model.Chart{d.chart()}}}}
 	if left > 0 {
-		s.Omitted = model.Plain(humanize.Count(left, "candidate") + " between them not measured, and improbable.")
+		s.Omitted = []model.Line{model.Plain(humanize.Count(left, "candidate") + " between them not measured, and improbable.")}
 	}
 	return s
 }

@@ -11,19 +11,22 @@ import (
 // maxFindings is the rows of a table that are kept before anything else of it must go.
 const maxFindings = 50
 
-// reductions are the steps that make a report shorter.
-func reductions(full string) []func(*model.Report) {
+// reductions are the steps that make r shorter. Of the sections of one weight the last one goes first.
+func reductions(r *model.Report, full string) []func(*model.Report) {
 	steps := []func(*model.Report){dropLogs(full)}
-	for _, k := range []model.Kind{model.Environment, model.Client, model.Transports, model.Measured, model.Answers, model.Questions,
-		model.Objectives, model.Gates, model.Passes, model.Profile} {
-		steps = append(steps, dropBody(full, k))
+	drop := func(w model.Weight) {
+		for i, s := range slices.Backward(r.Sections) {
+			if s.Weight == w {
+				steps = append(steps, func(r *model.Report) { dropBody(&r.Sections[i], full) })
+			}
+		}
 	}
+	drop(model.Detail)
+	drop(model.Outcome)
 	for n := maxFindings; n > 0; n /= 2 {
 		steps = append(steps, limitRows(n))
 	}
-	for _, k := range []model.Kind{model.Warnings, model.Failures, model.MoreFound, model.Findings} {
-		steps = append(steps, dropBody(full, k))
-	}
+	drop(model.Attention)
 	return append(steps, func(r *model.Report) { r.Legend = nil })
 }
 
@@ -37,33 +40,30 @@ func dropLogs(full string) func(*model.Report) {
 			}
 			if lines > 0 {
 				s.Logs = nil
-				s.Omitted = model.Plain(fmt.Sprintf("%s of logs left out for size: see %s", humanize.Count(lines, "line"), full))
+				s.Omitted = leftOut(humanize.Count(lines, "line")+" of logs", full)
 			}
 		}
 	}
 }
 
 // dropBody leaves the title of a section and how much was under it.
-func dropBody(full string, kind model.Kind) func(*model.Report) {
-	return func(r *model.Report) {
-		i := slices.IndexFunc(r.Sections, func(s model.Section) bool { return s.Kind == kind })
-		if i < 0 {
-			return
-		}
-		s := &r.Sections[i]
-		rows := 0
-		for _, t := range s.Tables {
-			rows += len(t.Rows) + t.Omitted
-		}
-		if n := len(s.Notes); n > 0 && rows == 0 {
-			rows = n
-		}
-		s.Notes, s.Tables, s.Logs = nil, nil, nil
-		s.Omitted = model.Plain(fmt.Sprintf("%s left out for size: see %s", humanize.Count(rows, "row"), full))
-		if len(s.Title) == 0 {
-			s.Title = model.Plain(string(kind))
-		}
+func dropBody(s *model.Section, full string) {
+	rows := 0
+	for _, t := range s.Tables {
+		rows += len(t.Rows) + t.Omitted
 	}
+	if n := len(s.Notes); n > 0 && rows == 0 {
+		rows = n
+	}
+	s.Notes, s.Tables, s.Logs = nil, nil, nil
+	s.Omitted = leftOut(humanize.Count(rows, "row"), full)
+	if len(s.Title) == 0 {
+		s.Title = model.Plain(s.ID)
+	}
+}
+
+func leftOut(what, full string) []model.Line {
+	return []model.Line{model.Plain(fmt.Sprintf("%s left out for size: see %s", what, full))}
 }
 
 // limitRows keeps the first n rows of each table and the first n notes of each section.
@@ -76,11 +76,7 @@ func limitRows(n int) func(*model.Report) {
 				s.Notes = append(slices.Clone(s.Notes[:n]), model.Plain(fmt.Sprintf("and %d more", more)))
 			}
 			for j := range s.Tables {
-				t := &s.Tables[j]
-				if len(t.Rows) > n {
-					t.Omitted += len(t.Rows) - n
-					t.Rows = t.Rows[:n]
-				}
+				s.Tables[j] = s.Tables[j].First(n)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func Render(r *model.Report, o model.Options) (string, error) {
 	if o.Budget <= 0 {
 		return text, nil
 	}
-	for _, drop := range reductions(o.Source()) {
+	for _, drop := range reductions(r, o.Source()) {
 		if len(text) <= o.Budget {
 			return text, nil
 		}
@@ -146,8 +146,8 @@ func section(s *model.Section) string {
 		b.WriteString(escape.Fence(l.Lines, model.MaxLog))
 		b.WriteString("\n</details>\n\n")
 	}
-	if len(s.Omitted) > 0 {
-		b.WriteString("_" + inline(s.Omitted, model.MaxLine) + "_\n\n")
+	for _, l := range s.Omitted {
+		b.WriteString("_" + inline(l, model.MaxLine) + "_\n\n")
 	}
 	if s.Folded {
 		b.WriteString("</details>\n")

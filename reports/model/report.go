@@ -23,37 +23,65 @@ type Report struct {
 
 // Section is a titled part of a report.
 type Section struct {
-	Kind  Kind
+	// ID is the section's address on a page, and stands for a title that it lacks.
+	ID    string
 	Title Line
 	// Folded sections are closed until the reader opens them.
 	Folded bool
+	// Brief sections are part of a brief text although they are folded, with their first notes.
+	Brief  bool
+	Weight Weight
 	Notes  []Line
 	Tables []Table
 	Logs   []Log
 	// Omitted says what was left out of the section.
-	Omitted Line
+	Omitted []Line
+
+	// Only pages draw charts and parts.
+	Charts []Chart
+	// Wide charts keep their natural size, and the reader scrolls them.
+	Wide  bool
+	Parts []Part
+	// Grid puts the parts side by side.
+	Grid bool
+	// Controls are buttons that open and close all parts.
+	Controls bool
 }
 
-// Kind of a section. Size budgets drop sections by kind.
-type Kind string
+// Weight says when a report that must get shorter loses the body of a section: those with details
+// first, and those that need attention after the rows of all tables have got fewer.
+type Weight int
 
-// The kinds of sections, in the order of a report.
+// The weights of sections.
 const (
-	Findings    Kind = "findings"      // regressions and what could not be decided
-	MoreFound   Kind = "more findings" // folded, where there are many
-	Profile     Kind = "profile"       // of the clearest regression
-	Failures    Kind = "failures"      // servers and steps that failed
-	Warnings    Kind = "warnings"
-	Passes      Kind = "passes"
-	Gates       Kind = "gates"
-	Objectives  Kind = "objectives" // limits that searches kept
-	Measured    Kind = "measured"
-	Questions   Kind = "questions"  // that the head of an evaluation loses
-	Answers     Kind = "answers"    // where those of both sides part
-	Transports  Kind = "transports" // how KV cache moved
-	Client      Kind = "client"
-	Environment Kind = "environment"
+	Detail Weight = iota
+	Outcome
+	Attention
 )
+
+// Chart is a drawing; package svg has them.
+type Chart interface{ SVG() string }
+
+// Part is a part of a section, or of another part, that pages open and close. Parts without an ID
+// are either tables or arithmetic behind their title, or charts below it.
+type Part struct {
+	ID             string
+	Icon           Icon
+	Title, Summary Line
+	Open           bool
+	// Reason stands above the charts, Notes beside them, and Footnotes below everything else.
+	Reason Line
+	Notes  []Line
+	Charts []Chart
+	Tables []Table
+	Sums   []Sum
+	Parts  []Part
+
+	Footnotes []Line
+}
+
+// Sum is one line of arithmetic.
+type Sum struct{ Symbol, Meaning, Value string }
 
 // Table is rows of cells under columns.
 type Table struct {
@@ -64,8 +92,20 @@ type Table struct {
 	Omitted int
 }
 
+// Add adds a row.
+func (t *Table) Add(cells ...Line) { t.Rows = append(t.Rows, Row{Cells: cells}) }
+
+// First returns a table with its first n rows.
+func (t Table) First(n int) Table {
+	if more := len(t.Rows) - n; more > 0 {
+		t.Omitted += more
+		t.Rows = t.Rows[:n]
+	}
+	return t
+}
+
 // HasIcons reports whether a row of the table has an icon.
-func (t *Table) HasIcons() bool {
+func (t Table) HasIcons() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Icon != NoIcon })
 }
 

@@ -5,16 +5,16 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
-	"iter"
+	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 )
@@ -32,47 +32,72 @@ var (
 	HistoryStyle string
 )
 
-// Page is what the template draws.
+// Page is what the template draws: a report with every list of it bounded.
 type Page struct {
-	Policy, Title string
-	Style         template.CSS
-	Script        template.JS
-	Banner        Line
-	Icon          Icon
-	Heading       Line
-	Lead          []Line
-	Sections      []Section
-	Legend        []Line
-	Full          string
+	model.Report
+	Policy, Title, Full string
+	Style               template.CSS
+	Script              template.JS
 }
 
-// New is the page of a report without its sections. full says where everything is; more
-// styles follow that of all pages.
-func New(r *model.Report, full string, styles ...string) *Page {
+// Bounds are how much of each section a page draws: rows of a table, notes, and logs.
+type Bounds struct{ Rows, Logs int }
+
+// New is the page of a report within bounds. full says where everything is; more styles follow
+// that of all pages.
+func New(r *model.Report, b Bounds, full string, styles ...string) *Page {
 	style := pageStyle + strings.Join(styles, "")
-	return &Page{
-		Policy: policy(style), Title: Clean(r.Heading.String(), model.MaxCell),
+	out := &Page{
+		Report: *r, Policy: policy(style), Title: clean(r.Heading.String(), model.MaxCell), Full: clean(full, model.MaxCell),
 		Style: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the document
-		Banner: Spans(r.Banner, model.MaxLine), Icon: IconOf(r.Icon), Heading: Spans(r.Heading, model.MaxCell),
-		Lead: Lines(r.Lead), Legend: Lines(r.Legend), Full: Clean(full, model.MaxCell),
 	}
+	out.Sections = make([]model.Section, len(r.Sections))
+	for i, s := range r.Sections {
+		out.Sections[i] = b.section(s)
+	}
+	return out
+}
+
+// maxTables bounds the tables of a section.
+const maxTables = 50
+
+// section returns a section within the bounds, which says what it leaves out.
+func (b Bounds) section(s model.Section) model.Section {
+	s.Omitted = slices.Clone(s.Omitted)
+	s.Notes = within(&s, s.Notes, b.Rows, "and ", "more note")
+	s.Tables = slices.Clone(within(&s, s.Tables, maxTables, "and ", "more table"))
+	for i, t := range s.Tables {
+		s.Tables[i] = t.First(b.Rows)
+	}
+	s.Logs = within(&s, s.Logs, b.Logs, "and the ends of ", "more log")
+	return s
+}
+
+// within returns the first of a section's parts, and notes how many more there are.
+func within[T any](s *model.Section, parts []T, most int, words, more string) []T {
+	if n := len(parts) - most; n > 0 {
+		s.Omitted = append(s.Omitted, model.Plain(words+humanize.Count(n, more)))
+		return parts[:most]
+	}
+	return parts
 }
 
 // Budget is the size of a page unless its options say otherwise: some browsers and viewers
 // of artifacts are slow beyond it.
 const Budget = 5 << 20
 
-// Write writes the first of some pages that fits the budget: they come from the longest to the
-// shortest. choose says what a reader can choose less of.
-func Write(w io.Writer, budget int, choose string, pages iter.Seq[*Page]) error {
-	t, err := template.New("report").Parse(pageTemplate)
+// Write writes a page of the first size with which it fits the budget, or Budget if that is 0; sizes
+// are from the largest to the smallest. choose says what a reader can choose less of.
+func Write[S any](w io.Writer, budget int, choose string, sizes []S, draw func(S) *Page) error {
+	budget = cmp.Or(budget, Budget)
+	t, err := template.New("report").Funcs(functions).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
 	var out bytes.Buffer
-	for page := range pages {
+	for _, size := range sizes {
 		out.Reset()
-		if err := t.Execute(&out, page); err != nil {
+		if err := t.Execute(&out, draw(size)); err != nil {
 			return fmt.Errorf("render html: %w", err)
 		}
 		if out.Len() <= budget {
@@ -95,58 +120,4 @@ func policy(style string) string {
 func hashSource(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// titles of the sections that have none of their own in other formats.
-var titles = map[model.Kind]string{model.Findings: "What did not pass"}
-
-// SectionOf draws a section of a report, with at most so many rows and logs. What comes first is open, whatever other formats do.
-func SectionOf(s *model.Section, rows, logs int) (Section, bool) {
-	if s == nil {
-		return Section{}, false
-	}
-	title := s.Title
-	if len(title) == 0 {
-		title = model.Plain(titles[s.Kind])
-	}
-	out := Section{
-		ID: string(s.Kind), Title: Spans(title, model.MaxCell), Plain: shortTitle(title),
-		Folded: s.Folded && s.Kind != model.Gates, Notes: Lines(s.Notes[:min(len(s.Notes), rows)]), Omitted: Lines([]model.Line{s.Omitted}),
-	}
-	if n := len(s.Notes) - rows; n > 0 {
-		out.Omitted = append(out.Omitted, Spans(model.Plain("and "+humanize.Count(n, "more note")), model.MaxLine))
-	}
-	const maxTables = 50
-	for i := range s.Tables[:min(len(s.Tables), maxTables)] {
-		out.Tables = append(out.Tables, TableOf(s.Tables[i], rows))
-	}
-	if n := len(s.Tables) - maxTables; n > 0 {
-		out.Omitted = append(out.Omitted, Spans(model.Plain("and "+humanize.Count(n, "more table")), model.MaxLine))
-	}
-	for _, l := range s.Logs[:min(len(s.Logs), logs)] {
-		out.Logs = append(out.Logs, logOf(l))
-	}
-	if n := len(s.Logs) - logs; n > 0 {
-		out.Omitted = append(out.Omitted, Spans(model.Plain("and the ends of "+humanize.Count(n, "more log")), model.MaxLine))
-	}
-	return out, true
-}
-
-// shortTitle is a title for the contents, without what is in parentheses.
-func shortTitle(title model.Line) string {
-	text, _, _ := strings.Cut(title.String(), " (")
-	return Clean(text, model.MaxCell)
-}
-
-func logOf(l model.Log) Log {
-	text := make([]string, len(l.Lines))
-	for i, line := range l.Lines {
-		text[i] = escape.Line(line, model.MaxLog)
-	}
-	return Log{Spans(l.Title, model.MaxCell), strings.Join(text, "\n")}
-}
-
-// Chart marks a chart as markup: package svg escapes every text of it.
-func Chart(chart interface{ SVG() string }) template.HTML {
-	return template.HTML(chart.SVG()) //nolint:gosec // made by package svg, which escapes all text
 }

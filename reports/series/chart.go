@@ -2,14 +2,13 @@ package series
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/reports/humanize"
-	"github.com/servegate/pipeline/reports/page"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/svg"
 )
 
@@ -27,7 +26,7 @@ type chart struct {
 	chart       svg.Trend
 }
 
-func (v *view) chart(t *Trend, id string) template.HTML {
+func (v *view) chart(t *Trend, id string) model.Chart {
 	c := &chart{historyView: v, t: t}
 	largest := 0.0
 	for i := range t.Parts {
@@ -48,7 +47,7 @@ func (v *view) chart(t *Trend, id string) template.HTML {
 		c.part(i)
 	}
 	c.chart.X = timeAxis(c.span())
-	return page.Chart(c.chart)
+	return c.chart
 }
 
 // desc says what the chart shows, for who does not see it.
@@ -91,7 +90,7 @@ func (c *chart) part(i int) {
 		return
 	}
 	first := max(0, len(p.Points)-maxTrendPoints)
-	line := svg.TrendLine{Name: page.Clean(p.Machine, 0), Class: fmt.Sprintf("s%d", i+1)}
+	line := svg.TrendLine{Name: p.Machine, Class: fmt.Sprintf("s%d", i+1)}
 	for _, at := range p.Points[first:] {
 		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.Factor, Tip: c.tip(p, at)})
 	}

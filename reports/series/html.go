@@ -17,47 +17,34 @@ import (
 // the page would be larger than its budget, fewer series have charts and their tables are
 // shorter.
 func HTML(w io.Writer, h *History, o model.Options) error {
-	sizes := []historySize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}}
-	return page.Write(w, cmp.Or(o.Budget, page.Budget), "metrics", func(yield func(*page.Page) bool) {
-		for _, size := range sizes {
-			if !yield(newHistoryPage(h, o, size)) {
-				return
-			}
-		}
+	sizes := []pageSize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}}
+	return page.Write(w, o.Budget, "metrics", sizes, func(size pageSize) *page.Page {
+		v := newHistoryView(h)
+		v.choose(size)
+		return page.New(v.report(), page.Bounds{Rows: size.rows}, cmp.Or(o.Full, "history.json"), page.HistoryStyle)
 	})
 }
 
-// historySize bounds what grows with a history: charts, rows of each table, and those of
+// pageSize bounds what grows with a history: charts, rows of each table, and those of
 // the tables beside charts.
-type historySize struct{ charts, rows, sessions int }
+type pageSize struct{ charts, rows, sessions int }
 
-func newHistoryPage(h *History, o model.Options, size historySize) *page.Page {
-	v := newHistoryView(h)
+// pageView is what only a page shows of a history.
+type pageView struct {
+	size  pageSize
+	shown []*Trend // with charts
+	left  int      // without
+}
+
+// choose decides which series have charts, and gives them an anchor.
+func (v *view) choose(size pageSize) {
 	shown := v.ordered()
 	left := max(0, len(shown)-size.charts)
-	shown = shown[:len(shown)-left]
+	v.page = &pageView{size, shown[:len(shown)-left], left}
 	v.anchors = map[*Trend]string{}
-	for i, t := range shown {
+	for i, t := range v.page.shown {
 		v.anchors[t] = fmt.Sprintf("s%d", i+1)
 	}
-	r := v.report()
-	out := page.New(r, cmp.Or(o.Full, "history.json"), page.HistoryStyle)
-	add := func(kind model.Kind) {
-		for i := range r.Sections {
-			if s, ok := page.SectionOf(&r.Sections[i], size.rows, 0); ok && r.Sections[i].Kind == kind {
-				out.Sections = append(out.Sections, s)
-			}
-		}
-	}
-	add(model.Findings)
-	add(model.Warnings)
-	if len(shown) > 0 {
-		out.Sections = append(out.Sections, v.trends(shown, left, size))
-	}
-	for _, kind := range []model.Kind{model.Measured, model.Passes, model.Environment} {
-		add(kind)
-	}
-	return out
 }
 
 // ordered are the series, the worst first, otherwise as they come.
@@ -74,30 +61,33 @@ func (v *view) ordered() []*Trend {
 // maxOpenTrends are open as the page is: more are slow to draw and to scroll.
 const maxOpenTrends = 24
 
-func (v *view) trends(shown []*Trend, left int, size historySize) page.Section {
-	s := page.Section{ID: "series", Title: page.Line{{Text: "The series"}}, Plain: "The series", Controls: true}
-	for i, t := range shown {
-		s.Trends = append(s.Trends, v.trend(t, i < maxOpenTrends, size.sessions))
+// trends are the series with their charts.
+func (v *view) trends() model.Section {
+	s := model.Section{Title: model.Plain("The series"), Controls: true, Grid: true}
+	for i, t := range v.page.shown {
+		s.Parts = append(s.Parts, v.trend(t, i < maxOpenTrends))
 	}
-	if left > 0 {
-		s.Omitted = page.Lines([]model.Line{model.Plain(fmt.Sprintf("%s left out here, the worst are shown; the tables have all.",
-			seriesCount(left)))})
+	if v.page.left > 0 {
+		s.Omitted = []model.Line{model.Plain(seriesCount(v.page.left) + " left out here, the worst are shown; the tables have all.")}
 	}
 	return s
 }
 
-func (v *view) trend(t *Trend, open bool, sessions int) page.Trend {
-	out := page.Trend{
-		Anchor: v.anchors[t], Open: open, Icon: page.IconOf(conditionIcons[t.Condition()]), Chart: v.chart(t, v.anchors[t]+"-c"),
-		Title: page.Spans(model.Join(", ", v.name(t), model.Plain(t.MetricLabel)), model.MaxCell), Summary: page.Spans(v.summary(t),
-			model.MaxCell), Notes: page.Lines(t.moves()),
+func (v *view) trend(t *Trend, open bool) model.Part {
+	p := model.Part{
+		ID: v.anchors[t], Open: open, Icon: conditionIcons[t.Condition()], Title: model.Join(", ", v.name(t), model.Plain(t.MetricLabel)),
+		Summary: v.summary(t), Charts: []model.Chart{v.chart(t, v.anchors[t]+"-c")}, Notes: t.moves(),
 	}
+	figures := model.Part{Title: model.Plain("The sessions in figures")}
 	for i := range t.Parts {
-		if p := &t.Parts[i]; len(p.Points) > 0 {
-			out.Tables = append(out.Tables, page.TableOf(row{t, p}.sessions(), sessions))
+		if part := &t.Parts[i]; len(part.Points) > 0 {
+			figures.Tables = append(figures.Tables, row{t, part}.sessions().First(v.page.size.sessions))
 		}
 	}
-	return out
+	if len(figures.Tables) > 0 {
+		p.Parts = []model.Part{figures}
+	}
+	return p
 }
 
 // summary is what the series comes to, beside its name.
@@ -133,10 +123,8 @@ func (r row) sessions() model.Table {
 			_, state := changeState(r.p, c)
 			said = model.Plain(r.t.change(c.Change) + ", " + state)
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Plain(p.Time.UTC().Format(time.DateOnly + " 15:04")), model.Plain(r.t.value(p.Value)),
-			model.Code(p.Commit[:min(12, len(p.Commit))]), model.Code(p.Run), said,
-		}})
+		t.Add(model.Plain(p.Time.UTC().Format(time.DateOnly+" 15:04")), model.Plain(r.t.value(p.Value)),
+			model.Code(p.Commit[:min(12, len(p.Commit))]), model.Code(p.Run), said)
 	}
 	return t
 }

@@ -98,17 +98,18 @@ func TrendMarkdown(w io.Writer, h *History, t *Trend, o model.Options) error {
 	r := &model.Report{Banner: v.banner(), Icon: conditionIcons[t.Condition()], Heading: v.name(&one.Trends[0]), Legend: v.legend()}
 	r.Heading = model.Join(", ", r.Heading, model.Plain(t.MetricLabel))
 	r.Lead = []model.Line{one.Trends[0].news()}
-	for _, section := range []func() *model.Section{v.findings, v.warnings, v.changes, v.recent} {
-		if s := section(); s != nil {
-			s.Folded = false
-			r.Sections = append(r.Sections, *s)
-		}
+	r.Sections = model.Sections([]model.SectionOf[*view]{
+		{ID: "findings", Weight: model.Attention, Build: (*view).findings}, {ID: "warnings", Weight: model.Attention, Build: (*view).warnings},
+		{ID: "measured", Build: (*view).changes}, {ID: "passes", Weight: model.Outcome, Build: (*view).recent},
+	}, v, false)
+	for i := range r.Sections {
+		r.Sections[i].Folded = false
 	}
 	return markdown.Write(w, r, o)
 }
 
 // recent are the last sessions of the only series, on all machines, the newest first.
-func (v *view) recent() *model.Section {
+func (v *view) recent() model.Section {
 	type at struct {
 		when    time.Time
 		cells   []model.Line
@@ -127,5 +128,5 @@ func (v *view) recent() *model.Section {
 	for _, a := range all[:min(len(all), maxRecent)] {
 		t.Rows = append(t.Rows, model.Row{Cells: append(a.cells, model.Code(strings.TrimSpace(a.machine)))})
 	}
-	return &model.Section{Kind: model.Passes, Title: model.Plain("The last sessions"), Tables: []model.Table{t}}
+	return model.Section{Title: model.Plain("The last sessions"), Tables: []model.Table{t}}
 }

@@ -19,7 +19,9 @@ type view struct {
 	rows []row
 	// models: there are several, so that names say which.
 	models bool
-	// anchors are where a page says more about a series; nil in other formats.
+	// page has what only a page shows, and anchors are where it says more about a series; nil in
+	// other formats.
+	page    *pageView
 	anchors map[*Trend]string
 }
 
@@ -56,15 +58,19 @@ func (r row) excess() float64 {
 }
 
 func (v *view) report() *model.Report {
-	r := &model.Report{Banner: v.banner(), Legend: v.legend()}
+	r := &model.Report{Banner: v.banner(), Legend: v.legend(), Lead: v.lead(), Sections: model.Sections(sections, v, v.page != nil)}
 	r.Icon, r.Heading = v.heading()
-	r.Lead = v.lead()
-	for _, section := range []func() *model.Section{v.findings, v.warnings, v.changes, v.steady, v.retired} {
-		if s := section(); s != nil {
-			r.Sections = append(r.Sections, *s)
-		}
-	}
 	return r
+}
+
+// sections are those of a report on a history.
+var sections = []model.SectionOf[*view]{
+	{ID: "findings", Weight: model.Attention, Build: (*view).findings},
+	{ID: "warnings", Weight: model.Attention, Brief: true, Build: (*view).warnings},
+	{ID: "series", On: model.PageOnly, Build: (*view).trends},
+	{ID: "measured", Brief: true, Build: (*view).changes},
+	{ID: "passes", Weight: model.Outcome, Brief: true, Build: (*view).steady},
+	{ID: "environment", Build: (*view).retired},
 }
 
 func (v *view) banner() model.Line {
@@ -214,7 +220,7 @@ func (r row) commits(index int) model.Line {
 }
 
 // findings are the series that need attention.
-func (v *view) findings() *model.Section {
+func (v *view) findings() model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right},
 		{Title: "change", Align: model.Right},
@@ -234,10 +240,7 @@ func (v *view) findings() *model.Section {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return &model.Section{Kind: model.Findings, Title: model.Plain("What needs a look"), Tables: []model.Table{t}}
+	return model.Section{Title: model.Plain("What needs a look"), Tables: []model.Table{t}}
 }
 
 // suspected is the change that the last values may be: one that only they show, or one that
@@ -258,8 +261,8 @@ func (v *view) finding(r row, icon model.Icon, level, change float64, since int,
 }
 
 // warnings are what was left out, and where machines changed.
-func (v *view) warnings() *model.Section {
-	s := &model.Section{Kind: model.Warnings}
+func (v *view) warnings() model.Section {
+	s := model.Section{}
 	for _, w := range v.h.Warnings {
 		s.Notes = append(s.Notes, model.Plain(w))
 	}
@@ -271,9 +274,6 @@ func (v *view) warnings() *model.Section {
 				s.Notes = append(s.Notes, n)
 			}
 		}
-	}
-	if len(s.Notes) == 0 {
-		return nil
 	}
 	s.Title, s.Folded = model.Plain(humanize.Count(len(s.Notes), "note")), len(s.Notes) > 5
 	return s
@@ -298,7 +298,7 @@ func (t *Trend) moves() []model.Line {
 const maxChanges = 100
 
 // changes are all change points, the newest first.
-func (v *view) changes() *model.Section {
+func (v *view) changes() model.Section {
 	type event struct {
 		row
 		Change
@@ -308,9 +308,6 @@ func (v *view) changes() *model.Section {
 		for _, c := range r.p.Changes {
 			all = append(all, event{r, c})
 		}
-	}
-	if len(all) == 0 {
-		return nil
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return b.p.Points[b.Index].Time.Compare(a.p.Points[a.Index].Time) })
 	t := model.Table{Columns: []model.Column{
@@ -328,7 +325,7 @@ func (v *view) changes() *model.Section {
 		}})
 	}
 	t.Omitted = len(all) - len(t.Rows)
-	return &model.Section{Kind: model.Measured, Title: model.Plain(humanize.Count(len(all), "change point")),
+	return model.Section{Title: model.Plain(humanize.Count(len(all), "change point")),
 		Tables: []model.Table{t}, Folded: true}
 }
 
@@ -347,25 +344,19 @@ func changeState(p *Part, c Change) (model.Icon, string) {
 }
 
 // steady are the series with which nothing is wrong.
-func (v *view) steady() *model.Section {
+func (v *view) steady() model.Section {
 	rows := v.table(func(r row) bool {
 		return !r.p.Retired && (r.p.Condition == trend.Steady || r.p.Condition == trend.Short)
 	})
-	if len(rows.Rows) == 0 {
-		return nil
-	}
-	return &model.Section{Kind: model.Passes, Title: model.Plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true,
+	return model.Section{Title: model.Plain(seriesCount(len(rows.Rows)) + " without a regression"), Folded: true,
 		Tables: []model.Table{rows}}
 }
 
 // retired are those that were not measured for long.
-func (v *view) retired() *model.Section {
+func (v *view) retired() model.Section {
 	rows := v.table(func(r row) bool { return r.p.Retired })
-	if len(rows.Rows) == 0 {
-		return nil
-	}
-	return &model.Section{
-		Kind: model.Environment, Title: model.Plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true,
+	return model.Section{
+		Title: model.Plain(seriesCount(len(rows.Rows)) + " that are not measured any more"), Folded: true,
 		Tables: []model.Table{rows},
 	}
 }

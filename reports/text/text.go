@@ -69,9 +69,9 @@ func (p *printer) report(r *model.Report) {
 	}
 	for i := range r.Sections {
 		switch s := &r.Sections[i]; {
-		case !p.o.Brief || brief(s):
+		case !p.o.Brief || !s.Folded:
 			p.section(s)
-		case s.Kind == model.Warnings:
+		case s.Brief:
 			p.section(firstNotes(s))
 		}
 	}
@@ -86,12 +86,6 @@ func (p *printer) report(r *model.Report) {
 	}
 }
 
-// brief reports whether a section is part of a brief report: what was decided and measured,
-// and everything that asks for attention.
-func brief(s *model.Section) bool {
-	return !s.Folded || s.Kind == model.Passes || s.Kind == model.Measured
-}
-
 // fewNotes is how many notes a brief report shows of a section that is too long for it.
 const fewNotes = 5
 
@@ -100,7 +94,7 @@ func firstNotes(s *model.Section) *model.Section {
 	short := *s
 	short.Notes = s.Notes[:min(fewNotes, len(s.Notes))]
 	if more := len(s.Notes) - len(short.Notes); more > 0 {
-		short.Omitted = model.Plain(fmt.Sprintf("and %d more: `pipeline report RUN` shows all", more))
+		short.Omitted = []model.Line{model.Plain(fmt.Sprintf("and %d more: `pipeline report RUN` shows all", more))}
 	}
 	return &short
 }
@@ -125,8 +119,8 @@ func (p *printer) section(s *model.Section) {
 			p.b.WriteString("  │ " + escape.Line(line, model.MaxLog) + "\n")
 		}
 	}
-	if len(s.Omitted) > 0 {
-		p.paragraph("", Line(s.Omitted, model.MaxLine), "")
+	for _, l := range s.Omitted {
+		p.paragraph("", Line(l, model.MaxLine), "")
 	}
 }
 

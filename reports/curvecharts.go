@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/servegate/pipeline/reports/curves"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -24,32 +22,32 @@ const (
 	maxLimits      = 4 // of a figure
 )
 
-// curvesSection has the curves of a document, at most so many charts' worth; false where it has
-// none.
-func curvesSection(charts []curves.Chart, most int) (page.Section, bool) {
-	s := page.Section{ID: "curves", Title: page.Line{{Text: "Curves over the load"}}, Plain: "Curves"}
-	shown := charts[:min(len(charts), most)]
+func (v *view) curves() model.Section { return v.page.curvesSection() }
+
+// curvesSection has as many curves as there is room for.
+func (p *pageView) curvesSection() model.Section {
+	shown := p.curves[:min(len(p.curves), p.size.curves)]
+	s := model.Section{Title: model.Plain("Curves over the load")}
 	for i := range shown {
-		s.Pairs = append(s.Pairs, curveView(&shown[i], fmt.Sprintf("curve%d", i+1), i == 0))
+		s.Parts = append(s.Parts, curvePart(&shown[i], fmt.Sprintf("curve%d", i+1), i == 0))
 	}
-	if n := len(charts) - len(shown); n > 0 {
-		s.Omitted = page.Lines([]model.Line{model.Plain(humanize.Count(n, "more workload") + " left out here; report --format curves has all.")})
+	if n := len(p.curves) - len(shown); n > 0 {
+		s.Omitted = []model.Line{model.Plain(humanize.Count(n, "more workload") + " left out here; report --format curves has all.")}
 	}
-	return s, len(s.Pairs) > 0
+	return s
 }
 
-// curveView draws one workload.
-func curveView(c *curves.Chart, id string, open bool) page.Comparison {
+// curvePart draws one workload.
+func curvePart(c *curves.Chart, id string, open bool) model.Part {
 	d := curveDrawing{c: c, id: id}
-	p := page.Comparison{Anchor: id, Open: open, Title: page.Spans(model.Code(c.Name()), model.MaxCell),
-		Summary: page.Spans(model.Plain(c.Load.Title), model.MaxCell)}
-	p.Distributions = d.latencies()
+	p := model.Part{ID: id, Open: open, Title: model.Code(c.Name()), Summary: model.Plain(c.Load.Title), Parts: d.latencies()}
 	if charts := d.throughput(); len(charts) > 0 {
-		p.Distributions = append(p.Distributions, page.Distribution{Label: "Throughput", Charts: charts})
+		p.Parts = append(p.Parts, model.Part{Title: model.Plain("Throughput"), Charts: charts})
 	}
-	p.Points = []page.Table{page.TableOf(curveTable(c), maxCurveRows)}
+	table := curveTable(c).First(maxCurveRows)
+	p.Parts = append(p.Parts, model.Part{Title: model.Plain("The points in figures"), Tables: []model.Table{table}})
 	for _, note := range curveNotes(c) {
-		p.Notes = append(p.Notes, page.Spans(model.Plain(note), model.MaxLine))
+		p.Footnotes = append(p.Footnotes, model.Plain(note))
 	}
 	return p
 }
@@ -177,34 +175,35 @@ func thinned(points []curves.Point) []curves.Point {
 }
 
 // latencies are the charts over the load, those of one quantity together.
-func (d *curveDrawing) latencies() []page.Distribution {
-	var out []page.Distribution
+func (d *curveDrawing) latencies() []model.Part {
+	var out []model.Part
+	at := map[string]int{}
 	for _, f := range d.c.Latencies {
 		label := f.Quantity() + " over the load"
-		i := slices.IndexFunc(out, func(o page.Distribution) bool { return o.Label == label })
-		if i < 0 {
-			i = len(out)
-			out = append(out, page.Distribution{Label: label})
+		i, ok := at[label]
+		if !ok {
+			i, at[label] = len(out), len(out)
+			out = append(out, model.Part{Title: model.Plain(label)})
 		}
-		out[i].Charts = append(out[i].Charts, page.Chart(d.overLoad(f)))
+		out[i].Charts = append(out[i].Charts, d.overLoad(f))
 	}
 	return out
 }
 
 // throughput are the total over the load, and what a user sees over what a GPU gives, or over the
 // total where nothing says how many GPUs there were.
-func (d *curveDrawing) throughput() []template.HTML {
+func (d *curveDrawing) throughput() []model.Chart {
 	if d.c.Throughput == nil {
 		return nil
 	}
-	out := []template.HTML{page.Chart(d.overLoad(*d.c.Throughput))}
+	out := []model.Chart{d.overLoad(*d.c.Throughput)}
 	if d.c.PerUser == nil {
 		return out
 	}
 	if d.c.PerGPU != nil {
-		return append(out, page.Chart(d.against(*d.c.PerUser, *d.c.PerGPU, "tok/s per GPU")))
+		return append(out, d.against(*d.c.PerUser, *d.c.PerGPU, "tok/s per GPU"))
 	}
-	return append(out, page.Chart(d.against(*d.c.PerUser, *d.c.Throughput, "tok/s in all")))
+	return append(out, d.against(*d.c.PerUser, *d.c.Throughput, "tok/s in all"))
 }
 
 // overLoad draws a figure over the load.

@@ -3,28 +3,8 @@ package reports
 import (
 	"slices"
 
-	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
-
-// Build lays doc out. It is deterministic: equal documents and options give equal
-// reports.
-func Build(doc *result.Document, o Options) *model.Report { return newView(doc, o).report() }
-
-func (v *view) report() *model.Report {
-	r := &model.Report{Banner: v.banner(), Legend: v.legend()}
-	r.Icon, r.Heading = v.heading()
-	r.Lead = v.lead()
-	for _, section := range []func() *model.Section{
-		v.findings, v.moreFound, v.profile, v.failures, v.warnings, v.passes, v.objectiveSection, v.gateList, v.questions, v.answers,
-		v.measured, v.transports, v.client, v.environment,
-	} {
-		if s := section(); s != nil {
-			r.Sections = append(r.Sections, *s)
-		}
-	}
-	return r
-}
 
 // view is a document with what several sections look up in it.
 type view struct {
@@ -38,7 +18,9 @@ type view struct {
 	outcome result.Outcome
 	// several sides are compared: rows say which.
 	severalSides bool
-	// anchors are where a page says more about a decision; nil in other formats.
+	// page has what only a page shows, and anchors are where it says more about a decision; nil in
+	// other formats.
+	page    *pageView
 	anchors map[*result.Decision]string
 }
 

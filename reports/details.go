@@ -8,7 +8,6 @@ import (
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,6 +19,58 @@ type comparison struct {
 	headName   string       // of the sides
 	baseName   string
 	rows       []verdictRow // worst first
+	// distributions of both sides, and how many histograms could not be read.
+	distributions []distribution
+	unreadable    int
+}
+
+// choose decides which comparisons have charts, and gives their decisions an anchor.
+func (v *view) choose() {
+	p := v.page
+	for _, c := range v.comparisons() {
+		switch {
+		case !c.hasCharts():
+		case len(p.comparisons) < p.size.comparisons:
+			p.comparisons = append(p.comparisons, c)
+		default:
+			p.withoutCharts++
+		}
+	}
+	v.anchors = map[*result.Decision]string{}
+	for _, c := range p.comparisons {
+		for i, r := range c.rows {
+			v.anchors[r.d] = c.anchor
+			if i < maxDetailed {
+				v.anchors[r.d] = c.findingID(i)
+			}
+		}
+	}
+}
+
+// findingID is where a page has the i-th decision.
+func (c *comparison) findingID(i int) string { return fmt.Sprintf("%s-%d", c.anchor, i+1) }
+
+// details are the comparisons one by one.
+func (v *view) details() model.Section {
+	p := v.page
+	s := model.Section{Title: model.Plain("Comparisons in detail"), Controls: true}
+	if len(v.rows) == 0 {
+		s.Title = model.Plain("Cells in detail")
+	}
+	for i, c := range p.comparisons {
+		open := i < maxOpen && slices.ContainsFunc(c.rows, func(r verdictRow) bool { return !r.passed() })
+		s.Parts = append(s.Parts, v.detail(c, open || len(p.comparisons) == 1))
+	}
+	if p.withoutCharts > 0 {
+		s.Omitted = []model.Line{model.Plain(humanize.Count(p.withoutCharts, "more comparison") +
+			" of cells left out here, the worst are shown; the tables have all.")}
+	}
+	return s
+}
+
+// detailParts are what a page has of each comparison. Another one is its function and a row here.
+var detailParts = []func(*view, *comparison) []model.Part{
+	(*view).findingParts, (*view).distributionParts, (*view).overRun, (*view).lagOfRuns, (*view).quantiles,
 }
 
 // comparisons groups the decisions by the cells that they are about, from the worst. A
@@ -84,21 +135,22 @@ const (
 	maxOpen     = 3  // comparisons that are open at first
 )
 
-// pairView draws c.
-func (v *view) pairView(c *comparison, open bool) page.Comparison {
-	p := page.Comparison{Anchor: c.anchor, Title: page.Spans(c.name, model.MaxCell), Open: open,
-		Summary: page.Spans(c.summary(), model.MaxCell)}
-	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
-		if i == 0 {
-			p.Icon = page.IconOf(iconOf(r.gate, r.d.Verdict))
-		}
-		p.Findings = append(p.Findings, v.findingView(c, r, fmt.Sprintf("%s-%d", c.anchor, i+1)))
+// detail draws c.
+func (v *view) detail(c *comparison, open bool) model.Part {
+	c.readDistributions()
+	p := model.Part{ID: c.anchor, Title: c.name, Summary: c.summary(), Open: open}
+	if len(c.rows) > 0 {
+		p.Icon = iconOf(c.rows[0].gate, c.rows[0].d.Verdict)
+	}
+	for _, parts := range detailParts {
+		p.Parts = append(p.Parts, parts(v, c)...)
 	}
 	if n := len(c.rows) - maxDetailed; n > 0 {
-		p.Notes = append(p.Notes, page.Spans(model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."),
-			model.MaxLine))
+		p.Footnotes = append(p.Footnotes, model.Plain(humanize.Count(n, "more comparison")+" of these cells are in the tables only."))
 	}
-	v.drawDistributions(&p, c)
+	if c.unreadable > 0 {
+		p.Footnotes = append(p.Footnotes, model.Plain(humanize.Count(c.unreadable, "histogram")+" could not be read and are left out."))
+	}
 	return p
 }
 
@@ -134,14 +186,22 @@ func summaryWords(r verdictRow) model.Line {
 	return model.Join(" ", l, model.Plain(string(r.d.Verdict)))
 }
 
-func (v *view) findingView(c *comparison, r verdictRow, id string) page.Finding {
-	f := page.Finding{
-		ID: id, Title: page.Clean(v.metricCell(r).String(), model.MaxCell), Icon: page.IconOf(iconOf(r.gate, r.d.Verdict)), Open: !r.passed(),
-		Verdict: page.Spans(v.verdictSentence(r), model.MaxLine), Reason: page.Spans(nonEmpty(r.d.Reason), model.MaxLine),
+// findingParts are the decisions with their charts and their arithmetic.
+func (v *view) findingParts(c *comparison) []model.Part {
+	var out []model.Part
+	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {
+		out = append(out, v.findingPart(c, r, c.findingID(i)))
 	}
-	for _, line := range v.sums(r) { // units may be a stranger's
-		f.Sums = append(f.Sums, page.Sum{Symbol: line.symbol, Meaning: page.Clean(line.meaning, model.MaxLine),
-			Value: page.Clean(line.value, model.MaxCell)})
+	return out
+}
+
+func (v *view) findingPart(c *comparison, r verdictRow, id string) model.Part {
+	f := model.Part{
+		ID: id, Title: model.Plain(v.metricCell(r).String()), Icon: iconOf(r.gate, r.d.Verdict), Open: !r.passed(),
+		Summary: v.verdictSentence(r), Reason: nonEmpty(r.d.Reason),
+	}
+	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
+		f.Notes = append(f.Notes, model.Plain(w))
 	}
 	if len(r.d.Pairs) > 0 && r.d.Kind == result.KindMetric {
 		shown := inOrder(r.d.Pairs)
@@ -150,12 +210,11 @@ func (v *view) findingView(c *comparison, r verdictRow, id string) page.Finding 
 		if chart, ok := v.forestChart(r, shown, id+"f"); ok {
 			f.Charts = append(f.Charts, chart)
 		}
-		f.Values = []page.Table{page.TableOf(v.pairsTable(c, r, shown), maxPairs)}
+		f.Parts = append(f.Parts, model.Part{Title: model.Plain("The repeats in figures"), Tables: []model.Table{v.pairsTable(c, r, shown)}})
 	}
-	for _, w := range r.d.Warnings[:min(len(r.d.Warnings), maxSummary)] {
-		f.Warnings = append(f.Warnings, page.Spans(model.Plain(w), model.MaxLine))
+	if sums := v.sums(r); len(sums) > 0 {
+		f.Parts = append(f.Parts, model.Part{Title: model.Plain("The arithmetic"), Open: f.Open, Sums: sums})
 	}
-	f.HasMore = len(f.Charts)+len(f.Sums)+len(f.Reason)+len(f.Warnings) > 0
 	return f
 }
 
@@ -196,10 +255,8 @@ func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) mode
 		if humanize.Finite(diff) {
 			change = changeWords(r.d, s, changeOf(r.d, diff))
 		}
-		t.Rows = append(t.Rows, model.Row{Cells: []model.Line{
-			model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change),
-			model.Plain(digits(diff)),
-		}})
+		t.Add(model.Plain(fmt.Sprint(p.Repeat)), model.Plain(s.Value(p.Base)), model.Plain(s.Value(p.Head)), model.Plain(change),
+			model.Plain(digits(diff)))
 	}
 	t.Omitted = len(r.d.Pairs) - len(pairs)
 	return t

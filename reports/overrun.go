@@ -6,8 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
-	"github.com/servegate/pipeline/reports/page"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -41,29 +42,29 @@ const (
 	maxMemberName = 60
 )
 
-// runCharts has what the servers and the client reported over the time of the runs of both
+// overRun has what the servers and the client reported over the time of the runs of both
 // sides; of a deployment, for each of its members by itself.
-func (c *comparison) runCharts(id string) []page.Distribution {
-	var views []page.Distribution
+func (v *view) overRun(c *comparison) []model.Part {
+	var parts []model.Part
 	drawn := 0
 	for _, member := range c.seriesMembers() {
-		view := page.Distribution{Label: "Over the time of a run"}
+		part := model.Part{Title: model.Plain("Over the time of a run")}
 		if member != "" {
-			view.Label += ": " + page.Clean(member, maxMemberName)
+			part.Title[0].Text += ": " + escape.Text(member, maxMemberName)
 		}
 		for _, f := range figures {
-			chart, zero := c.runChart(f, member, fmt.Sprintf("%s%d", id, drawn+1))
+			chart, zero := c.runChart(f, member, fmt.Sprintf("%s-t%d", c.anchor, drawn+1))
 			// A pair has twice the charts, and half of them show that nothing ever waits.
 			if len(chart.Series) > 0 && drawn < maxRunCharts && (!zero || member == "") {
 				drawn++
-				view.Charts = append(view.Charts, page.Chart(chart))
+				part.Charts = append(part.Charts, chart)
 			}
 		}
-		if len(view.Charts) > 0 {
-			views = append(views, view)
+		if len(part.Charts) > 0 {
+			parts = append(parts, part)
 		}
 	}
-	return views
+	return parts
 }
 
 // seriesMembers are the members of deployments that have a figure, "" for what belongs to

@@ -9,43 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// warnings are those of the document and of its decisions, each once.
-func (v *view) warnings() *model.Section {
-	places := map[string][]model.Line{}
-	var order []string
-	add := func(w string, place model.Line) {
-		if _, ok := places[w]; !ok {
-			order = append(order, w)
-		}
-		places[w] = append(places[w], place)
-	}
-	for _, w := range v.doc.Warnings {
-		add(w, nil)
-	}
-	for _, r := range v.rows {
-		for _, w := range r.d.Warnings {
-			add(w, model.Join(" at ", model.Plain(metricLabel(r.d)), v.cellName(r)))
-		}
-	}
-	if len(order) == 0 {
-		return nil
-	}
-	s := &model.Section{Kind: model.Warnings, Title: model.Plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
-	for _, w := range order {
-		line := model.Join(": ", places[w][0], model.Plain(w))
-		if n := len(places[w]) - 1; n > 0 {
-			line = append(line, model.Span{Text: " (and " + humanize.Count(n, "more time") + ")"})
-		}
-		s.Notes = append(s.Notes, line)
-	}
-	return s
-}
-
 // gateList is every gate with its verdict and its place in the file.
-func (v *view) gateList() *model.Section {
-	if len(v.gates) == 0 {
-		return nil
-	}
+func (v *view) gateList() model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true},
 		{Title: "place", Wrap: true, Aside: true},
@@ -71,7 +36,8 @@ func (v *view) gateList() *model.Section {
 			row.Cells = append(row.Cells, v.gateCost(g)...)
 		}
 	}
-	return &model.Section{Kind: model.Gates, Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []model.Table{t}}
+	// A page begins with the gates.
+	return model.Section{Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: v.page == nil, Tables: []model.Table{t}}
 }
 
 func gateVerdict(g *result.Gate) string {

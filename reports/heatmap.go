@@ -2,14 +2,12 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/page"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
@@ -23,11 +21,15 @@ const (
 
 // heatMaps is one map of verdicts for each benchmark with decisions: a row for each cell
 // without the compared axis, a column for each metric and value of that axis.
-func (v *view) heatMaps() (maps []template.HTML, notes []page.Line) {
+func (v *view) heatMaps() model.Section {
 	gates := map[string][]*result.Gate{}
 	for _, g := range v.gates {
 		gates[g.Benchmark] = append(gates[g.Benchmark], g)
 	}
+	s := model.Section{Title: model.Plain("The matrix at a glance"), Wide: true, Notes: []model.Line{
+		model.Plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? " +
+			"inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins."),
+	}}
 	left := 0
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
@@ -35,25 +37,28 @@ func (v *view) heatMaps() (maps []template.HTML, notes []page.Line) {
 		if len(h.rows) == 0 {
 			continue
 		}
-		if len(maps) == maxHeatMaps {
+		if len(s.Charts) == maxHeatMaps {
 			left++
 			continue
 		}
-		maps = append(maps, page.Chart(h.chart(fmt.Sprintf("heat%d", i+1), b.Addr)))
-		if n := len(h.rows) - maxHeatRows; n > 0 {
-			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more row")+" of"), model.Code(b.Addr),
-				model.Plain("are left out of the map.")), model.MaxLine))
-		}
-		if n := len(h.columns) - maxHeatColumns; n > 0 {
-			notes = append(notes, page.Spans(model.Join(" ", model.Plain(humanize.Count(n, "more column")+" of"), model.Code(b.Addr),
-				model.Plain("are left out of the map.")), model.MaxLine))
+		s.Charts = append(s.Charts, h.chart(fmt.Sprintf("heat%d", i+1), b.Addr))
+		for _, more := range []struct {
+			n    int
+			what string
+		}{{len(h.rows) - maxHeatRows, "more row"}, {len(h.columns) - maxHeatColumns, "more column"}} {
+			if more.n > 0 {
+				s.Omitted = append(s.Omitted, model.Join(" ", model.Plain(humanize.Count(more.n, more.what)+" of"), model.Code(b.Addr),
+					model.Plain("are left out of the map.")))
+			}
 		}
 	}
 	if left > 0 {
-		notes = append(notes, page.Spans(model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."),
-			model.MaxLine))
+		s.Omitted = append(s.Omitted, model.Plain(humanize.Count(left, "more benchmark")+" have no map here; the tables have all."))
 	}
-	return maps, notes
+	if len(s.Charts) == 0 {
+		return model.Section{}
+	}
+	return s
 }
 
 // heatMatrix is the decisions of a benchmark by place.

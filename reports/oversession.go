@@ -1,0 +1,44 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/svg"
+)
+
+// sessionCharts are the charts over the whole session. Another one is its function, which is false
+// where there is nothing to draw, and a row here.
+var sessionCharts = []func(*view) (model.Chart, bool){(*view).startups, (*view).lags}
+
+// overSession has the charts over the whole session.
+func (v *view) overSession() model.Section {
+	s := model.Section{Title: model.Plain("Over the session"), Folded: true}
+	for _, chart := range sessionCharts {
+		if c, ok := chart(v); ok {
+			s.Charts = append(s.Charts, c)
+		}
+	}
+	return s
+}
+
+// maxTimeline bounds the points of one line.
+const maxTimeline = 500
+
+func repeatAxis() svg.Axis { return svg.Axis{Title: "repeat", Format: wholeTick} }
+
+// wholeTick labels whole numbers only.
+func wholeTick(x float64) string {
+	if x != float64(int(x)) {
+		return ""
+	}
+	return fmt.Sprint(int(x))
+}
+
+// sortPoints orders points by repeat: launches and runs are stored in the order in which
+// they were made, those of repeats measured again at the end.
+func sortPoints(points []svg.Point) {
+	slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
+}

@@ -1,0 +1,104 @@
+package page
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+)
+
+// functions are those of the template. What returns text of a report has cleaned and bounded it;
+// the template escapes it for its place.
+var functions = template.FuncMap{
+	"line":    func(l model.Line) model.Line { return spans(l, model.MaxLine) },
+	"cell":    func(l model.Line) model.Line { return spans(l, model.MaxCell) },
+	"clean":   func(s string) string { return clean(s, model.MaxCell) },
+	"prose":   func(s string) string { return clean(s, model.MaxLine) },
+	"short":   short,
+	"mono":    func(s model.Span) bool { return s.Style == model.Mono },
+	"strong":  func(s model.Span) bool { return s.Style == model.Strong },
+	"color":   func(i model.Icon) string { return colors[i] },
+	"columns": columns,
+	"class":   class,
+	"omitted": omitted,
+	"log":     log,
+	"draw": func(c model.Chart) template.HTML {
+		return template.HTML(c.SVG()) //nolint:gosec // made by package svg, which escapes all text
+	},
+}
+
+// colors are the classes of icons.
+var colors = map[model.Icon]string{
+	model.IconRegression: "bad", model.IconInvalid: "bad", model.IconInfrastructure: "bad",
+	model.IconWarning: "warn", model.IconInconclusive: "warn", model.IconInterrupted: "warn",
+	model.IconPass: "good", model.IconImprovement: "good",
+}
+
+// clean returns text from outside on one line, without control and bidirectional characters.
+// A percent sign stays with its number.
+func clean(s string, limit int) string {
+	return strings.ReplaceAll(escape.Text(s, limit), " %", "\u00a0%")
+}
+
+// spans cleans a line; each span is bounded by limit runes.
+func spans(l model.Line, limit int) model.Line {
+	out := make(model.Line, 0, len(l))
+	for i, s := range l {
+		text := clean(s.Text, limit)
+		// Cleaning trims the edges of a text; within a line they are its words' distance.
+		if i > 0 && strings.HasPrefix(s.Text, " ") {
+			text = " " + text
+		}
+		if i < len(l)-1 && strings.HasSuffix(s.Text, " ") && strings.TrimSpace(text) != "" {
+			text += " "
+		}
+		if text != "" {
+			out = append(out, model.Span{Text: text, Style: s.Style})
+		}
+	}
+	return out
+}
+
+// short is a title for the contents, without what is in parentheses.
+func short(title model.Line) string {
+	text, _, _ := strings.Cut(title.String(), " (")
+	return clean(text, model.MaxCell)
+}
+
+// maxColumns bounds a table's columns.
+const maxColumns = 24
+
+// columns are those of a table that are drawn.
+func columns(t model.Table) []model.Column { return t.Columns[:min(len(t.Columns), maxColumns)] }
+
+// class is what the style sheet knows a column by.
+func class(c model.Column) string {
+	class := map[model.Align]string{model.Right: "num", model.Center: "mid"}[c.Align]
+	if c.Aside {
+		class = strings.TrimSpace(class + " aside")
+	}
+	return class
+}
+
+// omitted says what of a table is not drawn.
+func omitted(t model.Table) string {
+	var parts []string
+	if t.Omitted > 0 {
+		parts = append(parts, humanize.Count(t.Omitted, "more row"))
+	}
+	if n := len(t.Columns) - maxColumns; n > 0 {
+		parts = append(parts, humanize.Count(n, "more column"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// log is the text of a log, line by line.
+func log(l model.Log) string {
+	text := make([]string, len(l.Lines))
+	for i, line := range l.Lines {
+		text[i] = escape.Line(line, model.MaxLog)
+	}
+	return strings.Join(text, "\n")
+}

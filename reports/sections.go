@@ -1,0 +1,42 @@
+package reports
+
+import (
+	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// sections are those of a report on a document, in its order. A page has the gates first and what
+// passed below the charts. A new section is its function and a row here.
+var sections = []model.SectionOf[*view]{
+	{ID: "gates", On: model.PageOnly, Build: (*view).gateList},
+	{ID: "findings", Weight: model.Attention, Build: (*view).findings},
+	{ID: "more", On: model.TextOnly, Weight: model.Attention, Build: (*view).moreFound},
+	{ID: "profile", Weight: model.Outcome, Build: (*view).profile},
+	{ID: "failures", Weight: model.Attention, Build: (*view).failures},
+	{ID: "warnings", Weight: model.Attention, Brief: true, Build: (*view).warnings},
+	{ID: "passes", On: model.TextOnly, Weight: model.Outcome, Brief: true, Build: (*view).passes},
+	{ID: "objectives", Build: (*view).objectiveSection},
+	{ID: "gates", On: model.TextOnly, Weight: model.Outcome, Build: (*view).gateList},
+	{ID: "matrix", On: model.PageOnly, Build: (*view).heatMaps},
+	{ID: "curves", On: model.PageOnly, Build: (*view).curves},
+	{ID: "details", On: model.PageOnly, Build: (*view).details},
+	{ID: "questions", Build: (*view).questions},
+	{ID: "answers", Build: (*view).answers},
+	{ID: "passes", On: model.PageOnly, Build: (*view).passes},
+	{ID: "measured", Brief: true, Build: (*view).measured},
+	{ID: "transports", Build: (*view).transports},
+	{ID: "client", Build: (*view).client},
+	{ID: "timelines", On: model.PageOnly, Build: (*view).overSession},
+	{ID: "environment", Build: (*view).environment},
+}
+
+// Build lays doc out. It is deterministic: equal documents and options give equal
+// reports.
+func Build(doc *result.Document, o Options) *model.Report { return newView(doc, o).report(sections) }
+
+// report lays the document out with the sections of a table.
+func (v *view) report(table []model.SectionOf[*view]) *model.Report {
+	r := &model.Report{Banner: v.banner(), Legend: v.legend(), Lead: v.lead(), Sections: model.Sections(table, v, v.page != nil)}
+	r.Icon, r.Heading = v.heading()
+	return r
+}

@@ -1,0 +1,35 @@
+package reports
+
+import (
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/model"
+)
+
+// warnings are those of the document and of its decisions, each once.
+func (v *view) warnings() model.Section {
+	places := map[string][]model.Line{}
+	var order []string
+	add := func(w string, place model.Line) {
+		if _, ok := places[w]; !ok {
+			order = append(order, w)
+		}
+		places[w] = append(places[w], place)
+	}
+	for _, w := range v.doc.Warnings {
+		add(w, nil)
+	}
+	for _, r := range v.rows {
+		for _, w := range r.d.Warnings {
+			add(w, model.Join(" at ", model.Plain(metricLabel(r.d)), v.cellName(r)))
+		}
+	}
+	s := model.Section{Title: model.Plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
+	for _, w := range order {
+		line := model.Join(": ", places[w][0], model.Plain(w))
+		if n := len(places[w]) - 1; n > 0 {
+			line = append(line, model.Span{Text: " (and " + humanize.Count(n, "more time") + ")"})
+		}
+		s.Notes = append(s.Notes, line)
+	}
+	return s
+}
