@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/zclconf/go-cty/cty"
 )
 
 // DockerSpec is the Docker daemons that the servers of a run are placed on.
@@ -22,53 +20,6 @@ type DockerHost struct {
 	Certs string
 	// Address at which servers of the host are reached, "" for that of the URL.
 	Address string
-}
-
-// maxDockerHosts bounds how many daemons one run may have.
-const maxDockerHosts = 64
-
-// DockerSchema describes the docker block.
-func DockerSchema() Schema {
-	return Schema{Blocks: []BlockSchema{{
-		Type: "host", Min: 1, Max: maxDockerHosts,
-		Doc: "A daemon. Servers name it by its number in the argument node, counted from 0 in the order of the blocks.",
-		Schema: Schema{Attrs: []Attr{
-			{Name: "url", Type: cty.String, Required: true, Doc: "Where the daemon listens: tcp://10.0.0.2:2376, ssh://me@gpu2 (its socket is " +
-				"forwarded by ssh, which must not ask for a password) or unix:///var/run/docker.sock."},
-			{Name: "certs", Type: cty.String, Doc: "Folder with ca.pem, cert.pem and key.pem for a daemon behind TLS, meant from the pipeline " +
-				"file's folder. Without it a tcp daemon is talked to in the clear."},
-			{Name: "address", Type: cty.String, Doc: "Address at which the other hosts and this machine reach the servers of the host, such as " +
-				"that of its fast network; the one of the url unless set."},
-		}},
-	}}}
-}
-
-// ReadDocker reads a docker block and finds what is wrong with it beyond types.
-func ReadDocker(o Object) (*DockerSpec, []Problem) {
-	s := &DockerSpec{}
-	var found []Problem
-	for _, b := range o.Blocks["host"] {
-		h := DockerHost{URL: b.Text("url"), Certs: b.Text("certs"), Address: b.Text("address")}
-		s.Hosts = append(s.Hosts, h)
-		if problem := h.Problem(); problem != "" {
-			found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("host %d: %s", len(s.Hosts)-1, problem)})
-		}
-	}
-	for i, h := range s.Hosts {
-		for j, other := range s.Hosts[:i] {
-			if h.URL == other.URL {
-				found = append(found, Problem{Path: []string{"host"}, Summary: fmt.Sprintf("hosts %d and %d have the same url", j, i),
-					Detail: "Servers that share a host name it by one number."})
-			}
-		}
-		if len(s.Hosts) > 1 && h.Reached() == "" {
-			found = append(found, Problem{
-				Path: []string{"host"}, Summary: fmt.Sprintf("host %d has no address that the other hosts reach", i),
-				Detail: "Its url is one of this machine: set address to the machine's address in their network.",
-			})
-		}
-	}
-	return s, found
 }
 
 // Problem says what is wrong with a host, "" for nothing.

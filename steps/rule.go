@@ -15,19 +15,22 @@ type Rule struct {
 	text         *regexp.Regexp
 }
 
+// Number wants a number that holds. must ends a sentence that begins with the argument's name.
+func Number(must string, holds func(*big.Float) bool) *Rule { return &Rule{must: must, number: holds} }
+
 // Whole wants a whole number from low to high.
 func Whole(low, high int64) *Rule {
-	return &Rule{must: fmt.Sprintf("must be a whole number from %d to %d", low, high), number: func(f *big.Float) bool {
+	return Number(fmt.Sprintf("must be a whole number from %d to %d", low, high), func(f *big.Float) bool {
 		i, acc := f.Int64()
 		return acc == big.Exact && low <= i && i <= high
-	}}
+	})
 }
 
 // The rules of ports, and of quantities that are or may be nothing.
 var (
 	PortRule    = Whole(1, 65535)
-	AboveZero   = &Rule{must: "must be above zero", number: func(f *big.Float) bool { return f.Sign() > 0 }}
-	NotNegative = &Rule{must: "must not be negative", number: func(f *big.Float) bool { return f.Sign() >= 0 }}
+	AboveZero   = Number("must be above zero", func(f *big.Float) bool { return f.Sign() > 0 })
+	NotNegative = Number("must not be negative", func(f *big.Float) bool { return f.Sign() >= 0 })
 )
 
 // share is a part of a whole.

@@ -56,9 +56,9 @@ func settingAttrs() []Attr {
 			"8192 becomes --max-model-len 8192, true becomes --flag, a list becomes several values, an object becomes JSON, null is left out."},
 		{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Environment variables of the process. Secrets belong here."},
 		{Name: "port", Type: cty.Number, Rule: PortRule, Doc: "Port to listen on; a free one is chosen unless set."},
-		{Name: "node", Type: cty.Number, Rule: Whole(0, maxNodes-1),
+		{Name: "node", Type: cty.Number, Rule: Whole(0, MaxNodes-1),
 			Doc: "Node that the server runs on, counted from 0: of the Slurm job, or of the hosts of the docker block; the first unless set."},
-		{Name: "nodes", Type: cty.Number, Rule: Whole(1, maxNodes), Doc: "Number of nodes that the server is spread over, from its node on: " +
+		{Name: "nodes", Type: cty.Number, Rule: Whole(1, MaxNodes), Doc: "Number of nodes that the server is spread over, from its node on: " +
 			"one process on each, which start, serve and end together. gpus then counts all of them, so many on each node. vLLM does it by " +
 			"--nnodes, or as a Ray cluster with distributed_executor_backend = \"ray\"; SGLang by --nnodes. Without a slurm or docker block all " +
 			"processes run on this machine."},

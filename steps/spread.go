@@ -9,6 +9,9 @@ type Spreader interface {
 	RenderNode(spec ServerSpec, at NodePlace) (Process, error)
 }
 
+// MaxNodes bounds the nodes of a job, and of a server: more would not be one deployment.
+const MaxNodes = 1024
+
 // NodePlace is one node of a server that is spread over nodes.
 type NodePlace struct {
 	// Rank of the node among those of the server, from 0: the first answers.

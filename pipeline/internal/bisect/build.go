@@ -17,6 +17,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"golang.org/x/sys/unix"
@@ -40,7 +41,7 @@ const (
 // Builder makes candidates in checkouts of its own.
 type Builder struct {
 	Repo   git.Repo
-	Spec   *steps.BisectBuild
+	Spec   *lang.BisectBuild
 	Folder string // of the search
 	Redact *event.Redactor
 	// Action runs the command.

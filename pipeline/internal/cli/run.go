@@ -44,7 +44,7 @@ type planFlags struct {
 	// noise is what is known of the cells' spread; no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
 	// calibration is what a variance block stands for; no flag.
-	calibration func(spec *steps.VarianceSpec, cells []string) (*plan.Calibration, string, error)
+	calibration func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error)
 	// anySimulation counts what differs in simulate blocks alone; no flag.
 	anySimulation bool
 	// launchTime is what is known of the time of launches; no flag.

@@ -9,17 +9,17 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
-	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
 )
 
 // calibration finds the calibration that a file's variance block names, for plans on this machine.
-func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*steps.VarianceSpec,
+func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*lang.Variance,
 	[]string) (*plan.Calibration, string, error) {
-	return func(spec *steps.VarianceSpec, cells []string) (*plan.Calibration, string, error) {
+	return func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error) {
 		sought := sought{simulated: history.Simulated(f.simulate, f.timeScale), cells: cells}
 		if f.simulate != plan.SimulateVirtual {
 			sp := spawn.New(spawn.Options{Environ: a.Environ()})

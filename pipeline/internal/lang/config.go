@@ -63,11 +63,11 @@ type Settings struct {
 	Slurm         *steps.SlurmSpec      // nil: the servers run on this machine
 	Docker        *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
 	Kubernetes    *steps.KubernetesSpec // nil: no server is a Pod
-	Machines      *steps.MachinesSpec   // nil: all repeats have the same machines
-	Bisect        *steps.BisectSpec     // nil: the file cannot be searched
-	Price         *steps.PriceSpec      // nil: nobody says what machines cost
-	Profile       *steps.ProfileSpec    // nil: nothing is profiled
-	Budget        *steps.BudgetSpec     // nil: a run spends what its repeats take
+	Machines      *Machines             // nil: all repeats have the same machines
+	Bisect        *Bisect               // nil: the file cannot be searched
+	Price         *Price                // nil: nobody says what machines cost
+	Profile       *Profile              // nil: nothing is profiled
+	Budget        *Budget               // nil: a run spends what its repeats take
 	Resident      string                // one of steps.Residents; "": one server at a time
 	SlurmRange    hcl.Range
 	MachinesRange hcl.Range
@@ -75,7 +75,7 @@ type Settings struct {
 	// ResidentRange is that of Resident.
 	ResidentRange hcl.Range
 	// Variance is nil where only today's pairs say how much they spread.
-	Variance      *steps.VarianceSpec
+	Variance      *Variance
 	VarianceRange hcl.Range
 	// ClusterRange is where the kubernetes block says how its cluster is reached.
 	ClusterRange hcl.Range

@@ -17,7 +17,7 @@ func measureType() *blockType {
 		name: measureRoot, labels: []string{"name"},
 		doc: "A metric of a series that servers, a router or an exporter of the machine show in Prometheus' text format. Referred to as " +
 			"metric.measure.NAME.",
-		schema: steps.MeasureSchema(),
+		schema: measureSchema(),
 	}
 }
 
@@ -32,7 +32,7 @@ func (e *evaluator) measures() []steps.Measure {
 		if !o.ok {
 			continue
 		}
-		m, found := steps.ReadMeasure(ent.block.label(), o.Object)
+		m, found := readMeasure(ent.block.label(), o.Object)
 		for _, p := range found {
 			e.report(problem(codeCheck, o.at(p.Path...), p.Summary, p.Detail))
 		}

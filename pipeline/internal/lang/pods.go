@@ -45,7 +45,7 @@ func (e *evaluator) checkPod(o object, s steps.ServerSpec) {
 		return
 	}
 	for _, v := range s.Container.Volumes {
-		if err := steps.CheckClaim(v.Name); err != nil {
+		if err := checkClaim(v.Name); err != nil {
 			e.report(problem(codeCheck, o.at("container", "volumes"), fmt.Sprintf("%q is not the name of a PersistentVolumeClaim", v.Name),
 				"Volumes of a Pod are claims of the namespace by their names. "+err.Error()+"."))
 		}

@@ -40,28 +40,28 @@ func pipelineType() *blockType {
 			{Name: "lock", Type: cty.String, Doc: "What runs lock to have something for themselves: a second run waits for the first. A name is a " +
 				"lock of the machine, a path with a slash a file, meant from the pipeline file's folder. GPUs are locked without it."},
 		}, Blocks: []steps.BlockSchema{
-			{Type: "slurm", Max: 1, Schema: steps.SlurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, " +
+			{Type: "slurm", Max: 1, Schema: slurmSchema(), Doc: "A Slurm cluster on whose nodes the servers run: one job for the whole run, " +
 				"with a step for each server. The router and the load generator run where the command runs, on a login node or inside an allocation, " +
 				"which is then used, unless load_node gives them a node. --simulate ignores it."},
-			{Type: "docker", Max: 1, Schema: steps.DockerSchema(), Doc: "The Docker daemons that servers with an image run on, where there are " +
+			{Type: "docker", Max: 1, Schema: dockerSchema(), Doc: "The Docker daemons that servers with an image run on, where there are " +
 				"several: the argument node of servers places them. Without it all run at the daemon that DOCKER_HOST names. The router and the load " +
 				"generator run where the command runs. --simulate ignores it, --simulate=container does not."},
-			{Type: "kubernetes", Max: 1, Schema: steps.KubernetesSchema(), Doc: "A namespace of a Kubernetes cluster in which the servers run, " +
+			{Type: "kubernetes", Max: 1, Schema: kubernetesSchema(), Doc: "A namespace of a Kubernetes cluster in which the servers run, " +
 				"each as a Pod on the node that its argument node numbers. The router and the load generator run where the command runs, outside of " +
 				"the cluster or in a Pod, unless load_node gives them a node. --simulate ignores it."},
-			{Type: "machines", Max: 1, Schema: steps.MachinesSchema(), Doc: "Spreads the repeats over the machines of the docker, slurm or " +
+			{Type: "machines", Max: 1, Schema: machinesSchema(), Doc: "Spreads the repeats over the machines of the docker, slurm or " +
 				"kubernetes block, each with all its sides on one of them, so that what a single machine does to a change shows. Each launch records " +
 				"its machine. --simulate ignores it, --simulate=virtual models it, --simulate=container uses the hosts of the docker block."},
-			{Type: "price", Max: 1, Schema: steps.PriceSchema(),
+			{Type: "price", Max: 1, Schema: priceSchema(),
 				Doc: "What machines cost. plan and reports state money beside GPU-hours then; it decides nothing."},
-			{Type: "budget", Max: 1, Schema: steps.BudgetSchema(), Doc: "What a run may spend. The repeats are cut to those that it buys, before " +
+			{Type: "budget", Max: 1, Schema: budgetSchema(), Doc: "What a run may spend. The repeats are cut to those that it buys, before " +
 				"the first launch; a repeat that would exceed it is not begun, and the run ends early where every gate has its verdict, or none is " +
 				"likely to get one."},
-			{Type: "bisect", Max: 1, Schema: steps.BisectSchema(), Doc: "How the candidates of `pipeline bisect` become servers of this file: " +
+			{Type: "bisect", Max: 1, Schema: bisectSchema(), Doc: "How the candidates of `pipeline bisect` become servers of this file: " +
 				"which variables get them, and how commits are built. Other commands ignore it."},
-			{Type: "profile", Max: 1, Schema: steps.ProfileSchema(), Doc: "Profiles one more pair of launches where a gate has regressed, after " +
+			{Type: "profile", Max: 1, Schema: profileSchema(), Doc: "Profiles one more pair of launches where a gate has regressed, after " +
 				"the verdict, and reports the operations whose time changed most. It is never a sample."},
-			{Type: "variance", Max: 1, Schema: steps.VarianceSchema(), Doc: "The spread of pairs that a calibration of the same machine, model " +
+			{Type: "variance", Max: 1, Schema: varianceSchema(), Doc: "The spread of pairs that a calibration of the same machine, model " +
 				"and workload has found is used beside that of the pairs themselves, with bounded weight, in gates that judge pairs by t-test. " +
 				"Sessions may then stop from 2 repeats on. --simulate ignores the calibration of real servers."},
 		}},

@@ -224,7 +224,7 @@ func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
 func (e *evaluator) checkTransport(d *Deployment, b *block) {
 	// What a node lets a container have is the cluster's own affair.
 	cluster := e.prog.settings != nil && (e.prog.settings.one("slurm") != nil || e.prog.settings.one("kubernetes") != nil)
-	for _, p := range steps.CheckTransport(d.Spec, !cluster) {
+	for _, p := range checkTransport(d.Spec, !cluster) {
 		at := d.Range
 		for _, nested := range b.blocks {
 			own := nested.typ.name == p.Path[0] && (p.Path[0] != "server" || nested.label() == p.Path[1])

@@ -38,20 +38,20 @@ func (e *evaluator) pipelineSettings() Settings {
 		e.report(problem(codeValue, o.at("timeout"), "timeout must be above zero", "Leave it out for none."))
 	}
 	e.placeBlocks(&s, o)
-	s.Price, _ = settingsBlock(e, o, "price", steps.ReadPrice)
-	s.Budget, s.BudgetRange = settingsBlock(e, o, "budget", func(inner steps.Object) (*steps.BudgetSpec, []steps.Problem) {
-		return steps.ReadBudget(inner, s.Price)
+	s.Price, _ = settingsBlock(e, o, "price", readPrice)
+	s.Budget, s.BudgetRange = settingsBlock(e, o, "budget", func(inner steps.Object) (*Budget, []steps.Problem) {
+		return readBudget(inner, s.Price)
 	})
-	s.Variance, s.VarianceRange = settingsBlock(e, o, "variance", steps.ReadVariance)
+	s.Variance, s.VarianceRange = settingsBlock(e, o, "variance", readVariance)
 	if s.Variance != nil && s.Variance.Calibration != "" {
 		s.Variance.Calibration = e.besideFile(s.Variance.Calibration)
 		s.VarianceRange = o.at("variance", "calibration")
 	}
-	s.Bisect, _ = settingsBlock(e, o, "bisect", steps.ReadBisect)
+	s.Bisect, _ = settingsBlock(e, o, "bisect", readBisect)
 	if s.Bisect != nil {
 		e.checkBisectVariables(s.Bisect, o)
 	}
-	s.Profile, _ = settingsBlock(e, o, "profile", steps.ReadProfile)
+	s.Profile, _ = settingsBlock(e, o, "profile", readProfile)
 	return s
 }
 
@@ -68,9 +68,9 @@ func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.O
 
 // placeBlocks evaluates the blocks that say where servers run.
 func (e *evaluator) placeBlocks(s *Settings, o object) {
-	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", steps.ReadSlurm)
-	s.Docker, _ = settingsBlock(e, o, "docker", steps.ReadDocker)
-	s.Kubernetes, s.ClusterRange = settingsBlock(e, o, "kubernetes", steps.ReadKubernetes)
+	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", readSlurm)
+	s.Docker, _ = settingsBlock(e, o, "docker", readDocker)
+	s.Kubernetes, s.ClusterRange = settingsBlock(e, o, "kubernetes", readKubernetes)
 	e.cluster(s, o)
 	e.checkOnePlace(o)
 	e.machines(s, o)
@@ -78,7 +78,7 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 
 // machines evaluates the block that spreads repeats over those of another one.
 func (e *evaluator) machines(s *Settings, o object) {
-	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", steps.ReadMachines)
+	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", readMachines)
 	if s.Machines == nil {
 		if s.Kubernetes != nil && s.Kubernetes.Nodes > 0 {
 			e.report(problem(codeCheck, o.at("kubernetes", "nodes"), "nodes is for repeats that are spread over machines",
@@ -120,7 +120,7 @@ func (e *evaluator) reportOf(o object, block string, found []steps.Problem) {
 }
 
 // checkBisectVariables finds names of variables that the file does not declare.
-func (e *evaluator) checkBisectVariables(s *steps.BisectSpec, o object) {
+func (e *evaluator) checkBisectVariables(s *Bisect, o object) {
 	var declared []string
 	for _, b := range e.prog.variables {
 		declared = append(declared, b.label())

@@ -32,7 +32,7 @@ type Options struct {
 	Noise func(cell, metric string) (Noise, bool)
 	// Calibration finds the one that a file's variance block names and that is of cells (hashes). Without one it says why none
 	// is used, or returns an error where the file cannot be judged as it says. It may be nil.
-	Calibration func(spec *steps.VarianceSpec, cells []string) (c *Calibration, note string, err error)
+	Calibration func(spec *lang.Variance, cells []string) (c *Calibration, note string, err error)
 	// LaunchTime is how long launches of a target took that measured these cells (hashes), in
 	// seconds; 0 where nothing is known. It may be nil, and is not asked about simulated ones.
 	LaunchTime func(cells []string) float64

@@ -62,7 +62,7 @@ func TestRepeatsSideBySide(t *testing.T) {
 // Machines side by side are taken at the same time, each by every so many repeats as without, and a round more does not fit.
 func TestMachinesSideBySide(t *testing.T) {
 	cfg := clustered(5, steps.SlurmSpec{Nodes: 3, SideBySide: true})
-	cfg.Settings.Machines = &steps.MachinesSpec{Between: 0.03}
+	cfg.Settings.Machines = &lang.Machines{Between: 0.03}
 	p, diags := Build(cfg, Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)

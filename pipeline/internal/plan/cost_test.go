@@ -7,7 +7,6 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // costPlan has two targets that are launched four times each, with two runs of 90 s in a
@@ -123,7 +122,7 @@ func TestProfileInThePlan(t *testing.T) {
 		"a stored baseline": {func(p *Plan, _ *lang.Config) { p.Gates[0].Comparisons = []Comparison{{Head: "head1"}} }, ""},
 	} {
 		p, cfg := costPlan(), &lang.Config{}
-		cfg.Settings.Profile = &steps.ProfileSpec{}
+		cfg.Settings.Profile = &lang.Profile{}
 		p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270
 		p.Price = &result.Price{GPUHour: 2.5, Currency: "USD"}
 		p.Gates = []Gate{{Comparisons: []Comparison{{Base: "base1", Head: "head1"}, {Base: "base2", Head: "head2"}}}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/profile"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -34,7 +35,7 @@ func (s *session) profile(ctx context.Context) error {
 // profiling is one pair in the course of being profiled.
 type profiling struct {
 	*session
-	spec steps.ProfileSpec
+	spec lang.Profile
 	of   regression
 	// notes of the profile, and what its launches held.
 	notes []string
@@ -57,7 +58,7 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 		Profiler: p.spec.Profiler, Gate: p.of.gate, Metric: d.Metric, Benchmark: p.of.benchmark,
 		Base: d.BaseCell, Head: d.Cell, Values: d.Values,
 	}
-	if p.spec.Profiler != steps.ProfilerTorch && !p.targets.ProfiledAround() {
+	if p.spec.Profiler != lang.ProfilerTorch && !p.targets.ProfiledAround() {
 		p.note("Simulated servers are profiled by their model in place of " + p.spec.Profiler + ".")
 	}
 	launches, err := p.launches()

@@ -17,7 +17,7 @@ import (
 // simulated are profiled by their model, whatever the file says.
 func (r Resolver) ProfiledAround() bool {
 	s := r.Config.Settings.Profile
-	return s != nil && s.Profiler == steps.ProfilerNsys && !r.simulated()
+	return s != nil && s.Profiler == lang.ProfilerNsys && !r.simulated()
 }
 
 // Profiler returns what profiles a server of an engine: around, or the engine's own.

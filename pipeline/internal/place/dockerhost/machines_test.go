@@ -17,7 +17,7 @@ func TestHostsAsMachines(t *testing.T) {
 		spec.Hosts = append(spec.Hosts, steps.DockerHost{URL: "ssh://" + name})
 	}
 	servers := []*lang.Server{{Spec: steps.ServerSpec{Image: "first"}}, {Spec: steps.ServerSpec{Image: "second", Node: 1}}}
-	cfg := &lang.Config{Servers: servers, Settings: lang.Settings{Docker: &spec, Machines: &steps.MachinesSpec{}}}
+	cfg := &lang.Config{Servers: servers, Settings: lang.Settings{Docker: &spec, Machines: &lang.Machines{}}}
 	h, err := newHosts(place.Options{Config: cfg, Plan: &plan.Plan{Machines: &plan.Machines{Count: 2, Width: 2}}, Shown: true})
 	if err != nil {
 		t.Fatal(err)

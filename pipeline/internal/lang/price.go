@@ -1,4 +1,4 @@
-package steps
+package lang
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// PriceSpec is what machines cost, in one currency.
-type PriceSpec struct {
+// Price is what machines cost, in one currency.
+type Price struct {
 	// GPUHour and MachineHour are the prices of an hour of one GPU and of one machine; 0 where
 	// nothing is charged for it.
 	GPUHour, MachineHour float64
@@ -18,19 +19,19 @@ type PriceSpec struct {
 	Currency string
 }
 
-// PriceSchema describes the price block.
-func PriceSchema() Schema {
-	return Schema{Attrs: []Attr{
+// priceSchema describes the price block.
+func priceSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
 		{Name: "gpu_hour", Type: cty.String, Doc: "Price of one GPU for an hour, with its currency: \"2.50 USD\"."},
 		{Name: "machine_hour", Type: cty.String,
 			Doc: "Price of one machine for an hour, with its currency, such as a machine without GPUs. Where both are set both are charged."},
 	}}
 }
 
-// ReadPrice reads a price block and finds what is wrong with it beyond types.
-func ReadPrice(o Object) (*PriceSpec, []Problem) {
-	p := new(PriceSpec)
-	found := PriceSchema().Check(o)
+// readPrice reads a price block and finds what is wrong with it beyond types.
+func readPrice(o steps.Object) (*Price, []steps.Problem) {
+	p := new(Price)
+	found := priceSchema().Check(o)
 	declared := false
 	for _, a := range []struct {
 		name string
@@ -44,17 +45,17 @@ func ReadPrice(o Object) (*PriceSpec, []Problem) {
 		amount, err := ParseMoney(text)
 		switch {
 		case err != nil:
-			found = append(found, Problem{Path: []string{a.name}, Summary: a.name + " is no price", Detail: err.Error()})
+			found = append(found, steps.Problem{Path: []string{a.name}, Summary: a.name + " is no price", Detail: err.Error()})
 			continue
 		case p.Currency != "" && p.Currency != amount.Currency:
-			found = append(found, Problem{Path: []string{a.name}, Summary: "the prices have two currencies",
+			found = append(found, steps.Problem{Path: []string{a.name}, Summary: "the prices have two currencies",
 				Detail: fmt.Sprintf("gpu_hour is in %s and machine_hour in %s, and what they add up to would have none. Write both in one.",
 					p.Currency, amount.Currency)})
 		}
 		*a.into, p.Currency = amount.Value, amount.Currency
 	}
 	if !declared {
-		found = append(found, Problem{Summary: "the price block has no price",
+		found = append(found, steps.Problem{Summary: "the price block has no price",
 			Detail: "Say what an hour costs: gpu_hour = \"2.50 USD\", or machine_hour for machines without GPUs."})
 	}
 	return p, found

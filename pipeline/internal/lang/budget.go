@@ -1,13 +1,14 @@
-package steps
+package lang
 
 import (
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// BudgetSpec bounds what a run spends; what is zero bounds nothing.
-type BudgetSpec struct {
+// Budget bounds what a run spends; what is zero bounds nothing.
+type Budget struct {
 	// GPUTime is time × GPUs that launches hold.
 	GPUTime time.Duration
 	// Time is that of the whole run.
@@ -16,30 +17,30 @@ type BudgetSpec struct {
 	Cost Money
 }
 
-// BudgetSchema describes the budget block.
-func BudgetSchema() Schema {
-	return Schema{Attrs: []Attr{
-		{Name: "gpu_time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration,
+// budgetSchema describes the budget block.
+func budgetSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
+		{Name: "gpu_time", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
 			Doc: "GPU time that launches may hold, as \"2h\" for two GPU-hours: one GPU for two hours, or eight for a quarter of one."},
-		{Name: "time", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Doc: "Time that the run may take."},
+		{Name: "time", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration, Doc: "Time that the run may take."},
 		{Name: "cost", Type: cty.String, Doc: "Money that the run may cost, with its currency, as \"20 USD\". It needs a price."},
 	}}
 }
 
-// ReadBudget reads a budget block beside a price, nil where there is none, and finds what is wrong
+// readBudget reads a budget block beside a price, nil where there is none, and finds what is wrong
 // with it beyond types.
-func ReadBudget(o Object, price *PriceSpec) (*BudgetSpec, []Problem) {
-	s := &BudgetSpec{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
-	found := BudgetSchema().Check(o)
+func readBudget(o steps.Object, price *Price) (*Budget, []steps.Problem) {
+	s := &Budget{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
+	found := budgetSchema().Check(o)
 	if !o.Has("gpu_time") && !o.Has("time") && !o.Has("cost") {
-		found = append(found, Problem{Summary: "the budget block bounds nothing",
+		found = append(found, steps.Problem{Summary: "the budget block bounds nothing",
 			Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
 	}
 	if !o.Known("cost") {
 		return s, found
 	}
 	wrong := func(summary, detail string) {
-		found = append(found, Problem{Path: []string{"cost"}, Summary: summary, Detail: detail})
+		found = append(found, steps.Problem{Path: []string{"cost"}, Summary: summary, Detail: detail})
 	}
 	var err error
 	switch s.Cost, err = ParseMoney(o.Text("cost")); {

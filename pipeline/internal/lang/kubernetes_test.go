@@ -1,4 +1,4 @@
-package steps
+package lang
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -65,7 +66,7 @@ func TestReadKubernetes(t *testing.T) {
 		"a node below zero": {map[string]cty.Value{"load_node": cty.NumberIntVal(-1)}, "load_node"},
 	} {
 		tt.attrs["image"] = cty.StringVal("r/pipeline:1")
-		got, found := ReadKubernetes(Object{Attrs: tt.attrs})
+		got, found := readKubernetes(steps.Object{Attrs: tt.attrs})
 		if tt.fault != "" {
 			if len(found) == 0 || !strings.Contains(found[0].Summary, tt.fault) || strings.Contains(found[0].Summary+found[0].Detail, "abcdefgh") {
 				t.Errorf("%s: %+v", name, found)
@@ -73,9 +74,9 @@ func TestReadKubernetes(t *testing.T) {
 			continue
 		}
 		one := 1
-		want := &KubernetesSpec{
+		want := &steps.KubernetesSpec{
 			Image: "r/pipeline:1", Namespace: "bench", LoadNode: &one, Queue: "gpu", QueueTimeout: time.Minute,
-			Tolerations: []Toleration{{Key: "nvidia.com/gpu"}, {"dedicated", "bench", "NoSchedule"}},
+			Tolerations: []steps.Toleration{{Key: "nvidia.com/gpu"}, {Key: "dedicated", Value: "bench", Effect: "NoSchedule"}},
 			Resources:   map[string]string{"cpu": "16", "rdma/hca": "1", "memory": "64Gi"}, Secrets: map[string]string{"HF_TOKEN": "hf/token"},
 		}
 		if diff := cmp.Diff(want, got); len(found) > 0 || diff != "" {

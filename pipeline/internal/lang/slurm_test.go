@@ -1,7 +1,8 @@
-package steps_test
+package lang
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,14 @@ import (
 
 func TestReadSlurm(t *testing.T) {
 	str, num := cty.StringVal, cty.NumberIntVal
-	got, found := steps.ReadSlurm(steps.Object{Attrs: map[string]cty.Value{
+	texts := func(words ...string) cty.Value {
+		var values []cty.Value
+		for _, w := range words {
+			values = append(values, str(w))
+		}
+		return cty.ListVal(values)
+	}
+	got, found := readSlurm(steps.Object{Attrs: map[string]cty.Value{
 		"partition": str("gpu"), "account": str("team"), "constraint": str("h100&ib"), "time": num(int64(2 * time.Hour)), "nodes": num(2),
 		"gpus_per_node": num(8), "exclusive": cty.False, "extra_args": texts("--qos=high"), "queue_timeout": num(int64(time.Minute)),
 		"runtime": str("pyxis"), "load_node": num(1),
@@ -45,8 +53,12 @@ func TestReadSlurm(t *testing.T) {
 			"load_node: load_node must be a whole number from 0 to 1023"},
 		"the end of it": {map[string]cty.Value{"extra_args": texts("--")}, `extra_args: "--" is not an option of sbatch with two dashes`},
 	} {
-		_, found := steps.ReadSlurm(steps.Object{Attrs: tt.attrs})
-		if got := problems(found); got != tt.want {
+		_, found := readSlurm(steps.Object{Attrs: tt.attrs})
+		var lines []string
+		for _, p := range found {
+			lines = append(lines, strings.Join(p.Path, ".")+": "+p.Summary)
+		}
+		if got := strings.Join(lines, "\n"); got != tt.want {
 			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, tt.want)
 		}
 	}

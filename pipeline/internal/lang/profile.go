@@ -1,15 +1,16 @@
-package steps
+package lang
 
 import (
 	"math/big"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ProfileSpec says how a pair of launches is profiled after a gate has regressed.
-type ProfileSpec struct {
+// Profile says how a pair of launches is profiled after a gate has regressed.
+type Profile struct {
 	Profiler string // ProfilerTorch or ProfilerNsys
 	// Delay is the time from the first measured request until the profiler starts, and Window how
 	// long it is on.
@@ -37,39 +38,42 @@ const (
 )
 
 // profileWindow bounds what a profiler writes: ten minutes are six gigabytes a side.
-var profileWindow = &Rule{must: "must be above zero, and ten minutes at most", number: func(f *big.Float) bool {
+var profileWindow = steps.Number("must be above zero, and ten minutes at most", func(f *big.Float) bool {
 	return f.Sign() > 0 && f.Cmp(big.NewFloat(float64(maxProfileWindow))) <= 0
-}}
+})
 
-// ProfileSchema describes the profile block.
-func ProfileSchema() Schema {
-	return Schema{Attrs: []Attr{
+// profileSchema describes the profile block.
+func profileSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
 		{Name: "enabled", Type: cty.Bool, Default: cty.True, Doc: "Whether anything is profiled; a variable can switch it."},
 		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
 			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
 			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU " +
 				"alone, and nsys where the server runs"},
 		}},
-		{Name: "delay", Type: cty.Number, Rule: NotNegative, Unit: UnitDuration, Default: durationVal(defaultProfileDelay),
-			Doc: "Time from the first measured request until the profiler starts."},
-		{Name: "window", Type: cty.Number, Rule: profileWindow, Unit: UnitDuration, Default: durationVal(defaultProfileWindow),
-			Doc: "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
-		{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: durationVal(defaultProfileTimeout),
-			Doc: "Longest time that the profiler may take to write its traces."},
-		{Name: "max_size", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultProfileSize),
+		{Name: "delay", Type: cty.Number, Rule: steps.NotNegative, Unit: steps.UnitDuration,
+			Default: cty.NumberIntVal(defaultProfileDelay.Nanoseconds()),
+			Doc:     "Time from the first measured request until the profiler starts."},
+		{Name: "window", Type: cty.Number, Rule: profileWindow, Unit: steps.UnitDuration,
+			Default: cty.NumberIntVal(defaultProfileWindow.Nanoseconds()),
+			Doc:     "How long the profiler is on. Traces grow with it, by some ten megabytes a second."},
+		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
+			Default: cty.NumberIntVal(defaultProfileTimeout.Nanoseconds()),
+			Doc:     "Longest time that the profiler may take to write its traces."},
+		{Name: "max_size", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes, Default: cty.NumberIntVal(defaultProfileSize),
 			Doc: "Most that the traces of both sides may take in the run directory, packed. They are read in any case, and those beyond it are " +
 				"not kept."},
 	}}
 }
 
-// ReadProfile reads a profile block, nil for one that is not enabled, and finds what is wrong
+// readProfile reads a profile block, nil for one that is not enabled, and finds what is wrong
 // with it beyond types.
-func ReadProfile(o Object) (*ProfileSpec, []Problem) {
-	problems := ProfileSchema().Check(o)
+func readProfile(o steps.Object) (*Profile, []steps.Problem) {
+	problems := profileSchema().Check(o)
 	if o.Known("enabled") && o.Value("enabled").False() {
 		return nil, problems
 	}
-	return &ProfileSpec{
+	return &Profile{
 		Profiler: o.Text("profiler"), Delay: o.Duration("delay"), Window: o.Duration("window"),
 		Timeout: o.Duration("timeout"), MaxSize: int64(o.Float("max_size")),
 	}, problems

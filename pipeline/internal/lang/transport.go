@@ -1,10 +1,12 @@
-package steps
+package lang
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // rdmaDevice are the names that Linux gives devices for RDMA: of Mellanox, Broadcom, Intel,
@@ -14,22 +16,22 @@ var rdmaDevice = regexp.MustCompile(`^(mlx[45]_|bnxt_re|irdma|rdmap|efa_|cxgb|hn
 // networkInterface are the names that Linux gives interfaces of the network.
 var networkInterface = regexp.MustCompile(`^(eth|en[opsx]|bond|lo$|wlan|br-|docker)[0-9a-z]*`)
 
-// CheckTransport finds transports that the servers of a deployment cannot use as they are
+// checkTransport finds transports that the servers of a deployment cannot use as they are
 // launched; containers says that those with an image are containers of Docker. The first
 // element of a path is "kv_transfer", or "server" with its name behind.
-func CheckTransport(d DeploymentSpec, containers bool) []Problem {
+func checkTransport(d steps.DeploymentSpec, containers bool) []steps.Problem {
 	if d.Transfer == nil {
 		return nil
 	}
 	t := d.Transfer
-	var found []Problem
+	var found []steps.Problem
 	switch t.Transport {
 	case "rdma":
 		found = checkRDMA(d, containers)
 	case "tcp":
 		for _, name := range t.Devices {
 			if rdmaDevice.MatchString(name) {
-				found = append(found, Problem{
+				found = append(found, steps.Problem{
 					Path: []string{"kv_transfer", "devices"}, Summary: fmt.Sprintf("%s is a device for RDMA, and the transport is tcp", name),
 					Detail: "Write transport = \"rdma\", or name a network interface such as eth0, or leave devices out.",
 				})
@@ -40,10 +42,10 @@ func CheckTransport(d DeploymentSpec, containers bool) []Problem {
 	return found
 }
 
-func checkRDMA(d DeploymentSpec, containers bool) []Problem {
-	var found []Problem
+func checkRDMA(d steps.DeploymentSpec, containers bool) []steps.Problem {
+	var found []steps.Problem
 	if len(d.Transfer.Devices) == 0 {
-		found = append(found, Problem{
+		found = append(found, steps.Problem{
 			Path: []string{"kv_transfer", "transport"}, Summary: "rdma without a device", Warning: true,
 			Detail: "The connector chooses one, which may be another on each launch or none, and then it goes on over tcp. Write devices = " +
 				"[\"mlx5_0\"] with a name that `ibv_devices` lists.",
@@ -51,7 +53,7 @@ func checkRDMA(d DeploymentSpec, containers bool) []Problem {
 	}
 	for _, name := range d.Transfer.Devices {
 		if networkInterface.MatchString(name) {
-			found = append(found, Problem{
+			found = append(found, steps.Problem{
 				Path: []string{"kv_transfer", "devices"}, Summary: fmt.Sprintf("%s is a network interface, not a device for RDMA", name),
 				Detail: "Write a name that `ibv_devices` lists, such as mlx5_0, or transport = \"tcp\".",
 			})
@@ -67,15 +69,15 @@ func checkRDMA(d DeploymentSpec, containers bool) []Problem {
 }
 
 // checkRDMAContainer finds what a container lacks that RDMA needs.
-func checkRDMAContainer(m Member) []Problem {
+func checkRDMAContainer(m steps.Member) []steps.Problem {
 	c := m.Spec.Container
 	if c == nil {
-		c = &ContainerSpec{}
+		c = &steps.ContainerSpec{}
 	}
 	at := func(parts ...string) []string { return append([]string{"server", m.Name}, parts...) }
-	var found []Problem
-	if c.Network == "" || c.Network == NetworkBridge {
-		found = append(found, Problem{
+	var found []steps.Problem
+	if c.Network == "" || c.Network == steps.NetworkBridge {
+		found = append(found, steps.Problem{
 			Path: at("container", "network"), Summary: fmt.Sprintf("server %q uses RDMA on a bridge network", m.Name),
 			Detail: "A bridge has no RDMA device, so that the transfer fails or goes over tcp. Write container { network = \"host\" }, or the " +
 				"name of a network that has one.",
@@ -84,17 +86,17 @@ func checkRDMAContainer(m Member) []Problem {
 	if c.Privileged {
 		return found
 	}
-	locked := func(u Ulimit) bool { return u.Name == "memlock" && u.Soft < 0 }
+	locked := func(u steps.Ulimit) bool { return u.Name == "memlock" && u.Soft < 0 }
 	if !slices.ContainsFunc(c.Ulimits, locked) && !slices.Contains(c.CapAdd, "IPC_LOCK") && !slices.Contains(c.CapAdd, "CAP_IPC_LOCK") {
-		found = append(found, Problem{
+		found = append(found, steps.Problem{
 			Path: at("container", "ulimits"), Summary: fmt.Sprintf("server %q may not lock the memory that RDMA needs", m.Name), Warning: true,
 			Detail: "Registering buffers fails beyond 64 KiB in most containers. Write ulimits = { memlock = \"-1\" } or cap_add = [\"IPC_LOCK\"] " +
 				"in its container block.",
 		})
 	}
-	seen := func(d ContainerDevice) bool { return strings.HasPrefix(d.Host, "/dev/infiniband") }
+	seen := func(d steps.ContainerDevice) bool { return strings.HasPrefix(d.Host, "/dev/infiniband") }
 	if !slices.ContainsFunc(c.Devices, seen) && len(c.CDI) == 0 {
-		found = append(found, Problem{
+		found = append(found, steps.Problem{
 			Path: at("container", "devices"), Summary: fmt.Sprintf("server %q sees no RDMA device", m.Name), Warning: true,
 			Detail: "Write devices = [\"/dev/infiniband\"] in its container block.",
 		})

@@ -1,14 +1,15 @@
-package steps
+package lang
 
 import (
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// BisectSpec says how the candidates of a search for the one that made a server slower become
+// Bisect says how the candidates of a search for the one that made a server slower become
 // servers of the file.
-type BisectSpec struct {
+type Bisect struct {
 	// Good and Candidate are the names of the variables that get the good end, and the candidate
 	// that is compared with it.
 	Good, Candidate string
@@ -23,7 +24,7 @@ type BisectSpec struct {
 // BisectBuild is the command that makes a candidate.
 type BisectBuild struct {
 	// Command, its environment, outputs and timeout, as those of a step "exec".
-	Command Object
+	Command steps.Object
 	// Disk bounds what one checkout with its build takes, in bytes.
 	Disk int64
 }
@@ -33,9 +34,9 @@ const (
 	defaultBuildDisk = 64 << 30
 )
 
-// BisectSchema describes the bisect block.
-func BisectSchema() Schema {
-	return Schema{Attrs: []Attr{
+// bisectSchema describes the bisect block.
+func bisectSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
 		{Name: "good", Type: cty.String, Required: true,
 			Doc: "Name of the variable that gets the good end, which every candidate is compared with."},
 		{Name: "candidate", Type: cty.String, Required: true, Doc: "Name of the variable that gets the candidate. A variable of type string " +
@@ -45,31 +46,32 @@ func BisectSchema() Schema {
 			Doc: "The candidates in order, oldest first, such as tags of images; the commits between --good and --bad unless set."},
 		{Name: "repository", Type: cty.String, Doc: "Folder of the git repository whose commits are the candidates, meant from the pipeline " +
 			"file's folder; the repository that the file lies in unless set."},
-	}, Blocks: []BlockSchema{{
+	}, Blocks: []steps.BlockSchema{{
 		Type: "build", Max: 1,
 		Doc: "The command that makes a candidate, in a checkout of its commit that is not the user's own. A commit that cannot be built is " +
 			"skipped.",
-		Schema: Schema{Attrs: []Attr{
+		Schema: steps.Schema{Attrs: []steps.Attr{
 			{Name: "command", Type: cty.List(cty.String), Required: true,
 				Doc: "The program and its arguments, one word each, run in the checkout. No shell reads them; use [\"sh\", \"-c\", \"…\"] for one."},
 			{Name: "env", Type: cty.Map(cty.String), Sensitive: true, Doc: "Environment variables of the command."},
 			{Name: "outputs", Type: cty.Set(cty.String),
 				Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
-			{Name: "timeout", Type: cty.Number, Rule: AboveZero, Unit: UnitDuration, Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()),
-				Doc: "Longest time of one build, after which it is ended and its commit skipped."},
-			{Name: "disk", Type: cty.Number, Rule: AboveZero, Unit: UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk),
+			{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
+				Default: cty.NumberIntVal(defaultBuildTime.Nanoseconds()),
+				Doc:     "Longest time of one build, after which it is ended and its commit skipped."},
+			{Name: "disk", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes, Default: cty.NumberIntVal(defaultBuildDisk),
 				Doc: "Most that one checkout may take with its build, beyond which the build is ended and its commit skipped. The last few builds " +
 					"are kept, and all are removed in the end."},
 		}},
 	}}}
 }
 
-// ReadBisect reads a bisect block and finds what is wrong with it beyond types.
-func ReadBisect(o Object) (*BisectSpec, []Problem) {
-	s := &BisectSpec{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
-	found := BisectSchema().Check(o)
+// readBisect reads a bisect block and finds what is wrong with it beyond types.
+func readBisect(o steps.Object) (*Bisect, []steps.Problem) {
+	s := &Bisect{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
+	found := bisectSchema().Check(o)
 	wrong := func(summary, detail string, path ...string) {
-		found = append(found, Problem{Path: path, Summary: summary, Detail: detail})
+		found = append(found, steps.Problem{Path: path, Summary: summary, Detail: detail})
 	}
 	if s.Good == s.Candidate && s.Good != "" {
 		wrong("good and candidate are the same variable", "The two sides of a comparison need a variable each.", "candidate")

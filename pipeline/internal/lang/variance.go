@@ -1,14 +1,15 @@
-package steps
+package lang
 
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// VarianceSpec says where a file takes the spread of its pairs from that is known before they
+// Variance says where a file takes the spread of its pairs from that is known before they
 // are measured.
-type VarianceSpec struct {
+type Variance struct {
 	// Calibration is the file of one, meant from the pipeline file's folder; "" is the newest of
 	// the history on such a machine.
 	Calibration string
@@ -24,9 +25,9 @@ const (
 	mostWithin    = 3
 )
 
-// VarianceSchema describes the variance block.
-func VarianceSchema() Schema {
-	return Schema{Attrs: []Attr{
+// varianceSchema describes the variance block.
+func varianceSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
 		{Name: "calibration", Type: cty.String, Doc: "File that `pipeline calibrate --save` wrote, meant from the pipeline file's folder; the " +
 			"newest calibration of the history on such a machine unless set, and none before there is one. It is an error where the machine is " +
 			"another one."},
@@ -35,16 +36,17 @@ func VarianceSchema() Schema {
 	}}
 }
 
-// ReadVariance reads a variance block and finds what is wrong with it beyond types.
-func ReadVariance(o Object) (*VarianceSpec, []Problem) {
-	s := &VarianceSpec{Calibration: o.Text("calibration"), Within: defaultWithin}
-	found := VarianceSchema().Check(o)
+// readVariance reads a variance block and finds what is wrong with it beyond types.
+func readVariance(o steps.Object) (*Variance, []steps.Problem) {
+	s := &Variance{Calibration: o.Text("calibration"), Within: defaultWithin}
+	found := varianceSchema().Check(o)
 	if o.Known("within") {
 		s.Within = o.Float("within")
 	}
 	if !(s.Within >= leastWithin && s.Within <= mostWithin) {
-		found = append(found, Problem{Path: []string{"within"}, Summary: fmt.Sprintf("within must be from %g to %d", leastWithin, mostWithin),
-			Detail: fmt.Sprintf("It is %g. It is a factor on the spread of pairs: 1.5 unless set.", s.Within)})
+		found = append(found, steps.Problem{Path: []string{"within"},
+			Summary: fmt.Sprintf("within must be from %g to %d", leastWithin, mostWithin),
+			Detail:  fmt.Sprintf("It is %g. It is a factor on the spread of pairs: 1.5 unless set.", s.Within)})
 	}
 	return s, found
 }

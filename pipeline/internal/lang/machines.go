@@ -1,0 +1,40 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Machines spreads the repeats of a run over the machines of its docker, slurm or kubernetes block.
+type Machines struct {
+	// Between is the standard deviation of what a change does from machine to machine, as a share; 0
+	// means that gates judge the mean over the machines that there are.
+	Between float64
+}
+
+// mostBetween bounds Machines.Between: beyond it no gate decides anything.
+const mostBetween = 0.5
+
+// machinesSchema describes the machines block.
+func machinesSchema() steps.Schema {
+	return steps.Schema{Attrs: []steps.Attr{
+		{Name: "between", Type: cty.Number, Unit: steps.UnitPercent,
+			Doc: "By how much what a change does differs from machine to machine, as a " +
+				"standard deviation, for example \"3%\". Gates then judge what the change does on all machines like these, whatever these two or " +
+				"three have in common; unset, they judge its mean over the machines of the run. For gates that judge pairs by t-test."},
+	}}
+}
+
+// readMachines reads a machines block and finds what is wrong with it beyond types.
+func readMachines(o steps.Object) (*Machines, []steps.Problem) {
+	s := &Machines{Between: o.Float("between")}
+	found := machinesSchema().Check(o)
+	if o.Known("between") && !(s.Between > 0 && s.Between <= mostBetween) {
+		found = append(found, steps.Problem{Path: []string{"between"}, Summary: "between must be above 0 and at most 50 %",
+			Detail: fmt.Sprintf("It is %g %%. It is by how much what a change does differs from machine to machine; leave it out where the "+
+				"verdict is to be about these machines.", 100*s.Between)})
+	}
+	return s, found
+}
