@@ -63,6 +63,9 @@ type ContainerSpec struct {
 	Labels map[string]string
 }
 
+// LabelPrefix begins the names of the labels that launchers set.
+const LabelPrefix = "dev.pipeline."
+
 // When an image is pulled. An image that is named by its digest never is pulled twice.
 const (
 	PullMissing = "missing" // if the daemon does not have it

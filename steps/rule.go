@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // Rule is what a known value of an argument must be beyond its type.
@@ -32,17 +31,6 @@ var (
 	AboveZero   = Number("must be above zero", func(f *big.Float) bool { return f.Sign() > 0 })
 	NotNegative = Number("must not be negative", func(f *big.Float) bool { return f.Sign() >= 0 })
 )
-
-// share is a part of a whole.
-var share = &Rule{must: "must be from 0 % to 100 %", number: func(f *big.Float) bool {
-	return f.Sign() >= 0 &&
-		f.Cmp(big.NewFloat(1)) <= 0
-}}
-
-// oneOf wants one of some names.
-func oneOf(names []string) *Rule {
-	return Matching("^(?:"+strings.Join(names, "|")+")$", "must be one of "+strings.Join(names, ", "), "")
-}
 
 // Matching wants a text, or a list of texts, that match an expression.
 func Matching(expression, must, detail string) *Rule {

@@ -1,7 +1,5 @@
 package steps
 
-import "fmt"
-
 // Spreader is an [Engine] whose servers can be spread over nodes: one process on each of
 // them, which meet while they start and have a common fate. The first answers for all.
 type Spreader interface {
@@ -28,15 +26,3 @@ type NodePlace struct {
 
 // Spread reports whether the server has a process on each of several nodes.
 func (s ServerSpec) Spread() bool { return s.Nodes > 1 && s.URL == "" }
-
-// checkSpread finds GPUs that cannot be the same number on each node.
-func checkSpread(o Object) (Problem, bool) {
-	nodes, gpus := o.Int("nodes"), o.Int("gpus")
-	if nodes < 2 || gpus%nodes == 0 {
-		return Problem{}, true
-	}
-	return Problem{
-		Path: []string{"gpus"}, Summary: fmt.Sprintf("gpus must be a multiple of nodes, which is %d", nodes),
-		Detail: "It counts the GPUs of the whole server, and each node has as many as the others.",
-	}, false
-}

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -39,7 +40,7 @@ func validateService(o steps.Object) []steps.Problem {
 		})
 	}
 	if o.Known("image") {
-		found = append(found, steps.CheckTag(o.Text("image"), "image")...)
+		found = append(found, serverblock.CheckTag(o.Text("image"), "image")...)
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/argument"
+	"github.com/servegate/pipeline/steps/serverblock"
 )
 
 // Kind describes server "openai" blocks.
@@ -11,13 +12,13 @@ func Kind() steps.Kind {
 		Block: "server", Name: Name,
 		Doc: "Any server with the OpenAI completions or chat interface: one that already answers at url, a program, or an image. {host}, " +
 			"{port} and {model} in the words of executable, or of the container's entrypoint, are replaced.",
-		Schema:   steps.ServerSchema(),
+		Schema:   serverblock.Schema(),
 		Validate: validate,
 	}
 }
 
 func validate(o steps.Object) []steps.Problem {
-	found := steps.CheckServer(o)
+	found := serverblock.Check(o)
 	if !o.Has("url") && !o.Has("executable") && !o.Has("image") {
 		found = append(found, steps.Problem{
 			Summary: "url, executable or image is missing",

@@ -3,6 +3,7 @@ package sglang
 import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/argument"
+	"github.com/servegate/pipeline/steps/serverblock"
 )
 
 // images are the engine's own.
@@ -20,13 +21,13 @@ func Kind() steps.Kind {
 		Block: "server", Name: Name, Images: images, Program: []string{"python3", "-m", "sglang.launch_server"},
 		Doc: "An SGLang server, started as `python3 -m sglang.launch_server --model-path MODEL` with args as its flags, or one that " +
 			"already answers at url.",
-		Schema:   steps.ServerSchema(),
+		Schema:   serverblock.Schema(),
 		Validate: validate,
 	}
 }
 
 func validate(o steps.Object) []steps.Problem {
-	found := steps.CheckServer(o)
+	found := serverblock.Check(o)
 	found = append(found, argument.CheckModel(o, "SGLang")...)
 	if o.Has("api_key") && !o.Has("url") {
 		found = append(found, steps.Problem{

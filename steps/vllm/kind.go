@@ -3,6 +3,7 @@ package vllm
 import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/argument"
+	"github.com/servegate/pipeline/steps/serverblock"
 )
 
 // images are the engine's own.
@@ -19,13 +20,13 @@ func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "server", Name: Name, Images: images, Program: []string{"vllm"},
 		Doc:      "A vLLM server, started as `vllm serve MODEL` with args as its flags, or one that already answers at url.",
-		Schema:   steps.ServerSchema(),
+		Schema:   serverblock.Schema(),
 		Validate: validate,
 	}
 }
 
 func validate(o steps.Object) []steps.Problem {
-	found := steps.CheckServer(o)
+	found := serverblock.Check(o)
 	found = append(found, argument.CheckModel(o, "vLLM")...)
 	version := argument.VersionOf(o, images)
 	found = append(found, argument.CheckArgs(o, style(version))...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load/mock"
+	"github.com/servegate/pipeline/steps/serverblock"
 )
 
 // toyAddress is the variable that makes the test binary a server of the toy engine.
@@ -36,7 +37,7 @@ func init() {
 type toyEngine struct{ program string }
 
 func (toyEngine) kind() steps.Kind {
-	return steps.Kind{Block: "server", Name: "toy", Doc: "A server of the test binary.", Schema: steps.ServerSchema()}
+	return steps.Kind{Block: "server", Name: "toy", Doc: "A server of the test binary.", Schema: serverblock.Schema()}
 }
 
 func (toyEngine) Name() string { return "toy" }

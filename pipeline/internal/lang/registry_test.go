@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
+	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -57,7 +58,7 @@ func testRegistry(tb testing.TB) *steps.Registry {
 
 func serverKind(name string) steps.Kind {
 	return steps.Kind{
-		Block: "server", Name: name, Doc: "A server.", Schema: steps.ServerSchema(),
-		Validate: steps.CheckServer,
+		Block: "server", Name: name, Doc: "A server.", Schema: serverblock.Schema(),
+		Validate: serverblock.Check,
 	}
 }

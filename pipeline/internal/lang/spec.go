@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
+	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -53,7 +54,7 @@ func (e *evaluator) knownAfter(o object, name string) string {
 // container is the container block. What is wrong in it, the kind's check has said.
 func container(o object) *steps.ContainerSpec {
 	for _, b := range o.Blocks["container"] {
-		c, _ := steps.ReadContainer(b)
+		c, _ := serverblock.ReadContainer(b)
 		return c
 	}
 	return nil
@@ -63,7 +64,7 @@ func container(o object) *steps.ContainerSpec {
 func caches(o object) []steps.Cache {
 	var out []steps.Cache
 	for _, b := range o.Blocks["cache"] {
-		out = append(out, steps.ReadCache(b))
+		out = append(out, serverblock.ReadCache(b))
 	}
 	return out
 }

@@ -17,8 +17,7 @@ type Variance struct {
 	Within float64
 }
 
-// The bounds of Within, and what it is unless set. TestBoundsOfWithin holds them to what the gates
-// accept.
+// The bounds of Within, which are what the gates accept, and what it is unless set.
 const (
 	defaultWithin = 1.5
 	leastWithin   = 1.1

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -100,7 +101,7 @@ func checkGPUs(o steps.Object, parallel map[string]float64) []steps.Problem {
 		have = o.Int("gpus")
 	default:
 		for _, c := range o.Blocks["container"] {
-			if spec, _ := steps.ReadContainer(c); spec != nil && spec.GPUs != nil && spec.GPUs.Count != steps.AllGPUs {
+			if spec, _ := serverblock.ReadContainer(c); spec != nil && spec.GPUs != nil && spec.GPUs.Count != steps.AllGPUs {
 				have = max(spec.GPUs.Count, len(spec.GPUs.IDs))
 			}
 		}

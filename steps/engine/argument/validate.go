@@ -20,7 +20,7 @@ func CheckModel(o steps.Object, engine string) []steps.Problem {
 }
 
 // Args are the arguments of a server block by their names, in their order. There are none
-// while they are not known, or if they are no map, which [steps.CheckServer] reports. Their
+// while they are not known, or if they are no map, which [serverblock.Check] reports. Their
 // values may be unknown.
 func Args(o steps.Object) iter.Seq2[string, cty.Value] {
 	return func(yield func(string, cty.Value) bool) {

@@ -1,4 +1,4 @@
-package steps
+package serverblock
 
 import (
 	"fmt"
@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // ReadContainer reads a container block. What is unknown or wrong stays at its zero
 // value; the problems' paths begin with "container".
-func ReadContainer(o Object) (*ContainerSpec, []Problem) {
+func ReadContainer(o steps.Object) (*steps.ContainerSpec, []steps.Problem) {
 	r := containerReader{o: o}
-	c := &ContainerSpec{
+	c := &steps.ContainerSpec{
 		Entrypoint: r.texts("entrypoint"), Pull: o.Text("pull"), Platform: o.Text("platform"),
 		Workdir: o.Text("workdir"), User: o.Text("user"),
 		Network: r.network(), IPC: o.Text("ipc"), PID: o.Text("pid"),
@@ -34,12 +35,12 @@ func ReadContainer(o Object) (*ContainerSpec, []Problem) {
 
 // containerReader collects problems while it reads.
 type containerReader struct {
-	o     Object
-	found []Problem
+	o     steps.Object
+	found []steps.Problem
 }
 
 func (r *containerReader) problem(name, detail, format string, args ...any) {
-	r.found = append(r.found, Problem{Path: []string{"container", name}, Summary: fmt.Sprintf(format, args...), Detail: detail})
+	r.found = append(r.found, steps.Problem{Path: []string{"container", name}, Summary: fmt.Sprintf(format, args...), Detail: detail})
 }
 
 func (r *containerReader) texts(name string) []string {
@@ -51,7 +52,7 @@ func (r *containerReader) texts(name string) []string {
 }
 
 // pairs returns a map in the order of its keys.
-func (r *containerReader) pairs(name string) []EnvVar {
+func (r *containerReader) pairs(name string) []steps.EnvVar {
 	pairs, err := r.o.Env(name)
 	if err != nil && r.o.Known(name) {
 		r.problem(name, "", "%s", err)
@@ -77,8 +78,8 @@ var ulimitNames = []string{
 	"nproc", "rss", "rtprio", "rttime", "sigpending", "stack",
 }
 
-func (r *containerReader) ulimits() []Ulimit {
-	var out []Ulimit
+func (r *containerReader) ulimits() []steps.Ulimit {
+	var out []steps.Ulimit
 	for _, e := range r.pairs("ulimits") {
 		if !slices.Contains(ulimitNames, e.Name) {
 			r.problem("ulimits", "There are "+strings.Join(ulimitNames, ", ")+".", "%q is not the name of a limit", e.Name)
@@ -94,7 +95,7 @@ func (r *containerReader) ulimits() []Ulimit {
 	return out
 }
 
-func parseUlimit(e EnvVar) (Ulimit, bool) {
+func parseUlimit(e steps.EnvVar) (steps.Ulimit, bool) {
 	soft, hard, two := strings.Cut(e.Value, ":")
 	if !two {
 		hard = soft
@@ -102,7 +103,7 @@ func parseUlimit(e EnvVar) (Ulimit, bool) {
 	s, okSoft := parseLimit(soft)
 	h, okHard := parseLimit(hard)
 	ordered := h == -1 || s != -1 && s <= h
-	return Ulimit{Name: e.Name, Soft: s, Hard: h}, okSoft && okHard && ordered
+	return steps.Ulimit{Name: e.Name, Soft: s, Hard: h}, okSoft && okHard && ordered
 }
 
 func parseLimit(s string) (int64, bool) {
@@ -132,22 +133,22 @@ var cdiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9_
 
 var gpuID = regexp.MustCompile(`^([0-9]+|(GPU|MIG)-[A-Za-z0-9/-]+)$`)
 
-func (r *containerReader) gpus(c *ContainerSpec) {
+func (r *containerReader) gpus(c *steps.ContainerSpec) {
 	const name = "gpus"
 	const forms = `Write "all", a number, or a list of indices, UUIDs or CDI names.`
 	if !r.o.Known(name) {
 		return
 	}
-	if f, ok := r.o.number(name); ok {
-		c.GPUs = &GPURequest{Count: r.count(f)}
+	if v := r.o.Value(name); v.Type() == cty.Number {
+		c.GPUs = &steps.GPURequest{Count: r.count(v.AsBigFloat())}
 		return
 	}
 	words := r.texts(name)
 	if len(words) == 1 && words[0] == "all" {
-		c.GPUs = &GPURequest{Count: AllGPUs}
+		c.GPUs = &steps.GPURequest{Count: steps.AllGPUs}
 		return
 	}
-	request := &GPURequest{}
+	request := &steps.GPURequest{}
 	for _, w := range words {
 		switch {
 		case cdiName.MatchString(w):
@@ -177,7 +178,7 @@ func (r *containerReader) count(f *big.Float) int {
 
 var devicePermissions = regexp.MustCompile(`^[rwm]{1,3}$`)
 
-func (r *containerReader) devices(c *ContainerSpec) {
+func (r *containerReader) devices(c *steps.ContainerSpec) {
 	for _, w := range r.texts("devices") {
 		if cdiName.MatchString(w) {
 			c.CDI = append(c.CDI, w)
@@ -193,9 +194,9 @@ func (r *containerReader) devices(c *ContainerSpec) {
 }
 
 // parseDevice reads a device as docker run --device does.
-func parseDevice(s string) (ContainerDevice, bool) {
+func parseDevice(s string) (steps.ContainerDevice, bool) {
 	parts := strings.Split(s, ":")
-	d := ContainerDevice{Host: parts[0], Container: parts[0], Permissions: "rwm"}
+	d := steps.ContainerDevice{Host: parts[0], Container: parts[0], Permissions: "rwm"}
 	switch {
 	case len(parts) == 1:
 	case len(parts) == 2 && devicePermissions.MatchString(parts[1]):
@@ -210,8 +211,8 @@ func parseDevice(s string) (ContainerDevice, bool) {
 	return d, strings.HasPrefix(d.Host, "/") && strings.HasPrefix(d.Container, "/") && devicePermissions.MatchString(d.Permissions)
 }
 
-func (r *containerReader) mounts() []Mount {
-	var out []Mount
+func (r *containerReader) mounts() []steps.Mount {
+	var out []steps.Mount
 	for _, w := range r.texts("mounts") {
 		source, rest, _ := strings.Cut(w, ":")
 		target, readOnly, ok := parseTarget(rest)
@@ -219,7 +220,7 @@ func (r *containerReader) mounts() []Mount {
 			r.problem("mounts", "Write SOURCE:TARGET or SOURCE:TARGET:ro.", "%q is not a mount", w)
 			continue
 		}
-		out = append(out, Mount{Source: source, Target: target, ReadOnly: readOnly})
+		out = append(out, steps.Mount{Source: source, Target: target, ReadOnly: readOnly})
 	}
 	return out
 }
@@ -233,8 +234,8 @@ func parseTarget(s string) (path string, readOnly, ok bool) {
 
 var volumeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]+$`)
 
-func (r *containerReader) volumes() []Volume {
-	var out []Volume
+func (r *containerReader) volumes() []steps.Volume {
+	var out []steps.Volume
 	for _, e := range r.pairs("volumes") {
 		target, readOnly, ok := parseTarget(e.Value)
 		switch {
@@ -243,7 +244,7 @@ func (r *containerReader) volumes() []Volume {
 		case !ok:
 			r.problem("volumes", "Write an absolute path of the container, with :ro for read-only.", "%q is no place for volume %s", e.Value, e.Name)
 		default:
-			out = append(out, Volume{Name: e.Name, Target: target, ReadOnly: readOnly})
+			out = append(out, steps.Volume{Name: e.Name, Target: target, ReadOnly: readOnly})
 		}
 	}
 	return out
@@ -259,20 +260,17 @@ func (r *containerReader) tmpfs() map[string]string {
 	return out
 }
 
-// LabelPrefix begins the names of the labels that launchers set.
-const LabelPrefix = "dev.pipeline."
-
 func (r *containerReader) labels() map[string]string {
 	out := textMap(r.pairs("labels"))
 	for _, name := range slices.Sorted(maps.Keys(out)) {
-		if name == "" || strings.HasPrefix(name, LabelPrefix) {
-			r.problem("labels", "Cleaning up goes by them.", "labels that begin with %s are set by this program", LabelPrefix)
+		if name == "" || strings.HasPrefix(name, steps.LabelPrefix) {
+			r.problem("labels", "Cleaning up goes by them.", "labels that begin with %s are set by this program", steps.LabelPrefix)
 		}
 	}
 	return out
 }
 
-func textMap(pairs []EnvVar) map[string]string {
+func textMap(pairs []steps.EnvVar) map[string]string {
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -284,11 +282,11 @@ func textMap(pairs []EnvVar) map[string]string {
 }
 
 // checkContainer finds what is wrong with a server's container block.
-func checkContainer(o Object) []Problem {
-	var found []Problem
+func checkContainer(o steps.Object) []steps.Problem {
+	var found []steps.Problem
 	for _, b := range o.Blocks["container"] {
 		if !o.Has("image") {
-			found = append(found, Problem{
+			found = append(found, steps.Problem{
 				Path: []string{"container"}, Warning: true,
 				Summary: "container has no effect without image",
 				Detail:  "Only a server with an image runs in a container.",
@@ -298,7 +296,7 @@ func checkContainer(o Object) []Problem {
 		found = append(found, problems...)
 	}
 	if o.Known("image") && o.Int("gpus")/max(o.Int("nodes"), 1) > 1 && !hasSharedMemory(o.Blocks["container"]) {
-		found = append(found, Problem{
+		found = append(found, steps.Problem{
 			Path: []string{"gpus"}, Warning: true,
 			Summary: "several GPUs share 64 MiB of memory",
 			Detail:  `Docker gives a container 64 MiB of /dev/shm, too little for NCCL. Set container { ipc = "host" } or container { shm_size = "16GiB" }.`,
@@ -307,8 +305,8 @@ func checkContainer(o Object) []Problem {
 	return found
 }
 
-func hasSharedMemory(blocks []Object) bool {
-	return slices.ContainsFunc(blocks, func(b Object) bool {
+func hasSharedMemory(blocks []steps.Object) bool {
+	return slices.ContainsFunc(blocks, func(b steps.Object) bool {
 		return b.Has("shm_size") || b.Has("ipc") && (!b.Known("ipc") || b.Value("ipc").Equals(cty.StringVal("host")).True())
 	})
 }

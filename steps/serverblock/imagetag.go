@@ -1,13 +1,15 @@
-package steps
+package serverblock
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // CheckTag warns of an image whose name moves on: without a tag or digest, or with the tag latest. path names the
 // argument.
-func CheckTag(image string, path ...string) []Problem {
+func CheckTag(image string, path ...string) []steps.Problem {
 	name := image[strings.LastIndexByte(image, '/')+1:] // a registry has a port
 	_, tag, tagged := strings.Cut(name, ":")
 	if image == "" || strings.Contains(image, "@") || strings.HasPrefix(image, "sha256:") || tagged && tag != "latest" {
@@ -17,7 +19,7 @@ func CheckTag(image string, path ...string) []Problem {
 	if tagged {
 		summary = fmt.Sprintf("image %q moves on", image)
 	}
-	return []Problem{{
+	return []steps.Problem{{
 		Path: path, Warning: true, Summary: summary,
 		Detail: "It is what is called latest on the day of the run, which changes under a baseline. Name a version, for example " +
 			strings.TrimSuffix(image, ":latest") + ":v0.11.0, or a digest.",

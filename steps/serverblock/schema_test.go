@@ -1,12 +1,12 @@
-package steps_test
+package serverblock_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,7 +31,7 @@ func TestServerSchemaIsDocumented(t *testing.T) {
 			walk(path+b.Type+".", b.Schema)
 		}
 	}
-	walk("", steps.ServerSchema())
+	walk("", serverblock.Schema())
 }
 
 func TestCheckServer(t *testing.T) {
@@ -84,7 +84,7 @@ func TestCheckServer(t *testing.T) {
 			if tt.ready != nil {
 				o.Blocks = map[string][]steps.Object{"ready": {{Attrs: tt.ready}}}
 			}
-			if got := problems(steps.CheckServer(o)); got != tt.want {
+			if got := problems(serverblock.Check(o)); got != tt.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
 			}
 		})
@@ -97,14 +97,4 @@ func problems(found []steps.Problem) string {
 		lines[i] = fmt.Sprintf("%s: %s", strings.Join(p.Path, "."), p.Summary)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func TestUnsupported(t *testing.T) {
-	err := fmt.Errorf("launch: %w", steps.Unsupported("server.vllm.sut", "containers come later"))
-	if !errors.Is(err, steps.ErrUnsupported) {
-		t.Error("the error is not ErrUnsupported")
-	}
-	if want := "launch: server.vllm.sut: containers come later"; err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
-	}
 }
