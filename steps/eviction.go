@@ -2,10 +2,10 @@ package steps
 
 import "context"
 
-// Evictable is a [Server] whose place can be taken from it: its node fails, or its job is
+// Evictable is a [Child] whose place can be taken from it: its node fails, or its job is
 // cancelled. That is not its fault and says nothing about it.
 type Evictable interface {
-	// Evicted returns an *EvictionError if the server has lost its place, nil if it has it
+	// Evicted returns an *EvictionError if the child has lost its place, nil if it has it
 	// still or it is not known.
 	Evicted(ctx context.Context) error
 }

@@ -25,19 +25,6 @@ type ProfileWindow struct {
 	Delay, Window time.Duration
 }
 
-// Fetcher is a [Server] whose files are not on this machine.
-type Fetcher interface {
-	// Fetch copies the files of a folder of the server into one of this machine.
-	Fetch(ctx context.Context, dir, into string) error
-}
-
-// Execer is a [Server] beside which programs can be run: on its machine, in its container.
-type Execer interface {
-	// Exec runs a short program to its end and returns the beginning of what it prints. An error
-	// that is [ErrNotStarted] means that the program is not there.
-	Exec(ctx context.Context, argv []string) (stdout, stderr string, err error)
-}
-
 // Profiled is what was profiled of a server.
 type Profiled struct {
 	Time time.Duration

@@ -188,6 +188,8 @@ type Engine interface {
 	// Endpoints lists the workload endpoints it can serve ("completions", "chat",
 	// "generate", "embeddings", "rerank").
 	Endpoints() []string
+	// Capabilities returns what else it can do.
+	Capabilities() EngineCapabilities
 }
 
 // Observer is an [Engine] whose servers can be watched while they serve.
@@ -206,20 +208,8 @@ type Launcher interface {
 	// Start starts p; its output goes to log from the first byte. It returns once the
 	// process runs (not when it is ready). ctx bounds the start only.
 	Start(ctx context.Context, p Process, log io.Writer) (Server, error)
-}
-
-// Preparer is a [Launcher] that has something to do before a server starts which is no
-// part of the server's start-up: pulling its image.
-type Preparer interface {
-	// Prepare makes p ready to start. It can take long and be called more than once.
-	Prepare(ctx context.Context, p Process) error
-}
-
-// Describer is a [Server] that can say what was started, such as the digest of an image.
-// Keys begin with the launcher's own word ("container.image"). What differs from start to
-// start is left out.
-type Describer interface {
-	Describe() map[string]string
+	// Capabilities returns what else it can do.
+	Capabilities() LauncherCapabilities
 }
 
 // Server is a process that a launcher started.
@@ -232,6 +222,8 @@ type Server interface {
 	// Stop sends the stop signal, waits for the grace, kills, and waits until the
 	// process (and its group) is gone. It is safe to call more than once.
 	Stop(ctx context.Context) error
+	// Capabilities returns what else it can be asked.
+	Capabilities() ServerCapabilities
 }
 
 // Spawner is the one way to start an operating system process. The program hands one

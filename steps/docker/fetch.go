@@ -15,8 +15,6 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-var _ steps.Fetcher = (*Server)(nil)
-
 // Fetch copies the files of a folder of the container, which runs, into one of this machine.
 // They are copied, not mounted: the daemon may be on another machine.
 func (s *Server) Fetch(ctx context.Context, dir, into string) error {

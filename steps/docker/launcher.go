@@ -63,10 +63,7 @@ type Launcher struct {
 	random func() string
 }
 
-var (
-	_ steps.Launcher = (*Launcher)(nil)
-	_ steps.Preparer = (*Launcher)(nil)
-)
+var _ steps.Launcher = (*Launcher)(nil)
 
 // New returns a launcher for a daemon. It fails if the host cannot be understood; whether
 // the daemon answers is seen by [Launcher.Preflight] and Start.
@@ -99,6 +96,11 @@ func randomName() string {
 
 // Name is "docker".
 func (l *Launcher) Name() string { return "docker" }
+
+// Capabilities implements steps.Launcher.
+func (l *Launcher) Capabilities() steps.LauncherCapabilities {
+	return steps.LauncherCapabilities{Prepare: l.Prepare}
+}
 
 // Address is where the ports of containers are reached: the loopback address, or that of
 // the daemon's machine.

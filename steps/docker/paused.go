@@ -12,9 +12,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-var _ steps.Pausable = (*Server)(nil)
-
-// WatchPauses implements steps.Pausable. It reads the events of the container as they come:
+// WatchPauses looks for pauses. It reads the events of the container as they come:
 // the daemon keeps only its last 256.
 func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {
 	w := &pauseWatch{}

@@ -277,13 +277,13 @@ func TestRealFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := s.(steps.Fetcher).Fetch(context.Background(), filesDir, dir); err != nil {
+	if err := s.Capabilities().Fetch(context.Background(), filesDir, dir); err != nil {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "trace.json")); err != nil || string(text) != "abc" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := s.(steps.Fetcher).Fetch(context.Background(), "/not/there", t.TempDir()); err == nil {
+	if err := s.Capabilities().Fetch(context.Background(), "/not/there", t.TempDir()); err == nil {
 		t.Error("a folder that is not there is copied")
 	}
 	if err := s.Stop(context.Background()); err != nil {
@@ -301,7 +301,7 @@ func TestRealExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop(context.Background())
-	run := server.(steps.Execer).Exec
+	run := server.Capabilities().Exec
 	stdout, stderr, err := run(t.Context(), []string{SimulatorProgram, "-exit=0", "-lines=2"})
 	if err != nil || stdout != "first byte\nout 0\nout 1\nlast byte\n" || stderr != "err 0\nerr 1\n" {
 		t.Errorf("%q, %q, %v", stdout, stderr, err)

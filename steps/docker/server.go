@@ -32,11 +32,7 @@ type Server struct {
 	stopErr error
 }
 
-var (
-	_ steps.Server    = (*Server)(nil)
-	_ steps.Describer = (*Server)(nil)
-	_ steps.Starvable = (*Server)(nil)
-)
+var _ steps.Server = (*Server)(nil)
 
 // watch follows a started container: its log, and its end.
 func (l *Launcher) watch(p steps.Process, image Image, id string, log io.Writer) *Server {
@@ -66,6 +62,11 @@ func (s *Server) ExitState() string {
 		return "running"
 	}
 	return s.state
+}
+
+// Capabilities implements steps.Server.
+func (s *Server) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Describe: s.Describe, WatchPauses: s.WatchPauses, Starved: s.Starved, Fetch: s.Fetch, Exec: s.Exec}
 }
 
 // Describe says which image it runs, for the record of a launch.
@@ -114,7 +115,7 @@ func (s *Server) exitState(ctx context.Context) string {
 	return describeExit(c.State)
 }
 
-// Starved implements steps.Starvable by what the daemon says of the container, which need not have ended.
+// Starved returns what was killed, by what the daemon says of the container, which need not have ended.
 func (s *Server) Starved(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()

@@ -39,11 +39,7 @@ type Server struct {
 	stopErr error
 }
 
-var (
-	_ steps.Server    = (*Server)(nil)
-	_ steps.Describer = (*Server)(nil)
-	_ steps.Evictable = (*Server)(nil)
-)
+var _ steps.Server = (*Server)(nil)
 
 // direct is where it answers in the cluster: at its node, or at the Pod's own address.
 func (s *Server) direct() string {
@@ -91,6 +87,11 @@ func (s *Server) ExitState() string {
 		return "running"
 	}
 	return s.state
+}
+
+// Capabilities implements steps.Server.
+func (s *Server) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Describe: s.Describe, Evicted: s.Evicted}
 }
 
 // Describe says which image it runs and where.

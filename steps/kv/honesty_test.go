@@ -174,7 +174,7 @@ func (p *pair) counters(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
 	out := map[string]map[string]float64{}
 	for name, ep := range p.ends {
-		if o, err := engines[p.spec.Members[0].Spec.Engine].(steps.Observer).Observe(t.Context(), ep); err == nil {
+		if o, err := engines[p.spec.Members[0].Spec.Engine].Capabilities().Observer.Observe(t.Context(), ep); err == nil {
 			out[name] = o.Counters
 		}
 	}

@@ -343,7 +343,7 @@ func (p *pair) observe(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
 	out := map[string]map[string]float64{}
 	for name, ep := range p.ends {
-		o, err := engines[p.spec.Members[0].Spec.Engine].(steps.Observer).Observe(t.Context(), ep)
+		o, err := engines[p.spec.Members[0].Spec.Engine].Capabilities().Observer.Observe(t.Context(), ep)
 		if err != nil {
 			t.Fatal(err)
 		}

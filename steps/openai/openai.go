@@ -54,6 +54,9 @@ func (o openai) Describe(ctx context.Context, ep steps.Endpoint) (map[string]str
 	return facts, nil
 }
 
+// Capabilities implements steps.Engine: of an unknown server nothing more is known.
+func (openai) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
+
 // Classify finds the cause of a failure in the last log lines.
 func (openai) Classify(logTail []string) (class, evidence string) {
 	return engine.Classify(slices.Concat(engine.SharedRules(), engine.LastRules()), logTail)

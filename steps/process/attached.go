@@ -29,5 +29,8 @@ func (a *Attached) Done() <-chan struct{} { return a.done }
 // ExitState is "running": nothing is known about the process.
 func (a *Attached) ExitState() string { return "running" }
 
+// Capabilities are none: the server is somebody else's.
+func (a *Attached) Capabilities() steps.ServerCapabilities { return steps.ServerCapabilities{} }
+
 // Stop does nothing.
 func (a *Attached) Stop(context.Context) error { return nil }

@@ -50,6 +50,9 @@ func New(spawner steps.Spawner, opt Options) *Launcher {
 // Name is "process".
 func (l *Launcher) Name() string { return "process" }
 
+// Capabilities are none: a process of this machine needs nothing before its start.
+func (l *Launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+
 // ErrPortInUse reports that another process listens on the port that a server was to have. Its
 // answers would be taken for the server's, so nothing is started.
 var ErrPortInUse = errors.New("the port is in use by another program")

@@ -58,5 +58,4 @@ func (g *groups) killed() string {
 	return ""
 }
 
-// Starved implements steps.Starvable.
-func (s *server) Starved(context.Context) string { return s.groups.killed() }
+func (s *server) starved(context.Context) string { return s.groups.killed() }

@@ -8,15 +8,12 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-var _ steps.Pausable = (*server)(nil)
-
 // pauseLook is the time between two looks at a server's processes. A look costs about 15 µs a
 // process. A shorter pause can go unseen: nothing counts how long a process was stopped.
 const pauseLook = 250 * time.Millisecond
 
-// WatchPauses implements steps.Pausable. The processes that are looked at are those of the
-// server when the function was last called.
-func (s *server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {
+// watchPauses looks at the processes that were the server's when the function that it returns was last called.
+func (s *server) watchPauses(ctx context.Context) func(context.Context) (string, error) {
 	child, ok := s.child.(steps.Freezable)
 	if !ok {
 		return func(context.Context) (string, error) { return "", nil }

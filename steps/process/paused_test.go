@@ -24,7 +24,7 @@ func TestPauses(t *testing.T) {
 		child.held.Store("")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		paused := (&server{child: child}).WatchPauses(ctx)
+		paused := (&server{child: child}).watchPauses(ctx)
 		ask := func(want string) {
 			t.Helper()
 			if got, err := paused(ctx); got != want || err != nil {
@@ -52,7 +52,7 @@ func TestPauses(t *testing.T) {
 
 // A system that does not say which processes are stopped is no reason to fail.
 func TestPausesUnseen(t *testing.T) {
-	paused := (&server{child: &fakeChild{}}).WatchPauses(t.Context())
+	paused := (&server{child: &fakeChild{}}).watchPauses(t.Context())
 	if got, err := paused(t.Context()); got != "" || err != nil {
 		t.Errorf("paused: %q, %v", got, err)
 	}

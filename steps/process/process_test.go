@@ -270,13 +270,13 @@ func TestStarved(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := s.(*server)
-	if got := of.Starved(t.Context()); got != "" {
+	if got := of.starved(t.Context()); got != "" {
 		t.Errorf("at the start: %s", got)
 	}
 	write("proc/42/cgroup", "0::/limited\n")
 	of.groups.look()
 	write("groups/limited/memory.events", "oom 4\noom_kill 4\n")
-	if got, want := of.Starved(t.Context()),
+	if got, want := of.starved(t.Context()),
 		"a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -38,8 +38,13 @@ func (s *server) Done() <-chan struct{} { return s.child.Done() }
 // ExitState says how it ended, "running" while it has not.
 func (s *server) ExitState() string { return steps.ExitState(s.child) }
 
-// Exec implements steps.Execer: the program gets the environment and the folder of the server.
-func (s *server) Exec(ctx context.Context, argv []string) (stdout, stderr string, err error) {
+// Capabilities implements steps.Server.
+func (s *server) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{WatchPauses: s.watchPauses, Starved: s.starved, Exec: s.exec}
+}
+
+// exec gives the program the environment and the folder of the server.
+func (s *server) exec(ctx context.Context, argv []string) (stdout, stderr string, err error) {
 	return steps.Output(ctx, s.spawner, steps.Command{Argv: argv, Env: s.env, Dir: s.process.Dir})
 }
 

@@ -8,8 +8,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-var _ steps.Spreader = sglang{}
-
 // flagNodes is the flag for the number of nodes that a server is spread over.
 const flagNodes = "--nnodes"
 

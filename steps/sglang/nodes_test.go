@@ -14,7 +14,7 @@ func TestRenderNodes(t *testing.T) {
 		Args: []steps.Arg{{Name: "tp_size", Value: int64(16)}}}
 	var got []string
 	for rank := range 2 {
-		p, err := New().(steps.Spreader).RenderNode(spec, steps.NodePlace{
+		p, err := New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
 			Rank: rank, Host: fmt.Sprintf("fd00::%d", rank+1), Head: "fd00::1", Rendezvous: steps.PortNumber(5000), Listen: "0.0.0.0",
 			Port: steps.PortNumber(30000 + 300*rank),
 		})

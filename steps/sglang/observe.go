@@ -7,8 +7,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-var _ steps.Observer = sglang{}
-
 // figures are SGLang's metrics by their names from 0.5.5 to 0.5.23, the current one first.
 // Queried tokens are those of the prompts: all of them are looked up in the radix cache.
 var figures = engine.Metrics{

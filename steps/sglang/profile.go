@@ -7,8 +7,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-var _ steps.Profiler = sglang{}
-
 // Profiled names the folder of the traces. SGLang's profiler needs nothing else until it is
 // started.
 func (sglang) Profiled(spec steps.ServerSpec, dir, _ string) (steps.ServerSpec, error) {

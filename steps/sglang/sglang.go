@@ -78,6 +78,11 @@ func (s sglang) Describe(ctx context.Context, ep steps.Endpoint) (map[string]str
 	return facts, nil
 }
 
+// Capabilities implements steps.Engine.
+func (s sglang) Capabilities() steps.EngineCapabilities {
+	return steps.EngineCapabilities{Observer: s, Profiler: s, Sleeper: s, Spreader: s}
+}
+
 // Classify finds the cause of a failure in the last log lines.
 func (sglang) Classify(logTail []string) (class, evidence string) {
 	return engine.Classify(rules(), logTail)

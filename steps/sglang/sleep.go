@@ -8,8 +8,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-var _ steps.Sleeper = sglang{}
-
 // CheckSleep implements steps.Sleeper. Without a backup SGLang gives its weights back for good,
 // and what it answers after that is noise.
 func (sglang) CheckSleep(spec steps.ServerSpec) error {

@@ -303,5 +303,3 @@ func (j *Job) Address(node int) (string, error) {
 	}
 	return j.nodes[node].Address, nil
 }
-
-var _ steps.Preparer = (*Launcher)(nil)

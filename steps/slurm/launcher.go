@@ -26,6 +26,11 @@ var _ steps.Launcher = (*Launcher)(nil)
 // Name is "slurm".
 func (l *Launcher) Name() string { return "slurm" }
 
+// Capabilities implements steps.Launcher.
+func (l *Launcher) Capabilities() steps.LauncherCapabilities {
+	return steps.LauncherCapabilities{Prepare: l.Prepare}
+}
+
 // Prepare sees whether the job is still there with enough time for a launch.
 func (l *Launcher) Prepare(ctx context.Context, _ steps.Process) error { return l.job.Check(ctx) }
 

@@ -26,12 +26,7 @@ type Server struct {
 	stopErr error
 }
 
-var (
-	_ steps.Server    = (*Server)(nil)
-	_ steps.Describer = (*Server)(nil)
-	_ steps.Evictable = (*Server)(nil)
-	_ steps.Pausable  = (*Server)(nil)
-)
+var _ steps.Server = (*Server)(nil)
 
 // BaseURL is where it will answer: at its node.
 func (s *Server) BaseURL() string { return "http://" + s.hostPort }
@@ -42,6 +37,11 @@ func (s *Server) Done() <-chan struct{} { return s.child.Done() }
 // ExitState says how it ended, "running" while it has not.
 func (s *Server) ExitState() string {
 	return steps.ExitState(s.child)
+}
+
+// Capabilities implements steps.Server.
+func (s *Server) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Describe: s.Describe, WatchPauses: s.WatchPauses, Evicted: s.Evicted}
 }
 
 // Describe says where it runs.

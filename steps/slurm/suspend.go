@@ -17,7 +17,7 @@ type suspension struct {
 	seen   time.Time
 }
 
-// WatchPauses implements steps.Pausable. The controller keeps when a job was last suspended or
+// WatchPauses looks for pauses. The controller keeps when a job was last suspended or
 // resumed and how long it has run, so that two looks find what happened between them. The first look does
 // not hold up the start of the server, which is timed.
 func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {

@@ -13,8 +13,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-var _ steps.Spreader = vllm{}
-
 // The forms in which vLLM is spread over nodes: by its own processes, which later versions
 // can, or as a Ray cluster, which all can.
 const (

@@ -15,7 +15,7 @@ func nodesOf(t *testing.T, spec steps.ServerSpec) string {
 	t.Helper()
 	var b strings.Builder
 	for rank := range spec.Nodes {
-		p, err := New().(steps.Spreader).RenderNode(spec, steps.NodePlace{
+		p, err := New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
 			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: steps.PortNumber(6379), Listen: "0.0.0.0",
 			Port: steps.PortNumber(8000 + rank),
 		})
@@ -73,7 +73,7 @@ func TestRenderNodesRefused(t *testing.T) {
 			if name != "no model" {
 				tt.spec.Model = "m"
 			}
-			_, err := New().(steps.Spreader).RenderNode(tt.spec, at)
+			_, err := New().Capabilities().Spreader.RenderNode(tt.spec, at)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -7,8 +7,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-var _ steps.Observer = vllm{}
-
 // figures are vLLM's metrics by their names from 0.6 to 0.33, the current one first.
 var figures = engine.Metrics{
 	Gauges: []engine.Metric{

@@ -10,8 +10,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-var _ steps.Profiler = vllm{}
-
 // flagProfiler configures vLLM's profiler since 0.13. Before, and until 0.15, variables of the
 // environment do.
 const flagProfiler = "profiler_config"

@@ -11,8 +11,6 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-var _ steps.Sleeper = vllm{}
-
 // flagSleep has vLLM allocate weights and KV cache so that they can be given back.
 const flagSleep = "enable_sleep_mode"
 

@@ -24,7 +24,7 @@ func TestSleepAgainstSimulator(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			spec := steps.ServerSpec{Addr: "sut", Model: "org/m", ServedName: "sut", Args: tt.args}
-			sleeper := tt.engine.(steps.Sleeper)
+			sleeper := tt.engine.Capabilities().Sleeper
 			if err := sleeper.CheckSleep(spec); err != nil {
 				t.Error(err)
 			}

@@ -86,6 +86,11 @@ func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]strin
 	return facts, nil
 }
 
+// Capabilities implements steps.Engine.
+func (v vllm) Capabilities() steps.EngineCapabilities {
+	return steps.EngineCapabilities{Observer: v, Profiler: v, Sleeper: v, Spreader: v}
+}
+
 // Classify finds the cause of a failure in the last log lines.
 func (vllm) Classify(logTail []string) (class, evidence string) {
 	return engine.Classify(rules(), logTail)

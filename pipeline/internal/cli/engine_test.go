@@ -66,6 +66,8 @@ func (toyEngine) Reset(context.Context, steps.Endpoint) error { return steps.Err
 func (toyEngine) Describe(context.Context, steps.Endpoint) (map[string]string, error) {
 	return map[string]string{"version": "1.2.3-toy"}, nil
 }
+func (toyEngine) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
+
 func (toyEngine) Classify([]string) (class, evidence string) { return "unknown", "" }
 func (toyEngine) Endpoints() []string                        { return []string{"completions"} }
 

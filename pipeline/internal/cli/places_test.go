@@ -59,6 +59,9 @@ func (p *paper) Assign(_ place.Target, process place.Process, _ []string) (place
 // Name implements steps.Launcher.
 func (*paper) Name() string { return "paper" }
 
+// Capabilities implements steps.Launcher.
+func (*paper) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+
 // Start implements steps.Launcher.
 func (p *paper) Start(_ context.Context, process steps.Process, _ io.Writer) (steps.Server, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(process.Host, strconv.Itoa(process.Port)))
@@ -104,10 +107,11 @@ type sheet struct {
 	done chan struct{}
 }
 
-func (s *sheet) BaseURL() string            { return s.url }
-func (s *sheet) Done() <-chan struct{}      { return s.done }
-func (s *sheet) ExitState() string          { return "put away" }
-func (s *sheet) Stop(context.Context) error { return s.Close() }
+func (s *sheet) BaseURL() string                      { return s.url }
+func (s *sheet) Done() <-chan struct{}                { return s.done }
+func (s *sheet) ExitState() string                    { return "put away" }
+func (s *sheet) Stop(context.Context) error           { return s.Close() }
+func (*sheet) Capabilities() steps.ServerCapabilities { return steps.ServerCapabilities{} }
 
 // A place that is only in the table is planned, checked, opened, measured in and closed.
 func TestPlaceIsOneRow(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // EngineSample is one line of an engine's log about its load: a point of a time series.
@@ -57,7 +56,7 @@ func newEngineLog(tools Tools) *engineLog {
 		if t.Engine == nil {
 			continue
 		}
-		if o, ok := t.Engine().(steps.Observer); ok {
+		if o := t.Engine().Capabilities().Observer; o != nil {
 			e.readers = append(e.readers, o.LogPoint)
 		}
 	}

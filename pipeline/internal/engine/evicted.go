@@ -26,12 +26,10 @@ func (s *server) evicted(ctx context.Context, f *fault) error {
 		return &machineError{lost}
 	}
 	for _, m := range s.members {
-		placed, ok := m.running.(steps.Evictable)
-		if !ok {
-			continue
-		}
-		if err := placed.Evicted(ctx); err != nil {
-			return &machineError{err}
+		if evicted := m.capabilities().Evicted; evicted != nil {
+			if err := evicted(ctx); err != nil {
+				return &machineError{err}
+			}
 		}
 	}
 	return nil

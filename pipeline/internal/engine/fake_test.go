@@ -138,7 +138,11 @@ type fakeServer struct {
 // pausable is a fake server that is asked about pauses.
 type pausable struct{ *fakeServer }
 
-func (s pausable) WatchPauses(context.Context) func(context.Context) (string, error) {
+func (s pausable) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Starved: s.starvedBy, WatchPauses: s.watchPauses}
+}
+
+func (s pausable) watchPauses(context.Context) func(context.Context) (string, error) {
 	n := 0
 	return func(context.Context) (string, error) {
 		n++
@@ -149,9 +153,10 @@ func (s pausable) WatchPauses(context.Context) func(context.Context) (string, er
 func (s *fakeServer) BaseURL() string       { return s.url }
 func (s *fakeServer) Done() <-chan struct{} { return s.done }
 func (s *fakeServer) ExitState() string     { return s.state }
-func (s *fakeServer) Starved(context.Context) string {
-	return s.starved
+func (s *fakeServer) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Starved: s.starvedBy}
 }
+func (s *fakeServer) starvedBy(context.Context) string { return s.starved }
 func (s *fakeServer) exit(state string) {
 	s.once.Do(func() { s.state = state; s.forget(); close(s.done) })
 }
@@ -178,6 +183,8 @@ type fakeLauncher struct {
 }
 
 func (l fakeLauncher) Name() string { return "fake" }
+
+func (l fakeLauncher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
 func (l fakeLauncher) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	l.w.mu.Lock()
@@ -218,6 +225,8 @@ type fakeEngine struct{ w *world }
 
 func (fakeEngine) Name() string        { return "fake" }
 func (fakeEngine) Endpoints() []string { return []string{"completions"} }
+
+func (fakeEngine) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
 
 func (fakeEngine) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	p := steps.Process{Name: spec.Addr, Argv: []string{"fake", spec.Model}, Host: host, Port: port.Number()}

@@ -88,9 +88,9 @@ func (r *runner) imagesOf(ctx context.Context, rep plan.Repeat) error {
 
 // contained is a process that is started from an image.
 type contained struct {
-	process  steps.Process
-	node     int
-	launcher steps.Preparer
+	process steps.Process
+	node    int
+	prepare func(context.Context, steps.Process) error
 }
 
 // contained lists the processes of a launch whose images a launcher gets.
@@ -100,7 +100,7 @@ func (r *runner) contained(j job) ([]contained, error) {
 	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
 		return nil, r.config(s, err)
 	}
-	prepares := func(m Member) bool { _, ok := m.Launcher.(steps.Preparer); return ok }
+	prepares := func(m Member) bool { return m.prepare() != nil }
 	if s.spec.Render == nil || !slices.ContainsFunc(s.spec.Members, prepares) {
 		return nil, nil
 	}
@@ -118,9 +118,8 @@ func (r *runner) contained(j job) ([]contained, error) {
 	}
 	var out []contained
 	for _, m := range s.spec.Members {
-		launcher, ok := m.Launcher.(steps.Preparer)
-		if p := processes[m.Name].Process; ok && p.Container != nil {
-			out = append(out, contained{p, m.Spec.Node, launcher})
+		if p := processes[m.Name].Process; m.prepare() != nil && p.Container != nil {
+			out = append(out, contained{p, m.Spec.Node, m.prepare()})
 		}
 	}
 	return out, nil
@@ -132,7 +131,7 @@ func (r *runner) image(ctx context.Context, of contained, nodes string) error {
 	start := image
 	r.bus.Emit(event.Event{Type: event.ImageStart, Image: &start, Text: "looking for image " + image.Image})
 	began := r.o.Now()
-	if err := of.launcher.Prepare(ctx, of.process); err != nil {
+	if err := of.prepare(ctx, of.process); err != nil {
 		return &machineError{fmt.Errorf("before anything is launched: %w", err)}
 	}
 	image.Seconds = r.o.Now().Sub(began).Seconds()

@@ -246,14 +246,22 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	for k, v := range said {
 		masked[k] = r.o.Redact.String(v)
 	}
-	if started, ok := m.running.(steps.Describer); ok {
-		for k, v := range started.Describe() {
+	if describe := m.capabilities().Describe; describe != nil {
+		for k, v := range describe() {
 			masked[k] = r.o.Redact.String(v)
 		}
 	}
 	if len(masked) > 0 {
 		m.about.Describe = masked
 	}
+}
+
+// capabilities returns what the process of a member can be asked, nothing until it runs.
+func (m *member) capabilities() steps.ServerCapabilities {
+	if m.running == nil {
+		return steps.ServerCapabilities{}
+	}
+	return m.running.Capabilities()
 }
 
 // sameRelease reports whether two versions of an engine are of one release, as far as both

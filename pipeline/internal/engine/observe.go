@@ -76,7 +76,7 @@ func (r *runner) newWatch(s *server) *watch {
 	}
 	w.relays = s.relays()
 	for _, m := range s.servers() {
-		if observer, ok := m.Engine.(steps.Observer); ok {
+		if observer := m.Engine.Capabilities().Observer; observer != nil {
 			w.views = append(w.views, &view{member: m, observer: observer})
 		}
 	}

@@ -26,6 +26,10 @@ type watched struct {
 	fail    func(n int) error // of the n-th scrape, from 1
 }
 
+func (e watched) Capabilities() steps.EngineCapabilities {
+	return steps.EngineCapabilities{Observer: e}
+}
+
 func (e watched) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observation, error) {
 	*e.scrapes++
 	if err := e.fail(*e.scrapes); err != nil {

@@ -43,8 +43,7 @@ type point struct {
 }
 
 func newOutput(next io.Writer, engine steps.Engine, now func() time.Time) *output {
-	observer, _ := engine.(steps.Observer)
-	return &output{next: next, observer: observer, now: now}
+	return &output{next: next, observer: engine.Capabilities().Observer, now: now}
 }
 
 // Write hands p on and reads it.

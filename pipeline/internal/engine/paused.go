@@ -15,13 +15,13 @@ const pauseTimeout = 10 * time.Second
 
 // watchPauses looks for pauses of a member until its launch has ended.
 func (s *server) watchPauses(ctx context.Context, m *member) {
-	p, ok := m.running.(steps.Pausable)
-	if !ok {
+	watch := m.capabilities().WatchPauses
+	if watch == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.releases = append(s.releases, cancel)
-	m.paused = p.WatchPauses(ctx)
+	m.paused = watch(ctx)
 }
 
 // askPauses notes how the members of a target were paused since it was last called.

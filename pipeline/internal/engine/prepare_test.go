@@ -21,8 +21,8 @@ type pullingLauncher struct {
 	host    string
 }
 
-func (l *pullingLauncher) Prepare(ctx context.Context, p steps.Process) error {
-	return l.prepare(ctx, p)
+func (l *pullingLauncher) Capabilities() steps.LauncherCapabilities {
+	return steps.LauncherCapabilities{Prepare: l.prepare}
 }
 
 func (l *pullingLauncher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
@@ -36,8 +36,10 @@ func (l *pullingLauncher) Start(ctx context.Context, p steps.Process, log io.Wri
 
 type describedServer struct{ steps.Server }
 
-func (describedServer) Describe() map[string]string {
-	return map[string]string{"container.image_id": "sha256:1", "container.note": "top-secret"}
+func (describedServer) Capabilities() steps.ServerCapabilities {
+	return steps.ServerCapabilities{Describe: func() map[string]string {
+		return map[string]string{"container.image_id": "sha256:1", "container.note": "top-secret"}
+	}}
 }
 
 // pulling puts such launchers before all targets, with servers that have an image.

@@ -19,6 +19,8 @@ type loadingEngine struct {
 	looks   *int
 }
 
+func (loadingEngine) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
+
 func (e loadingEngine) Ready(ctx context.Context, _ steps.Endpoint, _ steps.Readiness) (string, bool, error) {
 	*e.looks++
 	if *e.looks <= e.refused {

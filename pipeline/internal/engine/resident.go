@@ -181,8 +181,8 @@ func (r *runner) pauseUntilTurn(ctx context.Context, s *server) error {
 func (s *server) sleepers() (map[*member]steps.Sleeper, error) {
 	out := map[*member]steps.Sleeper{}
 	for _, m := range s.servers() {
-		sleeper, ok := m.Engine.(steps.Sleeper)
-		if !ok {
+		sleeper := m.Engine.Capabilities().Sleeper
+		if sleeper == nil {
 			return nil, fmt.Errorf("%s: its engine cannot be put to sleep", m.label(s.Target))
 		}
 		out[m] = sleeper

@@ -46,6 +46,8 @@ func (sleepy) Classify(tail []string) (class, evidence string) {
 	return "unknown", ""
 }
 
+func (e sleepy) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{Sleeper: e} }
+
 func (e sleepy) CheckSleep(steps.ServerSpec) error { return nil }
 
 func (e sleepy) Sleep(_ context.Context, ep steps.Endpoint) error {

@@ -139,8 +139,8 @@ const (
 func (r *runner) drain(ctx context.Context, s *server) {
 	left := drainPolls
 	for _, m := range s.servers() {
-		observer, ok := m.Engine.(steps.Observer)
-		if !ok {
+		observer := m.Engine.Capabilities().Observer
+		if observer == nil {
 			continue
 		}
 		for busy(ctx, observer, m.endpoint) {

@@ -116,6 +116,10 @@ type busyServer struct {
 	left int
 }
 
+func (b *busyServer) Capabilities() steps.EngineCapabilities {
+	return steps.EngineCapabilities{Observer: b}
+}
+
 func (b *busyServer) Observe(context.Context, steps.Endpoint) (steps.Observation, error) {
 	b.left--
 	return steps.Observation{Gauges: map[string]float64{steps.SeriesRunning: float64(max(b.left, 0))}}, nil

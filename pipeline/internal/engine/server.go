@@ -174,15 +174,15 @@ func (s *server) release() {
 func (r *runner) prepare(ctx context.Context, s *server) error {
 	told := false
 	for _, m := range s.members {
-		launcher, ok := m.Launcher.(steps.Preparer)
-		if !ok {
+		prepare := m.prepare()
+		if prepare == nil {
 			continue
 		}
 		if !told {
 			told = true
 			r.emit(s, event.Event{Type: event.LaunchState, State: steps.StatePreparing, Text: s.Target + ": " + steps.StatePreparing})
 		}
-		if err := launcher.Prepare(ctx, m.process.Process); err != nil {
+		if err := prepare(ctx, m.process.Process); err != nil {
 			return &machineError{err}
 		}
 	}
@@ -405,8 +405,8 @@ const hostMemory = "host_out_of_memory"
 // starved lists what the kernel has killed for want of memory, by member.
 func (s *server) starved(ctx context.Context) (found []memberError) {
 	for _, m := range s.members {
-		if of, ok := m.running.(steps.Starvable); ok {
-			if text := of.Starved(ctx); text != "" {
+		if starved := m.capabilities().Starved; starved != nil {
+			if text := starved(ctx); text != "" {
 				found = append(found, memberError{m, errors.New(text)})
 			}
 		}

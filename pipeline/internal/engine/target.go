@@ -64,6 +64,14 @@ func (m *Member) isServer() bool {
 	return m.Role != result.RoleService && m.Role != result.RoleRouter && m.Role != result.RoleNode
 }
 
+// prepare returns what has to be done before a member starts, nil for nothing.
+func (m *Member) prepare() func(context.Context, steps.Process) error {
+	if m.Launcher == nil {
+		return nil
+	}
+	return m.Launcher.Capabilities().Prepare
+}
+
 // member returns a member by its name; names of waves without one are faults of the code.
 func (t *TargetSpec) member(name string) *Member {
 	for i := range t.Members {

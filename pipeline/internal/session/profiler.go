@@ -54,15 +54,15 @@ func (p *profiling) beside(spec steps.ServerSpec) func(context.Context, []string
 // around profiles a server that is running from outside of it.
 func (p *profiling) around(s *side, server engine.Attended) nsys.Profiler {
 	out := nsys.Profiler{Session: p.sessionOf(s.dirs[server.Addr]), Tokens: func(context.Context) *float64 { return nil }}
-	if o, ok := server.Engine.(steps.Observer); ok {
+	if o := server.Engine.Capabilities().Observer; o != nil {
 		out.Tokens = engines.OutputTokens(server.Endpoint, o.Observe)
 	}
 	out.Exec = func(ctx context.Context, argv []string) (string, string, error) {
-		running, ok := server.Running.(steps.Execer)
-		if !ok {
+		run := server.Running.Capabilities().Exec
+		if run == nil {
 			return "", "", fmt.Errorf("no program can be run beside %s", server.Addr)
 		}
-		return running.Exec(ctx, argv)
+		return run(ctx, argv)
 	}
 	return out
 }

@@ -24,11 +24,11 @@ type traceDir struct{ here, there string }
 
 // fetch gets the traces of a server from where it runs.
 func fetch(ctx context.Context, running steps.Server, dir traceDir) error {
-	f, ok := running.(steps.Fetcher)
-	if !ok {
+	get := running.Capabilities().Fetch
+	if get == nil {
 		return errors.New("its traces are in a container that nothing can be fetched from")
 	}
-	return f.Fetch(ctx, dir.there, dir.here)
+	return get(ctx, dir.there, dir.here)
 }
 
 // read adds up the traces of a side.

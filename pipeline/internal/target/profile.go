@@ -25,8 +25,8 @@ func (r Resolver) Profiler(e steps.Engine, around nsys.Profiler) (steps.Profiler
 	if r.ProfiledAround() {
 		return around, nil
 	}
-	own, ok := e.(steps.Profiler)
-	if !ok {
+	own := e.Capabilities().Profiler
+	if own == nil {
 		return nil, errors.New(`its engine has no profiler that is known here; the profiler "nsys" needs none`)
 	}
 	return own, nil

@@ -36,6 +36,7 @@ var _ steps.Engine = (*service)(nil)
 
 func (s *service) Name() string                              { return s.name }
 func (*service) Endpoints() []string                         { return nil }
+func (*service) Capabilities() steps.EngineCapabilities      { return steps.EngineCapabilities{} }
 func (*service) Reset(context.Context, steps.Endpoint) error { return nil }
 
 // Render is not used: the layout renders services.
@@ -81,6 +82,9 @@ func (routed) Reset(context.Context, steps.Endpoint) error { return nil }
 
 // Describe finds nothing: the servers describe themselves.
 func (routed) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
+
+// Capabilities are none: the servers are watched one by one.
+func (routed) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
 
 // Classify knows the router's own failures, not those of the engine.
 func (routed) Classify(tail []string) (class, evidence string) {

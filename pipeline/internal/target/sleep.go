@@ -29,9 +29,9 @@ func checkSleep(out *problems, cfg *lang.Config, engines map[string]steps.Engine
 }
 
 func canSleep(spec steps.ServerSpec, e steps.Engine) error {
-	sleeper, ok := e.(steps.Sleeper)
+	sleeper := e.Capabilities().Sleeper
 	switch {
-	case !ok:
+	case sleeper == nil:
 		return fmt.Errorf("a server of kind %q does not give its memory back while it is loaded; write resident = %q where the machine has "+
 			"room for all, or leave it out", spec.Engine, steps.ResidentLoaded)
 	case spec.URL != "":

@@ -53,14 +53,17 @@ func (follower) Reset(context.Context, steps.Endpoint) error { return nil }
 // Describe returns nothing: the first process describes the server.
 func (follower) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
+// Capabilities are none: the first process is watched for all.
+func (follower) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
+
 // stateJoined is the only state of a follower.
 const stateJoined = "running"
 
 // renderNode renders the process of a part, at the ports that were chosen, or with their
 // symbols.
 func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (steps.Process, error) {
-	spreader, ok := e.(steps.Spreader)
-	if !ok {
+	spreader := e.Capabilities().Spreader
+	if spreader == nil {
 		return steps.Process{}, fmt.Errorf("%s: a server of kind %q cannot be spread over nodes; remove nodes", p.Spec.Addr, p.Spec.Engine)
 	}
 	at := steps.NodePlace{

@@ -134,6 +134,9 @@ func (*Machine) Hold(int, int) func() { return func() {} }
 // Name implements steps.Launcher.
 func (*Machine) Name() string { return "virtual" }
 
+// Capabilities implements steps.Launcher.
+func (*Machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+
 // process is a process that does not exist.
 type process struct {
 	machine *Machine
@@ -213,6 +216,9 @@ func (p *process) Done() <-chan struct{} { return p.done }
 
 // ExitState implements steps.Server.
 func (p *process) ExitState() string { return p.exit }
+
+// Capabilities implements steps.Server.
+func (*process) Capabilities() steps.ServerCapabilities { return steps.ServerCapabilities{} }
 
 // Stop implements steps.Server.
 func (p *process) Stop(context.Context) error {
@@ -312,13 +318,7 @@ func (v *Machine) fleetAt(url string) (*fleet, error) {
 }
 
 // ask makes an engine ask processes that do not exist. What it renders is its own.
-func (v *Machine) ask(engine steps.Engine) steps.Engine {
-	e := askedEngine{engine, v}
-	if observer, ok := engine.(steps.Observer); ok {
-		return askedServer{e, observer}
-	}
-	return e
-}
+func (v *Machine) ask(engine steps.Engine) steps.Engine { return askedEngine{engine, v} }
 
 // askedEngine is an engine whose processes are of virtual time.
 type askedEngine struct {
@@ -330,7 +330,7 @@ type askedEngine struct {
 func (e askedEngine) Ready(_ context.Context, ep steps.Endpoint, _ steps.Readiness) (string, bool, error) {
 	if p := e.machine.processAt(ep.BaseURL); p != nil {
 		e.machine.serve()
-	} else if _, isServer := e.Engine.(steps.Observer); isServer {
+	} else if e.Engine.Capabilities().Observer != nil {
 		return steps.StateStarting, false, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
 	}
 	return steps.StateReady, true, nil
@@ -347,21 +347,39 @@ func (askedEngine) Describe(context.Context, steps.Endpoint) (map[string]string,
 	return nil, nil
 }
 
-// askedServer is a askedEngine whose servers are watched.
+// Capabilities implements steps.Engine: what the engine can do with servers, with those of virtual time.
+func (e askedEngine) Capabilities() steps.EngineCapabilities {
+	s := askedServer{e, e.Engine.Capabilities()}
+	out := steps.EngineCapabilities{Spreader: s.own.Spreader}
+	if s.own.Observer != nil {
+		out.Observer = s
+	}
+	if s.own.Profiler != nil {
+		out.Profiler = s
+	}
+	if s.own.Sleeper != nil {
+		out.Sleeper = s
+	}
+	return out
+}
+
+// askedServer is an askedEngine whose servers are watched, profiled and put to sleep.
 type askedServer struct {
 	askedEngine
-	observer steps.Observer
+	own steps.EngineCapabilities
 }
 
 var _ engine.HistoryObserver = askedServer{}
 
 // LogPoint implements steps.Observer.
 func (s askedServer) LogPoint(line string) (map[string]float64, bool) {
-	return s.observer.LogPoint(line)
+	return s.own.Observer.LogPoint(line)
 }
 
 // StartFacts implements steps.Observer.
-func (s askedServer) StartFacts(log []string) map[string]float64 { return s.observer.StartFacts(log) }
+func (s askedServer) StartFacts(log []string) map[string]float64 {
+	return s.own.Observer.StartFacts(log)
+}
 
 // Observe implements steps.Observer.
 func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observation, error) {
@@ -388,13 +406,9 @@ func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Obser
 	return out
 }
 
-// Profiled implements steps.Profiler, as far as the engine does.
+// Profiled implements steps.Profiler, as the engine does.
 func (s askedServer) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSpec, error) {
-	p, ok := s.Engine.(steps.Profiler)
-	if !ok {
-		return spec, steps.Unsupported(spec.Addr, "its engine has no profiler that is known here")
-	}
-	return p.Profiled(spec, dir, version)
+	return s.own.Profiler.Profiled(spec, dir, version)
 }
 
 // Profile implements steps.Profiler: the model records the steps of the window, and writes what

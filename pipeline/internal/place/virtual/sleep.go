@@ -8,19 +8,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-var _ steps.Sleeper = askedServer{}
-
 // errAsleep is a server that is asked for tokens while it sleeps.
 var errAsleep = errors.New("it is asleep")
 
 // CheckSleep implements steps.Sleeper, as the engine does.
-func (s askedServer) CheckSleep(spec steps.ServerSpec) error {
-	e, ok := s.Engine.(steps.Sleeper)
-	if !ok {
-		return errors.New("its engine cannot be put to sleep")
-	}
-	return e.CheckSleep(spec)
-}
+func (s askedServer) CheckSleep(spec steps.ServerSpec) error { return s.own.Sleeper.CheckSleep(spec) }
 
 // Sleep implements steps.Sleeper in the time that the weights take to move.
 func (s askedServer) Sleep(_ context.Context, ep steps.Endpoint) error {
