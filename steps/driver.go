@@ -1,7 +1,5 @@
 package steps
 
-import "strings"
-
 // Driver is what measures the cells of a benchmark in the place of our own load generator.
 type Driver struct {
 	// Kind is DriverExec for a program that is run once for each run, DriverEvaluation for one
@@ -56,15 +54,6 @@ var DriverVars = map[string]string{
 
 // DriverVar is the placeholder of a value. It is written as a reference in a file is.
 func DriverVar(name string) string { return "${driver." + name + "}" }
-
-// ExpandDriver puts values in the place of their placeholders.
-func ExpandDriver(text string, values map[string]string) string {
-	var pairs []string
-	for name, value := range values {
-		pairs = append(pairs, DriverVar(name), value)
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
 
 // Runs reports whether a program is run in the place of our own load generator.
 func (d *Driver) Runs() bool { return d != nil && d.Kind != DriverResults }

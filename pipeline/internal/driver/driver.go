@@ -79,7 +79,7 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	values["dir"], values["output"] = work, output
 	argv := make([]string, len(opt.Driver.Command))
 	for i, word := range opt.Driver.Command {
-		argv[i] = steps.ExpandDriver(word, values)
+		argv[i] = expand(word, values)
 	}
 	if strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(d.Dir, argv[0])
@@ -87,7 +87,7 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	both := io.MultiWriter(opt.Log, printed) // one writer for both, so that nothing is written at once
 	env := slices.Clone(opt.Driver.Env)
 	for i := range env {
-		env[i].Value = steps.ExpandDriver(env[i].Value, values)
+		env[i].Value = expand(env[i].Value, values)
 	}
 	child, err := d.Spawner.Spawn(ctx, steps.Command{Argv: argv, Env: env, Dir: d.Dir, Stdout: both, Stderr: both})
 	if err != nil {
@@ -174,3 +174,12 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 func (b *bounded) Bytes() []byte { return b.buf[max(0, len(b.buf)-b.most):] }
+
+// expand puts values in the place of their placeholders.
+func expand(text string, values map[string]string) string {
+	var pairs []string
+	for name, value := range values {
+		pairs = append(pairs, steps.DriverVar(name), value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
