@@ -124,9 +124,10 @@ func (s wekaSession) entry(e wekaEntry, names *blockNames) Entry {
 	return out
 }
 
-// took returns the duration of a call. A following call with a think_time began after it. Published traces have
-// whole seconds, so an answer may seem to end up to a second too late. If a call has no duration, the next call
-// waits for the whole gap less its think_time, as in kv-cache-tester.
+// took returns the duration of a call. A following call with a think_time began that long after it ended.
+// Published traces have whole seconds, so an answer may seem to end up to a second too late. Without a
+// duration, the call ends think_time before the next one, or at once if that has none, so that the next call
+// waits for the whole gap, as in kv-cache-tester.
 func (e wekaEntry) took(next []wekaEntry) float64 {
 	took := 0.0
 	if e.Took != nil {
