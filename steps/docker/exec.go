@@ -9,13 +9,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Statuses of a program that is not in the container, as of a shell.
+// Exit statuses for a program that the container lacks, as in a shell.
 const (
 	exitNoProgram = 126
 	exitNotFound  = 127
 )
 
-// Exec runs a program: it runs in the container, with its environment.
+// Exec runs a program in the container, with the container's environment.
 func (s *Server) Exec(ctx context.Context, argv []string) (stdout, stderr string, err error) {
 	client := s.launcher.daemon.pool.Client
 	made, err := client.CreateExec(dc.CreateExecOptions{Container: s.id, Cmd: argv, AttachStdout: true, AttachStderr: true, Context: ctx})

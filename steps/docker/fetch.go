@@ -15,8 +15,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Fetch copies the files of a folder of the container, which runs, into one of this machine.
-// They are copied, not mounted: the daemon may be on another machine.
+// Fetch copies the files of a folder in the running container to a folder of this machine. It copies rather
+// than mounts, because the daemon may be on another machine.
 func (s *Server) Fetch(ctx context.Context, dir, into string) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
@@ -24,18 +24,18 @@ func (s *Server) Fetch(ctx context.Context, dir, into string) error {
 		err := s.launcher.daemon.pool.Client.DownloadFromContainer(s.id, dc.DownloadFromContainerOptions{Path: dir,
 			OutputStream: w, Context: ctx})
 		done <- err
-		_ = w.CloseWithError(err) // which does not fail
+		_ = w.CloseWithError(err) // never fails
 	}()
 	err := extract(r, into)
-	_ = r.CloseWithError(err) // ends the download where nothing can be written
+	_ = r.CloseWithError(err) // ends the download if writing fails
 	if err := errors.Join(err, <-done); err != nil {
 		return fmt.Errorf("copying %s out of the container: %w", dir, err)
 	}
 	return nil
 }
 
-// extract writes the plain files of an archive into a folder, without the folders that they are
-// in. Names come from the container: none leads out of the folder.
+// extract writes the regular files of an archive into one folder, without their paths. Names come from the
+// container; none may escape the folder.
 func extract(r io.Reader, into string) error {
 	archive := tar.NewReader(r)
 	for {

@@ -22,36 +22,36 @@ import (
 	"github.com/servegate/pipeline/steps/process"
 )
 
-// Options of a launcher. Only RunID is required; other zero values mean the defaults.
+// Options configure a launcher. Only RunID is required; other zero values mean the defaults.
 type Options struct {
-	// Host of the daemon: unix:///PATH, tcp://HOST:PORT, tcp://HOST:PORT?certs=FOLDER for
-	// TLS with ca.pem, cert.pem and key.pem; [DefaultHost] unless set. See [HostFromEnv].
+	// Host of the daemon: unix:///PATH, tcp://HOST:PORT, or tcp://HOST:PORT?certs=FOLDER for TLS with ca.pem,
+	// cert.pem and key.pem; [DefaultHost] unless set. See [HostFromEnv].
 	Host string
-	// Address at which the ports of containers are reached, "" for the host's own. One of
-	// another machine says that the daemon runs there, however its socket is reached.
+	// Address at which the ports of containers are reached, "" for the host's. The address of another machine
+	// means that the daemon runs there, even if its socket is local.
 	Address string
-	// RunID and Deadline label everything that is made, for [Cleanup].
+	// RunID and Deadline label all created objects, for [Cleanup].
 	RunID    string
 	Deadline time.Time
-	// Owner is a further label: what [Filter].Gone is asked about, "" for none.
+	// Owner is a further label, the argument of [Filter].Gone; "" for none.
 	Owner string
-	// Dir is the folder that relative mounts are meant from.
+	// Dir is the folder against which relative mounts are resolved.
 	Dir string
-	// Allow says which rights over the machine containers may get.
+	// Allow lists the rights over the machine that containers may get.
 	Allow Allow
-	// Credentials returns those of a registry, zero for none.
+	// Credentials returns the credentials of a registry, zero for none.
 	Credentials func(registry string) (Credentials, error)
-	// Log receives what is pulled and what goes wrong in the background.
+	// Log receives messages about pulls and background errors.
 	Log *slog.Logger
 
-	// KillWait is how long a killed container may take to vanish; 30 s: a driver that
-	// gives back the memory of eight GPUs takes its time.
+	// KillWait is how long a killed container may take to vanish; 30 s, because a driver needs time to free the
+	// memory of eight GPUs.
 	KillWait time.Duration
-	// PortWait is how long the port may stay in use after the container is gone; 5 s.
+	// PortWait is how long the port may stay in use after the container has ended; 5 s.
 	PortWait time.Duration
-	// Poll is the time between two looks at what is waited for; 50 ms.
+	// Poll is the interval between checks; 50 ms.
 	Poll time.Duration
-	// Lost is how long the daemon may not answer before a server counts as ended; 1 min.
+	// Lost is how long the daemon may be unreachable before a server counts as ended; 1 min.
 	Lost time.Duration
 }
 
@@ -65,8 +65,8 @@ type Launcher struct {
 
 var _ steps.Launcher = (*Launcher)(nil)
 
-// New returns a launcher for a daemon. It fails if the host cannot be understood; whether
-// the daemon answers is seen by [Launcher.Preflight] and Start.
+// New returns a launcher for a daemon. It fails if the host is invalid. It does not contact the daemon;
+// [Launcher.Preflight] and Start do.
 func New(opt Options) (*Launcher, error) {
 	if opt.RunID == "" {
 		return nil, errors.New("docker: a run ID is needed, so that leftovers can be found")
@@ -90,11 +90,11 @@ func New(opt Options) (*Launcher, error) {
 
 func randomName() string {
 	var b [4]byte
-	rand.Read(b[:]) // it never fails
+	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// Name is "docker".
+// Name returns "docker".
 func (l *Launcher) Name() string { return "docker" }
 
 // Capabilities implements steps.Launcher.
@@ -102,15 +102,13 @@ func (l *Launcher) Capabilities() steps.LauncherCapabilities {
 	return steps.LauncherCapabilities{Prepare: l.Prepare}
 }
 
-// Address is where the ports of containers are reached: the loopback address, or that of
-// the daemon's machine.
+// Address returns the address at which the ports of containers are reached: loopback, or the daemon's machine.
 func (l *Launcher) Address() string { return l.daemon.address }
 
-// Local says that the daemon's machine is this one.
+// Local reports whether the daemon runs on this machine.
 func (l *Launcher) Local() bool { return l.daemon.local }
 
-// Preflight says, before anything is started, whether the daemon answers and which of the
-// containers would be refused.
+// Preflight checks, before anything starts, that the daemon answers and that it may run the containers.
 func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.ContainerSpec) error {
 	errs := []error{l.daemon.ping(ctx), l.resolveAddress()}
 	for _, c := range containers {
@@ -119,8 +117,8 @@ func (l *Launcher) Preflight(ctx context.Context, containers ...*steps.Container
 	return errors.Join(errs...)
 }
 
-// resolveAddress turns the name of the daemon's machine into an address, which is what
-// ports are published on, and all that some connectors take.
+// resolveAddress resolves the name of the daemon's machine. Ports are published on addresses, and some
+// connectors take only addresses.
 func (l *Launcher) resolveAddress() error {
 	if l.opt.Address == "" {
 		return nil
@@ -133,12 +131,12 @@ func (l *Launcher) resolveAddress() error {
 	return nil
 }
 
-// Check says, without a daemon, why a container would be refused.
+// Check returns why a container would be refused, without contacting a daemon.
 func (l *Launcher) Check(c *steps.ContainerSpec) error {
 	return errors.Join(l.opt.Allow.check(c), l.checkMounts(c))
 }
 
-// Prepare finds the image of p's container, and pulls it if needed.
+// Prepare resolves the image of p's container, and pulls it if needed.
 func (l *Launcher) Prepare(ctx context.Context, p steps.Process) error {
 	if err := l.checkProcess(p); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
@@ -149,15 +147,14 @@ func (l *Launcher) Prepare(ctx context.Context, p steps.Process) error {
 	return nil
 }
 
-// removeWait bounds the removal of a container, of what a failed start left, too.
+// removeWait is the timeout for removing a container, including one left by a failed start.
 const removeWait = 30 * time.Second
 
-// createWait bounds the create request, which pulls nothing.
+// createWait is the timeout of the create request, which does not pull.
 const createWait = 2 * time.Minute
 
-// Start runs p's container; its output goes to log from the first byte. It pulls the
-// image if needed, and fails if another process already listens on the port. Whatever it made is
-// removed again if it fails or ctx ends.
+// Start runs p's container and copies its output to log from the first byte. It pulls the image if needed. It
+// fails if another process listens on the port. If it fails or ctx ends, it removes what it created.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	server, err := l.start(ctx, p, log)
 	if err != nil {
@@ -215,8 +212,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// create makes the container. The request does not end with ctx: the daemon could make
-// the container all the same, and its ID would be unknown.
+// create creates the container. The request does not end with ctx, because the daemon could still create the
+// container, with an ID unknown to us.
 func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (string, error) {
 	request, err := l.createRequest(p, image)
 	if err != nil {
@@ -229,7 +226,7 @@ func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (s
 		ID string `json:"Id"`
 	}
 	if err := l.daemon.ask(detached, http.MethodPost, "/containers/create", url.Values{"name": {name}}, request, &made); err != nil {
-		// The answer can be lost where the container was made.
+		// The response may be lost although the container exists.
 		return "", errors.Join(explain(err), l.discard(name))
 	}
 	if err := ctx.Err(); err != nil {
@@ -238,7 +235,7 @@ func (l *Launcher) create(ctx context.Context, p steps.Process, image string) (s
 	return made.ID, nil
 }
 
-// discard removes a container of a failed start.
+// discard removes the container of a failed start.
 func (l *Launcher) discard(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
 	defer cancel()
@@ -248,8 +245,8 @@ func (l *Launcher) discard(id string) error {
 	return nil
 }
 
-// remove removes a container by force, with its anonymous volumes, and waits until the
-// daemon does not know it any longer. It is no error if it is gone already.
+// remove removes a container by force, with its anonymous volumes, and waits until the daemon no longer knows
+// it. A container that does not exist is not an error.
 func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) error {
 	for {
 		err := d.pool.Client.RemoveContainer(dc.RemoveContainerOptions{ID: id, Force: true, RemoveVolumes: true, Context: ctx})
@@ -268,8 +265,8 @@ func (d *daemon) remove(ctx context.Context, id string, poll time.Duration) erro
 	}
 }
 
-// portFree fails if somebody listens where the server is to be reached: its answers would
-// pass for the server's.
+// portFree fails if another process listens on the server's port, because that process would answer in the
+// server's place.
 func (l *Launcher) portFree(ctx context.Context, port int) error {
 	taken, err := l.listening(ctx, port)
 	if taken {
@@ -278,8 +275,8 @@ func (l *Launcher) portFree(ctx context.Context, port int) error {
 	return err
 }
 
-// listening reports whether the port is in use. On this machine that is seen by
-// binding it, on another by an answer.
+// listening reports whether the port is in use. It binds the port on this machine, and connects to it on
+// another.
 func (l *Launcher) listening(ctx context.Context, port int) (bool, error) {
 	if l.daemon.local {
 		listener, err := net.Listen("tcp", l.hostPort(port))
@@ -303,7 +300,7 @@ func (l *Launcher) hostPort(port int) string {
 	return net.JoinHostPort(l.daemon.address, strconv.Itoa(port))
 }
 
-// explain adds to the daemon's errors what to do about them.
+// explain adds advice to the daemon's errors.
 func explain(err error) error {
 	for _, known := range explanations {
 		if strings.Contains(err.Error(), known.text) {
@@ -316,7 +313,7 @@ func explain(err error) error {
 	return err
 }
 
-// explanations of messages of Docker 20.10 to 29.
+// explanations covers messages of Docker 20.10 to 29.
 var explanations = []struct {
 	text, hint string
 	is         error

@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// WatchPauses looks for pauses. It reads the events of the container as they come:
-// the daemon keeps only its last 256.
+// WatchPauses watches for pauses of the container. It reads the container's events as a stream, because the
+// daemon stores only the last 256.
 func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {
 	w := &pauseWatch{}
 	go w.run(ctx, s)
@@ -31,16 +31,16 @@ func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string,
 
 const pausedText = "its container was paused"
 
-// pauseWatch keeps what the events of a container say of its pauses.
+// pauseWatch records the pauses in the events of a container.
 type pauseWatch struct {
 	mu     sync.Mutex
-	paused bool   // it is still
-	seen   string // since it was asked
+	paused bool   // currently paused
+	seen   string // since the last call
 	err    error  // why events are missing
 }
 
-// run reads events until ctx ends or the container has, and again where the daemon breaks off.
-// What happened between is not known then. A daemon that refuses is not asked again.
+// run reads events until ctx or the container ends. It reconnects if the stream breaks, and records an error
+// because events may be missing. It stops if the daemon refuses.
 func (w *pauseWatch) run(ctx context.Context, s *Server) {
 	for {
 		err := w.read(ctx, s)
@@ -90,7 +90,7 @@ type containerEvent struct {
 	Actor  struct{ Attributes struct{ Signal string } }
 }
 
-// take notes an event. SIGSTOP is 19 on all machines that have containers of ours.
+// take records an event. SIGSTOP is 19 on all supported architectures.
 func (w *pauseWatch) take(e containerEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

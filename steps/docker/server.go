@@ -23,7 +23,7 @@ type Server struct {
 	id       string
 	log      *logStream
 
-	// cancel ends the watching for good.
+	// cancel ends all watching.
 	cancel context.CancelFunc
 	done   chan struct{}
 	state  string // valid once done is closed
@@ -34,7 +34,7 @@ type Server struct {
 
 var _ steps.Server = (*Server)(nil)
 
-// watch follows a started container: its log, and its end.
+// watch follows the log and the end of a started container.
 func (l *Launcher) watch(p steps.Process, image Image, id string, log io.Writer) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
@@ -50,13 +50,13 @@ func (l *Launcher) watch(p steps.Process, image Image, id string, log io.Writer)
 	return s
 }
 
-// BaseURL is where it will answer.
+// BaseURL returns the address at which the server will answer.
 func (s *Server) BaseURL() string { return "http://" + s.launcher.hostPort(s.process.Port) }
 
-// Done is closed when the container has ended and its log is complete.
+// Done returns a channel that is closed when the container has ended and its log is complete.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// ExitState says how it ended, "running" while it has not.
+// ExitState describes how it ended, "running" if it has not.
 func (s *Server) ExitState() string {
 	if !s.ended() {
 		return "running"
@@ -69,7 +69,7 @@ func (s *Server) Capabilities() steps.ServerCapabilities {
 	return steps.ServerCapabilities{Describe: s.Describe, WatchPauses: s.WatchPauses, Starved: s.Starved, Fetch: s.Fetch, Exec: s.Exec}
 }
 
-// Describe says which image it runs, for the record of a launch.
+// Describe returns its image, for the record of a launch.
 func (s *Server) Describe() map[string]string {
 	about := map[string]string{"container.image": s.image.Ref, "container.image_id": s.image.ID}
 	if s.image.Digest != "" {
@@ -78,8 +78,8 @@ func (s *Server) Describe() map[string]string {
 	return about
 }
 
-// await returns how the container ended. A daemon that restarts is asked again for a
-// while: containers can outlive it.
+// await waits for the end of the container and returns how it ended. It retries for a while if the daemon does
+// not answer, because containers can survive a restart of the daemon.
 func (s *Server) await(ctx context.Context) string {
 	silence := time.Duration(0)
 	for {
@@ -100,13 +100,13 @@ func (s *Server) await(ctx context.Context) string {
 			silence = 0
 		}
 		pause := min(time.Second, s.launcher.opt.Lost)
-		_ = steps.Sleep(ctx, pause) // its end shows above
+		_ = steps.Sleep(ctx, pause) // the loop checks ctx
 		silence += pause
 	}
 }
 
-// exitState reads the end from the container itself: the answer to wait knows neither
-// the kernel's killing nor a failure to start.
+// exitState inspects the container, because the wait response does not report out-of-memory kills or start
+// failures.
 func (s *Server) exitState(ctx context.Context) string {
 	c, err := s.launcher.daemon.pool.Client.InspectContainerWithContext(s.id, ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Server) exitState(ctx context.Context) string {
 	return describeExit(c.State)
 }
 
-// Starved returns what was killed, by what the daemon says of the container, which need not have ended.
+// Starved describes an out-of-memory kill in the container, which may still run. It returns "" for none.
 func (s *Server) Starved(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
@@ -143,10 +143,9 @@ func describeExit(state dc.State) string {
 	return text
 }
 
-// Stop asks the container to end, waits for the grace, kills, and waits until it is
-// removed and the port is free. When ctx ends first, the kill comes at once: ctx shortens
-// the grace and never leaves a container behind. Later calls wait for the first and
-// return its result.
+// Stop sends the stop signal, waits for the grace period, kills, removes the container and waits until the port
+// is free. If ctx ends first, Stop kills at once and still removes the container. Later calls wait for the
+// first and return its result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		if err := s.end(ctx); err != nil {
@@ -169,8 +168,8 @@ func (s *Server) end(ctx context.Context) error {
 	return errors.Join(s.log.failure(), s.awaitPort(ctx))
 }
 
-// askToEnd sends the stop signal and waits for the grace. An error of the signal leads to
-// the kill, which reports it if it matters.
+// askToEnd sends the stop signal and waits for the grace period. If the signal fails, the following kill
+// reports the error.
 func (s *Server) askToEnd(ctx context.Context) {
 	signal, grace := s.process.Stopping()
 	if s.signal(signal) == nil {
@@ -178,7 +177,7 @@ func (s *Server) askToEnd(ctx context.Context) {
 	}
 }
 
-// kill ends what the signal did not.
+// kill kills a container that the stop signal did not end.
 func (s *Server) kill() error {
 	if s.ended() {
 		return nil
@@ -199,7 +198,7 @@ func (s *Server) signal(name string) error {
 	return s.launcher.daemon.ask(ctx, http.MethodPost, "/containers/"+s.id+"/kill", url.Values{"signal": {"SIG" + name}}, nil, nil)
 }
 
-// requestWait bounds requests that the daemon answers at once.
+// requestWait is the timeout of requests that the daemon answers at once.
 const requestWait = 10 * time.Second
 
 func (s *Server) remove() error {
@@ -215,7 +214,7 @@ func (s *Server) within(ctx context.Context, d time.Duration) bool {
 	return steps.EndedWithin(ctx, s.done, d)
 }
 
-// awaitPort returns when the port is no longer in use.
+// awaitPort waits until the port is free.
 func (s *Server) awaitPort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.launcher.opt.PortWait)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Services describes the service blocks: what transfers need beside the servers.
+// Services describes the service blocks: the processes that transfers need beside the servers.
 func Services() []steps.Kind {
 	return []steps.Kind{
 		serviceBlock("etcd", "An etcd server that holds the metadata of old Mooncake connectors."),

@@ -6,8 +6,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Attached is a server that already answers at an address. It is neither started nor
-// stopped by us.
+// Attached is a server that already answers at an address. The pipeline neither starts nor stops it.
 type Attached struct {
 	url  string
 	done chan struct{}
@@ -15,21 +14,21 @@ type Attached struct {
 
 var _ steps.Server = (*Attached)(nil)
 
-// NewAttached returns the server at a base address.
+// NewAttached returns the server at a base URL.
 func NewAttached(url string) *Attached {
 	return &Attached{url: url, done: make(chan struct{})}
 }
 
-// BaseURL is the address.
+// BaseURL returns the address.
 func (a *Attached) BaseURL() string { return a.url }
 
-// Done is never closed: whether such a server ends is seen only by its answers.
+// Done returns a channel that is never closed: only failing requests show that such a server ended.
 func (a *Attached) Done() <-chan struct{} { return a.done }
 
-// ExitState is "running": nothing is known about the process.
+// ExitState returns "running", because the process is unknown.
 func (a *Attached) ExitState() string { return "running" }
 
-// Capabilities are none: the server is somebody else's.
+// Capabilities implements steps.Server. There are none, because the pipeline does not control the server.
 func (a *Attached) Capabilities() steps.ServerCapabilities { return steps.ServerCapabilities{} }
 
 // Stop does nothing.

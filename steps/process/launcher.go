@@ -16,22 +16,22 @@ import (
 	"github.com/servegate/pipeline/steps/cgroup"
 )
 
-// Options of a launcher. Zero values mean the defaults.
+// Options configure a launcher. Zero values mean the defaults.
 type Options struct {
 	// KillWait is how long a killed group may take to vanish; 10 s.
 	KillWait time.Duration
-	// PortWait is how long the port may stay in use after the group is gone; 5 s.
+	// PortWait is how long the port may stay in use after the group has ended; 5 s.
 	PortWait time.Duration
-	// Poll is the time between two looks at the port; 50 ms.
+	// Poll is the interval between checks of the port; 50 ms.
 	Poll time.Duration
-	// System is where control groups are read.
+	// System locates control groups.
 	System cgroup.System
-	// Folder makes an empty folder of this start, for the files of a process, and returns
-	// its absolute path. Processes without files need none.
+	// Folder makes an empty folder for the files of one start and returns its absolute path. Processes without
+	// files do not need it.
 	Folder func(name string) (string, error)
 }
 
-// Launcher starts servers as processes by a spawner.
+// Launcher starts servers as processes.
 type Launcher struct {
 	spawner steps.Spawner
 	opt     Options
@@ -47,18 +47,17 @@ func New(spawner steps.Spawner, opt Options) *Launcher {
 	return &Launcher{spawner: spawner, opt: opt}
 }
 
-// Name is "process".
+// Name returns "process".
 func (l *Launcher) Name() string { return "process" }
 
-// Capabilities are none: a process of this machine needs nothing before its start.
+// Capabilities implements steps.Launcher. There are none.
 func (l *Launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// ErrPortInUse reports that another process listens on the port that a server was to have. Its
-// answers would be taken for the server's, so nothing is started.
+// ErrPortInUse reports that another process listens on the server's port. Nothing is started, because that
+// process would answer in the server's place.
 var ErrPortInUse = errors.New("the port is in use by another program")
 
-// Start starts p; both its outputs go to log. It fails if another process already listens on
-// the port.
+// Start starts p and writes both its outputs to log. It fails if another process listens on the port.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	if p.Port <= 0 || p.Port > 65535 {
 		return nil, fmt.Errorf("%s: port %d is not a port; take one with Ports", p.Name, p.Port)
@@ -91,7 +90,7 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 
 func hostPort(p steps.Process) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }
 
-// serialWriter lets the copiers of both outputs share one writer.
+// serialWriter lets standard output and standard error share one writer.
 type serialWriter struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/steps/cgroup"
 )
 
-// groups are the control groups that a process has been in: a program that starts a server can move itself
-// into a group of its own first.
+// groups collects the control groups that a process has been in. A start script can move itself to another
+// group before it starts the server.
 type groups struct {
 	system cgroup.System
 	pid    int
@@ -20,20 +20,21 @@ type groups struct {
 	found []*cgroup.Memory
 }
 
-// The first and the longest time between two looks at the group of a process.
+// The first and the longest interval between checks of a process's group.
 const (
 	firstGroup = 100 * time.Millisecond
 	lastGroup  = time.Minute
 )
 
-// follow looks for the groups of a process, ever less often, until it is long past its start or ctx ends.
+// follow records the groups of a process at doubling intervals, until lastGroup is reached, the process ends or
+// ctx ends.
 func (g *groups) follow(ctx context.Context, ended <-chan struct{}) {
 	for wait := firstGroup; wait < lastGroup && !steps.EndedWithin(ctx, ended, wait) && ctx.Err() == nil; wait *= 2 {
 		g.look()
 	}
 }
 
-// look notes the group that the process is in now.
+// look records the group that the process is in now.
 func (g *groups) look() {
 	m := g.system.MemoryOf(g.pid)
 	if m == nil {
@@ -46,7 +47,7 @@ func (g *groups) look() {
 	}
 }
 
-// killed says what was killed in the groups, the last one first.
+// killed describes out-of-memory kills, looking at the latest group first.
 func (g *groups) killed() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

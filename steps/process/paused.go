@@ -8,11 +8,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// pauseLook is the time between two looks at a server's processes. A look costs about 15 µs a
-// process. A shorter pause can go unseen: nothing counts how long a process was stopped.
+// pauseLook is the interval between checks of a server's processes. A check costs about 15 µs per process. A
+// shorter pause can go unseen, because the kernel does not count the time a process was stopped.
 const pauseLook = 250 * time.Millisecond
 
-// watchPauses looks at the processes that were the server's when the function that it returns was last called.
+// watchPauses watches the processes that the server had when the returned function was last called.
 func (s *server) watchPauses(ctx context.Context) func(context.Context) (string, error) {
 	child, ok := s.child.(steps.Freezable)
 	if !ok {

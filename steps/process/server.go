@@ -15,7 +15,7 @@ import (
 type server struct {
 	process steps.Process
 	spawner steps.Spawner
-	env     []steps.EnvVar // that it was started with
+	env     []steps.EnvVar // environment at the start
 	child   steps.Child
 	opt     Options
 
@@ -26,16 +26,16 @@ type server struct {
 	stopErr error
 }
 
-// PID of the process, for events and people.
+// PID returns the process ID, for events and messages.
 func (s *server) PID() int { return s.child.PID() }
 
-// BaseURL is where it will answer.
+// BaseURL returns the address at which the server will answer.
 func (s *server) BaseURL() string { return "http://" + hostPort(s.process) }
 
-// Done is closed when the process and its group have ended.
+// Done returns a channel that is closed when the process and its group have ended.
 func (s *server) Done() <-chan struct{} { return s.child.Done() }
 
-// ExitState says how it ended, "running" while it has not.
+// ExitState describes how the process ended, "running" if it has not.
 func (s *server) ExitState() string { return steps.ExitState(s.child) }
 
 // Capabilities implements steps.Server.
@@ -43,15 +43,14 @@ func (s *server) Capabilities() steps.ServerCapabilities {
 	return steps.ServerCapabilities{WatchPauses: s.watchPauses, Starved: s.starved, Exec: s.exec}
 }
 
-// exec gives the program the environment and the folder of the server.
+// exec runs a program with the server's environment and working directory.
 func (s *server) exec(ctx context.Context, argv []string) (stdout, stderr string, err error) {
 	return steps.Output(ctx, s.spawner, steps.Command{Argv: argv, Env: s.env, Dir: s.process.Dir})
 }
 
-// Stop asks the group to end, waits for the grace, kills, and waits until the group is
-// gone and the port is free. When ctx ends first, the kill comes at once: ctx shortens
-// the grace and never leaves a process behind. Later calls wait for the first and return
-// its result.
+// Stop sends the stop signal, waits for the grace period, kills, and waits until the group has ended and the
+// port is free. If ctx ends first, Stop kills at once and still waits, so no process is left behind. Later
+// calls wait for the first and return its result.
 func (s *server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.unfollow()
@@ -76,8 +75,8 @@ func (s *server) end(ctx context.Context) error {
 	return s.awaitPort(ctx)
 }
 
-// askToEnd sends the stop signal and waits for the grace. An error of the signal leads
-// to the kill, which reports it if it matters.
+// askToEnd sends the stop signal and waits for the grace period. If the signal fails, the following kill
+// reports the error.
 func (s *server) askToEnd(ctx context.Context) {
 	signal, grace := s.process.Stopping()
 	if s.child.Signal(signal) == nil {
@@ -92,8 +91,8 @@ func (s *server) await(ctx context.Context, d time.Duration) bool {
 	return steps.EndedWithin(ctx, s.child.Done(), d)
 }
 
-// awaitPort returns when the port can be bound again. A port that stays taken belongs to
-// a process that left the group.
+// awaitPort waits until the port can be bound again. If it stays in use, a process has left the group and holds
+// it.
 func (s *server) awaitPort(ctx context.Context) error {
 	wait := s.opt.PortWait
 	if s.process.Apart {

@@ -6,10 +6,10 @@ import (
 	"github.com/servegate/pipeline/steps/serverblock"
 )
 
-// images are the engine's own.
+// images are the names of the engine's own images.
 var images = []string{"sglang"}
 
-// versionOf is the version that the flags of a server are for.
+// versionOf returns the version whose flags apply to a server.
 func versionOf(spec steps.ServerSpec) string {
 	spec.OwnImages = images
 	return spec.EngineVersion()

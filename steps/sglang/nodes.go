@@ -8,14 +8,14 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// flagNodes is the flag for the number of nodes that a server is spread over.
+// flagNodes is the flag for the number of nodes of a server.
 const flagNodes = "--nnodes"
 
-// byPlace are the arguments that each node gets by its place.
+// byPlace lists the arguments that depend on the node.
 var byPlace = []string{"nnodes", "node_rank", "dist_init_addr", "nccl_init_addr"}
 
-// hostIP is the address that a node announces. Without it SGLang takes that of the default
-// route, which need not be the network between the nodes.
+// hostIP is the variable with the address that a node announces. By default SGLang uses that of the default
+// route, which may not be the network between the nodes.
 const hostIP = "SGLANG_HOST_IP"
 
 func checkNodes(o steps.Object, version string) []steps.Problem {
@@ -29,9 +29,8 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 	return found
 }
 
-// RenderNode renders the process of one node: the same command line on all of them, with
-// the node's rank and the address to which they connect. Only the first serves requests; the
-// others have a port for their own health.
+// RenderNode renders the process of one node. All nodes get the same command line, with their rank and the
+// address to connect to. Only the first serves requests; the others use their port for health checks.
 func (sglang) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
 	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)

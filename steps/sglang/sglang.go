@@ -1,11 +1,11 @@
-// Package sglang renders and talks to SGLang servers.
+// Package sglang renders SGLang servers and talks to them.
 //
 //	e := sglang.New()
-//	p, err := e.Render(spec, "127.0.0.1", 20000) // python3 -m sglang.launch_server --model-path MODEL --host …
+//	p, err := e.Render(spec, "127.0.0.1", 20000) // python3 -m sglang.launch_server --model-path MODEL --host ...
 //	state, ready, err := e.Ready(ctx, steps.Endpoint{BaseURL: "http://127.0.0.1:20000", Model: spec.Model}, spec.Ready)
 //
-// It knows the flags' form, not their names: arguments pass through, and SGLang itself
-// rejects what it does not know. It starts no process and keeps no state.
+// It passes arguments through as flags; SGLang rejects those that it does not know. It starts no process and
+// keeps no state.
 package sglang
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// Name of the kind.
+// Name is the name of the kind.
 const Name = "sglang"
 
-// sglang is stateless: everything it learns it returns.
+// sglang is stateless.
 type sglang struct {
 	client *engine.Client
 	wait   func(context.Context, time.Duration) error
@@ -31,16 +31,16 @@ type sglang struct {
 // New returns the engine.
 func New() steps.Engine { return sglang{client: engine.NewClient(), wait: steps.Sleep} }
 
-// Name is "sglang".
+// Name returns "sglang".
 func (sglang) Name() string { return Name }
 
-// Endpoints that SGLang serves and the load generator can use.
+// Endpoints lists the endpoints that both SGLang and the load generator support.
 func (sglang) Endpoints() []string {
 	return []string{"completions", "chat", "generate", "embeddings", "rerank"}
 }
 
-// Ready polls once; see [engine.Poll] for the states. SGLang's /health generates a token
-// of its own in current versions, and still it lists its models before they are loaded.
+// Ready polls once; see [engine.Poll] for the states. In current versions SGLang's /health generates a token
+// itself, but SGLang still lists its models before they are loaded.
 func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
 	health := r.Path
 	if health == "" {
@@ -49,15 +49,14 @@ func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness)
 	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
 }
 
-// Reset clears the radix cache by POST /flush_cache, which answers 400 while requests are
-// running and is then asked again a few times.
+// Reset clears the radix cache with POST /flush_cache. SGLang answers 400 while requests are running; then
+// Reset retries a few times.
 func (s sglang) Reset(ctx context.Context, ep steps.Endpoint) error {
 	return s.client.Reset(ctx, ep, "/flush_cache", "", s.wait, func(a engine.Answer) bool { return a.Status == http.StatusBadRequest })
 }
 
-// Describe asks for the resolved arguments and the model. Keys: version, model,
-// model_root, max_model_len and server_info.*. Internal states, which change from moment
-// to moment, are left out. It fails only if the server says nothing at all.
+// Describe queries the resolved arguments and the model. Keys: version, model, model_root, max_model_len and
+// server_info.*. It omits changing internal states. It fails only if the server answers neither query.
 func (s sglang) Describe(ctx context.Context, ep steps.Endpoint) (map[string]string, error) {
 	facts := engine.Facts{}
 	models, err := s.client.Models(ctx, ep)
@@ -88,7 +87,7 @@ func (sglang) Classify(logTail []string) (class, evidence string) {
 	return engine.Classify(rules(), logTail)
 }
 
-// rules are SGLang's own messages (0.4 to 0.5), then the shared ones.
+// rules returns rules for SGLang's own messages (0.4 to 0.5), then the shared ones.
 func rules() []engine.Rule {
 	own := []engine.Rule{
 		engine.NewRule("kv_cache_too_small", `Not enough memory\. Please try to increase --mem-fraction-static|max_total_num_tokens=0\b`),

@@ -8,8 +8,7 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// CheckSleep implements steps.Sleeper. Without a backup SGLang gives its weights back for good,
-// and what it answers after that is noise.
+// CheckSleep implements steps.Sleeper. Without a backup SGLang drops its weights, and then answers with noise.
 func (sglang) CheckSleep(spec steps.ServerSpec) error {
 	for _, flag := range []string{"enable_memory_saver", "enable_weights_cpu_backup"} {
 		if !argument.SettingsOf(spec).On(flag) {

@@ -23,7 +23,7 @@ type Launcher struct {
 
 var _ steps.Launcher = (*Launcher)(nil)
 
-// Name is "slurm".
+// Name returns "slurm".
 func (l *Launcher) Name() string { return "slurm" }
 
 // Capabilities implements steps.Launcher.
@@ -31,12 +31,11 @@ func (l *Launcher) Capabilities() steps.LauncherCapabilities {
 	return steps.LauncherCapabilities{Prepare: l.Prepare}
 }
 
-// Prepare sees whether the job is still there with enough time for a launch.
+// Prepare checks that the job is still there with enough time for a launch.
 func (l *Launcher) Prepare(ctx context.Context, _ steps.Process) error { return l.job.Check(ctx) }
 
-// Start starts p as a step; its output and what srun says go to log. It returns once Slurm
-// has the step running, or has ended it again. It fails if somebody already answers at the
-// port of the node.
+// Start starts p as a step. Its output and srun's messages go to log. Start returns once the step runs, or has
+// ended again. It fails if another process answers at the port of the node.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	s, err := l.start(ctx, p, log)
 	if err != nil {
@@ -64,7 +63,7 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	return l.startPatiently(ctx, p, log, startedWith{hostPort: hostPort, folder: folder, env: env})
 }
 
-// startPatiently tries again while Slurm may start the step later.
+// startPatiently retries while Slurm may start the step later.
 func (l *Launcher) startPatiently(ctx context.Context, p steps.Process, log io.Writer, with startedWith) (*Server, error) {
 	limit := time.Now().Add(l.job.opt.StartWait)
 	for {
@@ -79,14 +78,14 @@ func (l *Launcher) startPatiently(ctx context.Context, p steps.Process, log io.W
 	}
 }
 
-// startedWith is what the tries of a start share.
+// startedWith holds what the attempts of a start share.
 type startedWith struct {
 	hostPort, folder string
 	env              []steps.EnvVar
-	stdout           io.Writer // nil for the log
+	stdout           io.Writer // nil means the log
 }
 
-// startStep is one try.
+// startStep makes one attempt.
 func (l *Launcher) startStep(ctx context.Context, p steps.Process, log io.Writer, with startedWith) (*Server, error) {
 	opt := &l.job.opt
 	name := stepName(p.Name, l.job.steps.Add(1), Mark{opt.RunID, opt.Owner})
@@ -108,7 +107,7 @@ func (l *Launcher) startStep(ctx context.Context, p steps.Process, log io.Writer
 	}
 	s := &Server{launcher: l, process: p, hostPort: with.hostPort, name: name, child: child, out: out}
 	if err := s.awaitStep(ctx); err != nil {
-		// The step may come into being until srun is gone.
+		// Until srun has ended, the step may still be created.
 		ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel()
 		return nil, errors.Join(err, s.Stop(ended))
@@ -116,7 +115,7 @@ func (l *Launcher) startStep(ctx context.Context, p steps.Process, log io.Writer
 	return s, nil
 }
 
-// awaitStep returns when the step runs, or has run.
+// awaitStep waits until the step runs, or has run.
 func (s *Server) awaitStep(ctx context.Context) error {
 	opt := &s.launcher.job.opt
 	limit := time.Now().Add(opt.StartWait)
@@ -141,8 +140,8 @@ func (s *Server) awaitStep(ctx context.Context) error {
 	}
 }
 
-// refused says why srun has ended without a step. A step that has come and gone leaves its
-// server's own words, which its engine understands.
+// refused returns why srun ended without a step. If the step ran and ended, it returns nil, because the engine
+// interprets the server's own output.
 func (s *Server) refused() error {
 	for _, text := range []string{"Unable to create step", "Unable to allocate resources", "Unable to confirm allocation",
 		"Invalid job id specified", "Job/step already completing or completed"} {
@@ -156,34 +155,33 @@ func (s *Server) refused() error {
 	return nil
 }
 
-// refusedError is a step that Slurm does not start, with what srun says.
+// refusedError means that Slurm did not start a step, with srun's message.
 type refusedError struct{ said string }
 
 func (e *refusedError) Error() string { return "slurm does not start the step: " + e.said }
 
-// transient says that it may start later: a controller that was restarted waits for its
-// nodes to report.
+// transient reports whether the step may start later: a restarted controller waits for its nodes to report.
 func (e *refusedError) transient() bool {
 	return says(e.said, "Required node not available", "Memory required by task is not available", "Requested nodes are busy",
 		"Unable to contact slurm controller", "Socket timed out")
 }
 
-// dialWait bounds the check whether a port is in use.
+// dialWait is the timeout for checking whether a port is in use.
 const dialWait = 2 * time.Second
 
-// listening reports whether somebody answers at an address.
+// listening reports whether an address accepts connections.
 func listening(ctx context.Context, hostPort string) bool {
 	dialer := net.Dialer{Timeout: dialWait}
 	conn, err := dialer.DialContext(ctx, "tcp", hostPort)
 	if err != nil {
 		return false
 	}
-	_ = conn.Close() // nothing was written to it
+	_ = conn.Close() // nothing was written
 	return true
 }
 
-// writeFiles writes a process's files into a new folder and returns it with the
-// environment that names them.
+// writeFiles writes a process's files into a new folder. It returns the folder, and the environment that names
+// the files.
 func (l *Launcher) writeFiles(p steps.Process) (string, []steps.EnvVar, error) {
 	dir, env, err := steps.WriteFiles(p, l.job.opt.Folder)
 	if err == nil && p.Container != nil && strings.ContainsAny(dir, ",: ") {

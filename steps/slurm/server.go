@@ -16,11 +16,11 @@ type Server struct {
 	launcher *Launcher
 	process  steps.Process
 	hostPort string
-	name     string // of the step, by which its number is found
+	name     string // of the step, used to find its number
 	child    steps.Child
 	out      *output
 
-	// asked reports whether we have asked the step to end.
+	// asked means that we have asked the step to end.
 	asked   atomic.Bool
 	stop    sync.Once
 	stopErr error
@@ -28,13 +28,13 @@ type Server struct {
 
 var _ steps.Server = (*Server)(nil)
 
-// BaseURL is where it will answer: at its node.
+// BaseURL returns the address at its node where the server will answer.
 func (s *Server) BaseURL() string { return "http://" + s.hostPort }
 
-// Done is closed when srun, and with it the step, has ended.
+// Done returns a channel that is closed when srun, and so the step, has ended.
 func (s *Server) Done() <-chan struct{} { return s.child.Done() }
 
-// ExitState says how it ended, "running" while it has not.
+// ExitState describes how it ended, "running" if it has not.
 func (s *Server) ExitState() string {
 	return steps.ExitState(s.child)
 }
@@ -44,21 +44,20 @@ func (s *Server) Capabilities() steps.ServerCapabilities {
 	return steps.ServerCapabilities{Describe: s.Describe, WatchPauses: s.WatchPauses, Evicted: s.Evicted}
 }
 
-// Describe says where it runs.
+// Describe returns the image and the node of the server.
 func (s *Server) Describe() map[string]string {
 	node := s.launcher.job.nodes[s.launcher.at.Node]
 	about := map[string]string{}
 	if s.process.Container != nil {
 		about["slurm.image"] = s.process.Container.Image
 	}
-	if !s.launcher.job.opt.Spec.SideBySide { // else each run says which nodes it had
+	if !s.launcher.job.opt.Spec.SideBySide { // otherwise each run records its nodes
 		about["slurm.node"] = node.Name
 	}
 	return about
 }
 
-// Evicted reports whether the job or the node was lost, or the step was cancelled by someone
-// else.
+// Evicted returns an error if the job or node was lost, or another user or program cancelled the step.
 func (s *Server) Evicted(ctx context.Context) error {
 	job := s.launcher.job
 	now, err := job.settled(ctx)
@@ -87,13 +86,13 @@ func (s *Server) Evicted(ctx context.Context) error {
 	return nil
 }
 
-// nodeLost asks whether the server's node is up.
+// nodeLost returns an error if the server's node is down.
 func (s *Server) nodeLost(ctx context.Context) error {
 	job := s.launcher.job
 	name := job.nodes[s.launcher.at.Node].Name
 	out, err := job.opt.call(ctx, "sinfo", "--noheader", "--Node", "--nodes="+name, "--format=%T")
 	if err != nil {
-		return nil // a controller that does not answer says nothing about the node
+		return nil // an unresponsive controller tells nothing about the node
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	if strings.HasPrefix(first, "down") || strings.HasPrefix(first, "fail") || strings.HasSuffix(first, "*") {
@@ -102,8 +101,7 @@ func (s *Server) nodeLost(ctx context.Context) error {
 	return s.nodeSilent(ctx, name)
 }
 
-// nodeSilent runs a step that does nothing: the controller notices that a node is gone only
-// after minutes.
+// nodeSilent runs a step that does nothing, because the controller notices a lost node only after minutes.
 func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	job := s.launcher.job
 	argv, err := command{job: job.id, node: node, name: "look", process: steps.Process{Argv: []string{"true"}}}.argv()
@@ -114,7 +112,7 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	defer cancel()
 	if _, err = job.opt.call(limited, argv...); err == nil || ctx.Err() != nil || alreadyEnded(err) ||
 		strings.Contains(err.Error(), "Unable to create step") {
-		return nil // what the controller refuses has not asked the node
+		return nil // a refusal by the controller did not reach the node
 	}
 	why := err.Error()
 	if limited.Err() != nil {
@@ -123,9 +121,9 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s does not answer: %s", node, job.id, why))
 }
 
-// Stop asks the step to end, waits for the grace, kills, and waits until Slurm does not
-// list it any longer. When ctx ends first, the kill comes at once: ctx shortens the grace
-// and leaves nothing behind. Later calls wait for the first and return its result.
+// Stop sends the stop signal, waits for the grace period, kills, and waits until Slurm no longer lists the
+// step. If ctx ends first, Stop kills at once and still waits, so no step is left behind. Later calls wait for
+// the first and return its result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		if err := s.end(ctx); err != nil {
@@ -137,13 +135,13 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) end(ctx context.Context) error {
 	if s.placeLost() {
-		return s.killCommand() // nobody there answers, and the end of the job ends the rest
+		return s.killCommand() // the node does not answer, and the end of the job ends the step
 	}
 	if !s.ended() {
 		s.asked.Store(true)
 		s.askToEnd(ctx)
 	}
-	// The wait for the kill is short when time is: the end of the job ends what is left.
+	// With little time left, wait only briefly: the end of the job ends the step.
 	wait := s.launcher.job.opt.KillWait
 	if ctx.Err() != nil {
 		wait = min(wait, hurriedWait)
@@ -159,9 +157,9 @@ func (s *Server) end(ctx context.Context) error {
 	return s.awaitGone(last)
 }
 
-// awaitUnlisted gives Slurm a moment to forget a step whose srun has ended by itself, which
-// it does after all processes of the step. A controller that was restarted meanwhile can
-// list it to the end of the job.
+// awaitUnlisted waits a moment until Slurm drops a step from its list, after srun has ended by itself. Slurm
+// drops it once all its processes have ended. A controller that restarted meanwhile may list it until the job
+// ends.
 func (s *Server) awaitUnlisted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, unlistedWait)
 	defer cancel()
@@ -171,20 +169,20 @@ func (s *Server) awaitUnlisted(ctx context.Context) error {
 	return nil
 }
 
-// unlistedWait bounds the wait for the list.
+// unlistedWait is the longest wait for that.
 const unlistedWait = 3 * time.Second
 
-// hurriedWait bounds the wait for a kill when the program was asked to end.
+// hurriedWait is the longest wait for a kill when the program itself must end.
 const hurriedWait = 3 * time.Second
 
-// placeLost says that the job or the node is known to be gone.
+// placeLost reports whether the job or the node is known to be lost.
 func (s *Server) placeLost() bool {
 	job := s.launcher.job
 	_, dead := job.dead.Load(s.launcher.at.Node)
 	return dead || job.over.Load()
 }
 
-// killCommand ends srun, which is not the step.
+// killCommand ends srun, but not necessarily the step.
 func (s *Server) killCommand() error {
 	s.asked.Store(true)
 	if s.ended() {
@@ -197,8 +195,8 @@ func (s *Server) killCommand() error {
 	return nil
 }
 
-// askToEnd sends the stop signal to the step, not to srun, which does not pass it on
-// reliably, and waits for the grace.
+// askToEnd sends the stop signal and waits for the grace period. It signals the step, because srun does not
+// forward signals reliably.
 func (s *Server) askToEnd(ctx context.Context) {
 	signal, grace := s.process.Stopping()
 	if s.signal(ctx, signal) == nil {
@@ -206,7 +204,7 @@ func (s *Server) askToEnd(ctx context.Context) {
 	}
 }
 
-// signal signals the step, or srun where there is no step (yet).
+// signal signals the step, or srun if there is no step.
 func (s *Server) signal(ctx context.Context, name string) error {
 	id, err := s.stepID(ctx)
 	if err != nil {
@@ -218,8 +216,8 @@ func (s *Server) signal(ctx context.Context, name string) error {
 	return s.launcher.job.signalStep(ctx, id, name)
 }
 
-// signalStep signals a step. What scancel complains of is not reported: nodes of the job on which
-// the step does not run refuse the signal, and it says so of a step that got it.
+// signalStep signals a step. It ignores scancel's complaint that the step has ended, which scancel also makes
+// about nodes of the job on which the step does not run.
 func (j *Job) signalStep(ctx context.Context, id, name string) error {
 	_, err := j.opt.call(ctx, "scancel", "--signal="+name, id)
 	if alreadyEnded(err) {
@@ -228,11 +226,11 @@ func (j *Job) signalStep(ctx context.Context, id, name string) error {
 	return err
 }
 
-// kill ends what the signal did not. A controller that does not answer keeps nobody from
-// ending srun, whose step the end of the job then ends.
+// kill kills the step, and srun if that fails. If the controller does not answer, the end of the job ends the
+// step.
 func (s *Server) kill(ctx context.Context) error {
 	killErr := s.signal(ctx, "KILL")
-	// The other half of the time is for asking what became of a step that does not end.
+	// The other half of the time is for checking whether the step has ended.
 	if killErr == nil && s.within(ctx, s.launcher.job.opt.KillWait/2) {
 		return nil
 	}
@@ -245,11 +243,10 @@ func (s *Server) kill(ctx context.Context) error {
 	return nil
 }
 
-// awaitGone waits until the step is not listed any longer. One that stays is killed once
-// more.
+// awaitGone waits until the step is no longer listed, and repeats the kill while it is.
 func (s *Server) awaitGone(ctx context.Context) error {
 	opt := &s.launcher.job.opt
-	id := "" // as it was seen last
+	id := "" // as last seen
 	for {
 		found, err := s.stepID(ctx)
 		switch {
@@ -266,12 +263,12 @@ func (s *Server) awaitGone(ctx context.Context) error {
 		if steps.Sleep(ctx, opt.Poll) != nil {
 			return fmt.Errorf("step %s is still there after the kill; its node hangs or does not answer: scontrol show step %s", id, id)
 		}
-		_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may be gone by now
+		_, _ = opt.call(ctx, "scancel", "--signal=KILL", id) // it may have ended by now
 	}
 }
 
-// stepID finds the step's number, "" if there is none (any longer). Numbers follow the
-// order in which steps arrive and not that of their commands, so only the name is sure.
+// stepID returns the step's number, "" if there is no step. It searches by name, because steps are numbered in
+// order of arrival, not of their commands.
 func (s *Server) stepID(ctx context.Context) (string, error) {
 	out, err := s.launcher.job.opt.call(ctx, "squeue", "--noheader", "--steps", "--jobs="+s.launcher.job.id, "--format=%i|%j")
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// suspension is what the controller knows of the suspensions of a job.
+// suspension is the controller's record of the suspensions of a job.
 type suspension struct {
-	now    bool   // it is suspended
-	last   string // when it was last suspended or resumed, "None" for never
+	now    bool   // currently suspended
+	last   string // time of the last suspension or resumption, "None" for never
 	before string // seconds that it had run before
 	ran    time.Duration
 	seen   time.Time
 }
 
-// WatchPauses looks for pauses. The controller keeps when a job was last suspended or
-// resumed and how long it has run, so that two looks find what happened between them. The first look does
-// not hold up the start of the server, which is timed.
+// WatchPauses watches for suspensions. The controller records when a job was last suspended or resumed and how
+// long it has run, so two queries show what happened in between. The first query runs in the background,
+// because the start of the server is timed.
 func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string, error) {
 	job := s.launcher.job
 	var old suspension
@@ -50,7 +50,7 @@ func (s *Server) WatchPauses(ctx context.Context) func(context.Context) (string,
 	}
 }
 
-// until says how the job was suspended between two looks, "" for not.
+// until describes how the job was suspended between two queries, "" if it was not.
 func (s suspension) until(now suspension, job string) string {
 	switch {
 	case now.now:
@@ -65,7 +65,7 @@ func (s suspension) until(now suspension, job string) string {
 	return text
 }
 
-// suspension asks for the suspensions of the job.
+// suspension queries the suspensions of the job.
 func (j *Job) suspension(ctx context.Context) (suspension, error) {
 	out, err := j.opt.call(ctx, "scontrol", "--oneliner", "show", "job", j.id)
 	if err != nil {

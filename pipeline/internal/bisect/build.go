@@ -23,32 +23,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnbuildableError is why a candidate cannot be probed.
+// UnbuildableError is why a candidate cannot be built or checked out.
 type UnbuildableError struct{ Err error }
 
 func (e *UnbuildableError) Error() string { return e.Err.Error() }
 func (e *UnbuildableError) Unwrap() error { return e.Err }
 
 const (
-	// keptBuilds beside that of the good end: a search goes back and forth between few.
+	// keptBuilds is the number of builds kept besides those in use; a search revisits few.
 	keptBuilds = 4
-	// diskEvery is the time between looks at the size of a checkout that is being built.
+	// diskEvery is the interval between checks of the size of a running build.
 	diskEvery = 2 * time.Second
-	// leastFree is what a disk must have left for a failed build to be the commit's own fault.
+	// leastFree is the free disk space in bytes below which a failed build is not blamed on the commit.
 	leastFree = 64 << 20
 )
 
-// Builder makes candidates in checkouts of its own.
+// Builder builds candidates in separate checkouts.
 type Builder struct {
 	Repo   git.Repo
 	Spec   *lang.BisectBuild
-	Folder string // of the search
+	Folder string // folder of the search
 	Redact *event.Redactor
-	// Action runs the command.
+	// Action runs the build command.
 	Action exec.Action
 }
 
-// made is what a build leaves beside its checkout.
+// made is the receipt that a build writes beside its checkout.
 type made struct {
 	Outputs map[string]string `json:"outputs"`
 }
@@ -57,8 +57,8 @@ func (b *Builder) builds() string             { return filepath.Join(b.Folder, "
 func (b *Builder) path(c Candidate) string    { return filepath.Join(b.builds(), c.Short()) }
 func (b *Builder) receipt(c Candidate) string { return b.path(c) + ".json" }
 
-// Values are what a candidate is for the file: its reference, and where there is something to
-// build the folder and the outputs of its build. What cannot be built is an UnbuildableError.
+// Values returns a candidate's values for the file: its reference and, if there is a build, its folder and
+// outputs. If the build fails, the error is an UnbuildableError.
 func (b *Builder) Values(ctx context.Context, c Candidate, good Candidate) (map[string]string, error) {
 	values := map[string]string{"ref": c.Ref, "path": ""}
 	if b.Spec == nil {
@@ -71,7 +71,7 @@ func (b *Builder) Values(ctx context.Context, c Candidate, good Candidate) (map[
 	}
 	maps.Copy(values, outputs)
 	now := time.Now()
-	_ = os.Chtimes(b.receipt(c), now, now) // it is used now: eviction takes others first
+	_ = os.Chtimes(b.receipt(c), now, now) // marks it as used, so that others are evicted first
 	return values, b.evict(c, good)
 }
 
@@ -100,8 +100,8 @@ func (b *Builder) make(ctx context.Context, c Candidate) (map[string]string, err
 	return outputs, renameio.WriteFile(b.receipt(c), text, 0o600)
 }
 
-// checkout makes a clone that shares the objects of the repository. Other than a worktree it
-// leaves nothing in the repository, not even where the program is killed.
+// checkout makes a clone that shares the repository's objects. Unlike a worktree, it leaves nothing in the
+// repository, even if the program is killed.
 func (b *Builder) checkout(ctx context.Context, c Candidate) error {
 	dir := b.path(c)
 	if err := errors.Join(remove(dir), os.MkdirAll(b.builds(), 0o700)); err != nil {
@@ -116,7 +116,7 @@ func (b *Builder) checkout(ctx context.Context, c Candidate) error {
 	}
 	clone := b.Repo
 	clone.Dir = dir
-	if origin, err := b.Repo.Line(ctx, "remote", "get-url", "origin"); err == nil { // relative addresses of submodules
+	if origin, err := b.Repo.Line(ctx, "remote", "get-url", "origin"); err == nil { // for relative addresses of submodules
 		if _, err := clone.Run(ctx, "remote", "set-url", "origin", origin); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (b *Builder) checkout(ctx context.Context, c Candidate) error {
 	return err
 }
 
-// run runs the command in the checkout, within its bounds.
+// run runs the command in the checkout, with limits on time and disk.
 func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, error) {
 	log, err := b.log(c)
 	if err != nil {
@@ -160,7 +160,7 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("the checkout with its build takes more than disk = %d bytes", limit)
 }
 
-// watchDisk cancels a build that takes too much of the disk.
+// watchDisk cancels a build that exceeds its disk limit.
 func (b *Builder) watchDisk(ctx context.Context, c Candidate, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()
@@ -176,7 +176,7 @@ func (b *Builder) watchDisk(ctx context.Context, c Candidate, cancel context.Can
 	}
 }
 
-// sizeOf is the size of the files in a folder.
+// sizeOf returns the total size of the files in a folder.
 func sizeOf(ctx context.Context, dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -184,12 +184,12 @@ func sizeOf(ctx context.Context, dir string) (size int64) {
 				size += info.Size()
 			}
 		}
-		return ctx.Err() // what vanishes while it is walked has no size
+		return ctx.Err() // files that vanish during the walk do not count
 	})
 	return size
 }
 
-// free is what the disk of a folder has left, in bytes.
+// free returns the free space on a folder's disk, in bytes.
 func free(dir string) uint64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -198,7 +198,7 @@ func free(dir string) uint64 {
 	return s.Bavail * uint64(s.Bsize) //nolint:gosec // a size of blocks is above zero
 }
 
-// logFile is the log of a build with secrets masked.
+// logFile is the log of a build, with secrets masked.
 type logFile struct {
 	io.WriteCloser
 	file *os.File
@@ -219,7 +219,7 @@ func (b *Builder) log(c Candidate) (*logFile, error) {
 
 func (l *logFile) Close() error { return errors.Join(l.WriteCloser.Close(), l.file.Close()) }
 
-// evict removes the builds that were not used for longest.
+// evict removes the least recently used builds.
 func (b *Builder) evict(using ...Candidate) error {
 	entries, err := os.ReadDir(b.builds())
 	if err != nil {
@@ -250,7 +250,7 @@ func (b *Builder) evict(using ...Candidate) error {
 // Clear removes all builds.
 func (b *Builder) Clear() error { return remove(b.builds()) }
 
-// remove removes a folder that may have folders which cannot be written, as module caches do.
+// remove removes a folder that may contain read-only folders, as module caches do.
 func remove(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

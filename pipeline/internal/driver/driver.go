@@ -22,33 +22,32 @@ import (
 // Driver runs load generators.
 type Driver struct {
 	Spawner steps.Spawner
-	// Dir is the folder of the pipeline file, in which programs run.
+	// Dir is the folder of the pipeline file, the working directory of programs.
 	Dir string
-	// Keep makes a folder in the run directory for what is kept of a run.
+	// Keep makes a folder in the run directory for the files of a run.
 	Keep func(name string) (string, error)
-	// Tools whose results are read.
+	// Tools lists the tools whose results can be read.
 	Tools convert.Tools
-	// Redact masks secrets in what is kept; nil masks nothing.
+	// Redact masks secrets in stored files; nil masks nothing.
 	Redact *event.Redactor
-	// Grace is the time between the request to end and the kill; 5 s unless set.
+	// Grace is the time between the stop signal and the kill; 5 s unless set.
 	Grace time.Duration
 }
 
-// Options of one run.
+// Options configure one run.
 type Options struct {
 	Driver *steps.Driver
 	Values map[string]string
-	// Name of the folder of what is kept.
+	// Name of the folder for the stored files.
 	Name string
-	// Log takes what the program writes.
+	// Log receives the program's output.
 	Log io.Writer
 }
 
-// maxPrinted bounds what is kept of the printed output to be read as a result.
+// maxPrinted is how much of the printed output is stored to be read as a result, in bytes.
 const maxPrinted = 4 << 20
 
-// Run runs the program once and imports what it measured. When it returns, the program and
-// everything in its process group is gone.
+// Run runs the program once and imports its result. When Run returns, the whole process group has ended.
 func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	work, err := os.MkdirTemp("", "pipeline-driver-")
 	if err != nil {
@@ -73,7 +72,7 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	return d.read(kept, opt.Driver.Tool)
 }
 
-// execute runs the program to its end.
+// execute runs the program and waits for its end.
 func (d Driver) execute(ctx context.Context, opt Options, work, output string, printed io.Writer) error {
 	values := maps.Clone(opt.Values)
 	values["dir"], values["output"] = work, output
@@ -84,7 +83,7 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	if strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(d.Dir, argv[0])
 	}
-	both := io.MultiWriter(opt.Log, printed) // one writer for both, so that nothing is written at once
+	both := io.MultiWriter(opt.Log, printed) // one writer for both, so that writes do not overlap
 	env := slices.Clone(opt.Driver.Env)
 	for i := range env {
 		env[i].Value = expand(env[i].Value, values)
@@ -99,7 +98,7 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	return nil
 }
 
-// subject is what a program is called.
+// subject names the kind of program for messages.
 func subject(d *steps.Driver) string {
 	if d.Evaluation != nil {
 		return "the evaluation"
@@ -107,8 +106,7 @@ func subject(d *steps.Driver) string {
 	return "the load generator"
 }
 
-// keep copies the output file, or what was printed where there is none, into the run
-// directory. Its path is returned.
+// keep copies the output file, or the printed output without one, into the run directory. It returns the path.
 func (d Driver) keep(name, output string, printed []byte) (string, error) {
 	folder, err := d.Keep(name)
 	if err != nil {
@@ -118,7 +116,7 @@ func (d Driver) keep(name, output string, printed []byte) (string, error) {
 	file, err := os.Open(output)
 	switch {
 	case err == nil:
-		defer func() { _ = file.Close() }() // opened for reading
+		defer func() { _ = file.Close() }() // opened for reading only
 		source, base = file, filepath.Base(output)
 	case !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("open what the load generator wrote: %w", err)
@@ -127,7 +125,7 @@ func (d Driver) keep(name, output string, printed []byte) (string, error) {
 	return kept, d.copyMasked(kept, source)
 }
 
-// copyMasked writes a file with secrets masked.
+// copyMasked writes a copy with secrets masked.
 func (d Driver) copyMasked(path string, source io.Reader) error {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -147,7 +145,7 @@ func (d Driver) read(path, tool string) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	defer func() { _ = file.Close() }() // opened for reading
+	defer func() { _ = file.Close() }() // opened for reading only
 	runs, err := convert.Read(file, path, convert.ReadOptions{Tools: d.Tools, Tool: tool, Records: true})
 	if err != nil {
 		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
@@ -159,7 +157,7 @@ func (d Driver) read(path, tool string) (result.Run, error) {
 	return convert.Single(&runs[0])
 }
 
-// bounded keeps the last bytes that are written to it: results are printed at the end.
+// bounded keeps the last bytes written, because results are printed at the end.
 type bounded struct {
 	buf  []byte
 	most int
@@ -175,7 +173,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (b *bounded) Bytes() []byte { return b.buf[max(0, len(b.buf)-b.most):] }
 
-// expand puts values in the place of their placeholders.
+// expand replaces placeholders by their values.
 func expand(text string, values map[string]string) string {
 	var pairs []string
 	for name, value := range values {

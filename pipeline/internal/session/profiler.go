@@ -18,10 +18,10 @@ import (
 	"github.com/servegate/pipeline/steps/nsys"
 )
 
-// containerDir is where profilers in containers leave their traces.
+// containerDir is the folder for traces in containers.
 const containerDir = "/tmp/pipeline-profile"
 
-// profiled makes a server one that can be profiled.
+// profiled changes a server so that it can be profiled.
 func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec steps.ServerSpec, contained bool) (steps.ServerSpec, error) {
 	here, err := p.dir.Folder("profile-" + s.Side + "-" + spec.Addr)
 	if err != nil {
@@ -44,14 +44,14 @@ func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec s
 	return profiler.Profiled(spec, dir.there, p.version(l.Target, spec))
 }
 
-// beside runs a program on this machine as a server is started.
+// beside returns a function that runs a program on this machine with a server's environment and folder.
 func (p *profiling) beside(spec steps.ServerSpec) func(context.Context, []string) (string, string, error) {
 	return func(ctx context.Context, argv []string) (string, string, error) {
 		return steps.Output(ctx, p.spawner, steps.Command{Argv: argv, Env: spec.Env, Dir: place.InFolder(spec, p.opt.Dir).Dir})
 	}
 }
 
-// around profiles a server that is running from outside of it.
+// around returns a profiler that profiles a running server from outside.
 func (p *profiling) around(s *side, server engine.Attended) nsys.Profiler {
 	out := nsys.Profiler{Session: p.sessionOf(s.dirs[server.Addr]), Tokens: func(context.Context) *float64 { return nil }}
 	if o := server.Engine.Capabilities().Observer; o != nil {
@@ -67,8 +67,7 @@ func (p *profiling) around(s *side, server engine.Attended) nsys.Profiler {
 	return out
 }
 
-// sessionOf names what nsys keeps of a server after the run and the folder of its traces, which
-// no other server has.
+// sessionOf returns a unique nsys session name for a server, from the run ID and the folder of its traces.
 func (p *profiling) sessionOf(dir traceDir) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -78,8 +77,7 @@ func (p *profiling) sessionOf(dir traceDir) string {
 	}, "pipeline-"+p.runID+"-"+filepath.Base(dir.here))
 }
 
-// settle returns when what was started from outside of a server has ended, too: nsys ends at
-// once, and the server goes on ending by itself.
+// settle waits until everything around a server has ended: nsys ends at once, and the server a little later.
 func (p *profiling) settle(ctx context.Context) {
 	if !p.targets.ProfiledAround() {
 		return
@@ -91,7 +89,7 @@ func (p *profiling) settle(ctx context.Context) {
 	}
 }
 
-// explain adds to a failure what may have caused it.
+// explain adds a likely cause to a failure.
 func (p *profiling) explain(err error, s *side) error {
 	for _, dir := range s.dirs {
 		if p.targets.ProfiledAround() && dir.here != dir.there {
@@ -101,7 +99,7 @@ func (p *profiling) explain(err error, s *side) error {
 	return err
 }
 
-// version of the engine as the file or the measured server gives it, "" where neither does.
+// version returns the version of the engine from the file or the measured server, "" if neither reports it.
 func (p *profiling) version(target string, spec steps.ServerSpec) string {
 	if v := spec.EngineVersion(); v != "" {
 		return v
@@ -112,7 +110,7 @@ func (p *profiling) version(target string, spec steps.ServerSpec) string {
 		}
 		for name, text := range t.Describe {
 			if name == "version" || strings.HasSuffix(name, "/version") {
-				return text // the servers of a deployment are of one engine
+				return text // all servers of a deployment have the same engine
 			}
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// traceDir is where the traces of a server are: in the run directory, and as the server finds it.
+// traceDir holds the folder of a server's traces: in the run directory, and from the server's point of view.
 type traceDir struct{ here, there string }
 
-// fetch gets the traces of a server from where it runs.
+// fetch fetches the traces of a server from where it runs.
 func fetch(ctx context.Context, running steps.Server, dir traceDir) error {
 	get := running.Capabilities().Fetch
 	if get == nil {
@@ -63,8 +63,8 @@ func (p *profiling) read(s *side) error {
 	return nil
 }
 
-// keep removes traces that the run directory has no room for, the largest first, and names
-// the others by their paths in it.
+// keep removes traces beyond the size limit, the largest first, and names the others by their paths in the run
+// directory.
 func (p *profiling) keep(sides []*side) {
 	type trace struct {
 		of   *side
@@ -77,7 +77,7 @@ func (p *profiling) keep(sides []*side) {
 		files := s.Files
 		if files == nil { // which could not be read
 			for _, dir := range s.dirs {
-				found, _ := profile.Files(dir.here) // as many as there are
+				found, _ := profile.Files(dir.here) // use those found so far
 				files = append(files, found...)
 			}
 		}
@@ -109,8 +109,8 @@ func (p *profiling) keep(sides []*side) {
 	}
 }
 
-// mask masks the secrets in the traces of a side and returns those that may be kept. Whatever else
-// a profiler has left goes, too: nothing says what is in it.
+// mask masks the secrets in the traces of a side and returns those that may be kept. It removes other files of
+// a profiler, whose content is unknown.
 func (p *profiling) mask(s *side, files []string) []string {
 	var kept []string
 	for _, path := range files {
@@ -145,7 +145,7 @@ func (p *profiling) mask(s *side, files []string) []string {
 	return kept
 }
 
-// apart keeps the logs of a launch, and nothing of what it measures.
+// apart keeps only the logs of a launch.
 type apart struct{ engine.Store }
 
 // WriteRecords implements engine.Store.
