@@ -64,7 +64,7 @@ func (s Searched) Metric() string { return "capacity." + string(s) }
 
 // Searches is the quantity that a search of the load varies.
 func (l Load) Searches() Searched {
-	if l.Arrival == "closed" {
+	if l.Closed() {
 		return SearchConcurrency
 	}
 	return SearchRate

@@ -83,9 +83,7 @@ type Dataset struct {
 
 // Load says when requests are sent.
 type Load struct {
-	// Arrival is "poisson", "gamma", "constant", "unlimited" (all at once), "trace" (at
-	// the times of the dataset) or "closed" (MaxConcurrency users, each sending when its
-	// last answer is complete).
+	// Arrival names the load model, one of those in package load.
 	Arrival string `json:"arrival"`
 	// Rate in requests per second; 0 for unlimited and closed.
 	Rate float64 `json:"rate,omitempty"`
@@ -103,6 +101,14 @@ type Load struct {
 	RampFrom float64       `json:"ramp_from,omitempty"`
 	// ThinkTime is how long a user of a closed loop waits after an answer.
 	ThinkTime time.Duration `json:"think_time,omitempty"`
+	// Options are the arguments of load models that need others.
+	Options map[string]any `json:"options,omitempty"`
 	// Search varies Rate, or the users of a closed loop, instead of a fixed load; nil without.
 	Search *Search `json:"search,omitempty"`
 }
+
+// Closed reports whether MaxConcurrency users send the requests, each when its last answer is complete.
+func (l Load) Closed() bool { return l.Arrival == "closed" }
+
+// Recorded reports whether requests are sent at the times of the dataset.
+func (l Load) Recorded() bool { return l.Arrival == "trace" }

@@ -40,7 +40,7 @@ type sample struct {
 // different charts.
 var shapeOf = []string{
 	"model", "dataset_name", "dataset_path", "dataset_sum", "dataset_options", "input_len", "output_len", "seq_length", "prefix_len",
-	"range_ratio", "burstiness", "think_time", "endpoint", "ignore_eos", "lora_modules",
+	"range_ratio", "burstiness", "think_time", "load_options", "endpoint", "ignore_eos", "lora_modules",
 }
 
 // placed are the points of a benchmark with their loads. unplaced counts cells without one beside

@@ -112,8 +112,8 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 }
 
 // CheckTrace returns an *InvalidError for a trace that cannot be replayed as its dataset says, or whose requests
-// cannot be sent by an arrival. Datasets of other kinds pass.
-func (f *Files) CheckTrace(d steps.Dataset, arrival string) error {
+// cannot be sent by a load. Datasets of other kinds pass.
+func (f *Files) CheckTrace(d steps.Dataset, l steps.Load) error {
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err != nil || !kind.Has(timeScale.Name) {
 		return err
@@ -125,7 +125,7 @@ func (f *Files) CheckTrace(d steps.Dataset, arrival string) error {
 	if err != nil || t.Sessions == 0 {
 		return err
 	}
-	return CheckSessions(arrival)
+	return CheckSessions(l)
 }
 
 // Notes returns what of the file of a dataset is not replayed.

@@ -37,14 +37,14 @@ type Sessions interface {
 	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
 }
 
-// CheckSessions returns an *InvalidError for an arrival by which sessions cannot be sent, whose requests
+// CheckSessions returns an *InvalidError for a load by which sessions cannot be sent, whose requests
 // wait for each other.
-func CheckSessions(arrival string) error {
-	if arrival == "trace" || arrival == "closed" {
+func CheckSessions(l steps.Load) error {
+	if l.Recorded() || l.Closed() {
 		return nil
 	}
 	return invalid("arrival %q cannot send the sessions of a trace, whose requests wait for each other: "+
-		"send them at their times with arrival = \"trace\", or so many at once with \"closed\" and max_concurrency", arrival)
+		"send them at their times with arrival = \"trace\", or so many at once with \"closed\" and max_concurrency", l.Arrival)
 }
 
 // trace makes the prompts of a trace.

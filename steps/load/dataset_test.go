@@ -136,7 +136,7 @@ func TestThinkTime(t *testing.T) {
 			t.Errorf("request %d was sent %v after the answer before", i, pause)
 		}
 	}
-	if err := load.CheckLoad(steps.Load{Arrival: load.Poisson, Rate: 1, Requests: 1, ThinkTime: 1}); err == nil {
+	if err := load.AllArrivals().Check(steps.Load{Arrival: load.Poisson, Rate: 1, Requests: 1, ThinkTime: 1}); err == nil {
 		t.Error("an open loop with think time passes")
 	}
 }

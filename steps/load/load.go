@@ -49,6 +49,8 @@ type Options struct {
 	ShapeSeed uint64 `json:"shape_seed,omitempty"`
 	// Files opens the datasets that are read from files; nil where none is needed.
 	Files *dataset.Files `json:"files,omitempty"`
+	// Arrivals are the load models; nil stands for those of the program.
+	Arrivals Arrivals `json:"-"`
 	// TLS is the configuration for https targets; nil means the system's roots.
 	TLS *tls.Config `json:"-"`
 	// TimeScale runs the schedule this many times faster; 0 and 1 are real time.

@@ -23,8 +23,10 @@ const (
 	// alert is how long before a send the loop wakes, which takes it some 50 µs. It spends
 	// the rest awake, so that gaps between sends keep their distribution down to microseconds.
 	alert = 80 * time.Microsecond
-	// maxWarmConns bounds the connections opened before the run.
-	maxWarmConns = 4096
+	// maxWarmConns bounds the connections opened before the run, and spreadWarmConns those before a run whose
+	// requests are not all sent at once.
+	maxWarmConns    = 4096
+	spreadWarmConns = 64
 )
 
 // Run sends a workload and returns what came back. Requests that fail are part of the
@@ -117,7 +119,7 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 // checkWorkload says what is wrong with a workload, whoever answers it.
 func checkWorkload(opt Options) (endpoint, error) {
 	w := opt.Workload
-	if err := CheckLoad(w.Load); err != nil {
+	if err := opt.Arrivals.Check(w.Load); err != nil {
 		return 0, err
 	}
 	if w.Warmup < 0 || w.RequestTimeout < 0 {
@@ -173,16 +175,15 @@ func tlsConfig(opt Options, t target) *tls.Config {
 
 // connections is the number to open before the run.
 func (r *runner) connections() int {
-	l := r.opt.Workload.Load
 	n := maxWarmConns
-	if l.Rate > 0 || l.Arrival == Trace {
-		n = 64
+	if planned := len(r.schedule); planned > 0 && r.schedule[planned-1] > 0 {
+		n = spreadWarmConns
 	}
-	if l.MaxConcurrency > 0 {
-		n = min(n, l.MaxConcurrency)
+	if users := r.opt.Workload.Load.MaxConcurrency; users > 0 {
+		n = min(n, users)
 	}
-	if c := count(l); c > 0 {
-		n = min(n, c)
+	if r.work.n > 0 {
+		n = min(n, r.work.n)
 	}
 	return n
 }
@@ -197,7 +198,7 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
 	switch limit := r.opt.Workload.Load.MaxConcurrency; {
-	case r.opt.Workload.Load.Arrival == Closed:
+	case r.opt.Workload.Load.Closed():
 		r.closedLoop(ctx)
 	case limit > 0:
 		r.bounded(ctx, limit)

@@ -30,10 +30,10 @@ func TestScheduleIsStable(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := CheckLoad(tt.load); err != nil {
+			if err := AllArrivals().Check(tt.load); err != nil {
 				t.Fatal(err)
 			}
-			got := Schedule(tt.load, 0, 42)
+			got := AllArrivals().Schedule(tt.load, 0, 42)
 			for i := range got {
 				got[i] = got[i].Round(time.Microsecond)
 			}
@@ -60,7 +60,7 @@ func TestScheduleEndsAtItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoad(t)
 		seed := rapid.Uint64().Draw(t, "seed")
-		s := Schedule(l, 0, seed)
+		s := AllArrivals().Schedule(l, 0, seed)
 		if !slices.IsSorted(s) || s[0] < 0 {
 			t.Fatalf("not ascending: %v", s)
 		}
@@ -68,7 +68,7 @@ func TestScheduleEndsAtItsRate(t *testing.T) {
 		if got := s[len(s)-1].Seconds(); math.Abs(got-want) > 2e-9+1e-12*want {
 			t.Fatalf("last send at %v s, want %v", got, want)
 		}
-		if !slices.Equal(s, Schedule(l, 0, seed)) {
+		if !slices.Equal(s, AllArrivals().Schedule(l, 0, seed)) {
 			t.Fatal("the same seed gave another schedule")
 		}
 		if hashSchedule(s) != hashSchedule(slices.Clone(s)) {
@@ -104,7 +104,7 @@ func TestGapsHaveTheirDistribution(t *testing.T) {
 		{steps.Load{Arrival: Gamma, Rate: 5, Burstiness: 4}, 0.25},
 		{steps.Load{Arrival: Constant, Rate: 5}, 0},
 	} {
-		s := Schedule(tt.load, 20000, 7)
+		s := AllArrivals().Schedule(tt.load, 20000, 7)
 		var sum, sq float64
 		prev := time.Duration(0)
 		for _, at := range s {
@@ -130,7 +130,7 @@ func TestCount(t *testing.T) {
 		{steps.Load{Arrival: Closed, MaxConcurrency: 3, Duration: time.Second}, 0},
 		{steps.Load{Arrival: Unlimited, Requests: 9}, 9},
 	} {
-		if got := count(tt.load); got != tt.want {
+		if got := AllArrivals().Count(tt.load); got != tt.want {
 			t.Errorf("Count(%+v) = %d, want %d", tt.load, got, tt.want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestCheckLoad(t *testing.T) {
 		{Arrival: Poisson, Rate: 1, Requests: -1},
 	}
 	for _, l := range bad {
-		if CheckLoad(l) == nil {
+		if AllArrivals().Check(l) == nil {
 			t.Errorf("accepted %+v", l)
 		}
 	}
@@ -166,7 +166,7 @@ func TestCheckLoad(t *testing.T) {
 func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, rate = 20000, 2000.0
 	for seed := range uint64(5) {
-		s := Schedule(steps.Load{Arrival: Poisson, Rate: rate, Requests: n}, n, seed)
+		s := AllArrivals().Schedule(steps.Load{Arrival: Poisson, Rate: rate, Requests: n}, n, seed)
 		if s[n-1] != 10*time.Second {
 			t.Errorf("seed %d: the last send is at %v, want 10s", seed, s[n-1])
 		}

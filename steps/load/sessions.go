@@ -52,7 +52,7 @@ func newOrder(src dataset.Source, l steps.Load, n int) (*order, error) {
 	if !ok {
 		return nil, nil
 	}
-	if err := dataset.CheckSessions(l.Arrival); err != nil {
+	if err := dataset.CheckSessions(l); err != nil {
 		return nil, err
 	}
 	o := &order{src: s, n: n, open: map[int]*session{}}
@@ -275,7 +275,7 @@ func (r *runner) await(ctx context.Context, places slots, f follower) (due time.
 // expired reports whether the time of a closed loop is over, which has no schedule.
 func (r *runner) expired() bool {
 	l := r.opt.Workload.Load
-	return l.Arrival == Closed && l.Duration > 0 && time.Since(r.t0) >= r.wall(l.Duration)
+	return l.Closed() && l.Duration > 0 && time.Since(r.t0) >= r.wall(l.Duration)
 }
 
 // sessions is the closed loop of recorded sessions: each user has one after the other.

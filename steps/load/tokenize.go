@@ -39,7 +39,7 @@ type tokenizer func(ctx context.Context, texts []string) ([][]int, error)
 
 // source makes the source of the run's prompts.
 func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize tokenizer) (dataset.Source, error) {
-	m := dataset.Material{Corpus: corpus, Need: count(opt.Workload.Load), Seeds: opt.seeds()}
+	m := dataset.Material{Corpus: corpus, Need: opt.Arrivals.Count(opt.Workload.Load), Seeds: opt.seeds()}
 	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
 		m.Tokenize = tokenize
 	}

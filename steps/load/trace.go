@@ -9,16 +9,23 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
+// Trace arrivals are at the times of the dataset.
+const Trace = "trace"
+
+func traceArrivals() Arrival {
+	return Arrival{Name: Trace, Doc: "at the times of a dataset of kind trace"}
+}
+
 // scheduleOf is when the requests of a run are planned (nil for a closed loop), and their
 // number, 0 where it is not known beforehand.
 func scheduleOf(opt Options, src dataset.Source) ([]time.Duration, int, error) {
 	l := opt.Workload.Load
-	if l.Arrival == Trace {
+	if l.Recorded() {
 		times, err := traceSchedule(l, src)
 		return times, len(times), err
 	}
-	n := count(l)
-	return Schedule(l, n, opt.seeds().Lengths), n, nil
+	n := opt.Arrivals.Count(l)
+	return opt.Arrivals.Schedule(l, n, opt.seeds().Lengths), n, nil
 }
 
 // traceSchedule is the recorded schedule of a trace: its first requests, or those within

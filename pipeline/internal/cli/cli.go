@@ -26,6 +26,7 @@ import (
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -157,7 +158,7 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), connectors: kv.Connectors(), places: allPlaces(),
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), arrivals: load.AllArrivals(), connectors: kv.Connectors(), places: allPlaces(),
 		publishers: allPublishers(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(),
 		redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
@@ -207,6 +208,8 @@ type app struct {
 	servers []server
 	// datasets are the kinds of datasets.
 	datasets dataset.Kinds
+	// arrivals are the load models.
+	arrivals load.Arrivals
 	// connectors are those of KV caches between servers.
 	connectors kv.Table
 	// places that processes run in, in the order in which they are asked.

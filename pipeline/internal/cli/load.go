@@ -164,7 +164,7 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 	if err != nil {
 		return load.Options{}, err
 	}
-	if w.Load, err = f.loadModel(); err != nil {
+	if w.Load, err = f.loadModel(a.arrivals); err != nil {
 		return load.Options{}, err
 	}
 	headers := map[string]string{}
@@ -179,11 +179,12 @@ func (a *app) loadOptions(f loadFlags) (load.Options, error) {
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return load.Options{
-		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Files: files, Seed: f.seed, TimeScale: 1, Progress: a.loadProgress(),
+		BaseURL: f.url, Model: f.model, Headers: headers, Workload: w, Files: files, Arrivals: a.arrivals, Seed: f.seed, TimeScale: 1,
+		Progress: a.loadProgress(),
 	}, nil
 }
 
-func (f loadFlags) loadModel() (steps.Load, error) {
+func (f loadFlags) loadModel(arrivals load.Arrivals) (steps.Load, error) {
 	l := steps.Load{MaxConcurrency: f.concurrency, Requests: f.requests, Duration: f.duration, ThinkTime: f.thinkTime, Ramp: f.ramp,
 		RampFrom: f.rampFrom}
 	if l.Requests == 0 && l.Duration == 0 {
@@ -200,17 +201,26 @@ func (f loadFlags) loadModel() (steps.Load, error) {
 		l.Arrival = load.Closed
 	case math.IsInf(rate, 1):
 		l.Arrival = load.Unlimited
-	case math.IsInf(f.burstiness, 1):
-		l.Arrival, l.Rate = load.Constant, rate
-	case f.burstiness == 1:
-		l.Arrival, l.Rate = load.Poisson, rate
 	default:
-		l.Arrival, l.Rate, l.Burstiness = load.Gamma, rate, f.burstiness
+		l.Rate = rate
+		f.setGaps(&l)
 	}
 	if f.search != "" {
 		return l, nil // the arrivals are those of the search, which checks them
 	}
-	return l, load.CheckLoad(l)
+	return l, arrivals.Check(l)
+}
+
+// setGaps sets how the requests of a rate arrive, by --burstiness.
+func (f loadFlags) setGaps(l *steps.Load) {
+	switch {
+	case math.IsInf(f.burstiness, 1):
+		l.Arrival = load.Constant
+	case f.burstiness == 1:
+		l.Arrival = load.Poisson
+	default:
+		l.Arrival, l.Burstiness = load.Gamma, f.burstiness
+	}
 }
 
 // loadProgress redraws one line on a terminal and is silent elsewhere.

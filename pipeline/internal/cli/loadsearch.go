@@ -20,7 +20,7 @@ import (
 
 // searchLoad searches the highest load within the limits of --slo.
 func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) error {
-	l, err := f.searched(opt.Workload)
+	l, err := f.searched(opt.Workload, a.arrivals)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -81,7 +81,7 @@ func probedRun(run record.Run) result.Run {
 }
 
 // searched is the load of --search.
-func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
+func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Load, error) {
 	l := w.Load
 	over, ends, ok := strings.Cut(f.search, "=")
 	low, high, both := strings.Cut(ends, ":")
@@ -109,15 +109,10 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
 		return l, fmt.Errorf("--search %s: numbers of users are whole", f.search)
 	}
-	switch {
-	case over == "concurrency":
+	if over == "concurrency" {
 		l.Arrival = load.Closed
-	case math.IsInf(f.burstiness, 1):
-		l.Arrival = load.Constant
-	case f.burstiness != 1:
-		l.Arrival, l.Burstiness = load.Gamma, f.burstiness
-	default:
-		l.Arrival = load.Poisson
+	} else {
+		f.setGaps(&l)
 	}
 	l.Search = &steps.Search{Min: from, Max: to, Resolution: steps.SearchResolution, Probes: steps.SearchProbes}
 	for _, text := range f.slo {
@@ -149,7 +144,7 @@ func (f loadFlags) searched(w steps.Workload) (steps.Load, error) {
 	if from*capacities.MaxRatio < to {
 		return l, fmt.Errorf("--search %s spans more than a factor of %g", f.search, float64(capacities.MaxRatio))
 	}
-	return l, load.CheckLoad(l.At(from))
+	return l, arrivals.Check(l.At(from))
 }
 
 // objectiveOf reads a limit of --slo: milliseconds of a time, percent of a share.

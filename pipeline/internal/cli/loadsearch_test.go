@@ -28,7 +28,7 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		if tt.slo != "" {
 			f.slo = strings.Split(tt.slo, ",")
 		}
-		if _, err := f.searched(steps.Workload{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := f.searched(steps.Workload{}, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("--search %s --slo %s: %v, want %q", tt.search, tt.slo, err, tt.want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		{loadFlags{slo: []string{"tpot.p50:40"}}, one, "--output-len asks for one"},
 	} {
 		tt.f.search, tt.f.burstiness = cmp.Or(tt.f.search, "rate=4:64"), 1
-		if _, err := tt.f.searched(tt.w); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := tt.f.searched(tt.w, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.f, err, tt.want)
 		}
 	}
@@ -56,9 +56,9 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 // TestSearchOfADuration: the arrivals of a search are its own, so that a duration bounds its probes.
 func TestSearchOfADuration(t *testing.T) {
 	f := loadFlags{search: "rate=4:64", slo: []string{"e2el.p90:500"}, rate: "inf", burstiness: 1, duration: time.Minute}
-	l, err := f.loadModel()
+	l, err := f.loadModel(nil)
 	if err == nil {
-		l, err = f.searched(steps.Workload{Load: l})
+		l, err = f.searched(steps.Workload{Load: l}, nil)
 	}
 	if err != nil || l.Duration != time.Minute || l.Requests != 0 || l.Arrival != "poisson" {
 		t.Errorf("%+v, %v", l, err)

@@ -19,7 +19,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range referencePages(lang.Schema(registry, a.formats.Names(), a.tests), a.root()) {
+	for _, p := range referencePages(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals), a.root()) {
 		var out bytes.Buffer
 		if err := p.write(&out); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestCommentModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := json.Marshal(lang.Schema(registry, a.formats.Names(), a.tests))
+	doc, err := json.Marshal(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	doc := lang.Schema(registry, a.formats.OfDocuments().Names(), a.tests)
+	doc := lang.Schema(registry, a.formats.OfDocuments().Names(), a.tests, a.arrivals)
 	if len(path) == 1 {
 		for _, s := range reports.Schemas() {
 			if s.Name == path[0] || path[0] == "results" && s.Name == "results.json" {

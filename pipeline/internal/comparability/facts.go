@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // Facts are what is known of a measurement, as text by the name of the field. Facts of the
@@ -89,7 +90,7 @@ func OfWorkload(w steps.Workload) Facts {
 	out.Set("prefix_len", number(w.Dataset.PrefixLen))
 	out.Set("arrival", w.Load.Arrival)
 	out.Set("request_rate", number(w.Load.Rate))
-	if w.Load.Rate == 0 && w.Load.Arrival == "unlimited" {
+	if w.Load.Arrival == load.Unlimited {
 		out.Set("request_rate", "inf")
 	}
 	out.Set("burstiness", number(w.Load.Burstiness))
@@ -102,6 +103,7 @@ func OfWorkload(w steps.Workload) Facts {
 	if w.Load.Search != nil {
 		out.Set("search", searchText(w.Load))
 	}
+	out.Set("load_options", jsonOf(w.Load.Options))
 	out.Set("think_time", number(w.Load.ThinkTime.Seconds()))
 	out.Set("ignore_eos", strconv.FormatBool(w.IgnoreEOS))
 	out.Set("temperature", strconv.FormatFloat(w.Temperature, 'g', -1, 64))

@@ -100,6 +100,7 @@ var Fields = []Field{
 	{Name: "ramp", Label: "ramp-up"},
 	{Name: "search", Label: "search"},
 	{Name: "think_time", Label: "think time"},
+	{Name: "load_options", Label: "options of the load"},
 	{Name: "warmup", Label: "warm-up requests", Rule: Shown, From: []string{"num_warmups", "warmup_requests"}},
 	{Name: "request_timeout", Label: "request timeout"},
 	{Name: "goodput_slo", Label: "limits of a good request"},

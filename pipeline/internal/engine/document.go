@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // About says who made a document.
@@ -134,18 +135,7 @@ func workloadText(w steps.Workload) string {
 	if w.Driver != nil {
 		return driverText(w.Driver)
 	}
-	var parts []string
-	arrival := w.Load.Arrival
-	if search := w.Load.Search; search != nil {
-		arrival += fmt.Sprintf(", %s searched from %g to %g", w.Load.Searches(), search.Min, search.Max)
-	}
-	if w.Load.Rate > 0 {
-		arrival += fmt.Sprintf(" %g/s", w.Load.Rate)
-	}
-	if w.Load.Burstiness > 0 && w.Load.Burstiness != 1 {
-		arrival += fmt.Sprintf(" burstiness %g", w.Load.Burstiness)
-	}
-	parts = append(parts, arrival)
+	parts := []string{load.Text(w.Load)}
 	if w.Load.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests", w.Load.Requests))
 	}

@@ -67,8 +67,8 @@ const (
 	seriesLag  = "lag"  // largest of them, seconds of real time
 )
 
-// openLoop says that nothing but the client delays a send.
-func openLoop(l steps.Load) bool { return l.Arrival != "closed" && l.MaxConcurrency == 0 }
+// openLoop reports whether nothing but the client delays a send: no user and no place in flight is waited for.
+func openLoop(l steps.Load) bool { return l.MaxConcurrency == 0 }
 
 // clientParts is into how many parts of equal length a run is cut for the client's series.
 const clientParts = 60

@@ -60,7 +60,7 @@ func answersType() *blockType {
 // answersWorkload are the arguments that may differ from cell to cell.
 func answersWorkload() steps.Schema {
 	var attrs []steps.Attr
-	for _, a := range benchmarkWorkload().Attrs {
+	for _, a := range workloadAttrs() {
 		switch a.Name {
 		case "temperature":
 			continue // always 0

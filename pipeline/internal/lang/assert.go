@@ -82,9 +82,9 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 	for _, t := range g.Assert.Condition.Variables() {
 		m, ok := e.prog.metricAt(t, "self")
-		if n := expected(c.Workload.Load); ok && m.Quantile > 0 && n < float64(m.MinRequests) {
+		if n := e.prog.requestsOf(c.Workload.Load); ok && m.Quantile > 0 && 0 < n && n < m.MinRequests {
 			e.report(warning(codeRefused, t.SourceRange(), fmt.Sprintf("self.%s is taken over few requests", m.ID),
-				fmt.Sprintf("A run has %.0f; with fewer than %d it is mostly luck.", n, m.MinRequests)))
+				fmt.Sprintf("A run has %d; with fewer than %d it is mostly luck.", n, m.MinRequests)))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	Stored bool
 	// Files opens the files of datasets.
 	Files *datasets.Files
+	// Arrivals are the load models; nil stands for those of the program.
+	Arrivals load.Arrivals
 
 	// prog and values are what expressions are evaluated with again at run time.
 	prog    *program

@@ -77,7 +77,7 @@ var undriven = []string{
 
 // drivenSchema is what a benchmark with a driver still says of a cell.
 func drivenSchema(kind string) steps.Schema {
-	a, _ := benchmarkWorkload().Attr("target")
+	a, _ := steps.Schema{Attrs: workloadAttrs()}.Attr("target")
 	a.Required = kind != steps.DriverResults
 	return steps.Schema{Attrs: []steps.Attr{a}}
 }

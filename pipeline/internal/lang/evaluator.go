@@ -79,7 +79,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
 		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
 		benchmarks: map[string]*Benchmark{}, baselines: map[string]*Baseline{},
-		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(),
+		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(prog.arrivals),
 	}
 }
 

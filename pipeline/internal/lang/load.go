@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	// Datasets are the kinds of datasets, whose blocks are in Registry; nil stands for those of
 	// the program.
 	Datasets datasets.Kinds
+	// Arrivals are the load models; nil stands for those of the program.
+	Arrivals load.Arrivals
 	// Formats are the names of the formats that a report of kind file can be written in.
 	Formats []string
 	// Tests are the significance tests that a gate can name; nil stands for the standard ones.
@@ -104,7 +107,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Measures = e.measures()
 	e.evaluateNames()
 	e.files = fileAccess(e.prog.dir, opt)
-	cfg.Files, cfg.Stored = e.files, opt.Stored != nil
+	cfg.Files, cfg.Arrivals, cfg.Stored = e.files, opt.Arrivals, opt.Stored != nil
 	for _, ent := range e.prog.of("dataset") {
 		e.dataset(ent)
 	}

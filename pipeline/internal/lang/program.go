@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // program is the parsed pipeline: every block decoded and every name indexed, nothing
@@ -16,6 +17,7 @@ import (
 type program struct {
 	registry *steps.Registry
 	tests    gates.Tests
+	arrivals load.Arrivals
 	dir      string            // folder that paths in the file are meant from
 	readDir  string            // folder that file and templatefile read
 	read     map[string]string // texts of what they have read
@@ -46,7 +48,7 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, tests: opt.Tests, dir: baseDir(src), maxCells: opt.MaxCells,
+		registry: opt.Registry, tests: opt.Tests, arrivals: opt.Arrivals, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {
@@ -56,7 +58,7 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	if s := opt.Stored; s != nil {
 		p.readDir, p.sums = s.Folder, s.Sums
 	}
-	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests), reporter: rep}
+	d := decoder{registry: opt.Registry, root: rootType(opt.Formats, opt.Tests, opt.Arrivals), reporter: rep}
 	for _, f := range src.Files {
 		if f.JSON != nil {
 			f.HCL.Body = jsonReader{&d, f}.body(f.JSON, d.root)

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -125,7 +124,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 				"Its error is that of the questions as well as that of the launches, which other tests know nothing of. Leave test out."))
 		}
 		for _, i := range g.Cells {
-			if d := refusal(m, asker{bm.Addr, "gate"}, bm.Cells[i].Workload, at); d != nil {
+			if d := e.prog.refusal(m, asker{bm.Addr, "gate"}, bm.Cells[i].Workload, at); d != nil {
 				e.report(d)
 				break
 			}
@@ -176,7 +175,7 @@ type asker struct {
 func (a asker) instead() string { return strings.ToUpper(a.verb[:1]) + a.verb[1:] }
 
 // refusal is why a metric cannot be judged under a workload, nil if it can.
-func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
+func (p *program) refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
 	l := w.Load
 	evaluated := w.Driver != nil && w.Driver.Evaluation != nil
 	switch {
@@ -209,7 +208,7 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 	case m.Group == "goodput" && w.Driver == nil && w.Goodput == (steps.Goodput{}):
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s needs the limits of a good request", m.ID),
 			fmt.Sprintf("%s has none, so it would always be missing. Add a block such as goodput { ttft = \"300ms\" } to it.", who.addr))
-	case m.Group == "session_time" && l.Arrival == "closed" && l.Duration > 0:
+	case m.Group == "session_time" && l.Closed() && l.Duration > 0:
 		return problem(codeRefused, at, fmt.Sprintf("metric.%s is of whole sessions", m.ID),
 			fmt.Sprintf("%s ends after its duration, which cuts the longest sessions first, and more of them on a slower server. Plan requests in "+
 				"the place of duration, or %s metric.e2el.", who.addr, who.verb))
@@ -227,12 +226,12 @@ func refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Di
 			fmt.Sprintf("%s sends %g requests per second whatever the server does, so its throughput says nothing. Gate a latency, or measure "+
 				"throughput with arrival \"unlimited\" or \"closed\".", who.addr, l.Rate))
 	}
-	n := expected(l)
-	if m.MinRequests <= 1 || math.IsNaN(n) || n >= float64(m.MinRequests) {
+	n := p.requestsOf(l)
+	if m.MinRequests <= 1 || n == 0 || n >= m.MinRequests {
 		return nil
 	}
 	return problem(codeRefused, at, fmt.Sprintf("metric.%s needs at least %d requests", m.ID, m.MinRequests),
-		fmt.Sprintf("A run of %s has %.0f. %s Plan requests = %d or more%s.", who.addr, n, whyRequests(m), m.MinRequests, who.smallerStat(m, n)))
+		fmt.Sprintf("A run of %s has %d. %s Plan requests = %d or more%s.", who.addr, n, whyRequests(m), m.MinRequests, who.smallerStat(m, n)))
 }
 
 // whyRequests says where the least number of requests comes from.
@@ -244,10 +243,10 @@ func whyRequests(m metric.Metric) string {
 }
 
 // smallerStat offers the highest percentile that n requests carry.
-func (a asker) smallerStat(m metric.Metric, n float64) string {
+func (a asker) smallerStat(m metric.Metric, n int) string {
 	for _, stat := range []string{"p95", "p90", "p50", "mean"} {
 		other, ok := metric.Lookup(m.Group + "." + stat)
-		if ok && other.MinRequests < m.MinRequests && n >= float64(other.MinRequests) {
+		if ok && other.MinRequests < m.MinRequests && n >= other.MinRequests {
 			return fmt.Sprintf(", or %s metric.%s, which needs %d", a.verb, other.ID, other.MinRequests)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -70,14 +71,14 @@ type MetricDoc struct {
 	Source      string `json:"source"`
 }
 
-// Schema describes the language with the kinds of a registry, the formats of reports and the
-// tests of gates.
-func Schema(registry *steps.Registry, formats []string, tests gates.Tests) SchemaDoc {
+// Schema describes the language with the kinds of a registry, the formats of reports, the
+// tests of gates and the load models.
+func Schema(registry *steps.Registry, formats []string, tests gates.Tests, arrivals load.Arrivals) SchemaDoc {
 	doc := SchemaDoc{FormatVersion: "1.0"}
 	for _, r := range roots {
 		doc.References = append(doc.References, r.RefDoc)
 	}
-	for _, t := range rootType(formats, tests).nested {
+	for _, t := range rootType(formats, tests, arrivals).nested {
 		doc.Blocks = append(doc.Blocks, blockDocs(t, registry)...)
 	}
 	for _, m := range metric.All() {

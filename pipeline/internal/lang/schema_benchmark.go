@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/enum"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -17,16 +17,8 @@ const (
 	defaultRequestTimeout = 10 * time.Minute
 )
 
-// arrivals of requests.
-var arrivals = enum.Values{
-	{Name: "poisson", Doc: "at a rate, an open loop"}, {Name: "gamma", Doc: "at a rate, with a burstiness"},
-	{Name: "constant", Doc: "at a rate, evenly"}, {Name: "unlimited", Doc: "all at once"},
-	{Name: "trace", Doc: "at the times of a dataset of kind trace"},
-	{Name: "closed", Doc: "by max_concurrency users who wait for their answers"},
-}
-
-func benchmarkType() *blockType {
-	settings, workload := benchmarkSettings(), benchmarkWorkload()
+func benchmarkType(arrivals load.Arrivals) *blockType {
+	settings, workload := benchmarkSettings(), benchmarkWorkload(arrivals)
 	return &blockType{
 		name: "benchmark", labels: []string{"name"},
 		doc: "A workload on a target, over a matrix. Referred to as benchmark.NAME.",
@@ -52,34 +44,15 @@ func matrixType() *blockType {
 
 // benchmarkWorkload are the arguments that may differ from cell to cell: they can refer
 // to matrix.
-func benchmarkWorkload() steps.Schema {
+func benchmarkWorkload(arrivals load.Arrivals) steps.Schema {
 	return steps.Schema{
-		Attrs: []steps.Attr{
-			{Name: "target", Type: cty.DynamicPseudoType, Required: true,
-				Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
-			{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
-			{Name: "endpoint", Type: cty.String, Enum: steps.Endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
-			{Name: "input_len", Type: cty.DynamicPseudoType,
-				Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
-			{Name: "output_len", Type: cty.DynamicPseudoType,
-				Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
-			{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
-			{Name: "ignore_eos", Type: cty.Bool, Default: cty.True,
-				Doc: "Generate the full length whatever the model says, so that every run does the same work."},
-			{Name: "temperature", Type: cty.Number, Default: cty.Zero, Doc: "Temperature that is sent with every request."},
-			{Name: "body", Type: cty.DynamicPseudoType, Doc: "Map of further fields of the request body."},
-			{Name: "models", Type: cty.DynamicPseudoType, Doc: "Names of models that requests are sent to, each with its weight, such as { " +
-				"\"base\" = 1, \"sql-lora\" = 3 }: adapters (LoRA) that the server has beside its model. Which request gets which is drawn, the same " +
-				"on all sides and in all repeats. The name of the server's model unless set."},
-			{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)),
-				Doc: "Time after which a single request has failed."},
-		},
+		Attrs: workloadAttrs(),
 		Blocks: []steps.BlockSchema{
 			{Type: "warmup", Max: 1, Doc: "Requests before the measured ones: the same shapes, other content. At least one for every server of a " +
 				"deployment, and for every pair of a prefill and a decode server.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "requests", Type: cty.Number, Required: true, Doc: "Number of requests."},
 			}}},
-			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema()},
+			{Type: "load", Min: 1, Max: 1, Doc: "When requests are sent.", Schema: loadSchema(arrivals)},
 			{Type: "goodput", Max: 1, Doc: "Limits of a good request, for metric.goodput.rate and metric.goodput.share: it succeeds and keeps all " +
 				"that are set, counted from its send.", Schema: steps.Schema{Attrs: []steps.Attr{
 				{Name: "ttft", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time to first token."},
@@ -90,27 +63,40 @@ func benchmarkWorkload() steps.Schema {
 	}
 }
 
-func loadSchema() steps.Schema {
-	return steps.Schema{
-		Attrs: []steps.Attr{
-			{Name: "arrival", Type: cty.String, Enum: arrivals,
-				Doc: "How requests arrive. Poisson where a rate is set, gamma where a burstiness is, else unlimited."},
-			{Name: "rate", Type: cty.Number, Doc: "Requests per second."},
-			{Name: "burstiness", Type: cty.Number,
-				Doc: "Shape of the gamma distribution of gaps: 1 is poisson, below 1 burstier, above 1 more even."},
-			{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},
-			{Name: "requests", Type: cty.Number, Doc: "Number of measured requests. Exactly one of requests and duration is set."},
-			{Name: "duration", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time during which requests are sent, instead of their number."},
-			{Name: "think_time", Type: cty.Number, Unit: steps.UnitDuration,
-				Doc: "Time that a user of a closed loop waits after an answer; none unless set."},
-			{Name: "ramp", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Time over which the rate rises linearly from zero."},
-		},
-		Blocks: []steps.BlockSchema{{Type: "ramp", Max: 1, Doc: "Raises the rate linearly to its value.",
-			Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "from", Type: cty.Number, Default: cty.Zero, Doc: "Rate at the start."},
-				{Name: "over", Type: cty.Number, Unit: steps.UnitDuration, Required: true, Doc: "Time until the full rate."},
-			}}}, searchBlock()},
+// workloadAttrs are those of benchmarkWorkload.
+func workloadAttrs() []steps.Attr {
+	return []steps.Attr{
+		{Name: "target", Type: cty.DynamicPseudoType, Required: true,
+			Doc: "Server or deployment that is measured, such as server.vllm.sut[matrix.side]."},
+		{Name: "dataset", Type: cty.DynamicPseudoType, Required: true, Doc: "Dataset that prompts come from, such as dataset.random.short."},
+		{Name: "endpoint", Type: cty.String, Enum: steps.Endpoints, Default: cty.StringVal("completions"), Doc: "What is called."},
+		{Name: "input_len", Type: cty.DynamicPseudoType,
+			Doc: "Tokens of a prompt instead of the dataset's: a number, or { min = 128, max = 1024 }."},
+		{Name: "output_len", Type: cty.DynamicPseudoType,
+			Doc: "Tokens to generate instead of the dataset's: a number, or { min = 16, max = 128 }."},
+		{Name: "prefix_len", Type: cty.Number, Doc: "Tokens that all prompts share, instead of the dataset's."},
+		{Name: "ignore_eos", Type: cty.Bool, Default: cty.True,
+			Doc: "Generate the full length whatever the model says, so that every run does the same work."},
+		{Name: "temperature", Type: cty.Number, Default: cty.Zero, Doc: "Temperature that is sent with every request."},
+		{Name: "body", Type: cty.DynamicPseudoType, Doc: "Map of further fields of the request body."},
+		{Name: "models", Type: cty.DynamicPseudoType, Doc: "Names of models that requests are sent to, each with its weight, such as { " +
+			"\"base\" = 1, \"sql-lora\" = 3 }: adapters (LoRA) that the server has beside its model. Which request gets which is drawn, the same " +
+			"on all sides and in all repeats. The name of the server's model unless set."},
+		{Name: "request_timeout", Type: cty.Number, Unit: steps.UnitDuration, Default: cty.NumberIntVal(int64(defaultRequestTimeout)),
+			Doc: "Time after which a single request has failed."},
 	}
+}
+
+// loadSchema has what says when requests arrive, and what holds for all load models.
+func loadSchema(arrivals load.Arrivals) steps.Schema {
+	s := arrivals.Schema()
+	s.Attrs = append(s.Attrs,
+		steps.Attr{Name: "max_concurrency", Type: cty.Number, Doc: "Most requests in flight; others wait in the client. No bound unless set."},
+		steps.Attr{Name: "requests", Type: cty.Number, Doc: "Number of measured requests. Exactly one of requests and duration is set."},
+		steps.Attr{Name: "duration", Type: cty.Number, Unit: steps.UnitDuration,
+			Doc: "Time during which requests are sent, instead of their number."})
+	s.Blocks = append(s.Blocks, searchBlock())
+	return s
 }
 
 // benchmarkSettings are the arguments that hold for all cells.

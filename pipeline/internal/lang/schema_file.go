@@ -4,6 +4,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -11,11 +12,11 @@ import (
 const rootName = "file"
 
 // rootType lists the blocks of a file, in the order of the documentation. Reports can be
-// written in formats, and gates judge by tests.
-func rootType(formats []string, tests gates.Tests) *blockType {
+// written in formats, gates judge by tests, and requests come by arrivals.
+func rootType(formats []string, tests gates.Tests, arrivals load.Arrivals) *blockType {
 	return &blockType{name: rootName, nested: []*blockType{
 		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
-		datasetType(), benchmarkType(), answersType(), measureType(), baselineType(), gateType(tests), reportType(formats),
+		datasetType(), benchmarkType(arrivals), answersType(), measureType(), baselineType(), gateType(tests), reportType(formats),
 	}}
 }
 

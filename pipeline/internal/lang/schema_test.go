@@ -9,7 +9,7 @@ import (
 )
 
 func TestEverythingIsDocumented(t *testing.T) {
-	doc := lang.Schema(testRegistry(t), formats, nil)
+	doc := lang.Schema(testRegistry(t), formats, nil, nil)
 	if len(doc.Blocks) < 12 || len(doc.Metrics) < 50 {
 		t.Fatalf("%d blocks, %d metrics", len(doc.Blocks), len(doc.Metrics))
 	}
@@ -44,7 +44,7 @@ func documented(t *testing.T, path string, b lang.BlockDoc) {
 }
 
 func TestSchemaIsJSON(t *testing.T) {
-	text, err := json.Marshal(lang.Schema(testRegistry(t), formats, nil))
+	text, err := json.Marshal(lang.Schema(testRegistry(t), formats, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/capacity"
@@ -85,7 +84,7 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 	case o.Has(fixed):
 		c.fail(fmt.Sprintf("%s is searched", fixed), fmt.Sprintf("The search tries values from %g to %g. Remove one of the two.", s.Min, s.Max),
 			"load", fixed)
-	case !slices.Contains([]string{load.Poisson, load.Gamma, load.Constant, load.Closed}, l.Arrival):
+	case !l.Closed() && !c.hasRate(l):
 		c.fail(fmt.Sprintf("arrival %q has nothing to search", l.Arrival),
 			"A search varies the rate of poisson, gamma or constant arrivals, or the number of users of closed ones.", "load", "arrival")
 	case len(o.Blocks["ramp"]) > 0 || o.Has("ramp"):
@@ -118,6 +117,12 @@ func (c cell) checkSearch(o steps.Object, l steps.Load) {
 	default:
 		c.checkLoad(c.probed(o), l.At(s.Min))
 	}
+}
+
+// hasRate reports whether a load sends at a rate, which a search can vary.
+func (c cell) hasRate(l steps.Load) bool {
+	m, err := c.prog.arrivals.Lookup(l.Arrival)
+	return err == nil && m.HasRate()
 }
 
 // probed is the block of a load as that of a probe would be.
@@ -204,7 +209,7 @@ func (c cell) checkObjectives(w steps.Workload) {
 	seen := map[string]bool{}
 	for i, s := range w.Load.Search.SLO {
 		m, _ := metric.Lookup(s.Metric)
-		if d := refusal(m, asker{"benchmark." + c.block.label(), "limit"}, probe, c.slo(i, "metric")); d != nil {
+		if d := c.prog.refusal(m, asker{"benchmark." + c.block.label(), "limit"}, probe, c.slo(i, "metric")); d != nil {
 			c.report(d)
 		}
 		if seen[m.ID] {

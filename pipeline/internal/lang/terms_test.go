@@ -26,7 +26,7 @@ func TestTermsAreArguments(t *testing.T) {
 	}
 	list(reflect.TypeFor[gates.Terms]())
 	var arguments, shown []string
-	for _, b := range lang.Schema(testRegistry(t), formats, nil).Blocks {
+	for _, b := range lang.Schema(testRegistry(t), formats, nil, nil).Blocks {
 		for _, a := range b.Arguments {
 			if b.Type == "gate" && slices.Contains(members, a.Name) {
 				arguments = append(arguments, a.Name)

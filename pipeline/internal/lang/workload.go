@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // cell evaluates the workload of one cell.
@@ -54,7 +56,7 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 
 // checkTimes finds a load at the times of a dataset that has none.
 func (c cell) checkTimes(w steps.Workload) {
-	if w.Load.Arrival != "trace" || w.Dataset.Kind == "" {
+	if !w.Load.Recorded() || w.Dataset.Kind == "" {
 		return
 	}
 	d, wrong := c.datasetOf(c.Value("dataset"), c.at("dataset"))
@@ -276,20 +278,24 @@ func (c cell) count(o steps.Object, name string, low int64, path ...string) int 
 // load reads when requests are sent.
 func (c cell) load(o steps.Object) steps.Load {
 	l := steps.Load{
-		Rate:           c.number(o, "rate", aboveZero, "load", "rate"),
-		Burstiness:     c.number(o, "burstiness", aboveZero, "load", "burstiness"),
+		Arrival:        o.Text("arrival"),
+		Rate:           o.Float("rate"),
+		Burstiness:     o.Float("burstiness"),
 		MaxConcurrency: c.count(o, "max_concurrency", 1, "load", "max_concurrency"),
 		Requests:       c.count(o, "requests", 1, "load", "requests"),
 		Duration:       o.Duration("duration"),
 		Ramp:           o.Duration("ramp"),
 		ThinkTime:      o.Duration("think_time"),
+		Options:        c.loadOptions(o),
 	}
 	for _, r := range o.Blocks["ramp"] {
 		l.RampFrom, l.Ramp = c.number(r, "from", atLeastZero, "load", "ramp", "from"), r.Duration("over")
 	}
-	l.Arrival = arrival(o)
-	if l.Arrival == "gamma" && !o.Has("burstiness") {
-		l.Burstiness = 1
+	if !o.Has("arrival") {
+		l.Arrival = load.DefaultArrival(setIn(o))
+	}
+	if m, err := c.prog.arrivals.Lookup(l.Arrival); err == nil && m.Fill != nil {
+		m.Fill(&l)
 	}
 	for _, s := range o.Blocks["search"] {
 		return c.searching(o, s, l)
@@ -300,72 +306,54 @@ func (c cell) load(o steps.Object) steps.Load {
 	return l
 }
 
-// arrival is the kind of arrival, from what else is set where the file does not say it.
-func arrival(o steps.Object) string {
-	switch {
-	case o.Has("arrival"):
-		return o.Text("arrival")
-	case o.Has("burstiness"):
-		return "gamma"
-	case o.Has("rate") || len(o.Blocks["search"]) > 0:
-		return "poisson"
+// fixedArguments of a load have a field of their own. All others are options.
+var fixedArguments = []string{"arrival", "rate", "burstiness", "max_concurrency", "requests", "duration", "ramp", "think_time"}
+
+// loadOptions reads the arguments that only some load models know.
+func (c cell) loadOptions(o steps.Object) map[string]any {
+	var out map[string]any
+	for name, v := range o.Attrs {
+		if o.Known(name) && !slices.Contains(fixedArguments, name) {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[name] = plain(v, "")
+		}
 	}
-	return "unlimited"
+	return out
+}
+
+// setIn reports which arguments and blocks of a block are set.
+func setIn(o steps.Object) func(name string) bool {
+	return func(name string) bool { return o.Has(name) || len(o.Blocks[name]) > 0 }
 }
 
 // checkLoad finds arguments that contradict each other.
 func (c cell) checkLoad(o steps.Object, l steps.Load) {
-	open := l.Arrival != "unlimited" && l.Arrival != "closed" && l.Arrival != "trace"
-	hasRamp := o.Has("ramp") || len(o.Blocks["ramp"]) > 0
 	switch {
 	case o.Has("requests") == o.Has("duration"):
 		c.fail("load needs exactly one of requests and duration", "One of them says when the run ends.", "load")
+		return
 	case o.Has("duration") && l.Duration <= 0:
 		c.fail("duration must be above zero", "It is the time during which requests are sent.", "load", "duration")
-	case open && !o.Has("rate"):
-		c.fail(fmt.Sprintf("arrival %q needs a rate", l.Arrival), "Set rate to requests per second, or choose unlimited or closed.", "load",
-			"arrival")
-	case !open && (o.Has("rate") || o.Has("burstiness") || hasRamp):
-		c.fail(fmt.Sprintf("arrival %q has no rate, burstiness or ramp", l.Arrival), "Remove them, or choose poisson, gamma or constant.",
-			"load", "arrival")
-	case o.Has("think_time") && (l.Arrival != "closed" || l.ThinkTime < 0):
-		c.fail("think_time is that of the users of a closed loop", "Set arrival = \"closed\", or remove it.", "load", "think_time")
-	case l.Arrival == "closed" && l.MaxConcurrency == 0:
-		c.fail("a closed loop needs max_concurrency", "It is the number of users, each sending when its last answer is complete.", "load",
-			"arrival")
-	case l.Arrival == "unlimited" && !o.Has("requests"):
-		c.fail("unlimited arrivals need requests", "They are all sent at once, so a duration does not bound them.", "load", "duration")
-	case l.Arrival != "gamma" && o.Has("burstiness") && l.Burstiness != 1:
-		c.fail(fmt.Sprintf("arrival %q has no burstiness", l.Arrival), "Remove it, or choose gamma.", "load", "burstiness")
+		return
 	case o.Has("ramp") && len(o.Blocks["ramp"]) > 0:
 		c.fail("ramp is there twice", "Write it as an argument or as a block, not both.", "load", "ramp")
-	case hasRamp && l.Ramp <= 0:
-		c.fail("ramp must take some time", "Leave it out to start at the full rate.", "load", "ramp")
-	case open && l.Requests == 0 && !(expected(l) >= 1):
-		c.fail("load sends no request", fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration),
-			"load", "duration")
-	case open && expected(l) > maxRequests:
-		c.fail("load sends too many requests", fmt.Sprintf("A rate of %g brings %.0f within %s, and a run has at most %d.", l.Rate, expected(l),
+		return
+	}
+	if p := c.prog.arrivals.Problem(l, setIn(o)); p != nil {
+		c.fail(p.Summary, p.Detail, append([]string{"load"}, p.Path...)...)
+	} else if n := c.prog.arrivals.Count(l); n > maxRequests {
+		c.fail("load sends too many requests", fmt.Sprintf("A rate of %g brings %d within %s, and a run has at most %d.", l.Rate, n,
 			l.Duration, maxRequests), "load", "duration")
 	}
 }
 
-// expected is the number of requests of a load on average; NaN where only the server
-// says it: in a closed loop bounded by time.
-func expected(l steps.Load) float64 {
-	switch {
-	case l.Requests > 0:
-		return float64(l.Requests)
-	case l.Search != nil && l.Searches() == steps.SearchRate:
-		return expected(l.At(l.Search.Min)) // the fewest of any probe
-	case l.Rate <= 0:
-		return math.NaN()
+// requestsOf returns how many requests a run of a load has, the fewest of any probe where the rate is searched. It
+// is 0 where only the server says it: in a closed loop bounded by time.
+func (p *program) requestsOf(l steps.Load) int {
+	if l.Search != nil && !l.Closed() {
+		l = l.At(l.Search.Min)
 	}
-	full, ramp := l.Duration.Seconds(), l.Ramp.Seconds()
-	if ramp <= 0 {
-		return l.Rate * full
-	}
-	in := min(full, ramp)
-	rise := l.RampFrom*in + (l.Rate-l.RampFrom)*in*in/(2*ramp)
-	return math.Round(rise + l.Rate*max(full-ramp, 0))
+	return p.arrivals.Count(l)
 }

@@ -27,8 +27,8 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 		return runSeconds(w)
 	}
 	var span time.Duration
-	err := b.cfg.Files.CheckTrace(w.Dataset, w.Load.Arrival)
-	if err == nil && w.Load.Arrival == "trace" {
+	err := b.cfg.Files.CheckTrace(w.Dataset, w.Load)
+	if err == nil && w.Load.Recorded() {
 		span, err = b.cfg.Files.Span(w.Dataset, w.Load.Requests)
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 			b.traces = append(b.traces, text)
 		}
 	}
-	if err != nil || w.Load.Arrival != "trace" {
+	if err != nil || !w.Load.Recorded() {
 		return runSeconds(w)
 	}
 	if w.Load.Duration > 0 {

@@ -4,7 +4,7 @@
 // Everything comes from the tables that decode files and parse flags, so that the pages
 // cannot say anything else than the program does:
 //
-//	err := reference.Blocks(w, lang.Schema(registry, formats, tests))
+//	err := reference.Blocks(w, lang.Schema(registry, formats, tests, arrivals))
 //
 // It renders; it does not know any block, metric or command by name.
 package reference

@@ -64,7 +64,7 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 
 // load carries out one run of a workload, with the pipeline's access to files.
 func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
-	opt.Files = s.opt.Config.Files
+	opt.Files, opt.Arrivals = s.opt.Config.Files, s.opt.Config.Arrivals
 	return load.Run(ctx, opt)
 }
 

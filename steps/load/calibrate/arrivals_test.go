@@ -24,7 +24,7 @@ func TestKolmogorov(t *testing.T) {
 func TestArrivals(t *testing.T) {
 	times := func(l steps.Load) []int64 {
 		var out []int64
-		for _, d := range load.Schedule(l, l.Requests, 7) {
+		for _, d := range load.AllArrivals().Schedule(l, l.Requests, 7) {
 			out = append(out, int64(d))
 		}
 		return out

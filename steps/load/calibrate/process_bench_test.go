@@ -119,7 +119,7 @@ func bare(url string, c Case) (figure, error) {
 	body := fmt.Sprintf(`{"model":"mock","prompt":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16],"max_tokens":%d,"stream":true}`, c.Tokens)
 	wire := fmt.Appendf(nil, "POST /v1/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		host, len(body), body)
-	schedule := load.Schedule(c.Load, c.Load.Requests, 1)
+	schedule := load.AllArrivals().Schedule(c.Load, c.Load.Requests, 1)
 	conns := make([]net.Conn, len(schedule))
 	for i := range conns {
 		var err error

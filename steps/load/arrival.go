@@ -1,0 +1,234 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
+)
+
+// Arrival is one load model: when the requests of a run are sent. To add one, write a value of this type in a file
+// of its own and list it in [AllArrivals]; nothing else knows it by name. Two are more than a schedule, and
+// [steps.Load] tells them apart: users who wait for answers (Closed), and the times of a dataset (Recorded).
+//
+//  1. A file is loaded: Takes decodes and documents the arguments of the load block. Those without a field of their
+//     own in [steps.Load] become its Options. Fill and Check see the evaluated load.
+//  2. A plan is made: Expected counts the requests that a duration brings.
+//  3. A run begins: Times draws when its requests are sent.
+type Arrival struct {
+	// Name is the value of the argument arrival.
+	Name string
+	// Doc says in a few words when requests are sent.
+	Doc string
+	// Takes lists the arguments and blocks that it takes beside those of every load.
+	Takes steps.Schema
+	// Fill, if not nil, sets what a file may leave out.
+	Fill func(*steps.Load)
+	// Check returns what is wrong with the load, nil if nothing is. given reports whether an argument is set.
+	Check func(l steps.Load, given func(argument string) bool) *steps.Problem
+	// Expected returns how many requests a load brings within its duration on average. It is nil where no
+	// schedule says it.
+	Expected func(steps.Load) float64
+	// Times draws when n requests are sent, ascending, from the start of the run. It must use no other randomness
+	// than src and must not change: a stored seed gives the same times in every version. It is nil where no
+	// seed says them.
+	Times func(l steps.Load, n int, src *rand.PCG) []time.Duration
+}
+
+// takes reports whether loads of this model have an argument or block that not all have.
+func (a Arrival) takes(name string) bool {
+	_, ok := a.Takes.Attr(name)
+	return ok || slices.ContainsFunc(a.Takes.Blocks, func(b steps.BlockSchema) bool { return b.Type == name })
+}
+
+// HasRate reports whether the load model sends at a rate.
+func (a Arrival) HasRate() bool { return a.takes(rate.Name) }
+
+// Arrivals are the load models of a program, in the order of the documentation. Nil stands for all of this program.
+type Arrivals []Arrival
+
+// AllArrivals returns the load models of this program.
+func AllArrivals() Arrivals {
+	return Arrivals{poissonArrivals(), gammaArrivals(), constantArrivals(), unlimitedArrivals(), traceArrivals(), closedArrivals()}
+}
+
+func (a Arrivals) all() Arrivals {
+	if a == nil {
+		return AllArrivals()
+	}
+	return a
+}
+
+// Lookup finds a load model by its name.
+func (a Arrivals) Lookup(name string) (Arrival, error) {
+	all := a.all()
+	i := slices.IndexFunc(all, func(m Arrival) bool { return m.Name == name })
+	if i < 0 {
+		return Arrival{}, fmt.Errorf("load: unknown arrival %q, expected one of %s", name, all.values())
+	}
+	return all[i], nil
+}
+
+// DefaultArrival returns the name of the load model that arguments stand for where a file names none.
+func DefaultArrival(given func(argument string) bool) string {
+	switch {
+	case given(burstiness.Name):
+		return Gamma
+	case given(rate.Name), given("search"):
+		return Poisson
+	}
+	return Unlimited
+}
+
+func (a Arrivals) values() enum.Values {
+	var out enum.Values
+	for _, m := range a.all() {
+		out = append(out, enum.Value{Name: m.Name, Doc: m.Doc})
+	}
+	return out
+}
+
+// Schema returns the arguments and blocks that say when requests arrive: the argument arrival, and what any of the
+// models takes.
+func (a Arrivals) Schema() steps.Schema {
+	name := arrival
+	name.Enum = a.values()
+	s := steps.Schema{Attrs: []steps.Attr{name}}
+	for _, m := range a.all() {
+		for _, attr := range m.Takes.Attrs {
+			if _, there := s.Attr(attr.Name); !there {
+				s.Attrs = append(s.Attrs, attr)
+			}
+		}
+		for _, b := range m.Takes.Blocks {
+			if !slices.ContainsFunc(s.Blocks, func(other steps.BlockSchema) bool { return other.Type == b.Type }) {
+				s.Blocks = append(s.Blocks, b)
+			}
+		}
+	}
+	return s
+}
+
+// Problem returns the first thing that is wrong with a load, nil if nothing is. given reports whether an argument or
+// block of the load is set.
+func (a Arrivals) Problem(l steps.Load, given func(argument string) bool) *steps.Problem {
+	m, err := a.Lookup(l.Arrival)
+	if err != nil {
+		return &steps.Problem{Path: []string{arrival.Name}, Summary: fmt.Sprintf("unknown arrival %q", l.Arrival),
+			Detail: fmt.Sprintf("Write one of %s.", a.values())}
+	}
+	if p := a.foreign(m, l, given); p != nil {
+		return p
+	}
+	if m.Check != nil {
+		if p := m.Check(l, given); p != nil {
+			return p
+		}
+	}
+	if m.Expected != nil && l.Requests == 0 && a.Count(l) == 0 {
+		return &steps.Problem{Path: []string{"duration"}, Summary: "load sends no request",
+			Detail: fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration)}
+	}
+	return nil
+}
+
+// foreign finds an argument that other models take, and this one does not.
+func (a Arrivals) foreign(m Arrival, l steps.Load, given func(argument string) bool) *steps.Problem {
+	s := a.Schema()
+	names := make([]string, 0, len(s.Attrs)+len(s.Blocks))
+	for _, attr := range s.Attrs[1:] { // the first is the arrival itself
+		names = append(names, attr.Name)
+	}
+	for _, b := range s.Blocks {
+		names = append(names, b.Type)
+	}
+	for _, name := range names {
+		if !given(name) || m.takes(name) {
+			continue
+		}
+		if name == burstiness.Name && l.Burstiness == 1 {
+			continue // gaps as without it, so that a matrix over it can go on with another arrival
+		}
+		var others []string
+		for _, other := range a.all() {
+			if other.takes(name) {
+				others = append(others, other.Name)
+			}
+		}
+		last := len(others) - 1
+		choose := others[last]
+		if last > 0 {
+			choose = strings.Join(others[:last], ", ") + " or " + choose
+		}
+		return &steps.Problem{Path: []string{name}, Summary: fmt.Sprintf("arrival %q has no %s", m.Name, name),
+			Detail: fmt.Sprintf("Remove it, or choose %s.", choose)}
+	}
+	return nil
+}
+
+// Check returns an error for a load that cannot be sent, whoever wrote it.
+func (a Arrivals) Check(l steps.Load) error {
+	if l.Requests < 0 || l.Duration < 0 || l.MaxConcurrency < 0 || l.Ramp < 0 {
+		return errors.New("load: requests, duration, max_concurrency and ramp must not be negative")
+	}
+	if l.Requests == 0 && l.Duration == 0 {
+		return errors.New("load: set requests or duration, otherwise the run has no end")
+	}
+	if p := a.Problem(l, arguments(l)); p != nil {
+		return fmt.Errorf("load: %s. %s", p.Summary, strings.TrimSuffix(p.Detail, "."))
+	}
+	return nil
+}
+
+// arguments reports which arguments of a load are set.
+func arguments(l steps.Load) func(argument string) bool {
+	set := map[string]bool{
+		rate.Name: l.Rate != 0, burstiness.Name: l.Burstiness != 0, ramp.Name: l.Ramp != 0 || l.RampFrom != 0,
+		thinkTime.Name: l.ThinkTime != 0, "requests": l.Requests != 0, "duration": l.Duration != 0, "max_concurrency": l.MaxConcurrency != 0,
+		"search": l.Search != nil,
+	}
+	return func(name string) bool {
+		_, option := l.Options[name]
+		return option || set[name]
+	}
+}
+
+// Count returns the number of requests of a load: Requests, or what its schedule brings in Duration on average (so
+// that two seeds have the same number of requests), whichever is less. It is 0 where only the run says it: in a
+// closed loop or a trace bounded by time.
+func (a Arrivals) Count(l steps.Load) int {
+	m, err := a.Lookup(l.Arrival)
+	if err != nil || m.Expected == nil || l.Duration == 0 {
+		return l.Requests
+	}
+	n := int(math.Round(m.Expected(l)))
+	if l.Requests > 0 {
+		n = min(n, l.Requests)
+	}
+	return n
+}
+
+// Text describes in a few words when the requests of a load are sent: "poisson 4/s".
+func Text(l steps.Load) string {
+	text := l.Arrival
+	if in := l.Search; in != nil {
+		text += fmt.Sprintf(", %s searched from %g to %g", l.Searches(), in.Min, in.Max)
+	}
+	if l.Rate > 0 {
+		text += fmt.Sprintf(" %g/s", l.Rate)
+	}
+	if l.Burstiness > 0 && l.Burstiness != 1 {
+		text += fmt.Sprintf(" burstiness %g", l.Burstiness)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Options)) {
+		text += fmt.Sprintf(" %s %v", name, l.Options[name])
+	}
+	return text
+}
