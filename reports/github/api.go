@@ -1,6 +1,6 @@
 package github
 
-// PullRequest with what identifies its head.
+// PullRequest identifies a pull request and its head.
 type PullRequest struct {
 	Number   int
 	Open     bool
@@ -8,7 +8,7 @@ type PullRequest struct {
 	HeadRepo string // "owner/name", "" if the fork is gone
 }
 
-// Comment of a conversation.
+// Comment is a comment of a conversation.
 type Comment struct {
 	ID     int64
 	NodeID string
@@ -25,14 +25,14 @@ type Check struct {
 	SHA        string
 	ExternalID string
 	DetailsURL string
-	// Conclusion is "" while it is in progress.
+	// Conclusion is "" while the check run is in progress.
 	Conclusion  string
 	Title       string
 	Summary     string
 	Annotations []Annotation
-	// Annotated is how many annotations GitHub has of it.
+	// Annotated is the number of annotations that GitHub has.
 	Annotated int
-	// Author is the login of the app that made it, "" if GitHub did not say.
+	// Author is the login of the app that created it, "" if GitHub did not return it.
 	Author string
 	URL    string
 }
@@ -45,7 +45,7 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Annotation of a place in a file.
+// Annotation is an annotation on lines of a file.
 type Annotation struct {
 	Path           string
 	StartLine      int
@@ -54,7 +54,7 @@ type Annotation struct {
 	Title, Message string
 }
 
-// Status of a commit.
+// Status is a commit status.
 type Status struct {
 	State       string // "pending", "success", "failure" or "error"
 	Context     string

@@ -8,16 +8,15 @@ import (
 	"path/filepath"
 )
 
-// begun is a check run and a commit status that this job has begun, as the file of them
-// names them.
+// begun records a check run and a commit status that this job has started, as one line of the file.
 type begun struct {
 	Check  string `json:"check,omitempty"`
 	Status string `json:"status,omitempty"`
 	ID     string `json:"id,omitempty"` // of the publisher
 }
 
-// begunFile names the file of what this job has begun, as JSON lines, for the step that cleans
-// up after a run that was killed. "" outside of a job.
+// begunFile returns the file, in JSON lines, of the check runs and statuses that this job has
+// started. The step that cleans up after a killed run reads it. It returns "" outside a job.
 func begunFile(getenv func(string) string) string {
 	temp := getenv("RUNNER_TEMP")
 	if temp == "" || getenv("GITHUB_ACTIONS") != "true" {
@@ -26,7 +25,7 @@ func begunFile(getenv func(string) string) string {
 	return filepath.Join(temp, "pipeline-begun")
 }
 
-// noteBegun remembers what is begun. If that fails, a killed run leaves it in progress.
+// noteBegun records what is started. If that fails, a killed run leaves it in progress.
 func noteBegun(file string, s Settings, id string) {
 	if file == "" || s.Check == "" && s.Status == "" {
 		return
@@ -39,16 +38,17 @@ func noteBegun(file string, s Settings, id string) {
 	_ = f.Close()
 }
 
-// Clean implements publish.Publisher: it ends the check runs and the statuses that are still under way.
+// Clean implements publish.Publisher: it ends the check runs and statuses that are still in
+// progress.
 func (j *job) Clean(ctx context.Context) []string {
 	f, err := os.Open(begunFile(j.Getenv))
 	if err != nil {
-		return nil // none was begun
+		return nil // none was started
 	}
 	defer func() { _ = f.Close() }() // opened for reading
 	event, err := ReadEvent(j.Getenv)
 	if err != nil {
-		return nil // then none was begun, either
+		return nil // without an event none was started
 	}
 	api, err := NewClient(j.options(event.Repo))
 	if err != nil {

@@ -14,29 +14,28 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// bodyBudget is the size of a comment in bytes. GitHub counts 65,536 characters, or
-// bytes, depending on the way in; fewer bytes are fewer of both, and a redactor may still
-// make the text a little longer.
+// bodyBudget is the largest size of a comment in bytes. GitHub counts 65,536 characters or bytes,
+// depending on the endpoint. The limit leaves room for a redactor that lengthens the text.
 const bodyBudget = 60_000
 
-// minSection is what a section gets in any case, in bytes. Where many do not fit together,
-// they lose their rests.
+// minSection is the size in bytes that every section gets. If the sections do not fit together,
+// some lose what follows their lead.
 const minSection = 4_000
 
-// unfolded is how many rows that did not pass a comment shows before it folds the rest.
+// unfolded is the number of rows that did not pass that a comment shows before it folds the rest.
 const unfolded = 20
 
-// surroundings are what a comment says beside the result.
+// surroundings holds what a comment shows beside the result.
 type surroundings struct {
 	event Event
-	// head is the commit that the pull request is at now, "" if unknown; base the one that
-	// the head was measured against.
+	// head is the present commit of the pull request, "" if unknown. base is the commit that the
+	// head was measured against.
 	head, base string
-	// judges are the files of the pull request that decide what is measured and how.
+	// judges are the files of the pull request that define what is measured and how it is judged.
 	judges    []string
 	changed   []GateChange
 	untrusted bool
-	// baseJudges is set if what the pull request changes of its judgement has no effect.
+	// baseJudges is set if changes of the pull request to its own gates have no effect.
 	baseJudges bool
 	checkURL   string
 	command    string
@@ -45,8 +44,8 @@ type surroundings struct {
 	leg    Leg
 }
 
-// render draws the section of a result within a budget, and the banner of the whole
-// comment. Everything in it that is not ours has been escaped.
+// render returns the section of a result within a budget, and the banner of the whole comment. All
+// foreign text in it is escaped.
 func (s surroundings) render(doc *result.Document, o reports.Options, budget int) (section, string, error) {
 	actions, links := s.actions(doc, o), s.links()
 	o.Budget, o.Full, o.Unfolded = max(budget-len(actions)-len(links)-1000, minSection), "the run's summary", unfolded
@@ -59,7 +58,7 @@ func (s surroundings) render(doc *result.Document, o reports.Options, budget int
 	return out, s.banner(strings.TrimSpace(parts.Banner)), nil
 }
 
-// section is the one of a result without its text.
+// section returns the section of a result without its text.
 func (s surroundings) section(doc *result.Document) section {
 	return section{
 		leg: legID(s.leg), label: escape.Text(cmp.Or(s.leg.Matrix, s.leg.Job), 100), matrix: s.leg.Matrix != "",
@@ -78,8 +77,8 @@ func rankOf(doc *result.Document) rank {
 	return failed
 }
 
-// compose puts the sections of a comment together, the worst first. Where they do not fit,
-// those that matter least lose what is below their lead.
+// compose joins the sections of a comment, the worst first. If they do not fit, the least important
+// ones lose what follows their lead.
 func compose(m marker, file, banner string, sections []section, full string, budget int) string {
 	several := len(sections) > 1
 	start := m.String() + "\n"
@@ -105,7 +104,7 @@ func compose(m marker, file, banner string, sections []section, full string, bud
 	}
 }
 
-// overview is the verdict over several sections.
+// overview returns the heading over several sections.
 func overview(file string, sections []section) string {
 	n := map[rank]int{}
 	for _, s := range sections {
@@ -134,11 +133,10 @@ func overview(file string, sections []section) string {
 	return text + "\n"
 }
 
-// short is the form of a commit that people know.
+// short returns the abbreviated commit.
 func short(sha string) string { return sha[:min(7, len(sha))] }
 
-// banner is what a reader must know beside the verdict, in one line after it: "" if there is
-// nothing.
+// banner returns a line of warnings that follows the verdict, "" if there are none.
 func (s surroundings) banner(simulated string) string {
 	var parts []string
 	if simulated != "" {
@@ -166,12 +164,12 @@ func (s surroundings) banner(simulated string) string {
 	return "> ⚠️ " + strings.Join(parts, " ") + "\n\n"
 }
 
-// list names the files that judge, a few of them.
+// list names the first of the files that judge.
 func (s surroundings) list() string {
 	return some(s.judges, 3, func(f string) string { return escape.Code(f, 100) })
 }
 
-// some shows the first of a list, and counts the rest.
+// some shows the first elements of a list and counts the rest.
 func some[T any](all []T, most int, show func(T) string) string {
 	var parts []string
 	for _, one := range all[:min(most, len(all))] {
@@ -183,7 +181,7 @@ func some[T any](all []T, most int, show func(T) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// changes says what becomes of the gates, a few settings of them.
+// changes lists the first changed settings of the gates.
 func (s surroundings) changes() string {
 	return some(s.changed, 4, func(c GateChange) string {
 		text := escape.Code(c.Gate, 100) + " " + escape.Inline(c.Setting, 30)
@@ -194,7 +192,7 @@ func (s surroundings) changes() string {
 	})
 }
 
-// actions are what the reader can do next about a result that is not green.
+// actions returns what the reader can do about a result that is not green.
 func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 	if rankOf(doc) == passed {
 		return ""
@@ -222,8 +220,8 @@ func (s surroundings) actions(doc *result.Document, o reports.Options) string {
 	return "\n" + strings.Join(lines, "<br>\n") + "\n"
 }
 
-// commands says what a comment can ask for, about a commit where it is not the head. Only what blocks merging and was
-// measured can be accepted.
+// commands describes the commands that a comment can contain, about a commit if it is not the head.
+// Only results that were measured and block merging can be accepted.
 func commands(commit string, accept bool) string {
 	title, or := "Measure again", ""
 	if accept {
@@ -233,8 +231,7 @@ func commands(commit string, accept bool) string {
 		" (<sub>the workflow of `pipeline init --github` carries it out</sub>)"
 }
 
-// gates links the lines of the gates that did not pass at the commit that was measured, a
-// few of them.
+// gates links the lines of the first gates that did not pass, at the measured commit.
 func (s surroundings) gates(doc *result.Document, o reports.Options) string {
 	return some(annotations(doc, o), 3, func(a Annotation) string {
 		place := escape.Code(fmt.Sprintf("%s:%d", a.Path, a.StartLine), 200)
@@ -245,7 +242,7 @@ func (s surroundings) gates(doc *result.Document, o reports.Options) string {
 	})
 }
 
-// fileURL is the page of a place in a file at the commit that was measured.
+// fileURL returns the page of a place in a file at the measured commit.
 func (s surroundings) fileURL(a Annotation) string {
 	if s.event.ServerURL == "" {
 		return ""
@@ -262,7 +259,7 @@ func (s surroundings) fileURL(a Annotation) string {
 		strings.Join(segments, "/"), lines)
 }
 
-// links lead to the evidence. The addresses are made of parts that were checked.
+// links returns links to the evidence. The addresses consist of validated parts.
 func (s surroundings) links() string {
 	var parts []string
 	if url := s.event.RunURL(); url != "" {
@@ -286,8 +283,8 @@ func (s surroundings) commit(repo, sha string) string {
 	return fmt.Sprintf("[%s](%s/%s/commit/%s)", text, s.event.ServerURL, repo, sha)
 }
 
-// judging picks the files that decide what is measured and how it is judged: the pipeline
-// files and the workflows.
+// judging returns the files that define what is measured and how it is judged: pipeline files and
+// workflows.
 func judging(files []string, doc *result.Document) []string {
 	known := map[string]bool{doc.File: true}
 	for i := range doc.Gates {

@@ -9,10 +9,10 @@ import (
 	"github.com/servegate/pipeline/reports/publish"
 )
 
-// eventRights lists the events of GitHub that a measuring job can have. An event that is
-// not here is of unknown rights: a new one is refused until it has been reviewed.
+// eventRights lists the GitHub events of measuring jobs. The rights of other events are unknown: a
+// new event is refused until it has been reviewed.
 var eventRights = map[string]publish.Rights{
-	"":                    publish.RightsOfMembers, // no job of GitHub
+	"":                    publish.RightsOfMembers, // not a GitHub job
 	"push":                publish.RightsOfMembers,
 	"schedule":            publish.RightsOfMembers,
 	"workflow_dispatch":   publish.RightsOfMembers,
@@ -32,11 +32,11 @@ var eventRights = map[string]publish.Rights{
 	"issue_comment":       publish.RightsOfDefault,
 }
 
-// queued is the branch of a merge queue, which names the pull request it is for.
+// queued matches the branch of a merge queue, which contains the number of the pull request.
 var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
 
-// readChange reads the event of the job. What cannot be read is unknown, and an unknown
-// change is one that is not merged.
+// readChange reads the event of the job. If it cannot be read, the change is unknown and counts as
+// not merged.
 func readChange(getenv func(string) string) publish.Change {
 	c := publish.Change{Event: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), DefaultBranch: "main"}
 	c.Rights = eventRights[c.Event]
@@ -54,7 +54,8 @@ func readChange(getenv func(string) string) publish.Change {
 		c.Base, c.Head = p.MergeGroup.BaseRef, p.MergeGroup.HeadSHA
 		if m := queued.FindStringSubmatch(p.MergeGroup.HeadRef); m != nil && c.Event == "merge_group" {
 			c.Number, _ = strconv.Atoi(m[1]) // too many digits: no number
-			// Only who may write puts a pull request into the queue, and GitHub makes its branch in the repository itself.
+			// Only people with write access add a pull request to the queue, and GitHub creates the
+			// branch in the repository itself.
 			c.From = c.Repo
 		}
 	case p.Issue != nil:
@@ -68,11 +69,11 @@ func readChange(getenv func(string) string) publish.Change {
 	return c
 }
 
-// fork reports whether the change comes from another repository. Where a change comes from
-// that names no repository is not known: its fork is deleted, or the event does not say.
+// fork reports whether the change comes from another repository. It also returns true if the event
+// does not name the repository, for example because the fork was deleted.
 func fork(c publish.Change) bool { return c.Unmerged && (c.From == "" || c.From != c.Repo) }
 
-// origin names where the change comes from.
+// origin names the repository of the change.
 func origin(c publish.Change) string {
 	if c.From == "" {
 		return "a repository that the event does not name"
@@ -80,8 +81,8 @@ func origin(c publish.Change) string {
 	return "the fork " + c.From
 }
 
-// refusal is why a job must not run the code of its change, nil if it may. A machine that
-// is not known to be GitHub's own lives on after the job.
+// refusal returns why a job must not run the code of its change, nil if it may. A runner that is
+// not known to be GitHub's is assumed to outlive the job.
 func refusal(c publish.Change, runner string) error {
 	switch {
 	case !c.Unmerged:
@@ -99,7 +100,7 @@ func refusal(c publish.Change, runner string) error {
 	return nil
 }
 
-// changeOf returns what the event of the job says of its change.
+// changeOf returns the change that the event of the job describes.
 func changeOf(getenv func(string) string) publish.Change {
 	c := readChange(getenv)
 	c.Queued = c.Event == "merge_group"

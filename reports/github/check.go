@@ -17,8 +17,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// The bounds of a check run. GitHub takes 65,535 characters of summary and 50 annotations
-// with each request.
+// Limits of a check run. GitHub accepts 65,535 characters of summary, and 50 annotations per
+// request.
 const (
 	maxSummary     = 60_000
 	perRequest     = 50
@@ -27,10 +27,10 @@ const (
 	maxMessage     = 4000
 )
 
-// conclusion is what a result means for a check.
+// conclusion returns the conclusion of a check run for a result.
 func conclusion(doc *result.Document) string { return string(doc.Outcome().Check) }
 
-// title is the verdict in words.
+// title returns the verdict in words.
 func title(doc *result.Document, o reports.Options) string {
 	heading := reports.Build(doc, o).Heading.String()
 	if doc.Simulated != "" {
@@ -39,7 +39,7 @@ func title(doc *result.Document, o reports.Options) string {
 	return escape.Text(strings.TrimPrefix(heading, "Performance: "), maxTitle)
 }
 
-// completed is the check run of a result.
+// completed returns the check run of a result.
 func completed(k Check, doc *result.Document, o reports.Options) (Check, error) {
 	k.Conclusion, k.Title = conclusion(doc), title(doc, o)
 	o.Budget, o.Full, o.Brief = maxSummary, "the run's summary", true
@@ -51,7 +51,7 @@ func completed(k Check, doc *result.Document, o reports.Options) (Check, error) 
 	return k, nil
 }
 
-// annotations are one for each gate that did not pass, on the lines of its block.
+// annotations returns one annotation for each gate that did not pass, on the lines of its block.
 func annotations(doc *result.Document, o reports.Options) []Annotation {
 	var out []Annotation
 	for i := range doc.Gates {
@@ -82,8 +82,8 @@ func level(g *result.Gate) string {
 	return "notice"
 }
 
-// message lists the comparisons of a gate that did not pass, in plain text: annotations
-// are not markdown.
+// message lists the comparisons of a gate that did not pass, as plain text: annotations do not
+// render markdown.
 func message(g *result.Gate) string {
 	var lines []string
 	size := 0
@@ -119,8 +119,8 @@ func decision(d *result.Decision) string {
 	return escape.Text(text, 300)
 }
 
-// repoPath is a file of a document as a path of the repository. A path that leads out of
-// it names nothing there.
+// repoPath returns a file of a document as a path in the repository. It reports false for a path
+// that leads outside.
 func repoPath(name string) (string, bool) {
 	name = path.Clean(filepath.ToSlash(name))
 	return name, filepath.IsLocal(name) && name != "." && len(name) <= 1000
@@ -132,8 +132,8 @@ type checker struct {
 	clock Clock
 }
 
-// create creates a check run, at most one for each leg of a run of the workflow. It reports
-// whether there may be a second one all the same.
+// create creates a check run, at most one for each leg of a run of the workflow. It reports whether
+// a second one may exist.
 func (c checker) create(ctx context.Context, k Check) (Check, bool, error) {
 	return createOnce(ctx, c.clock,
 		func() (Check, error) { return c.api.CreateCheck(ctx, k) },
@@ -149,8 +149,8 @@ func (c checker) find(ctx context.Context, k Check) (Check, bool) {
 	return own[0], true
 }
 
-// own lists the check runs of this leg, the newest first: the newest of a name is the one
-// that GitHub shows.
+// own lists the check runs of this leg, the newest first. Of several with one name, GitHub shows
+// the newest.
 func (c checker) own(ctx context.Context, k Check) ([]Check, error) {
 	found, err := c.api.Checks(ctx, k.SHA, k.Name)
 	own := slices.DeleteFunc(found, func(f Check) bool { return f.ExternalID != k.ExternalID })
@@ -158,14 +158,14 @@ func (c checker) own(ctx context.Context, k Check) ([]Check, error) {
 	return own, err
 }
 
-// finish completes a check run, creating it first if it is not there. The verdict comes
-// first, in a request that can be repeated; the annotations follow.
+// finish completes a check run and creates it if it does not exist. It sends the verdict first, in
+// a request that can be repeated, then the annotations.
 func (c checker) finish(ctx context.Context, k Check) (made Check, unsure bool, err error) {
 	verdict := k
 	verdict.Annotations = nil
 	if k.ID == 0 {
 		made, unsure, err = c.create(ctx, verdict)
-		if err == nil && made.Conclusion != k.Conclusion { // one that was found, as it began
+		if err == nil && made.Conclusion != k.Conclusion { // found in the state in which it began
 			verdict.ID = made.ID
 			made, err = c.api.UpdateCheck(ctx, verdict)
 		}
@@ -179,9 +179,8 @@ func (c checker) finish(ctx context.Context, k Check) (made Check, unsure bool, 
 	return made, unsure, c.annotate(ctx, k, made.Annotated)
 }
 
-// annotate adds the annotations after the first so many, in parts. GitHub adds what is sent
-// to what is there, so that a part whose reply was lost is not sent again before GitHub has
-// said how many there are.
+// annotate adds the annotations from index there on, in parts. GitHub appends them, so a part whose
+// reply was lost is sent again only after asking GitHub how many it has.
 func (c checker) annotate(ctx context.Context, k Check, there int) error {
 	const tries = 4
 	for failed := 0; there < len(k.Annotations); {
@@ -207,8 +206,8 @@ func (c checker) annotate(ctx context.Context, k Check, there int) error {
 	return nil
 }
 
-// settle completes the check runs that this leg has created a second time, because a reply
-// was lost while the list lagged. A check run cannot be deleted.
+// settle completes the check runs that this leg created twice, because a reply was lost while the
+// list lagged. A check run cannot be deleted.
 func (c checker) settle(ctx context.Context, k Check) error {
 	own, err := settled(ctx, c.clock, func() ([]Check, bool, error) {
 		own, err := c.own(ctx, k)

@@ -14,34 +14,34 @@ import (
 	gh "github.com/google/go-github/v84/github"
 )
 
-// The bounds of what is listed.
+// Limits of lists.
 const (
 	perPage  = 100
 	maxPages = 1000
 )
 
-// Options of a client.
+// Options configures a client.
 type Options struct {
-	// URL of the API as the runner gives it in GITHUB_API_URL; that of github.com if "".
+	// URL of the API as in GITHUB_API_URL; that of github.com if "".
 	URL   string
 	Token string
 	Repo  string // "owner/name"
-	// Clock is the system's if nil.
+	// Clock defaults to the system's.
 	Clock Clock
-	// Transport is that of the standard library if nil.
+	// Transport defaults to that of the standard library.
 	Transport http.RoundTripper
 }
 
-// Client asks GitHub about one repository, by way of go-github, whose version nothing else knows.
-// Its errors are *Error where GitHub answered.
+// Client accesses one repository through go-github; no other package depends on its version. Errors
+// are *Error if GitHub answered.
 type Client struct {
 	gh          *gh.Client
 	graphql     string
 	owner, repo string
 }
 
-// NewClient returns the client of a repository. The token is sent to the host of the URL
-// alone, and over TLS unless that is this machine.
+// NewClient returns the client of a repository. The token is only sent to the host of the URL, and
+// over TLS unless that is this machine.
 func NewClient(o Options) (*Client, error) {
 	if o.URL == "" {
 		o.URL = "https://api.github.com"
@@ -64,8 +64,8 @@ func NewClient(o Options) (*Client, error) {
 	if t.next == nil {
 		t.next = http.DefaultTransport
 	}
-	// A redirect off the API is an answer: what was to be sent there is not.
-	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport bounds the time
+	// A redirect off the API is returned as the answer; the request is not repeated there.
+	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport limits the time
 	c.BaseURL = base
 	c.DisableRateLimitCheck = true // the transport waits
 	return &Client{c, graphqlURL(base), owner, repo}, nil
@@ -76,14 +76,14 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// graphqlURL is beside the REST API: https://HOST/api/v3/ has https://HOST/api/graphql.
-// It is derived rather than read from the environment, so that a token never reaches a
+// graphqlURL returns the GraphQL endpoint beside the REST API: https://HOST/api/v3/ has
+// https://HOST/api/graphql. It is not read from the environment, so that the token never reaches a
 // second host.
 func graphqlURL(base *url.URL) string {
 	return strings.TrimSuffix(base.String(), "v3/") + "graphql"
 }
 
-// fault turns go-github's errors into ours.
+// fault converts go-github's errors.
 func fault(op string, err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func fault(op string, err error) error {
 	}
 	if resp == nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // the address says nothing, and is long
+			err = e.Err // the address is long and adds nothing
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -118,7 +118,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// pages collects a list to its end, each element as show has it.
+// pages collects all pages of a list, with each element converted by show.
 func pages[T, U any](op string, show func(T) U, list func(gh.ListOptions) ([]T, *gh.Response, error)) ([]U, error) {
 	var all []U
 	for page := 1; page != 0; {
@@ -157,9 +157,8 @@ func (c *Client) query(ctx context.Context, op, query string, variables map[stri
 	return nil
 }
 
-// Viewer is the login that the token stands for, as it is shown ("github-actions[bot]"). It asks
-// the two ways that there are: GraphQL, which some servers and tokens do not
-// have, and the REST API, which knows users and no apps.
+// Viewer returns the login of the token ("github-actions[bot]"). It tries GraphQL first, which some
+// servers and tokens do not support, then the REST API, which does not know apps.
 func (c *Client) Viewer(ctx context.Context) (string, error) {
 	login, err := c.viewer(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -202,21 +201,21 @@ func pullRequest(p *gh.PullRequest) PullRequest {
 	}
 }
 
-// PullRequestsFrom lists the open ones from a branch of an owner.
+// PullRequestsFrom lists the open pull requests from a branch of an owner.
 func (c *Client) PullRequestsFrom(ctx context.Context, owner, branch string) ([]PullRequest, error) {
 	return pages("listing pull requests", pullRequest, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		return c.gh.PullRequests.List(ctx, c.owner, c.repo, &gh.PullRequestListOptions{State: "open", Head: owner + ":" + branch, ListOptions: o})
 	})
 }
 
-// PullRequestsWith lists the open ones that contain a commit.
+// PullRequestsWith lists the open pull requests that contain a commit.
 func (c *Client) PullRequestsWith(ctx context.Context, sha string) ([]PullRequest, error) {
 	return pages("listing pull requests with a commit", pullRequest, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		return c.gh.PullRequests.ListPullRequestsWithCommit(ctx, c.owner, c.repo, sha, &o)
 	})
 }
 
-// Files lists the paths that a pull request changes, old names of renamed ones as well.
+// Files lists the paths that a pull request changes, including the old names of renamed ones.
 func (c *Client) Files(ctx context.Context, number int) ([]string, error) {
 	names := func(f *gh.CommitFile) []string { return []string{f.GetFilename(), f.GetPreviousFilename()} }
 	files, err := pages("listing the changed files", names, func(o gh.ListOptions) ([]*gh.CommitFile, *gh.Response, error) {
@@ -225,7 +224,7 @@ func (c *Client) Files(ctx context.Context, number int) ([]string, error) {
 	return slices.DeleteFunc(slices.Concat(files...), func(name string) bool { return name == "" }), err
 }
 
-// Comments lists those of a conversation.
+// Comments lists the comments of a conversation.
 func (c *Client) Comments(ctx context.Context, number int) ([]Comment, error) {
 	return pages("listing the comments", comment, func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
 		return c.gh.Issues.ListComments(ctx, c.owner, c.repo, number, &gh.IssueListCommentsOptions{ListOptions: o})
@@ -254,7 +253,7 @@ func (c *Client) DeleteComment(ctx context.Context, id int64) error {
 	return fault("deleting a comment", err)
 }
 
-// Checks lists those of a name, or all if it is "".
+// Checks lists the check runs with a name, or all if it is "".
 func (c *Client) Checks(ctx context.Context, sha, name string) ([]Check, error) {
 	return pages("listing the check runs", check, func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		found, resp, err := c.gh.Checks.ListCheckRunsForRef(ctx, c.owner, c.repo, sha, &gh.ListCheckRunsOptions{
@@ -294,11 +293,11 @@ func (c *Client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 	return check(made), fault("writing the check run", err)
 }
 
-// UpdateCheck adds the annotations to those that are there.
+// UpdateCheck updates a check run. It adds the annotations to the present ones.
 func (c *Client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
 	if len(k.Annotations) > 0 {
-		ctx = idempotent(ctx, false) // they would be there twice
+		ctx = idempotent(ctx, false) // sent twice, the annotations would appear twice
 	}
 	made, _, err := c.gh.Checks.UpdateCheckRun(ctx, c.owner, c.repo, k.ID, gh.UpdateCheckRunOptions{
 		Name: k.Name, DetailsURL: optional(k.DetailsURL), ExternalID: optional(k.ExternalID),
@@ -342,7 +341,7 @@ func (c *Client) CreateStatus(ctx context.Context, sha string, s Status) error {
 	return fault("writing the commit status", err)
 }
 
-// Statuses lists the latest one of each context.
+// Statuses lists the latest status of each context.
 func (c *Client) Statuses(ctx context.Context, sha string) ([]Status, error) {
 	status := func(s *gh.RepoStatus) Status {
 		return Status{State: s.GetState(), Context: s.GetContext(), Description: s.GetDescription(), URL: s.GetTargetURL()}

@@ -12,11 +12,11 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// Command is what a comment asks for.
+// Command is a command in a comment.
 type Command struct {
 	Name   string // "run" or "accept"
-	Commit string // that it is about, as it was written; "" for the head
-	Reason string // of an acceptance
+	Commit string // as written; "" for the head
+	Reason string // for an acceptance
 }
 
 var (
@@ -24,8 +24,8 @@ var (
 	acceptCommand = regexp.MustCompile(`^/pipeline accept(?: ([0-9a-f]{7,64}))?(?: (\S.{0,499}))?$`)
 )
 
-// ParseCommand reads a comment that is a command and nothing else. One that only quotes a
-// command, or goes on after it, is none.
+// ParseCommand parses a comment that consists of a command only. It rejects comments that quote a
+// command or continue after it.
 func ParseCommand(body string) (Command, bool) {
 	line := strings.TrimRight(body, " \t\r\n")
 	if m := runCommand.FindStringSubmatch(line); m != nil {
@@ -37,21 +37,20 @@ func ParseCommand(body string) (Command, bool) {
 	return Command{}, false
 }
 
-// Responder carries out the commands in comments of pull requests. It runs in a job with
-// rights, which therefore runs nothing of the pull request: what it does is to ask GitHub to
-// run again what has run before with the rights that it had, and to mark a verdict as
-// accepted.
+// Responder executes the commands in comments of pull requests. Its job has rights, so it runs
+// nothing of the pull request. It asks GitHub to re-run what has run before, with the rights of
+// that run, and marks a verdict as accepted.
 type Responder struct {
 	API   *Client
 	Event Event
-	// Workflow is the file name of the one that measures pull requests.
+	// Workflow is the file name of the workflow that measures pull requests.
 	Workflow string
 	Mask     Mask
 	Clock    Clock
 }
 
-// Respond carries out the command of the event's comment. An error means that GitHub did not
-// do what it was asked.
+// Respond executes the command of the event's comment. It returns an error if GitHub failed to
+// execute a request.
 func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	ctx = withBudget(ctx, commentBudget)
 	c := r.Event.Comment
@@ -73,7 +72,7 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 		return Response{}, err
 	}
 	if !may {
-		_ = r.API.React(ctx, c.ID, "-1") // a courtesy
+		_ = r.API.React(ctx, c.ID, "-1") // optional
 		return Response{Refused: c.Author + " cannot write to the repository"}, nil
 	}
 	pr, err := r.API.PullRequest(ctx, r.Event.Number)
@@ -82,16 +81,16 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	}
 	done, err := r.carryOut(ctx, command, pr)
 	if refusal, ok := errors.AsType[*refusalError](err); ok {
-		_ = r.API.React(ctx, c.ID, "confused") // a courtesy
+		_ = r.API.React(ctx, c.ID, "confused") // optional
 		return Response{Refused: refusal.reason}, nil
 	}
 	if err == nil {
-		_ = r.API.React(ctx, c.ID, "+1") // a courtesy
+		_ = r.API.React(ctx, c.ID, "+1") // optional
 	}
 	return Response{Done: done}, err
 }
 
-// refusalError is a command that is not carried out, which is no failure.
+// refusalError is a command that is not executed, which is not a failure.
 type refusalError struct{ reason string }
 
 func (e *refusalError) Error() string { return e.reason }
@@ -118,8 +117,7 @@ func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (st
 	return r.accept(ctx, pr, c.Reason)
 }
 
-// runAgain has GitHub run the measuring workflow of the head again, with the rights that it
-// had.
+// runAgain asks GitHub to re-run the measuring workflow of the head, with the same rights.
 func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error) {
 	runs, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
 	if err != nil {
@@ -142,19 +140,20 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 	return fmt.Sprintf("run %d of %s goes again as attempt %d", last.Run.ID, short(pr.HeadSHA), last.Run.Attempt+1), nil
 }
 
-// externalID is that of our check runs: run, attempt, and what distinguishes several of them.
+// externalID matches that of our check runs: run, attempt, and a suffix if there are several.
 var externalID = regexp.MustCompile(`^([0-9]{1,18})\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
 
-// measured reports whether a check run was written by one of some runs. Check runs of other workflows can have an
-// external ID of the same form, and those of other tools in the same run have another page.
+// measured reports whether one of some runs wrote a check run. External IDs of other workflows can
+// have the same form, and check runs of other tools in the same run have another page.
 func measured(k Check, runs []WorkflowRun) bool {
 	m := externalID.FindStringSubmatch(k.ExternalID)
 	return m != nil && strings.HasSuffix(k.DetailsURL, "/actions/runs/"+m[1]) &&
 		slices.ContainsFunc(runs, func(w WorkflowRun) bool { return strconv.FormatInt(w.Run.ID, 10) == m[1] && w.SHA == k.SHA })
 }
 
-// accept marks the failed check runs that the measuring workflow wrote on the head, and the statuses of the same runs,
-// as accepted. The measured result stays in them, and a new commit is judged anew.
+// accept marks the failed check runs that the measuring workflow wrote on the head, and the
+// statuses of the same runs, as accepted. They keep the measured result. A new commit is judged
+// again.
 func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (string, error) {
 	measuring, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
 	if err != nil {
@@ -199,13 +198,13 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	return fmt.Sprintf("%s: %s, for %s", byWhom, reason, short(pr.HeadSHA)), err
 }
 
-// noteAccepted says in the comment on the head that it was accepted.
+// noteAccepted adds the acceptance to the comment on the head.
 func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, reason string) error {
 	list, err := r.API.Comments(ctx, pr.Number)
 	if err != nil {
 		return err
 	}
-	viewer, _ := r.API.Viewer(ctx) // "": any bot's may be ours
+	viewer, _ := r.API.Viewer(ctx) // with "", any bot's comment may be ours
 	note := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " +
 		escape.Inline(reason, 500) + "\n")
 	for _, c := range list {

@@ -17,13 +17,13 @@ type WorkflowRun struct {
 	Conclusion string
 }
 
-// MayWrite reports whether a user can push to the repository. It asks for the permission itself: the association of a
-// comment's author, which the event carries, says nothing on rights.
+// MayWrite reports whether a user can push to the repository. It asks for the permission itself,
+// because the association of a comment's author in the event does not define rights.
 func (c *Client) MayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := c.gh.Repositories.GetPermissionLevel(ctx, c.owner, c.repo, login)
 	if err := fault("asking for the rights of "+oneLine(login), err); err != nil {
 		if refused(err, http.StatusNotFound) {
-			return false, nil // a user that is gone
+			return false, nil // a deleted user
 		}
 		return false, err
 	}
@@ -39,7 +39,7 @@ func (c *Client) React(ctx context.Context, commentID int64, content string) err
 	return fault("reacting to the comment", err)
 }
 
-// WorkflowRuns lists the runs of a workflow's file on a commit.
+// WorkflowRuns lists the runs of a workflow file on a commit.
 func (c *Client) WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error) {
 	show := func(w *gh.WorkflowRun) WorkflowRun {
 		return WorkflowRun{Run{w.GetID(), w.GetRunAttempt()}, w.GetEvent(), w.GetHeadSHA(), w.GetStatus(), w.GetConclusion()}
@@ -54,7 +54,8 @@ func (c *Client) WorkflowRuns(ctx context.Context, file, sha string) ([]Workflow
 	})
 }
 
-// RunAgain is not sent twice: an attempt more would be measured and counted.
+// RunAgain re-runs a workflow. It is not retried, because a second attempt would be measured and
+// counted.
 func (c *Client) RunAgain(ctx context.Context, id int64) error {
 	_, err := c.gh.Actions.RerunWorkflowByID(ctx, c.owner, c.repo, id)
 	return fault(fmt.Sprintf("running %d again", id), err)

@@ -12,21 +12,20 @@ import (
 	"github.com/servegate/pipeline/reports/publish"
 )
 
-// errSuperseded reports that a newer run has reported already.
+// errSuperseded reports that a newer run has already reported.
 var errSuperseded = errors.New("a newer run has reported already; its comment stays")
 
-// errOverwritten reports that another run has written over the comment at the same time.
+// errOverwritten reports that another run wrote the comment at the same time.
 var errOverwritten = errors.New("other runs have written over the comment, again and again")
 
-// untidyError reports that the comment was written, and the earlier ones not dealt with.
+// untidyError reports that the comment was written but the earlier ones were not cleaned up.
 type untidyError struct{ err error }
 
 func (e *untidyError) Error() string { return e.err.Error() }
 
 func (e *untidyError) Unwrap() error { return e.err }
 
-// commenter writes what one leg of a run has to say into the comment of the run on one pull
-// request.
+// commenter writes the section of one leg of a run into the run's comment on a pull request.
 type commenter struct {
 	api    *Client
 	clock  Clock
@@ -35,16 +34,17 @@ type commenter struct {
 	mark   marker
 	author string
 	file   string // for the overview of several legs
-	full   string // where what was left out for size can be read
-	// render draws this leg's section within a budget, and the banner of the comment.
+	full   string // where the omitted part can be read
+	// render returns this leg's section within a budget, and the banner of the comment.
 	render func(budget int) (section, string, error)
 
-	// seen are the sections of other legs that some poll has shown: what was there once and
-	// was not replaced is never lost, whoever writes over it.
+	// seen holds the sections of other legs from all polls. A section that existed and was not
+	// replaced is never lost, even if another run overwrites it.
 	seen []section
-	// mine is this leg's section, of which at first only its identity is known.
+	// mine is this leg's section. At first only its identity is known.
 	mine section
-	// created is set once a comment was created. Another run may have created one that no poll has shown yet.
+	// created is set once a comment was created. Another run may have created one that no poll has
+	// shown yet.
 	created bool
 }
 
@@ -54,18 +54,17 @@ type owned struct {
 	marker
 }
 
-// waitForOthers is how long the legs of a matrix that end together are given to write, before
-// each of them checks that all are in the comment. It is much longer than the instant
-// between another one's poll and its edit.
+// waitForOthers is the time for legs of a matrix that end together to write, before each checks
+// that all are in the comment. It is much longer than the time between the poll and the edit of a
+// leg.
 const waitForOthers = 3 * time.Second
 
-// post writes the comment and puts the earlier ones in order. At most one comment of this
-// run is left, whatever becomes of replies: before something is created a second time, the
-// comments are listed again. GitHub knows no edit on a condition, so that two that edit at
-// once overwrite each other: each checks afterwards whether what it wrote, and what it has
-// seen of other legs, is there, and writes again if it is not. An older run that takes even
-// longer cannot be seen from here; what it leaves reports that the head has moved on, since it
-// asked for the head after this run had begun.
+// post writes the comment and cleans up the earlier ones. At most one comment of this run remains,
+// even if replies are lost: before it creates something again, it lists the comments again. GitHub
+// has no conditional edit, so two simultaneous edits overwrite each other. Each leg therefore
+// checks afterwards that its own section and those it has seen are present, and writes again if
+// not. An older run that takes even longer is not detected. What it leaves reports that the head
+// has moved on, because it asked for the head after this run had begun.
 func (c *commenter) post(ctx context.Context) (Comment, error) {
 	var made Comment
 	err := retry(ctx, c.clock, budgetOf(ctx), 2*time.Second, 6, func() error {
@@ -79,7 +78,7 @@ func (c *commenter) post(ctx context.Context) (Comment, error) {
 	return made, err
 }
 
-// tryPost writes the comment once. again reports that others were in the way.
+// tryPost writes the comment once. again reports that other runs interfered.
 func (c *commenter) tryPost(ctx context.Context) (made Comment, again bool, err error) {
 	own, err := c.own(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (c *commenter) tryPost(ctx context.Context) (made Comment, again bool, err 
 	return made, false, err
 }
 
-// superseded reports that a newer run has reported already, or a newer attempt of this leg.
+// superseded reports whether a newer run, or a newer attempt of this leg, has already reported.
 func (c *commenter) superseded(newest owned) bool {
 	switch {
 	case c.mark.single || newest.run.compare(c.mark.run) <= 0:
@@ -114,7 +113,7 @@ func (c *commenter) superseded(newest owned) bool {
 	})
 }
 
-// noteOthers notes the sections of other legs of this run.
+// noteOthers records the sections of other legs of this run.
 func (c *commenter) noteOthers(own []owned) {
 	for _, o := range own {
 		if o.run.ID != c.mark.run.ID {
@@ -130,7 +129,7 @@ func (c *commenter) noteOthers(own []owned) {
 	c.seen = merge(c.seen)
 }
 
-// lost reports that a comment lacks something that it must hold.
+// lost reports whether a comment lacks a section that it must have.
 func (c *commenter) lost(in owned) bool {
 	there := parseSections(in.Body)
 	for _, s := range merge(append(slices.Clone(c.seen), c.mine)) {
@@ -141,9 +140,8 @@ func (c *commenter) lost(in owned) bool {
 	return false
 }
 
-// own lists the comments of this report that are ours, the newest first. A marker alone
-// proves nothing, since anyone can write one; nor does the author, since other workflows
-// write as the same bot.
+// own lists our comments of this report, the newest first. It checks the marker and the author:
+// anyone can write a marker, and other workflows write as the same bot.
 func (c *commenter) own(ctx context.Context) ([]owned, error) {
 	list, err := c.api.Comments(ctx, c.number)
 	if err != nil {
@@ -163,9 +161,8 @@ func (c *commenter) ours(one Comment, m marker) bool {
 	return m.key == c.mark.key && m.single == c.mark.single && wroteAs(c.author, one.Author, one.Bot)
 }
 
-// wroteAs reports whether an account is the one that the token stands for. Where GitHub does
-// not say which that is, it may be any bot: unlike a user, a bot writes only where a
-// maintainer has installed it.
+// wroteAs reports whether an account is the one of the token. If GitHub does not return the viewer,
+// any bot counts: unlike a user, a bot writes only after a maintainer has installed it.
 func wroteAs(viewer, login string, bot bool) bool {
 	if viewer == "" {
 		return bot
@@ -173,13 +170,13 @@ func wroteAs(viewer, login string, bot bool) bool {
 	return strings.EqualFold(login, viewer) && bot == strings.HasSuffix(viewer, "[bot]")
 }
 
-// newest orders by run, and comments of one run by their age, so that two that write at
-// once agree on which one stays.
+// newest orders by run, and comments of one run by age, so that two simultaneous writers keep the
+// same one.
 func newest(a, b owned) int {
 	return cmp.Or(b.run.compare(a.run), cmp.Compare(a.ID, b.ID))
 }
 
-// target is the comment to edit, nil to create one.
+// target returns the comment to edit, nil to create one.
 func (c *commenter) target(own []owned) *owned {
 	for i := range own {
 		if c.mode == publish.CommentUpdate || own[i].run == c.mark.run {
@@ -189,8 +186,8 @@ func (c *commenter) target(own []owned) *owned {
 	return nil
 }
 
-// write edits the target or creates a comment; one that GitHub finds too long is made
-// half as long.
+// write edits the target or creates a comment. If GitHub finds it too long, it writes one of half
+// the size.
 func (c *commenter) write(ctx context.Context, target *owned) (Comment, error) {
 	made, err := c.writeWithin(ctx, target, bodyBudget)
 	if tooLong(err) {
@@ -216,7 +213,7 @@ func (c *commenter) writeWithin(ctx context.Context, target *owned, budget int) 
 	return c.api.EditComment(ctx, target.ID, text)
 }
 
-// compose draws the whole comment.
+// compose returns the whole comment.
 func (c *commenter) compose(budget int) (string, error) {
 	mine, banner, err := c.render(budget / (1 + len(c.seen)))
 	if err != nil {
@@ -241,9 +238,9 @@ func (c *commenter) find(ctx context.Context) (Comment, bool) {
 	return own[i].Comment, true
 }
 
-// poll lists the comments after one was written. Where other legs may be writing, it first waits for them. After a
-// comment was created it lists until that one is shown: a list that lags shows comments in their order, so of several
-// runs that create one at once the last sees those of all others, and removes what is too many.
+// poll lists the comments after one was written. If other legs may be writing, it first waits for
+// them. After a creation it lists until that comment appears. A list that lags shows comments in
+// order, so of several runs that create one at once, the last sees all and removes the surplus.
 func (c *commenter) poll(ctx context.Context, made Comment) ([]owned, error) {
 	if c.mine.matrix || len(c.seen) > 0 {
 		if err := pause(ctx, c.clock, waitForOthers+jittered(time.Second)); err != nil {
@@ -259,8 +256,8 @@ func (c *commenter) poll(ctx context.Context, made Comment) ([]owned, error) {
 	})
 }
 
-// tidy lists the comments after the comment was written: a run that wrote at the same time has
-// made a second one, and the mode may ask to hide or delete the earlier ones.
+// tidy lists the comments after the comment was written. A simultaneous run may have created a
+// second one, and the mode may require to hide or delete the earlier ones.
 func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 	own, err := c.poll(ctx, made)
 	if err != nil {
@@ -271,7 +268,7 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 		return made, errOverwritten
 	}
 	if i < 0 {
-		own = append(own, owned{made, c.mark}) // a list may lag behind
+		own = append(own, owned{made, c.mark}) // the list may lag
 		slices.SortFunc(own, newest)
 	}
 	c.noteOthers(own)
@@ -284,7 +281,7 @@ func (c *commenter) tidy(ctx context.Context, made Comment) (Comment, error) {
 	return own[0].Comment, nil
 }
 
-// remove deletes or hides the comments after the first, as the mode asks.
+// remove deletes or hides the comments after the first, depending on the mode.
 func (c *commenter) remove(ctx context.Context, own []owned) error {
 	var errs []error
 	hidden := 0
@@ -303,6 +300,6 @@ func (c *commenter) remove(ctx context.Context, own []owned) error {
 	return errors.Join(errs...)
 }
 
-// maxHidden bounds how many earlier comments are hidden: those before them were hidden by
-// the runs that followed them.
+// maxHidden is the largest number of earlier comments to hide. Older ones were hidden by the runs
+// after them.
 const maxHidden = 3

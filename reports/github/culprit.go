@@ -7,9 +7,9 @@ import (
 	"github.com/servegate/pipeline/reports/series"
 )
 
-// Answer comments on which commit it was: on the issue of the worst series that has no such
-// comment for its state yet, and on no more than one, since a search takes hours. find is asked for the key of
-// that series and returns markdown.
+// Answer writes a comment on the commit that caused a regression. It chooses the issue of the worst
+// series without such a comment for its state, and handles one only, because a search takes hours.
+// It calls find with the key of that series; find returns markdown.
 func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key string) (string, error)) Tracked {
 	k.out = Tracked{}
 	asking := withBudget(ctx, issuesBudget)
@@ -46,7 +46,7 @@ func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key s
 	return k.out
 }
 
-// culprit is the comment with an answer.
+// culprit returns the comment with an answer.
 func (k *Tracker) culprit(state string, t *series.Trend, answer string) string {
 	text := stateMarker(state) + "\n**Which commit it was:** " + k.Mask.of(series.News(t)) + "\n\n" + k.Mask.of(answer)
 	if k.RunURL != "" {

@@ -1,6 +1,6 @@
-// Package github posts a result on a pull request: one comment that is kept up to date, a
-// check run with annotations on the lines of the gates that failed, and a commit status
-// for those who cannot have check runs.
+// Package github posts a result on a pull request: one comment that is kept up to date, a check run
+// with annotations on the lines of the failed gates, and a commit status for jobs that cannot write
+// check runs.
 //
 //	event, err := github.ReadEvent(os.Getenv)
 //	api, err := github.NewClient(github.Options{URL: url, Token: token, Repo: event.Repo})
@@ -9,22 +9,21 @@
 //	…
 //	posted := p.Finish(ctx, doc)
 //
-// Each of the three is done on its own and as well as it can be: what GitHub refuses or
-// loses becomes a warning that says what to do, never an error. The verdict alone decides
-// how a run ends.
+// The three parts are independent. If GitHub refuses or loses one, the caller gets a warning with
+// advice, never an error. Only the verdict decides how a run ends.
 //
-// What anybody can influence is not trusted: a comment is ours only if its first line
-// and its author say so, the pull request comes from the event and the API, and
-// everything that is shown is rendered here from the result document.
+// Input that anybody can influence is not trusted. A comment is ours only if its first line and its
+// author match. The pull request comes from the event and the API. Everything that is shown is
+// rendered here from the result document.
 //
-// The jobs of one run of a workflow that report on the same file, such as the legs of a
-// matrix, share the comment: each keeps a section of it, and none loses another's.
+// Jobs of one workflow run that report on the same file, such as the legs of a matrix, share the
+// comment. Each has a section of it, and none loses another's.
 //
-// [Tracker] keeps one issue for the series of a history that regressed in one night. It knows
-// its issues by the same two signs, and says something when there is news and not every night.
+// [Tracker] keeps one issue for the series of a history that regressed in one night. It identifies
+// its issues in the same way, and comments when there is news, not every night.
 //
-// [Responder] carries out commands in comments, for those who can push.
+// [Responder] executes commands in comments, for people who can push.
 //
-// It does not write the step summary and the outputs of a job, which are files (package
-// reports and the command line do).
+// This package does not write the step summary and the outputs of a job. These are files, written
+// by package reports and the command line.
 package github

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Error is an answer of GitHub that is no success.
+// Error is an unsuccessful answer of GitHub.
 type Error struct {
 	Op      string // "listing the comments"
 	Code    int
-	Message string // as GitHub says it
-	// Wait is how long GitHub asks to wait before the next try, 0 if it does not say.
+	Message string // of GitHub
+	// Wait is how long GitHub asks to wait before a retry, 0 if it does not.
 	Wait time.Duration
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: GitHub answered %d %s", e.Op, e.Code, e.Message)
 }
@@ -29,38 +29,37 @@ func refused(err error, codes ...int) bool {
 	return ok && slices.Contains(codes, e.Code)
 }
 
-// gone reports that there is no such comment any more.
+// gone reports that the comment no longer exists.
 func gone(err error) bool { return refused(err, http.StatusNotFound, http.StatusGone) }
 
-// tooLong reports that a body is beyond what GitHub takes.
+// tooLong reports that a body is longer than GitHub accepts.
 func tooLong(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == http.StatusUnprocessableEntity && e.says("too long")
 }
 
-// uncertain reports that something may have been done although no answer came.
+// uncertain reports that the request may have been executed although no answer came.
 func uncertain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return err != nil && (!ok || e.Code >= http.StatusInternalServerError)
 }
 
-// permanent reports an answer that will be the same the next time: a permission that is
-// missing, a request that is not accepted. A rate limit, a fault of the server and a lost
-// connection pass.
+// permanent reports an answer that a retry cannot change: a missing permission, an invalid request.
+// Rate limits, server errors and lost connections are temporary.
 func permanent(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code < http.StatusInternalServerError && !e.limited()
 }
 
-// says reports whether a text is in the message.
+// says reports whether the message contains a text.
 func (e *Error) says(text string) bool { return strings.Contains(strings.ToLower(e.Message), text) }
 
-// limited reports that too many requests were made.
+// limited reports a rate limit.
 func (e *Error) limited() bool {
 	return e.Code == http.StatusTooManyRequests || e.says("rate limit")
 }
 
-// retryWait is how long GitHub asked to wait, 0 if it did not.
+// retryWait returns how long GitHub asked to wait, 0 if it did not.
 func retryWait(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Wait
@@ -71,8 +70,8 @@ func retryWait(err error) time.Duration {
 	return 0
 }
 
-// advice is what to do about an error, "" if there is nothing to say: a missing permission
-// names the line of the workflow that grants it.
+// advice returns what to do about an error, "" if unknown. For a missing permission it names the
+// line of the workflow that grants it.
 func advice(err error, permission string) string {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -92,7 +91,7 @@ func advice(err error, permission string) string {
 	return ""
 }
 
-// warning is one line about something that was not done.
+// warning returns one line about a failed part.
 func warning(what string, err error, permission string) string {
 	text := what + ": " + err.Error()
 	if a := advice(err, permission); a != "" {

@@ -11,34 +11,34 @@ import (
 	"strconv"
 )
 
-// maxEvent bounds the event's payload; GitHub's own bound is 25 MiB.
+// maxEvent is the largest event payload to read; GitHub's own limit is 25 MiB.
 const maxEvent = 32 << 20
 
-// Event is why a job runs, as its environment says.
+// Event describes why a job runs, from its environment.
 type Event struct {
 	Name string // "pull_request"
 	Repo string // "owner/name"
-	// SHA is the commit that the result is about: the head of the pull request, never the
-	// merge commit that a job checks out.
+	// SHA is the commit of the result: the head of the pull request, never the merge commit that a
+	// job checks out.
 	SHA string
-	// Number of the pull request, 0 if the event does not say it.
+	// Number of the pull request, 0 if the event does not contain it.
 	Number int
-	// BaseSHA is the tip of the branch that the pull request goes into, "" if the event does
-	// not say it.
+	// BaseSHA is the tip of the target branch of the pull request, "" if the event does not contain
+	// it.
 	BaseSHA string
-	// HeadRepo and HeadBranch are where the commit comes from.
+	// HeadRepo and HeadBranch are the origin of the commit.
 	HeadRepo   string
 	HeadBranch string
 	Workflow   string
-	// Run is the one that measured.
+	// Run is the run that measured.
 	Run Run
 	// ServerURL is "https://github.com".
 	ServerURL string
-	// Comment is that of the event issue_comment, else nil.
+	// Comment is set for the event issue_comment, else nil.
 	Comment *EventComment
 }
 
-// EventComment is a comment that an event is about.
+// EventComment is the comment of an event.
 type EventComment struct {
 	Action string // "created", "edited" or "deleted"
 	ID     int64
@@ -46,20 +46,20 @@ type EventComment struct {
 	Body   string
 }
 
-// Run of a workflow.
+// Run identifies an attempt of a workflow run.
 type Run struct {
 	ID      int64
 	Attempt int
 }
 
-// Fork reports whether the commit of a pull request comes from another repository. One that
-// is not known is another: a deleted fork has no name.
+// Fork reports whether the commit of a pull request comes from another repository. An unknown
+// repository counts as another: a deleted fork has no name.
 func (e Event) Fork() bool { return e.PullRequest() && e.HeadRepo != e.Repo }
 
-// PullRequest reports whether the event is one of a pull request.
+// PullRequest reports whether the event belongs to a pull request.
 func (e Event) PullRequest() bool { return e.Number > 0 || e.Name == "workflow_run" }
 
-// RunURL is the page of the run.
+// RunURL returns the page of the run.
 func (e Event) RunURL() string {
 	if e.ServerURL == "" || e.Run.ID == 0 {
 		return ""
@@ -67,7 +67,7 @@ func (e Event) RunURL() string {
 	return fmt.Sprintf("%s/%s/actions/runs/%d", e.ServerURL, e.Repo, e.Run.ID)
 }
 
-// AttemptURL is the page of the attempt of the run.
+// AttemptURL returns the page of the attempt of the run.
 func (e Event) AttemptURL() string {
 	if url := e.RunURL(); url != "" {
 		return fmt.Sprintf("%s/attempts/%d", url, max(e.Run.Attempt, 1))
@@ -81,10 +81,10 @@ var (
 	webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+$`)
 )
 
-// ErrNoEvent reports that the program does not run as a job of GitHub.
+// ErrNoEvent reports that the program does not run as a GitHub job.
 var ErrNoEvent = errors.New("this is no GitHub job: GITHUB_REPOSITORY and GITHUB_EVENT_NAME are not set")
 
-// Payload is what is read of an event.
+// Payload holds the parts of an event that are used.
 type Payload struct {
 	Number      int `json:"number"`
 	PullRequest *struct {
@@ -133,7 +133,7 @@ type repository struct {
 	FullName string `json:"full_name"`
 }
 
-// ReadEvent reads the runner's environment and the event that it names.
+// ReadEvent reads the runner's environment and the event file that it names.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
 		Name: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), SHA: getenv("GITHUB_SHA"),
@@ -142,7 +142,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	if e.Name == "" || e.Repo == "" {
 		return Event{}, ErrNoEvent
 	}
-	e.Run.ID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // no number: 0, and no link
+	e.Run.ID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // not a number: 0, and no link
 	e.Run.Attempt, _ = strconv.Atoi(getenv("GITHUB_RUN_ATTEMPT"))
 	e.Run.Attempt = max(e.Run.Attempt, 1)
 	p, err := ReadPayload(getenv("GITHUB_EVENT_PATH"))
@@ -167,7 +167,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	return e, e.check()
 }
 
-// ReadPayload reads the file that GITHUB_EVENT_PATH names, if it names one.
+// ReadPayload reads the file of GITHUB_EVENT_PATH, if it is set.
 func ReadPayload(path string) (Payload, error) {
 	var p Payload
 	if path == "" {
@@ -184,7 +184,7 @@ func ReadPayload(path string) (Payload, error) {
 	return p, nil
 }
 
-// check refuses what could not be a part of an address.
+// check returns an error for values that are not valid in an address.
 func (e Event) check() error {
 	switch {
 	case !repoName.MatchString(e.Repo):

@@ -11,24 +11,24 @@ import (
 	"github.com/servegate/pipeline/reports/series"
 )
 
-// maxSeries bounds the series of one issue. Where more are slower, an issue of the next night
-// names them.
+// maxSeries is the largest number of series in one issue. Further ones appear in an issue of the
+// next night.
 const maxSeries = 100
 
-// Tracker keeps issues for the series of a history that regressed: one for all that are found
-// in one night, because one commit makes a whole matrix slower.
+// Tracker keeps issues for the series of a history that regressed: one for all that are found in
+// one night, because one commit can slow a whole matrix.
 type Tracker struct {
-	// API is nil in a dry run that asks nothing.
+	// API is nil in a dry run without requests.
 	API *Client
-	// Server is "https://github.com"; RunURL the page of the run that looked, "" for none.
+	// Server is "https://github.com". RunURL is the page of the run, "" for none.
 	Server, RunURL string
 	// Labels of new issues.
 	Labels []string
-	// DryRun writes nothing and says what would be done.
+	// DryRun writes nothing and reports what would be done.
 	DryRun bool
 	// Mask hides secrets in what is posted.
 	Mask Mask
-	// Clock is the system's if nil.
+	// Clock defaults to the system's.
 	Clock Clock
 
 	author string
@@ -46,9 +46,9 @@ func (o *ownedIssue) has(key string) bool {
 	return slices.ContainsFunc(o.series, func(m issueMarker) bool { return m.key == key })
 }
 
-// Sync brings the issues of the repository in line with a history. Whatever becomes of
-// replies there is one issue for a series at most, and one comment for a state: before
-// something is written a second time, GitHub is asked what is there.
+// Sync updates the issues of the repository from a history. Even if replies are lost, there is at
+// most one issue for a series and one comment for a state: before it writes something again, it
+// asks GitHub what exists.
 func (k *Tracker) Sync(ctx context.Context, h *series.History) Tracked {
 	k.out = Tracked{}
 	ctx = withBudget(ctx, issuesBudget)
@@ -78,7 +78,7 @@ func (k *Tracker) Sync(ctx context.Context, h *series.History) Tracked {
 	return k.out
 }
 
-// sorted are the series of a history, the worst first, without those whose key is none.
+// sorted returns the series of a history, the worst first, without those with an invalid key.
 func (k *Tracker) sorted(h *series.History) []*series.Trend {
 	var out []*series.Trend
 	for i := range h.Trends {
@@ -93,7 +93,7 @@ func (k *Tracker) sorted(h *series.History) []*series.Trend {
 	return out
 }
 
-// fresh are the series that regressed and that no issue is on.
+// fresh returns the series that regressed and have no issue.
 func (k *Tracker) fresh(all []*series.Trend) []*series.Trend {
 	var out []*series.Trend
 	for _, t := range all {
@@ -108,7 +108,7 @@ func (k *Tracker) fresh(all []*series.Trend) []*series.Trend {
 	return out
 }
 
-// on is the oldest issue on a series, nil if there is none.
+// on returns the oldest issue on a series, nil if there is none.
 func (k *Tracker) on(key string) *ownedIssue {
 	if i := slices.IndexFunc(k.own, func(o *ownedIssue) bool { return o.has(key) }); i >= 0 {
 		return k.own[i]
@@ -116,8 +116,8 @@ func (k *Tracker) on(key string) *ownedIssue {
 	return nil
 }
 
-// stops reports errors after which nothing else will succeed either: a permission that is
-// missing, a limit, a server that does not answer.
+// stops reports errors after which further requests would fail too: a missing permission, a limit,
+// a server that does not answer.
 func stops(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return !ok || e.Code != 422 && !e.says("locked")
@@ -127,15 +127,15 @@ func (k *Tracker) warn(what string, err error) {
 	k.out.Warnings = append(k.out.Warnings, k.Mask.of(warning(what, err, "issues")))
 }
 
-// list finds the issues of ours: by their first line, which anyone can write, and by their
-// author, who writes other issues as well.
+// list finds our issues by their first line and their author. Anyone can write the line, and the
+// author writes other issues too.
 func (k *Tracker) list(ctx context.Context) error {
 	k.own = nil
 	if k.API == nil {
 		return nil
 	}
 	if k.author == "" {
-		k.author, _ = k.API.Viewer(ctx) // "": any bot's may be ours
+		k.author, _ = k.API.Viewer(ctx) // with "", any bot's issue may be ours
 	}
 	all, err := k.API.Issues(ctx, k.author)
 	if err != nil {
@@ -152,8 +152,8 @@ func (k *Tracker) list(ctx context.Context) error {
 
 func byNumber(a, b *ownedIssue) int { return cmp.Compare(a.Number, b.Number) }
 
-// open creates one issue for all series that are newly worse. Where no answer comes, the
-// issues are listed again.
+// open creates one issue for all series that are newly worse. If no answer comes, it lists the
+// issues again.
 func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.Trend) error {
 	var markers []issueMarker
 	for _, t := range fresh {
@@ -187,8 +187,8 @@ func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.T
 	return k.after(ctx, &ownedIssue{made, markers}, unsure)
 }
 
-// after checks whether another run has opened an issue on the series at the same time. The
-// older one stays.
+// after checks whether another run has opened an issue on the series at the same time. The older
+// one stays.
 func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) error {
 	_, err := settled(ctx, clockOr(k.Clock), func() ([]*ownedIssue, bool, error) {
 		err := k.list(ctx)
@@ -199,7 +199,7 @@ func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) erro
 		return nil //nolint:nilerr // the issue is there; the next night closes a twin
 	}
 	if !slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number }) {
-		k.own = append(k.own, made) // a list may lag behind
+		k.own = append(k.own, made) // the list may lag
 		slices.SortFunc(k.own, byNumber)
 	}
 	for _, o := range k.own {
@@ -210,8 +210,8 @@ func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) erro
 	return nil
 }
 
-// closeTwin closes an issue all of whose series an older one is on. It reports whether the
-// issue is such a twin.
+// closeTwin closes an issue if an older issue covers all of its series. It reports whether this is
+// so.
 func (k *Tracker) closeTwin(ctx context.Context, is *ownedIssue) (bool, error) {
 	older := 0
 	for _, m := range is.series {
@@ -238,8 +238,8 @@ type item struct {
 	t        *series.Trend
 }
 
-// update brings an issue in line with its series: it says what is new of each, and is open
-// as long as one of them is worse.
+// update updates an issue from its series: it comments on the news of each, and keeps the issue
+// open as long as one of them is worse.
 func (k *Tracker) update(ctx context.Context, h *series.History, all []*series.Trend, is *ownedIssue) error {
 	next := *is
 	next.series = slices.Clone(is.series)
@@ -247,7 +247,7 @@ func (k *Tracker) update(ctx context.Context, h *series.History, all []*series.T
 	unresolved, reopen := 0, false
 	for i := range next.series {
 		if k.on(next.series[i].key) != is {
-			continue // an older issue is about it
+			continue // an older issue covers it
 		}
 		one, resolved := k.compare(all, is.Open, &next.series[i], is.Number)
 		if one != nil {
@@ -259,7 +259,7 @@ func (k *Tracker) update(ctx context.Context, h *series.History, all []*series.T
 		}
 	}
 	if !is.Open && !reopen {
-		return nil // as it was left, by us or by hand
+		return nil // left closed
 	}
 	next.Open = unresolved > 0
 	if !next.Open {
@@ -268,12 +268,12 @@ func (k *Tracker) update(ctx context.Context, h *series.History, all []*series.T
 	return k.rewrite(ctx, h, all, is, &next, news)
 }
 
-// compare compares one series with what its issue says, and updates that. It returns what is
-// new, and whether the series is as good as before.
+// compare compares a series with the state in its issue and updates the state. It returns the news,
+// and whether the series has recovered.
 func (k *Tracker) compare(all []*series.Trend, open bool, m *issueMarker, number int) (news *item, resolved bool) {
 	i := slices.IndexFunc(all, func(t *series.Trend) bool { return t.Key == m.key })
 	if i < 0 {
-		return nil, false // not measured any more: nothing can be said
+		return nil, false // no longer measured: unknown
 	}
 	t := all[i]
 	stand, now := wanted(t)
@@ -301,11 +301,11 @@ func (k *Tracker) compare(all []*series.Trend, open bool, m *issueMarker, number
 	return nil, false
 }
 
-// rewrite comments on what is new and lets the issue say it.
+// rewrite comments on the news and updates the issue.
 func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.Trend, was, is *ownedIssue, news []item) error {
 	about := slices.DeleteFunc(slices.Clone(all), func(t *series.Trend) bool { return !is.has(t.Key) })
 	if len(about) == 0 {
-		return nil // none of its series is measured any more
+		return nil // none of its series is still measured
 	}
 	body, err := k.issueBody(is.series, h, about)
 	if err != nil {
@@ -338,15 +338,15 @@ func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.
 	return nil
 }
 
-// accepted reports that the level on a machine was accepted.
+// accepted reports whether the level on a machine was accepted.
 func accepted(t *series.Trend, machine string) bool {
 	return slices.ContainsFunc(t.Parts, func(p series.Part) bool {
 		return digest(p.Machine) == machine && p.Accepted != nil && p.Regressions == 0
 	})
 }
 
-// asBefore reports that each of the last two sessions on the machine of the regression is
-// within the margin of what was before it.
+// asBefore reports whether each of the last two sessions on the machine of the regression is within
+// the margin of the level before it.
 func asBefore(t *series.Trend, m issueMarker) bool {
 	i := slices.IndexFunc(t.Parts, func(p series.Part) bool { return digest(p.Machine) == m.machine })
 	if i < 0 {
@@ -369,7 +369,7 @@ func asBefore(t *series.Trend, m issueMarker) bool {
 	return true
 }
 
-// comment comments on a state once.
+// comment writes a comment on a state, once.
 func (k *Tracker) comment(ctx context.Context, number int, state, text string) error {
 	if k.DryRun {
 		return nil
@@ -383,7 +383,7 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 			said, err := k.said(ctx, number, state)
 			return Comment{}, said && err == nil
 		})
-	return err // the last request may have been carried out; the next night sees it
+	return err // the last request may have been executed; the next night sees it
 }
 
 // said reports whether a comment of ours is about a state.

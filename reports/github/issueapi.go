@@ -7,7 +7,7 @@ import (
 	gh "github.com/google/go-github/v84/github"
 )
 
-// Issue of the repository.
+// Issue is an issue of the repository.
 type Issue struct {
 	Number int
 	Author string // login
@@ -21,11 +21,11 @@ type Issue struct {
 	URL    string
 }
 
-// Issues lists those that an author opened, closed ones as well, and no pull requests.
+// Issues lists the issues that an author opened, including closed ones, without pull requests.
 func (c *Client) Issues(ctx context.Context, author string) ([]Issue, error) {
 	all, err := pages("listing the issues", func(i *gh.Issue) *gh.Issue { return i }, func(o gh.ListOptions) ([]*gh.Issue,
 		*gh.Response, error) {
-		// Oldest first: what is opened meanwhile does not move the pages.
+		// Oldest first, so that issues opened meanwhile do not move the pages.
 		return c.gh.Issues.ListByRepo(ctx, c.owner, c.repo, &gh.IssueListByRepoOptions{
 			State: "all", Creator: author, Sort: "created", Direction: "asc", ListOptions: o,
 		})
@@ -62,7 +62,7 @@ func (c *Client) CreateIssue(ctx context.Context, i Issue) (Issue, error) {
 	return issue(made), fault("opening an issue", err)
 }
 
-// EditIssue sets title, body and whether it is open, and leaves labels as they are.
+// EditIssue sets the title, the body and whether the issue is open. Labels stay.
 func (c *Client) EditIssue(ctx context.Context, i Issue) (Issue, error) {
 	state := "closed"
 	if i.Open {

@@ -11,10 +11,10 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// maxIssueTitle is below what GitHub takes (256 characters).
+// maxIssueTitle is below the limit of GitHub (256 characters).
 const maxIssueTitle = 200
 
-// issueTitle names the series, and no figures: it stays as it is.
+// issueTitle names the series, without figures, so that it need not change.
 func issueTitle(t *series.Trend) string { return escape.Text(series.Title(t), maxIssueTitle) }
 
 // groupTitle names the worst of several series.
@@ -26,11 +26,11 @@ func groupTitle(all []*series.Trend) string {
 	return title
 }
 
-// maxDetailed is of how many series an issue shows tables.
+// maxDetailed is the number of series with tables in an issue.
 const maxDetailed = 5
 
-// issueBody is the text of an issue on some series, the worst first. Everything in it that is
-// not ours has been escaped.
+// issueBody returns the text of an issue on some series, the worst first. All foreign text in it is
+// escaped.
 func (k *Tracker) issueBody(markers []issueMarker, h *series.History, all []*series.Trend) (string, error) {
 	start, end := "", k.footer()
 	for _, m := range markers {
@@ -55,7 +55,7 @@ func (k *Tracker) issueBody(markers []issueMarker, h *series.History, all []*ser
 	return start + k.Mask.of(text.String()) + end, nil
 }
 
-// bisectOffer is the command that finds the commit of the worst series whose ends are known.
+// bisectOffer returns the command that finds the commit of the worst series with known ends.
 func bisectOffer(all []*series.Trend) string {
 	for _, t := range all {
 		if _, _, ok := t.Ends(); ok && len(t.Regressed()) > 0 {
@@ -65,7 +65,7 @@ func bisectOffer(all []*series.Trend) string {
 	return ""
 }
 
-// footer says how the issue lives, and where the evidence is.
+// footer explains when the issue changes, and links the evidence.
 func (k *Tracker) footer() string {
 	text := "\n<sub>This issue is kept up to date by `pipeline history issues`: it gets a comment when there is news, and is closed when " +
 		"every series of it " +
@@ -76,7 +76,7 @@ func (k *Tracker) footer() string {
 	return text
 }
 
-// news is the comment on a state.
+// news returns the comment on a state.
 func (k *Tracker) news(state string, news []item) string {
 	var b strings.Builder
 	b.WriteString(stateMarker(state) + "\n")

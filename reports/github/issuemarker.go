@@ -12,12 +12,12 @@ import (
 	"github.com/servegate/pipeline/gates/trend"
 )
 
-// issueMarker is one of the first lines of an issue of ours: a series that it is about, the
-// state that it describes, and what it was held against when it was opened.
+// issueMarker is one of the first lines of our issues. It holds a series, the described state, and
+// the reference when the issue was opened.
 type issueMarker struct {
 	key   string
 	state string
-	// machine is that on which the regression was found, and reference the level before.
+	// machine is the one of the regression, reference the level before it.
 	machine   string
 	reference float64
 }
@@ -50,7 +50,7 @@ func parseIssueMarkers(body string) []issueMarker {
 	}
 }
 
-// stateOf is the state of an issue: that of its series.
+// stateOf returns the state of an issue, derived from its series.
 func stateOf(series []issueMarker) string {
 	if len(series) == 1 {
 		return series[0].state
@@ -62,28 +62,27 @@ func stateOf(series []issueMarker) string {
 	return digest(parts...)
 }
 
-// stateMarker is the first line of a comment on a state.
+// stateMarker returns the first line of a comment on a state.
 func stateMarker(state string) string { return "<!-- pipeline:issue-state v1 state=" + state + " -->" }
 
-// digest is what distinguishes states, machines and the like.
+// digest returns a short hash that distinguishes states, machines and the like.
 func digest(parts ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:issue\x00%q", parts))
 	return hex.EncodeToString(sum[:8])
 }
 
-// standing is what an issue should say of a series.
+// standing tells what an issue should report on a series.
 type standing int
 
 const (
-	unknown standing = iota // nothing can be said now: the issue stays as it is
+	unknown standing = iota // no conclusion now: the issue stays as it is
 	worse
 	fine
 )
 
-// wanted is where a series stands, and the marker of that. The state in it changes when
-// there is something new to say: with every regression that begins or ends and every
-// acceptance, and not with every night nor with the place of a change point, which the
-// next nights may still move.
+// wanted returns the standing of a series and its marker. The state in the marker changes when
+// there is news: a regression that begins or ends, or an acceptance. It does not change every
+// night, nor with the place of a change point, which later nights may still move.
 func wanted(t *series.Trend) (standing, issueMarker) {
 	m := issueMarker{key: t.Key}
 	bad := t.Regressed()

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// What is posted, and what came of it.
+// Types of what is posted and of the outcome.
 type (
 	Settings   = publish.Settings
 	GateChange = publish.GateChange
@@ -25,12 +25,12 @@ type (
 // New returns the publisher of a job: it is a publish.Kind.
 func New(j publish.Job) publish.Publisher { return &job{Job: j} }
 
-// job is a job of GitHub, or of none.
+// job is the publisher of a process, in a GitHub job or outside.
 type job struct {
 	publish.Job
 	// run that is published, nil for none.
 	run *run
-	// posted is what was last written of a verdict.
+	// posted is the outcome of the last post of a verdict.
 	posted Posted
 }
 
@@ -56,7 +56,7 @@ func (j *job) reach() (Event, *Client, error) {
 	return event, api, err
 }
 
-// options returns how GitHub is reached about a repository.
+// options returns the options of a client for a repository.
 func (j *job) options(repo string) Options {
 	o := OptionsFromEnv(j.Getenv, repo)
 	o.Transport = j.Transport
@@ -72,8 +72,8 @@ func (j *job) Run(o publish.RunOptions) publish.Run {
 	return j.run
 }
 
-// leg returns the leg of a matrix that this job is. A program only knows the name of the job;
-// action.yml hands the matrix on.
+// leg returns the leg of a matrix that this job is. The environment only has the name of the job;
+// action.yml passes the matrix.
 func (j *job) leg() Leg {
 	leg, err := NewLeg(j.Getenv("GITHUB_JOB"), j.Matrix)
 	if err != nil {
@@ -99,7 +99,7 @@ func (j *job) Post(ctx context.Context, doc *result.Document, settings []Setting
 // Posted implements publish.Publisher.
 func (j *job) Posted() Posted { return j.posted }
 
-// Annotations implements publish.Publisher: GitHub shows them on the lines of the pull request even
+// Annotations implements publish.Publisher. GitHub shows them on the lines of the pull request even
 // if no check run could be written.
 func (j *job) Annotations(doc *result.Document) []string {
 	if j.run == nil || !j.run.pullRequest || slices.ContainsFunc(j.run.list, func(p *Publisher) bool { return !p.CannotWrite() }) {
@@ -118,7 +118,7 @@ func (j *job) Respond(ctx context.Context, workflow string) (Response, error) {
 	return r.Respond(ctx)
 }
 
-// Tracker implements publish.Publisher. A dry run does without GitHub where there is no token.
+// Tracker implements publish.Publisher. A dry run without a token does not access GitHub.
 func (j *job) Tracker(o publish.TrackerOptions) (publish.Tracker, error) {
 	k := &Tracker{Labels: o.Labels, DryRun: o.DryRun, Mask: j.Mask}
 	repo := j.Getenv("GITHUB_REPOSITORY")

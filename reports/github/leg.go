@@ -10,8 +10,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// NewLeg reads the context `matrix` of a job as the runner writes it in JSON, "" or "null"
-// for none.
+// NewLeg reads the `matrix` context of a job in JSON, "" or "null" for none.
 func NewLeg(job, matrix string) (Leg, error) {
 	l := Leg{Job: job}
 	if strings.TrimSpace(matrix) == "" {
@@ -46,8 +45,8 @@ func legID(l Leg) string {
 	return digest("leg", l.Job, l.Matrix)
 }
 
-// legNamed adds the leg of a matrix to a name that several legs share. A name that the
-// workflow has built of the matrix already stays as it is.
+// legNamed appends the leg of a matrix to a name that several legs share. A name that already
+// contains the values of the matrix stays.
 func legNamed(l Leg, name string) string {
 	if name == "" || l.Matrix == "" {
 		return name

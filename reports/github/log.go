@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// maxLogAnnotations is what GitHub shows of one level for each step.
+// maxLogAnnotations is the number of annotations per level that GitHub shows for each step.
 const maxLogAnnotations = 10
 
 var (
@@ -17,8 +17,8 @@ var (
 	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// LogAnnotations are the gates that did not pass as lines that a runner turns into
-// annotations: for jobs whose token cannot write check runs.
+// LogAnnotations returns log lines that the runner turns into annotations of the gates that did not
+// pass. They are for jobs whose token cannot write check runs.
 func LogAnnotations(doc *result.Document, o reports.Options) []string {
 	var out []string
 	count := map[string]int{}

@@ -9,19 +9,19 @@ import (
 	"strconv"
 )
 
-// marker is the first line of a comment of ours: whose it is, and which run wrote it.
+// marker is the first line of our comments: the report and the run that wrote it.
 type marker struct {
 	key string // of the report, see keyOf
 	run Run
 	sha string
-	// single marks a comment of mode New, which later runs leave alone.
+	// single marks a comment of mode New, which later runs do not touch.
 	single bool
 }
 
 var markerLine = regexp.MustCompile(
 	`^<!-- pipeline:report v1 key=([0-9a-f]{16}) run=([0-9]{1,18})\.([0-9]{1,9}) sha=([0-9a-f]{40,64})( single)? -->(?:\r?\n|$)`)
 
-// keyOf turns the name of a report into what distinguishes its comments from those of others.
+// keyOf hashes the name of a report to a key that distinguishes its comments.
 func keyOf(name string) string {
 	sum := sha256.Sum256([]byte("pipeline:report\x00" + name))
 	return hex.EncodeToString(sum[:8])
@@ -46,7 +46,7 @@ func parseMarker(body string) (marker, bool) {
 	return marker{key: parts[1], run: Run{id, attempt}, sha: parts[4], single: parts[5] != ""}, true
 }
 
-// compare orders runs by age: ids of runs only rise, attempts count within one.
+// compare orders runs by age: run IDs only increase, attempts count within a run.
 func (r Run) compare(other Run) int {
 	return cmp.Or(cmp.Compare(r.ID, other.ID), cmp.Compare(r.Attempt, other.Attempt))
 }

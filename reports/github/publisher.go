@@ -25,28 +25,29 @@ func (m Mask) of(text string) string {
 	return m(text)
 }
 
-// Publisher posts one run to its pull request. Its methods return warnings, one line each,
-// and may be called from several goroutines.
+// Publisher posts one run to its pull request. Its methods return warnings, one line each, and are
+// safe for concurrent use.
 type Publisher struct {
 	API      *Client
 	Event    Event
 	Settings Settings
 	// Mask hides secrets in what is posted.
 	Mask Mask
-	// Clock is the system's if nil.
+	// Clock defaults to the system's.
 	Clock Clock
-	// ID distinguishes this program from another one that reports in the same job, "" for the only one.
+	// ID distinguishes this program from another one that reports in the same job, "" for the only
+	// one.
 	ID string
 
 	mu sync.Mutex
-	// name and context are those of check run and status, once it is known that no other
-	// report of the same run has them: a green one must not hide a red one.
+	// name and context are those of the check run and the status, once checked to be unused by
+	// other reports of the same run. Otherwise a green one could hide a red one.
 	name, context string
 	check         Check
-	// unsure is set if a check run may be there of which check knows nothing, or a second.
+	// unsure is set if a check run may exist that check does not know, or a second one.
 	unsure bool
-	// begun are the parts that Start has written; off those that GitHub will not take, of
-	// which one warning is enough.
+	// begun lists the parts that Start has written, off those that GitHub refuses: one warning for
+	// these is enough.
 	begun, off []string
 }
 
@@ -59,7 +60,7 @@ const (
 
 var permissions = map[string]string{partCheck: "checks", partStatus: "statuses", partComment: "pull-requests"}
 
-// failed turns an error into a warning. A part that GitHub refuses is not tried again.
+// failed turns an error into a warning. A part that GitHub refuses is not retried.
 func (p *Publisher) failed(part string, err error) []string {
 	if err == nil || slices.Contains(p.off, part) {
 		return nil
@@ -70,7 +71,7 @@ func (p *Publisher) failed(part string, err error) []string {
 
 func (p *Publisher) checker() checker { return checker{p.API, clockOr(p.Clock)} }
 
-// newCheck is the check run of this leg of this run of the workflow.
+// newCheck returns the check run of this leg of this run of the workflow.
 func (p *Publisher) newCheck() Check {
 	external := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
 	if id := legID(p.Settings.Leg); id != "" || p.ID != "" {
@@ -85,7 +86,7 @@ func (p *Publisher) newStatus(state, description string) Status {
 		URL: p.Event.AttemptURL()}
 }
 
-// otherNames are the names to take instead of one that another report of the run has.
+// otherNames returns names to use if another report of the run has the first one.
 func (p *Publisher) otherNames(name string) []string {
 	out := []string{name}
 	if job := p.Settings.Leg.Job; job != "" && p.Settings.Leg.Matrix == "" {
@@ -97,7 +98,7 @@ func (p *Publisher) otherNames(name string) []string {
 	return out
 }
 
-// nameCheck chooses the name of the check run: GitHub shows the newest of a name alone.
+// nameCheck chooses the name of the check run, because GitHub shows only the newest of a name.
 func (p *Publisher) nameCheck(ctx context.Context) {
 	k := p.newCheck()
 	run := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
@@ -113,7 +114,8 @@ func (p *Publisher) nameCheck(ctx context.Context) {
 	}
 }
 
-// nameStatus chooses the context of the commit status: a newer one replaces it.
+// nameStatus chooses the context of the commit status, because a newer status replaces an older
+// one.
 func (p *Publisher) nameStatus(ctx context.Context) {
 	if p.context != "" {
 		return
@@ -133,9 +135,9 @@ func (p *Publisher) nameStatus(ctx context.Context) {
 	}
 }
 
-// Start posts that the run has begun: check run and commit status wait for it. What GitHub
-// refuses is a warning; what it could not do now is tried again by the next Start, see
-// Pending, and in any case by Finish.
+// Start posts that the run has begun: a check run in progress and a pending commit status. What
+// GitHub refuses becomes a warning. What failed temporarily is retried by the next Start (see
+// Pending) and by Finish.
 func (p *Publisher) Start(ctx context.Context) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +166,7 @@ func (p *Publisher) Start(ctx context.Context) []string {
 			p.nameCheck(ctx)
 		}
 		k := p.newCheck()
-		k.Title, k.Summary = "Measuring", "The run is going on." // in the place of an earlier verdict on the commit
+		k.Title, k.Summary = "Measuring", "The run is going on." // replaces an earlier verdict on the commit
 		made, unsure, err := p.checker().create(ctx, k)
 		p.check, p.unsure = made, p.unsure || unsure || uncertain(err)
 		return err
@@ -178,7 +180,7 @@ func (p *Publisher) Start(ctx context.Context) []string {
 	return warnings
 }
 
-// Pending reports whether Start has something left to do.
+// Pending reports whether Start has work left.
 func (p *Publisher) Pending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,16 +192,15 @@ func (p *Publisher) left(part, setting string) bool {
 	return setting != "" && !slices.Contains(p.begun, part) && !slices.Contains(p.off, part)
 }
 
-// CannotWrite reports that there is no check run, because GitHub refuses one or because none
-// is wanted.
+// CannotWrite reports that there is no check run, because GitHub refuses one or none is wanted.
 func (p *Publisher) CannotWrite() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Settings.Check == "" || slices.Contains(p.off, partCheck)
 }
 
-// Finish posts the result. Each part has a time of its own: one that hangs does not take
-// the others with it.
+// Finish posts the result. Each part has its own time limit, so that one that hangs does not block
+// the others.
 func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +243,7 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Check, error) {
 	if p.ID != "" {
 		p.name = ""
-		p.nameCheck(ctx) // two that began at once did not see each other
+		p.nameCheck(ctx) // two that began at the same time did not see each other
 	}
 	k := p.newCheck()
 	k, err := completed(k, doc, p.Settings.Report)
@@ -273,13 +274,13 @@ func (p *Publisher) finishCheck(ctx context.Context, doc *result.Document) (Chec
 	return made, err
 }
 
-// Cancel posts that the run was interrupted. It makes one attempt with what it knows.
+// Cancel posts that the run was interrupted. It tries once, with the present state.
 func (p *Publisher) Cancel(ctx context.Context) []string {
 	return p.end(ctx, Cancelled, "Cancelled", "The run was ended before it had a verdict.")
 }
 
-// Fail posts that the run ended without a result: by the configuration, which is the change's own, or by the
-// infrastructure.
+// Fail posts that the run ended without a result: because of the configuration, which belongs to
+// the change, or of the infrastructure.
 func (p *Publisher) Fail(ctx context.Context, reason string, configuration bool) []string {
 	failed := result.OutcomeOf(result.CauseFailed)
 	conclusion, title := string(failed.Check), failed.Headline
@@ -311,8 +312,8 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 	return warnings
 }
 
-// Abandon completes the check run and the commit status of a program that was killed before
-// it could. What has its verdict keeps it.
+// Abandon completes the check run and the commit status of a program that was killed. A verdict
+// that was posted stays.
 func (p *Publisher) Abandon(ctx context.Context) []string {
 	ctx = withBudget(ctx, startBudget)
 	left := p.abandoned(ctx)
@@ -324,12 +325,12 @@ func (p *Publisher) Abandon(ctx context.Context) []string {
 	return rest.Cancel(ctx)
 }
 
-// abandoned keeps of the settings what is still under way.
+// abandoned returns the settings reduced to the parts that are still in progress.
 func (p *Publisher) abandoned(ctx context.Context) Settings {
 	left := p.Settings
 	if left.Check != "" {
 		want := p.newCheck()
-		want.Name = "" // it may have taken another one
+		want.Name = "" // the name may have been changed
 		k, ok := p.checker().find(ctx, want)
 		if p.check = k; !ok || k.Conclusion != "" {
 			left.Check, p.check = "", Check{}
@@ -352,7 +353,7 @@ func (p *Publisher) abandoned(ctx context.Context) Settings {
 	return left
 }
 
-// webLink is an address of the API's answer if it is one of the server, else "".
+// webLink returns an address from the API if it is on the server, else "".
 func webLink(url, server string) string {
 	if !strings.HasPrefix(url, server+"/") || strings.ContainsAny(url, " ()<>\"'`\\\r\n") {
 		return ""
@@ -371,7 +372,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, bisect: p.Settings.Bisect,
 		leg: p.Settings.Leg,
 	}
-	// The banner is worth a request, and its lack no failure.
+	// The files are only needed for the banner, so an error is ignored.
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {
 		around.judges = judging(files, doc)
 	}
@@ -390,8 +391,8 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	return made.URL, err
 }
 
-// author is the login that the token stands for, or "" where GitHub does not say: then the
-// app that made the check run is taken, which is the same token's.
+// author returns the login of the token. If GitHub does not return it, it uses the app that created
+// the check run with the same token.
 func (p *Publisher) author(ctx context.Context) string {
 	login, err := p.API.Viewer(ctx)
 	if err != nil {
@@ -400,8 +401,8 @@ func (p *Publisher) author(ctx context.Context) string {
 	return login
 }
 
-// key names the report. Without a name of its own it goes by what made it: the file, or
-// the workflow where the file is not to be trusted.
+// key identifies the report by its file, or by the workflow if the file is not trusted. It includes
+// the configured key.
 func (p *Publisher) key(doc *result.Document) string {
 	if p.Settings.Untrusted {
 		return "workflow\x00" + p.Event.Workflow + "\x00" + p.Settings.Key
@@ -415,13 +416,13 @@ var (
 	errSeveral       = errors.New("several open pull requests have this commit as their head")
 )
 
-// pullRequest finds the pull request by the event, or, where the event does not say it, by
-// its commit. Nothing in a result is asked.
+// pullRequest finds the pull request by the event or, if the event does not contain it, by its
+// commit. It never uses the result.
 func (p *Publisher) pullRequest(ctx context.Context) (PullRequest, error) {
 	if p.Event.Number > 0 {
 		pr, err := p.API.PullRequest(ctx, p.Event.Number)
 		if err != nil && !refused(err, 401) {
-			// The banner is lost, the comment need not be.
+			// Only the banner is lost; the comment is still possible.
 			return PullRequest{Number: p.Event.Number}, nil
 		}
 		return pr, err
@@ -444,7 +445,7 @@ func (p *Publisher) pullRequest(ctx context.Context) (PullRequest, error) {
 	return p.only(byCommit)
 }
 
-// only is the one pull request whose head is the commit, in the repository of the event.
+// only returns the one pull request whose head is the commit, in the repository of the event.
 func (p *Publisher) only(list []PullRequest) (PullRequest, error) {
 	found := slices.DeleteFunc(list, func(pr PullRequest) bool {
 		return !pr.Open || pr.HeadSHA != p.Event.SHA || pr.HeadRepo != p.Event.HeadRepo
@@ -458,7 +459,7 @@ func (p *Publisher) only(list []PullRequest) (PullRequest, error) {
 	return PullRequest{}, errSeveral
 }
 
-// OptionsFromEnv are those of the API by the environment of a job.
+// OptionsFromEnv returns the options of the API from the environment of a job.
 func OptionsFromEnv(getenv func(string) string, repo string) Options {
 	return Options{URL: getenv("GITHUB_API_URL"), Token: cmp.Or(getenv("GITHUB_TOKEN"), getenv("GH_TOKEN")), Repo: repo}
 }

@@ -10,25 +10,25 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// The time that GitHub gets. A gate that has its verdict does not hold a GPU for the sake of
-// a comment, and an API that hangs must not hold a job.
+// Time limits for GitHub. A gate with a verdict must not hold a GPU for a comment, and an API that
+// hangs must not block a job.
 const (
 	startBudget   = 30 * time.Second
 	checkBudget   = 60 * time.Second
 	statusBudget  = 30 * time.Second
 	commentBudget = 90 * time.Second
-	// MaxFinish is the longest that Finish takes.
+	// MaxFinish is the longest time that Finish takes.
 	MaxFinish    = checkBudget + statusBudget + commentBudget
 	issuesBudget = 5 * time.Minute
-	// callBudget is that of a request which is part of nothing larger.
+	// callBudget is the budget of a single request outside any larger task.
 	callBudget = 3 * time.Minute
 )
 
 // errBudget reports that the time for GitHub is used up.
 var errBudget = errors.New("GitHub took longer than it is waited for")
 
-// budget is the time that one purpose may take of GitHub: requests and the waits between
-// them together. It is counted by the injected clock, so that it holds in virtual time.
+// budget is the time for one task: requests and the waits between them. It is measured by the
+// injected clock, so that it also holds in virtual time.
 type budget struct {
 	mu   sync.Mutex
 	left time.Duration
@@ -36,7 +36,7 @@ type budget struct {
 
 type budgetKey struct{}
 
-// withBudget bounds what is asked of GitHub under the context.
+// withBudget limits the requests under the context.
 func withBudget(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, budgetKey{}, &budget{left: d})
 }
@@ -70,14 +70,14 @@ func pause(ctx context.Context, clock Clock, d time.Duration) error {
 	return clock.Sleep(ctx, d)
 }
 
-// laterError asks retry for another try, after a time if GitHub asked for one.
+// laterError requests a retry, after a time if GitHub asked for one.
 type laterError struct{ wait time.Duration }
 
 func (*laterError) Error() string { return "GitHub asks to try again" }
 
-// retry calls do until it returns nil or a permanent error, at most so many times, and as long
-// as the budget allows to wait: from first on twice as long each time, and at least as long as
-// the error asks for. Jobs that failed together do not come back together.
+// retry calls do until it returns nil or a permanent error, at most tries times and within the
+// budget. The waits start at first, double each time, and are at least as long as the error asks
+// for. They are randomized, so that jobs that failed together do not retry together.
 func retry(ctx context.Context, clock Clock, left *budget, first time.Duration, tries uint64, do func() error) error {
 	w := &waits{left: left, BackOff: backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(first*4/5), backoff.WithRandomizationFactor(0.25), backoff.WithMultiplier(2), backoff.WithMaxElapsedTime(0))}
@@ -89,7 +89,7 @@ func retry(ctx context.Context, clock Clock, left *budget, first time.Duration, 
 	return backoff.RetryNotifyWithTimer(ask, backoff.WithContext(backoff.WithMaxRetries(w, tries-1), ctx), nil, &timer{ctx: ctx, clock: clock})
 }
 
-// waits are the times between tries, as long as the budget allows them.
+// waits returns the times between tries, as long as the budget allows them.
 type waits struct {
 	backoff.BackOff
 	left  *budget
@@ -105,7 +105,7 @@ func (w *waits) NextBackOff() time.Duration {
 	return d
 }
 
-// timer is a backoff.Timer of the injected clock, which waits when it is started.
+// timer is a backoff.Timer of the injected clock. Start waits.
 type timer struct {
 	ctx     context.Context
 	clock   Clock
@@ -122,19 +122,19 @@ func (t *timer) Start(d time.Duration) {
 func (t *timer) C() <-chan time.Time { return t.expired }
 func (*timer) Stop()                 {}
 
-// jittered is between three quarters of d and d.
+// jittered returns a random duration between three quarters of d and d.
 func jittered(d time.Duration) time.Duration { return d - rand.N(d/4+1) }
 
-// pollsAfterLoss are the waits before each poll after a creation whose reply was lost. A list
-// may lag behind what was written by seconds, so that one poll at once proves nothing.
+// pollsAfterLoss are the waits before each poll after a creation with a lost reply. A list may lag
+// by seconds, so one immediate poll proves nothing.
 var pollsAfterLoss = []time.Duration{3 * time.Second, 6 * time.Second}
 
-// createTries is how often something is created whose replies are lost or faults.
+// createTries is the number of attempts of a creation whose replies are lost or server errors.
 const createTries = 4
 
-// createOnce creates something at most once as far as GitHub can be asked: after a reply
-// that was lost it polls for the thing, and only then creates it again. unsure reports that a
-// second one may exist all the same, which a list hides that lags for longer.
+// createOnce creates something once, as far as GitHub can tell. After a lost reply it polls for the
+// object and creates it again only if it is missing. unsure reports that a second one may exist,
+// hidden by a list that lags longer.
 func createOnce[T any](ctx context.Context, clock Clock, create func() (T, error), find func() (T, bool)) (made T, unsure bool, err error) {
 	for try := 1; ; try++ {
 		made, err = create()
@@ -153,8 +153,8 @@ func createOnce[T any](ctx context.Context, clock Clock, create func() (T, error
 	}
 }
 
-// settled lists until the list shows what was written last, and with it whatever was written
-// before: a list that lags shows things in their order. It gives up after a few polls.
+// settled lists until the list shows the last write, and with it all earlier ones: a list that lags
+// shows objects in order. It gives up after a few polls.
 func settled[T any](ctx context.Context, clock Clock, list func() (all []T, shown bool, err error)) ([]T, error) {
 	var all []T
 	err := retry(ctx, clock, budgetOf(ctx), 2*time.Second, 5, func() error {

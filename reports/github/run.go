@@ -11,14 +11,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// The time that GitHub gets of a run. An interrupted program is killed 10 s after the
-// signal, and has servers to stop in them.
+// Time limits of a run. An interrupted program is killed 10 s after the signal, and has servers to
+// stop in that time.
 const (
 	startTime     = 30 * time.Second
 	finishTime    = MaxFinish + 5*time.Second
 	interruptTime = 3 * time.Second
-	// Where the start could not be posted, it is posted later: after this time first, and then
-	// less and less often.
+	// A start that could not be posted is retried after firstRetry, then at growing intervals.
 	firstRetry = time.Minute
 	lastRetry  = 10 * time.Minute
 )
@@ -26,25 +25,25 @@ const (
 // run posts a run on its pull request.
 type run struct {
 	list []*Publisher
-	// notice is why nothing is posted, "" if there is no need to say so.
+	// notice is why nothing is posted, "" if that needs no message.
 	notice string
-	// pullRequest is set in a job of one: its log gets annotations.
+	// pullRequest is set in a job of a pull request: its log gets annotations.
 	pullRequest bool
-	// begun is the file of what was begun, see begunFile.
+	// begun is the file of what was started, see begunFile.
 	begun string
-	// configuration reports whether a run failed by its configuration.
+	// configuration reports whether a run failed because of its configuration.
 	configuration func(error) bool
-	// posted takes what Finish wrote.
+	// posted receives the outcome of Finish.
 	posted *Posted
-	// calm ends the watch for an interruption; it is false if there was one, of which
-	// GitHub knows once cancelled is closed.
+	// calm stops the watch for an interruption. It returns false if there was one; cancelled is
+	// closed once GitHub has been told.
 	calm      func() bool
 	cancelled chan struct{}
-	// settle ends the tries to post the start, and returns their warnings.
+	// settle stops the retries of the start and returns their warnings.
 	settle func() []string
 }
 
-// newRun posts nothing outside of a GitHub job, and nothing of a simulated run.
+// newRun posts nothing outside a GitHub job or for a simulated run.
 func (j *job) newRun(o publish.RunOptions) *run {
 	r := &run{begun: begunFile(j.Getenv), configuration: o.Configuration, posted: &j.posted}
 	if len(o.Settings) == 0 || !j.Here() {
@@ -68,7 +67,7 @@ func (j *job) newRun(o publish.RunOptions) *run {
 	return r
 }
 
-// add posts by each of the settings.
+// add adds a publisher for each of the settings.
 func (r *run) add(j *job, event Event, settings []Settings) {
 	leg := j.leg()
 	api, err := NewClient(j.options(event.Repo))
@@ -87,8 +86,8 @@ func (r *run) add(j *job, event Event, settings []Settings) {
 	}
 }
 
-// Start implements publish.Run. An interruption is posted at once: stopping the servers
-// may take all the time there is.
+// Start implements publish.Run. It posts an interruption at once, because stopping the servers may
+// take the remaining time.
 func (r *run) Start(ctx context.Context) []string {
 	var warnings []string
 	if r.notice != "" {
@@ -105,13 +104,13 @@ func (r *run) Start(ctx context.Context) []string {
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptTime)
 		defer cancel()
 		for _, one := range r.list {
-			publish.Guard(func() []string { return one.Cancel(ended) }) // what fails is tried no more: there is no time
+			publish.Guard(func() []string { return one.Cancel(ended) }) // no retry: there is no time
 		}
 	})
 	return warnings
 }
 
-// start posts what is not posted yet of the start.
+// start posts the parts of the start that are not posted yet.
 func (r *run) start(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -122,14 +121,13 @@ func (r *run) start(ctx context.Context) []string {
 	return warnings
 }
 
-// pending reports whether the start could not be posted, and may be later.
+// pending reports whether the start could not be posted and can be retried.
 func (r *run) pending() bool {
 	return slices.ContainsFunc(r.list, (*Publisher).Pending)
 }
 
-// keepStarting goes on trying to post the start while the run measures: a fault of GitHub
-// in its first second does not leave a run of hours without a check. What it returns ends
-// the tries.
+// keepStarting retries the start while the run measures, so that a failure of GitHub in the first
+// second does not leave a run of hours without a check. The returned function stops the retries.
 func (r *run) keepStarting(ctx context.Context) func() []string {
 	if !r.pending() {
 		return func() []string { return nil }
@@ -155,7 +153,7 @@ func (r *run) keepStarting(ctx context.Context) func() []string {
 	}
 }
 
-// settled ends the tries to post the start.
+// settled stops the retries of the start.
 func (r *run) settled() []string {
 	if r.settle == nil {
 		return nil
@@ -165,7 +163,7 @@ func (r *run) settled() []string {
 	return settle()
 }
 
-// interrupted waits until GitHub knows of an interruption, if there was one.
+// interrupted waits until GitHub has been told of an interruption, if there was one.
 func (r *run) interrupted() bool {
 	if r.calm == nil || r.calm() {
 		return false
@@ -174,8 +172,8 @@ func (r *run) interrupted() bool {
 	return true
 }
 
-// Finish implements publish.Run. A verdict that is there is posted even if the program is
-// interrupted now, for as long as that allows.
+// Finish implements publish.Run. It posts the verdict even if the program is interrupted now,
+// within the time that remains.
 func (r *run) Finish(ctx context.Context, doc *result.Document) []string {
 	warnings := r.settled()
 	if r.interrupted() {

@@ -12,17 +12,17 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// section is what one leg of a workflow run says in the comment of all. It is kept in the
-// comment itself between marks that no reader sees: a leg that comes later cannot render
-// what another one has measured, and must not lose it.
+// section is the part of one leg of a workflow run in the common comment. It is stored in the
+// comment between invisible marks, because a later leg cannot render what another one measured and
+// must not lose it.
 type section struct {
 	leg     string // see legID
-	label   string // names the leg where there are several
-	matrix  bool   // the label is shown in any case
-	session string // of the program's run, so that two runs of one job are two sections
+	label   string // names the leg if there are several
+	matrix  bool   // always show the label
+	session string // of the program's run, so that two runs of one job have two sections
 	attempt int    // of the workflow's run
 	rank    rank
-	// title is the verdict, a heading; lead what everybody reads; rest the tables.
+	// title is the verdict as a heading, lead the part for all readers, rest the tables.
 	title, lead, rest string
 }
 
@@ -40,8 +40,8 @@ var (
 		`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,9}) rank=([012]) -->$`)
 )
 
-// The marks within a section. What stands between title and lead, and between lead and rest,
-// is of the comment and not of the section.
+// The marks within a section. Text between title and lead, and between lead and rest, belongs to
+// the comment, not to the section.
 const (
 	leadLine = "<!-- pipeline:lead -->"
 	foldLine = "<!-- pipeline:fold -->"
@@ -58,13 +58,12 @@ func (s section) String() string {
 		s.leg, hex.EncodeToString([]byte(s.label)), matrix, s.session, s.attempt, s.rank)
 }
 
-// inert breaks marks in text that may quote anybody, such as a line of a log.
+// inert breaks marks in text that may contain foreign input, such as a line of a log.
 func inert(text string) string {
 	return strings.ReplaceAll(text, "<!-- pipeline:", "<!-\u200b- pipeline:")
 }
 
-// parseSections reads the sections of a comment. A comment that was edited may hold
-// fewer than it held.
+// parseSections reads the sections of a comment. A comment that was edited may have lost some.
 func parseSections(body string) []section {
 	var out []section
 	var s *section
@@ -106,23 +105,23 @@ func parseSection(line string) (section, bool) {
 	if parts == nil {
 		return section{}, false
 	}
-	label, _ := hex.DecodeString(parts[2]) // an odd digit is no mark of ours, and loses its label alone
+	label, _ := hex.DecodeString(parts[2]) // an odd number of digits is not ours; only the label is lost
 	attempt, _ := strconv.Atoi(parts[5])
 	number, _ := strconv.Atoi(parts[6])
 	return section{leg: parts[1], label: string(label), matrix: parts[3] != "", session: parts[4], attempt: attempt, rank: rank(number)}, true
 }
 
-// same reports that both are what one leg has said of one measurement.
+// same reports whether both are sections of one leg on one measurement.
 func (s section) same(o section) bool {
 	return s.leg == o.leg && s.session == o.session && s.attempt == o.attempt
 }
 
-// replaces reports that s takes the place of o: the same, or of an earlier attempt.
+// replaces reports whether s replaces o: it is the same section or a later attempt.
 func (s section) replaces(o section) bool {
 	return s.same(o) || s.leg == o.leg && s.attempt > o.attempt
 }
 
-// merge puts sections together, without those that others replace, the worst first.
+// merge joins sections without replaced ones, the worst first.
 func merge(all []section) []section {
 	var out []section
 	for i, s := range all {
@@ -138,8 +137,8 @@ func merge(all []section) []section {
 	return out
 }
 
-// suffix is what a title says of the leg. It is not kept with the title, because whether it
-// is shown depends on whether there are others.
+// suffix returns the name of the leg in a title. It is not stored with the title, because it is
+// shown only if there are other legs.
 func (s section) suffix() string {
 	if s.label == "" {
 		return ""
@@ -147,8 +146,7 @@ func (s section) suffix() string {
 	return " — " + escape.Code(s.label, 100)
 }
 
-// text draws a section, one of several or the only one. Short leaves out its rest, and says
-// that it can be read at full.
+// text returns a section, one of several or the only one. short omits its rest and refers to full.
 func (s section) text(several, short bool, banner, full string) string {
 	title := s.title
 	if several || s.matrix {

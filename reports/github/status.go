@@ -6,10 +6,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// maxDescription is what GitHub takes of a status, in characters.
+// maxDescription is the limit of GitHub for a status, in characters.
 const maxDescription = 140
 
-// status is the commit status of a result. It has no neutral state: what is neither a pass nor a failure stays pending.
+// status returns the commit status of a result. It has no neutral state: a result that is neither a
+// pass nor a failure stays pending.
 func status(s Status, doc *result.Document, o reports.Options) Status {
 	s.Description = escape.Text(title(doc, o), maxDescription)
 	s.State = string(doc.Outcome().State)

@@ -14,14 +14,14 @@ import (
 
 const (
 	maxTries = 5
-	// The first wait after a fault without a time of its own; it doubles.
+	// The first wait after an error that does not give a time; it doubles.
 	firstWait = time.Second
 	maxBody   = 32 << 20 // of an answer
-	// oneTry bounds a single request: GitHub itself gives up after 10 seconds.
+	// oneTry limits a single request: GitHub itself gives up after 10 seconds.
 	oneTry = 15 * time.Second
 )
 
-// Clock is the time, and waiting for it.
+// Clock tells the time and waits.
 type Clock interface {
 	Now() time.Time
 	// Sleep returns early with the context's error.
@@ -43,7 +43,7 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// clockOr returns the system's clock in place of none.
+// clockOr returns c, or the system's clock if it is nil.
 func clockOr(c Clock) Clock {
 	if c == nil {
 		return systemClock{}
@@ -51,19 +51,18 @@ func clockOr(c Clock) Clock {
 	return c
 }
 
-// transport sends requests with the token, to its own host alone, and sends them again
-// when that is right: after a rate limit, which says that nothing was done, always; after
-// a lost reply or a fault of the server only where doing it twice is doing it once.
+// transport sends requests with the token, only to its own host, and retries them. It always
+// retries after a rate limit, because nothing was done. After a lost reply or a server error it
+// retries only idempotent requests.
 type transport struct {
 	next http.RoundTripper
-	// scheme and host are those of the API: nothing else is sent the token.
+	// scheme and host are those of the API: the token is sent nowhere else.
 	scheme, host string
 	token        string
 	clock        Clock
 }
 
-// sameOrigin follows redirects within the API alone, such as those of a repository that
-// was renamed.
+// sameOrigin follows redirects only within the API, such as those of a renamed repository.
 func (t *transport) sameOrigin(req *http.Request, via []*http.Request) error {
 	if len(via) > 5 || req.URL.Host != t.host || req.URL.Scheme != t.scheme {
 		return http.ErrUseLastResponse
@@ -73,8 +72,8 @@ func (t *transport) sameOrigin(req *http.Request, via []*http.Request) error {
 
 type idempotentKey struct{}
 
-// idempotent marks whether the requests of a context may be sent twice, where that does not
-// follow from their method: a POST may not unless it is marked, and anything else may.
+// idempotent marks whether the requests of a context may be sent twice. By default a POST may not,
+// and other methods may.
 func idempotent(ctx context.Context, is bool) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, is)
 }
@@ -116,8 +115,8 @@ func readBody(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
-// send sends once and reads the whole answer, so that a connection that breaks within it
-// counts as one that broke before.
+// send sends once and reads the whole answer, so that a connection that breaks within the answer
+// counts as lost.
 func (t *transport) send(req *http.Request, body []byte, left *budget) (resp *http.Response, err error) {
 	limit := min(oneTry, left.remaining())
 	if limit <= 0 {
@@ -157,7 +156,7 @@ func (t *transport) send(req *http.Request, body []byte, left *budget) (resp *ht
 	return resp, nil
 }
 
-// again reports whether a request is sent again, and how long GitHub asks to wait first.
+// again reports whether to retry a request, and how long GitHub asks to wait.
 func (t *transport) again(resp *http.Response, err error, idempotent bool) (time.Duration, bool) {
 	switch {
 	case err != nil:
@@ -171,8 +170,8 @@ func (t *transport) again(resp *http.Response, err error, idempotent bool) (time
 	return 0, false
 }
 
-// limited reports a rate limit, primary or secondary, and how long it asks to wait; 0 if
-// it does not say.
+// limited reports a rate limit, primary or secondary, and how long it asks to wait; 0 if it does
+// not tell.
 func (t *transport) limited(resp *http.Response) (time.Duration, bool) {
 	if wait, ok := retryAfter(resp, t.clock.Now()); ok {
 		return wait, true
@@ -187,7 +186,7 @@ func (t *transport) limited(resp *http.Response) (time.Duration, bool) {
 	return 0, resp.StatusCode == http.StatusTooManyRequests || strings.Contains(peek(resp), "secondary rate limit")
 }
 
-// peek reads an answer without using it up.
+// peek reads an answer without consuming it.
 func peek(resp *http.Response) string {
 	content, _ := io.ReadAll(resp.Body) // a buffer
 	resp.Body = io.NopCloser(bytes.NewReader(content))
@@ -206,8 +205,8 @@ func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// serverTime is the time by the clock that wrote the answer. The times in an answer are
-// meant by that clock, and the one of this machine may be wrong by hours.
+// serverTime returns the time of the answer by the server's clock. Times in an answer refer to that
+// clock, and this machine's may be wrong by hours.
 func serverTime(resp *http.Response, now time.Time) time.Time {
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		return at

@@ -2,11 +2,11 @@ package github
 
 import "github.com/servegate/pipeline/reports/escape"
 
-// ownFigures is what a reader of an untrusted result must know.
+// ownFigures is the warning on an untrusted result.
 const ownFigures = "Measured by code of this pull request, in a run without secrets: the figures are its own."
 
-// untrusted lowers a check run to what a result can show that the measured code itself has
-// made: it can fail the check, and nothing in it can pass one.
+// untrusted limits a check run to what an untrusted result can show: the measured code may have
+// made it, so it can fail the check but not pass it.
 func untrusted(k Check) Check {
 	if k.Conclusion == Success {
 		k.Conclusion = Neutral
@@ -16,8 +16,8 @@ func untrusted(k Check) Check {
 	return k
 }
 
-// untrustedStatus does so for a commit status, which has no neutral state: what could only
-// be a success stays pending.
+// untrustedStatus does the same for a commit status. It has no neutral state, so a success stays
+// pending.
 func untrustedStatus(s Status) Status {
 	if s.State == "success" {
 		s.State = "pending"

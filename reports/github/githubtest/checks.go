@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a check run's output.
+// Limits of a check run's output.
 const (
 	maxSummary     = 65535
 	maxAnnotations = 50
 )
 
-// checkInput is what is sent of a check run.
+// checkInput is the body of a request on a check run.
 type checkInput struct {
 	Check
 	Output *struct {
@@ -25,7 +25,7 @@ type checkInput struct {
 	} `json:"output"`
 }
 
-// problem is why GitHub refuses it, "" if it does not.
+// problem returns why GitHub refuses the request, "" if it does not.
 func (in *checkInput) problem() string {
 	switch {
 	case in.Name == "":
@@ -44,7 +44,7 @@ func (in *checkInput) problem() string {
 	return ""
 }
 
-// saveCheck takes over what was sent of a check run: a new one, or that of the path.
+// saveCheck creates a check run, or updates the one in the path.
 func (s *Server) saveCheck(r *http.Request) reply {
 	var in checkInput
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
@@ -76,7 +76,7 @@ func (s *Server) saveCheck(r *http.Request) reply {
 
 func checkID(c Check) int64 { return c.ID }
 
-// AddCheck lets another workflow write a check run.
+// AddCheck adds a check run of another workflow.
 func (s *Server) AddCheck(c Check) {
 	s.with(func() {
 		s.next++
@@ -99,7 +99,7 @@ func (s *Server) listChecks(r *http.Request) reply {
 		s.checkJSON).within("check_runs")
 }
 
-// checkJSON is a check run as answers show it.
+// checkJSON returns a check run as in answers.
 func (s *Server) checkJSON(c Check) object {
 	return object{
 		"id": c.ID, "name": c.Name, "head_sha": c.SHA, "external_id": c.ExternalID, "status": c.Status, "conclusion": c.Conclusion,
@@ -109,7 +109,7 @@ func (s *Server) checkJSON(c Check) object {
 	}
 }
 
-// listStatuses is the combined status: the latest of each context.
+// listStatuses returns the combined status: the latest of each context.
 func (s *Server) listStatuses(r *http.Request) reply {
 	var latest []Status
 	for _, one := range s.statuses {

@@ -22,12 +22,12 @@ type WorkflowRun struct {
 // AddRun adds a run of a workflow.
 func (s *Server) AddRun(r WorkflowRun) { s.with(func() { s.runs = append(s.runs, r) }) }
 
-// SetPermission gives a user a permission, as the API names it.
+// SetPermission gives a user a permission, named as in the API.
 func (s *Server) SetPermission(user, permission string) {
 	s.with(func() { s.rights[user] = permission })
 }
 
-// getPermission says "read" of everybody else: the repository is public.
+// getPermission returns "read" for other users: the repository is public.
 func (s *Server) getPermission(r *http.Request) reply {
 	return ok(object{"permission": cmp.Or(s.rights[r.PathValue("user")], "read")})
 }

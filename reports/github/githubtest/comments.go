@@ -33,7 +33,7 @@ func (s *Server) listComments(r *http.Request) reply {
 	return page(s, r, s.shown().comments, func(c Comment) bool { return int64(c.Number) == pathInt(r, "n") }, commentJSON)
 }
 
-// saveComment creates a comment, or edits that of the path.
+// saveComment creates a comment, or edits the one in the path.
 func (s *Server) saveComment(r *http.Request) reply {
 	var in struct {
 		Body string `json:"body"`
@@ -66,7 +66,7 @@ func (s *Server) deleteComment(r *http.Request) reply {
 	return reply{status: http.StatusNoContent}
 }
 
-// graphql knows the viewer and the hiding of comments.
+// graphql supports the viewer and the hiding of comments.
 func (s *Server) graphql(r *http.Request) reply {
 	var in struct {
 		Query     string         `json:"query"`
@@ -89,7 +89,7 @@ func (s *Server) graphql(r *http.Request) reply {
 	return ok(object{"errors": []object{{"message": "Could not resolve to a node"}}})
 }
 
-// getUser knows users; an installation of an app is none.
+// getUser returns users; an app installation is not a user.
 func (s *Server) getUser(*http.Request) reply {
 	if account(s.Viewer)["type"] == "Bot" {
 		return refuse(http.StatusForbidden, "Resource not accessible by integration")

@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// Fault is what happens to one request instead of, or after, what it asks for.
+// Fault replaces or follows the execution of one request.
 type Fault struct {
 	// Status and Message of the answer; 0 breaks the connection.
 	Status  int
 	Message string
 	Header  map[string]string
-	// Done carries the request out before.
+	// Done executes the request first.
 	Done bool
-	// Hang answers nothing until the client gives up.
+	// Hang does not answer until the client gives up.
 	Hang bool
 }
 
-// The faults that tests ask for.
+// The faults that tests use.
 var (
 	LoseReply   = Fault{Done: true}
 	LoseRequest = Fault{}
@@ -28,7 +28,7 @@ var (
 	BadGateway  = Fault{Status: http.StatusBadGateway, Message: "Server Error"}
 )
 
-// Limited is a rate limit that asks to wait.
+// Limited returns a rate limit that asks to wait.
 func Limited(status, seconds int) Fault {
 	return Fault{
 		Status: status, Message: "You have exceeded a secondary rate limit",
@@ -50,10 +50,10 @@ func (s *Server) take(op string) (f Fault, ok bool) {
 	return f, ok
 }
 
-// handler answers a request. It has the server to itself.
+// handler answers a request. It has exclusive access to the server.
 type handler func(*http.Request) reply
 
-// reply is an answer, without content where it has no body.
+// reply is an answer; without a body it has no content.
 type reply struct {
 	status int
 	body   any
@@ -62,7 +62,7 @@ type reply struct {
 
 var notFound = refuse(http.StatusNotFound, "Not Found")
 
-// invalid refuses what a request says.
+// invalid returns a validation error.
 func invalid(problem string) reply {
 	return refuse(http.StatusUnprocessableEntity, "Validation Failed", problem)
 }
@@ -78,7 +78,7 @@ func refuse(status int, message string, details ...string) reply {
 func ok(body any) reply      { return reply{status: http.StatusOK, body: body} }
 func created(body any) reply { return reply{status: http.StatusCreated, body: body} }
 
-// wrap lets faults happen to a handler.
+// wrap applies faults to a handler.
 func (s *Server) wrap(op string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.Before != nil {
@@ -99,7 +99,7 @@ func (s *Server) wrap(op string, h handler) http.HandlerFunc {
 		switch {
 		case !failing:
 		case f.Status == 0:
-			panic(http.ErrAbortHandler) // breaks the connection without a word
+			panic(http.ErrAbortHandler) // breaks the connection
 		default:
 			answer = refuse(f.Status, f.Message)
 			answer.header = f.Header

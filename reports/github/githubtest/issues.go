@@ -11,7 +11,7 @@ import (
 // maxTitle of an issue, in characters.
 const maxTitle = 256
 
-// Issue of the repository. Its comments are those of its number.
+// Issue is an issue of the repository. Its comments have its number.
 type Issue struct {
 	Number int
 	Author string
@@ -20,11 +20,11 @@ type Issue struct {
 	Closed bool
 	Reason string
 	Labels []string
-	// PullRequest marks one that the list of issues holds as well.
+	// PullRequest marks a pull request, which the list of issues also contains.
 	PullRequest bool
 }
 
-// AddIssue lets anyone open an issue and returns its number.
+// AddIssue opens an issue by any author and returns its number.
 func (s *Server) AddIssue(i Issue) (number int) {
 	s.with(func() { number = s.addIssue(i).Number })
 	return number
@@ -71,7 +71,7 @@ func (s *Server) listIssues(r *http.Request) reply {
 	}, issueJSON)
 }
 
-// saveIssue creates an issue, or edits that of the path.
+// saveIssue creates an issue, or edits the one in the path.
 func (s *Server) saveIssue(r *http.Request) reply {
 	var in struct {
 		Title  *string  `json:"title"`

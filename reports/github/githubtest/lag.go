@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moment is what there was from a time on.
+// moment is the state from a time on.
 type moment struct {
 	at       time.Time
 	comments []Comment
@@ -20,19 +20,19 @@ func (s *Server) now() time.Time {
 	return s.Now()
 }
 
-// present is what there is now.
+// present returns the present state.
 func (s *Server) present() moment {
 	return moment{s.now(), slices.Clone(s.comments), slices.Clone(s.checks), slices.Clone(s.issues)}
 }
 
-// note keeps what there is after a change, if lists will be behind it.
+// note records the state after a change, if lists lag.
 func (s *Server) note() {
 	if s.Lag > 0 {
 		s.past = append(s.past, s.present())
 	}
 }
 
-// shown is what a list shows.
+// shown returns the state that a list shows.
 func (s *Server) shown() moment {
 	if s.Lag == 0 {
 		return s.present()

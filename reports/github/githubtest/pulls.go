@@ -28,7 +28,7 @@ func (s *Server) listPulls(r *http.Request) reply {
 	}, pullJSON)
 }
 
-// commitPulls knows no commits of forks, as GitHub does not.
+// commitPulls ignores commits of forks, as GitHub does.
 func (s *Server) commitPulls(r *http.Request) reply {
 	base := r.PathValue("owner") + "/" + r.PathValue("repo")
 	return page(s, r, s.pulls, func(p PullRequest) bool { return p.HeadSHA == r.PathValue("sha") && p.HeadRepo == base }, pullJSON)

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Token is the one that the server takes.
+// Token is the token that the server accepts.
 const Token = "ghs_0123456789abcdefghijklmnopqrstuvwxyz"
 
-// Bot is who the token stands for.
+// Bot is the account of the token.
 const Bot = "github-actions[bot]"
 
-// Server is a GitHub with one repository, of any name.
+// Server is a fake GitHub with one repository, of any name.
 type Server struct {
 	*httptest.Server
-	// Viewer is who writes; Bot unless set.
+	// Viewer is the account that writes; Bot by default.
 	Viewer string
-	// Page is the most that one page of a list holds.
+	// Page is the largest number of entries in a page of a list.
 	Page int
 	// Before is called with the operation of each request, on the goroutine that serves it.
 	Before func(op string)
-	// Now is the clock of the server, that of the machine if nil. Its answers are dated by it.
+	// Now is the clock of the server, that of the machine if nil. Answers have its date.
 	Now func() time.Time
-	// Lag is by how much lists of comments, check runs and issues are behind.
+	// Lag is the delay of lists of comments, check runs and issues.
 	Lag time.Duration
 	// NoGraphQL refuses GraphQL, as some proxies and servers do.
 	NoGraphQL bool
@@ -50,11 +50,11 @@ type Server struct {
 	runs      []WorkflowRun
 	rights    map[string]string
 	reactions []string
-	// past is what there was, for lists that are behind.
+	// past holds earlier states, for lists that lag.
 	past []moment
 }
 
-// PullRequest of the repository.
+// PullRequest is a pull request of the repository.
 type PullRequest struct {
 	Number     int
 	Closed     bool
@@ -63,7 +63,7 @@ type PullRequest struct {
 	HeadBranch string
 }
 
-// Comment of any conversation.
+// Comment is a comment of any conversation.
 type Comment struct {
 	ID     int64
 	Number int
@@ -72,7 +72,7 @@ type Comment struct {
 	Hidden bool
 }
 
-// Check run.
+// Check is a check run.
 type Check struct {
 	ID          int64        `json:"id"`
 	Name        string       `json:"name"`
@@ -87,7 +87,7 @@ type Check struct {
 	Annotations []Annotation `json:"-"`
 }
 
-// Annotation of a check run.
+// Annotation is an annotation of a check run.
 type Annotation struct {
 	Path    string `json:"path"`
 	Start   int    `json:"start_line"`
@@ -97,7 +97,7 @@ type Annotation struct {
 	Message string `json:"message"`
 }
 
-// Status of a commit.
+// Status is a status of a commit.
 type Status struct {
 	SHA         string `json:"-"`
 	State       string `json:"state"`
@@ -113,8 +113,8 @@ func New() *Server {
 	return s
 }
 
-// NewVirtual returns a server that is reached by its Transport alone. It has no socket that
-// a client waits for, so that time passes where it is virtual (testing/synctest).
+// NewVirtual returns a server that is only reached through its Transport. It has no socket to wait
+// for, so that virtual time passes (testing/synctest).
 func NewVirtual() *Server {
 	s := &Server{Server: &httptest.Server{URL: "http://127.0.0.1"}, Viewer: Bot, Page: 100, faults: map[string][]Fault{},
 		always: map[string]Fault{}, rights: map[string]string{}, next: 1000}
@@ -154,22 +154,22 @@ func NewVirtual() *Server {
 	return s
 }
 
-// with does something while no request is answered.
+// with calls do while no request is answered.
 func (s *Server) with(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// Fail lets the next requests of an operation fail, such as "POST comments".
+// Fail makes the next requests of an operation fail, such as "POST comments".
 func (s *Server) Fail(op string, faults ...Fault) {
 	s.with(func() { s.faults[op] = append(s.faults[op], faults...) })
 }
 
-// FailAlways lets all requests of an operation fail.
+// FailAlways makes all requests of an operation fail.
 func (s *Server) FailAlways(op string, f Fault) { s.with(func() { s.always[op] = f }) }
 
-// Recover ends what FailAlways began.
+// Recover ends FailAlways.
 func (s *Server) Recover(ops ...string) {
 	s.with(func() { maps.DeleteFunc(s.always, func(op string, _ Fault) bool { return slices.Contains(ops, op) }) })
 }
@@ -180,23 +180,23 @@ func (s *Server) Lock() { s.with(func() { s.locked = true }) }
 // AddPullRequest opens a pull request.
 func (s *Server) AddPullRequest(p PullRequest) { s.with(func() { s.pulls = append(s.pulls, p) }) }
 
-// MoveHead lets a pull request have another head.
+// MoveHead changes the head of a pull request.
 func (s *Server) MoveHead(number int, sha string) {
 	s.with(func() {
 		s.pulls[slices.IndexFunc(s.pulls, func(p PullRequest) bool { return p.Number == number })].HeadSHA = sha
 	})
 }
 
-// SetFiles sets what pull requests change.
+// SetFiles sets the files that pull requests change.
 func (s *Server) SetFiles(files ...string) { s.with(func() { s.files = files }) }
 
-// AddComment lets anyone write a comment and returns its id.
+// AddComment adds a comment by any author and returns its id.
 func (s *Server) AddComment(number int, author, body string) (id int64) {
 	s.with(func() { id = s.addComment(number, author, body).ID })
 	return id
 }
 
-// EditComment lets a maintainer edit a comment, whose author stays.
+// EditComment edits a comment as a maintainer; its author stays.
 func (s *Server) EditComment(id int64, body string) {
 	s.with(func() {
 		s.comments[slices.IndexFunc(s.comments, func(c Comment) bool { return c.ID == id })].Body = body
@@ -209,31 +209,32 @@ func listed[T any](s *Server, list *[]T) (out []T) {
 	return out
 }
 
-// Comments are those that there are.
+// Comments returns the comments.
 func (s *Server) Comments() []Comment { return listed(s, &s.comments) }
 
-// Checks are the check runs.
+// Checks returns the check runs.
 func (s *Server) Checks() []Check { return listed(s, &s.checks) }
 
-// Statuses are those that were written, in order.
+// Statuses returns the statuses that were written, in order.
 func (s *Server) Statuses() []Status { return listed(s, &s.statuses) }
 
-// Issues are those that there are.
+// Issues returns the issues.
 func (s *Server) Issues() []Issue { return listed(s, &s.issues) }
 
-// Runs are those of workflows.
+// Runs returns the workflow runs.
 func (s *Server) Runs() []WorkflowRun { return listed(s, &s.runs) }
 
-// Reactions are those to comments, "ID CONTENT".
+// Reactions returns the reactions to comments as "ID CONTENT".
 func (s *Server) Reactions() []string { return listed(s, &s.reactions) }
 
-// Requests lists the operations that were asked for.
+// Requests returns the requested operations.
 func (s *Server) Requests() []string { return listed(s, &s.requests) }
 
-// object is JSON of an answer.
+// object is a JSON object of an answer.
 type object = map[string]any
 
-// page is one page of a list of what is kept, as answers show it, with a link to the next.
+// page returns one page of the entries that keep accepts, as answers show them, with a link to the
+// next.
 func page[T any](s *Server, r *http.Request, all []T, keep func(T) bool, show func(T) object) reply {
 	shown := []object{}
 	for _, one := range all {
@@ -264,7 +265,7 @@ func (a reply) within(member string) reply {
 	return a
 }
 
-// find is the element of a list that has the number of a path, nil where there is none.
+// find returns the element of a list with the number in the path, nil if there is none.
 func find[T any](list []T, r *http.Request, id func(T) int64) *T {
 	name := "id"
 	if r.PathValue(name) == "" {
@@ -282,7 +283,7 @@ func pathInt(r *http.Request, name string) int64 {
 	return n
 }
 
-// account is whoever wrote something.
+// account returns the author of something.
 func account(login string) object {
 	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
