@@ -1,5 +1,5 @@
-// Package bisection is what a search for the candidate that made a server slower came to: as a
-// document, a report and a page with the curve over the candidates.
+// Package bisection reports the result of a search for the candidate that made a server slower: as
+// a document, a report and a page with the curve over the candidates.
 package bisection
 
 import (
@@ -14,16 +14,16 @@ import (
 // Schema is the version of the JSON that JSON writes.
 const Schema = "pipeline/bisect/1.0"
 
-// Answer is what a search came to.
+// Answer is the result of a search.
 type Answer string
 
 // The answers.
 const (
 	Found     Answer = "found"     // every step is at one candidate
-	Range     Answer = "range"     // a step is in a range of several
+	Range     Answer = "range"     // a step is in a range of several candidates
 	None      Answer = "none"      // there is no step between the ends
-	Undecided Answer = "undecided" // the ends could not be told apart
-	Unfit     Answer = "unfit"     // the ends differ in what cannot be searched for
+	Undecided Answer = "undecided" // the ends could not be distinguished
+	Unfit     Answer = "unfit"     // the ends differ in something that cannot be searched for
 )
 
 // Document is a search.
@@ -31,24 +31,24 @@ type Document struct {
 	Schema string `json:"schema"`
 	Tool   string `json:"tool,omitempty"`
 	File   string `json:"file"`
-	// Simulated says by what servers were replaced, as in results.json.
+	// Simulated is what replaced the servers, as in results.json.
 	Simulated string `json:"simulated,omitempty"`
 	Answer    Answer `json:"answer"`
-	// Reason is what the gates said of the ends.
+	// Reason is the verdict of the gates on the ends.
 	Reason string `json:"reason,omitempty"`
-	// Confidence that was asked for, and Launches that it took in all.
+	// Confidence that was requested, and the total number of Launches.
 	Confidence float64 `json:"confidence" bounds:"0,1"`
 	Launches   int     `json:"launches"`
-	// Gate and Metric, in the cell with these values, that the search went by; absent where the
-	// ends were not told apart. Unit is "%" for what is compared by ratios.
+	// Gate and Metric, in the cell with these values, that the search used; absent if the ends were
+	// not distinguished. Unit is "%" for ratios.
 	Gate        string `json:"gate,omitempty"`
 	Metric      string `json:"metric,omitempty"`
 	MetricLabel string `json:"metric_label,omitempty"`
 	Cell        string `json:"cell,omitempty"`
 	Unit        string `json:"unit,omitempty"`
-	// SD of a pair.
+	// SD is the standard deviation of a pair.
 	SD float64 `json:"sd,omitempty"`
-	// NoStep is the probability that there is none, TwoSteps that there are two.
+	// NoStep is the probability of no step, TwoSteps that of two.
 	NoStep   float64 `json:"no_step,omitempty" bounds:"0,1"`
 	TwoSteps float64 `json:"two_steps,omitempty" bounds:"0,1"`
 	// Steps that were found, in order.
@@ -59,17 +59,17 @@ type Document struct {
 	Notes      []string    `json:"notes,omitempty"`
 }
 
-// Step is where the metric changed: one of the candidates after Good, up to Bad, did it.
+// Step is a change of the metric: one of the candidates after Good, up to Bad, caused it.
 type Step struct {
 	Good        string  `json:"good"`
 	Bad         string  `json:"bad"`
-	Candidates  int     `json:"candidates"` // how many it may be
+	Candidates  int     `json:"candidates"` // number of possible candidates
 	Probability float64 `json:"probability" bounds:"0,1"`
 	Change      float64 `json:"change"` // in Unit of the document
 	Worse       bool    `json:"worse"`
 }
 
-// Candidate is one of the list.
+// Candidate is one candidate of the list.
 type Candidate struct {
 	Ref     string `json:"ref"`
 	Subject string `json:"subject,omitempty"`
@@ -82,7 +82,7 @@ type Candidate struct {
 	// Unusable is why it could not be measured.
 	Unusable string `json:"unusable,omitempty"`
 	Reverts  string `json:"reverts,omitempty"`
-	// ChangesFile is set where it changes the pipeline file, which is nonetheless used as it is.
+	// ChangesFile is set if it changes the pipeline file. The present file is used nonetheless.
 	ChangesFile bool `json:"changes_file,omitempty"`
 }
 

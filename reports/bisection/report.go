@@ -57,7 +57,7 @@ func (d *Document) heading() (model.Icon, model.Line) {
 
 func (d *Document) end(i int) model.Line { return model.Code(Short(d.Candidates[i].Ref)) }
 
-// culprit is a step as a part of a sentence.
+// culprit describes a step as a part of a sentence.
 func (d *Document) culprit(s Step) model.Line {
 	change := model.Line{{Text: d.change(s.Change), Style: model.Strong}}
 	if s.Candidates == 1 {
@@ -69,7 +69,7 @@ func (d *Document) culprit(s Step) model.Line {
 
 var hash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// Short is a reference as people write it.
+// Short abbreviates a commit hash.
 func Short(ref string) string {
 	if hash.MatchString(ref) {
 		return ref[:10]
@@ -79,7 +79,7 @@ func Short(ref string) string {
 
 func (d *Document) change(x float64) string { return Change(x, d.Unit) }
 
-// Change is a change as people write it, in a unit of [Document.Unit].
+// Change formats a change for people, in a unit of [Document.Unit].
 func Change(x float64, unit string) string {
 	if unit == "%" {
 		return fmt.Sprintf("%+.1f %%", x)

@@ -9,37 +9,37 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Chart is what the sides of one workload did under one kind of load.
+// Chart shows the sides of one workload under one kind of load.
 type Chart struct {
 	Benchmark string             // address
-	Values    []result.AxisValue // coordinates that tell it from the other charts of its benchmark
-	Workload  string             // in one line, of its first point
+	Values    []result.AxisValue // coordinates that distinguish it from the other charts of its benchmark
+	Workload  string             // of its first point, in one line
 	Load      Load
 	Lines     []Line
-	// Latencies are the figures to draw over the load; PerUser and PerGPU are drawn against each
-	// other, and Throughput is the total. Each is nil where no point has it.
+	// Latencies are the figures to draw over the load. PerUser and PerGPU are drawn against each
+	// other, and Throughput is the total. Each is nil if no point has it.
 	Latencies                   []Figure
 	PerUser, PerGPU, Throughput *Figure
-	// WithoutGPUs names the lines of which nothing says how many GPUs served them, so that there
-	// is no PerGPU.
+	// WithoutGPUs names the lines with an unknown number of GPUs, which prevent PerGPU.
 	WithoutGPUs []string
 	Limits      []Limit
 	declared    metric.Declared // metrics that the document describes itself
-	// Unplaced is how many cells have no place on the axis, since their load has no bound.
+	// Unplaced is the number of cells that have no place on the axis, because their load is
+	// unlimited.
 	Unplaced int
 }
 
-// Line is one side, or one configuration where the document compares no sides.
+// Line is one side, or one configuration if the document compares no sides.
 type Line struct {
 	Name     string
 	Role     Role
 	Points   []Point // by load
 	Capacity *Capacity
-	// Searched lines have the loads that searches tried, most of them in one launch.
+	// Searched lines contain the loads that searches tried, most of them in one launch.
 	Searched bool
 }
 
-// Role of a line in the comparison that the document makes.
+// Role is the role of a line in the comparison of the document.
 type Role int
 
 // The roles.
@@ -49,17 +49,17 @@ const (
 	Head
 )
 
-// String is "base" or "head", "" for other lines.
+// String returns "base" or "head", "" for other lines.
 func (r Role) String() string { return [...]string{"", "base", "head"}[r] }
 
-// Limit is one that a gate or an objective of a search sets.
+// Limit is a limit of a gate or of an objective of a search.
 type Limit struct {
 	Metric string
 	Op     result.Operator
 	Value  float64
 }
 
-// Of are the charts of a document, in the order of its benchmarks.
+// Of returns the charts of a document, in the order of its benchmarks.
 func Of(doc *result.Document) []Chart {
 	var out []Chart
 	for i := range doc.Benchmarks {
@@ -85,8 +85,7 @@ func ofBenchmark(doc *result.Document, b *result.Benchmark) []Chart {
 	return out
 }
 
-// comparison is the axis of a benchmark whose values are compared, "" for none, with the roles
-// of its values.
+// comparison is the compared axis of a benchmark, "" for none, with the roles of its values.
 type comparison struct {
 	axis  string
 	roles map[string]Role
@@ -114,17 +113,17 @@ func comparedBy(doc *result.Document, b *result.Benchmark) comparison {
 			add(p.Axis, p.Base, p.Head)
 		}
 	}
-	if len(c.roles) > 2 { // several heads: colours alone tell them apart
+	if len(c.roles) > 2 { // several heads: only colours distinguish them
 		clear(c.roles)
 	}
 	return c
 }
 
-// maxLines is how many lines of configurations one chart takes.
+// maxLines is the largest number of configurations in one chart.
 const maxLines = 6
 
-// charts sorts points under one kind of load into lines and charts. Axes that follow the load
-// are no coordinates of theirs.
+// charts groups points under one kind of load into lines and charts. Axes that follow the load do
+// not count as coordinates.
 func (c comparison) charts(samples []sample) []Chart {
 	follows := followers(samples, c.axis)
 	rest := func(s sample) (side string, values []result.AxisValue) {
@@ -184,7 +183,7 @@ func chartOf(samples []sample, name func(sample) string) Chart {
 	return chart
 }
 
-// rising leaves out the charts of which no line has two loads.
+// rising removes the charts in which no line has two loads.
 func rising(charts []Chart) []Chart {
 	return slices.DeleteFunc(charts, func(c Chart) bool {
 		return !slices.ContainsFunc(c.Lines, func(l Line) bool {
@@ -193,8 +192,8 @@ func rising(charts []Chart) []Chart {
 	})
 }
 
-// followers are the axes of which each value stands for one load and no other: the axis of the
-// load itself, whatever its name, and what was scaled with it.
+// followers returns the axes whose values correspond one to one to loads: the axis of the load
+// itself, whatever its name, and axes that were scaled with it.
 func followers(samples []sample, compared string) map[string]bool {
 	type link struct {
 		load  map[string]float64
@@ -222,7 +221,7 @@ func followers(samples []sample, compared string) map[string]bool {
 	return out
 }
 
-// sharedValues are the coordinates that all points have.
+// sharedValues returns the coordinates that all points have.
 func sharedValues(samples []sample) map[result.AxisValue]bool {
 	count := map[result.AxisValue]int{}
 	for _, s := range samples {
@@ -237,7 +236,7 @@ func sharedValues(samples []sample) map[result.AxisValue]bool {
 	return out
 }
 
-// groupBy sorts samples into groups of equal keys, in the order of their first ones.
+// groupBy groups samples with equal keys, in the order of first appearance.
 func groupBy(samples []sample, key func(sample) string) [][]sample {
 	var out [][]sample
 	at := map[string]int{}
@@ -254,8 +253,7 @@ func groupBy(samples []sample, key func(sample) string) [][]sample {
 	return out
 }
 
-// limits are those of the gates on the chart's cells, where all cells have the same, and those of
-// its searches.
+// limits adds the limits of the gates on the chart's cells and those of its searches.
 func (c *Chart) limits(doc *result.Document) {
 	cells := map[string]bool{}
 	for _, l := range c.Lines {
@@ -281,12 +279,12 @@ func (c *Chart) addLimit(l Limit) {
 	}
 }
 
-// LimitsOn are the limits of a figure.
+// LimitsOn returns the limits on a figure.
 func (c *Chart) LimitsOn(f Figure) []Limit {
 	return slices.DeleteFunc(slices.Clone(c.Limits), func(l Limit) bool { return l.Metric != f.ID })
 }
 
-// Name is the chart's benchmark with the coordinates that tell it from others.
+// Name returns the chart's benchmark with the coordinates that distinguish it.
 func (c *Chart) Name() string {
 	return strings.TrimSpace(c.Benchmark + " " + result.Coordinates(c.Values, " "))
 }

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Point is what was measured at one load.
+// Point holds the measurements at one load.
 type Point struct {
 	Load     float64
-	GPUs     int // that served it, 0 where nothing says
+	GPUs     int // serving GPUs, 0 if unknown
 	Launches []Launch
 
 	cell       *result.Cell
@@ -24,13 +24,13 @@ type Point struct {
 type Launch struct {
 	Repeat       int
 	Sent, Failed int
-	Overloaded   bool // more was asked than the server could answer
+	Overloaded   bool // more load than the server could answer
 
 	passes []map[string]float64
 }
 
-// Overloaded reports whether the server fell behind in a launch: what is waited for grows with
-// the length of the run then.
+// Overloaded reports whether the server fell behind in a launch. Waiting times then grow with the
+// length of the run.
 func (p Point) Overloaded() bool {
 	for _, l := range p.Launches {
 		if l.Overloaded {
@@ -40,7 +40,7 @@ func (p Point) Overloaded() bool {
 	return false
 }
 
-// Launches is how many launches the points of a line are of.
+// Launches returns the number of launches in the points of a line.
 func (l Line) Launches() int {
 	repeats := map[int]bool{}
 	for _, p := range l.Points {
@@ -51,11 +51,11 @@ func (l Line) Launches() int {
 	return len(repeats)
 }
 
-// Estimate is a figure at a load: its mean over launches and, of enough of them, the interval of
+// Estimate is a figure at a load: its mean over launches and, if there are enough, the interval of
 // that mean.
 type Estimate struct {
 	Value float64
-	// Lower to Upper is the 95 % interval; NaN of fewer than Fewest launches.
+	// Lower to Upper is the 95 % interval; NaN for fewer than Fewest launches.
 	Lower, Upper float64
 	N            int // launches
 }
@@ -63,15 +63,15 @@ type Estimate struct {
 // Interval reports whether there is one.
 func (e Estimate) Interval() bool { return e.Lower <= e.Upper }
 
-// Fewest launches that an interval is computed of. That of three is more than four times as wide
-// as their standard error, on either side.
+// Fewest is the least number of launches for an interval. With three, it would be more than four
+// standard errors wide on either side.
 const Fewest = 4
 
 // Confidence of intervals.
 const Confidence = 0.95
 
-// Estimate is the mean of a figure over the point's launches: geometric, with Student's interval
-// on the log scale; arithmetic where a value has no logarithm.
+// Estimate returns the mean of a figure over the point's launches: geometric, with Student's
+// interval on the log scale; arithmetic if a value has no logarithm.
 func (p Point) Estimate(f Figure) (Estimate, bool) {
 	var values []float64
 	for _, l := range p.Launches {
@@ -97,7 +97,7 @@ func estimate(values []float64) (Estimate, bool) {
 	mean, sd := stat.MeanStdDev(scaled, nil)
 	e := Estimate{Value: back(mean), Lower: math.NaN(), Upper: math.NaN(), N: len(values)}
 	if len(values) == 1 {
-		e.Value = values[0] // exactly
+		e.Value = values[0] // exact
 	}
 	if n := float64(len(values)); len(values) >= Fewest {
 		half := quantile(len(values)) * sd / math.Sqrt(n)
@@ -108,8 +108,8 @@ func estimate(values []float64) (Estimate, bool) {
 	return e, !math.IsInf(e.Value, 0) && !math.IsNaN(e.Value)
 }
 
-// quantile is that of Student's t by which an interval of n values is wide. Those of usual numbers
-// of launches are computed once: a page has thousands of points.
+// quantile returns the quantile of Student's t for an interval of n values. Those of usual numbers
+// of launches are computed once, because a page has thousands of points.
 func quantile(n int) float64 {
 	if n < len(quantiles()) {
 		return quantiles()[n]
@@ -138,7 +138,7 @@ func positiveAll(values []float64) bool {
 	return true
 }
 
-// meanOf is the mean of passes: geometric where all have a logarithm.
+// meanOf returns the mean of passes: geometric if all have a logarithm.
 func meanOf(values []float64) float64 {
 	if positiveAll(values) {
 		return metric.Metric{Scale: metric.Log}.Mean(values)
@@ -146,17 +146,17 @@ func meanOf(values []float64) float64 {
 	return metric.Mean(values)
 }
 
-// Capacity is the load that searches found: an estimate over launches, or a bound where one of
-// them did not find the end of what the server carries.
+// Capacity is the load that searches found: an estimate over launches, or a bound if one of them
+// did not find the limit of the server.
 type Capacity struct {
 	Estimate
-	// Bound is on which side of the estimate the true value is.
+	// Bound is the side of the estimate on which the true value is.
 	Bound result.Bound
-	// OneLaunch says that the interval is that of the only launch's own fit.
+	// OneLaunch is set if the interval comes from the fit of the only launch.
 	OneLaunch bool
 }
 
-// capacityOf is what the searches behind points found, nil where there were none.
+// capacityOf returns the result of the searches behind points, nil if there were none.
 func capacityOf(samples []sample) *Capacity {
 	var values []float64
 	var only *result.Search
@@ -191,7 +191,7 @@ func capacityOf(samples []sample) *Capacity {
 	return c
 }
 
-// OperatorOf is how a limit on a metric reads.
+// OperatorOf returns the operator of a limit on a metric.
 func OperatorOf(id string) result.Operator {
 	if m, ok := metric.Lookup(id); ok && m.Direction == metric.HigherIsBetter {
 		return ">="

@@ -9,29 +9,29 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Figure is something that a point has a value of.
+// Figure is a quantity that points have values of.
 type Figure struct {
 	ID    string // of a metric, or one of the package's
 	Label string // "TTFT p99"
 	Unit  string // of stored values: "s", "tok/s"
-	// of is the metric that it is computed from, inverse where it is one over it, perGPU where it
-	// is divided by the GPUs of the point.
+	// of is the metric that it is computed from. inverse is set for one over the metric, perGPU for
+	// the metric divided by the GPUs of the point.
 	of              metric.Metric
 	inverse, perGPU bool
 }
 
-// Quantity is the label without the statistic: "TTFT".
+// Quantity returns the label without the statistic: "TTFT".
 func (f Figure) Quantity() string {
 	return strings.Join(strings.Fields(strings.Replace(f.Label, f.of.Stat, "", 1)), " ")
 }
 
-// The figures that are no metric of a run.
+// Figures that are not metrics of a run.
 const (
 	PerUserID = "tokens_per_s_per_user"
 	PerGPUID  = "output_tokens_per_s_per_gpu"
 )
 
-// latencies are what is drawn over the load, the first statistic of each that there is.
+// latencies lists the figures over the load. The first available statistic of each is drawn.
 var latencies = []struct {
 	quantities []string
 	stats      []string
@@ -42,10 +42,11 @@ var latencies = []struct {
 	{[]string{"tpot", "itl"}, []string{"p99", "p95", "p90"}},
 }
 
-// typicalToken is the time per output token that tokens per second of a user are one over.
+// typicalToken is the index of the time per output token whose inverse is the tokens per second of
+// a user.
 var typicalToken = 2
 
-// figures chooses what the chart's points have.
+// figures chooses the figures that the chart's points have.
 func (c *Chart) figures() {
 	for i, l := range latencies {
 		m, ok := c.first(l.quantities, c.limitedFirst(l.quantities, l.stats))
@@ -58,7 +59,7 @@ func (c *Chart) figures() {
 				of: m, inverse: true}
 		}
 	}
-	for _, l := range c.Limits { // what has a limit is drawn, if it is a time
+	for _, l := range c.Limits { // times with a limit are drawn
 		if m, ok := metric.Lookup(l.Metric); ok && m.Unit == metric.Seconds && c.has(m.ID) {
 			c.addLatency(m)
 		}
@@ -79,14 +80,14 @@ func (c *Chart) figures() {
 	}
 }
 
-// limitedFirst are the statistics of some quantities with those first that have a limit.
+// limitedFirst returns the statistics of some quantities, those with a limit first.
 func (c *Chart) limitedFirst(quantities, stats []string) []string {
 	out := slices.Clone(stats)
 	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(c.unlimited(quantities, a), c.unlimited(quantities, b)) })
 	return out
 }
 
-// unlimited is 0 where a statistic has a limit, else 1.
+// unlimited returns 0 if a statistic has a limit, else 1.
 func (c *Chart) unlimited(quantities []string, stat string) int {
 	for _, q := range quantities {
 		if slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Metric == q+"."+stat }) {
@@ -106,8 +107,8 @@ func (c *Chart) addLatency(m metric.Metric) {
 	}
 }
 
-// first is the first statistic of the first quantity that a point has, of the registry or, where a
-// load generator defines it otherwise, of that one.
+// first returns the first statistic of the first quantity that a point has, from the registry or
+// from a load generator with another definition.
 func (c *Chart) first(quantities, stats []string) (metric.Metric, bool) {
 	for _, q := range quantities {
 		for _, stat := range stats {
@@ -144,7 +145,7 @@ func (c *Chart) has(id string) bool {
 	return false
 }
 
-// value is the figure of one launch, the mean over its passes.
+// value returns the figure of one launch, the mean over its passes.
 func (f Figure) value(l Launch, gpus int) (float64, bool) {
 	var values []float64
 	for _, metrics := range l.passes {
@@ -167,8 +168,8 @@ func (f Figure) value(l Launch, gpus int) (float64, bool) {
 	return v, !math.IsInf(v, 0)
 }
 
-// All are the figures that a table of the chart has: every metric of a run that its points have,
-// declared ones too, and those that are computed.
+// All returns the figures for a table of the chart: every metric of a run that its points have,
+// including declared ones, and the computed figures.
 func (c *Chart) All() []Figure {
 	var out []Figure
 	for _, m := range c.declared.All() {

@@ -13,7 +13,7 @@ import (
 type Load struct {
 	Name  string // in tables: "request_rate", "concurrency" or "requests"
 	Title string // of an axis
-	Unit  string // behind a number
+	Unit  string // after a number
 }
 
 // The kinds of load.
@@ -23,32 +23,32 @@ var (
 	batch       = Load{"requests", "requests sent at once", "sent at once"}
 )
 
-// kinds are the loads of searches.
+// kinds maps the loads of searches.
 var kinds = map[result.LoadKind]Load{result.LoadRate: requestRate, result.LoadConcurrency: concurrency}
 
-// sample is a point before it has a line.
+// sample is a point that is not yet in a line.
 type sample struct {
 	load  Load
-	shape string // of the requests: what other loads of the same work share
+	shape string // of the requests: facts that other loads of the same work share
 	point Point
 	cell  *result.Cell
 	// searched points are probes of a search.
 	searched bool
 }
 
-// shapeOf are the facts that say what one request is like. Points that differ in one are of
+// shapeOf lists the facts that describe a request. Points that differ in one of them belong to
 // different charts.
 var shapeOf = []string{
 	"model", "dataset_name", "dataset_path", "dataset_sum", "dataset_options", "input_len", "output_len", "seq_length", "prefix_len",
 	"range_ratio", "burstiness", "think_time", "load_options", "endpoint", "ignore_eos", "lora_modules",
 }
 
-// placed are the points of a benchmark with their loads. unplaced counts cells without one beside
-// others that have it: their requests come as fast as they are taken.
+// placed returns the points of a benchmark with their loads. unplaced counts cells whose load is
+// unlimited.
 func placed(doc *result.Document, b *result.Benchmark) (out []sample, unplaced int) {
 	targets := map[string]int{}
 	for _, t := range doc.Targets {
-		if t.Answering == 0 { // else those that are launched are not all that serve
+		if t.Answering == 0 { // otherwise other servers serve too
 			targets[t.Addr] = t.GPUs
 		}
 	}
@@ -87,7 +87,7 @@ func placed(doc *result.Document, b *result.Benchmark) (out []sample, unplaced i
 	return out, unplaced
 }
 
-// workOf are the facts of a cell's work: its own, and those that its runs share.
+// workOf returns the facts of a cell's work: its own, and those that its runs share.
 func workOf(cell *result.Cell) map[string]string {
 	out := map[string]string{}
 	for i, r := range cell.Current() {
@@ -103,8 +103,8 @@ func workOf(cell *result.Cell) map[string]string {
 	return out
 }
 
-// sameRate reports whether all cells have one request rate and differ in the bound of requests at
-// once, which is their load then.
+// sameRate reports whether all cells have one request rate and differ in the limit of concurrent
+// requests, which is then their load.
 func sameRate(works []map[string]string) bool {
 	rates, bounds := map[string]bool{}, map[string]bool{}
 	for _, w := range works {
@@ -114,8 +114,8 @@ func sameRate(works []map[string]string) bool {
 	return len(rates) == 1 && len(bounds) > 1 && !bounds[""]
 }
 
-// loadOf is the load of a cell: its rate, of a closed loop the requests at once, and of requests
-// that all come at once their number.
+// loadOf returns the load of a cell: its rate, the concurrency of a closed loop, or the number of
+// requests that are all sent at once.
 func loadOf(work map[string]string, bounded bool) (Load, float64, bool) {
 	if rate, ok := positive(work["request_rate"]); ok && !bounded {
 		return requestRate, rate, true
@@ -134,7 +134,7 @@ func positive(text string) (float64, bool) {
 	return v, err == nil && v > 0 && !math.IsInf(v, 0)
 }
 
-// launchesOf are the launches of a cell whose runs count.
+// launchesOf returns the launches of a cell with valid runs.
 func launchesOf(cell *result.Cell) []Launch {
 	var p Point
 	for _, r := range cell.Current() {
@@ -145,7 +145,7 @@ func launchesOf(cell *result.Cell) []Launch {
 	return p.Launches
 }
 
-// launch is the launch of a repeat, added where it is new.
+// launch returns the launch of a repeat, and adds it if it is new.
 func (p *Point) launch(repeat int) *Launch {
 	for i := range p.Launches {
 		if p.Launches[i].Repeat == repeat {
@@ -156,13 +156,13 @@ func (p *Point) launch(repeat int) *Launch {
 	return &p.Launches[len(p.Launches)-1]
 }
 
-// add takes a pass up.
+// add adds a pass.
 func (l *Launch) add(sent, failed int, overloaded bool, metrics map[string]float64) {
 	l.Sent, l.Failed, l.Overloaded = l.Sent+sent, l.Failed+failed, l.Overloaded || overloaded
 	l.passes = append(l.passes, metrics)
 }
 
-// probesOf are the loads that the searches of a cell tried, one point for each load.
+// probesOf returns the loads that the searches of a cell tried, one point for each load.
 func probesOf(cell *result.Cell, gpus int) []sample {
 	var out []sample
 	at := map[float64]int{}

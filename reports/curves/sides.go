@@ -12,12 +12,11 @@ type Side struct {
 	Doc  *result.Document
 }
 
-// sideAxis is the coordinate that documents differ in; no axis of a file has such a name.
+// sideAxis is the coordinate that distinguishes documents; no axis of a file can have this name.
 const sideAxis = "\x00side"
 
-// OfSides are the charts of documents that are set beside each other, with a line for each. What
-// their requests were like is for the comparison to check; coordinates beside the load tell the
-// charts from each other.
+// OfSides returns the charts that compare documents, with a line for each. The caller checks
+// whether their requests are comparable. Coordinates other than the load distinguish the charts.
 func OfSides(sides []Side) []Chart {
 	c := comparison{axis: sideAxis, roles: map[string]Role{}}
 	if len(sides) == 2 {
@@ -56,7 +55,7 @@ func OfSides(sides []Side) []Chart {
 	return out
 }
 
-// sharedBenchmarks are the addresses that all documents have.
+// sharedBenchmarks returns the addresses that all documents have.
 func sharedBenchmarks(sides []Side) []string {
 	count := map[string]int{}
 	for _, s := range sides {

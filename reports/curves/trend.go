@@ -12,12 +12,12 @@ type TrendPoint struct {
 	Estimate
 }
 
-// trendLoads is how many loads a trend is computed at.
+// trendLoads is the number of loads at which a trend is computed.
 const trendLoads = 24
 
-// Trend is the mean over launches of the curve that each launch's own loads give, straight between
-// them on log scales, at loads that Fewest launches or more reach. It is what can be drawn of
-// searches, whose launches tried loads of their own; nil where too few did.
+// Trend returns the mean over launches of each launch's curve, interpolated linearly on log scales,
+// at loads that at least Fewest launches reach. It shows searches, whose launches tried different
+// loads. It returns nil if there are too few launches.
 func (l Line) Trend(f Figure) []TrendPoint {
 	if len(l.Points) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (l Line) Trend(f Figure) []TrendPoint {
 				values = append(values, math.Exp(y))
 			}
 		}
-		slices.Sort(values) // sums do not depend on the order of a map
+		slices.Sort(values) // sum in a fixed order, independent of the map
 		if e, ok := estimate(values); ok && e.N >= Fewest {
 			out = append(out, TrendPoint{math.Exp(x), e})
 		}
@@ -57,7 +57,7 @@ func (l Line) Trend(f Figure) []TrendPoint {
 // place is a load with a value, both as logarithms.
 type place struct{ x, y float64 }
 
-// between is the value of a curve at x, false beyond its ends.
+// between returns the value of a curve at x, false beyond its ends.
 func between(places []place, x float64) (float64, bool) {
 	const rounding = 1e-12
 	for i, p := range places {

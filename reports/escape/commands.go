@@ -7,20 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Commands breaks what a GitHub runner would carry out when text is printed into a job's
-// log: "::" at the beginning of a line, behind white space of any kind, and "##[" anywhere
-// (the older form). An invisible character within them is enough; all else stays as it is.
+// Commands breaks what a GitHub runner would execute when text is printed into a job's log: "::" at
+// the beginning of a line, after white space of any kind, and "##[" anywhere (the older form). It
+// inserts an invisible character and changes nothing else.
 //
-// The runner's own way, to stop commands by a secret word and to resume them with it, is
-// of no use here: who is killed in between resumes nothing, and standard error and output
-// would stop the commands of each other.
+// The runner can also stop commands until a secret word. That does not work here: a killed process
+// would not resume them, and standard error and output would stop each other's commands.
 func Commands(text string) string {
 	var s commandScanner
 	return string(s.scan(nil, []byte(text)))
 }
 
-// LogWriter is Commands for a stream. It holds nothing back. It is safe for concurrent
-// use.
+// LogWriter is Commands for a stream. It does not buffer. It is safe for concurrent use.
 type LogWriter struct {
 	w io.Writer
 
@@ -41,12 +39,12 @@ func (l *LogWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// commandScanner goes through a text byte by byte, so that it can stop anywhere. A runner
-// takes a carriage return for the end of a line as well.
+// commandScanner scans a text byte by byte, so that it can stop anywhere. A runner accepts a
+// carriage return as the end of a line as well.
 type commandScanner struct {
-	begun  bool // the line has something that is not white space
-	colon  bool // all that it has is a colon
-	hashes int  // that it has last, at most 2
+	begun  bool // the line contains something other than white space
+	colon  bool // the line so far is only a colon
+	hashes int  // number of hashes at the end, at most 2
 	rune   []byte
 }
 
@@ -75,7 +73,7 @@ func (s *commandScanner) next(c byte) {
 	if s.begun {
 		return
 	}
-	// White space may have several bytes, of which this is one.
+	// White space may have several bytes; this is one of them.
 	s.rune = append(s.rune, c)
 	if utf8.FullRune(s.rune) {
 		r, _ := utf8.DecodeRune(s.rune)

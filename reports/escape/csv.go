@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// CSV is s as a text field that no spreadsheet takes for a formula: an apostrophe stands
-// before a leading =, +, - or @ (also their full-width forms). Numbers are not for CSV:
-// write them as they are. Quoting is the csv writer's.
+// CSV returns s as a text field that a spreadsheet does not interpret as a formula: it puts an
+// apostrophe before a leading =, +, - or @ (also their full-width forms). Write numbers without it.
+// The csv writer does the quoting.
 func CSV(s string) string {
 	s = Text(s, 0)
 	if r, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@＝＋－＠", r) {

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// joiner (U+2060, word joiner) is invisible and of no width. Between an at sign and a
-// name it keeps GitHub from mentioning someone: its filters run on the rendered text, so
-// that a character reference alone does not stop them.
+// joiner (U+2060, word joiner) is invisible and has no width. Between an at sign and a name it
+// keeps GitHub from mentioning someone. A character reference alone does not, because GitHub's
+// filters run on the rendered text.
 const joiner = "\u2060"
 
-// Inline is s as text within a paragraph, a heading or a table cell of GitHub-flavoured
-// markdown: no markup, no HTML, no links, no mentions and no references to issues. It
-// does not start or end a block, as long as something of ours stands before it on its
-// line. Limit is in runes of the text, see Text.
+// Inline returns s as text within a paragraph, a heading or a table cell of GitHub-flavoured
+// markdown: no markup, no HTML, no links, no mentions and no references to issues. It does not
+// start or end a block, as long as trusted text precedes it on its line. limit is in runes of the
+// text, see Text.
 func Inline(s string, limit int) string {
 	runes := []rune(Text(s, limit))
 	var b strings.Builder
@@ -38,8 +38,8 @@ func Inline(s string, limit int) string {
 	return b.String()
 }
 
-// linking reports whether r between its neighbours could make GitHub link, mention or
-// refer to something: @name, #12, GH-12, http://… and www.….
+// linking reports whether r between its neighbours could make GitHub link, mention or refer to
+// something: @name, #12, GH-12, http://… and www.….
 func linking(before []rune, r, after rune) bool {
 	switch r {
 	case '@', '#':
@@ -54,7 +54,7 @@ func linking(before []rune, r, after rune) bool {
 	return false
 }
 
-// harmless reports whether r means nothing to a markdown parser between its neighbours.
+// harmless reports whether r has no meaning to a markdown parser between its neighbours.
 func harmless(r, before, after rune) bool {
 	if r == ' ' || r > unicode.MaxASCII || isWord(r) {
 		return true
@@ -62,9 +62,9 @@ func harmless(r, before, after rune) bool {
 	switch r {
 	case ',', ';', '.', '(', ')', '%', '/', '\'', '"', '?', '=', '+', '-', '^', '{', '}':
 		return true
-	case ':': // but not that of :emoji:
+	case ':': // but not the one of :emoji:
 		return !isWord(after) || unicode.IsDigit(after)
-	case '_': // within a word it is no emphasis
+	case '_': // within a word it is not emphasis
 		return isWord(before) && isWord(after)
 	}
 	return false
@@ -81,11 +81,10 @@ func endsFold(runes []rune, suffix string) bool {
 
 func entity(r rune) string { return fmt.Sprintf("&#%d;", r) }
 
-// Code is s as code within a paragraph or a table cell: in backticks where the text
-// allows, otherwise as a code element with every ASCII punctuation as a character
-// reference, because neither pipes nor backticks can be written within backticks safely,
-// and because GitHub finds links even within a code element. Empty text gives an empty
-// string.
+// Code returns s as code within a paragraph or a table cell: in backticks if the text allows.
+// Otherwise it returns a code element with all ASCII punctuation as character references, because
+// neither pipes nor backticks are safe within backticks, and GitHub finds links even within a code
+// element. For empty text it returns "".
 func Code(s string, limit int) string {
 	s = Text(s, limit)
 	switch {
@@ -97,8 +96,8 @@ func Code(s string, limit int) string {
 	return CodeElement(s, limit)
 }
 
-// CodeElement is Code where markdown is not read, within a block of HTML such as a
-// summary: always an element, never backticks.
+// CodeElement is Code for places without markdown, within a block of HTML such as a summary: always
+// an element, never backticks.
 func CodeElement(s string, limit int) string {
 	s = Text(s, limit)
 	if s == "" {
@@ -120,8 +119,8 @@ func CodeElement(s string, limit int) string {
 	return b.String()
 }
 
-// Fence is lines as a fenced code block with a trailing newline: each line cleaned and
-// bounded (see Line), within a fence longer than any run of backticks in them.
+// Fence returns lines as a fenced code block with a trailing newline: each line is cleaned and
+// bounded (see Line), and the fence is longer than any run of backticks in them.
 func Fence(lines []string, limit int) string {
 	var body strings.Builder
 	longest := 2

@@ -9,16 +9,16 @@ import (
 // Ellipsis marks text that was cut.
 const Ellipsis = "…"
 
-// Text reduces s to one line that a terminal shows as it is: ANSI escape sequences are
-// removed, runs of white space become one space, control characters, invalid bytes and
-// characters that reorder or hide text (bidirectional and other format characters) are
-// removed or replaced by U+FFFD. At most limit runes are kept, the last one an ellipsis
-// where something was cut; limit <= 0 means no bound.
+// Text reduces s to one line that a terminal shows unchanged: it removes ANSI escape sequences,
+// turns runs of white space into one space, and removes or replaces by U+FFFD control characters,
+// invalid bytes and characters that reorder or hide text (bidirectional and other format
+// characters). It keeps at most limit runes, the last one an ellipsis if it was cut; limit <= 0
+// means no limit.
 func Text(s string, limit int) string {
 	return cut(oneLine(s, limit), limit)
 }
 
-// Line is Text for a line of a log: white space within it is kept as spaces.
+// Line is Text for a line of a log: it keeps white space within it as spaces.
 func Line(s string, limit int) string {
 	var b strings.Builder
 	for n := 0; s != "" && (limit <= 0 || n <= limit); {
@@ -39,7 +39,7 @@ func Line(s string, limit int) string {
 	return cut(strings.TrimRight(b.String(), " "), limit)
 }
 
-// dropped stands for something that is left out altogether.
+// dropped represents a sequence that is left out.
 const dropped rune = -1
 
 // oneLine cleans s and stops a little after limit runes, so that a huge text costs little.
@@ -67,7 +67,8 @@ func oneLine(s string, limit int) string {
 	return b.String()
 }
 
-// next is the first character of s as it may be shown, and how many bytes it stands for.
+// next returns the first character of s as it may be shown, and the number of bytes that it
+// represents.
 func next(s string) (r rune, size int) {
 	if n := Sequence(s); n > 0 {
 		return dropped, n
@@ -86,30 +87,30 @@ func next(s string) (r rune, size int) {
 	return r, size
 }
 
-// Invisible reports characters that change what is seen around them without being seen:
-// format characters (bidirectional controls, zero-width joiners, tags), variation
-// selectors, fillers, private use and noncharacters.
+// Invisible reports characters that change what is seen around them without being seen: format
+// characters (bidirectional controls, zero-width joiners, tags), variation selectors, fillers,
+// private use and noncharacters.
 func Invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
 		unicode.Noncharacter_Code_Point)
 }
 
-// maxSequence bounds an escape sequence, so that whoever reads a stream knows how much
+// maxSequence limits the length of an escape sequence, so that a reader of a stream knows how much
 // may still belong to one.
 const maxSequence = 4096
 
-// Sequence is the length of the ANSI escape sequence at the beginning of s, 0 if there is
-// none. Sequences that introduce a string (OSC, DCS, …) reach to their terminator; one
-// that is not terminated on its line, within 4,096 bytes, is only its first two, so that it
-// cannot hide the rest.
+// Sequence returns the length of the ANSI escape sequence at the beginning of s, 0 if there is
+// none. Sequences that introduce a string (OSC, DCS, …) reach to their terminator. If it is missing
+// on the line or within 4,096 bytes, only the first two bytes count, so that the sequence cannot
+// hide the rest.
 func Sequence(s string) int {
 	n, _ := SequencePrefix(s)
 	return n
 }
 
-// SequencePrefix is Sequence of a text that goes on beyond s. It reports whether that could
-// be longer than n: s ends within a sequence.
+// SequencePrefix is Sequence for a text that continues beyond s. open reports whether the sequence
+// may be longer than n, because s ends within it.
 func SequencePrefix(s string) (n int, open bool) {
 	if s == "" || s[0] != 0x1b {
 		return 0, false
@@ -136,7 +137,7 @@ func SequencePrefix(s string) (n int, open bool) {
 	return 2, false
 }
 
-// stringSequence is the length of a sequence that holds a string.
+// stringSequence returns the length of a sequence that contains a string.
 func stringSequence(s string, cut bool) (n int, open bool) {
 	line, _, ended := strings.Cut(s, "\n")
 	if end := strings.IndexByte(line, '\a'); end > 0 {

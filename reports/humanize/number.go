@@ -1,5 +1,5 @@
-// Package humanize writes numbers, shares, durations and counts as people read them: three
-// significant digits, one unit for both sides of a comparison, a minus sign that is one.
+// Package humanize formats numbers, shares, durations and counts for people: three significant
+// digits, one unit for both sides of a comparison, a typographic minus sign.
 package humanize
 
 import (
@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// None stands where there is no value.
+// None is shown if there is no value.
 const None = "—"
 
-// Scale turns stored values into those of one row: both sides of a comparison have the
-// same unit.
+// Scale converts stored values to those of one row: both sides of a comparison have the same unit.
 type Scale struct {
 	Factor float64
 	Unit   string
@@ -57,7 +56,7 @@ func ScaleFor(unit string, values ...float64) Scale {
 	return Scale{1, unit}
 }
 
-// scaleForBytes chooses the largest binary prefix that leaves something before the point.
+// scaleForBytes chooses the largest binary prefix that leaves at least 1 before the point.
 func scaleForBytes(largest float64) Scale {
 	s := Scale{1, "B"}
 	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
@@ -69,11 +68,10 @@ func scaleForBytes(largest float64) Scale {
 	return s
 }
 
-// Value is v with its unit.
+// Value formats v with its unit.
 func (s Scale) Value(v float64) string { return s.With(Number(v * s.Factor)) }
 
-// Difference is a signed difference of two values; that of fractions is in percentage
-// points.
+// Difference formats a signed difference of two values; fractions are in percentage points.
 func (s Scale) Difference(d float64) string {
 	if s.Unit == "%" {
 		s.Unit = "pp"
@@ -81,7 +79,7 @@ func (s Scale) Difference(d float64) string {
 	return s.With(Signed(d*s.Factor, Number))
 }
 
-// With is a number that is written already, with the unit.
+// With adds the unit to a formatted number.
 func (s Scale) With(n string) string {
 	if s.Unit == "" || n == None {
 		return n
@@ -89,8 +87,8 @@ func (s Scale) With(n string) string {
 	return n + " " + s.Unit
 }
 
-// Number is v with three significant digits, four or more where it has more before the
-// point, and commas from 10,000 on.
+// Number formats v with three significant digits, or more if it has more before the point, and
+// commas from 10,000 on.
 func Number(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -109,7 +107,7 @@ func Number(v float64) string {
 	return Minus(Commas(s))
 }
 
-// Exact is v as it was written, without more digits than it has: "0.05", "20".
+// Exact formats v without more digits than it has: "0.05", "20".
 func Exact(v float64) string {
 	if !Finite(v) {
 		return None
@@ -136,7 +134,7 @@ func Commas(s string) string {
 	return sign + strings.Join(append([]string{digits}, parts...), ",")
 }
 
-// Signed is v with its sign, by a format of unsigned numbers.
+// Signed formats v with its sign, using a format of unsigned numbers.
 func Signed(v float64, format func(float64) string) string {
 	s := format(math.Abs(v))
 	switch {
@@ -150,7 +148,7 @@ func Signed(v float64, format func(float64) string) string {
 	return "+" + s
 }
 
-// Percent is a ratio − 1 as "+14.2 %".
+// Percent formats a ratio − 1 as "+14.2 %".
 func Percent(r float64) string {
 	s := PercentNumber(r)
 	if s == None {
@@ -159,7 +157,7 @@ func Percent(r float64) string {
 	return s + " %"
 }
 
-// PercentNumber is Percent without the sign of percent.
+// PercentNumber is Percent without the percent sign.
 func PercentNumber(r float64) string {
 	return Signed(r*100, func(v float64) string {
 		switch {
@@ -174,7 +172,7 @@ func PercentNumber(r float64) string {
 	})
 }
 
-// PlainPercent is a fraction as "5 %".
+// PlainPercent formats a fraction as "5 %".
 func PlainPercent(f float64) string {
 	if !Finite(f) {
 		return None
@@ -182,7 +180,7 @@ func PlainPercent(f float64) string {
 	return Minus(strconv.FormatFloat(f*100, 'g', 4, 64)) + " %"
 }
 
-// Probability is a p-value with two significant digits.
+// Probability formats a p value with two significant digits.
 func Probability(p *float64) string {
 	switch {
 	case p == nil || !Finite(*p):
@@ -195,7 +193,7 @@ func Probability(p *float64) string {
 	return strconv.FormatFloat(*p, 'g', 2, 64)
 }
 
-// Duration of a run for people.
+// Duration formats the duration of a run for people.
 func Duration(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -211,7 +209,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Minus writes a leading minus sign as one.
+// Minus replaces a leading hyphen by a typographic minus sign.
 func Minus(s string) string {
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
 		return "−" + rest
@@ -222,7 +220,7 @@ func Minus(s string) string {
 // Finite reports whether v is neither NaN nor infinite.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Count is a number of things with their noun: "1 repeat", "2 repeats".
+// Count formats a number of things with their noun: "1 repeat", "2 repeats".
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -233,7 +231,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%s %ss", Commas(strconv.Itoa(n)), noun)
 }
 
-// List joins words as people do: "a, b and c".
+// List joins words: "a, b and c".
 func List(words []string) string {
 	if n := len(words) - 1; n > 0 {
 		return strings.Join(words[:n], ", ") + " and " + words[n]

@@ -12,10 +12,10 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// maxTrendPoints bounds the sessions of one machine that are drawn, the last ones.
+// maxTrendPoints is the largest number of sessions of one machine that are drawn: the last ones.
 const maxTrendPoints = 400
 
-// maxMachines is how many lines one chart can show apart.
+// maxMachines is the largest number of distinguishable lines in a chart.
 const maxMachines = 6
 
 // chart is the chart of a series.
@@ -50,7 +50,7 @@ func (v *view) chart(t *Trend, id string) model.Chart {
 	return c.chart
 }
 
-// desc says what the chart shows, for who does not see it.
+// desc describes the chart, for readers who do not see it.
 func (c *chart) desc() string {
 	text := []string{"A dot is a session; the thick line is the level between two change points."}
 	if c.t.Condition() != trend.Short {
@@ -69,10 +69,10 @@ func (c *chart) desc() string {
 	return strings.Join(text, " ")
 }
 
-// days is a time on the axis.
+// days converts a time to a value on the axis.
 func days(t time.Time) float64 { return float64(t.Unix()) / (24 * 3600) }
 
-// span is from the first to the last dot.
+// span returns the range from the first to the last dot.
 func (c *chart) span() (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range c.chart.Lines {
@@ -116,7 +116,7 @@ func (c *chart) tip(p *Part, at Point) string {
 	return text
 }
 
-// between is the place half-way from the session before to the one at index.
+// between returns the place half-way between the session at index and the previous one.
 func between(p *Part, index int) float64 {
 	at := days(p.Points[index].Time)
 	if index == 0 {
@@ -125,7 +125,7 @@ func between(p *Part, index int) float64 {
 	return (at + days(p.Points[index-1].Time)) / 2
 }
 
-// levels are the lines between the change points.
+// levels draws the lines between the change points.
 func (c *chart) levels(p *Part, first int) {
 	if p.Condition == trend.Short {
 		return
@@ -150,7 +150,7 @@ func (c *chart) levels(p *Part, first int) {
 	add(end)
 }
 
-// marks are the change points, and the session that was accepted.
+// marks draws the change points and the accepted session.
 func (c *chart) marks(p *Part, first int) {
 	for _, change := range p.Changes {
 		if change.Index < first {
@@ -175,7 +175,7 @@ func (c *chart) marks(p *Part, first int) {
 	}
 }
 
-// reference draws what the end of the series is held against.
+// reference draws the reference and the threshold for the end of the series.
 func (c *chart) reference(p *Part, first int) {
 	if p.Condition == trend.Short || p.Retired {
 		return
@@ -196,7 +196,7 @@ func (c *chart) reference(p *Part, first int) {
 		svg.Level{From: from, To: to, Y: limit * c.scale.Factor, Class: "margin", Tip: "threshold " + c.scale.Value(limit)})
 }
 
-// timeAxis has a few whole days as ticks.
+// timeAxis returns an axis with a few whole days as ticks.
 func timeAxis(lo, hi float64) svg.Axis {
 	const pad = 0.02
 	a := svg.Axis{Title: "session", Fixed: true, Min: lo - 0.5 - pad*(hi-lo), Max: hi + 0.5 + pad*(hi-lo)}

@@ -13,9 +13,8 @@ import (
 	"github.com/servegate/pipeline/reports/page"
 )
 
-// HTML writes h as one page like that of HTML, with a chart for each series. Where
-// the page would be larger than its budget, fewer series have charts and their tables are
-// shorter.
+// HTML writes h as one page with a chart for each series. If the page would exceed its budget,
+// fewer series have charts and their tables are shorter.
 func HTML(w io.Writer, h *History, o model.Options) error {
 	sizes := []pageSize{{200, 2000, 400}, {80, 1000, 200}, {30, 500, 90}, {10, 200, 30}, {0, 50, 0}}
 	return page.Write(w, o.Budget, "metrics", sizes, func(size pageSize) *page.Page {
@@ -25,7 +24,7 @@ func HTML(w io.Writer, h *History, o model.Options) error {
 	})
 }
 
-// pageSize bounds what grows with a history: charts, rows of each table, and those of
+// historySize limits the parts that grow with a history: charts, rows of each table, and rows of
 // the tables beside charts.
 type pageSize struct{ charts, rows, sessions int }
 
@@ -47,7 +46,7 @@ func (v *view) choose(size pageSize) {
 	}
 }
 
-// ordered are the series, the worst first, otherwise as they come.
+// ordered returns the series, the worst first, otherwise in their order.
 func (v *view) ordered() []*Trend {
 	var out []*Trend
 	for _, r := range v.rows {
@@ -58,7 +57,8 @@ func (v *view) ordered() []*Trend {
 	return out
 }
 
-// maxOpenTrends are open as the page is: more are slow to draw and to scroll.
+// maxOpenTrends is the number of series that are open in the page. More would be slow to draw and
+// to scroll.
 const maxOpenTrends = 24
 
 // trends are the series with their charts.
@@ -90,7 +90,7 @@ func (v *view) trend(t *Trend, open bool) model.Part {
 	return p
 }
 
-// summary is what the series comes to, beside its name.
+// summary returns the conclusion on a series, without its name.
 func (v *view) summary(t *Trend) model.Line {
 	for _, r := range v.rows {
 		if r.t != t || r.p.Retired {
@@ -108,7 +108,7 @@ func (v *view) summary(t *Trend) model.Line {
 	return nil
 }
 
-// sessions are the values of a part, the newest first.
+// sessions returns the values of a part, the newest first.
 func (r row) sessions() model.Table {
 	t := model.Table{Title: model.Join("", model.Plain("On "), model.Code(r.p.Machine)), Columns: []model.Column{
 		{Title: "session"}, {Title: "value", Align: model.Right}, {Title: "commit"}, {Title: "run"}, {Title: "change point"},

@@ -13,10 +13,10 @@ import (
 	"github.com/servegate/pipeline/reports/text"
 )
 
-// What one series comes to, for issues.
+// Texts on one series, for issues.
 
-// Excess is by how many thresholds the worst machine of a series is worse than its
-// reference, 0 where it has not regressed.
+// Excess returns how many thresholds the worst machine of a series is worse than its reference, 0
+// if it has not regressed.
 func (t *Trend) Excess() float64 {
 	most := 0.0
 	for _, p := range t.Regressed() {
@@ -25,7 +25,7 @@ func (t *Trend) Excess() float64 {
 	return most
 }
 
-// Title names a series in plain text that is not escaped.
+// Title returns the name of a series as plain, unescaped text.
 func Title(t *Trend) string {
 	text := "Performance regression: " + t.MetricLabel + " of " + model.ShortAddr(t.Benchmark)
 	if t.Label != "" {
@@ -37,10 +37,10 @@ func Title(t *Trend) string {
 	return text
 }
 
-// News is one line of markdown on where a series stands.
+// News returns one line of markdown on the standing of a series.
 func News(t *Trend) string { return markdown.Line(t.news()) }
 
-// PlainNews is the same as plain text.
+// PlainNews returns the same as plain text.
 func PlainNews(t *Trend) string { return text.Line(t.news(), model.MaxLine) }
 
 func (t *Trend) news() model.Line {
@@ -53,7 +53,7 @@ func (t *Trend) news() model.Line {
 	return model.Join("; ", parts...)
 }
 
-// news of one machine.
+// news returns the news of one machine.
 func (r row) news() model.Line {
 	p := r.p
 	switch {
@@ -78,7 +78,7 @@ func (r row) news() model.Line {
 	return model.Join(" ", model.Plain(text+" since "+dateOf(p.Points[p.Recovered].Time)+", at"), r.commits(p.Recovered))
 }
 
-// creeping notes a regression that is no step.
+// creeping returns a remark on a regression that is not a step.
 func (r row) creeping() string {
 	if !r.p.Creep {
 		return ""
@@ -86,11 +86,11 @@ func (r row) creeping() string {
 	return "; a little at a time, without a step"
 }
 
-// maxRecent is how many sessions an issue lists.
+// maxRecent is the number of sessions that an issue lists.
 const maxRecent = 14
 
-// TrendMarkdown writes one series of h as markdown, within Options.Budget: where it
-// stands, its change points and its last sessions.
+// TrendMarkdown writes one series of h as markdown, within Options.Budget: its standing, its change
+// points and its last sessions.
 func TrendMarkdown(w io.Writer, h *History, t *Trend, o model.Options) error {
 	one := *h
 	one.Trends, one.Warnings = []Trend{*t}, nil

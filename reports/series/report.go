@@ -12,12 +12,12 @@ import (
 	"github.com/servegate/pipeline/reports/model"
 )
 
-// view is a history as its reports need it.
+// view holds a history and the data that its reports need.
 type view struct {
 	h *History
-	// rows are all parts, the worst first.
+	// rows holds all parts, the worst first.
 	rows []row
-	// models: there are several, so that names say which.
+	// models is set if there are several, so that names include the model.
 	models bool
 	// page has what only a page shows, and anchors are where it says more about a series; nil in
 	// other formats.
@@ -48,8 +48,8 @@ func newHistoryView(h *History) *view {
 	return v
 }
 
-// excess is the change in thresholds, where it is beyond one; else 0, so that what is
-// within keeps its order.
+// excess returns the change in thresholds if the part has regressed; otherwise 0, so that the other
+// parts keep their order.
 func (r row) excess() float64 {
 	if r.p.Condition != trend.Regressed || r.p.Threshold == 0 {
 		return 0
@@ -81,7 +81,7 @@ func (v *view) banner() model.Line {
 		{Text: " they say nothing of a real server, and are never set beside real ones."}}
 }
 
-// counts are the series by condition.
+// counts returns the number of series by condition.
 func (v *view) counts() map[trend.Condition]int {
 	out := map[trend.Condition]int{}
 	for i := range v.h.Trends {
@@ -143,7 +143,7 @@ func (v *view) gone() int {
 	return n
 }
 
-// countsText is "1 regressed, 20 steady".
+// countsText returns "1 regressed, 20 steady".
 func (v *view) countsText() string {
 	n := v.counts()
 	var parts []string
@@ -162,7 +162,7 @@ func (v *view) countsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// name is the cell of a series.
+// name returns the cell of a series.
 func (v *view) name(t *Trend) model.Line {
 	l := model.Code(model.ShortAddr(t.Benchmark))
 	if t.Label != "" {
@@ -174,7 +174,7 @@ func (v *view) name(t *Trend) model.Line {
 	return l
 }
 
-// machine says on which one, where a series knows several.
+// machine returns the machine if a series has several.
 func (r row) machine() model.Line {
 	if len(r.t.Parts) < 2 {
 		return nil
@@ -184,7 +184,7 @@ func (r row) machine() model.Line {
 
 func dateOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// change is a change of the metric as people state it.
+// change formats a change of the metric for people.
 func (t *Trend) change(d float64) string {
 	if t.Scale == "log" {
 		return humanize.Percent(d)
@@ -192,12 +192,12 @@ func (t *Trend) change(d float64) string {
 	return humanize.ScaleFor(t.Unit, d).Difference(d)
 }
 
-// spread is a change without its sign.
+// spread formats a change without its sign.
 func (t *Trend) spread(d float64) string { return strings.TrimPrefix(t.change(d), "+") }
 
 func (t *Trend) value(v float64) string { return humanize.ScaleFor(t.Unit, v).Value(v) }
 
-// commits are those between which something changed.
+// commits returns the commits between which something changed.
 func (r row) commits(index int) model.Line {
 	short := func(i int) model.Line {
 		if i < 0 || i >= len(r.p.Points) || r.p.Points[i].Commit == "" {
@@ -207,7 +207,7 @@ func (r row) commits(index int) model.Line {
 		return model.Code(c[:min(7, len(c))])
 	}
 	before, after := short(index-1), short(index)
-	if r.p.Creep && index == r.p.Since { // a creep has no place: it is between the reference and now
+	if r.p.Creep && index == r.p.Since { // a creep has no place: show the range from the reference until now
 		before, after = short(r.p.ReferenceEnd-1), short(len(r.p.Points)-1)
 	}
 	switch {
@@ -243,8 +243,8 @@ func (v *view) findings() model.Section {
 	return model.Section{Title: model.Plain("What needs a look"), Tables: []model.Table{t}}
 }
 
-// suspected is the change that the last values may be: one that only they show, or one that
-// is not significant among so many series.
+// suspected returns the change that the last values may show. Only they show it, or it is not
+// significant among that many series.
 func (r row) suspected() (Change, bool) {
 	if n := len(r.p.Changes); n > 0 {
 		return r.p.Changes[n-1], true
@@ -279,7 +279,7 @@ func (v *view) warnings() model.Section {
 	return s
 }
 
-// moves say where a series begins anew because the machine is another one.
+// moves describes where a series starts anew on another machine.
 func (t *Trend) moves() []model.Line {
 	var out []model.Line
 	for i := 1; i < len(t.Parts); i++ {
@@ -294,7 +294,7 @@ func (t *Trend) moves() []model.Line {
 	return out
 }
 
-// maxChanges bounds the table of change points.
+// maxChanges limits the table of change points.
 const maxChanges = 100
 
 // changes are all change points, the newest first.
@@ -329,7 +329,7 @@ func (v *view) changes() model.Section {
 		Tables: []model.Table{t}, Folded: true}
 }
 
-// changeState is how a change point is shown.
+// changeState returns the icon and text of a change point.
 func changeState(p *Part, c Change) (model.Icon, string) {
 	state := string(c.State)
 	switch {
@@ -390,7 +390,7 @@ func (v *view) table(keep func(row) bool) model.Table {
 	return t
 }
 
-// condition in words.
+// condition returns the condition in words.
 func (r row) condition() string {
 	text := string(r.p.Condition)
 	if r.p.Condition == trend.Short {
@@ -418,5 +418,5 @@ func (v *view) legend() []model.Line {
 	}
 }
 
-// seriesCount is "1 series", "2 series".
+// seriesCount returns "1 series", "2 series".
 func seriesCount(n int) string { return humanize.Commas(fmt.Sprint(n)) + " series" }

@@ -1,5 +1,5 @@
-// Package series is how metrics developed over the sessions that were kept: as a document, a
-// report, a page with charts, and the texts of issues.
+// Package series reports how metrics developed over the stored sessions: as a document, a report, a
+// page with charts, and the texts of issues.
 package series
 
 import (
@@ -17,24 +17,24 @@ import (
 // Schema is the version of the JSON that JSON writes.
 const Schema = "pipeline/trends/1.0"
 
-// History is how metrics developed over the sessions that were kept: real ones, or those
-// of the simulator, never both.
+// History shows how metrics developed over the stored sessions, either real or simulated ones,
+// never both.
 type History struct {
 	Schema string `json:"schema"`
 	Branch string `json:"branch,omitempty"`
-	// Simulated sessions say nothing of a real server.
+	// Simulated is set for simulated sessions, which allow no conclusion on a real server.
 	Simulated bool      `json:"simulated,omitempty"`
 	Sessions  int       `json:"sessions"`
 	First     time.Time `json:"first,omitzero"`
 	Last      time.Time `json:"last,omitzero"`
-	// Warnings say what was left out.
+	// Warnings describe what was left out.
 	Warnings []string `json:"warnings,omitempty"`
 	Trends   []Trend  `json:"series"`
 }
 
 // Trend is one metric of one cell of a benchmark.
 type Trend struct {
-	// Key identifies a series: 16 hexadecimal digits, the same for as long as the cell is.
+	// Key identifies a series: 16 hexadecimal digits, the same as long as the cell is.
 	Key       string `json:"key"`
 	Benchmark string `json:"benchmark"`
 	Cell      string `json:"cell"`
@@ -42,28 +42,28 @@ type Trend struct {
 	Model     string `json:"model,omitempty"`
 	Simulated string `json:"simulated,omitempty"`
 	Metric    string `json:"metric"`
-	// Of the metric, for readers of the document alone.
+	// Properties of the metric, for readers that only have the document.
 	MetricLabel string `json:"metric_label"`
 	Unit        string `json:"unit,omitempty"`
 	Direction   string `json:"direction"`
 	Scale       string `json:"scale"`
-	// Margin is the smallest change for the worse that anybody would act on.
+	// Margin is the smallest change for the worse that matters.
 	Margin float64 `json:"margin"`
-	// Parts are the sessions of one kind of machine each. Values of two machines are never
-	// set beside each other: a change of the machine is no change of the code.
+	// Parts holds the sessions by kind of machine. Values of different machines are never compared,
+	// because a change of the machine is not a change of the code.
 	Parts []Part `json:"parts"`
 }
 
 // Part is a series on machines of one kind, oldest first.
 type Part struct {
 	Machine string `json:"machine"`
-	// Retired parts have not been measured for many sessions, because the machine or the
-	// benchmark is gone: nothing is decided by them.
+	// Retired parts have not been measured for many sessions, because the machine or the benchmark
+	// is gone. They do not count in decisions.
 	Retired bool     `json:"retired,omitempty"`
 	Points  []Point  `json:"points"`
 	Changes []Change `json:"changes,omitempty"`
-	// Noise is the standard deviation of a session about its level: a ratio less one for
-	// times and rates.
+	// Noise is the standard deviation of a session about its level: a ratio less one for times and
+	// rates.
 	Noise float64 `json:"noise"`
 	trend.Standing
 	Accepted *Acceptance `json:"accepted,omitempty"`
@@ -74,12 +74,12 @@ type Point struct {
 	Run    string    `json:"run"`
 	Time   time.Time `json:"time"`
 	Commit string    `json:"commit,omitempty"`
-	// Dirty says that other code than the commit's was measured: with changes that it does not hold.
+	// Dirty is set if the measured code had uncommitted changes.
 	Dirty bool    `json:"dirty,omitempty"`
 	Value float64 `json:"value"`
 }
 
-// Change is a change point: between the session before Index and the one at it.
+// Change is a change point between the session before Index and the one at Index.
 type Change struct {
 	Index  int         `json:"index"`
 	State  trend.State `json:"state"`
@@ -88,11 +88,11 @@ type Change struct {
 	Change float64     `json:"change"`
 	Worse  bool        `json:"worse"`
 	P      float64     `json:"p"`
-	// Accepted changes are part of the level that counts.
+	// Accepted changes are part of the reference level.
 	Accepted bool `json:"accepted,omitempty"`
 }
 
-// Acceptance is a person's word that the level from a session on is the one that counts.
+// Acceptance is a person's decision that the level from a session on is the reference.
 type Acceptance struct {
 	ID     string    `json:"id"`
 	Index  int       `json:"index"`
@@ -104,8 +104,8 @@ type Acceptance struct {
 // rank orders conditions, the worst last.
 var rank = map[trend.Condition]int{trend.Short: 1, trend.Steady: 2, trend.Suspicious: 3, trend.Regressed: 4}
 
-// Condition of a series is the worst of the machines that still measure it, and that of a
-// series that is too short if none does.
+// Condition returns the worst condition of the machines that still measure the series; Short if
+// none does.
 func (t *Trend) Condition() trend.Condition {
 	worst := trend.Short
 	for i := range t.Parts {
@@ -116,7 +116,7 @@ func (t *Trend) Condition() trend.Condition {
 	return worst
 }
 
-// Regressed are the parts that make a series regressed.
+// Regressed returns the parts that make a series regressed.
 func (t *Trend) Regressed() []*Part {
 	var out []*Part
 	for i := range t.Parts {
@@ -127,9 +127,9 @@ func (t *Trend) Regressed() []*Part {
 	return out
 }
 
-// Ends are the commits of sessions around the last change for the worse that was not accepted,
-// between which a culprit can be searched for: with a session of room on either side, since the
-// place of a change is known to about one. ok is false where the commits are not known.
+// Ends returns the commits around the last change for the worse that was not accepted, between
+// which a culprit can be searched. It adds one session on each side, because the place of a change
+// is known to about one session. ok is false if the commits are unknown.
 func (t *Trend) Ends() (good, bad string, ok bool) {
 	for i := range t.Parts {
 		p := &t.Parts[i]
@@ -153,7 +153,7 @@ func (t *Trend) Ends() (good, bad string, ok bool) {
 	return "", "", false
 }
 
-// lastCommit returns the commit of the last point whose code is known, "" if there is none.
+// lastCommit returns the commit of the last point with known code, "" if there is none.
 func lastCommit(points []Point) string {
 	for _, p := range slices.Backward(points) {
 		if p.Commit != "" && !p.Dirty {
@@ -163,7 +163,7 @@ func lastCommit(points []Point) string {
 	return ""
 }
 
-// firstCommit returns the commit of the first point whose code is known, "" if there is none.
+// firstCommit returns the commit of the first point with known code, "" if there is none.
 func firstCommit(points []Point) string {
 	for _, p := range points {
 		if p.Commit != "" && !p.Dirty {
@@ -173,8 +173,8 @@ func firstCommit(points []Point) string {
 	return ""
 }
 
-// daysFailing counts the calendar days from the first session of a regression to the last
-// one, both included; 0 without a regression.
+// daysFailing counts the calendar days from the first session of a regression to the last one, both
+// included; 0 without a regression.
 func (p *Part) daysFailing() int {
 	if p.Condition != trend.Regressed || p.Since < 0 || p.Since >= len(p.Points) {
 		return 0
@@ -192,15 +192,14 @@ func JSON(w io.Writer, h *History, _ model.Options) error {
 	return model.JSON(w, &out)
 }
 
-// Markdown writes h as GitHub-flavoured markdown, within Options.Budget as Markdown
-// does, or within markdown.SummaryBudget if that is 0. Of the other options only Full has a meaning.
+// Markdown writes h as GitHub-flavoured markdown, within Options.Budget, or within
+// markdown.SummaryBudget if that is 0. Of the other options it only uses Full.
 func Markdown(w io.Writer, h *History, o model.Options) error {
 	o.Budget = cmp.Or(o.Budget, markdown.SummaryBudget)
 	return markdown.Write(w, newHistoryView(h).report(), o)
 }
 
-// Text writes h for a terminal. Of the options Color, Width and Brief have a
-// meaning.
+// Text writes h for a terminal. It uses the options Color, Width and Brief.
 func Text(w io.Writer, h *History, o model.Options) error {
 	return text.Write(w, newHistoryView(h).report(), o)
 }

@@ -5,20 +5,19 @@ import (
 	"strconv"
 )
 
-// Kind is how an axis maps values to places.
+// Kind is the mapping from values to places on an axis.
 type Kind int
 
 // The kinds of axes.
 const (
 	Linear Kind = iota
 	Log         // values must be positive, others are left out
-	// Percentile is an axis of fractions on which each nine has the same length, as in
-	// the plots of HdrHistogram: 0, 0.9, 0.99, 0.999.
+	// Percentile is an axis of fractions on which each nine has the same length, as in the plots of
+	// HdrHistogram: 0, 0.9, 0.99, 0.999.
 	Percentile
 )
 
-// Axis of a chart. Its ends are those of the data unless it is Fixed, made round on a
-// linear axis.
+// Axis of a chart. Its ends are those of the data, rounded on a linear axis, unless it is Fixed.
 type Axis struct {
 	Title    string
 	Kind     Kind
@@ -26,10 +25,10 @@ type Axis struct {
 	Min, Max float64
 	// Zero makes a linear axis begin at zero.
 	Zero bool
-	// Format labels ticks, as short numbers if nil. Labels should be of one unit, which
-	// the title names.
+	// Format labels ticks, by default as short numbers. Labels should have one unit, which the
+	// title names.
 	Format func(float64) string
-	// Ticks are where labels stand; round numbers if empty.
+	// Ticks are the places of labels; by default round numbers.
 	Ticks []float64
 }
 
@@ -41,7 +40,7 @@ type scale struct {
 	ticks    []float64
 }
 
-// layout fits axis to values. Without any usable value it is 0 … 1, or 1 … 10.
+// layout fits an axis to values. Without any usable value it is 0 … 1, or 1 … 10.
 func layout(a Axis, values []float64, from, to float64, want int) scale {
 	s := scale{axis: a, from: from, to: to}
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -74,14 +73,14 @@ func layout(a Axis, values []float64, from, to float64, want int) scale {
 	return s
 }
 
-// widen gives ends that are apart.
+// widen returns ends that are apart.
 func (s scale) widen(lo, hi float64) (float64, float64) {
 	switch {
 	case lo > hi && s.axis.Kind == Log:
 		return 1, 10
 	case s.axis.Kind == Percentile && hi <= lo:
-		return 0, math.Max(hi, 0.99) // -Inf where there is no value at all
-	case lo > hi, s.axis.Kind == Linear && lo == 0 && hi == 0: // no value, or nothing but zeros
+		return 0, math.Max(hi, 0.99) // -Inf if there is no value
+	case lo > hi, s.axis.Kind == Linear && lo == 0 && hi == 0: // no value, or only zeros
 		return 0, 1
 	case s.axis.Kind == Log && hi/lo < 1.2:
 		return lo / 1.1, hi * 1.1
@@ -108,12 +107,12 @@ func (s scale) transform(v float64) float64 {
 	return v
 }
 
-// at is the place of v.
+// at returns the place of v.
 func (s scale) at(v float64) float64 {
 	return s.from + (s.transform(v)-s.lo)/(s.hi-s.lo)*(s.to-s.from)
 }
 
-// inside reports values within the ends of the axis.
+// inside reports whether a value is within the ends of the axis.
 func (s scale) inside(v float64) bool {
 	t := s.transform(v)
 	const rounding = 1e-9
@@ -121,7 +120,7 @@ func (s scale) inside(v float64) bool {
 	return finite(t) && t >= s.lo-slack && t <= s.hi+slack
 }
 
-// clamp is at, kept within the axis.
+// clamp returns at, limited to the axis.
 func (s scale) clamp(v float64) float64 {
 	return math.Max(math.Min(s.from, s.to), math.Min(math.Max(s.from, s.to), s.at(v)))
 }
@@ -133,18 +132,18 @@ func (s scale) label(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// exact is a value between the ticks, with the digits that readers compare.
+// exact formats a value between the ticks, with enough digits to compare.
 func (s scale) exact(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// niceTicks are about n round numbers, 1, 2 or 5 times a power of ten apart, that cover
-// lo … hi (P. Heckbert, Nice Numbers for Graph Labels, Graphics Gems, 1990).
+// niceTicks returns about n round numbers, 1, 2 or 5 times a power of ten apart, that cover lo … hi
+// (P. Heckbert, Nice Numbers for Graph Labels, Graphics Gems, 1990).
 func niceTicks(lo, hi float64, n int) []float64 {
 	if !finite(lo) || !finite(hi) || hi <= lo || n < 1 {
 		return nil
 	}
 	step := niceStep((hi - lo) / float64(n))
 	first, last := math.Floor(lo/step), math.Ceil(hi/step)
-	// Ends a rounding apart have nothing round between them.
+	// Ends that only differ by rounding have no round number between them.
 	if rounding := 1e-12 * math.Max(math.Abs(lo), math.Abs(hi)); !finite(step) || step <= rounding {
 		return []float64{lo, hi}
 	}
@@ -155,7 +154,7 @@ func niceTicks(lo, hi float64, n int) []float64 {
 	return ticks
 }
 
-// niceStep is the least of 1, 2, 5 and 10 times a power of ten that is not below raw.
+// niceStep returns the least of 1, 2, 5 and 10 times a power of ten that is at least raw.
 func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, m := range []float64{1, 2, 5} {
@@ -166,8 +165,8 @@ func niceStep(raw float64) float64 {
 	return 10 * power
 }
 
-// logTicks are 1, 2 and 5 times the powers of ten within lo … hi; only the powers where
-// there are more than two decades, and fewer of them where there are many.
+// logTicks returns 1, 2 and 5 times the powers of ten within lo … hi. Over more than two decades it
+// only returns powers, and fewer over many decades.
 func logTicks(lo, hi float64) []float64 {
 	first, last := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
 	if !finite(first) || !finite(last) {

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// The bounds of texts in runes. Charts have little room.
+// Limits of texts in runes. Charts have little room.
 const (
 	maxTitle = 200
 	maxDesc  = 1000
@@ -22,9 +22,8 @@ type canvas struct {
 	b strings.Builder
 }
 
-// open begins the drawing, in the role of an image, or of a group where it has links.
-// Without an id it has no references to title and description, which is enough for most
-// readers.
+// open begins the drawing, in the role of an image, or of a group if it has links. Without an id it
+// has no references to title and description, which most readers do not need.
 func (c *canvas) open(class, role, id, title, desc string, width, height float64) {
 	attrs := []any{"class", class, "role", role, "viewBox", "0 0 " + num(width) + " " + num(height), "width", width, "height", height}
 	titleID, descID := "", ""
@@ -60,14 +59,14 @@ func (c *canvas) close() string {
 	return c.b.String()
 }
 
-// start writes a start tag. attrs alternate between names, which are ours, and values;
-// one without a value is left out.
+// start writes a start tag. attrs alternate between trusted names and values; a name with an empty
+// value is left out.
 func (c *canvas) start(element string, attrs ...any) {
 	c.tag(element, attrs)
 	c.b.WriteByte('>')
 }
 
-// shape is an element without content.
+// shape writes an element without content.
 func (c *canvas) shape(element string, attrs ...any) {
 	c.tag(element, attrs)
 	c.b.WriteString("/>\n")
@@ -134,7 +133,7 @@ func (c *canvas) polyline(class string, xs, ys []float64) {
 	}
 }
 
-// num is v with one decimal at most.
+// num formats v with at most one decimal.
 func num(v float64) string {
 	v = math.Round(v*10) / 10
 	if v == 0 || !finite(v) {
@@ -145,7 +144,7 @@ func num(v float64) string {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// identifier keeps what may be in an id.
+// identifier keeps the characters that are allowed in an id.
 func identifier(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {

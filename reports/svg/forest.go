@@ -2,26 +2,24 @@ package svg
 
 import "math"
 
-// Forest shows estimates with their intervals on one axis, against no change and the
-// margin.
+// Forest shows estimates with their intervals on one axis, with lines for no change and the margin.
 type Forest struct {
 	ID, Title, Desc string
 	X               Axis
 	Rows            []Interval
-	// Margin is where a change for the worse is one that anyone would act on, on the
-	// axis; NaN for none. The side beyond it, seen from zero, is marked.
+	// Margin is the smallest change for the worse that matters, on the axis; NaN for none. The side
+	// beyond it, seen from zero, is marked.
 	Margin float64
 }
 
 // Interval is one row.
 type Interval struct {
 	Label string
-	// Value is the estimate. Lower and Upper are NaN for one without an interval,
-	// infinite for an open end.
+	// Value is the estimate. Lower and Upper are NaN without an interval, infinite for an open end.
 	Value, Lower, Upper float64
-	// Main is the row that decides, drawn strongly.
+	// Main marks the row that decides, drawn strongly.
 	Main bool
-	// Text stands at the right end.
+	// Text is shown at the right end.
 	Text string
 }
 

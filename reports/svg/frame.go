@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// The size of charts with axes, in units of the drawing; a page scales them to its
-// columns, down to the width of a phone.
+// The size of charts with axes, in units of the drawing. A page scales them to its columns, down to
+// the width of a phone.
 const (
 	Width  = 380.0
 	Height = 230.0
@@ -18,7 +18,7 @@ const (
 	marginTop    = 30.0
 	marginBottom = 40.0
 
-	// The bounds of the title of the y axis, and of names below a chart, in runes.
+	// Limits of the title of the y axis and of names below a chart, in runes.
 	maxAxisTitle = 24
 	maxBelow     = 48
 )
@@ -82,7 +82,7 @@ func (f frame) legend(c *canvas, series []legendEntry) {
 // legendRow is the height of a name below a chart.
 const legendRow = 15.0
 
-// fitsAbove reports whether all names are whole beside the title of the y axis.
+// fitsAbove reports whether all names fit uncut beside the title of the y axis.
 func fitsAbove(title string, series []legendEntry) bool {
 	const signs, between = 28.0, 12.0
 	width := between + textWidth(escape.Text(title, maxAxisTitle))
@@ -116,18 +116,18 @@ type legendEntry struct {
 	line, dot   bool
 }
 
-// marker is a dot of a series, with a text for those who point at it: the base's is hollow by the
-// style sheet, so that the sides differ in more than colour.
+// marker draws a dot of a series, with a tooltip. The style sheet draws the base's dots hollow, so
+// that the sides do not only differ in colour.
 func marker(c *canvas, class string, x, y float64, tip string) {
 	c.tipped("circle", tip, "class", "dot "+class, "cx", x, "cy", y, "r", 3.5)
 }
 
-// tip is a value of a series for those who point at it.
+// tip returns the tooltip for a value of a series.
 func (f frame) tip(name string, value float64) string {
 	return strings.TrimSpace(name + ": " + f.y.exact(value) + unitOf(f.y.axis.Title))
 }
 
-// unitOf is what stands last in a title such as "TTFT, ms".
+// unitOf returns the unit at the end of a title such as "TTFT, ms".
 func unitOf(title string) string {
 	if at := strings.LastIndex(title, ", "); at >= 0 {
 		title = title[at+2:]

@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// Heat is a matrix of tiles. Each tile says in a text what its colour says.
+// Heat is a matrix of tiles. The text of each tile repeats the meaning of its colour.
 type Heat struct {
 	ID, Title, Desc string
 	Columns         []Column
@@ -16,7 +16,7 @@ type Heat struct {
 // Column of a heat map, with a title in up to two lines.
 type Column struct{ Title, Sub string }
 
-// Row has a tile for each column; nil where there is none.
+// Row has a tile for each column; nil for an empty place.
 type Row struct {
 	Label string
 	Tiles []*Tile
@@ -24,11 +24,10 @@ type Row struct {
 
 // Tile of a heat map.
 type Tile struct {
-	// Class is the colour: "worse1" … "worse3", "better1" … "better3", "same", "open"
-	// (could not be decided), "none".
+	// Class is the colour: "worse1" … "worse3", "better1" … "better3", "same", "open" (could not be
+	// decided), "none".
 	Class string
-	// Text is short; Title is the whole of it, for those who point at the tile or have
-	// it read to them.
+	// Text is short; Title is the whole text, for tooltips and screen readers.
 	Text, Title string
 	// Anchor is the id of a place in the same page, "" for none.
 	Anchor string

@@ -22,8 +22,8 @@ type Zone struct {
 	Class    string
 }
 
-// Segment is a straight line beside the series: an interval, a limit. An end that is infinite is
-// at the edge of the chart.
+// Segment is a straight line besides the series: an interval, a limit. An infinite end is at the
+// edge of the chart.
 type Segment struct {
 	X1, Y1, X2, Y2 float64
 	Class, Tip     string
@@ -36,19 +36,19 @@ type Series struct {
 	// Class is "base" or "head" for the sides, "s1" … "s6" otherwise.
 	Class  string
 	Points []Point
-	Dots   bool // marks each point
-	Bare   bool // no line between the points, and no name
+	Dots   bool // draws a dot for each point
+	Bare   bool // draws no line between the points, and no name
 }
 
-// Point of a series. Band is drawn from Low to High on the y axis where both differ, or
-// along the x axis with BandX.
+// Point is a point of a series. If Low and High differ, a band is drawn between them on the y axis,
+// or along the x axis with BandX.
 type Point struct {
 	X, Y      float64
 	Low, High float64
 	BandX     bool
-	// Tip is for those who point at the dot; the value of Y unless set.
+	// Tip is the tooltip of the dot, by default the value of Y.
 	Tip string
-	// Mark is a class of the dot beside that of the series.
+	// Mark is an additional class of the dot.
 	Mark string
 }
 
@@ -96,7 +96,7 @@ func (l Lines) SVG() string {
 	for _, s := range l.Series {
 		f.band(c, s)
 	}
-	// The first one last: a dashed line on a solid one shows both where they coincide.
+	// Draw the first one last: a dashed line on a solid one shows both if they coincide.
 	for _, s := range slices.Backward(l.Series) {
 		f.series(c, s)
 	}
@@ -162,7 +162,7 @@ func (f frame) zone(c *canvas, z Zone) {
 	}
 }
 
-// segment draws a segment all of whose ends have a place.
+// segment draws a segment whose ends all have a place.
 func (f frame) segment(c *canvas, s Segment) {
 	x1, y1, x2, y2 := f.x.edge(s.X1), f.y.edge(s.Y1), f.x.edge(s.X2), f.y.edge(s.Y2)
 	if finite(x1) && finite(y1) && finite(x2) && finite(y2) {
@@ -171,7 +171,7 @@ func (f frame) segment(c *canvas, s Segment) {
 	}
 }
 
-// edge is at, at the ends of the axis for infinite values.
+// edge returns at; for infinite values, the ends of the axis.
 func (s scale) edge(v float64) float64 {
 	switch {
 	case math.IsInf(v, -1):

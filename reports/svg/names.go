@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// cutName is a name of a series, short enough for so many of them in one line.
+// cutName shortens the name of a series so that all names fit in one line.
 func cutName(name string, series int) string {
 	limit := maxName
 	if series > 1 {
@@ -15,7 +15,7 @@ func cutName(name string, series int) string {
 	return escape.Text(name, limit)
 }
 
-// textWidth is about the width of s in the font of labels. Wide letters count twice.
+// textWidth returns the approximate width of s in the font of labels. Wide letters count twice.
 func textWidth(s string) float64 {
 	const letter = 6.1
 	w := 0.0

@@ -1,6 +1,6 @@
 package svg
 
-// Pairs shows base and head of each repeat, connected: whether the change is there in
+// Pairs shows base and head of each repeat, connected. It shows whether the change is present in
 // every repeat or made by one.
 type Pairs struct {
 	ID, Title, Desc string
@@ -13,7 +13,7 @@ type Pairs struct {
 type Pair struct {
 	Label      string
 	Base, Head float64
-	// Worse draws the connection as one for the worse.
+	// Worse draws the connection as a change for the worse.
 	Worse bool
 }
 

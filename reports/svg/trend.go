@@ -2,9 +2,8 @@ package svg
 
 import "github.com/servegate/pipeline/reports/escape"
 
-// Trend is a metric over the sessions of a history: a dot for each, the levels between
-// which it changed, and marks where that was. Dots and marks say what they are to those
-// who point at them.
+// Trend is a metric over the sessions of a history: a dot for each, the levels between changes, and
+// marks at the changes. Dots and marks have tooltips.
 type Trend struct {
 	ID, Title, Desc string
 	X, Y            Axis
@@ -13,7 +12,7 @@ type Trend struct {
 	Marks           []Mark
 }
 
-// TrendLine is the sessions of one machine.
+// TrendLine holds the sessions of one machine.
 type TrendLine struct {
 	Name string
 	// Class is "s1" … "s6".
@@ -27,15 +26,14 @@ type Dot struct {
 	Tip  string
 }
 
-// Level is a value that holds from one place to another: class "level", "reference" or
-// "margin".
+// Level is a value between two places: class "level", "reference" or "margin".
 type Level struct {
 	From, To, Y float64
 	Class, Tip  string
 }
 
 // Mark is a place on the x axis: class "worse", "better", "accepted" or "split". Sign is a
-// character that says the same as the colour.
+// character with the same meaning as the colour.
 type Mark struct {
 	X                float64
 	Class, Sign, Tip string
@@ -97,7 +95,7 @@ func (l TrendLine) draw(c *canvas, f frame) {
 	}
 }
 
-// tipped is an element with a text for those who point at it.
+// tipped writes an element with a tooltip.
 func (c *canvas) tipped(element, tip string, attrs ...any) {
 	if tip == "" {
 		c.shape(element, attrs...)

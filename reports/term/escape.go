@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Escape returns s with every rune that could move a cursor, change a colour, hide text
-// or reorder it replaced by a visible one of the same number of columns: the picture of
-// the control character (U+2400…) where there is one, else U+FFFD. Tabs and line ends
-// are replaced too; use EscapeLines where they carry meaning.
+// Escape returns s with every rune that could move a cursor, change a colour, hide text or reorder
+// it replaced by a visible one of the same number of columns: the picture of the control character
+// (U+2400…) if there is one, else U+FFFD. Tabs and line ends are replaced too; use EscapeLines to
+// keep them.
 //
 // Bytes that are not UTF-8 become U+FFFD, one for each byte.
 func Escape(s string) string {
@@ -36,7 +36,7 @@ func escape(s string, layout bool) string {
 	return b.String()
 }
 
-// plain is the common case, decided without allocating.
+// plain handles the common case without allocating.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == 0x7f {
@@ -58,9 +58,9 @@ func visible(r rune) rune {
 	return r
 }
 
-// Hidden reports the runes above ASCII that a terminal or a reader's eye obeys instead of
-// showing: C1 controls, bidirectional controls ("Trojan Source", CVE-2021-42574),
-// invisible characters, line separators and tags.
+// Hidden reports the runes above ASCII that a terminal or reader interprets instead of showing: C1
+// controls, bidirectional controls ("Trojan Source", CVE-2021-42574), invisible characters, line
+// separators and tags.
 func Hidden(r rune) bool {
 	switch {
 	case r >= 0x80 && r <= 0x9f,

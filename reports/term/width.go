@@ -9,12 +9,11 @@ import (
 // Ellipsis marks text that was cut. It takes one column.
 const Ellipsis = "…"
 
-// Width is the number of columns that s takes on a terminal, by its grapheme clusters
-// (Unicode Standard Annexes 11 and 29). s holds no tabs and no control characters.
+// Width returns the number of columns that s takes on a terminal, by its grapheme clusters (Unicode
+// Standard Annexes 11 and 29). s must not contain tabs or control characters.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// Cut shortens s to at most columns columns, the last of them an ellipsis if something
-// was cut.
+// Cut shortens s to at most columns columns. If it was cut, the last column is an ellipsis.
 func Cut(s string, columns int) string {
 	if columns <= 0 {
 		return ""
@@ -25,7 +24,8 @@ func Cut(s string, columns int) string {
 	return s[:prefix(s, columns-1)] + Ellipsis
 }
 
-// CutLeft is Cut that keeps the end of s: a path's last element says more than its first.
+// CutLeft is Cut that keeps the end of s: the last element of a path is more informative than the
+// first.
 func CutLeft(s string, columns int) string {
 	if columns <= 0 {
 		return ""
@@ -44,7 +44,7 @@ func CutLeft(s string, columns int) string {
 	return Ellipsis + s
 }
 
-// prefix is the length in bytes of the longest beginning of s of at most columns columns.
+// prefix returns the length in bytes of the longest beginning of s of at most columns columns.
 func prefix(s string, columns int) int {
 	length, state := 0, -1
 	for rest := s; rest != ""; {
@@ -65,8 +65,8 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-Width(s)))
 }
 
-// ExpandTabs replaces tabs by spaces up to the next multiple of size columns, counting
-// from the start of s.
+// ExpandTabs replaces tabs by spaces up to the next multiple of size columns, counting from the
+// start of s.
 func ExpandTabs(s string, size int) string {
 	var b strings.Builder
 	for i, part := range strings.Split(s, "\t") {
@@ -78,9 +78,9 @@ func ExpandTabs(s string, size int) string {
 	return b.String()
 }
 
-// Wrap breaks s into lines of at most columns columns. Line feeds in s are kept, and so
-// are lines that begin with a space, which are kept as their writer laid them out. A word
-// longer than a line keeps a line of its own: a path is only useful whole.
+// Wrap breaks s into lines of at most columns columns. It keeps line feeds in s, and lines that
+// begin with a space. A word longer than a line keeps its own line, because a path is only useful
+// whole.
 func Wrap(s string, columns int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
@@ -93,14 +93,13 @@ func Wrap(s string, columns int) []string {
 	return lines
 }
 
-// Fold is Wrap of the words of s alone that breaks words longer than a line, too: for a
-// column of a table.
+// Fold wraps the words of s and also breaks words longer than a line: for a column of a table.
 func Fold(s string, columns int) []string {
 	var words []string
 	for word := range strings.FieldsSeq(s) {
 		for Width(word) > columns {
 			n := prefix(word, columns)
-			if n == 0 { // a character that is wider than the column
+			if n == 0 { // a character wider than the column
 				_, rest, _, _ := uniseg.FirstGraphemeClusterInString(word, -1)
 				n = len(word) - len(rest)
 			}
