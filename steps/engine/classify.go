@@ -7,12 +7,12 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Unknown is the class of a failure that no rule knows.
+// Unknown is the class of a failure without a matching rule.
 const Unknown = "unknown"
 
 // Rule recognises one cause of failure by a line of the server's log.
 type Rule struct {
-	// Class names the cause: a short word with underscores that reports and tests use.
+	// Class is the cause as a short word with underscores, used in reports and tests.
 	Class string
 	// Pattern matches a line.
 	Pattern *regexp.Regexp
@@ -23,12 +23,12 @@ func NewRule(class, pattern string) Rule {
 	return Rule{Class: class, Pattern: regexp.MustCompile(pattern)}
 }
 
-// maxEvidence bounds the line that is quoted.
+// maxEvidence limits the quoted line.
 const maxEvidence = 300
 
-// Classify returns the class of the first rule that matches any line, and that line. The
-// order of rules decides, not the order of lines: engines wrap the cause in later, more
-// general messages. Of several lines the first is taken, which is nearest to the cause.
+// Classify returns the class of the first rule that matches any line, and that line. The order of
+// the rules decides, not the order of lines, because engines repeat the cause in later, more
+// general messages. Of several lines it returns the first, which is closest to the cause.
 func Classify(rules []Rule, logTail []string) (class, evidence string) {
 	for _, r := range rules {
 		for _, line := range logTail {
@@ -40,8 +40,8 @@ func Classify(rules []Rule, logTail []string) (class, evidence string) {
 	return Unknown, ""
 }
 
-// SharedRules recognises the causes that all engines on PyTorch and CUDA have in common.
-// Messages as in vLLM 0.11 to 0.33, SGLang 0.5, PyTorch 2, NCCL 2 and Mooncake 0.3.
+// SharedRules returns rules for the causes that all engines on PyTorch and CUDA share. The messages
+// are those of vLLM 0.11 to 0.33, SGLang 0.5, PyTorch 2, NCCL 2 and Mooncake 0.3.
 func SharedRules() []Rule {
 	return []Rule{
 		NewRule("port_in_use", `(?i)EADDRINUSE|address already in use`),
@@ -69,14 +69,14 @@ func SharedRules() []Rule {
 	}
 }
 
-// Symptom reports whether a class says only that something failed, or that processes lost each other: another
-// cause can be behind it.
+// Symptom reports whether a class only means that something failed or that processes lost each
+// other, so that there may be another cause.
 func Symptom(class string) bool {
 	return class == "" || class == Unknown || class == "nccl" ||
 		slices.ContainsFunc(LastRules(), func(r Rule) bool { return r.Class == class })
 }
 
-// LastRules recognises what says only that something failed. They belong at the end.
+// LastRules returns rules for messages that only report a failure. Append them to other rules.
 func LastRules() []Rule {
 	return []Rule{
 		NewRule("terminated", `KeyboardInterrupt: terminated|Received signal 15|SIGTERM`),

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// maxBody bounds what is read of an answer. SGLang's /server_info of a large
-	// deployment is some hundred kilobytes.
+	// maxBody limits how much of an answer is read. SGLang's /server_info of a large deployment has
+	// some hundred kilobytes.
 	maxBody = 4 << 20
-	// lookTimeout bounds one look at the server: an engine whose event loop hangs must
-	// not stop the poller from seeing that the process has died.
+	// lookTimeout limits one request to the server: an engine whose event loop hangs must not keep
+	// the poller from seeing that the process has died.
 	lookTimeout = 10 * time.Second
-	// slowTimeout bounds what the server has to gather first: vLLM runs programs to learn
-	// about its surroundings, and goes on with it after the client has given up.
+	// slowTimeout is for data that the server has to collect first: vLLM runs programs to inspect
+	// its environment, and continues after the client has given up.
 	slowTimeout = time.Minute
-	// canaryTimeout bounds the first completion, which may compile kernels.
+	// canaryTimeout limits the first completion, which may compile kernels.
 	canaryTimeout = 2 * time.Minute
 )
 
-// Client talks to one server at a time. It uses no proxy from the environment, follows no
-// redirect and keeps no connection open between calls.
+// Client talks to one server at a time. It uses no proxy from the environment, follows no redirects
+// and keeps no connections between calls.
 type Client struct{ http *http.Client }
 
 // NewClient returns a client.
@@ -43,7 +43,7 @@ func NewClient() *Client {
 	}}
 }
 
-// Answer of a server.
+// Answer is an answer of a server.
 type Answer struct {
 	Status int
 	Body   []byte
@@ -52,7 +52,7 @@ type Answer struct {
 // OK reports whether the status is 200.
 func (a Answer) OK() bool { return a.Status == http.StatusOK }
 
-// Err describes an answer that was not wanted, with the begin of its body.
+// Err returns an error for an unexpected answer, with the beginning of its body.
 func (a Answer) Err(what string) error {
 	err := fmt.Errorf("%s: status %d%s", what, a.Status, excerpt(a.Body))
 	if refuses(a.Status) {
@@ -61,8 +61,8 @@ func (a Answer) Err(what string) error {
 	return err
 }
 
-// refuses reports whether a status will be the same however often one asks. Servers that
-// are loading, and proxies in front of them, answer with others (5xx, 408, 425, 429).
+// refuses reports whether retries would get the same status. Servers that are loading, and proxies
+// before them, answer with other ones (5xx, 408, 425, 429).
 func refuses(status int) bool {
 	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly &&
 		status != http.StatusTooManyRequests ||
@@ -74,7 +74,7 @@ func (c *Client) Get(ctx context.Context, ep steps.Endpoint, path string) (Answe
 	return c.do(ctx, lookTimeout, http.MethodGet, ep, path, nil)
 }
 
-// GetSlow is Get for a path whose answer takes the server some time to gather.
+// GetSlow is Get for a path whose data the server has to collect first.
 func (c *Client) GetSlow(ctx context.Context, ep steps.Endpoint, path string) (Answer, error) {
 	return c.do(ctx, slowTimeout, http.MethodGet, ep, path, nil)
 }
@@ -109,7 +109,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
 	}
-	defer func() { _ = resp.Body.Close() }() // what was read counts
+	defer func() { _ = resp.Body.Close() }() // the data that was read counts
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s %s: the answer was cut: %w", method, path, err)
@@ -120,8 +120,8 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	return Answer{Status: resp.StatusCode, Body: data}, nil
 }
 
-// withoutURL takes the address off an error of net/http: the caller names the path, and
-// the address is said once, by whoever knows the server's name.
+// withoutURL removes the address from an error of net/http. The caller names the path, and reports
+// the address once.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -129,7 +129,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// excerpt is the begin of a body on one line, for an error message.
+// excerpt returns the beginning of a body on one line, for an error message.
 func excerpt(body []byte) string {
 	text := steps.Line(string(body), 200)
 	if text == "" {

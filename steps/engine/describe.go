@@ -17,18 +17,18 @@ const (
 	maxFact  = 400 // bytes of a value
 )
 
-// ofTheStart are names whose values a server draws anew with each start: no setting.
+// ofTheStart are names whose values a server draws at each start, so they are not settings.
 var ofTheStart = []string{"engine_id", "instance_id"}
 
-// Facts collects what a server says about itself as a flat map, bounded in size: what
-// comes from a server is not trusted.
+// Facts is a flat map of what a server reports about itself. Its size is limited, because servers
+// are not trusted.
 type Facts map[string]string
 
-// redacted stands for a value that may be a secret.
+// redacted replaces a value that may be a secret.
 const redacted = "(redacted)"
 
-// Set stores one fact. Empty values and those beyond the bounds are dropped or cut, and
-// values under a name that looks like a secret are replaced.
+// Set stores one fact. It drops empty values, cuts values to the limits, and replaces values whose
+// name looks like a secret.
 func (f Facts) Set(key, value string) {
 	if secret.Name(key) && value != "" {
 		value = redacted
@@ -36,7 +36,7 @@ func (f Facts) Set(key, value string) {
 	f.put(key, value)
 }
 
-// put stores a fact that holds no secret.
+// put stores a fact without a secret.
 func (f Facts) put(key, value string) {
 	value = steps.Line(value, maxFact)
 	if value == "" || len(f) >= maxFacts {
@@ -45,9 +45,9 @@ func (f Facts) put(key, value string) {
 	f[key] = value
 }
 
-// JSON stores a JSON document under prefix: objects as prefix.name, lists and what is
-// nested deeper than three levels as compact JSON. Top-level names in skip are left out.
-// Keys are visited in order, so that the bounds cut the same ones each time.
+// JSON stores a JSON document under prefix: objects as prefix.name; lists and values nested deeper
+// than three levels as compact JSON. It leaves out top-level names in skip. It visits keys in
+// order, so that the limits always cut the same ones.
 func (f Facts) JSON(prefix string, data []byte, skip ...string) error {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.UseNumber()
@@ -101,8 +101,8 @@ func (f Facts) nested(key string, v any) {
 	}
 }
 
-// scrub replaces texts under names that look like secrets, at any depth; hidden says that v is
-// under one. Switches and numbers stay: a threshold of tokens is a setting.
+// scrub replaces texts under names that look like secrets, at any depth; hidden is set if v is
+// under such a name. Booleans and numbers stay, because a threshold of tokens is a setting.
 func scrub(v any, hidden bool) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -125,8 +125,8 @@ func scrub(v any, hidden bool) any {
 	return v
 }
 
-// hiddenNumber is a number as text. One under the name of a secret that is as long as a
-// password of digits is replaced.
+// hiddenNumber returns a number as text. Under the name of a secret, it replaces a number that is
+// as long as a password of digits.
 func hiddenNumber(n json.Number, hidden bool) string {
 	if hidden && len(secret.Values("password", n.String())) > 0 {
 		return redacted

@@ -11,8 +11,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// generatesNothing reports whether an answer to a completion is that of a server of an
-// embedding model: it has no such path or, as vLLM before 0.11, refuses the model.
+// generatesNothing reports whether an answer to a completion shows that the server has an embedding
+// model: the path does not exist or, as in vLLM before 0.11, the model is refused.
 func generatesNothing(a Answer) bool {
 	switch a.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -23,8 +23,8 @@ func generatesNothing(a Answer) bool {
 	return false
 }
 
-// embed asks for an embedding and fails unless one came back. refused is what the server
-// said to a completion: the error, where it makes no embeddings either.
+// embed requests an embedding and returns an error if none came back. refused is the answer to a
+// completion. It becomes the error if the server does not make embeddings either.
 func (c *Client) embed(ctx context.Context, ep steps.Endpoint, model, text string, refused Answer) error {
 	a, err := c.Post(ctx, ep, "/v1/embeddings", map[string]any{"model": model, "input": text})
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Client) embed(ctx context.Context, ep steps.Endpoint, model, text strin
 	return nil
 }
 
-// rank asks for the order of two documents, as embed does for an embedding.
+// rank requests the order of two documents, as embed does for an embedding.
 func (c *Client) rank(ctx context.Context, ep steps.Endpoint, model, text string, refused Answer) error {
 	a, err := c.Post(ctx, ep, "/v1/rerank", map[string]any{"model": model, "query": text, "documents": []string{text, text}})
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxSamples bounds the lines of an exposition that are kept. The metrics that count have
-// a handful of lines each, one for each engine core and label value.
+// maxSamples limits the lines of an exposition that are kept. The relevant metrics have a few lines
+// each, one for each engine core and label value.
 const maxSamples = 4000
 
 // Sample is one line of the Prometheus text format.
@@ -19,12 +19,11 @@ type Sample struct {
 	Value  float64
 }
 
-// samples reads the lines of the wanted names, by name. Lines that are no samples, and
-// values that are no finite numbers, are left out.
+// samples returns the lines of the wanted names, by name. It skips lines that are not samples, and
+// values that are not finite numbers.
 //
-// It is a reader of its own for three reasons: a broken line costs that line and not all
-// that follow, only wanted lines are parsed, and each read is over before the load
-// generator would notice.
+// It is a separate reader for three reasons: a broken line loses only that line, only wanted lines
+// are parsed, and reading is too fast to affect the load generator.
 func samples(exposition []byte, wanted map[string]bool) (map[string][]Sample, error) {
 	out, kept := map[string][]Sample{}, 0
 	for line := range bytes.Lines(exposition) {
@@ -44,8 +43,8 @@ func samples(exposition []byte, wanted map[string]bool) (map[string][]Sample, er
 	return out, nil
 }
 
-// ParseSample reads a line: name{label="value",…} number [time]. It reports whether it is one
-// with a finite number.
+// ParseSample parses a line: name{label="value",…} number [time]. It reports false if the line has
+// another form or its number is not finite.
 func ParseSample(line string) (Sample, bool) {
 	end := strings.IndexAny(line, "{ \t")
 	if end < 0 {
@@ -68,7 +67,7 @@ func ParseSample(line string) (Sample, bool) {
 	return s, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// parseLabels reads up to and with the closing brace and returns what follows it.
+// parseLabels reads up to and including the closing brace and returns the rest.
 func parseLabels(text string) (labels map[string]string, rest string, ok bool) {
 	labels = map[string]string{}
 	for {
@@ -93,8 +92,8 @@ func parseLabels(text string) (labels map[string]string, rest string, ok bool) {
 	}
 }
 
-// firstRank leaves out the workers of one engine beside its first: SGLang can be configured to
-// let each of them report what is the same batch.
+// firstRank reports whether the sample comes from the first worker of an engine. SGLang can be
+// configured to let each worker report the same batch.
 func (s Sample) firstRank() bool {
 	for _, name := range []string{"tp_rank", "pp_rank"} {
 		if rank := s.Labels[name]; rank != "" && rank != "0" {

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Pattern reads figures from log lines. Each group of the expression is a number, digits
-// with commas and at most one point.
+// Pattern reads figures from log lines. Each group of the expression is a number: digits with
+// commas and at most one point.
 type Pattern struct {
 	re     *regexp.Regexp
 	fields []Field
 }
 
-// Field says what a group of a pattern means.
+// Field defines the meaning of a group of a pattern.
 type Field struct {
 	Name string
-	// Scale turns the line's unit into the figure's; 0 means 1.
+	// Scale converts the line's unit to the figure's; 0 means 1.
 	Scale float64
 }
 
-// Units of log lines.
+// Units in log lines.
 const (
 	GiB     = 1 << 30
 	Percent = 0.01
 )
 
-// NewPattern compiles a pattern with a field for each of its groups; the pattern is part
-// of the program.
+// NewPattern compiles a pattern with one field for each of its groups; the pattern is part of the
+// program.
 func NewPattern(pattern string, fields ...Field) Pattern {
 	p := Pattern{re: regexp.MustCompile(pattern), fields: fields}
 	if p.re.NumSubexp() != len(fields) {
@@ -36,12 +36,12 @@ func NewPattern(pattern string, fields ...Field) Pattern {
 	return p
 }
 
-// maxLine bounds how much of a line is searched: the engines' own are far shorter, and a
-// line may hold a whole prompt.
+// maxLine limits the searched part of a line: the engines' own lines are far shorter, and a line
+// may contain a whole prompt.
 const maxLine = 4096
 
-// Point reads the gauges of a line. Lines without mark, which all lines of statistics
-// contain, cost no more than the search for it. Patterns that do not match are left out.
+// Point reads the gauges of a line. mark is a text that all lines of statistics contain; other
+// lines cost only the search for it. Patterns that do not match are skipped.
 func Point(line, mark string, patterns []Pattern) (map[string]float64, bool) {
 	line = line[:min(len(line), maxLine)]
 	if !strings.Contains(line, mark) {
@@ -54,7 +54,7 @@ func Point(line, mark string, patterns []Pattern) (map[string]float64, bool) {
 	return out, len(out) > 0
 }
 
-// StartFacts reads the figures of a start: each is the largest in any line, since the workers of
+// StartFacts reads the figures of a start. Each is the largest in any line, because the workers of
 // an engine report theirs one by one and the start waits for the last.
 func StartFacts(log []string, patterns []Pattern) map[string]float64 {
 	out := map[string]float64{}

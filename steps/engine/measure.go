@@ -15,32 +15,32 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// maxSeries bounds the series of a name, with their labels, that a measure adds up: each is watched for a reset
-// of its own.
+// maxSeries limits the series of a name, with their labels, that a measure adds up. Each is checked
+// for resets.
 const maxSeries = 4000
 
-// Series are the values that a source shows for a measure at one moment.
+// Series holds the values of a measure in a source at one moment.
 type Series struct {
-	// Type of the TYPE line; "" where there is none.
+	// Type of the TYPE line; "" if there is none.
 	Type string
-	// Values by the line's name and labels, as they are written.
+	// Values by the line's name and labels, as written.
 	Values map[string]float64
-	// Bounds of the buckets, by the same key; only of a histogram.
+	// Bounds of the buckets, by the same key; only for a histogram.
 	Bounds map[string]float64
 	// Names of the labels of all lines, sorted.
 	Names []string
 	names map[string]bool
 }
 
-// SeriesReader reads a series out of expositions.
+// SeriesReader reads a series from expositions.
 type SeriesReader struct {
 	of     steps.Measure
-	name   string // of the series, the measure's own or the one that it is divided by
+	name   string // of the series: the measure's own or its divisor
 	match  map[string]*regexp.Regexp
 	wanted map[string]bool // names of lines
 }
 
-// Readers returns what reads the series of a measure; over is nil where it is divided by no other.
+// Readers returns the readers of a measure's series; over is nil if it has no divisor.
 func Readers(m steps.Measure) (of, over *SeriesReader, err error) {
 	if of, err = newReader(m, m.Series); err == nil && m.Over != "" {
 		over, err = newReader(m, m.Over)
@@ -63,28 +63,28 @@ func newReader(m steps.Measure, name string) (*SeriesReader, error) {
 	return r, nil
 }
 
-// The ends of the names of a histogram's lines.
+// Suffixes and label of the lines of a histogram.
 const (
 	bucketSuffix = "_bucket"
 	countSuffix  = "_count"
 	boundLabel   = "le"
 )
 
-// Read takes the series from an exposition. What is not there has no values. A line of it that is not
-// a finite number is an error, and so are more series than are added up.
+// Read reads the series from an exposition. A missing series has no values. It returns an error for
+// a line of the series that is not a finite number, and for too many series.
 func (r *SeriesReader) Read(exposition []byte) (Series, error) {
 	got := ReadSeries(exposition, []*SeriesReader{r})[0]
 	return got.Series, got.Err
 }
 
-// Reading is what a reader found, or the first thing that was wrong with it.
+// Reading is the result of a reader, or its first error.
 type Reading struct {
 	Series
 	Err error
 }
 
-// ReadSeries takes the series of all readers from an exposition in one pass: of the 100,000 lines that a program
-// may show, only those that someone reads are parsed.
+// ReadSeries reads the series of all readers from an exposition in one pass. Of up to 100,000 lines
+// of a program it only parses those that a reader uses.
 func ReadSeries(exposition []byte, readers []*SeriesReader) []Reading {
 	out := make([]Reading, len(readers))
 	wanted, named := map[string][]int{}, map[string][]int{}
@@ -130,7 +130,7 @@ func ReadSeries(exposition []byte, readers []*SeriesReader) []Reading {
 	return out
 }
 
-// typed takes a TYPE line.
+// typed handles a TYPE line.
 func (got *Reading) typed(r *SeriesReader, number int, kind string) {
 	if got.Err == nil && got.Type != "" && got.Type != kind {
 		got.Err = fmt.Errorf("line %d: %s is a %s, and a %s before", number, r.name, kind, got.Type)
@@ -138,7 +138,7 @@ func (got *Reading) typed(r *SeriesReader, number int, kind string) {
 	got.Type = kind
 }
 
-// take takes a line of one of the reader's names.
+// take handles a line of one of the reader's names.
 func (got *Reading) take(r *SeriesReader, number int, line []byte, sample Sample, ok bool) {
 	if got.Err != nil || !r.matches(sample.Labels) {
 		return
@@ -165,7 +165,7 @@ func clip(line []byte) string {
 	return strconv.Quote(text)
 }
 
-// add keeps a line.
+// add stores a line.
 func (r *SeriesReader) add(s *Series, sample Sample) error {
 	key := keyOf(sample)
 	if _, twice := s.Values[key]; twice {
@@ -186,7 +186,7 @@ func (r *SeriesReader) add(s *Series, sample Sample) error {
 	return nil
 }
 
-// keyOf is the name of a line with its labels, in the order of their names.
+// keyOf returns the name of a line with its labels, sorted by name.
 func keyOf(s Sample) string {
 	if len(s.Labels) == 0 {
 		return s.Name
@@ -203,7 +203,7 @@ func keyOf(s Sample) string {
 	return b.String()
 }
 
-// matches reports whether labels are those that the measure chooses.
+// matches reports whether the measure selects the labels.
 func (r *SeriesReader) matches(labels map[string]string) bool {
 	for name, want := range r.of.Labels {
 		if labels[name] != want {
@@ -218,11 +218,11 @@ func (r *SeriesReader) matches(labels map[string]string) bool {
 	return true
 }
 
-// ErrKind is in the chain of errors about a series that is of another kind than the measure states.
+// ErrKind is in the chain of errors about a series of another kind than the measure states.
 var ErrKind = errors.New("another kind of series")
 
-// checkType compares what the source says of the series with the measure. Some call what they count a
-// gauge, since it can be set; a measure may take it for a counter.
+// checkType compares the source's type of the series with the measure's kind. Some programs declare
+// a counter as a gauge, because it can be set. A measure may use it as a counter.
 func (r *SeriesReader) checkType(kind string) error {
 	switch {
 	case kind == "" || kind == "untyped" || kind == "unknown" || kind == string(r.of.Kind):
@@ -233,14 +233,14 @@ func (r *SeriesReader) checkType(kind string) error {
 	return fmt.Errorf("%w: its source calls %s a %s, and the measure says kind = %q", ErrKind, r.name, kind, r.of.Kind)
 }
 
-// Rise is what every line of a series rose by.
+// Rise is the increase of every line of a series.
 type Rise struct {
 	Values map[string]float64
 	Bounds map[string]float64
 }
 
-// RiseOf sets two moments of a series against each other. A line that is new has risen from nothing; one
-// that fell, or is no longer there, makes the rise unknown, and so does another type.
+// RiseOf returns the increase of a series between two moments. A new line counts from zero. It
+// returns an error if a line fell or disappeared, or if the type changed.
 func RiseOf(before, after Series) (Rise, error) {
 	out := Rise{Values: map[string]float64{}, Bounds: after.Bounds}
 	if before.Type != after.Type && len(before.Values) > 0 && len(after.Values) > 0 {
@@ -262,7 +262,7 @@ func RiseOf(before, after Series) (Rise, error) {
 	return out, nil
 }
 
-// FirstSeen finds a line that is there after the run and was not before it.
+// FirstSeen returns a line that exists after the run but not before.
 func FirstSeen(before, after Series) (key string, is bool) {
 	for _, key := range slices.Sorted(maps.Keys(after.Values)) {
 		if _, there := before.Values[key]; !there {
@@ -272,7 +272,7 @@ func FirstSeen(before, after Series) (key string, is bool) {
 	return "", false
 }
 
-// Sum of what the lines with a name rose by.
+// Sum returns the total increase of the lines with a name suffix.
 func (r Rise) Sum(suffix string) float64 {
 	sum := 0.0
 	for _, key := range slices.Sorted(maps.Keys(r.Values)) {
@@ -283,14 +283,14 @@ func (r Rise) Sum(suffix string) float64 {
 	return sum
 }
 
-// Histogram is what the lines of a histogram rose by together.
+// Histogram is the increase of all lines of a histogram together.
 type Histogram struct {
 	Sum, Count float64
-	// Cumulative counts by the upper bounds of the buckets, the last of which is infinite.
+	// Cumulative counts by upper bounds of the buckets; the last bound is infinite.
 	Bounds, Cumulative []float64
 }
 
-// HistogramOf adds up rises of histograms, which must have the same buckets.
+// HistogramOf adds up increases of histograms, which must have the same buckets.
 func HistogramOf(rises []Rise) (Histogram, error) {
 	var h Histogram
 	for i, r := range rises {
@@ -314,7 +314,7 @@ func HistogramOf(rises []Rise) (Histogram, error) {
 	return h, h.check()
 }
 
-// check finds histograms whose lines do not agree.
+// check returns an error for histograms with inconsistent lines.
 func (h Histogram) check() error {
 	for k := 1; k < len(h.Cumulative); k++ {
 		if h.Cumulative[k] < h.Cumulative[k-1] {
@@ -325,8 +325,8 @@ func (h Histogram) check() error {
 	return nil
 }
 
-// Quantile is the q-quantile, linear within its bucket, the first of which begins at zero, or at its bound
-// where that is below. Beyond the last finite bound it is not known.
+// Quantile returns the q-quantile, linear within its bucket. The first bucket begins at zero, or at
+// its bound if that is negative. Beyond the last finite bound the quantile is unknown.
 func (h Histogram) Quantile(q float64) (float64, error) {
 	n := len(h.Bounds)
 	if n < 2 || !math.IsInf(h.Bounds[n-1], 1) {

@@ -9,29 +9,29 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Metric takes a figure from an engine's metrics.
+// Metric reads a figure from an engine's metrics.
 type Metric struct {
 	// Name of the figure.
 	Name string
-	// From lists the metric's names, the current one first: engines rename their metrics,
-	// and keep old names beside new ones for a while. The first that is there counts. A
-	// histogram or summary gives its sum.
+	// From lists the metric's names, the current one first: engines rename metrics and keep old
+	// names for a while. The first existing one counts. For a histogram or summary, the figure is
+	// its sum.
 	From []string
 	// Label splits the figure by the values of this label: Name.VALUE. "" adds them up.
 	Label string
-	// Scale turns the metric's unit into the figure's; 0 means 1.
+	// Scale converts the metric's unit to the figure's; 0 means 1.
 	Scale float64
-	// Mean averages over the lines of the metric instead of adding them up: a share of
-	// each engine core's own.
+	// Mean averages over the lines of the metric instead of adding them up: for a share of each
+	// engine core.
 	Mean bool
 }
 
-// Metrics are all figures that an engine reports.
+// Metrics holds all figures that an engine reports.
 type Metrics struct {
 	Gauges, Counters []Metric
 }
 
-// Scrape fetches /metrics and takes the figures.
+// Scrape fetches /metrics and reads the figures.
 func (m Metrics) Scrape(ctx context.Context, c *Client, ep steps.Endpoint) (steps.Observation, error) {
 	const path = "/metrics"
 	a, err := c.Get(ctx, ep, path)
@@ -50,10 +50,9 @@ func (m Metrics) Scrape(ctx context.Context, c *Client, ep steps.Endpoint) (step
 	return o, nil
 }
 
-// Read takes the figures from an exposition in the Prometheus text format. Only the lines
-// of wanted metrics are parsed, each for itself, so that neither the hundreds of other
-// metrics nor a broken line among them cost anything. It fails if none of the wanted ones
-// is there.
+// Read reads the figures from an exposition in the Prometheus text format. It only parses the lines
+// of wanted metrics, one by one, so that hundreds of other metrics and broken lines cost nothing.
+// It returns an error if it finds none of the wanted ones.
 func (m Metrics) Read(exposition []byte) (steps.Observation, error) {
 	o := steps.Observation{Gauges: map[string]float64{}, Counters: map[string]float64{}}
 	wanted := map[string]bool{}
@@ -80,13 +79,13 @@ func (m Metrics) Read(exposition []byte) (steps.Observation, error) {
 	return o, nil
 }
 
-// sumSuffix ends the name of the line that holds a histogram's sum.
+// sumSuffix ends the name of the line with a histogram's sum.
 const sumSuffix = "_sum"
 
-// maxLabels bounds the values of a label that become figures of their own.
+// maxLabels limits the values of a label that become separate figures.
 const maxLabels = 30
 
-// read puts the metric's figure into out, if it is there.
+// read puts the metric's figure into out, if it exists.
 func (m Metric) read(found map[string][]Sample, out map[string]float64) {
 	for _, name := range m.From {
 		lines := found[name]

@@ -8,10 +8,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Address is host:port, the host in brackets if it is an IPv6 address.
+// Address returns host:port, with an IPv6 address in brackets.
 func Address(host string, port steps.Port) string { return net.JoinHostPort(host, port.String()) }
 
-// ForcedEnv sets variables whatever the file says: they differ from node to node.
+// ForcedEnv sets variables and overrides the file, because their values differ between nodes.
 func ForcedEnv(env []steps.EnvVar, vars ...steps.EnvVar) []steps.EnvVar {
 	out := slices.Clone(vars)
 	for _, v := range vars {

@@ -10,29 +10,30 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// profileTimeout bounds the start and the end of a profile, when the server writes its traces.
-// Whoever asks has limits of its own.
+// profileTimeout limits the start and the end of a profile, when the server writes its traces.
+// Callers have their own limits.
 const profileTimeout = time.Hour
 
-// errShort is a profile that never began.
+// errShort reports a profile that never began.
 var errShort = errors.New("the load was over before the profiler was to start; shorten delay, or measure longer")
 
-// errNoProfiler is a server that was not started to be profiled, or whose engine cannot.
+// errNoProfiler reports a server that was not started with a profiler, or whose engine has none.
 var errNoProfiler = errors.New("the server has no profiler: POST /start_profile is not found")
 
-// Control is how a profiler of a server is started and stopped.
+// Control starts and stops a profiler of a server.
 type Control struct {
-	// Start and Stop return when the profiler is on, and when all that it has is written.
+	// Start returns when the profiler runs, Stop when it has written everything.
 	Start, Stop func(context.Context) error
-	// Tokens is how many tokens the server has put out so far, nil where it does not count them.
+	// Tokens returns the number of tokens that the server has generated, nil if it does not count
+	// them.
 	Tokens func(context.Context) *float64
-	// Wait lets time go by.
+	// Wait waits for a time.
 	Wait func(context.Context, time.Duration) error
 }
 
-// Profile starts a server's profiler by POST /start_profile with a body, nil for none, after a
-// window's delay, and stops it by POST /stop_profile at its end, as vLLM and SGLang have them.
-// observe reads the server's counters.
+// Profile starts a server's profiler by POST /start_profile with a body, nil for none, after the
+// window's delay. At the end of the window it stops it by POST /stop_profile. vLLM and SGLang have
+// these paths. observe reads the server's counters.
 func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.ProfileWindow, body any,
 	wait func(context.Context, time.Duration) error,
 	observe func(context.Context, steps.Endpoint) (steps.Observation, error),
@@ -61,7 +62,7 @@ func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.Profile
 	}), nil
 }
 
-// OutputTokens reads how many tokens a server has put out so far from what observe returns.
+// OutputTokens returns a function that reads the number of generated tokens from observe.
 func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoint) (steps.Observation,
 	error)) func(context.Context) *float64 {
 	return func(ctx context.Context) *float64 {
@@ -74,7 +75,7 @@ func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoin
 	}
 }
 
-// Profile has a profiler on for a window. stop ends that, at once if the time is not over.
+// Profile runs a profiler for a window. stop ends it, at once if the window is not over.
 func Profile(ctx context.Context, w steps.ProfileWindow, c Control) (stop func(context.Context) (steps.Profiled, error)) {
 	p := &profile{Control: c}
 	ctx = context.WithoutCancel(ctx) // which ends with the load
@@ -103,7 +104,7 @@ func Profile(ctx context.Context, w steps.ProfileWindow, c Control) (stop func(c
 	}
 }
 
-// profile of one server in the course of being made.
+// profile is a running profile of one server.
 type profile struct {
 	Control
 	began  time.Time

@@ -13,22 +13,22 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Checks says how an engine becomes ready.
+// Checks defines when an engine is ready.
 type Checks struct {
-	// Health is the path whose status 200 means healthy; "" skips this check.
+	// Health is a path that answers 200 when healthy; "" skips this check.
 	Health string
-	// NoCanary leaves the completion out, see [steps.Readiness].
+	// NoCanary skips the completion, see [steps.Readiness].
 	NoCanary bool
 }
 
-// Poll looks at a server once and returns the furthest state it has reached. Each check
-// is made only when the ones before it hold, so that a server which is still loading gets
-// no completion. The error says why it is not ready.
+// Poll checks a server once and returns the furthest state that it has reached. Each check only
+// runs if the previous ones succeed, so that a loading server gets no completion. The error is the
+// reason why it is not ready.
 //
-// The order: the port accepts connections, the health path answers 200, /v1/models lists
-// the model, one completion of one token comes back. vLLM binds its port long before it
-// serves, SGLang lists its models before they are loaded, and routers call themselves
-// healthy while their workers load; only the completion proves that tokens come out.
+// The order: the port accepts connections, the health path answers 200, /v1/models lists the model,
+// one completion of one token comes back. vLLM binds its port long before it serves, SGLang lists
+// its models before they are loaded, and routers are healthy while their workers load. Only the
+// completion proves that the server generates tokens.
 func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (state string, ready bool, err error) {
 	if checks.Health != "" {
 		a, err := c.Get(ctx, ep, checks.Health)
@@ -59,8 +59,8 @@ func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (sta
 	return steps.StateReady, true, nil
 }
 
-// connectionState distinguishes a port without a listener from one that accepts connections
-// without answering as it should.
+// connectionState distinguishes a port without a listener from one that accepts connections but
+// does not answer correctly.
 func connectionState(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
 		return steps.StateStarting
@@ -72,15 +72,15 @@ func connectionState(err error) string {
 	return steps.StateListening
 }
 
-// Model as /v1/models lists it.
+// Model is an entry of /v1/models.
 type Model struct {
 	ID   string `json:"id"`
 	Root string `json:"root"`
-	// MaxModelLen is the longest context in tokens, 0 if the server does not say.
+	// MaxModelLen is the longest context in tokens, 0 if the server does not report it.
 	MaxModelLen int64 `json:"max_model_len"`
 }
 
-// Models asks for the list of models.
+// Models requests the list of models.
 func (c *Client) Models(ctx context.Context, ep steps.Endpoint) ([]Model, error) {
 	const path = "/v1/models"
 	a, err := c.Get(ctx, ep, path)
@@ -99,7 +99,7 @@ func (c *Client) Models(ctx context.Context, ep steps.Endpoint) ([]Model, error)
 	return list.Data, nil
 }
 
-// pick returns the model to request: the one that was asked for, or the only one listed.
+// pick returns the model to request: the wanted one, or the first one listed.
 func pick(models []Model, want string) (string, error) {
 	if len(models) == 0 {
 		return "", errors.New("GET /v1/models: no model is listed yet")
@@ -117,15 +117,15 @@ func pick(models []Model, want string) (string, error) {
 	return "", fmt.Errorf("%w %q: it lists %s; set served_name to the name it uses", steps.ErrWrongModel, want, strings.Join(ids, ", "))
 }
 
-// Canary asks for one token and fails unless one came back. It tries completions first,
-// chat where the server has no completions, and an embedding where it generates nothing.
+// Canary requests one token and returns an error if none came back. It tries completions first,
+// then chat if the server has no completions, and an embedding if it does not generate.
 func (c *Client) Canary(ctx context.Context, ep steps.Endpoint, model string) error {
 	return c.Complete(ctx, ep, model, "Hello", 1)
 }
 
-// Complete asks for some tokens after a prompt, as [Client.Canary] does. Where it asks for
-// several it wants all of them, as a benchmark does: an answer that ends with its first
-// token needs no KV cache.
+// Complete requests tokens after a prompt, as [Client.Canary] does. If it requests several, it
+// requires all of them, as a benchmark does: an answer that ends with its first token needs no KV
+// cache.
 func (c *Client) Complete(ctx context.Context, ep steps.Endpoint, model, prompt string, tokens int) error {
 	body := map[string]any{"model": model, "max_tokens": tokens, "temperature": 0}
 	if tokens > 1 {
@@ -150,7 +150,7 @@ func (c *Client) Complete(ctx context.Context, ep steps.Endpoint, model, prompt 
 	return hasToken(a.Body)
 }
 
-// hasToken accepts an answer that counts or shows at least one generated token.
+// hasToken returns an error unless an answer counts or contains at least one generated token.
 func hasToken(body []byte) error {
 	var answer struct {
 		Choices []struct {

@@ -21,15 +21,15 @@ func Startable(spec steps.ServerSpec) error {
 	return nil
 }
 
-// DefaultEnv adds the variables that env does not set, before the others so that the
-// order of env is kept.
+// DefaultEnv adds the variables that env does not set. It puts them first, so that the order of env
+// is kept.
 func DefaultEnv(env []steps.EnvVar, defaults ...steps.EnvVar) []steps.EnvVar {
 	set := func(d steps.EnvVar) bool { _, ok := steps.Getenv(env, d.Name); return ok }
 	return append(slices.DeleteFunc(slices.Clone(defaults), set), env...)
 }
 
-// Process fills in what all engines have in common, the container of a server with an
-// image included. argv is the whole command line in either case.
+// Process fills in what all engines share, including the container of a server with an image. argv
+// is the whole command line in either case.
 func Process(spec steps.ServerSpec, argv []string, env []steps.EnvVar, host string, port steps.Port) steps.Process {
 	grace := spec.StopGrace
 	if grace <= 0 {

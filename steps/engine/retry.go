@@ -10,11 +10,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// ErrBusy says that a server refused to clear its caches because requests are running.
+// ErrBusy reports that a server refused to clear its caches because requests are running.
 var ErrBusy = errors.New("the server is busy with requests")
 
-// Retry calls f until it succeeds, fails with something else than ErrBusy, or has been
-// called attempts times, pause apart. wait is [steps.Sleep] except in tests.
+// Retry calls f until it succeeds or fails with another error than ErrBusy, at most attempts times,
+// with a pause between calls. wait is [steps.Sleep] except in tests.
 func Retry(ctx context.Context, attempts int, pause time.Duration, wait func(context.Context, time.Duration) error, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
@@ -30,14 +30,14 @@ func Retry(ctx context.Context, attempts int, pause time.Duration, wait func(con
 	}
 }
 
-// How often and how far apart a server that is busy is asked to clear its caches.
+// Number and interval of the attempts to clear the caches of a busy server.
 const (
 	resetAttempts = 10
 	resetPause    = 200 * time.Millisecond
 )
 
-// Reset asks a server by POST to clear its caches, and again while it is busy with requests. The
-// error is [steps.ErrNoReset], with a hint behind it, where it has no such path.
+// Reset asks a server by POST to clear its caches, and retries while it is busy with requests. The
+// error is [steps.ErrNoReset], followed by a hint, if the path does not exist.
 func (c *Client) Reset(ctx context.Context, ep steps.Endpoint, path, hint string, wait func(context.Context, time.Duration) error,
 	busy func(Answer) bool) error {
 	return Retry(ctx, resetAttempts, resetPause, wait, func() error {

@@ -10,13 +10,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// moveTimeout bounds how long a server may take to move its weights out of its GPUs or back.
+// moveTimeout limits the time in which a server moves its weights out of its GPUs or back.
 const moveTimeout = 10 * time.Minute
 
-// errNoSleep is a server whose engine has no such path, or that was not started for it.
+// errNoSleep reports a server whose engine has no such path, or that was not started for it.
 var errNoSleep = errors.New("the server cannot be put to sleep as it was started")
 
-// Move has a server move its weights by POST to a path, with a body, nil for none.
+// Move makes a server move its weights by POST to a path, with a body, nil for none.
 func (c *Client) Move(ctx context.Context, ep steps.Endpoint, path string, body any) error {
 	a, err := c.do(ctx, moveTimeout, http.MethodPost, ep, path, body)
 	switch {

@@ -1,11 +1,10 @@
-// Package openai talks to any server with the OpenAI completions or chat interface: one
-// that already answers at a url, or a program that the file names.
+// Package openai talks to any server with the OpenAI completions or chat interface: one that
+// already runs at a url, or a program that the file names.
 //
 //	e := openai.New()
 //	state, ready, err := e.Ready(ctx, steps.Endpoint{BaseURL: "http://127.0.0.1:8000"}, steps.Readiness{})
 //
-// It assumes nothing beyond /v1/models and a completion. In particular it cannot clear
-// the server's caches.
+// It only assumes /v1/models and a completion. In particular it cannot clear the server's caches.
 package openai
 
 import (
@@ -20,20 +19,20 @@ import (
 // Name of the kind.
 const Name = "openai"
 
-// openai is stateless: everything it learns it returns.
+// openai is stateless.
 type openai struct{ client *engine.Client }
 
 // New returns the engine.
 func New() steps.Engine { return openai{client: engine.NewClient()} }
 
-// Name is "openai".
+// Name returns "openai".
 func (openai) Name() string { return Name }
 
-// Endpoints that such a server may have; which of them it has shows in use.
+// Endpoints returns the endpoints that such a server may have; use shows which it has.
 func (openai) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 
-// Ready polls once; see [engine.Poll] for the states. Without a path of its own the list
-// of models is the first sign of health.
+// Ready polls once; see [engine.Poll] for the states. Without a health path, the list of models is
+// the first check.
 func (o openai) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
 	return engine.Poll(ctx, o.client, ep, engine.Checks{Health: r.Path, NoCanary: r.NoCanary})
 }
@@ -43,7 +42,7 @@ func (openai) Reset(context.Context, steps.Endpoint) error {
 	return fmt.Errorf("%w: the OpenAI interface has no request for it", steps.ErrNoReset)
 }
 
-// Describe returns what /v1/models says: model, model_root and max_model_len.
+// Describe returns the facts from /v1/models: model, model_root and max_model_len.
 func (o openai) Describe(ctx context.Context, ep steps.Endpoint) (map[string]string, error) {
 	models, err := o.client.Models(ctx, ep)
 	if err != nil {

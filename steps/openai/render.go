@@ -9,19 +9,19 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// The words of executable and the values of env that stand for what the launcher chose.
+// Placeholders in executable and env for the launcher's choices.
 const (
 	hostWord  = "{host}"
 	portWord  = "{port}"
 	modelWord = "{model}"
 )
 
-// Render returns the process of a program that the file names: its words, then the
-// arguments as flags. {host}, {port} and {model} anywhere in the words are replaced;
-// where no word has {port}, --host and --port are added.
+// Render returns the process of a program that the file names: its words, then the arguments as
+// flags. {host}, {port} and {model} in the words are replaced. If no word contains {port}, --host
+// and --port are added.
 //
-// The words come from executable, or from the container's entrypoint. An image without
-// one is given the flags behind its own entrypoint.
+// The words come from executable, or from the container's entrypoint. An image without one gets the
+// flags after its own entrypoint.
 func (openai) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	if err := engine.Startable(spec); err != nil {
 		return steps.Process{}, err

@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// strength is how sure a word makes us that a value is a secret.
+// strength is how strongly a word suggests that a value is a secret.
 type strength int
 
 const (
 	none strength = iota
-	// weak words also name things that are public: a value must look random as well.
+	// weak words also name public things: a value must also look random.
 	weak
-	// strong words name what a machine made: a key or a token.
+	// strong words name machine-generated secrets: a key or a token.
 	strong
-	// chosen words name what a person may have chosen: a value can be a plain word.
+	// chosen words name secrets that a person may have chosen: a value can be a plain word.
 	chosen
 )
 
@@ -30,15 +30,15 @@ var words = map[string]strength{
 	"SIGNATURE": weak, "SIG": weak, "SESSION": weak, "SALT": weak, "PEM": weak, "KEY": strong, "KEYS": weak,
 }
 
-// endings are words that names run together with others: PGPASSWORD, GHTOKEN, clientsecret.
+// endings are words that are often written together with others: PGPASSWORD, GHTOKEN, clientsecret.
 var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "CREDENTIALS", "DBPASS", "PGPASS",
 	"ACCOUNTKEY", "ACCESSKEY", "PRIVATEKEY", "STORAGEKEY", "SECRETKEY"}
 
-// publicKeys are the words before KEY that make it the key of a map, a table or a cache.
+// publicKeys are words before KEY that make it the key of a map, a table or a cache.
 var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP",
 	"CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
 
-// qualifiers, as the last word of a name, name something about a secret.
+// qualifiers are last words of a name that denote a property of a secret, not the secret.
 var qualifiers = []string{
 	"FILE", "PATH", "DIR", "DIRECTORY", "FOLDER", "NAME", "TYPE", "KIND", "PROVIDER", "HELPER", "SOCK", "SOCKET", "LENGTH", "LEN",
 	"SIZE", "COUNT", "LIMIT",
@@ -47,18 +47,19 @@ var qualifiers = []string{
 	"ALGORITHM", "FORMAT", "PARALLELISM", "STORE", "BACKEND", "SOURCE",
 }
 
-// folders are the shell's own names for where it is.
+// folders are the shell's variables for its working directory.
 var folders = []string{"PWD", "OLDPWD"}
 
-// runners are the prefixes of what a workflow's runner gives to its steps, tokens among it.
+// runners are the prefixes of variables that a workflow's runner passes to its steps, including
+// tokens.
 var runners = []string{"ACTIONS_", "GITHUB_", "RUNNER_", "INPUT_"}
 
-// Name reports whether a variable, header or field of this name holds a secret, whatever
-// its value looks like.
+// Name reports whether a variable, header or field with this name holds a secret, whatever its
+// value.
 func Name(name string) bool { return strengthOf(name) > weak }
 
-// Mentions reports whether a variable is better not handed to others: its name has to do
-// with a secret, or with the workflow that this program runs in.
+// Mentions reports whether a variable should not be passed to other processes: its name refers to a
+// secret or to the workflow of this program.
 func Mentions(name string) bool {
 	upper := strings.ToUpper(name)
 	if Private(name) || slices.ContainsFunc(runners, func(prefix string) bool { return strings.HasPrefix(upper, prefix) }) {
@@ -67,15 +68,15 @@ func Mentions(name string) bool {
 	return strongest(split(name)) > none && !slices.Contains(folders, upper)
 }
 
-// variablePrefix and actionVariables are how the environment gives values to the variables of a
-// pipeline.
+// variablePrefix and actionVariables are the environment variables with values for the variables of
+// a pipeline.
 const (
 	variablePrefix  = "PIPELINE_VAR_"
 	actionVariables = "PIPELINE_ACTION_VARS"
 )
 
-// Private reports whether a variable of the environment is for this program alone, whatever its
-// value: the file decides which value is secret and what gets it.
+// Private reports whether an environment variable is only for this program, whatever its value: the
+// file decides which value is secret and who gets it.
 func Private(name string) bool {
 	return strings.HasPrefix(name, variablePrefix) || name == actionVariables
 }
@@ -88,7 +89,7 @@ func strengthOf(name string) strength {
 	return strongest(parts)
 }
 
-// strongest is how strongly any word of a name means a secret.
+// strongest returns the highest strength of any word of a name.
 func strongest(parts []string) strength {
 	most := none
 	for i, part := range parts {
@@ -113,8 +114,8 @@ func wordStrength(parts []string, i int, part string) strength {
 	return words[part]
 }
 
-// split breaks a name into its words in upper case: at everything that is neither letter
-// nor digit, and where a small letter is followed by a large one.
+// split splits a name into words in upper case: at characters that are neither letters nor digits,
+// and between a lower-case and an upper-case letter.
 func split(name string) []string {
 	var b strings.Builder
 	var before rune

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// FromEnviron returns the secrets of an environment: the values of variables whose names
-// mean one, and what stands as a password in an address or a connection string, whatever
-// its variable is called (HTTPS_PROXY, DATABASE_URL).
+// FromEnviron returns the secrets of an environment: the values of variables whose names mean one,
+// and passwords in addresses and connection strings, whatever the variable (HTTPS_PROXY,
+// DATABASE_URL).
 func FromEnviron(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -20,8 +20,8 @@ func FromEnviron(environ []string) []string {
 	return out
 }
 
-// Values returns the secrets in a value of a variable, header or field of this name: the
-// value itself if it is one, and what is one within it.
+// Values returns the secrets in a value of a variable, header or field with this name: the value
+// itself if it is one, and secrets within it.
 func Values(name, value string) []string {
 	var out []string
 	s := strengthOf(name)
@@ -31,7 +31,7 @@ func Values(name, value string) []string {
 	return append(out, Within(value)...)
 }
 
-// harmless reports whether a value is plainly no secret, as sure as its name is.
+// harmless reports whether a value is plainly not a secret, given the strength of its name.
 func harmless(value string, s strength) bool {
 	value = strings.TrimSpace(value)
 	switch {
@@ -42,7 +42,7 @@ func harmless(value string, s strength) bool {
 	case version.MatchString(value):
 		return true
 	case isURL(value), isPath(value, s):
-		return true // what is secret in an address is found within it
+		return true // secrets in an address are found by Within
 	case s == chosen:
 		return len(value) < 8 && lower.MatchString(value)
 	case s == strong:
@@ -51,7 +51,7 @@ func harmless(value string, s strength) bool {
 	return !random(value)
 }
 
-// switches are values that stand for no secret at all, and words of our own reports.
+// switches are values that are not secrets, and words of our own reports.
 var switches = []string{
 	"true", "false", "none", "null", "undefined", "unset", "empty", "dummy", "enabled", "disabled", "default", "auto", "automatic",
 	"required", "optional",
@@ -69,11 +69,11 @@ var (
 	address   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )
 
-// leastDrawn is the length from which on a random segment makes an address a secret as a
-// whole, as those of webhooks are.
+// leastDrawn is the length from which a random segment makes a whole address a secret, such as that
+// of a webhook.
 const leastDrawn = 20
 
-// isURL reports whether a value is an address that is no secret as a whole.
+// isURL reports whether a value is an address that is not a secret as a whole.
 func isURL(value string) bool {
 	if !address.MatchString(value) {
 		return false
@@ -84,19 +84,19 @@ func isURL(value string) bool {
 	return !slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) >= leastDrawn && random(part) })
 }
 
-// isPath reports whether a value is the path of a file. It is judged by its words: one in
-// 64 secrets in base64 begins with a slash.
+// isPath reports whether a value is a file path. It checks the words, because one in 64 base64
+// secrets begins with a slash.
 func isPath(value string, s strength) bool {
 	rest := strings.TrimLeft(value, ".~")
 	if !strings.HasPrefix(rest, "/") || random(value) || strings.ContainsAny(value, "+=%&$#!;\"'<>`\n") {
 		return false
 	}
-	// A password that a person chose can begin with a slash; a path has folders.
+	// A password chosen by a person can begin with a slash; a path has folders.
 	return s != chosen || strings.Count(rest, "/") > 1
 }
 
-// random reports whether text looks like something that a machine drew: its letters and
-// digits change kind far more often than words and version numbers do.
+// random reports whether text looks machine-generated: its letters and digits change kind far more
+// often than in words and version numbers.
 func random(value string) bool {
 	changes, count := 0, 0
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -106,8 +106,8 @@ func random(value string) bool {
 	return count >= 8 && changes*6 >= count
 }
 
-// kindChanges counts where a word goes from one kind of characters to another, besides the
-// capital that a word begins with.
+// kindChanges counts the changes between kinds of characters in a word, apart from a leading
+// capital.
 func kindChanges(word string) int {
 	kind := func(r rune) int {
 		switch {

@@ -9,23 +9,23 @@ import (
 )
 
 var (
-	// userinfo is what stands before the host of an address.
+	// userinfo matches the part before the host of an address.
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/?#@]*)@`)
-	// userinfoLoose takes passwords with characters that should have been escaped.
+	// userinfoLoose accepts passwords with unescaped characters.
 	userinfoLoose = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/@:]*:[^\s"'<>]+)@`)
-	// driverDSN is how Go's database drivers write user and password.
+	// driverDSN matches user and password as in Go's database drivers.
 	driverDSN = regexp.MustCompile(`^([^\s:/@]+:[^\s/]\S*)@[A-Za-z0-9.-]*(?:\(|:[0-9]+|/)`)
 	port      = regexp.MustCompile(`^[0-9]{1,5}/`)
-	// field is a setting of a connection string (AccountKey=…;), of a query (&sig=…) or of
+	// field matches a setting of a connection string (AccountKey=…;), of a query (&sig=…) or of
 	// libpq (password=… host=…).
 	field = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_. -]*?)\s*=\s*("[^"]*"|'[^']*'|[^;&\s"']+)`)
-	// scheme is a header's value.
+	// scheme matches the value of a header.
 	scheme = regexp.MustCompile(`^(?i)(bearer|basic|token|apikey|api-key|negotiate|digest)[ :]+(\S.*)$`)
 )
 
-// Within returns the secrets inside of a text by its form: the password of an address, the
-// keys of a connection string or a query, what stands behind the scheme of a header, and
-// the fields of a JSON object.
+// Within returns the secrets in a text by its form: the password of an address, the keys of a
+// connection string or a query, the part after the scheme of a header, and the fields of a JSON
+// object.
 func Within(value string) []string {
 	var out []string
 	for _, re := range []*regexp.Regexp{userinfo, userinfoLoose, driverDSN} {
@@ -54,7 +54,7 @@ func Within(value string) []string {
 	return out
 }
 
-// lastWords is the name of a setting: in "host=db password", which libpq allows, the last
+// lastWords returns the name of a setting: in "host=db password", which libpq allows, the last
 // word; in "Account Key" both.
 func lastWords(name string) string {
 	if parts := strings.Fields(name); len(parts) > 2 {
@@ -63,13 +63,12 @@ func lastWords(name string) string {
 	return name
 }
 
-// fromUserinfo returns the password of user:password as it is and unescaped, with its user
-// as such headers have it. A user alone is a token (https://ghp_…@github.com) if it looks
-// like one.
+// fromUserinfo returns the password of user:password as written and unescaped, and with its user as
+// in headers. A user alone is a token (https://ghp_…@github.com) if it looks random.
 func fromUserinfo(info string) []string {
 	user, password, ok := strings.Cut(info, ":")
 	if port.MatchString(password) {
-		return nil // a host without user, and an at sign further on
+		return nil // a host without user, and an at sign later
 	}
 	if !ok || password == "" {
 		if random(user) && len(user) >= 16 {
@@ -78,7 +77,7 @@ func fromUserinfo(info string) []string {
 		return nil
 	}
 	if len(password) < 6 {
-		return []string{info} // too short to be masked alone, not with its user
+		return []string{info} // too short to mask without its user
 	}
 	out := []string{password, base64.StdEncoding.EncodeToString([]byte(info))}
 	if plain, err := url.PathUnescape(password); err == nil && plain != password {
@@ -87,8 +86,7 @@ func fromUserinfo(info string) []string {
 	return out
 }
 
-// fromHeader returns what stands behind the scheme of a header, of a basic one also the
-// password in it.
+// fromHeader returns the part after the scheme of a header, and the password of a basic one.
 func fromHeader(scheme, rest string) []string {
 	if len(rest) < 6 {
 		return nil

@@ -12,27 +12,28 @@ import (
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
-// arguments of a command line, by the flag's first name. A flag given twice keeps its
-// last value, as argparse does.
+// arguments holds the parsed command line, by the flag's first name. Of a repeated flag the last
+// value counts, as in argparse.
 type arguments struct {
 	values     map[string][]string
 	positional []string
-	// keys of JSON flags given one by one (--flag.key value), by flag and path.
+	// keys of JSON flags that were given one by one (--flag.key value), by flag and path.
 	keys map[string]map[string]string
 }
 
-// usageError is what argparse prints before it exits with status 2.
+// usageError is the text that argparse prints before it exits with status 2.
 type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
-// parser reads command lines as one version of an engine does.
+// parser parses command lines as one version of an engine does.
 type parser struct {
 	quirks
 	table *flags.Table
 }
 
-// parserOf an engine's newest known version that is not newer than version, or the oldest one.
+// parserOf returns the parser for an engine's newest known version that is not newer than version,
+// or the oldest one.
 func parserOf(e engine, version string) (parser, error) {
 	q := e.quirks()
 	table, ok := flags.Nearest(cmp.Or(q.lists, e.name()), version)
@@ -42,9 +43,9 @@ func parserOf(e engine, version string) (parser, error) {
 	return parser{q, table}, nil
 }
 
-// parse reads args as the engine's argparse parser does: --flag value, --flag=value,
-// several values for lists, --no-flag; vLLM also takes underscores for dashes, -O3 and
-// --json-flag.key value. A flag is completed where its beginning is that of one alone.
+// parse parses args as the engine's argparse parser does: --flag value, --flag=value, several
+// values for lists, --no-flag. vLLM also accepts underscores for dashes, -O3 and --json-flag.key
+// value. A unique prefix of a flag is completed.
 func (t parser) parse(args []string) (*arguments, error) {
 	out := &arguments{values: make(map[string][]string), keys: make(map[string]map[string]string)}
 	var unknown []string
@@ -117,7 +118,7 @@ func (t parser) lookup(name string) (def flags.Def, key string, ok bool) {
 	return def, key, ok
 }
 
-// looksLikeFlag is argparse's rule: a dash, unless it is a negative number.
+// looksLikeFlag applies argparse's rule: a dash, unless it is a negative number.
 func looksLikeFlag(arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' {
 		return false
@@ -136,7 +137,7 @@ func maxValues(d flags.Def) int {
 	return 1
 }
 
-// check validates the values of a flag by its kind and returns what is stored.
+// check validates the values of a flag by its kind and returns the values to store.
 func check(d flags.Def, values []string, inline bool) ([]string, error) {
 	switch d.Kind {
 	case flags.Switch, flags.OnOff, flags.Off:
@@ -194,11 +195,11 @@ func checkValue(d flags.Def, v string) (err error) {
 	return err
 }
 
-// isNone is true for the spellings of an optional value that is not set.
+// isNone reports whether an optional value is unset.
 func isNone(v string) bool { return v == "" || v == "None" }
 
-// parseSize reads an integer with an optional decimal (k, m, g, t) or binary (K, M, G, T)
-// suffix, as vLLM's human_readable_int; "auto" and -1 are 0.
+// parseSize parses an integer with an optional decimal (k, m, g, t) or binary (K, M, G, T) suffix,
+// like vLLM's human_readable_int; "auto" and -1 are 0.
 func parseSize(v string) (int, error) {
 	if v == "auto" || v == "-1" {
 		return 0, nil
@@ -217,7 +218,7 @@ func parseSize(v string) (int, error) {
 	return int(f * unit), nil
 }
 
-// first value of a flag, false where it is absent or none.
+// first returns the first value of a flag, false if it is absent or None.
 func (a *arguments) first(name string) (string, bool) {
 	v := a.values[name]
 	if len(v) == 0 || isNone(v[0]) {
@@ -238,7 +239,7 @@ func (a *arguments) str(name, fallback string) string {
 	return fallback
 }
 
-// int of a flag that the table has checked; fallback when it is absent or none.
+// int returns the value of a checked flag; fallback if it is absent or None.
 func (a *arguments) int(name string, fallback int) int {
 	v, _ := a.first(name)
 	if n, err := parseSize(v); err == nil && n != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
-// driver runs an engine against a clock and hands its tokens to the requests' streams.
+// driver runs an engine against a clock and passes its tokens to the streams of the requests.
 type driver struct {
 	clock clock.Clock
 	fail  Failures
@@ -23,33 +23,34 @@ type driver struct {
 	mu      sync.Mutex
 	engine  *model.Engine
 	streams map[int]*stream
-	// accepted requests for tokens so far; also the next request's id.
+	// accepted counts the requests for tokens; it is also the next request's id.
 	accepted int
-	// frontend is the time from a request to its place in the scheduler's queue.
+	// frontend is the time from the arrival of a request to the scheduler's queue.
 	frontend time.Duration
 	answers  int
 	drops    *rand.Rand
-	// made is when the engine was, begun the start of its newest step.
+	// made is the time when the engine was created, begun the start of its newest step.
 	made, begun time.Duration
 	profiling   bool
 
-	// patience with what is still on its way when a step begins, and what was late all the same.
+	// patience is the extra wait for messages in transit when a step begins; late records those
+	// that came later.
 	patience time.Duration
 	late     *clock.Lateness
 
 	wake  chan struct{} // a request was submitted, or KV arrived
 	crash chan struct{} // closed when the engine dies
 	dying sync.Once
-	// kv moves KV between servers; nil for a server that stands alone.
+	// kv moves KV between servers; nil for a single server.
 	kv *transfer.Side
-	// nodes are the others of a server that is spread; nil for one that is not.
+	// nodes holds the other nodes of a server on several nodes, else nil.
 	nodes *nodes
 }
 
 // errEngineDead ends a server whose engine crashed.
 var errEngineDead = errors.New("the simulated engine died as planned (crash_after)")
 
-// errCut and errInStream end a single request as the failure "drop" says.
+// errCut and errInStream end a single request for the failure "drop".
 var (
 	errCut      = errors.New("the stream is cut")
 	errInStream = errors.New("the stream ends with an error object")
@@ -63,10 +64,10 @@ type token struct {
 	at     time.Duration
 }
 
-// ids are all tokens of the step.
+// ids returns all tokens of the step.
 func (t token) ids() []int { return append(slices.Clip(t.before), t.Token) }
 
-// push adds an output token to what the client will get. Those of one step are one event.
+// push adds an output token to the queue of the client. Tokens of one step form one event.
 func (st *stream) push(ev model.Event, at time.Duration) {
 	if n := len(st.queue) - 1; n >= 0 && st.queue[n].at == at {
 		last := &st.queue[n]
@@ -83,7 +84,7 @@ type stream struct {
 	last    time.Duration
 	input   int
 	queue   []token
-	// drop ends it at a token, nil for not at all.
+	// drop is the error that ends the stream at token dropAt, nil for none.
 	drop   error
 	dropAt int
 	// ready holds one signal that queue has grown or the request has failed.
@@ -135,9 +136,9 @@ func (d *driver) run(ctx context.Context) error {
 	}
 }
 
-// begin puts the next step together, false if there is none. The engine is free from the
-// given time on. Steps begin in model time, when their requests have come: what is on its
-// way between two processes meanwhile is waited for.
+// begin assembles the next step, false if there is none. The engine is free from the given time on.
+// Steps begin in model time, once their requests have arrived. begin waits for messages in transit
+// between processes.
 func (d *driver) begin(ctx context.Context, free time.Duration) (model.Step, bool, error) {
 	d.mu.Lock()
 	at, ok := d.engine.NextStart(free)
@@ -161,8 +162,8 @@ func (d *driver) begin(ctx context.Context, free time.Duration) (model.Step, boo
 	return step, busy, nil
 }
 
-// idle waits until something has happened. Requests that could not begin for lack of
-// blocks begin when it has, and others when they have come.
+// idle waits until something happens. Requests that lacked blocks begin at that moment, others when
+// they arrived.
 func (d *driver) idle(ctx context.Context, free time.Duration) (time.Duration, error) {
 	d.mu.Lock()
 	blocked := d.engine.Blocked()
@@ -211,9 +212,9 @@ func (d *driver) end(step model.Step, events []model.Event) []model.Event {
 	return events
 }
 
-// generate serves one prompt that came at the given time and calls each for every token,
-// in order, from the caller's goroutine. It stops at the first error of each, at the end of
-// ctx, or as an injected failure says.
+// generate serves one prompt that came at the given time and calls each for every token, in order,
+// on the caller's goroutine. It stops at the first error of each, at the end of ctx, or at an
+// injected failure.
 func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, output int, x *transfer.Exchange,
 	each func(token) error) error {
 	id, st, err := d.submit(at, prompt, output, x)
@@ -251,7 +252,7 @@ func (d *driver) generate(ctx context.Context, at time.Duration, prompt []int, o
 	}
 }
 
-// submit hands a request to the engine, and draws whether and where it will be dropped.
+// submit passes a request to the engine, and draws whether and where to drop it.
 func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.Exchange) (id int, st *stream, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -285,7 +286,7 @@ func (d *driver) submit(at time.Duration, prompt []int, output int, x *transfer.
 	return id, st, nil
 }
 
-// abandon drops a request whose handler has ended; complete ones are not known any more.
+// abandon drops a request whose handler has ended; completed ones are already unknown.
 func (d *driver) abandon(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -307,7 +308,7 @@ func (d *driver) snapshot() model.Stats {
 	return d.engine.Stats()
 }
 
-// nextAnswer numbers answers for their ids.
+// nextAnswer returns the number of the next answer, for its id.
 func (d *driver) nextAnswer() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -315,7 +316,8 @@ func (d *driver) nextAnswer() int {
 	return d.answers
 }
 
-// throughput of SGLang's last decode line, in output tokens per second of model time.
+// throughput returns the value of SGLang's last decode line, in output tokens per second of model
+// time.
 func (d *driver) throughput() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

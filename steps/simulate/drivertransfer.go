@@ -14,8 +14,8 @@ func (d *driver) startFetches(at time.Duration, ids []int) {
 	}
 }
 
-// fetch gets the KV of one request and hands it to the engine. What happens when it does
-// not come is the connector's policy: the request fails, or its prompt is computed here.
+// fetch gets the KV of one request and passes it to the engine. If it does not arrive, the
+// connector's policy applies: the request fails, or its prompt is computed here.
 func (d *driver) fetch(at time.Duration, id int) {
 	d.mu.Lock()
 	st, missing := d.streams[id], d.engine.Missing(id)
@@ -42,8 +42,8 @@ func (d *driver) fetch(at time.Duration, id int) {
 	d.arrived(at, id, got)
 }
 
-// arrived hands the engine the KV that was there at the given time. A step that has begun
-// since was put together without it. It needs the lock.
+// arrived passes the KV that arrived at the given time to the engine. A step that has begun since
+// does not use it. The caller holds the lock.
 func (d *driver) arrived(at time.Duration, id, tokens int) {
 	if at < d.begun {
 		d.late.Miss(d.clock.Now() - at - d.patience)
@@ -52,15 +52,15 @@ func (d *driver) arrived(at time.Duration, id, tokens int) {
 	d.signal()
 }
 
-// completed is a request whose last token was just made and whose KV goes elsewhere.
+// completed is a request whose last token was just generated and whose KV goes elsewhere.
 type completed struct {
 	id int
 	st *stream
 	ev model.Event
 }
 
-// handOver makes the KV of requests that were complete at the given time known before
-// their clients learn of them.
+// handOver publishes the KV of requests that were complete at the given time, before their clients
+// get the answer.
 func (d *driver) handOver(at time.Duration, list []completed) {
 	for _, c := range list {
 		x := c.st.exchange
@@ -100,7 +100,7 @@ func (d *driver) release(id int) {
 // die ends the engine, once.
 func (d *driver) die() { d.dying.Do(func() { close(d.crash) }) }
 
-// loadFailed writes a failed transfer in the words of the engine or its connector.
+// loadFailed logs a failed transfer in the words of the engine or its connector.
 func (g *logger) loadFailed(k *transfer.Side, request int, err error) {
 	m := g.l.engine.loadFailed(k.Part())
 	g.core("ERROR", m.Source, m.Format, request, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// errorBody is an error as the engine's OpenAI endpoints print it: flat with
-// "object":"error" in vLLM before 0.10 and in SGLang, nested under "error" since.
+// errorBody returns an error in the form of the engine's OpenAI endpoints: flat with
+// "object":"error" in vLLM before 0.10 and in SGLang, nested under "error" otherwise.
 func (s *Server) errorBody(err error) (int, any) {
 	var e wire.Error
 	if !errors.As(err, &e) {

@@ -11,10 +11,10 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// launch is a server's command line and settings with every default resolved.
+// launch is a server's command line and settings with all defaults resolved.
 type launch struct {
 	settings Settings
-	// connectors that can be played.
+	// connectors that can be simulated.
 	connectors kv.Table
 	fail       Failures
 	engine     engine
@@ -24,24 +24,24 @@ type launch struct {
 	raw      []string
 	model    string
 	served   string
-	adapters []string // names of LoRA adapters, which cost nothing
+	adapters []string // names of LoRA adapters, which have no cost
 	host     string
 	port     int
 	config   model.Config
 	eager    bool
 	logStats bool
-	// metrics are served (SGLang needs --enable-metrics).
+	// metrics reports whether metrics are served (SGLang needs --enable-metrics).
 	metrics bool
 	devMode bool
-	// profiler that the launch has; its dir is "" where it has none.
+	// profiler of the launch; its dir is "" if there is none.
 	profiler profiler
 	// kv is the server's part in a KV transfer, nil without one.
 	kv *kv.Part
-	// part of this process in a server that is spread over nodes.
+	// part of this process in a server on several nodes.
 	part nodePlan
 }
 
-// serveCommand returns the flags behind "PROGRAM serve" or "-m MODULE", with any interpreter path.
+// serveCommand returns the flags after "PROGRAM serve" or "-m MODULE", with any interpreter path.
 func serveCommand(argv []string, program, module string) ([]string, bool) {
 	for i, a := range argv {
 		if a == "-m" && i+1 < len(argv) && argv[i+1] == module || a == "serve" && i > 0 && path.Base(argv[i-1]) == program {
@@ -51,7 +51,7 @@ func serveCommand(argv []string, program, module string) ([]string, bool) {
 	return nil, false
 }
 
-// launch resolves a command line. A usageError is the engine's own refusal.
+// launch resolves a command line. A usageError is the engine's own rejection.
 func (p Simulator) launch(argv []string, s Settings, env func(string) string) (*launch, error) {
 	e, flags, err := p.engineOf(argv)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p Simulator) launch(argv []string, s Settings, env func(string) string) (*
 		return nil, err
 	}
 	version := s.Version
-	if !steps.IsRelease(version) { // "nightly", a commit: the newest, as its list of arguments is
+	if !steps.IsRelease(version) { // "nightly" or a commit: the newest, as for its list of arguments
 		version = parser.table.Version
 	}
 	l := &launch{settings: s, connectors: p.connectors(), fail: fail, engine: e, version: version, raw: slices.Clone(flags)}
@@ -96,7 +96,7 @@ func (p Simulator) engineOf(argv []string) (engine, []string, error) {
 		"vllm.entrypoints.openai.api_server or python3 -m sglang.launch_server", strings.Join(argv, " "))
 }
 
-// hardware looks up profile and model, and fills what the engines share.
+// hardware looks up profile and model, and fills in what the engines share.
 func (l *launch) hardware() (model.Profile, model.ModelShape, error) {
 	name := l.settings.Profile
 	if name == "" {
@@ -117,19 +117,19 @@ func (l *launch) hardware() (model.Profile, model.ModelShape, error) {
 	}
 	shape = shape.WithKVBits(l.kvBits())
 	if l.eager {
-		// Without CUDA graphs each kernel is launched from the host: three times the
-		// fixed cost of a step is the usual order of magnitude for dense models.
+		// Without CUDA graphs the host launches each kernel. For dense models this typically
+		// triples the fixed cost of a step.
 		p.KernelOverhead *= 3
 	}
 	return p, shape, nil
 }
 
-// maxFastContext bounds the context of models on a profile with a model of its own, whose
-// memory is that of a small device.
+// maxFastContext limits the context of models on a profile with its own model, because its memory
+// is that of a small device.
 const maxFastContext = 131072
 
-// shape of the model: from the file's own arguments, the configuration in its folder, or
-// the table of models.
+// shape returns the shape of the model: from the file's arguments, the configuration in its folder,
+// or the table of models.
 func (l *launch) shape() (model.ModelShape, error) {
 	if s := l.settings.Model; s != nil {
 		m := s.Shape(l.model, l.formatOf(model.WeightFormat{}))
@@ -161,11 +161,11 @@ func firstInt(a *arguments, fallback int, names ...string) int {
 	return fallback
 }
 
-// formatOf the weights that a command line serves: what the name of the checkpoint or its
-// configuration says, unless flags quantize 16 bits when they are loaded.
+// formatOf returns the format of the weights: from the name of the checkpoint or its configuration,
+// unless flags quantize 16-bit weights while loading.
 func (l *launch) formatOf(published model.WeightFormat) model.WeightFormat {
 	f := published
-	// Experts alone keep their four bits in checkpoints with a name such as "…-mxfp4".
+	// In checkpoints with a name such as "…-mxfp4", only the experts have four bits.
 	if named, ok := model.FormatNamed(path.Base(l.model)); ok && !(published.ExpertsOnly && named.Bits == published.Bits) {
 		f = named
 	}
@@ -181,7 +181,7 @@ func (l *launch) formatOf(published model.WeightFormat) model.WeightFormat {
 	return f
 }
 
-// kvBits are the bits of one number in the KV cache.
+// kvBits returns the bits of one number in the KV cache.
 func (l *launch) kvBits() float64 {
 	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") {
 		return 8
@@ -189,7 +189,7 @@ func (l *launch) kvBits() float64 {
 	return 16
 }
 
-// transfer is the server's part in it as it is played, with the failure that is planted.
+// transfer returns the server's part in a KV transfer, including an injected failure.
 func (l *launch) transfer() *kv.Part {
 	p := *l.kv
 	if l.fail.TransportFallback && p.Transport != kv.Files {
@@ -198,8 +198,8 @@ func (l *launch) transfer() *kv.Part {
 	return &p
 }
 
-// aside takes the load generator's share from the steps of a server that only decodes: in
-// a pair it is on another machine than the client and the router.
+// aside removes the load generator's share from the steps of a server that only decodes: in a pair
+// it runs on another machine than the client and the router.
 func aside(h *model.Profile, p *kv.Part) {
 	if p.Consumes && !p.Produces {
 		h.KernelOverhead -= h.ClientOverhead

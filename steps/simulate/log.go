@@ -12,14 +12,14 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
-// logger writes lines in the engine's own format. It is safe for concurrent use.
+// logger writes lines in the engine's format. It is safe for concurrent use.
 type logger struct {
 	mu  sync.Mutex
 	w   io.Writer
 	pid int
 	l   *launch
 
-	// Windows of the periodic lines, in model time, guarded by the driver's own lock.
+	// Windows of the periodic lines, in model time, guarded by the driver's lock.
 	since      time.Duration
 	prompt     int
 	output     int
@@ -34,7 +34,7 @@ func newLogger(w io.Writer, l *launch, pid int, interval time.Duration) *logger 
 	return &logger{w: w, pid: pid, l: l, interval: interval, idle: true}
 }
 
-// raw writes one line as it is.
+// raw writes one line unchanged.
 func (g *logger) raw(format string, args ...any) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +69,7 @@ func (g *logger) uvicorn(format string, args ...any) {
 	g.raw("%s", g.l.engine.access(g, "INFO:     "+fmt.Sprintf(format, args...)))
 }
 
-// step writes the periodic lines that fall due with a step.
+// step writes the periodic lines that are due after a step.
 func (g *logger) step(step model.Step, st model.Stats) {
 	if g.l.logStats {
 		g.l.engine.step(g, step, st)
@@ -83,7 +83,7 @@ func pythonBool(b bool) string {
 	return "False"
 }
 
-// thousands prints 643232 as 643,232.
+// thousands formats 643232 as 643,232.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	var b strings.Builder

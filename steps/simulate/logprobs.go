@@ -2,8 +2,8 @@ package simulate
 
 import "github.com/servegate/pipeline/steps/simulate/model"
 
-// The log-probabilities of chosen tokens, as vLLM and SGLang send them. Neither lists others
-// unless they are asked for.
+// The log-probabilities of chosen tokens, as vLLM and SGLang send them. Both list others only on
+// request.
 type (
 	completionLogprobs struct {
 		TextOffset    []int     `json:"text_offset"`
@@ -22,7 +22,8 @@ type (
 	}
 )
 
-// logprobsOf are those of the next tokens of an answer, which are then part of it.
+// logprobsOf returns the log-probabilities of the next tokens of an answer, and appends the tokens
+// to it.
 func (s *Server) logprobsOf(g *generation, ids []int) []float64 {
 	context := append(append(make([]int, 0, len(g.prompt)+len(g.said)+len(ids)), g.prompt...), g.said...)
 	out := make([]float64, len(ids))
@@ -34,7 +35,7 @@ func (s *Server) logprobsOf(g *generation, ids []int) []float64 {
 	return out
 }
 
-// logprobs is the member of an answer for its next tokens, null where it was not asked for.
+// logprobs returns the field of an answer for its next tokens, null if it was not requested.
 func (s *Server) logprobs(g *generation, ids []int) any {
 	if !g.logprobs {
 		return nil

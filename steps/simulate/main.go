@@ -13,15 +13,16 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
-// Main is the simulated server as a program. args is the real server's argv: `vllm serve
-// MODEL …`, `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
-// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv. The
-// services of KV connectors are stood in for: `etcd …`, `mooncake_master …` and
-// `python3 -m mooncake.http_metadata_server …` (or `metadata …`). What only virtual time plays is refused.
+// Main is the simulated server as a program. args is the real server's argv: `vllm serve MODEL …`,
+// `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
+// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv. It also
+// replaces the services of KV connectors: `etcd …`, `mooncake_master …` and `python3 -m
+// mooncake.http_metadata_server …` (or `metadata …`). It rejects servers that only virtual time can
+// simulate.
 //
-// It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit
-// status that the real server would have: 0 after an orderly end, 1 when it failed or
-// crashed, 2 for arguments that its parser refuses. If the parent process dies, it ends too.
+// It serves until ctx ends or the process gets SIGTERM or SIGINT, and returns the exit status of
+// the real server: 0 after an orderly end, 1 if it failed or crashed, 2 for arguments that its
+// parser rejects. If the parent process dies, it ends too.
 func (p Simulator) Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	if kind, flags := transfer.ServiceOf(args); kind != "" {
 		ctx, stop := endOf(ctx, false)
@@ -54,7 +55,8 @@ func (p Simulator) Main(ctx context.Context, args []string, env func(string) str
 	return s.run(ctx)
 }
 
-// read resolves a command line. A *StartError is the engine's own refusal, which stands in the log.
+// read resolves a command line. A *StartError is the engine's own rejection, with the reason in the
+// log.
 func (p Simulator) read(argv []string, env func(string) string, log io.Writer) (*launch, error) {
 	settings, err := ParseSettings(env(SettingsEnv))
 	if err != nil {
@@ -72,8 +74,8 @@ func (p Simulator) read(argv []string, env func(string) string, log io.Writer) (
 	return l, err
 }
 
-// endOf is a context that ends on a signal, or its parent is gone. One
-// that ignores signals takes them and goes on: only the parent's death or SIGKILL ends it.
+// endOf returns a context that ends on a signal or when the parent process dies. With ignore,
+// signals do not end it: only the parent's death or SIGKILL does.
 func endOf(ctx context.Context, ignore bool) (context.Context, func()) {
 	var stop func()
 	if ignore {

@@ -11,15 +11,15 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
-// metrics are the latency histograms of a server; its counters are the engine's Stats.
-// All times are model time.
+// metrics holds the latency histograms of a server; its counters are the engine's Stats. All times
+// are model time.
 type metrics struct {
 	mu        sync.Mutex
 	ttft, itl prom.Histogram
 	e2e       prom.Histogram
 	queue     prom.Histogram
 	finished  map[string]int // by finish reason
-	// scalars alone are known: what single requests came to is not.
+	// scalars is set if only scalars are known, not the results of single requests.
 	scalars bool
 }
 
@@ -38,7 +38,7 @@ func newMetrics() *metrics {
 	}
 }
 
-// observe one token of a stream at model time now.
+// observe records one token of a stream at model time now.
 func (m *metrics) observe(ev model.Event, st *stream, now time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,8 +66,8 @@ func hitRate(st model.Stats) float64 {
 	return float64(st.PrefixHits) / float64(st.PrefixQueries)
 }
 
-// writeOwn writes what a real server does not show: the energy of the simulated devices, which a real
-// machine counts itself, and how far the server fell behind its model.
+// writeOwn writes what a real server does not report: the energy of the simulated devices, which a
+// real machine counts itself, and the delay of the server behind its model.
 func (e exposed) writeOwn(x *prom.Writer, l *launch) {
 	x.Value("simulate:joules_total", "Energy that the simulated devices have used.", "counter", l.config.Joules(e.now, e.stats.Busy))
 	if e.late != nil {
@@ -75,7 +75,7 @@ func (e exposed) writeOwn(x *prom.Writer, l *launch) {
 	}
 }
 
-// exposed is what a server is at the moment in which its metrics are read.
+// exposed is the state of a server when its metrics are read.
 type exposed struct {
 	stats      model.Stats
 	now        time.Duration
@@ -84,13 +84,13 @@ type exposed struct {
 	kv         *transfer.Side
 }
 
-// exposed is what a server with sockets is now.
+// exposed returns the present state of a server with sockets.
 func (s *Server) exposed() exposed {
 	return exposed{s.driver.snapshot(), s.driver.late.Now(), s.driver.throughput(), s.driver.late, s.kv}
 }
 
-// Exposition is what /metrics of the server would show of a note, but for its histograms, which only
-// a server with sockets fills.
+// Exposition returns the content of /metrics for a note, without histograms, which only a server
+// with sockets fills.
 func (v *Virtual) Exposition(n model.Note) []byte {
 	m := newMetrics()
 	m.scalars = true

@@ -19,9 +19,9 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
-// nodePlan is the part of one process in a server that is spread over nodes.
+// nodePlan is the part of one process in a server on several nodes.
 type nodePlan struct {
-	// nodes of the server, below 2 for one that is not spread.
+	// nodes is the number of nodes, below 2 for a single one.
 	nodes int
 	// rank of this node, from 0: the first answers.
 	rank int
@@ -31,8 +31,8 @@ type nodePlan struct {
 
 func (p nodePlan) spread() bool { return p.nodes > 1 && p.rendezvous != "" }
 
-// planNodes reads from the engine's own flags how the server is spread, or of the script
-// that makes a Ray cluster.
+// planNodes reads how the server is spread, from the engine's flags or from the script that makes a
+// Ray cluster.
 func (l *launch) planNodes(argv []string, env func(string) string) error {
 	p, stated, err := l.engine.nodes(l)
 	if err != nil {
@@ -52,8 +52,8 @@ func (l *launch) planNodes(argv []string, env func(string) string) error {
 	return nil
 }
 
-// span is how the model's work is spread. Without RDMA devices, or with them turned off,
-// collectives go through sockets.
+// span returns how the model's work is spread. Without RDMA devices, or with them turned off,
+// collectives use sockets.
 func (l *launch) span(p nodePlan, env func(string) string) model.Span {
 	if p.nodes < 2 {
 		return model.Span{}
@@ -72,7 +72,7 @@ type ray struct {
 	head    bool
 }
 
-// rayOf reads the script that a server over Ray is started by: its flags of ray start.
+// rayOf parses the script that starts a server over Ray: its flags of ray start.
 func rayOf(argv []string) (ray, bool) {
 	if len(argv) < 3 || argv[0] != "sh" || argv[1] != "-c" || !strings.Contains(argv[2], " start --block ") {
 		return ray{}, false
@@ -98,7 +98,7 @@ func rayOf(argv []string) (ray, bool) {
 	return r, r.address != ""
 }
 
-// isFollower reports whether a command line starts another process of a server than its first.
+// isFollower reports whether a command line starts a process of a server other than its first.
 func isFollower(argv []string) bool {
 	if r, ok := rayOf(argv); ok {
 		return !r.head
@@ -107,7 +107,7 @@ func isFollower(argv []string) bool {
 	return i >= 0 && i+1 < len(argv) && argv[i+1] != "0"
 }
 
-// nodes is what the first process of a server has of the others.
+// nodes holds the first process's view of the other ones.
 type nodes struct {
 	plan nodePlan
 	log  *logger
@@ -121,14 +121,14 @@ type nodes struct {
 	over  bool
 }
 
-// The words of the processes to each other.
+// Messages between the processes.
 const (
-	wordJoin = "join" // and the rank
+	wordJoin = "join" // followed by the rank
 	wordDie  = "die"
 )
 
-// lossSeen is how long a process takes to notice that another is gone. What that one wrote
-// last is in its log by then.
+// lossSeen is the time until a process notices the loss of another. The other one's last output is
+// in its log by then.
 const lossSeen = 500 * time.Millisecond
 
 // gather waits for the other nodes of a server.
@@ -166,14 +166,15 @@ func (n *nodes) joined() int {
 	return len(n.conns)
 }
 
-// take reads who joins. Whoever is no node of the server, a scanner for example, is let go.
+// take reads the message of a joining node. It disconnects clients that are not a node, such as a
+// scanner.
 func (n *nodes) take(conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	rank, bad := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), wordJoin+" "))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if rank == 0 { // of a Ray cluster, which numbers its nodes as they come
+	if rank == 0 { // of a Ray cluster, which numbers nodes in order of arrival
 		rank = len(n.conns) + 1
 	}
 	if err != nil || bad != nil || rank < 1 || rank >= n.plan.nodes || n.conns[rank] != nil || n.over {
@@ -186,9 +187,9 @@ func (n *nodes) take(conn net.Conn) {
 	go n.watch(rank, conn)
 }
 
-// watch notices that a node is gone.
+// watch detects the loss of a node.
 func (n *nodes) watch(rank int, conn net.Conn) {
-	_, _ = conn.Read(make([]byte, 1)) // nodes say nothing more
+	_, _ = conn.Read(make([]byte, 1)) // nodes send nothing more
 	n.mu.Lock()
 	over := n.over
 	n.mu.Unlock()
@@ -202,7 +203,7 @@ func (n *nodes) watch(rank int, conn net.Conn) {
 	})
 }
 
-// watchLoss calls lost when a node is.
+// watchLoss calls lost when a node is lost.
 func (n *nodes) watchLoss(ctx context.Context, lost func()) {
 	select {
 	case <-n.lost:
@@ -211,7 +212,7 @@ func (n *nodes) watchLoss(ctx context.Context, lost func()) {
 	}
 }
 
-// die has the last node end in the middle of its work.
+// die makes the last node end in the middle of its work.
 func (n *nodes) die() {
 	if n == nil {
 		return
@@ -223,7 +224,7 @@ func (n *nodes) die() {
 	}
 }
 
-// close lets the other nodes go.
+// close releases the other nodes.
 func (n *nodes) close() {
 	if n == nil {
 		return
@@ -237,8 +238,8 @@ func (n *nodes) close() {
 	}
 }
 
-// follow is the life of a process beside the first: it waits for that one, joins, and ends
-// on a signal, or when the first is gone.
+// follow runs a process other than the first: it waits for the first, joins, and ends on a signal,
+// or when the first is gone.
 func follow(ctx context.Context, rendezvous string, rank int, log *logger) int {
 	log.core("INFO", "parallel_state.py:1325", "node %d joins %s", rank, rendezvous)
 	conn, err := dialHead(ctx, rendezvous)
@@ -268,7 +269,7 @@ func follow(ctx context.Context, rendezvous string, rank int, log *logger) int {
 	return 1
 }
 
-// dialHead tries until the first node listens.
+// dialHead retries until the first node listens.
 func dialHead(ctx context.Context, rendezvous string) (net.Conn, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", rendezvous)
@@ -281,5 +282,5 @@ func dialHead(ctx context.Context, rendezvous string) (net.Conn, error) {
 	}
 }
 
-// dialPause is the time between two tries to reach the first node.
+// dialPause is the time between two attempts to reach the first node.
 const dialPause = 50 * time.Millisecond

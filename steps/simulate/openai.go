@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// routesOpenAI are the endpoints that both engines have.
+// routesOpenAI adds the endpoints that both engines have.
 func (s *Server) routesOpenAI(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, false) })
@@ -33,7 +33,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
 }
 
-// openaiRequest holds the fields of completions and chat that change what is simulated.
+// openaiRequest holds the fields of completions and chat that change the simulation.
 type openaiRequest struct {
 	Model               string          `json:"model"`
 	Prompt              json.RawMessage `json:"prompt"`
@@ -64,12 +64,12 @@ type generation struct {
 	created int64
 	chat    bool
 	prompt  []int
-	// output tokens that will be produced, and the finish reason after them.
+	// output is the number of tokens to generate, finish the reason after them.
 	output int
 	finish string
 
 	stream, usage, continuous bool
-	// logprobs are wanted; said are the tokens so far, with them.
+	// logprobs is set if they are requested; said are the tokens so far with log-probabilities.
 	logprobs bool
 	said     []int
 	// exchange of KV with another server, nil for none.
@@ -115,7 +115,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request, chat bool) {
 	wire.WriteJSON(w, http.StatusOK, s.openaiBody(g, ids, last))
 }
 
-// adapterNames are the names of adapters, each NAME=PATH or a JSON object with a name.
+// adapterNames returns the names of adapters, each NAME=PATH or a JSON object with a name.
 func adapterNames(values []string) []string {
 	var names []string
 	for _, v := range values {
@@ -133,7 +133,7 @@ func adapterNames(values []string) []string {
 	return names
 }
 
-// serves returns an error for a model that the server does not have; without a name it is its own.
+// serves returns an error for a model that the server does not have. An empty name means its own.
 func (s *Server) serves(model string) error {
 	if model == "" || model == s.launch.served || slices.Contains(s.launch.adapters, model) {
 		return nil
@@ -169,7 +169,7 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 		limit = req.MaxTokens
 	}
 	room := s.launch.config.MaxModelLen - len(g.prompt)
-	want := 16 // the completions API's default; chat's is all the room there is
+	want := 16 // the default of completions; chat's is the remaining context
 	if chat {
 		want = room
 	}
@@ -183,7 +183,7 @@ func (s *Server) accept(req openaiRequest, chat bool) (*generation, error) {
 	return g, nil
 }
 
-// addExchange settles what the request does with KV beside computing.
+// addExchange decides what the request does with KV besides computing.
 func (s *Server) addExchange(g *generation, r transfer.Request) (err error) {
 	if s.kv == nil {
 		if len(r.Params) > 0 && string(r.Params) != "null" {
@@ -193,12 +193,12 @@ func (s *Server) addExchange(g *generation, r transfer.Request) (err error) {
 	}
 	g.exchange, err = s.kv.ExchangeFor(r)
 	if s.launch.engine.oneToken() && s.kv.Part().Produces {
-		g.output, g.finish = 1, "length" // the decode server makes the others
+		g.output, g.finish = 1, "length" // the decode server generates the others
 	}
 	return err
 }
 
-// checkLengths refuses what does not fit, in the words of vLLM 0.11.
+// checkLengths rejects lengths that do not fit, in the words of vLLM 0.11.
 func (s *Server) checkLengths(input, want int) error {
 	limit := s.launch.config.MaxModelLen
 	switch {
@@ -265,7 +265,7 @@ func chatPrompt(messages []chatMessage) ([]int, error) {
 	return model.Encode(b.String()), nil
 }
 
-// messageText reads a content: text, null, or a list of parts of which the texts count.
+// messageText reads a content: text, null, or a list of parts, of which it uses the texts.
 func messageText(raw json.RawMessage) (string, error) {
 	var text string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
@@ -283,7 +283,7 @@ func messageText(raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// interrupted ends a request that its client, a dead engine or an injected failure cut.
+// interrupted ends a request after a client's disconnect, an engine crash or an injected failure.
 func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) {
 	s.stats.finish("abort")
 	if errors.Is(err, errInStream) {
@@ -305,7 +305,7 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) 
 		s.fail(w, err)
 		return
 	}
-	panic(http.ErrAbortHandler) // net/http closes the connection without a word
+	panic(http.ErrAbortHandler) // net/http closes the connection silently
 }
 
 // tokenize answers /tokenize.

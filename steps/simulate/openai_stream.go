@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// The shapes of the answers, in vLLM's order of fields.
+// Forms of the answers, in vLLM's order of fields.
 type (
 	answer[C any] struct {
 		ID      string     `json:"id"`
@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// usageOf counts a request after n output tokens. Cached tokens are reported only with the
-// flags that real servers need for it.
+// usageOf counts a request after n output tokens. It reports cached tokens only with the flags that
+// real servers need for it.
 func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 	u := &usageBody{PromptTokens: len(g.prompt), TotalTokens: len(g.prompt) + n, CompletionTokens: n}
 	if s.launch.reportsCached() {
@@ -61,7 +61,7 @@ func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 	return u
 }
 
-// reportsCached reports whether the server has the flag that real ones need to report cached tokens.
+// reportsCached reports whether the server has the flag for reporting cached tokens.
 func (l *launch) reportsCached() bool {
 	return l.args.bool("--enable-prompt-tokens-details", false) || l.args.bool("--enable-cache-report", false)
 }
@@ -71,7 +71,7 @@ func answerOf[C any](s *Server, g *generation, object string, usage *usageBody, 
 	return answer[C]{ID: g.id, Object: object, Created: g.created, Model: s.launch.served, Choices: append([]C{}, choices...), Usage: usage}
 }
 
-// openaiBody is a whole answer without streaming.
+// openaiBody returns a whole answer without streaming.
 func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 	text, usage := model.Decode(ids), s.usageOf(g, len(ids), last.Cached)
 	if g.chat {
@@ -85,7 +85,7 @@ func (s *Server) openaiBody(g *generation, ids []int, last token) any {
 	return a
 }
 
-// answerParams is kv_transfer_params of an answer, nil for none.
+// answerParams returns kv_transfer_params of an answer, nil for none.
 func (s *Server) answerParams(g *generation, last token) any {
 	if g.exchange == nil || !g.exchange.ByBlocks || last.Blocks == nil {
 		return nil
@@ -93,7 +93,7 @@ func (s *Server) answerParams(g *generation, last token) any {
 	return s.kv.Params(g.id, last.Blocks)
 }
 
-// streamOpenAI streams one event for each step, then the usage if it was asked for.
+// streamOpenAI streams one event for each step, then the usage if requested.
 func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Duration, g *generation) {
 	ev := wire.NewEvents(w)
 	produced, cached := 0, 0
@@ -127,7 +127,7 @@ func (s *Server) streamOpenAI(w http.ResponseWriter, r *http.Request, at time.Du
 	ev.Done()
 }
 
-// chunk is one event of a stream, after n tokens.
+// chunk returns one event of a stream, after n tokens.
 func (s *Server) chunk(g *generation, delta chatMsg, logprobs any, finish *string, n, cached int) any {
 	var usage *usageBody
 	if g.continuous {
@@ -139,7 +139,8 @@ func (s *Server) chunk(g *generation, delta chatMsg, logprobs any, finish *strin
 	return answerOf(s, g, "text_completion", usage, completionChoice{Text: *delta.Content, Logprobs: logprobs, FinishReason: finish})
 }
 
-// answerID is unique within a launch and the same in every launch with the same requests.
+// answerID returns an ID that is unique within a launch and the same in every launch with the same
+// requests.
 func (s *Server) answerID(chat bool) string {
 	n := s.driver.nextAnswer()
 	if chat {

@@ -12,10 +12,10 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// A request that nothing is generated for is one prefill for each of its prompts: what it costs is a step's time, and
-// what it is answered with stands for nothing.
+// A request that generates nothing is one prefill for each of its prompts. It costs the time of a
+// step, and the content of its answer has no meaning.
 
-// pool reads prompts in the model and reports whether all of them were. What went wrong is answered.
+// pool runs prompts through the model and reports whether all succeeded. It answers errors itself.
 func (s *Server) pool(w http.ResponseWriter, r *http.Request, at time.Duration, name string, prompts [][]int) bool {
 	err := s.serves(name)
 	for _, p := range prompts {
@@ -57,7 +57,7 @@ func (s *Server) pool(w http.ResponseWriter, r *http.Request, at time.Duration, 
 	return true
 }
 
-// embeddings serves /v1/embeddings, of one prompt.
+// embeddings serves /v1/embeddings, for one prompt.
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	if s.garbage(w) {
 		return
@@ -95,8 +95,8 @@ type ranked struct {
 	score    float64
 }
 
-// ranking serves /v1/rerank in the form that an engine writes, given the documents in their order and the tokens that
-// were read.
+// ranking serves /v1/rerank. form builds the engine's answer from the documents in order and the
+// number of tokens that were read.
 func (s *Server) ranking(form func(documents []ranked, tokens int) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.garbage(w) {
@@ -120,7 +120,7 @@ func (s *Server) ranking(form func(documents []ranked, tokens int) any) http.Han
 		var list []ranked
 		tokens := 0
 		for _, d := range req.Documents {
-			raw, _ := json.Marshal(req.Query + "\n" + d) // a string always can
+			raw, _ := json.Marshal(req.Query + "\n" + d) // a string can always be encoded
 			ids, err := promptIDs(raw)
 			if err != nil {
 				s.fail(w, err)
@@ -134,14 +134,14 @@ func (s *Server) ranking(form func(documents []ranked, tokens int) any) http.Han
 	}
 }
 
-// standIn is a number from 0 to 1 that is the same for the same prompt.
+// standIn returns a number from 0 to 1 that is the same for the same prompt.
 func standIn(ids []int, place int) float64 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, place, ids)
 	return float64(h.Sum32()) / (1 << 32)
 }
 
-// rankingVLLM is vLLM's answer of /v1/rerank.
+// rankingVLLM returns vLLM's answer of /v1/rerank.
 func (s *Server) rankingVLLM(documents []ranked, tokens int) any {
 	results := make([]any, len(documents))
 	for i, d := range documents {
@@ -153,7 +153,7 @@ func (s *Server) rankingVLLM(documents []ranked, tokens int) any {
 	}
 }
 
-// rankingSGLang is SGLang's.
+// rankingSGLang returns SGLang's answer of /v1/rerank.
 func (*Server) rankingSGLang(documents []ranked, _ int) any {
 	results := make([]any, len(documents))
 	for i, d := range documents {

@@ -32,21 +32,22 @@ type Server struct {
 	pid    int
 }
 
-// Options of NewServer that are not part of a real server's command line.
+// Options are the options of NewServer that are not part of a real server's command line.
 type Options struct {
 	Settings Settings
-	// Env reads the environment (VLLM_SERVER_DEV_MODE, VLLM_LOG_STATS_INTERVAL); nil means that it is empty.
+	// Env reads the environment (VLLM_SERVER_DEV_MODE, VLLM_LOG_STATS_INTERVAL); nil means an empty
+	// one.
 	Env func(string) string
 	// Log receives the engine's lines; nil discards them.
 	Log io.Writer
 	// Clock of the model; nil means a wall clock with the settings' time scale.
 	Clock clock.Clock
-	// PID that log lines show.
+	// PID in log lines.
 	PID int
 }
 
-// NewServer resolves the command line of a real server and returns its simulated
-// counterpart, which is ready at once: start-up time and failures belong to [Main].
+// NewServer resolves the command line of a real server and returns its simulated counterpart, which
+// is ready at once: only [Simulator.Main] has start-up times and failures.
 func NewServer(argv []string, opt Options) (*Server, error) {
 	if opt.Env == nil {
 		opt.Env = func(string) string { return "" }
@@ -76,8 +77,8 @@ func newServer(l *launch, opt Options) *Server {
 	}
 }
 
-// Open makes the engine and lets peers connect; Handler and Drive can be used after it,
-// and Close must follow.
+// Open creates the engine and lets peers connect. Handler and Drive can be used after it, and Close
+// must follow.
 func (s *Server) Open() error {
 	l := s.launch
 	d, err := newDriver(l.config, l.settings.LaunchSeed, s.clock, l.fail, s.log, s.stats)
@@ -101,7 +102,7 @@ func (s *Server) Open() error {
 	return nil
 }
 
-// engineID names this launch to its peers.
+// engineID returns the ID of this launch for its peers.
 func (s *Server) engineID() string {
 	h := model.Hash(s.launch.settings.LaunchSeed, []int{s.pid, s.launch.port, len(s.launch.raw)})
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h), uint16(h>>32), uint16(h>>48)&0xfff, s.launch.port&0xfff, h&0xffffffffffff)
@@ -123,12 +124,12 @@ func (s *Server) Drive(ctx context.Context) error {
 	return nil
 }
 
-// Config is the configuration that the command line resolved to.
+// Config returns the configuration that the command line resolved to.
 func (s *Server) Config() model.Config { return s.launch.config }
 
 func healthy(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-// Handler answers the engine's HTTP interface.
+// Handler returns the engine's HTTP interface.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routesOpenAI(mux)
@@ -136,7 +137,7 @@ func (s *Server) Handler() http.Handler {
 	return s.access(mux)
 }
 
-// run starts, serves until ctx ends, and stops. It returns the process's exit status.
+// run starts, serves until ctx ends, and stops. It returns the exit status of the process.
 func (s *Server) run(ctx context.Context) int {
 	defer func() { s.nodes.close() }()
 	if err := s.start(ctx); err != nil {
@@ -166,7 +167,7 @@ func (s *Server) run(ctx context.Context) int {
 		go s.nodes.watchLoss(ctx, s.driver.die)
 	}
 	err = s.Drive(ctx)
-	// vLLM's default is to abort what is in flight, so nothing is waited for.
+	// By default vLLM aborts requests in flight, so there is nothing to wait for.
 	_ = server.Close()
 	<-closed
 	switch {
@@ -181,7 +182,7 @@ func (s *Server) run(ctx context.Context) int {
 	return 1
 }
 
-// arrival is when a request came: now, or as it is stamped and a hop later.
+// arrival returns when a request came: now, or its stamp plus a hop.
 func (s *Server) arrival(r *http.Request) time.Duration {
 	at, ok := clock.Parse(s.clock, r.Header.Get(stamp.Header))
 	if ok {
@@ -190,7 +191,7 @@ func (s *Server) arrival(r *http.Request) time.Duration {
 	return at
 }
 
-// stamp marks an answer with the time of its last token, for whoever passes it on to the next server.
+// stamp marks an answer with the time of its last token, for the next server.
 func (s *Server) stamp(w http.ResponseWriter, last token) {
 	if s.kv == nil {
 		return
@@ -200,8 +201,8 @@ func (s *Server) stamp(w http.ResponseWriter, last token) {
 	}
 }
 
-// access writes uvicorn's access log, refuses missing API keys and turns requests away
-// while the server is never to become ready.
+// access writes uvicorn's access log, rejects missing API keys, and rejects requests if the server
+// never becomes ready.
 func (s *Server) access(next http.Handler) http.Handler {
 	quiet := s.launch.args.bool("--disable-uvicorn-access-log", false)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -226,7 +227,7 @@ func (s *Server) access(next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers the status for the access log.
+// statusWriter stores the status for the access log.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -254,7 +255,7 @@ func (s *Server) authorized(r *http.Request) bool {
 	return false
 }
 
-// garbage answers a request for tokens with a page of a proxy that knows nothing.
+// garbage answers a request for tokens with an HTML page of a proxy.
 func (s *Server) garbage(w http.ResponseWriter) bool {
 	if !s.launch.fail.Garbage {
 		return false

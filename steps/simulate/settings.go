@@ -14,56 +14,58 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// SettingsEnv is the environment variable that holds the Settings of a simulated server
-// as JSON. Everything else comes from the real server's own command line.
+// SettingsEnv is the environment variable with the Settings of a simulated server as JSON.
+// Everything else comes from the real server's command line.
 const SettingsEnv = "PIPELINE_SIMULATE"
 
-// Settings of one launch of a simulated server. The zero value is valid.
+// Settings configures one launch of a simulated server. The zero value is valid.
 type Settings struct {
-	// Engine is "vllm" or "sglang"; empty means that the command line says it.
+	// Engine is "vllm" or "sglang"; empty means the engine of the command line.
 	Engine string `json:"engine,omitempty"`
-	// Version of the engine whose flags, defaults and log lines are used; empty means the newest known.
+	// Version of the engine for flags, defaults and log lines; empty means the newest known.
 	Version string `json:"version,omitempty"`
 	// Profile names the hardware; empty means "fast".
 	Profile string `json:"profile,omitempty"`
-	// TimeScale runs the model's clock this many times faster than the wall; 0 means 1.
+	// TimeScale runs the model's clock this many times faster than real time; 0 means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// LaunchSeed draws the noise of this launch.
+	// LaunchSeed seeds the noise of this launch.
 	LaunchSeed uint64 `json:"launch_seed,omitempty"`
-	// NoiseSD replaces the launch-to-launch deviation, StepSD the deviation of steps.
+	// NoiseSD replaces the deviation between launches, StepSD that of steps.
 	NoiseSD *float64 `json:"noise_sd,omitempty"`
 	StepSD  *float64 `json:"step_sd,omitempty"`
-	// Slowdown multiplies step times: 1.05 plants a regression of 5 %. 0 means 1.
+	// Slowdown multiplies step times: 1.05 injects a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown,omitempty"`
-	// SlowOp is the operation that takes the time which Slowdown adds; "" for all in proportion.
+	// SlowOp is the operation that takes the extra time of Slowdown; "" distributes it in
+	// proportion.
 	SlowOp string `json:"slow_op,omitempty"`
 	// Drift is the relative change of step times per hour of model time.
 	Drift float64 `json:"drift,omitempty"`
-	// PerMachine is how much longer steps take on each machine after the first, in virtual time.
+	// PerMachine is the relative increase of step times on each machine after the first, in virtual
+	// time.
 	PerMachine float64 `json:"per_machine,omitempty"`
-	// Corrupt is the share of prompts that are answered wrongly; Divergence that of prompts that a
-	// launch answers in a way of its own, nil means 0.005.
+	// Corrupt is the share of prompts that are answered wrongly. Divergence is the share of prompts
+	// that a launch answers differently from others; nil means 0.005.
 	Corrupt    float64  `json:"corrupt,omitempty"`
 	Divergence *float64 `json:"divergence,omitempty"`
-	// Acceptance is the chance that a drafted token is accepted where those before it are; nil
+	// Acceptance is the probability that a drafted token is accepted if those before it are; nil
 	// means 0.7.
 	Acceptance    *float64 `json:"acceptance,omitempty"`
 	OutlierRate   float64  `json:"outlier_rate,omitempty"`
 	OutlierFactor float64  `json:"outlier_factor,omitempty"`
 	// StartupSeconds of model time from start to ready; nil means 0.3.
 	StartupSeconds *float64 `json:"startup_seconds,omitempty"`
-	// Nodes that the server is spread over, where its command line does not say so.
+	// Nodes of the server, if its command line does not define them.
 	Nodes int `json:"nodes,omitempty"`
-	// Model says what the model's size is, Architecture what its configuration says of it; nil
-	// for what its folder or the table of models says.
+	// Model is the size of the model, Architecture its configuration; nil uses its folder or the
+	// table of models.
 	Model        *model.ModelSize    `json:"model,omitempty"`
 	Architecture *model.Architecture `json:"architecture,omitempty"`
 	// Fail lists the failures to inject, see Failures.
 	Fail []string `json:"fail,omitempty"`
 }
 
-// ParseSettings reads Settings from JSON; "" gives the zero value. Unknown fields and
-// values out of range are errors.
+// ParseSettings parses Settings from JSON; "" gives the zero value. It returns an error for unknown
+// fields and values out of range.
 func ParseSettings(text string) (Settings, error) {
 	var s Settings
 	if strings.TrimSpace(text) == "" {
@@ -121,7 +123,7 @@ func (s Settings) timeScale() float64 {
 	return s.TimeScale
 }
 
-// Startup is the model time from start to ready.
+// Startup returns the model time from start to ready.
 func (s Settings) Startup() time.Duration {
 	if s.StartupSeconds == nil {
 		return 300 * time.Millisecond
@@ -129,13 +131,13 @@ func (s Settings) Startup() time.Duration {
 	return time.Duration(*s.StartupSeconds * float64(time.Second))
 }
 
-// What launches of one server answer otherwise, unless settings say another divergence.
+// Default divergence between launches of one server.
 const (
 	usualDivergence = 0.005
 	usualJitter     = 0.002 // nats
 )
 
-// usualAcceptance of drafts, unless settings say another.
+// usualAcceptance is the default acceptance of drafts.
 const usualAcceptance = 0.7
 
 func (s Settings) acceptance() float64 {
@@ -152,7 +154,8 @@ func (s Settings) divergence() float64 {
 	return *s.Divergence
 }
 
-// voice of a model in this launch. Without divergence launches answer alike to the last digit.
+// voice returns the voice of a model in this launch. Without divergence, launches answer exactly
+// alike.
 func (s Settings) voice(name string) model.Voice {
 	v := model.VoiceOf(name)
 	v.Launch, v.Diverge, v.Corrupt = s.LaunchSeed, s.divergence(), s.Corrupt
@@ -175,7 +178,7 @@ func (s Settings) noise() model.Noise {
 	return n
 }
 
-// on are the settings of a launch on a machine by its number.
+// on returns the settings of a launch on the machine with a number.
 func (s Settings) on(machine int) Settings {
 	if s.PerMachine == 0 || machine == 0 {
 		return s
@@ -187,19 +190,19 @@ func (s Settings) on(machine int) Settings {
 	return s
 }
 
-// Failures that can be planted in a simulated server.
+// Failures can be injected into a simulated server.
 type Failures struct {
-	// OutOfMemory: "oom", the weights do not fit; the process ends while it starts.
+	// OutOfMemory: "oom", the weights do not fit; the process ends while starting.
 	OutOfMemory bool
-	// ExitAtStart: "exit_at_start", an import error at once.
+	// ExitAtStart: "exit_at_start", an immediate import error.
 	ExitAtStart bool
 	// NCCLTimeout: "nccl_timeout", the collective that joins the ranks times out at the start.
 	NCCLTimeout bool
 	// KVTooSmall: "kv_too_small", the cache cannot hold one request. It also follows from flags.
 	KVTooSmall bool
-	// PortInUse: "port_in_use", another process listens. It also follows from a port that is taken.
+	// PortInUse: "port_in_use", another process listens. It also follows from an occupied port.
 	PortInUse bool
-	// NeverReady: "never_ready", /health answers 503 for ever.
+	// NeverReady: "never_ready", /health always answers 503.
 	NeverReady bool
 	// SlowStart: "slow_start=30s", added to the start in model time.
 	SlowStart time.Duration
@@ -211,29 +214,29 @@ type Failures struct {
 	Drop float64
 	// IgnoreSigterm: "ignore_sigterm", only SIGKILL ends the process.
 	IgnoreSigterm bool
-	// TransportFallback: "transport_fallback", KV goes over TCP, whatever the configuration claims.
+	// TransportFallback: "transport_fallback", KV uses TCP, whatever the configuration.
 	TransportFallback bool
-	// Recompute: "recompute", a decode server computes every prompt again and takes no KV.
+	// Recompute: "recompute", a decode server recomputes every prompt and receives no KV.
 	Recompute bool
-	// HandshakeFail: "handshake_fail", peers do not agree with this server's layout of KV.
+	// HandshakeFail: "handshake_fail", peers reject this server's KV layout.
 	HandshakeFail bool
 	// PeerDies: "peer_dies=N", the engine dies in the middle of the Nth transfer, exit status 1.
 	PeerDies int
-	// NodeDies: "node_dies=N", the last node of a server on several dies on the Nth request.
+	// NodeDies: "node_dies=N", the last node of a multi-node server dies on the Nth request.
 	NodeDies int
-	// NoWake: "no_wake", a server that sleeps cannot get its memory back.
+	// NoWake: "no_wake", a sleeping server cannot get its memory back.
 	NoWake bool
 }
 
-// planted is a failure by its name in a list. What it sets says which values it takes.
+// planted is a failure by its name in a list. The type of sets defines its values.
 type planted struct {
 	name, example string
-	sets          any // *bool, *int from 1 on, *time.Duration, or *float64, a share
-	// process means that it needs one, and its connections.
+	sets          any // *bool, *int from 1 on, *time.Duration, or *float64 for a share
+	// process is set if the failure needs a process and its connections.
 	process bool
 }
 
-// table of the failures.
+// table lists the failures.
 func (f *Failures) table() []planted {
 	return []planted{
 		{name: "oom", sets: &f.OutOfMemory}, {name: "exit_at_start", sets: &f.ExitAtStart}, {name: "nccl_timeout", sets: &f.NCCLTimeout},
@@ -249,7 +252,7 @@ func (f *Failures) table() []planted {
 	}
 }
 
-// ParseFailures reads a list of failures by name, with a value where one is due.
+// ParseFailures parses a list of failures by name, with a value if required.
 func ParseFailures(list []string) (Failures, error) {
 	var f Failures
 	table := f.table()
@@ -290,8 +293,8 @@ func (p planted) set(value string) (err error) {
 	return nil
 }
 
-// virtual reports failures that need what a virtual server does not have: time in which
-// nothing happens, connections that break, a process that dies.
+// virtual returns an error for failures that a virtual server cannot have: idle time, broken
+// connections, a process that dies.
 func (f Failures) virtual() error {
 	for _, p := range f.table() {
 		if p.process && !reflect.ValueOf(p.sets).Elem().IsZero() {

@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// sglang is SGLang 0.5.
+// sglang simulates SGLang 0.5.
 type sglang struct{}
 
 func (sglang) name() string { return kv.SGLang }
@@ -44,17 +44,17 @@ func (sglang) nodes(l *launch) (nodePlan, bool, error) {
 	return p, true, nil
 }
 
-// output of its logger is stderr.
+// output is stderr.
 func (sglang) output(_, stderr io.Writer) io.Writer { return stderr }
 
-// line is "[2026-09-02 13:08:10] text".
+// line returns "[2026-09-02 13:08:10] text".
 func (e sglang) line(g *logger, _, _, _, text string) string { return e.access(g, text) }
 
 func (sglang) access(g *logger, text string) string {
 	return fmt.Sprintf("[%s] %s", time.Now().Format("2006-01-02 15:04:05"), text)
 }
 
-// decodeLogInterval is SGLang's --decode-log-interval default, in decode steps.
+// decodeLogInterval is SGLang's default of --decode-log-interval, in decode steps.
 const decodeLogInterval = 40
 
 func (sglang) step(g *logger, step model.Step, st model.Stats) {
@@ -203,8 +203,8 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 	}
 	stages := max(firstInt(a, 1, "--pipeline-parallel-size", "--pp-size"), 1)
 	gpus := max(firstInt(a, 1, "--tensor-parallel-size", "--tp-size"), 1) * stages
-	// SGLang pages are single tokens unless asked otherwise; blocks of 16 tokens change
-	// only how finely the cache is counted, and keep the simulation cheap.
+	// SGLang's pages are single tokens by default. Blocks of 16 tokens only change how finely the
+	// cache is counted, and keep the simulation cheap.
 	c := model.Config{Profile: p, Shape: shape, GPUs: gpus, Stages: stages, BlockSize: max(16, a.int("--page-size", 1)),
 		Noise: l.settings.noise()}
 	c.MaxModelLen = a.int("--context-length", shape.MaxModelLen)
@@ -235,7 +235,7 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 	return nil
 }
 
-// transfer resolves --disaggregation-mode and what belongs to it.
+// transfer resolves --disaggregation-mode and the related flags.
 func (sglang) transfer(l *launch, env func(string) string) error {
 	a := l.args
 	mode := a.str("--disaggregation-mode", "null")
@@ -264,7 +264,7 @@ func (sglang) transfer(l *launch, env func(string) string) error {
 	return p.Resolve()
 }
 
-// exposition writes SGLang's names (0.5, --enable-metrics).
+// exposition writes metrics with SGLang's names (0.5, --enable-metrics).
 func (sglang) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
 	st := e.stats
 	m.mu.Lock()

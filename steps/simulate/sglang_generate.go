@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// generateRequest is the part of SGLang's GenerateReqInput that changes what is simulated.
+// generateRequest is the part of SGLang's GenerateReqInput that changes the simulation.
 type generateRequest struct {
 	Text     json.RawMessage `json:"text"`
 	InputIDs json.RawMessage `json:"input_ids"`
@@ -40,7 +40,7 @@ type metaInfo struct {
 	CompletionTokens int           `json:"completion_tokens"`
 	CachedTokens     int           `json:"cached_tokens"`
 	E2ELatency       *float64      `json:"e2e_latency,omitempty"`
-	// Logprobs are lists of a log-probability, a token's id and its text, which is null.
+	// Logprobs is a list of log-probability, token id and text (null).
 	Logprobs [][3]any `json:"output_token_logprobs,omitempty"`
 }
 
@@ -91,7 +91,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add a step's tokens to the cumulative answer.
+// add adds a step's tokens to the cumulative answer.
 func (b *generateBody) add(g *generation, t token, arrived time.Duration) {
 	ids := t.ids()
 	b.Text += model.Decode(ids)
@@ -132,7 +132,7 @@ func (s *Server) acceptGenerate(r *http.Request) (*generation, error) {
 	return g, s.addExchange(g, transfer.Request{Bootstrap: req.BootstrapFields})
 }
 
-// failGenerate prints an error as /generate does: nested, without a type of its own.
+// failGenerate writes an error as /generate does: nested, without a type.
 func (s *Server) failGenerate(w http.ResponseWriter, err error) {
 	wire.WriteJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]string{"message": err.Error()}})
 }

@@ -2,11 +2,11 @@ package simulate
 
 import "github.com/servegate/pipeline/steps/kv"
 
-// Simulator plays servers. The zero value plays all engines and connectors that are known.
+// Simulator simulates servers. The zero value supports all known engines and connectors.
 type Simulator struct {
-	// Connectors that can be played; nil means all of [kv.Connectors].
+	// Connectors that can be simulated; nil means all of [kv.Connectors].
 	Connectors kv.Table
-	// Machine by its number, from 0, that the servers run on.
+	// Machine is the number, from 0, of the machine of the servers.
 	Machine int
 
 	engines []engine // nil means all

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// size says what of the model's size the simulation knows, and where from.
+// size describes the known size of the model and its source.
 func (l *launch) size() string {
 	c := l.config
 	m := c.Shape
@@ -23,21 +23,21 @@ func (l *launch) size() string {
 		m.Name, m.Source, m.Params/1e9, m.WeightBytes/1e9, m.KVBytesPerToken/1e3, c.GPUs)
 }
 
-// Inspection is what a simulation knows of a server before it starts.
+// Inspection is what a simulation knows about a server before it starts.
 type Inspection struct {
-	// Size is a sentence on the model's size, Modelled whether it is the model's own. Unknown
-	// is a size that the profile would model if it were known.
+	// Size is a sentence on the model's size. Modelled reports whether it is the model's own,
+	// Unknown whether it is unknown although the profile would model it.
 	Size              string
 	Modelled, Unknown bool
-	// Virtual is why only virtual time plays the server; nil where a process does as well.
+	// Virtual is why only virtual time can simulate the server; nil if a process can too.
 	Virtual error
-	// Refused is why the server would not start for want of memory, in the words of its log; nil
-	// if it would.
+	// Refused is why the server would not start for lack of memory, in the words of its log; nil if
+	// it would.
 	Refused error
 }
 
-// Inspect reads a server's command line as [Simulator.StartVirtual] does, and says what it knows of the
-// model's size and whether it fits. Failures that settings plant are left out.
+// Inspect reads a server's command line as [Simulator.StartVirtual] does. It returns what is known
+// about the model's size and whether it fits. It ignores injected failures.
 func (p Simulator) Inspect(argv []string, settings Settings) (Inspection, error) {
 	settings.Fail = nil
 	l, err := p.launch(argv, settings, func(string) string { return "" })

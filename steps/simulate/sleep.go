@@ -9,22 +9,22 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// What it takes to move weights between a GPU and the memory of its host.
+// Cost of moving weights between a GPU and the memory of its host.
 const (
-	hostLink  = 20e9 // bytes a second and GPU, about what PCIe 4 carries
+	hostLink  = 20e9 // bytes per second and GPU, about the rate of PCIe 4
 	moveStart = 300 * time.Millisecond
 )
 
-// moveTime is how long the launch takes to fall asleep, or to wake.
+// moveTime returns how long the launch takes to fall asleep or to wake.
 func (l *launch) moveTime() time.Duration {
 	bytes := l.config.Shape.WeightBytes / float64(max(l.config.GPUs, 1))
 	return moveStart + time.Duration(bytes/hostLink*float64(time.Second))
 }
 
-// errWake is what is wrong with a server that does not wake, as vLLM says it.
+// errWake is vLLM's error for a server that does not wake.
 var errWake = errors.New("CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62")
 
-// wakes is nil, or why the launch does not wake.
+// wakes returns why the launch does not wake, or nil.
 func (l *launch) wakes() error {
 	if l.fail.NoWake {
 		return errWake
@@ -32,7 +32,7 @@ func (l *launch) wakes() error {
 	return nil
 }
 
-// bed is whether a server sleeps.
+// bed records whether a server sleeps.
 type bed struct{ asleep atomic.Bool }
 
 // sleep answers a request to fall asleep once the weights have moved.
@@ -41,7 +41,7 @@ func (s *Server) sleep(w http.ResponseWriter, r *http.Request) {
 		return // the client is gone
 	}
 	s.bed.asleep.Store(true)
-	s.driver.resetPrefixCache() // the KV cache is forgotten
+	s.driver.resetPrefixCache() // the KV cache is lost
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -58,8 +58,8 @@ func (s *Server) wake(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// routesSleepVLLM are there in the development mode. Without the flag vLLM says that it sleeps,
-// and gives nothing back.
+// routesSleepVLLM exist in development mode. Without the flag vLLM reports that it sleeps, but
+// frees nothing.
 func (s *Server) routesSleepVLLM(mux *http.ServeMux) {
 	moved := func(do http.HandlerFunc, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func (s *Server) routesSleepVLLM(mux *http.ServeMux) {
 	})
 }
 
-// refuses turns a request for tokens away while the server sleeps.
+// refuses rejects a request for tokens while the server sleeps.
 func (b *bed) refuses(w http.ResponseWriter, r *http.Request) bool {
 	if !b.asleep.Load() || r.Method != http.MethodPost || !generates(r.URL.Path) {
 		return false
@@ -84,13 +84,13 @@ func (b *bed) refuses(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// generates reports whether a path is one of those that answer with tokens.
+// generates reports whether a path answers with tokens.
 func generates(path string) bool {
 	return path == "/generate" || path == "/v1/completions" || path == "/v1/chat/completions"
 }
 
-// MoveTime is how long the server takes to fall asleep, or to wake.
+// MoveTime returns how long the server takes to fall asleep or to wake.
 func (v *Virtual) MoveTime() time.Duration { return v.launch.moveTime() }
 
-// Wakes is nil, or why the server does not wake.
+// Wakes returns why the server does not wake, or nil.
 func (v *Virtual) Wakes() error { return v.launch.wakes() }

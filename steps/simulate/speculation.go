@@ -10,9 +10,9 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/prom"
 )
 
-// speculation reads what vLLM is asked to draft: --speculative-config, or the flags of their own
-// that it had before 0.8. Methods whose drafts come from the text so far cost nothing; one layer
-// drafts for all others, which is what EAGLE and the heads of models have.
+// speculation reads vLLM's settings for drafts: --speculative-config, or the separate flags before
+// 0.8. Methods that draft from the previous text cost nothing. For all others one layer drafts, as
+// in EAGLE and the heads of models.
 func (vllm) speculation(l *launch) (model.Speculation, error) {
 	const flag = "--speculative-config"
 	var config struct {
@@ -55,11 +55,11 @@ func (vllm) speculation(l *launch) (model.Speculation, error) {
 	return s, nil
 }
 
-// maxDraft bounds the tokens of a draft.
+// maxDraft limits the tokens of a draft.
 const maxDraft = 64
 
-// speculation reads what SGLang is asked to draft. Of its draft tokens the first is the model's own
-// of the step before.
+// speculation reads SGLang's settings for drafts. The first of its draft tokens is the model's own
+// from the previous step.
 func (sglang) speculation(l *launch) model.Speculation {
 	algorithm := l.args.str("--speculative-algorithm", "")
 	if algorithm == "" {
@@ -73,7 +73,7 @@ func (sglang) speculation(l *launch) model.Speculation {
 	return s
 }
 
-// writeDraftsVLLM writes the counters of speculative decoding, which vLLM has where it is on.
+// writeDraftsVLLM writes the counters of speculative decoding, which vLLM has while it is on.
 func writeDraftsVLLM(x *prom.Writer, l *launch, d model.Drafts) {
 	n := l.config.Speculation.Tokens
 	if n == 0 {

@@ -11,14 +11,13 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// errStart ends a launch that failed with the engine's own lines already written.
+// errStart ends a launch that failed after writing the engine's own lines.
 var errStart = errors.New("the simulated server failed to start")
 
-// start goes through the engine's start-up: lines, time, failures. It returns once the
-// server may listen.
+// start runs the engine's start-up: lines, time, failures. It returns once the server may listen.
 func (s *Server) start(ctx context.Context) error { return s.startIn(ctx, s.probePort) }
 
-// startIn does the same with another look at the port that it is to listen on.
+// startIn does the same with another check of the port.
 func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	l, g := s.launch, s.log
 	if l.fail.ExitAtStart {
@@ -58,16 +57,16 @@ func (s *Server) startIn(ctx context.Context, probe func() error) error {
 	return s.clock.SleepUntil(ctx, startup+l.fail.SlowStart)
 }
 
-// loopback is where a server listens unless its command line says otherwise: it asks nobody for a key, and
-// no run needs it from elsewhere without saying so.
+// loopback is the default listen address: the server requires no key by default, and no run needs
+// remote access unless it is configured.
 const loopback = "127.0.0.1"
 
 func (s *Server) address() string {
 	return net.JoinHostPort(s.launch.host, strconv.Itoa(s.launch.port))
 }
 
-// probePort finds out early whether the port can be had, as the engines do. It is given
-// back until the server is ready, so that clients are refused until then.
+// probePort checks early whether the port is free, as the engines do. It releases the port until
+// the server is ready, so that clients are refused until then.
 func (s *Server) probePort() error {
 	if s.launch.fail.PortInUse {
 		return errStart
@@ -95,8 +94,8 @@ func (s *Server) banner() {
 	s.log.raw("simulated: %s", l.size())
 }
 
-// checkKV refuses a cache that cannot hold one request, with the engine's words, and any
-// other configuration that the scheduler cannot run.
+// checkKV rejects a cache that cannot hold one request, in the engine's words, and any other
+// configuration that the scheduler cannot run.
 func (s *Server) checkKV() error {
 	err := s.launch.config.Validate()
 	if s.launch.fail.KVTooSmall {
@@ -114,7 +113,7 @@ func (s *Server) checkKV() error {
 	return errStart
 }
 
-// uvicornReady and uvicornRunning are the lines of the HTTP server.
+// uvicornReady and uvicornRunning write the lines of the HTTP server.
 func (s *Server) uvicornReady() {
 	s.log.uvicorn("Started server process [%d]", s.log.pid)
 	s.log.uvicorn("Waiting for application startup.")
@@ -125,13 +124,13 @@ func (s *Server) uvicornRunning(addr string) {
 	s.log.uvicorn("Uvicorn running on http://%s (Press CTRL+C to quit)", addr)
 }
 
-// usage is what argparse prints before it exits with status 2.
+// usage returns the text that argparse prints before it exits with status 2.
 func usage(e engine, argv []string, cause usageError) string {
 	program, summary := e.usage(argv, cause)
 	return fmt.Sprintf("usage: %s\n%s: error: %s\n", summary, program, cause.text)
 }
 
-// openFailed writes why a server that had its memory could not begin to serve.
+// openFailed writes why a server could not begin to serve after it had its memory.
 func (s *Server) openFailed(err error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		s.log.core("ERROR", "core.py:708", "zmq.error.ZMQError: Address already in use (%v)", err)

@@ -16,16 +16,16 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// The host is done with an operation long before the GPU is: what it takes for each, and for
-// the launch of a kernel in it, in microseconds.
+// The host finishes an operation long before the GPU. Its time for an operation, and for the launch
+// of a kernel in it, in microseconds.
 const (
 	hostOperation = 6.0
 	hostLaunch    = 3.0
 	hostGap       = 1.0
 )
 
-// writeTraces writes the traces of a server's ranks into its folder, as torch's profiler does,
-// with one event for each operation of a step in place of one for each layer.
+// writeTraces writes the traces of a server's ranks into its folder, in the format of torch's
+// profiler, with one event for each operation of a step instead of one for each layer.
 func (p profiler) writeTraces(ranks int, steps []model.RecordedStep) error {
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return err
@@ -61,7 +61,7 @@ func writeTrace(path string, rank, ranks int, steps []model.RecordedStep) error 
 	return errors.Join(t.err, w.Flush(), z.Close(), f.Close())
 }
 
-// hostPID is the process of the first rank.
+// hostPID is the process id of the first rank.
 const hostPID = 1000
 
 type traceWriter struct {
@@ -77,7 +77,7 @@ func (t *traceWriter) printf(format string, args ...any) {
 	}
 }
 
-// step writes the host's operations in their order, with the kernels that they launch.
+// step writes the host's operations in order, with the kernels that they launch.
 func (t *traceWriter) step(s model.RecordedStep) {
 	start, end := micros(s.Start), micros(s.End)
 	host, gpu := start, start
@@ -112,17 +112,17 @@ func (t *traceWriter) event(category, name string, onGPU bool, start, took float
 		"{\"External id\": %d}}", category, quoted, pid, tid, start, took, t.id)
 }
 
-// profiler of a server: where its traces go, "" for none, and whether it is on.
+// profiler of a server: the folder of its traces, "" for none.
 type profiler struct {
 	dir string
-	// name of a rank's trace that ends at a time.
+	// name returns the name of a rank's trace that ends at a time.
 	name func(rank int, at time.Duration) string
 }
 
-// always is later than any server lives.
+// always is later than the end of any server.
 const always = time.Duration(1<<63 - 1)
 
-// startProfile records steps from now on; false where it does so already.
+// startProfile starts to record steps; false if it already does.
 func (d *driver) startProfile() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +134,7 @@ func (d *driver) startProfile() bool {
 	return true
 }
 
-// stopProfile takes the steps since then; false where none are recorded.
+// stopProfile returns the steps since the start; false if none are recorded.
 func (d *driver) stopProfile() ([]model.RecordedStep, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +145,7 @@ func (d *driver) stopProfile() ([]model.RecordedStep, bool) {
 	return d.engine.Recorded(), true
 }
 
-// routesProfile are the endpoints of the profiler.
+// routesProfile adds the endpoints of the profiler.
 func (s *Server) routesProfile(mux *http.ServeMux) {
 	mux.HandleFunc("POST /start_profile", func(w http.ResponseWriter, r *http.Request) {
 		var options struct {
@@ -175,7 +175,7 @@ func (s *Server) routesProfile(mux *http.ServeMux) {
 	})
 }
 
-// WriteTraces writes what the server's profiler would have left of recorded steps.
+// WriteTraces writes the traces that the server's profiler would write for recorded steps.
 func (v *Virtual) WriteTraces(steps []model.RecordedStep) error {
 	p := v.launch.profiler
 	if p.dir == "" {

@@ -21,19 +21,18 @@ type Virtual struct {
 	launch  *launch
 }
 
-// StartError is a server that ends while it starts, with the exit status that it has then.
-// What it says of the cause is in its log.
+// StartError is a server that ends while starting, with its exit status. The cause is in its log.
 type StartError struct{ Status int }
 
 func (e *StartError) Error() string {
 	return fmt.Sprintf("the simulated server failed to start: exit status %d", e.Status)
 }
 
-// StartVirtual goes through the start of a server without a process, a socket or a wait:
-// its command line is read as the engine does, its log gets the lines of the start, and
-// what remains is the part that it plays in a Fleet. A *StartError is a server that fails
-// to start; any other error is of a command line that cannot be simulated so. Those that
-// [IsService] is true for have no part in a fleet.
+// StartVirtual starts a server without a process, a socket or a wait. It reads the command line as
+// the engine does, writes the lines of the start to the log, and returns the server's part in a
+// Fleet. A *StartError means a server that fails to start; other errors mean a command line that
+// cannot be simulated this way. Command lines for which [IsService] is true have no part in a
+// fleet.
 func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.Writer) (*Virtual, error) {
 	if env == nil {
 		env = func(string) string { return "" }
@@ -48,7 +47,7 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	if err := l.fail.virtual(); err != nil {
 		return nil, err
 	}
-	l.part = nodePlan{} // none is waited for: what the nodes cost is in the model
+	l.part = nodePlan{} // do not wait for nodes: their cost is in the model
 	clock := &clock.Free{}
 	s := newServer(l, Options{Env: env, Log: log, Clock: clock})
 	if err := s.startIn(context.Background(), l.fail.portTaken); err != nil {
@@ -58,9 +57,8 @@ func (p Simulator) StartVirtual(argv []string, env func(string) string, log io.W
 	return &Virtual{Node: l.node(), Startup: clock.Now(), launch: l}, nil
 }
 
-// IsService reports whether a command line starts a service that the simulator plays, such as
-// etcd, or a process beside the first of a server on several nodes. In virtual time it has
-// nothing to do.
+// IsService reports whether a command line starts a service that the simulator replaces, such as
+// etcd, or a process other than the first of a multi-node server. In virtual time these do nothing.
 func IsService(argv []string) bool {
 	kind, _ := transfer.ServiceOf(argv)
 	return kind != "" || isFollower(argv)
@@ -73,7 +71,7 @@ func (f Failures) portTaken() error {
 	return nil
 }
 
-// node is the server's part in a fleet.
+// node returns the server's part in a fleet.
 func (l *launch) node() model.Node {
 	n := model.Node{Config: l.config, Seed: l.settings.LaunchSeed}
 	if l.kv == nil || l.kv.Exchange == kv.NoExchange {
@@ -84,8 +82,8 @@ func (l *launch) node() model.Node {
 	return n
 }
 
-// wayOf this side's KV. Mooncake and SGLang write where NIXL reads, but begin when the
-// decode server has room as well.
+// wayOf returns the way of this side's KV. Mooncake and SGLang write where NIXL reads, but begin
+// when the decode server has room as well.
 func wayOf(p *kv.Part) model.Way {
 	switch p.Exchange {
 	case kv.ByAnswer, kv.ByTransferID, kv.ByRoom:
@@ -99,7 +97,7 @@ func wayOf(p *kv.Part) model.Way {
 	case kv.FromNothing:
 		return model.Given
 	case kv.ByContent:
-		if p.Peer == "" { // it is the receiver that others write to
+		if p.Peer == "" { // the receiver, to which others write
 			return model.Delivered
 		}
 		return model.Stored
@@ -107,12 +105,12 @@ func wayOf(p *kv.Part) model.Way {
 	return model.Computed
 }
 
-// ReportsCached reports whether answers of an endpoint say how many tokens were cached.
+// ReportsCached reports whether answers of an endpoint contain the number of cached tokens.
 func (v *Virtual) ReportsCached(endpoint string) bool {
 	return endpoint == "generate" || v.launch.reportsCached()
 }
 
-// EncodeChat is the prompt that a server makes of a chat's messages, a JSON array.
+// EncodeChat returns the prompt that a server makes from a chat's messages, a JSON array.
 func EncodeChat(messages json.RawMessage) ([]int, error) {
 	var list []chatMessage
 	if err := json.Unmarshal(messages, &list); err != nil {
@@ -121,7 +119,7 @@ func EncodeChat(messages json.RawMessage) ([]int, error) {
 	return chatPrompt(list)
 }
 
-// Say is the server's answer to a prompt, in n tokens, with the log-probability of each.
+// Say returns the server's answer to a prompt, in n tokens, with the log-probability of each.
 func (v *Virtual) Say(prompt []int, n int) (ids []int, logprobs []float64) {
 	voice := v.launch.config.Voice
 	ids = voice.Say(prompt, n)

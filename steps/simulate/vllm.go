@@ -20,8 +20,8 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// vllm is vLLM of 0.6 and later. Of the releases before V1 (0.8) the scheduler alone is modelled, which
-// is all that virtual time needs.
+// vllm simulates vLLM 0.6 and later. For releases before V1 (0.8) only the scheduler is modelled,
+// which is all that virtual time needs.
 type vllm struct{}
 
 // beforeV1 reports whether a version is a release before V1.
@@ -35,8 +35,8 @@ func (vllm) commandLine(argv []string) ([]string, bool) {
 	return serveCommand(argv, "vllm", "vllm.entrypoints.openai.api_server")
 }
 
-// The first connectors (PyNccl, Mooncake) were tried on builds of 0.6.4 that had the flag of
-// transfers already.
+// The first connectors (PyNccl, Mooncake) were tested with builds of 0.6.4 that already had the
+// flag of transfers.
 func (vllm) quirks() quirks {
 	return quirks{underscores: true, levels: "--compilation-config", extra: flags.Def{Name: transferFlag, Kind: flags.JSON}}
 }
@@ -64,10 +64,10 @@ func (vllm) nodes(l *launch) (nodePlan, bool, error) {
 	return p, true, nil
 }
 
-// output of its logger is stdout.
+// output is stdout.
 func (vllm) output(stdout, _ io.Writer) io.Writer { return stdout }
 
-// line is "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text".
+// line returns "(APIServer pid=7) INFO 09-02 13:08:10 [file:line] text".
 func (vllm) line(g *logger, process, level, source, text string) string {
 	at := time.Now().Format("01-02 15:04:05")
 	return fmt.Sprintf("(%s pid=%d) %s %s [%s] %s", process, g.pid, level, at, source, text)
@@ -142,7 +142,7 @@ func (vllm) kvTooSmall(s *Server) {
 		c.MaxModelLen, float64(c.MaxModelLen)*c.Shape.KVBytesPerToken/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib)
 }
 
-// coreFailed writes the wrapper that vLLM puts after the root cause.
+// coreFailed writes the error that vLLM puts after the root cause.
 func (vllm) coreFailed(s *Server) {
 	s.log.raw("(APIServer pid=%d) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): "+
 		"{'EngineCore_DP0': 1}", s.log.pid)
@@ -183,7 +183,7 @@ func (vllm) routes(s *Server, mux *http.ServeMux) {
 	})
 }
 
-// resolvedVLLM is the configuration after all defaults, for people and fingerprints.
+// resolvedVLLM returns the configuration after all defaults, for people and fingerprints.
 func (s *Server) resolvedVLLM() map[string]any {
 	l, c := s.launch, s.launch.config
 	return map[string]any{
@@ -232,7 +232,7 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	return nil
 }
 
-// vllmProfiler is configured by a flag since 0.13 and by variables until 0.15.
+// vllmProfiler returns the profiler. A flag configures it since 0.13, variables until 0.15.
 func vllmProfiler(l *launch, env func(string) string) profiler {
 	p := profiler{name: func(rank int, at time.Duration) string {
 		return fmt.Sprintf("dp0_pp0_tp%d_dcp0_ep0_rank%[1]d.%d.pt.trace.json.gz", rank, at.Nanoseconds())
@@ -249,9 +249,9 @@ func vllmProfiler(l *launch, env func(string) string) profiler {
 	return p
 }
 
-// scheduler resolves the scheduler's defaults: EngineArgs of 0.6.4 (chunked prefill
-// only for contexts above 32K, budget 512 with it) and get_batch_defaults of 0.11 and
-// later (by the memory of the GPU).
+// scheduler resolves the scheduler's defaults: EngineArgs of 0.6.4 (chunked prefill only for
+// contexts above 32K, then with a budget of 512), and get_batch_defaults of 0.11 and later (by the
+// memory of the GPU).
 func (vllm) scheduler(l *launch, c *model.Config) {
 	a := l.args
 	if beforeV1(l.version) {
@@ -299,7 +299,7 @@ func (vllm) memory(l *launch, c *model.Config) {
 	c.KVBlocks = l.args.int("--num-gpu-blocks-override", c.KVBlocks)
 }
 
-// exposition writes vLLM's names, those of V1.
+// exposition writes metrics with vLLM's names of V1.
 func (vllm) exposition(w io.Writer, l *launch, m *metrics, e exposed) error {
 	st := e.stats
 	m.mu.Lock()
@@ -351,12 +351,12 @@ func writeTransfersVLLM(x *prom.Writer, l *launch, k *transfer.Side, st model.St
 	x.Value("vllm:external_prefix_cache_hits_total",
 		"External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached tokens.", "counter",
 		float64(st.ExternalHits))
-	if steps.CompareReleases(l.version, "0.12") >= 0 { // before, the periodic line alone shows transfers
+	if steps.CompareReleases(l.version, "0.12") >= 0 { // earlier, only the periodic line shows transfers
 		k.WriteMetrics(x)
 	}
 }
 
-// writeSources writes where prompt tokens came from.
+// writeSources writes the sources of prompt tokens.
 func writeSources(x *prom.Writer, st model.Stats) {
 	const name = "vllm:prompt_tokens_by_source_total"
 	x.Head(name, "Number of prompt tokens by source.", "counter")

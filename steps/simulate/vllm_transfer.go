@@ -35,7 +35,7 @@ const goneKeysVersion = "0.24"
 
 const transferFlag = "--kv-transfer-config"
 
-// transferConfig is --kv-transfer-config as far as it changes what is simulated.
+// transferConfig is the part of --kv-transfer-config that changes the simulation.
 type transferConfig struct {
 	Connector  string          `json:"kv_connector"`
 	EngineID   string          `json:"engine_id"`
@@ -53,8 +53,8 @@ type transferConfig struct {
 
 	// all of it, as the connector reads it.
 	all map[string]any
-	// form of the connector that moves KV: Connector's, or that of a child of MultiConnector;
-	// nil where none does.
+	// form of the connector that moves KV: Connector's, or that of a child of MultiConnector; nil
+	// if none does.
 	form *kv.Form
 }
 
@@ -108,7 +108,7 @@ func parseTransfer(table kv.Table, text, version string) (*transferConfig, error
 	return c, c.resolve(table, version, c.Connector, c.Extra, 0)
 }
 
-// check repeats KVTransferConfig.__post_init__.
+// check applies the checks of KVTransferConfig.__post_init__.
 func (c *transferConfig) check() error {
 	roles := []string{"kv_producer", "kv_both", "kv_consumer"}
 	if c.Role != "" && !slices.Contains(roles, c.Role) {
@@ -167,7 +167,7 @@ func (c *transferConfig) resolve(table kv.Table, version, name string, extra map
 	return nil
 }
 
-// looseNumber reads a JSON number or a string with one ("8e9"), as pydantic does; 0 if absent.
+// looseNumber parses a JSON number or a string with one ("8e9"), as pydantic does; 0 if absent.
 func looseNumber(raw json.RawMessage) (float64, error) {
 	text := strings.Trim(string(raw), `"`)
 	if text == "" || text == "null" {

@@ -1,6 +1,6 @@
-// Package argument holds the rules for the arguments of engines: how a file writes them, the
-// lists of what each release takes, the one normal form in which two servers are compared, and
-// which arguments change the work that a server does.
+// Package argument holds the rules for the arguments of engines: how a file writes them, the flags
+// of each release, the normal form in which two servers are compared, and which arguments change
+// the work of a server.
 //
-// It knows no engine by name, and reaches neither the network nor a process.
+// It does not know engines by name, and uses neither network nor processes.
 package argument

@@ -10,21 +10,20 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// FlagStyle says how an engine's command line wants values that are not plain.
+// FlagStyle defines how an engine's command line writes special values.
 type FlagStyle struct {
-	// Full is the full name of an argument, as [Lists.Full] knows it; nil leaves names as
-	// they are.
+	// Full returns the full name of an argument, like [Lists.Full]; nil keeps names.
 	Full func(name string) string
-	// False says how the argument of a name, spelled with underscores, is set to false; nil
-	// means OmitFalse for all.
+	// False returns how an argument, spelled with underscores, is set to false; nil means OmitFalse
+	// for all.
 	False func(name string) FalseForm
-	// Repeat has the full names of the arguments whose lists repeat the flag; other lists
-	// follow one flag as several words.
+	// Repeat holds the full names of the arguments whose lists repeat the flag. Other lists follow
+	// one flag as several words.
 	Repeat map[string]bool
-	// JSON reports the arguments whose lists are written as one JSON array; nil means none.
+	// JSON reports whether the lists of an argument are written as one JSON array; nil means never.
 	JSON func(name string) bool
-	// Reserved maps the arguments that the engine sets itself, by their full names, to what
-	// to do instead.
+	// Reserved maps the full names of arguments that the engine sets itself to an advice for the
+	// user.
 	Reserved map[string]string
 }
 
@@ -33,8 +32,8 @@ type FalseForm int
 
 // The forms.
 const (
-	// OmitFalse leaves the flag out, which is what false means for flags that only
-	// switch something on (argparse's store_true).
+	// OmitFalse leaves the flag out. This means false for flags that only enable something
+	// (argparse's store_true).
 	OmitFalse FalseForm = iota
 	// NegateFalse writes --no-flag (argparse.BooleanOptionalAction).
 	NegateFalse
@@ -44,9 +43,8 @@ const (
 
 var argName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
-// Flags renders arguments as words of a command line, in their order. Underscores of a
-// name become dashes up to the first dot: vLLM's --kv-transfer-config.kv_role keeps its
-// inner names.
+// Flags renders arguments as words of a command line, in order. Underscores of a name become dashes
+// up to the first dot: vLLM's --kv-transfer-config.kv_role keeps its inner names.
 func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 	var argv []string
 	seen := map[string]string{}
@@ -72,7 +70,7 @@ func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 	return argv, nil
 }
 
-// CheckArg says what is wrong with the name of an argument.
+// CheckArg returns an error for an invalid name of an argument.
 func CheckArg(name string, style FlagStyle) error {
 	if strings.HasPrefix(name, "-") {
 		return fmt.Errorf("args: write %s without the dashes", strings.TrimLeft(name, "-"))
@@ -89,7 +87,7 @@ func CheckArg(name string, style FlagStyle) error {
 	return nil
 }
 
-// full is the full name of an argument, without its key in a document.
+// full returns the full name of an argument, without its key in a document.
 func (s FlagStyle) full(name string) string {
 	if s.Full != nil {
 		return s.Full(name)
@@ -98,7 +96,7 @@ func (s FlagStyle) full(name string) string {
 	return head
 }
 
-// canonical spells the name of an argument with underscores and in lower case.
+// canonical returns the name of an argument with underscores and in lower case.
 func canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
@@ -189,7 +187,7 @@ func listWords(list []any, name, flag string, style FlagStyle) ([]string, error)
 	return append([]string{flag}, words...), nil
 }
 
-// element of a list: a scalar, or JSON where it is itself a list or an object.
+// element returns an element of a list: a scalar, or JSON for a nested list or object.
 func element(v any) (string, error) {
 	switch v := v.(type) {
 	case map[string]any, []any:
@@ -219,7 +217,7 @@ func scalar(v any) (string, error) {
 	return "", fmt.Errorf("is a %T; it must be a string, a number, a bool, a list or an object", v)
 }
 
-// CompactJSON sorts the keys of objects and leaves <, > and & as they are.
+// CompactJSON returns compact JSON with sorted keys. It does not escape <, > and &.
 func CompactJSON(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

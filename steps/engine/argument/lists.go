@@ -12,12 +12,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Lists is what the lists of flags say about one version of an engine.
+// Lists holds the known flags for one version of an engine.
 type Lists struct {
 	// Title is the engine's name for people, "vLLM".
 	Title string
 	name  string
-	// version that was stated, "" if none.
+	// version as stated, "" if none.
 	version string
 	known   flags.Known
 }
@@ -27,13 +27,13 @@ func NewLists(name, title, version string) Lists {
 	return Lists{Title: title, name: name, version: version, known: flags.For(name, version)}
 }
 
-// VersionOf is the version of a server block: the stated one, or its image's.
+// VersionOf returns the version of a server block: the stated one, or that of its image.
 func VersionOf(o steps.Object, images []string) string {
 	return steps.ServerSpec{Version: o.Text("version"), Image: o.Text("image"), OwnImages: images}.EngineVersion()
 }
 
-// Lookup finds an argument by its name in the file, as the engine's parser completes it. Of
-// two neighbours the older one counts.
+// Lookup finds an argument by its name in the file, completed as the engine's parser does. Of two
+// neighbouring versions, the older one counts.
 func (l Lists) Lookup(name string) (flags.Def, bool) {
 	defs := l.complete(name)
 	if len(defs) == 0 || defs[0].Name != defs[len(defs)-1].Name {
@@ -42,16 +42,15 @@ func (l Lists) Lookup(name string) (flags.Def, bool) {
 	return defs[0], true
 }
 
-// complete lists the flags that a name in the file can stand for: its key in a document is
-// left out.
+// complete returns the flags that a name in the file can mean, without its key in a document.
 func (l Lists) complete(name string) []flags.Def {
 	head, _, _ := strings.Cut(flagName(name), ".")
 	return l.known.Complete(head)
 }
 
-// Full is the full name of an argument, without its key in a document, as files spell it:
-// tensor_parallel_size for tensor-par, and enable_x for no_enable_x. A name that is in no
-// list, or that can be completed in several ways, stays as it is.
+// Full returns the full name of an argument, without its key in a document, as files spell it:
+// tensor_parallel_size for tensor-par, and enable_x for no_enable_x. An unknown or ambiguous name
+// is returned unchanged.
 func (l Lists) Full(name string) string {
 	if def, ok := l.Lookup(name); ok {
 		return argOf(def.Name)
@@ -60,7 +59,7 @@ func (l Lists) Full(name string) string {
 	return head
 }
 
-// False is how an argument is set to false; other is the form of those in no list.
+// False returns how an argument is set to false; other is the form for unknown arguments.
 func (l Lists) False(other FalseForm) func(name string) FalseForm {
 	return func(name string) FalseForm {
 		def, ok := l.Lookup(name)
@@ -82,10 +81,9 @@ func (l Lists) JSON(name string) bool {
 	return ok && def.Kind == flags.JSON
 }
 
-// Check finds arguments of a server block that the version does not have, and values
-// that it does not take. They are errors where the list of exactly this version says so,
-// and warnings otherwise: the engine has the last word. Names that are wrong for any version
-// are left to [CheckArgs].
+// Check finds arguments of a server block that the version does not have, and values that it does
+// not accept. They are errors if the list is for exactly this version, and warnings otherwise,
+// because the engine decides. [CheckArgs] checks names that are wrong for any version.
 func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
 	if len(l.known.Tables) == 0 || o.Has("url") {
 		return nil
@@ -117,7 +115,7 @@ func (l Lists) check(name string, v cty.Value) []steps.Problem {
 	return l.checkValue(name, dotted, defs, v)
 }
 
-// unlisted is the problem of a name that no list has as it is written.
+// unlisted returns the problem for a name that no list has as written.
 func (l Lists) unlisted(name, flag string) steps.Problem {
 	defs := l.complete(name)
 	switch {
@@ -160,8 +158,7 @@ func (l Lists) checkValue(name string, dotted bool, defs []flags.Def, v cty.Valu
 	return []steps.Problem{{Summary: fmt.Sprintf("args.%s %v", name, err), Detail: detail}}
 }
 
-// who names what was looked at: "vLLM 0.11.0", or the neighbours of a version without a
-// list.
+// who names the checked version, "vLLM 0.11.0", or the neighbours of a version without a list.
 func (l Lists) who() string {
 	tables := l.known.Tables
 	switch {
@@ -177,7 +174,7 @@ func (l Lists) who() string {
 
 func plainVersion(version string) string { return strings.TrimPrefix(version, "v") }
 
-// enumerate writes a list as people do: "a, b and c".
+// enumerate joins words: "a, b and c".
 func enumerate(list []string) string {
 	if n := len(list) - 1; n > 0 {
 		return strings.Join(list[:n], ", ") + " and " + list[n]
@@ -185,7 +182,7 @@ func enumerate(list []string) string {
 	return strings.Join(list, "")
 }
 
-// hint says what may have been meant, and which versions have the argument.
+// hint suggests an alternative and lists the versions that have the argument.
 func (l Lists) hint(name, flag string) string {
 	var parts []string
 	if long := l.short(name); long != "" {
@@ -207,8 +204,8 @@ func (l Lists) hint(name, flag string) string {
 	return strings.Join(parts, " ")
 }
 
-// having says which versions have a flag: "vLLM 0.6.4 to 0.8.5 and 0.33.0 have". It is "" if
-// none has.
+// having lists the versions with a flag: "vLLM 0.6.4 to 0.8.5 and 0.33.0 have". It returns "" if
+// there are none.
 func (l Lists) having(flag string) string {
 	var runs []string
 	verb := "has"
@@ -228,11 +225,10 @@ func (l Lists) having(flag string) string {
 	return fmt.Sprintf("%s %s %s", l.Title, enumerate(runs), verb)
 }
 
-// beforeLists are flags of one dash that a parser of the engine reads before its own list:
-// vLLM's -O3.
+// beforeLists are single-dash flags that an engine handles before its parser: vLLM's -O3.
 var beforeLists = map[string][]string{"O": {"--optimization-level", "--compilation-config"}}
 
-// short is the argument that a flag of one dash stands for: -tp, -O, -q. It is "" if the
+// short returns the argument that a single-dash flag means: -tp, -O, -q. It returns "" if the
 // engine has no such flag.
 func (l Lists) short(name string) string {
 	for _, t := range l.known.Tables {
@@ -245,7 +241,7 @@ func (l Lists) short(name string) string {
 	return ""
 }
 
-// nearest finds the flag that a misspelt one most likely meant, "" if none is near.
+// nearest returns the flag that a misspelt one most likely means, "" if none is near.
 func (l Lists) nearest(flag string) string {
 	best, least := "", max(3, (len(flag)-2)/3)
 	for _, t := range l.known.Tables {
@@ -259,12 +255,12 @@ func (l Lists) nearest(flag string) string {
 	return best
 }
 
-// argOf spells a flag as files do.
+// argOf returns a flag in the spelling of files.
 func argOf(flag string) string {
 	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
 }
 
-// checkValue says what is wrong with the value of a flag; nil where it is not known yet.
+// checkValue returns an error for an invalid value of a flag; nil if the value is not known yet.
 func checkValue(def flags.Def, v cty.Value) error {
 	if !v.IsWhollyKnown() {
 		return nil
@@ -307,7 +303,7 @@ func checkValue(def flags.Def, v cty.Value) error {
 func checkScalar(def flags.Def, v cty.Value) error {
 	text, err := steps.Object{Attrs: map[string]cty.Value{"v": v}}.Texts("v")
 	if err != nil || len(text) != 1 || text[0] == "None" || text[0] == "" {
-		return nil // None is how the engines write an option that is not set
+		return nil // engines write None for an unset option
 	}
 	switch def.Kind {
 	case flags.Int:

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// HasNodes returns an error if the version certainly has not the flag by which a server is
-// spread over nodes. It names the versions that have it.
+// HasNodes returns an error if the version certainly lacks the flag that spreads a server over
+// nodes. The error lists the versions that have it.
 func (l Lists) HasNodes(flag string) error {
 	if !l.known.Own || len(l.known.Lookup(flag)) > 0 {
 		return nil
@@ -20,8 +20,8 @@ func (l Lists) HasNodes(flag string) error {
 	return fmt.Errorf("%s has no %s and cannot be spread over nodes: %s", l.who(), flag, having)
 }
 
-// CheckNodes finds arguments that a server on several nodes gets by its places. That the
-// block describes such a server the caller has seen.
+// CheckNodes finds arguments that a server on several nodes gets from its position. The caller has
+// checked that the block describes such a server.
 func (l Lists) CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
 	var found []steps.Problem
 	for name := range Args(o) {

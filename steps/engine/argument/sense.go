@@ -9,15 +9,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bound is what the value of an argument can be, on any machine.
+// bound is the range of values of an argument, on any machine.
 type bound struct {
 	low, high float64 // high 0 means none
-	open      bool    // low itself is not a value
+	open      bool    // excludes low itself
 	why       string
 }
 
-// bounds are those of arguments that engines check only when they have started, or not at
-// all. Names of all engines share the table.
+// bounds are for arguments that engines only check after the start, or not at all. All engines
+// share the table.
 var bounds = map[string]bound{
 	"gpu_memory_utilization": {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
 	"mem_fraction_static":    {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
@@ -38,8 +38,8 @@ var bounds = map[string]bound{
 	"schedule_conservativeness": {0, 0, false, "It is a factor."},
 }
 
-// CheckSense finds values that no machine can take: shares above one, more GPUs than the
-// server has, and a version that is none.
+// CheckSense finds values that are impossible on any machine: shares above one, more GPUs than the
+// server has, and invalid versions.
 func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 	var found []steps.Problem
 	parallel := map[string]float64{}
@@ -81,7 +81,7 @@ func (b bound) text() string {
 	return fmt.Sprintf(" It is %s %g and at most %g.", least, b.low, b.high)
 }
 
-// parallelism are the arguments that multiply the GPUs of one replica.
+// parallelism lists the arguments that multiply the GPUs of one replica.
 var parallelism = map[string]string{
 	"tensor_parallel_size": "tensor", "tp_size": "tensor", "tp": "tensor",
 	"pipeline_parallel_size": "pipeline", "pp_size": "pipeline", "pp": "pipeline",

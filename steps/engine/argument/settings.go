@@ -10,11 +10,11 @@ import (
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
-// Settings are the arguments of a server in their normal form, which is the same however a
-// file writes them: each value as text, by the full name of its argument and, within a
-// document, by its path: "max_num_seqs", "hf_overrides.num_hidden_layers". A dotted
-// argument, an object and its JSON text are one setting; so are tp and tp_size, enable_x =
-// false and no_enable_x = true. What leaves its flag out is not among them.
+// Settings are the arguments of a server in a normal form that does not depend on how a file writes
+// them. Each value is a text, keyed by the full name of its argument and, within a document, its
+// path: "max_num_seqs", "hf_overrides.num_hidden_layers". A dotted argument, an object and its JSON
+// text are one setting; so are tp and tp_size, and enable_x = false and no_enable_x = true.
+// Arguments that omit their flag are not included.
 type Settings map[string]string
 
 // SettingsOf returns the settings of a server.
@@ -27,7 +27,7 @@ func SettingsOf(spec steps.ServerSpec) Settings {
 	return out
 }
 
-// FullName is the full name of an argument of a server, without its key in a document.
+// FullName returns the full name of an argument of a server, without its key in a document.
 func FullName(spec steps.ServerSpec, name string) string {
 	return NewLists(spec.Engine, "", spec.EngineVersion()).Full(name)
 }
@@ -89,7 +89,7 @@ func (s Settings) put(path string, value any) {
 	s[path] = text
 }
 
-// document reads the text of a JSON object, nil if it is none.
+// document parses the text of a JSON object, nil if it is not one.
 func document(text string) map[string]any {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -104,7 +104,7 @@ func document(text string) map[string]any {
 	return m
 }
 
-// Under are the settings of one argument: its value, or those of its document by path.
+// Under returns the settings of one argument: its value, or those of its document by path.
 func (s Settings) Under(name string) Settings {
 	out := Settings{}
 	for path, v := range s {
@@ -115,5 +115,5 @@ func (s Settings) Under(name string) Settings {
 	return out
 }
 
-// On reports whether an argument is switched on.
+// On reports whether an argument is true.
 func (s Settings) On(name string) bool { return s[name] == "true" }

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CheckModel finds a server that is to be started without a model.
+// CheckModel finds a server that would be started without a model.
 func CheckModel(o steps.Object, engine string) []steps.Problem {
 	if o.Has("model") && (!o.Known("model") || o.Text("model") != "") || o.Has("url") {
 		return nil
@@ -19,9 +19,8 @@ func CheckModel(o steps.Object, engine string) []steps.Problem {
 	}}
 }
 
-// Args are the arguments of a server block by their names, in their order. There are none
-// while they are not known, or if they are no map, which [serverblock.Check] reports. Their
-// values may be unknown.
+// Args returns the arguments of a server block by name, in order. It returns none while they are
+// unknown, or if they are not a map, which [steps.CheckServer] reports. Values may be unknown.
 func Args(o steps.Object) iter.Seq2[string, cty.Value] {
 	return func(yield func(string, cty.Value) bool) {
 		if !o.Has("args") {
@@ -39,8 +38,8 @@ func Args(o steps.Object) iter.Seq2[string, cty.Value] {
 	}
 }
 
-// CheckArgs finds arguments whose names no command line can have, and those that are set
-// in another way. Values may be unknown.
+// CheckArgs finds arguments with invalid names, and those that must be set in another way. Values
+// may be unknown.
 func CheckArgs(o steps.Object, style FlagStyle) []steps.Problem {
 	var found []steps.Problem
 	for name := range Args(o) {

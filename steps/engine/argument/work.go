@@ -10,11 +10,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// work are the engine arguments that say what model is served, with what lengths, prompts and
-// sampling, and how many GPUs serve it. Each row is one setting, with the names that engines
-// have for it. Two servers that differ in it do not do the same work on the same machine.
+// work lists the engine arguments that define the served model, its lengths, prompts and sampling,
+// and the number of GPUs. Each row is one setting, with its names in the engines. Servers that
+// differ in one do not do the same work on the same machine.
 var work = [][]string{
-	// What model, and where its parts come from.
+	// The model and the source of its parts.
 	{"model", "model_path", "model_tag", "model_weights"}, {"served_model_name"}, {"revision"}, {"code_revision"},
 	{"hf_config_path"}, {"config_format"}, {"model_config_parser"}, {"decrypted_config_file"}, {"model_class_overrides"},
 	{"hf_overrides", "rope_scaling", "rope_theta"}, {"json_model_override_args"}, {"override_neuron_config"},
@@ -24,7 +24,7 @@ var work = [][]string{
 	{"modelopt_checkpoint_restore_path"}, {"qlora_adapter_name_or_path"},
 	{"tokenizer", "tokenizer_path"}, {"tokenizer_revision"}, {"tokenizer_mode"}, {"skip_tokenizer_init"}, {"tokens_only"},
 	{"lora_modules", "lora_paths"}, {"default_mm_loras"}, {"uno_lora_path"}, {"config"},
-	// What is made of a request.
+	// Processing of a request.
 	{"chat_template"}, {"completion_template"}, {"hf_chat_template_name"}, {"chat_template_content_format"}, {"default_chat_template_kwargs"},
 	{"generation_config"}, {"override_generation_config"}, {"sampling_defaults"}, {"preferred_sampling_params"},
 	{"allow_auto_truncate"}, {"reasoning_config"}, {"logits_processors"}, {"logits_processor_pattern"},
@@ -33,7 +33,7 @@ var work = [][]string{
 	{"mm_processor_kwargs", "mm_process_config"}, {"media_io_kwargs"}, {"video_pruning_rate"}, {"video_pruning_method"},
 	{"speculative_accept_threshold_single"}, {"speculative_accept_threshold_acc"}, {"typical_acceptance_sampler_posterior_threshold"},
 	{"typical_acceptance_sampler_posterior_alpha"}, {"spec_decoding_acceptance_method"},
-	// On which GPUs, and how many.
+	// GPUs and their number.
 	{"tensor_parallel_size", "tp_size", "tp"}, {"pipeline_parallel_size", "pp_size", "pp"}, {"data_parallel_size", "dp_size", "dp"},
 	{"data_parallel_size_local"}, {"data_parallel_start_rank"}, {"data_parallel_rank"}, {"data_parallel_external_lb"},
 	{"data_parallel_hybrid_lb"},
@@ -41,15 +41,15 @@ var work = [][]string{
 	{"nnodes"}, {"node_rank"}, {"headless"}, {"device"}, {"device_ids"}, {"base_gpu_id"}, {"gpu_id_step"}, {"elastic_ep_initial_size"},
 }
 
-// pathsOfWork are keys of documents that do so, in arguments that otherwise say how the work
-// is done.
+// pathsOfWork are keys of documents that define work, in arguments that otherwise define how it is
+// done.
 var pathsOfWork = []string{
 	"speculative_config.rejection_sample_method", "speculative_config.acceptance_method", "speculative_config.posterior_threshold",
 	"speculative_config.posterior_alpha", "speculative_config.synthetic_acceptance_rate", "speculative_config.synthetic_acceptance_rates",
 	"speculative_config.synthetic_acceptance_length", "speculative_config.typical_acceptance_sampler_posterior_threshold",
 }
 
-// argsOfWork maps each name in work to the first of its row.
+// argsOfWork maps each name in work to the first name of its row.
 var argsOfWork = func() map[string]string {
 	out := map[string]string{}
 	for _, row := range work {
@@ -60,32 +60,32 @@ var argsOfWork = func() map[string]string {
 	return out
 }()
 
-// shorter are the arguments that bound the length of a sequence. A longer bound leaves the
-// work as it is; a shorter one can cut it.
+// shorter lists the arguments that limit the length of a sequence. A longer limit does not change
+// the work; a shorter one can cut it.
 var shorter = []string{"max_model_len", "context_length"}
 
-// envOfWork are the environment variables that say where a model comes from, what is made of
-// requests, or on which devices a server runs.
+// envOfWork matches the environment variables that define the source of a model, the processing of
+// requests, or the devices of a server.
 var envOfWork = regexp.MustCompile(`^(` + strings.Join([]string{
-	// Devices, by any vendor's name.
+	// Devices, with any vendor's names.
 	`[A-Z_]*VISIBLE_(DEVICES|CORES|CHIPS|MODULES)`, `CUDA_DEVICE_ORDER`, `GPU_DEVICE_ORDINAL`, `ZE_AFFINITY_MASK`,
 	`ONEAPI_DEVICE_SELECTOR`, `RBLN_DEVICES`,
 	`NEURON_RT_NUM_CORES`, `TPU_(CHIPS|PROCESS)_[A-Z_]*`, `VLLM_DP_(SIZE|RANK|RANK_LOCAL)`, `SGLANG_DP_RANK`, `VLLM_TARGET_DEVICE`,
-	// Where a model and its parts come from.
+	// The source of a model and its parts.
 	`HF_(ENDPOINT|HOME|HUB_CACHE|HUB_OFFLINE|MODULES_CACHE|DATASETS_CACHE)`, `HUGGINGFACE_(HUB_CACHE|CO_URL_HOME)`,
 	`TRANSFORMERS_(CACHE|OFFLINE)`, `PYTORCH_(PRETRAINED_BERT|TRANSFORMERS)_CACHE`, `XDG_CACHE_HOME`, `HOME`, `MODELSCOPE_[A-Z_]*`,
 	`(VLLM|SGLANG)_USE_MODELSCOPE`, `VLLM_MODEL_REDIRECT_PATH`, `VLLM_TEST_FORCE_LOAD_FORMAT`, `VLLM_LORA_RESOLVER_[A-Z_]*`,
 	`VLLM_PLUGINS`, `SGLANG_EXTERNAL_[A-Z_]*`, `SGLANG_DISABLED_MODEL_ARCHS`, `AWS_ENDPOINT_URL[A-Z0-9_]*`, `RUNAI_STREAMER_S3_[A-Z_]*`,
 	`(VLLM|SGLANG)_CONFIG_[A-Z_]*`,
-	// What is made of requests, and tokens that are only simulated.
+	// Processing of requests, and simulated tokens.
 	`(SGLANG_)?SIMULATE_ACC_[A-Z_]*`, `VLLM_MOE_ROUTING_SIMULATION_STRATEGY`, `SGLANG_MAX_NEW_TOKENS_LIMIT`, `SGLANG_MAX_THINK_TOKENS`,
 	`SGLANG_DEFAULT_THINKING`, `SGLANG_[A-Z0-9_]*REASONING_EFFORT`, `SGLANG_IMAGE_MAX_PIXELS`, `SGLANG_DSPARK_SIMULATE_FOLD`,
 	`SGLANG_KV_CANARY_[A-Z_]*`, `VLLM_MAX_IMAGE_PIXELS`, `VLLM_GPT_OSS_HARMONY_SYSTEM_INSTRUCTIONS`, `VLLM_SYSTEM_START_DATE`,
 	`VLLM_SKIP_MODEL_NAME_VALIDATION`, `(SGLANG|VLLM)_TEST_[A-Z_]*`,
 }, "|") + `)$`)
 
-// OtherWork names an argument or a variable by which two servers serve another model, serve
-// it on other GPUs, or do less for a request; "" if there is none.
+// OtherWork returns an argument or a variable by which two servers serve another model, use other
+// GPUs, or do less for a request; "" if there is none.
 func OtherWork(a, b steps.ServerSpec) string {
 	was, is := workOf(a), workOf(b)
 	for _, name := range shorter {
@@ -103,14 +103,14 @@ func OtherWork(a, b steps.ServerSpec) string {
 	return ""
 }
 
-// atLeast reports whether a length, which may end in k or M, is no smaller than another.
+// atLeast reports whether a length, which may end in k or M, is at least another one.
 func atLeast(length, other string) bool {
 	x, okX := tokens(length)
 	y, okY := tokens(other)
 	return okX && okY && x >= y
 }
 
-// tokens reads a length as vLLM does: 8k is 8,000 and 8K is 8,192.
+// tokens parses a length as vLLM does: 8k is 8,000 and 8K is 8,192.
 func tokens(text string) (float64, bool) {
 	units := map[string]float64{"k": 1e3, "m": 1e6, "g": 1e9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 	unit := 1.0
@@ -121,8 +121,8 @@ func tokens(text string) (float64, bool) {
 	return x * unit, err == nil
 }
 
-// workOf are the settings and variables of a server by which OtherWork goes, by the name of
-// the argument or the variable.
+// workOf returns the settings and variables of a server that OtherWork compares, by the name of the
+// argument or the variable.
 func workOf(spec steps.ServerSpec) map[string]Settings {
 	l := NewLists(spec.Engine, "", spec.EngineVersion())
 	words, assigned := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
@@ -151,8 +151,8 @@ func workOf(spec steps.ServerSpec) map[string]Settings {
 	return out
 }
 
-// decides returns the name in the table of work under which a setting is compared. A name
-// that can be completed in several ways counts for each of them.
+// decides returns the name in the table of work under which a setting is compared. An ambiguous
+// name counts for each of its completions.
 func (l Lists) decides(name, path string) (row string, ok bool) {
 	_, rest, _ := strings.Cut(path, ".")
 	head, _, _ := strings.Cut(path, ".")
@@ -175,12 +175,12 @@ func (l Lists) decides(name, path string) (row string, ok bool) {
 	return "", false
 }
 
-// wordsOf reads flags and assignments of variables among the words of a command line.
+// wordsOf reads flags and variable assignments from the words of a command line.
 func (l Lists) wordsOf(words []string) (args []steps.Arg, env []steps.EnvVar) {
 	for i, word := range words {
 		name, value, assigned := strings.Cut(word, "=")
 		bare := strings.TrimLeft(name, "-")
-		if name == "-"+bare { // flags of one dash are not completed
+		if name == "-"+bare { // single-dash flags are not completed
 			bare = l.short(bare)
 		}
 		switch {

@@ -16,10 +16,10 @@ import (
 //go:embed vllm.txt sglang.txt
 var files embed.FS
 
-// Kind is what values a flag takes.
+// Kind is the kind of values that a flag accepts.
 type Kind string
 
-// The kinds, as the lists spell them.
+// The kinds, spelled as in the lists.
 const (
 	Text      Kind = "str"
 	Int       Kind = "int"
@@ -29,13 +29,13 @@ const (
 	List      Kind = "list"      // one or more words
 	Optional  Kind = "optstr"    // with or without a value
 	Choice    Kind = "choice"    // one of Def.Choices
-	Switch    Kind = "true"      // no value; being there is all it says
-	OnOff     Kind = "bool"      // no value, and a --no- form beside it
-	Off       Kind = "no"        // a form that says the opposite of an OnOff flag
+	Switch    Kind = "true"      // no value; its presence means true
+	OnOff     Kind = "bool"      // no value, with a --no- form
+	Off       Kind = "no"        // the negated form of an OnOff flag
 	StoreBool Kind = "storebool" // an optional true or false
 )
 
-// kinds are those that a list can name.
+// kinds lists those that a list can name.
 var kinds = []Kind{Text, Int, Float, Size, JSON, List, Optional, Choice, Switch, OnOff, StoreBool}
 
 // Def is one flag of a version.
@@ -44,7 +44,7 @@ type Def struct {
 	Name    string
 	Kind    Kind
 	Choices []string
-	// Names are all its names, those that say the opposite excepted.
+	// Names are all its names, without the negated ones.
 	Names     []string
 	opposites []string
 }
@@ -55,7 +55,7 @@ type Table struct {
 	content         func() content
 }
 
-// content is what a table knows; it is made when it is first asked for.
+// content is the content of a table; it is built when first requested.
 type content struct {
 	defs  map[string]Def // by every name
 	names []string       // the first names, sorted
@@ -67,12 +67,11 @@ func (t *Table) Lookup(name string) (Def, bool) {
 	return d, ok
 }
 
-// Names lists the flags by their first names.
+// Names returns the first names of the flags.
 func (t *Table) Names() []string { return slices.Clone(t.content().names) }
 
-// Complete finds the flags that a name can stand for as argparse reads it: the one of that
-// name, or else all that begin with it. Several mean that the engine refuses the name as
-// ambiguous.
+// Complete returns the flags that a name can mean in argparse: the one with that name, or else all
+// that begin with it. If there are several, the engine rejects the name as ambiguous.
 func (t *Table) Complete(name string) []Def {
 	if d, ok := t.Lookup(name); ok {
 		return []Def{d}
@@ -92,8 +91,9 @@ func (t *Table) Complete(name string) []Def {
 	return out
 }
 
-// Nearest is the newest known table that is not newer than version, or the oldest one.
-// A version that is no release, "nightly" or a commit, means the newest, and so does none. ok is false for an engine without lists.
+// Nearest returns the newest known table that is not newer than version, or the oldest one. A
+// version that is not a release ("nightly", a commit) or empty means the newest. ok is false for an
+// engine without lists.
 func Nearest(engine, version string) (table *Table, ok bool) {
 	tables := index()[engine]
 	if len(tables) == 0 {
@@ -108,17 +108,17 @@ func Nearest(engine, version string) (table *Table, ok bool) {
 	return best, true
 }
 
-// Known is what the lists say about one version of an engine.
+// Known holds the tables for one version of an engine.
 type Known struct {
-	// Tables to look at: the version's own, or those of its neighbours, the older first.
-	// Empty for an engine without lists.
+	// Tables is the version's own table, or those of its neighbours, the older first. It is empty
+	// for an engine without lists.
 	Tables []*Table
-	// Own reports whether the table is the version's own: what is not in it, the engine
-	// refuses. Neighbours only suggest what a version has.
+	// Own reports whether the table is the version's own: the engine rejects flags that it lacks.
+	// Neighbours only suggest what a version has.
 	Own bool
 }
 
-// For returns what is known of a version. One that is not stated is taken for the newest.
+// For returns the tables for a version. No version means the newest.
 func For(engine, version string) Known {
 	tables := index()[engine]
 	switch {
@@ -139,7 +139,7 @@ func For(engine, version string) Known {
 	return Known{Tables: tables[above-1 : above+1]}
 }
 
-// Lookup finds a flag in each table that has it.
+// Lookup returns a flag from each table that has it.
 func (k Known) Lookup(name string) []Def {
 	var out []Def
 	for _, t := range k.Tables {
@@ -150,8 +150,8 @@ func (k Known) Lookup(name string) []Def {
 	return out
 }
 
-// Complete finds what a name stands for: in each table that has it, or else by completion
-// in each table where it is the beginning of flags.
+// Complete returns what a name means: the flag in each table that has it, or else the completions
+// in each table.
 func (k Known) Complete(name string) []Def {
 	if found := k.Lookup(name); len(found) > 0 {
 		return found
@@ -167,8 +167,8 @@ func (k Known) Complete(name string) []Def {
 	return out
 }
 
-// Having lists the known versions of an engine that have a flag, as runs of versions that
-// follow each other: each has its first and its last.
+// Having returns the known versions of an engine that have a flag, as runs of consecutive versions:
+// the first and the last of each.
 func Having(engine, name string) [][2]string {
 	var out [][2]string
 	before := false
@@ -185,11 +185,11 @@ func Having(engine, name string) [][2]string {
 	return out
 }
 
-// releaseForm has the numbers of a release, and what follows them: rc1, post1, -cu129, +cpu.
+// releaseForm matches the numbers of a release and a suffix: rc1, post1, -cu129, +cpu.
 var releaseForm = regexp.MustCompile(`^v?[0-9]+(?:\.[0-9]+)*(?:\.?(post|rc|a|b|dev)([0-9]*))?`)
 
-// compare orders versions as releases are: a candidate before its release, a patch of it
-// (post1) behind. Builds of one release (+cpu, -cu129) are equal.
+// compare orders versions as releases: a candidate before its release, a patch (post1) after it.
+// Builds of one release (+cpu, -cu129) are equal.
 func compare(a, b string) int {
 	if c := steps.CompareReleases(a, b); c != 0 {
 		return c
@@ -197,7 +197,7 @@ func compare(a, b string) int {
 	return patch(a) - patch(b)
 }
 
-// patch is -1 for what comes before a release, and else the number behind post.
+// patch returns -1 for a pre-release, and else the number after post.
 func patch(version string) int {
 	m := releaseForm.FindStringSubmatch(version)
 	switch {
@@ -206,15 +206,15 @@ func patch(version string) int {
 	case m[1] != "post":
 		return -1
 	}
-	n, _ := strconv.Atoi(m[2]) // "post" alone is the release's own
+	n, _ := strconv.Atoi(m[2]) // "post" alone is the release itself
 	return n
 }
 
-// lists are the tables of each engine, oldest first.
+// lists holds the tables of each engine, oldest first.
 type lists map[string][]*Table
 
-// index reads the lists once. They are part of the program, and a test reads them all: a
-// fault in one is a fault of the program.
+// index reads the lists once. It panics on an error, because the lists are part of the program and
+// a test reads them all.
 var index = sync.OnceValue(func() lists {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -234,9 +234,9 @@ var index = sync.OnceValue(func() lists {
 	return out
 })
 
-// parse reads the lists of an engine: for each version, oldest first, a line with its number
-// after "=", and its differences to the version before: flags that are new or other after
-// "+", and the names of those that are gone after "-".
+// parse reads the lists of an engine: for each version, oldest first, a line with its number after
+// "=", and its differences to the previous version: new or changed flags after "+", and the names
+// of removed flags after "-".
 func parse(engine, text string) ([]*Table, error) {
 	var versions []string
 	var changes [][]string // lines, by version
@@ -268,7 +268,7 @@ func parse(engine, text string) ([]*Table, error) {
 	return out, nil
 }
 
-// replay makes the content of a version from the differences of all up to it.
+// replay builds the content of a version from all differences up to it.
 func replay(changes [][]string) content {
 	defs := map[string]Def{}
 	for _, lines := range changes {
@@ -278,7 +278,7 @@ func replay(changes [][]string) content {
 				delete(defs, rest)
 				continue
 			}
-			def, _ := parseDef(rest) // parse has refused what is wrong
+			def, _ := parseDef(rest) // parse has rejected invalid lines
 			defs[def.Name] = def
 		}
 	}
@@ -297,7 +297,7 @@ func replay(changes [][]string) content {
 	return out
 }
 
-// add keeps what a name says in its own line, where a flag's opposite has the same name.
+// add stores a name. A flag's own line has priority over a negated name.
 func (c content) add(name string, def Def) {
 	if have, taken := c.defs[name]; !taken || have.Kind == Off {
 		c.defs[name] = def
@@ -306,8 +306,8 @@ func (c content) add(name string, def Def) {
 
 func (d Def) opposite() Def { return Def{Name: d.Name, Kind: Off} }
 
-// parseDef reads one flag: names with commas between, where those after "!" say the
-// opposite, a kind, and for choices the words with bars between.
+// parseDef reads one flag: names separated by commas, with negated names after "!"; a kind; and for
+// choices the words separated by bars.
 func parseDef(line string) (Def, error) {
 	fields := strings.SplitN(line, " ", 3)
 	if len(fields) < 2 {

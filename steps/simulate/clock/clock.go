@@ -1,5 +1,5 @@
-// Package clock is the model's time as a running server sees it: a clock that runs faster than
-// the wall, the stamps by which processes of a machine share it, and how late a server was.
+// Package clock is the model time of a running server: a clock that runs faster than real time, the
+// stamps that share it between processes of a machine, and the delay of a server.
 package clock
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/servegate/pipeline/steps/timer"
 )
 
-// Clock is the model's time as a running server sees it.
+// Clock is the model time of a running server.
 type Clock interface {
 	// Now is the model time since the clock's start.
 	Now() time.Duration
-	// SleepUntil returns at the model time t, or earlier with the cause of ctx. A time
-	// that has passed returns at once.
+	// SleepUntil returns at the model time t, or earlier with the cause of ctx. If t has passed, it
+	// returns at once.
 	SleepUntil(ctx context.Context, t time.Duration) error
 }
 
-// Free lets time go by at no cost: it is at once wherever it sleeps to.
+// Free is a clock that advances at no cost: sleeping sets it at once.
 type Free struct {
 	mu  sync.Mutex
 	now time.Duration
@@ -44,8 +44,8 @@ func (c *Free) SleepUntil(ctx context.Context, t time.Duration) error {
 // Span of model time.
 type Span struct{ Start, End time.Duration }
 
-// wall is a clock that runs scale times faster than the wall. Deadlines are absolute, so that the
-// lateness of one sleep does not add to the next.
+// wall is a clock that runs scale times faster than real time. Deadlines are absolute, so that the
+// delay of one sleep does not add to the next.
 type wall struct {
 	start time.Time
 	// origin is the same moment on the clock that all processes of the machine share.
@@ -53,7 +53,7 @@ type wall struct {
 	scale  float64
 }
 
-// NewWall returns a clock that starts now and runs scale times faster than the wall.
+// NewWall returns a clock that starts now and runs scale times faster than real time.
 func NewWall(scale float64) Clock {
 	return wall{start: time.Now(), origin: stamp.Now(), scale: scale}
 }
@@ -72,10 +72,10 @@ func (c wall) SleepUntil(ctx context.Context, t time.Duration) error {
 	return timer.Precise(ctx, c.wall(t)-time.Since(c.start))
 }
 
-// Format writes the model time t for other simulated servers of the same machine, "" where
-// the clock is none that they could read. All that crosses from one server to another
-// carries such a stamp, so that the receiver's model goes on from what happened and not
-// from when it learned of it. What happened at one time has one stamp.
+// Format returns the model time t for other simulated servers of the same machine, "" if they could
+// not read this clock. All messages between servers carry such a stamp, so that the receiver's
+// model continues from the time of the event, not from its arrival. Events at the same time have
+// the same stamp.
 func Format(c Clock, t time.Duration) string {
 	w, ok := c.(wall)
 	if !ok {
@@ -84,11 +84,11 @@ func Format(c Clock, t time.Duration) string {
 	return stamp.Format(w.origin + int64(w.wall(t)))
 }
 
-// farthest is how far from now a stamp is believed, in wall time: a transfer over a slow
-// link may end much later, and what is older than this has been held up and not sent.
+// farthest is the largest accepted distance of a stamp from now, in real time. A transfer over a
+// slow link may end much later; an older stamp belongs to a message that was held up.
 const farthest = 5 * time.Minute
 
-// Parse reads what format wrote. Anything else is the present, and false.
+// Parse parses the text of Format. For anything else it returns the present time and false.
 func Parse(c Clock, text string) (time.Duration, bool) {
 	w, isWall := c.(wall)
 	at, ok := stamp.Parse(text)

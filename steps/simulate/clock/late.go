@@ -9,33 +9,31 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/prom"
 )
 
-// PatienceOf is how much later than a step begins in the model it is put together. What
-// happened before the step, and is still on its way between two processes, has come by
-// then. No one sees a step before its end, so this costs nothing as long as it is shorter
-// than any step.
+// PatienceOf returns the delay between the beginning of a step in the model and its assembly.
+// Events before the step that are still in transit between processes arrive in that time. Nobody
+// sees a step before its end, so the delay costs nothing as long as it is shorter than any step.
 func PatienceOf(cfg model.Config, clock Clock) time.Duration {
 	if _, ok := clock.(wall); !ok {
-		return 0 // all that uses another clock is in one process
+		return 0 // all users of another clock are in one process
 	}
 	return cfg.ShortestStep() * 3 / 4
 }
 
-// Lateness is by how much a server fell behind its model: the time from when a token
-// should have left to when it had, and that from when a request or a transfer had to be
-// known to when it was. It is what the machine adds to the simulated times.
+// Lateness records the delay of a server behind its model: how late tokens left, and how late
+// requests and transfers became known. This is what the machine adds to the simulated times.
 type Lateness struct {
 	clock Clock
 	mu    sync.Mutex
 	late  prom.Histogram // seconds of model time
-	// missed is how many requests and transfers came too late for the step they belonged to.
+	// missed counts the requests and transfers that came too late for their step.
 	missed int
-	// head is the head start of a step's end, in model time: half of the tokens leave before
-	// their time with it, and half after. It moves by a notch with every token.
+	// head is the head start of a step's end, in model time, chosen so that half of the tokens
+	// leave early and half late. Every token moves it by a notch.
 	head, notch, most time.Duration
 }
 
-// Bounds of the head start and of its movement, in wall time: what a timer, a goroutine and
-// a write need on a machine that has time for them is some 200 µs.
+// Limits of the head start and of its movement, in real time. A timer, a goroutine and a write need
+// some 200 µs on a machine that is not overloaded.
 const (
 	firstHead = 100 * time.Microsecond
 	mostHead  = 500 * time.Microsecond
@@ -53,7 +51,7 @@ func NewLateness(clock Clock) *Lateness {
 	return l
 }
 
-// Left notes by how much later, or earlier, than in the model a token left.
+// Left records how much later, or earlier, than in the model a token left.
 func (l *Lateness) Left(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,15 +63,15 @@ func (l *Lateness) Left(d time.Duration) {
 	}
 }
 
-// Early is a clock whose sleeper has the head start that a step or a transfer may have: a
-// small part of it.
+// Early returns a clock that wakes sleepers with the head start for a step or a transfer, which is
+// a small part of it.
 func (l *Lateness) Early(clock Clock, s Span) Clock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return headStart{clock, min(l.head, (s.End-s.Start)/8)}
 }
 
-// headStart wakes a sleeper so much before its time.
+// headStart wakes a sleeper earlier by a fixed time.
 type headStart struct {
 	Clock
 	by time.Duration
@@ -83,10 +81,10 @@ func (c headStart) SleepUntil(ctx context.Context, t time.Duration) error {
 	return c.Clock.SleepUntil(ctx, t-c.by)
 }
 
-// add needs the lock.
+// add requires the lock.
 func (l *Lateness) add(d time.Duration) { l.late.Add(max(d, 0).Seconds()) }
 
-// Miss notes a request or a transfer that arrived so much after its step was put together.
+// Miss records a request or a transfer that arrived after its step was assembled.
 func (l *Lateness) Miss(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +92,7 @@ func (l *Lateness) Miss(d time.Duration) {
 	l.missed++
 }
 
-// Write adds the histogram to what a server exposes.
+// Write adds the histogram to a server's metrics.
 func (l *Lateness) Write(x *prom.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,12 +100,12 @@ func (l *Lateness) Write(x *prom.Writer) {
 		"Histogram of the model time by which tokens left late, and by which requests and transfers arrived too late for their step.", l.late)
 }
 
-// Missed is how many requests and transfers came too late for the step they belonged to.
+// Missed returns the number of requests and transfers that came too late for their step.
 func (l *Lateness) Missed() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.missed
 }
 
-// Now is the model's time.
+// Now returns the model time.
 func (l *Lateness) Now() time.Duration { return l.clock.Now() }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Histogram with upper bounds, cumulative only when printed.
+// Histogram has upper bounds and is made cumulative when printed.
 type Histogram struct {
 	bounds []float64
 	counts []int
@@ -34,7 +34,7 @@ func (h *Histogram) Add(v float64) {
 type Writer struct {
 	W      io.Writer
 	Labels string
-	// Scalars leaves histograms out, of which nothing is known.
+	// Scalars omits histograms, because their values are unknown.
 	Scalars bool
 	Err     error
 }
@@ -68,7 +68,7 @@ func (x *Writer) Histogram(name, help string, h Histogram) {
 	x.Printf("%s_count{%s} %s\n%s_sum{%s} %s\n", name, x.Labels, FormatFloat(float64(h.N)), name, x.Labels, FormatFloat(h.Sum))
 }
 
-// FormatFloat prints as Python's prometheus_client: integers with a ".0".
+// FormatFloat formats like Python's prometheus_client: integers end in ".0".
 func FormatFloat(v float64) string {
 	s := strconv.FormatFloat(v, 'g', -1, 64)
 	if v == float64(int64(v)) && v < 1e15 && v > -1e15 {

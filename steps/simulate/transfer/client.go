@@ -15,11 +15,11 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// source says where the KV of a request is.
+// source is the location of the KV of a request.
 type source struct {
-	// dummy KV is there without a transfer.
+	// dummy KV needs no transfer.
 	dummy bool
-	// address of the side that has it, "" where the bootstrap server knows it.
+	// address of the side that has it, "" if the bootstrap server knows it.
 	address string
 	// bootstrap is the base URL of a bootstrap server.
 	bootstrap string
@@ -30,8 +30,8 @@ type source struct {
 	wait bool
 }
 
-// Fetch gets up to tokens of KV, from the given time on, and returns how many came and
-// when: 0 without an error means that the other side has none. Failures are counted.
+// Fetch gets up to tokens of KV, from the given time on. It returns how many came and when: 0
+// without an error means that the other side has none. It counts failures.
 func (k *Side) Fetch(at time.Duration, src source, tokens int) (int, time.Duration, error) {
 	got, at, err := k.fetch(at, src, tokens)
 	if err != nil {
@@ -58,7 +58,7 @@ func (k *Side) locate(ctx context.Context, src *source) (string, error) {
 	if src.address != "" {
 		return src.address, nil
 	}
-	// Engines ask once and remember.
+	// Engines ask once and cache the answer.
 	name := src.bootstrap + " " + src.engine
 	if address, ok := k.known.Load(name); ok {
 		return address.(string), nil
@@ -73,7 +73,7 @@ func (k *Side) locate(ctx context.Context, src *source) (string, error) {
 // get fetches over a connection to the address, from the given time on.
 func (k *Side) get(ctx context.Context, at time.Duration, address string, src source, tokens int) (int, time.Duration, error) {
 	if k.opt.Recompute {
-		tokens = 0 // lets the other side free its blocks, and takes nothing
+		tokens = 0 // only lets the other side free its blocks
 	}
 	conn, f, err := k.ask(ctx, address, src.engine, frame{Op: "get", Key: src.key, Tokens: tokens, Wait: src.wait,
 		At: clock.Format(k.clock, at)})
@@ -99,8 +99,8 @@ func (k *Side) get(ctx context.Context, at time.Duration, address string, src so
 	return f.Tokens, end, nil
 }
 
-// take reads the bytes of a transfer that this side's own NICs are busy with as well, and
-// returns when it is over in the model. The bytes may be there a little earlier.
+// take reads the bytes of a transfer that also occupies this side's NICs, and returns its end in
+// the model. The bytes may arrive slightly earlier.
 func (k *Side) take(conn io.Reader, at time.Duration, f frame) (time.Duration, error) {
 	if from, ok := clock.Parse(k.clock, f.From); ok {
 		at = max(at, from)
@@ -123,8 +123,8 @@ func discard(r io.Reader, n int) error {
 	return err
 }
 
-// bootstrapHandler answers who asks a prefill server where its KV is: Mooncake's /query
-// and SGLang's /route.
+// bootstrapHandler tells clients of a prefill server where its KV is: Mooncake's /query and
+// SGLang's /route.
 func (k *Side) bootstrapHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /query", func(w http.ResponseWriter, _ *http.Request) {
@@ -145,7 +145,7 @@ type BootstrapEntry struct {
 	Workers  map[string]map[string]string `json:"worker_addr"`
 }
 
-// queryBootstrap asks a bootstrap server for the address of the engine behind it.
+// queryBootstrap asks a bootstrap server for the address of its engine.
 func (k *Side) queryBootstrap(ctx context.Context, src *source) (string, error) {
 	if k.plan.Exchange == kv.ByRoom {
 		var route struct {
@@ -169,7 +169,7 @@ func (k *Side) queryBootstrap(ctx context.Context, src *source) (string, error) 
 	return "", fmt.Errorf("%w: no engine %s behind %s", ErrLoad, src.engine, src.bootstrap)
 }
 
-// reachable replaces an address that means "every interface" by the host of the URL that named it.
+// reachable replaces an address that means "all interfaces" by the host of the URL that named it.
 func reachable(address, url string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -210,5 +210,5 @@ func doJSON(req *http.Request, into any) error {
 	return err
 }
 
-// httpClient keeps no connections: these are asked for once per request, by servers that come and go.
+// httpClient keeps no connections: it sends one request per address, to servers that come and go.
 var httpClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/prom"
 )
 
-// counters count a server's transfers, for /metrics and for the periodic line.
+// counters counts a server's transfers, for /metrics and for the periodic line.
 type counters struct {
 	mu      sync.Mutex
 	seconds prom.Histogram
@@ -21,7 +21,7 @@ type counters struct {
 	window []Moved
 }
 
-// maxWindow bounds the transfers that one periodic line averages.
+// maxWindow limits the transfers that one periodic line averages.
 const maxWindow = 4096
 
 type Moved struct {
@@ -29,7 +29,7 @@ type Moved struct {
 	Took  time.Duration
 }
 
-// newCounters has the buckets of vLLM's nixl_connector.py.
+// newCounters returns counters with the buckets of vLLM's nixl_connector.py.
 func newCounters() *counters {
 	return &counters{
 		seconds: prom.NewHistogram(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 5),
@@ -57,7 +57,7 @@ func (c *counters) count(n *int) {
 	*n++
 }
 
-// TakeWindow returns the transfers since it was last called, with the failures so far.
+// TakeWindow returns the transfers since the last call, with all failures so far.
 func (k *Side) TakeWindow() (window []Moved, failed, expired int) {
 	c := k.counters
 	c.mu.Lock()
@@ -66,7 +66,7 @@ func (k *Side) TakeWindow() (window []Moved, failed, expired int) {
 	return window, c.failed + c.lost, c.late
 }
 
-// total is the value of a counter.
+// total returns the value of a counter.
 func (c *counters) total(of kv.Quantity) float64 {
 	switch of {
 	case kv.TransferredBytes:
@@ -81,7 +81,7 @@ func (c *counters) total(of kv.Quantity) float64 {
 	return float64(c.failed + c.lost)
 }
 
-// Totals are the transfers since the start and the failures.
+// Totals returns the transfers and failures since the start.
 func (k *Side) Totals() (transfers int, bytes, seconds float64, failed int) {
 	c := k.counters
 	c.mu.Lock()

@@ -1,8 +1,8 @@
-// Package transfer moves the KV of simulated servers between processes. A [Side] listens for
-// peers, holds what they will take and asks for what is held elsewhere: the two find each
-// other by side channel, bootstrap server, metadata service or the request's id, as their
-// connector does, shake hands, and send over a connection of their own a small share of the
-// bytes, in the time that the model of the link gives all of them. What is wired wrongly fails.
+// Package transfer moves the KV of simulated servers between processes. A [Side] listens for peers,
+// holds the KV that they will fetch, and requests KV from others. The two sides find each other by
+// side channel, bootstrap server, metadata service or the request's id, as their connector does.
+// They shake hands and send a small share of the bytes over a separate connection, in the time that
+// the model of the link needs for all bytes. Wrong wiring fails.
 //
-// The services that connectors need, such as etcd, are played here as well ([RunService]).
+// The package also replaces services that connectors need, such as etcd ([RunService]).
 package transfer

@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// transferParams is kv_transfer_params, the part of a request and of an answer that the router
-// carries from the prefill server to the decode server.
+// transferParams is kv_transfer_params, the part of a request and an answer that the router passes
+// from the prefill server to the decode server.
 type transferParams struct {
 	DoRemotePrefill bool    `json:"do_remote_prefill"`
 	DoRemoteDecode  bool    `json:"do_remote_decode"`
@@ -23,37 +23,38 @@ type transferParams struct {
 	RemoteHost      string  `json:"remote_host"`
 	RemotePort      int     `json:"remote_port"`
 	TPSize          int     `json:"tp_size,omitempty"`
-	// Mooncake's.
+	// Fields of Mooncake.
 	TransferID          string `json:"transfer_id,omitempty"`
 	RemoteBootstrapAddr string `json:"remote_bootstrap_addr,omitempty"`
 }
 
-// Exchange is what one request does with KV beside computing.
+// Exchange is what one request does with KV besides computing.
 type Exchange struct {
-	// From where its KV comes, nil if it is computed here.
+	// From is the source of its KV, nil if it is computed here.
 	From *source
-	// Key under which its KV is held after the prompt, "" if it is not.
+	// Key under which its KV is held after the prompt, "" for none.
 	Key string
-	// ByBlocks makes the key of the blocks that hold it, and has the answer carry kv_transfer_params.
+	// ByBlocks derives the key from the blocks that hold the KV, and adds kv_transfer_params to the
+	// answer.
 	ByBlocks bool
-	// Hold the blocks until a peer has fetched them.
+	// Hold keeps the blocks until a peer has fetched them.
 	Hold bool
 }
 
-// BootstrapFields are SGLang's, beside the request.
+// BootstrapFields are SGLang's fields in a request.
 type BootstrapFields struct {
 	Host *string `json:"bootstrap_host"`
 	Port *int    `json:"bootstrap_port"`
 	Room *uint64 `json:"bootstrap_room"`
 }
 
-// Request is the part of a request that decides on its exchange.
+// Request is the part of a request that determines its exchange.
 type Request struct {
 	Params    json.RawMessage
 	Bootstrap BootstrapFields
 }
 
-// ExchangeFor decides what a request does with KV. An error refuses the request.
+// ExchangeFor decides what a request does with KV. An error rejects the request.
 func (k *Side) ExchangeFor(r Request) (*Exchange, error) {
 	switch k.plan.Exchange {
 	case kv.ByAnswer, kv.ByTransferID:
@@ -101,7 +102,7 @@ func (k *Side) exchangeParams(r Request) (*Exchange, error) {
 // BlockKey names held KV by its last block, which no other request shares while it is held.
 func BlockKey(blocks []int32) string { return fmt.Sprintf("block-%d", blocks[len(blocks)-1]) }
 
-// Params of an answer whose KV is held in blocks.
+// Params returns the params of an answer whose KV is held in blocks.
 func (k *Side) Params(id string, blocks []int32) any {
 	host, port, _ := net.SplitHostPort(k.plan.Listen)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -112,13 +113,13 @@ func (k *Side) Params(id string, blocks []int32) any {
 		RemoteHost: host, RemotePort: n, TPSize: k.opt.Config.GPUs}
 }
 
-// exchangeByRoom finds both ends by bootstrap host, port and room.
+// exchangeByRoom identifies both ends by bootstrap host, port and room.
 func (k *Side) exchangeByRoom(b BootstrapFields) (*Exchange, error) {
 	if b.Room == nil || b.Host == nil {
 		return nil, wire.BadRequest(
 			"Disaggregated request received without bootstrap room id. bootstrap_host, bootstrap_port and bootstrap_room are required")
 	}
-	const fakeHost = "2.2.2.2" // FAKE_BOOTSTRAP_HOST of SGLang's own health checks and warm-ups
+	const fakeHost = "2.2.2.2" // FAKE_BOOTSTRAP_HOST of SGLang's health checks and warm-ups
 	room := "room-" + strconv.FormatUint(*b.Room, 10)
 	switch {
 	case *b.Host == fakeHost:

@@ -8,25 +8,24 @@ import (
 	"io"
 )
 
-// frame is a message between two simulated servers about the KV of one request. It
-// stands for the side channels and data paths of all connectors, which differ in names
-// and not in what has to be said.
+// frame is a message between two simulated servers about the KV of one request. It replaces the
+// side channels and data paths of all connectors, which differ in names but not in content.
 type frame struct {
-	// Op of the asking side is "hello", "get" or "put"; of the answering side "ok", "ready"
-	// for the payload of a put, "kv" before the payload of a get, "miss" or "error".
+	// Op of a request is "hello", "get" or "put". Op of an answer is "ok", "ready" for the payload
+	// of a put, "kv" before the payload of a get, "miss" or "error".
 	Op string `json:"op"`
-	// Engine that is meant (hello), or that speaks (ok).
+	// Engine is the addressed one (hello) or the sender (ok).
 	Engine string `json:"engine,omitempty"`
 	// Compat must be the same on both sides: model, block size, type of the cache.
 	Compat string `json:"compat,omitempty"`
 	// Key of the request's KV: block ids, a transfer id, a room, a hash of the prompt.
 	Key string `json:"key,omitempty"`
-	// Tokens wanted (get) or on their way (put, kv).
+	// Tokens wanted (get) or sent (put, kv).
 	Tokens int `json:"tokens,omitempty"`
-	// Wait for a key that is not there yet.
+	// Wait for a key that does not exist yet.
 	Wait bool `json:"wait,omitempty"`
-	// At is the stamp of the model's time at which this happens: what is asked for (get),
-	// or the end of the transfer (put, kv), which From begins. "" is when the frame comes.
+	// At is the model time of the event: of the request (get), or of the end of the transfer (put,
+	// kv). From is the time of its beginning. "" means the arrival of the frame.
 	At   string `json:"at,omitempty"`
 	From string `json:"from,omitempty"`
 	// Payload bytes that follow the frame.
@@ -36,8 +35,8 @@ type frame struct {
 
 const (
 	maxFrame = 64 << 10
-	// payloadShare of the modelled bytes goes over the wire, at most maxPayload: enough
-	// to be a transfer, little enough that the model alone decides how long it takes.
+	// payloadShare: one of so many modelled bytes is sent, at most maxPayload. This is enough for a
+	// real transfer, but so little that only the model determines its duration.
 	payloadShare = 1024
 	maxPayload   = 1 << 20
 )
@@ -82,7 +81,7 @@ func readFrame(r io.Reader) (frame, error) {
 	return f, nil
 }
 
-// payloadOf is the size on the wire of so many modelled bytes.
+// payloadOf returns the number of bytes to send for a number of modelled bytes.
 func payloadOf(bytes float64) int { return min(int(bytes)/payloadShare+1, maxPayload) }
 
 // writePayload sends n zero bytes.

@@ -5,16 +5,16 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// LinkOf the transfers of a server on a machine with these links.
+// LinkOf returns the link for the transfers of a server on a machine with these links.
 func LinkOf(p *kv.Part, net model.Network) model.Link {
 	nics := len(p.Devices)
 	if nics == 0 && p.Exchange == kv.LookupBuffer {
-		nics = 1 // these releases take a single device unless configured otherwise
+		nics = 1 // these releases use a single device by default
 	}
 	return LinkOver(net, p.Transport, nics)
 }
 
-// LinkOver is the machine's link for a transport; nics bounds the RDMA ports, 0 means all.
+// LinkOver returns the machine's link for a transport; nics limits the RDMA ports, 0 means all.
 func LinkOver(n model.Network, transport string, nics int) model.Link {
 	switch transport {
 	case kv.RDMA:

@@ -7,32 +7,32 @@ import (
 	"sync"
 )
 
-// peerConn is a connection to a peer that has shaken hands.
+// peerConn is a connection to a peer after the handshake.
 type peerConn struct {
 	net.Conn
 	pool *peerPool
 	name string
-	// broken connections are not used again: it is not known what comes next on them.
+	// broken connections are not reused, because their next content is unknown.
 	broken bool
 	stop   func() bool
 }
 
-// release gives the connection back, or closes it.
+// release returns the connection to the pool, or closes it.
 func (c *peerConn) release() {
 	if !c.stop() || c.broken || !c.pool.put(c) {
 		_ = c.Close()
 	}
 }
 
-// peerPool keeps idle connections, as the engines keep theirs: a handshake for each
-// request would cost more than it does there.
+// peerPool keeps idle connections, as the engines do: a handshake for each request would cost more
+// than in the engines.
 type peerPool struct {
 	mu     sync.Mutex
 	idle   map[string][]*peerConn
 	closed bool
 }
 
-// maxIdle connections to one peer are kept.
+// maxIdle is the largest number of idle connections to one peer.
 const maxIdle = 16
 
 func (p *peerPool) put(c *peerConn) bool {
@@ -72,8 +72,8 @@ func (p *peerPool) close() {
 	p.idle = nil
 }
 
-// ask sends a frame to a peer and returns its answer, with the connection for what
-// follows. An idle connection that the peer has closed meanwhile is replaced.
+// ask sends a frame to a peer and returns its answer, with the connection for the rest. It replaces
+// an idle connection that the peer has closed.
 func (k *Side) ask(ctx context.Context, address, engine string, f frame) (*peerConn, frame, error) {
 	for c := k.peers.get(address + " " + engine); c != nil; c = k.peers.get(address + " " + engine) {
 		c.watch(ctx)

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// The services that connectors need beside the servers.
+// Services that connectors need besides the servers.
 const (
 	serviceEtcd     = "etcd"
 	serviceMetadata = "metadata"
 	serviceMaster   = "mooncake_master"
 )
 
-// ServiceOf returns which service a command line starts, and its flags; "" for none.
+// ServiceOf returns the service that a command line starts, and its flags; "" for none.
 func ServiceOf(argv []string) (kind string, flags []string) {
 	for i, a := range argv {
 		if a == "-m" && i+1 < len(argv) && argv[i+1] == "mooncake.http_metadata_server" {
@@ -42,9 +42,9 @@ func ServiceOf(argv []string) (kind string, flags []string) {
 	return "", nil
 }
 
-// RunService stands in for a service until ctx ends, and returns its exit status. It listens where
-// the service does and says that it is healthy: the connectors that are played over sockets ask
-// services nothing.
+// RunService replaces a service until ctx ends, and returns its exit status. It listens where the
+// service does and reports health. The connectors that are simulated over sockets send services no
+// other requests.
 func RunService(ctx context.Context, kind string, args []string, log io.Writer) int {
 	flags, err := serviceFlags(args)
 	if err != nil {
@@ -61,8 +61,8 @@ func RunService(ctx context.Context, kind string, args []string, log io.Writer) 
 // flagSet holds the flags of a service, with underscores in their names.
 type flagSet map[string]string
 
-// serviceFlags reads -name value, --name value and --name=value; dashes and underscores
-// mean the same.
+// serviceFlags parses -name value, --name value and --name=value; dashes and underscores are
+// equivalent.
 func serviceFlags(args []string) (flagSet, error) {
 	flags := flagSet{}
 	for i := 0; i < len(args); i++ {
@@ -85,8 +85,8 @@ func serviceFlags(args []string) (flagSet, error) {
 
 func (f flagSet) get(name, fallback string) string { return cmp.Or(f[name], fallback) }
 
-// loopback is where a service listens unless its flags say otherwise. Mooncake's own programs would
-// listen on all interfaces.
+// loopback is the default listen address of a service. Mooncake's own programs would listen on all
+// interfaces.
 const loopback = "127.0.0.1"
 
 // addresses returns where a service of a kind listens.
@@ -113,14 +113,14 @@ func (f flagSet) addresses(kind string) ([]string, error) {
 	return out, nil
 }
 
-// serve listens everywhere, then answers until ctx ends.
+// serve listens on all addresses, then answers until ctx ends.
 func serve(ctx context.Context, kind string, flags flagSet, log io.Writer) error {
 	addresses, err := flags.addresses(kind)
 	if err != nil {
 		return err
 	}
 	var serving sync.WaitGroup
-	defer serving.Wait() // after each is closed
+	defer serving.Wait() // after all are closed
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") })
 	for _, address := range addresses {

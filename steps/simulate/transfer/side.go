@@ -15,18 +15,18 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// Options of a side.
+// Options configures a side.
 type Options struct {
 	Part   *kv.Part
 	Config model.Config
 	// EngineID names this launch to its peers; Compat must be the same on both sides of a transfer.
 	EngineID, Compat string
 	Clock            clock.Clock
-	// TimeScale is how many times faster than the wall the clock runs.
+	// TimeScale is how many times faster than real time the clock runs.
 	TimeScale float64
 	Log       kv.Log
 	Late      *clock.Lateness
-	// Recompute, HandshakeFail and PeerDies are the failures that are planted.
+	// Recompute, HandshakeFail and PeerDies are injected failures.
 	Recompute, HandshakeFail bool
 	PeerDies                 int
 	// Release frees the blocks of a request; Die ends the engine.
@@ -34,9 +34,9 @@ type Options struct {
 	Die     func()
 }
 
-// Side moves the KV of a running server: it listens for peers, holds what they will
-// take, and asks for what is held elsewhere. The model decides how long a transfer takes;
-// that it takes place at all is up to real connections.
+// Side moves the KV of a running server: it listens for peers, holds the KV that they will fetch,
+// and requests KV from others. The model determines how long a transfer takes. Real connections
+// determine whether it happens.
 type Side struct {
 	opt      Options
 	plan     *kv.Part
@@ -49,12 +49,12 @@ type Side struct {
 
 	mu   sync.Mutex
 	nics *model.NICQueue
-	// booked is the latest time from which the NICs were asked for.
+	// booked is the latest requested start time of the NICs.
 	booked time.Duration
-	// transfers that this side began, for the failure that ends one in the middle.
+	// transfers counts those that this side began, for the failure in the middle of one.
 	transfers atomic.Int64
 
-	// known addresses of peers, by what names them; peers are idle connections to them.
+	// known caches addresses of peers by name; peers holds idle connections to them.
 	known sync.Map
 	peers peerPool
 
@@ -66,13 +66,13 @@ type Side struct {
 	address string
 }
 
-// ErrLoad means that the KV of a request did not arrive.
+// ErrLoad reports that the KV of a request did not arrive.
 var ErrLoad = errors.New("the KV cache could not be loaded from the peer")
 
 // errPeerDied ends an engine in the middle of a transfer, as planned.
 var errPeerDied = errors.New("the simulated engine died in the middle of a transfer as planned (peer_dies)")
 
-// Open lets peers connect and makes the side known. It is called once, before any request.
+// Open lets peers connect and registers the side. Call it once, before any request.
 func Open(opt Options) (*Side, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Side{
@@ -84,7 +84,7 @@ func Open(opt Options) (*Side, error) {
 	return k, k.open()
 }
 
-// open listens and makes itself known.
+// open listens and registers.
 func (k *Side) open() error {
 	p := k.plan
 	if p.Listen != "" {
@@ -120,7 +120,7 @@ func (k *Side) Close() {
 	k.running.Wait()
 }
 
-// accept serves peers, each by its own call, until the listener is closed. Connections end
+// accept serves peers, each in its own goroutine, until the listener is closed. Connections end
 // with ctx.
 func accept(ctx context.Context, running *sync.WaitGroup, ln net.Listener, serve func(net.Conn)) {
 	for {
@@ -137,7 +137,7 @@ func accept(ctx context.Context, running *sync.WaitGroup, ln net.Listener, serve
 	}
 }
 
-// serve answers one peer until it leaves or says something wrong.
+// serve answers one peer until it leaves or sends something invalid.
 func (k *Side) serve(conn net.Conn) {
 	for {
 		f, err := readFrame(conn)
@@ -158,7 +158,7 @@ func (k *Side) serve(conn net.Conn) {
 	}
 }
 
-// greet checks that a peer means this engine and has the same layout of KV.
+// greet checks that a peer addresses this engine and has the same KV layout.
 func (k *Side) greet(f frame) frame {
 	switch {
 	case k.opt.HandshakeFail || f.Compat != k.opt.Compat:
@@ -171,7 +171,7 @@ func (k *Side) greet(f frame) frame {
 	return frame{Op: "ok", Engine: k.opt.EngineID}
 }
 
-// give sends the KV of a key: at once, or when it is there if the peer waits for it.
+// give sends the KV of a key: at once, or when it exists if the peer waits for it.
 func (k *Side) give(conn net.Conn, f frame) error {
 	ctx, cancel := k.bounded(k.ctx)
 	defer cancel()
@@ -196,8 +196,8 @@ func (k *Side) give(conn net.Conn, f frame) error {
 	return k.send(conn, n, t, k.plan.Play.Push)
 }
 
-// reserve books this side's NICs from the given time on. One that was asked for before
-// another, and arrives after it, has come too late for its turn.
+// reserve books this side's NICs from the given time on. A request that was made before another but
+// arrives after it has missed its place in the order.
 func (k *Side) reserve(at time.Duration, bytes float64) time.Duration {
 	k.mu.Lock()
 	late := at < k.booked
@@ -210,8 +210,8 @@ func (k *Side) reserve(at time.Duration, bytes float64) time.Duration {
 	return end
 }
 
-// send waits until the link has carried n tokens and then moves their share of bytes over
-// the connection.
+// send waits until the link has carried n tokens and then sends their share of bytes over the
+// connection.
 func (k *Side) send(conn net.Conn, n int, t clock.Span, counted bool) error {
 	bytes := k.bytes(n)
 	if err := k.late.Early(k.clock, t).SleepUntil(k.ctx, t.End); err != nil {
@@ -225,7 +225,7 @@ func (k *Side) send(conn net.Conn, n int, t clock.Span, counted bool) error {
 	}
 	err := writePayload(conn, payloadOf(bytes)-1)
 	if err == nil && counted {
-		// Before the last byte: who has all of it finds it counted.
+		// Before the last byte, so that a receiver of all bytes finds the transfer counted.
 		k.counters.moved(bytes, t.End-t.Start)
 	}
 	if err == nil {
@@ -237,7 +237,7 @@ func (k *Side) send(conn net.Conn, n int, t clock.Span, counted bool) error {
 	return err
 }
 
-// Offer holds the KV of a prompt that was complete at the given time until a peer takes it.
+// Offer holds the KV of a prompt that was complete at the given time until a peer fetches it.
 func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	k.expire()
 	if old := k.store.put(key, entry{tokens: tokens, since: at, request: request}); old != nil {
@@ -245,7 +245,7 @@ func (k *Side) Offer(at time.Duration, key string, tokens, request int) {
 	}
 }
 
-// expire gives up KV that was not fetched in time.
+// expire drops KV that was not fetched in time.
 func (k *Side) expire() {
 	for _, e := range k.store.expire(k.clock.Now() - k.plan.Timeout) {
 		k.counters.expired()
@@ -257,10 +257,10 @@ func (k *Side) free(e entry) {
 	k.opt.Release(e.request)
 }
 
-// bytes of KV of n tokens.
+// bytes returns the bytes of KV of n tokens.
 func (k *Side) bytes(n int) float64 { return float64(n) * k.opt.Config.Shape.KVBytesPerToken }
 
-// dies is true for the transfer that is to kill the server.
+// dies reports whether this transfer kills the server.
 func (k *Side) dies() bool {
 	n := k.opt.PeerDies
 	return n > 0 && k.transfers.Add(1) == int64(n)
@@ -272,8 +272,8 @@ func (k *Side) bounded(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, max(wall, time.Second))
 }
 
-// Part that the side plays.
+// Part returns the part of this side.
 func (k *Side) Part() *kv.Part { return k.plan }
 
-// Go runs f beside the caller; Close waits for it.
+// Go runs f concurrently; Close waits for it.
 func (k *Side) Go(f func()) { k.running.Go(f) }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// store holds the KV of complete prompts under their keys until it is fetched.
+// store holds the KV of complete prompts by key until it is fetched.
 type store struct {
 	mu      sync.Mutex
 	entries map[string]*entry
-	// changed is closed and replaced whenever an entry comes or goes.
+	// changed is closed and replaced whenever an entry is added or removed.
 	changed chan struct{}
 }
 
@@ -64,7 +64,7 @@ func (s *store) take(ctx context.Context, key string, wait bool) (entry, bool) {
 	}
 }
 
-// expire removes entries that were not fetched since the given time and returns them.
+// expire removes and returns the entries that are older than the given time.
 func (s *store) expire(before time.Duration) []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"net/http"
 )
 
-// maxBody bounds a request's body: a prompt of a million tokens as JSON numbers fits.
+// maxBody limits a request's body: a prompt of a million tokens as JSON numbers fits.
 const maxBody = 32 << 20
 
-// ReadJSON decodes a request's body; unknown fields are ignored, as the engines do.
+// ReadJSON decodes a request's body; like the engines, it ignores unknown fields.
 func ReadJSON(r *http.Request, into any) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
@@ -32,7 +32,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone if this fails
 }
 
-// Error is an error with the status and the type that the engine gives it.
+// Error is an error with the status and the type of the engine.
 type Error struct {
 	Status  int
 	Kind    string
