@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Alike is what two answers to one prompt have in common.
+// Alike holds how far two answers to one prompt agree.
 type Alike struct {
-	// Tokens before the first in which they differ, all of them if Equal, and the end that both
-	// have.
+	// Tokens counts the leading tokens that agree, with the end of the answer as one token. It is
+	// the whole answer if Equal.
 	Tokens int
 	Equal  bool
-	// Nats is the mean absolute difference of the log-probabilities of these tokens, NaN where
-	// there are none.
+	// Nats is the mean absolute difference of the log-probabilities of these tokens, NaN without
+	// any.
 	Nats float64
 }
 
@@ -27,26 +27,26 @@ func (x Alike) Closer(y Alike) bool {
 	return x.Nats < y.Nats || math.IsNaN(y.Nats) && !math.IsNaN(x.Nats)
 }
 
-// Answers are what launches of two sides answered to the same prompts.
+// Answers holds what the launches of both sides answered to the same prompts.
 type Answers struct {
 	Prompts int
-	// Repeats whose launches of both sides answered, ascending.
+	// Repeats whose launches answered on both sides, ascending.
 	Repeats []int
-	// Alike compares the answer of a launch, the head's or the base's of a repeat, with that of the base's
-	// launch of another one. It reports false where one of the two is missing.
+	// Alike compares one answer of a launch (of the head or the base, in repeat) with the answer of
+	// the base's launch in the repeat against. It reports false if either answer is missing.
 	Alike func(head bool, repeat, against, prompt int) (Alike, bool)
 }
 
-// AnswerValues are the values of answers that are compared.
+// AnswerValues holds the metrics that are computed from answers.
 type AnswerValues struct {
 	Agreement, FirstDivergence, LogprobDifference Relative
 }
 
-// Relate sets each answer of a launch against the closest that the base's other launches gave to
-// the prompt. Where a prompt has two answers, because two tokens are as good as each other, both
-// are soon among those of the base, and neither counts as a difference. What is left is what
-// a launch says that no other one of the base does: in a launch of the base the noise
-// floor, in one of the head the noise floor and the change.
+// Relate compares each answer of a launch with the closest answer that the base's other launches
+// gave to the same prompt. A prompt can have two answers because two tokens are equally likely. The
+// base soon gives both, and then neither counts as a difference. What remains are answers that no
+// other launch of the base gave. For a launch of the base this is the noise floor; for a launch of
+// the head it is the noise floor plus the change.
 func (a Answers) Relate() AnswerValues {
 	out := AnswerValues{Relative{}, Relative{}, Relative{}}
 	closest := [2][][]best{}
@@ -62,7 +62,7 @@ func (a Answers) Relate() AnswerValues {
 			closest[side] = append(closest[side], own)
 		}
 		if last == 0 {
-			continue // there are no others
+			continue // no other launches
 		}
 		out.Agreement[repeat] = a.related(closest, func(x Alike) float64 {
 			if x.Equal {
@@ -76,13 +76,13 @@ func (a Answers) Relate() AnswerValues {
 	return out
 }
 
-// best is the closest answer so far, if there is one.
+// best is the closest answer so far; known is false before the first.
 type best struct {
 	Alike
 	known bool
 }
 
-// improve takes a further launch of the base among those that a launch is compared with.
+// improve updates the closest answers of a launch with those of one more launch of the base.
 func (a Answers) improve(closest []best, head bool, repeat, against int) {
 	for p := range closest {
 		if x, ok := a.Alike(head, repeat, against, p); ok && (!closest[p].known || x.Closer(closest[p].Alike)) {
@@ -91,8 +91,9 @@ func (a Answers) improve(closest []best, head bool, repeat, against int) {
 	}
 }
 
-// related are the means over prompts of one figure of the closest answers, launch by launch, and
-// what the differences of the prompts say of their error. Prompts without a figure are left out.
+// related returns, for each repeat, the mean over prompts of one figure of the closest answers. It
+// estimates the error of the difference from the spread between prompts. Prompts without a figure
+// are left out.
 func (a Answers) related(closest [2][][]best, figure func(Alike) float64) Related {
 	var out Related
 	sums, counts := make([]float64, a.Prompts), make([]float64, a.Prompts)
@@ -117,9 +118,9 @@ func (a Answers) related(closest [2][][]best, figure func(Alike) float64) Relate
 	return out
 }
 
-// clustersOf is the error of a mean of clusters by their spread: the standard error, and as
-// many degrees of freedom as clusters of one size that are not zero. Of a thousand prompts of
-// which three differ, three say how far chance goes; where all differ by much the same, all do.
+// clustersOf returns the standard error of a mean over clusters, computed from their spread, and
+// its degrees of freedom: as many as clusters of equal size that are not zero. If 3 of 1,000
+// prompts differ, only these 3 inform about chance; if all differ by about the same, all do.
 func clustersOf(sums, counts []float64) Clusters {
 	n, total := 0, 0.0
 	for p, c := range counts {

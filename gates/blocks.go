@@ -10,23 +10,21 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Pairs of one block were measured under conditions that other blocks do not share, such as
-// on the same node. What a block adds to both of its sides cancels in each difference, so
-// blocks need no degrees of freedom of the test, as long as no pair spans two of them. What
-// is left is a difference that itself depends on the block: a change that slows one kind of
-// node and not another. The test is then about the mean over the blocks that were there,
-// and errs on the safe side, since the spread between blocks counts as noise. A warning names it.
+// The pairs of a block share conditions that other blocks do not have, such as the node. What a
+// block adds to both sides cancels in each difference, so blocks need no degrees of freedom as long
+// as no pair spans two of them. The difference itself may depend on the block: a change can slow
+// one kind of node and not another. The test is then about the mean over the measured blocks. It
+// errs on the safe side, because the spread between blocks counts as noise. A warning reports it.
 //
-// [Comparison.Between] makes it one about all such blocks. How much a change differs between
-// blocks is given and not estimated: two blocks have one degree of freedom of it, with which a
-// difference of the sixfold standard error is found.
+// [Comparison.Between] makes the test one about all such blocks. It is given, not estimated: two
+// blocks have one degree of freedom, with which only a difference of six standard errors is found.
 
-// blockLevel is the p value below which the change is assumed to depend on the block. It is small
+// blockLevel is the p value below which the change is taken to depend on the block. It is small
 // because every comparison of a file is tested.
 const blockLevel = 0.001
 
-// BetweenOf is a [Comparison.Between] given as a share, on the scale of the test of a metric; 0 for a
-// metric whose differences are no shares.
+// BetweenOf converts a share to a [Comparison.Between] on the scale of the test. It returns 0 for a
+// metric that is not compared on the log scale.
 func BetweenOf(m metric.Metric, share float64) float64 {
 	if m.Scale != metric.Log {
 		return 0
@@ -34,16 +32,16 @@ func BetweenOf(m metric.Metric, share float64) float64 {
 	return math.Log1p(share)
 }
 
-// amongBlocks is the error of the mean over pairs of some repeats that comes from the blocks: those
-// that were there stand for all. Where they differ by more than was given, what they show themselves
-// takes its place, with as few degrees of freedom as that has.
+// amongBlocks returns the error that blocks add to the mean over the pairs of some repeats, if the
+// measured blocks stand for all. If the blocks differ by significantly more than c.Between, their
+// own spread replaces it, with its few degrees of freedom.
 func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	_, blocks := c.inBlocks(repeats, d)
 	squares := 0.0
 	for _, b := range blocks {
 		squares += float64(len(b) * len(b))
 	}
-	const known = 1e6 // degrees of freedom of what is not estimated
+	const known = 1e6 // degrees of freedom of a value that is given
 	given := Clusters{SE: c.Between * math.Sqrt(squares) / float64(max(len(d), 1)), DF: known, Beside: true}
 	k, n := float64(len(blocks)), float64(len(d))
 	if k < 2 || n <= k {
@@ -65,9 +63,9 @@ func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	return own
 }
 
-// beside adds an error to that of n pairs. The degrees of freedom are those of the pairs, or of the error where
-// it has fewer. Satterthwaite's would be those of the larger one, which is the given one also where few pairs agree
-// by chance. bias is what a rounded clock may hide.
+// beside adds the error c to that of n pairs. The degrees of freedom are the smaller of both.
+// Satterthwaite's would be those of the larger error, which is the given one even if few pairs
+// agree by chance. bias is what a rounded clock may hide.
 func (s *Statistic) beside(c Clusters, n int, bias float64, set Settings) {
 	s.SE, s.DF = math.Hypot(s.SE, c.SE), min(float64(max(n-1, 1)), c.DF)
 	s.T = s.Shift / s.SE
@@ -77,7 +75,7 @@ func (s *Statistic) beside(c Clusters, n int, bias float64, set Settings) {
 	s.Noise = paired(s.SE * math.Sqrt(float64(n)))
 }
 
-// inBlocks are the differences of some repeats by their block, in the order in which blocks come.
+// inBlocks groups the differences of some repeats by block, in order of first appearance.
 func (c Comparison) inBlocks(repeats []int, d []float64) (names []string, blocks [][]float64) {
 	for i, r := range repeats {
 		block := c.Blocks[r]
@@ -91,8 +89,8 @@ func (c Comparison) inBlocks(repeats []int, d []float64) (names []string, blocks
 	return names, blocks
 }
 
-// between describes how the difference depends on the block, "" where no evidence shows that
-// it does: an F test of one-way analysis of variance.
+// between describes how the difference depends on the block. It returns "" unless an F test
+// (one-way analysis of variance) shows that it does.
 func (c Comparison) between() string {
 	if len(c.Blocks) == 0 {
 		return ""
@@ -117,8 +115,8 @@ func (c Comparison) between() string {
 	return fmt.Sprintf("the change is not the same everywhere (F test, p = %.1g): %s", p, strings.Join(parts, ", "))
 }
 
-// oneWay is the p value of a one-way analysis of variance. It needs two groups, and more
-// values than groups with some spread within them.
+// oneWay returns the p value of a one-way analysis of variance. It needs two groups, more values
+// than groups, and some spread within groups.
 func oneWay(groups [][]float64) (p float64, ok bool) {
 	all := slices.Concat(groups...)
 	k, n := len(groups), len(all)
@@ -144,7 +142,7 @@ func oneWay(groups [][]float64) (p float64, ok bool) {
 	return distuv.F{D1: float64(k - 1), D2: float64(n - k)}.Survival(f), true
 }
 
-// changeText writes a difference as people read it, with the sign of minus that reports have.
+// changeText formats a difference for people, with a typographic minus sign.
 func (c Comparison) changeText(d float64) string {
 	change := c.Metric.Scale.Change(worse(c.Metric) * d)
 	sign := "+"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// test is the comparison's test with the default filled in.
+// test returns the comparison's test, by default the one of its rule.
 func (c Comparison) test() *Test {
 	if c.Test != nil {
 		return c.Test
@@ -15,7 +15,7 @@ func (c Comparison) test() *Test {
 	return Tests(nil).Named(c.TestName)
 }
 
-// check finds what makes a family impossible to judge, whatever the data.
+// check returns errors that make a family impossible to judge, whatever the data.
 func (f Family) check() error {
 	var problems []error
 	if !(f.Alpha > 0 && f.Alpha < 0.5) {
@@ -42,7 +42,7 @@ func (f Family) check() error {
 	return errors.Join(problems...)
 }
 
-// unique notes an ID and refuses it the second time.
+// unique records an ID and returns an error if it was recorded before.
 func unique(ids map[string]bool, id string) error {
 	if ids[id] {
 		return fmt.Errorf("%s is twice in the family; give every comparison an ID of its own", id)
@@ -51,7 +51,7 @@ func unique(ids map[string]bool, id string) error {
 	return nil
 }
 
-// check finds what is wrong with a comparison by itself.
+// check returns the errors of a single comparison.
 func (c Comparison) check() error {
 	var problems []error
 	refuse := func(format string, args ...any) {
@@ -102,7 +102,7 @@ func (c Comparison) check() error {
 	return errors.Join(problems...)
 }
 
-// check finds what is wrong with the runs of a success comparison.
+// check returns the errors in the runs of a success comparison.
 func (s Success) check() error {
 	var problems []error
 	for _, side := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// measure turns a comparison's data into estimates and uncorrected p values. It settles
-// the verdicts that need no test.
+// measure turns a comparison's data into estimates and uncorrected p values. It also gives the
+// verdicts that need no test.
 func measure(c Comparison, set Settings) *entry {
 	e := &entry{
 		Decision: Decision{
@@ -58,19 +58,19 @@ func measure(c Comparison, set Settings) *entry {
 	return e
 }
 
-// nothingToLose reports whether launches of the base agree with each other so little that a head with nothing in common
-// with them would be within the margin.
+// nothingToLose reports whether the base's launches agree with each other so little that a head
+// that never agrees would still be within the margin.
 func (c Comparison) nothingToLose(base float64) bool {
 	return c.Metric.Mutual && c.Metric.Direction == metric.HigherIsBetter && base <= float64(c.Margin)
 }
 
-// inFamily reports whether the comparison shares the family's error rate. This follows from
-// the plan, never from the values.
+// inFamily reports whether the comparison shares the family's error rate. It depends on the plan,
+// never on the values.
 func (c Comparison) inFamily() bool {
 	return c.CanFail && c.Descriptive == "" && !c.shortHistory()
 }
 
-// nothing describes what is missing where there is no pair.
+// nothing returns the reason why there is no pair.
 func (c Comparison) nothing(base, head int) string {
 	switch {
 	case c.test().Design == Paired:
@@ -83,7 +83,7 @@ func (c Comparison) nothing(base, head int) string {
 	return "no value was measured"
 }
 
-// tooFew settles a comparison whose values allow no verdict.
+// tooFew settles a comparison that has too few values for a verdict.
 func (e *entry) tooFew(base int) {
 	switch {
 	case e.test.Design == Sessions && base < MinSessions:
@@ -93,7 +93,7 @@ func (e *entry) tooFew(base int) {
 	}
 }
 
-// describe fills in what needs one pair only.
+// describe fills in what one pair is enough for.
 func (e *entry) describe(x Sample, base, head []float64) {
 	e.described = true
 	e.Base, e.Head = e.Metric.Mean(base), e.Metric.Mean(head)
@@ -102,7 +102,7 @@ func (e *entry) describe(x Sample, base, head []float64) {
 	e.Worse = e.D > e.sample.Floor
 }
 
-// estimate fills in the test. Too few values leave the decision untested.
+// estimate runs the test. With too few values the decision stays untested.
 func (e *entry) estimate(set Settings) {
 	s, err := e.test.Run(e.sample, set)
 	switch {
@@ -150,7 +150,7 @@ func (c Comparison) decide(e *entry, set Settings) {
 	}
 }
 
-// voidedMatter reports whether the upper bound is not below the margin with the voided runs
+// voidedMatter reports whether the upper bound reaches the margin once the voided runs are put back
 // in place of those that replaced them.
 func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	if len(c.Voided) == 0 {
@@ -164,7 +164,7 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	return err != nil || s.Upper >= m-x.Floor
 }
 
-// withVoided is the comparison of what was measured at first.
+// withVoided returns the comparison with the first measurement of each repeat.
 func (c Comparison) withVoided() Comparison {
 	first := map[int]Pair{}
 	for _, p := range c.Voided {
@@ -179,7 +179,7 @@ func (c Comparison) withVoided() Comparison {
 	return c
 }
 
-// undecided describes what kept a tested comparison from a decision.
+// undecided returns the reason why a tested comparison is inconclusive.
 func (c Comparison) undecided(e *entry, m float64) string {
 	switch beyond := e.D >= m-e.sample.Floor; {
 	case beyond && e.significantlyWorse():
@@ -196,7 +196,7 @@ func (c Comparison) undecided(e *entry, m float64) string {
 	return "too noisy: the interval does not exclude the margin"
 }
 
-// need fills in how much more would decide.
+// need fills in how many more repeats, sessions or questions would decide.
 func (c Comparison) need(e *entry, m float64, set Settings) {
 	if e.test.Design == Sessions {
 		if n := c.needSessions(e, m, set); n > 0 {
@@ -229,9 +229,9 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 	e.Reason += fmt.Sprintf("; about %d repeats would decide", e.Need.N)
 }
 
-// decides is the chance that n repeats in all decide, one way or the other, given those
-// that there are: the mean of all is then that of these, plus what is not known of the
-// truth and of the repeats to come, which is Student's t with the variance s²·(1/N − 1/n).
+// decides returns the probability that n repeats in total decide, given the present ones. The mean
+// of all n is the present mean plus an unknown part, of the truth and of the repeats to come. That
+// part follows Student's t with the variance s²·(1/N − 1/n).
 func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	v := e.stat.Noise
 	spread := v.SD * math.Sqrt(1/float64(e.N)-1/float64(n))
@@ -247,8 +247,8 @@ func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	return 1 - above(m-bound) + above(worse)
 }
 
-// needsBlocks reports whether a comparison that is about all blocks would stay undecided however many more
-// repeats those that there are had: the error that comes from the blocks alone leaves it open.
+// needsBlocks reports whether more repeats on the same blocks could not decide a comparison about
+// all blocks, because the error between blocks alone leaves it open.
 func (c Comparison) needsBlocks(e *entry, m float64, set Settings) bool {
 	width := func(alpha float64) float64 {
 		return set.plan.critical(e.sample.Clusters.DF, alpha) * e.sample.Clusters.SE
@@ -263,9 +263,9 @@ func (c Comparison) needsBlocks(e *entry, m float64, set Settings) bool {
 	return d+width(set.Alpha) >= m && d <= worse
 }
 
-// needSessions is the number of sessions of the head that decides with Power, if the
-// estimate is the true one: for a regression if it is beyond the margin, for a pass
-// otherwise. It is 0 if none is known.
+// needSessions returns the number of sessions of the head that decides with Power if the estimate
+// is true: for a regression if it is beyond the margin, for a pass otherwise. It returns 0 if no
+// number does.
 func (c Comparison) needSessions(e *entry, m float64, set Settings) int {
 	h := len(e.sample.Base)
 	need := func(effect, alpha float64) (int, bool) {
@@ -288,8 +288,8 @@ func (c Comparison) needSessions(e *entry, m float64, set Settings) int {
 	return n
 }
 
-// least is the smallest number from first to MaxPairs that is enough, 0 if none is, for
-// enough that stays true once it is.
+// least returns the smallest number from first to MaxPairs for which enough is true, 0 if there is
+// none. Once true, enough must stay true.
 func least(first int, enough func(n int) bool) int {
 	low, high := first, first
 	for !enough(high) {
@@ -308,7 +308,7 @@ func least(first int, enough func(n int) bool) int {
 	return high
 }
 
-// warn adds what a reader should know beside the verdict.
+// warn adds warnings that a reader needs beside the verdict.
 func (e *entry) warn(c Comparison) {
 	if e.N < c.Planned {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
@@ -334,7 +334,7 @@ func (e *entry) warn(c Comparison) {
 	}
 }
 
-// farther names the side whose value of a repeat is farther from the median of its side.
+// farther returns the side whose value in a repeat is farther from the median of that side.
 func (c Comparison) farther(repeat int) string {
 	distance := func(value func(Pair) float64) float64 {
 		var all []float64
@@ -357,10 +357,9 @@ func (c Comparison) farther(repeat int) string {
 	return "head"
 }
 
-// outliers are the indices of values more than 3.5 robust standard deviations (1.4826
-// times the median absolute deviation) from the median, of at least 5 values (B.
-// Iglewicz and D. Hoaglin, How to Detect and Handle Outliers, 1993). They are reported,
-// never removed.
+// outliers returns the indices of values that are more than 3.5 robust standard deviations from the
+// median (1.4826 times the median absolute deviation), if there are at least 5 (B. Iglewicz and D.
+// Hoaglin, How to Detect and Handle Outliers, 1993). Outliers are reported, never removed.
 func outliers(d []float64) []int {
 	if len(d) < 5 {
 		return nil

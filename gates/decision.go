@@ -2,7 +2,7 @@ package gates
 
 import "github.com/servegate/pipeline/gates/metric"
 
-// Verdict is what was decided on a comparison.
+// Verdict is the outcome of a comparison.
 type Verdict string
 
 // The verdicts.
@@ -15,8 +15,8 @@ const (
 	Invalid      Verdict = "invalid"
 )
 
-// Decision on one comparison, with the arithmetic behind it. What did not come about is nil.
-// All numbers are finite.
+// Decision is the verdict on one comparison and the arithmetic behind it. Parts that were not
+// computed are nil. All numbers are finite.
 type Decision struct {
 	ID, Gate string
 	Metric   metric.Metric
@@ -24,135 +24,133 @@ type Decision struct {
 	// Reason for the verdict in one sentence, without a full stop.
 	Reason   string
 	Warnings []string
-	// Refuted is set where an improvement was expected and the interval excludes it.
+	// Refuted is set if an improvement was expected and the interval excludes it.
 	Refuted bool
-	// Infrastructure is set where the base fails too, so that the verdict does not concern
-	// the change.
+	// Infrastructure is set if the base fails too, so that the verdict does not concern the change.
 	Infrastructure bool
 
-	// N is the number of pairs used; of unpaired values, the smaller side's number.
+	// N is the number of pairs used; for unpaired values the number of the smaller side.
 	N int
-	// Level is the one-sided error rate of the Holm group, or of one look of it in a
-	// sequence; GroupSize are the group's members.
+	// Level is the one-sided error rate of the Holm group; in a sequence, that of one look.
+	// GroupSize is the number of members of the group.
 	Level     float64
 	GroupSize int
 
-	// Difference of the sides, nil where one of them has no value.
+	// Difference of the sides, nil if one of them has no value.
 	Difference *Difference
-	// Outcome of the test, nil where none was possible.
+	// Outcome of the test, nil if no test was possible.
 	Outcome *Outcome
-	// Look at whose data the decision was made, nil without a sequence.
+	// Look whose data decided, nil without a sequence.
 	Look *Look
-	// Need is how much would decide an inconclusive comparison, nil where that is not known.
+	// Need is how much would decide an inconclusive comparison, nil if unknown.
 	Need *Need
-	// Requests holds the counts of a success decision, nil of any other.
+	// Requests holds the counts of a success decision; nil for any other.
 	Requests *Requests
 }
 
-// Difference of the sides of a comparison.
+// Difference is the difference of the two sides of a comparison.
 type Difference struct {
-	// Base and Head are the geometric means over the pairs on the log scale, arithmetic
-	// means otherwise; for a success decision the pooled success rates.
+	// Base and Head are geometric means over the pairs on the log scale, arithmetic means
+	// otherwise. For a success decision they are the pooled success rates.
 	Base, Head float64
 	// Change is Head/Base − 1 on the log scale, Head − Base otherwise.
 	Change float64
-	// Worse is true where the estimate is on the worse side, however little.
+	// Worse is true if the estimate is on the worse side, by any amount.
 	Worse bool
 }
 
-// Outcome of a test.
+// Outcome is the result of a test.
 type Outcome struct {
-	// D is the mean of the pairs' differences on the scale of the test, worse positive,
-	// SE its standard error, DF the degrees of freedom and T = D/SE. With Exact the
-	// pairs do not differ from each other, SE and T are 0 and D stands without error.
-	// For tests by ranks and sign flips SE, DF and T describe and decide nothing; D is
-	// the Hodges–Lehmann shift for ranks.
+	// D is the mean difference of the pairs on the scale of the test, worse positive. SE is its
+	// standard error, DF the degrees of freedom, and T = D/SE. If Exact is set, all pairs have the
+	// same difference: SE and T are 0 and D has no error. For tests by ranks and sign flips, SE, DF
+	// and T only describe; for ranks D is the Hodges–Lehmann shift.
 	D, SE, DF, T float64
 	Exact        bool
-	// P is the one-sided p value against d ≤ 0 (not worse), PHolm the same adjusted over
-	// the Holm group; the comparison is significantly worse if PHolm ≤ Level.
+	// P is the one-sided p value against d ≤ 0 (not worse), PHolm the same adjusted over the Holm
+	// group. The comparison is significantly worse if PHolm ≤ Level.
 	P, PHolm float64
-	// PBetter and PBetterHolm are the mirror image, against d ≥ 0; where an improvement is
-	// expected, against d ≥ −m, and PBetterHolm is what attempts have left of it.
+	// PBetter and PBetterHolm are the mirror image, against d ≥ 0. If an improvement is expected,
+	// they are against d ≥ −m, and PBetterHolm is also adjusted for repeated attempts.
 	PBetter, PBetterHolm float64
-	// Confidence with which Interval covers Change (0.90 for α = 0.05); each bound has
-	// one-sided confidence 1 − α.
+	// Confidence with which Interval covers Change (0.90 for α = 0.05). Each bound has one-sided
+	// confidence 1 − α.
 	Confidence float64
-	// Interval of Change, which Pass is read off; nil for a success decision, which has
+	// Interval of Change, from which Pass follows. It is nil for a success decision, which has
 	// Requests.
 	Interval *Interval
-	// Moderated is set where the variance was moderated.
+	// Moderated is set if the variance was moderated.
 	Moderated *Moderation
-	// Known is the known spread that had a part in it, and Contradicted is set where the pairs
-	// spread by more than it allows.
+	// Known is the known spread that was used. Contradicted is set if the pairs spread by more than
+	// it allows.
 	Known        *Known
 	Contradicted bool
 }
 
-// Interval of a change.
+// Interval is a confidence interval of a change.
 type Interval struct {
 	Lower, Upper float64
-	// Unbounded is true where a test by ranks or sign flips has too few values for a
-	// bound at this confidence. The bound is then the end of the scale.
+	// Unbounded is true if a test by ranks or sign flips has too few values for a bound at this
+	// confidence. The bound is then the end of the scale.
 	Unbounded bool
-	// MDE is the smallest change for the worse, on the scale of the margin, whose test
-	// rejects with 80 % power at this n and spread, however the other members of the
-	// group come out. A change below the margin is still no regression.
+	// MDE is the smallest change for the worse, on the scale of the margin, that the test detects
+	// with 80 % power at this n and spread, however the other members of the group come out. A
+	// change below the margin is still not a regression.
 	MDE float64
 }
 
-// Look of a sequence that decided a comparison.
+// Look is the look of a sequence that decided a comparison.
 type Look struct {
-	// Repeats that it had.
+	// Repeats that were measured at the look.
 	Repeats int
-	// Later describes all pairs where more were measured after it.
+	// Later describes all pairs if more were measured after the look.
 	Later *Estimate
 }
 
-// Estimate describes a comparison without deciding anything.
+// Estimate describes a comparison without deciding it.
 type Estimate struct {
 	N int
 	Difference
-	Interval *Interval // nil where no test was possible
+	Interval *Interval // nil if no test was possible
 }
 
-// Need is how much decides, with a chance of 80 % given what there is.
+// Need is how much decides with a probability of 80 %, given the data so far.
 type Need struct {
-	// N of repeats in all, or of sessions of the head for a stored baseline.
+	// N is the total number of repeats, or of sessions of the head for a stored baseline.
 	N        int
 	Sessions bool
 }
 
-// Requests are the counts behind a success decision.
+// Requests holds the counts behind a success decision.
 type Requests struct {
 	Base, Head Failures
-	// Launches of the two sides, in all cells that they serve.
+	// Launches of both sides, over all cells that they serve.
 	Launches Launches
-	// HeadSuspect is set where the head fails more often than the base in more than one
-	// run, by Fisher's test of the requests or by its servers alone. That is not enough
-	// to call it a regression, but too much to believe that it is as fast as it seems.
+	// HeadSuspect is set if the head fails more often than the base in more than one run, by
+	// Fisher's test of the requests or by its servers alone. That is too little for a regression,
+	// but too much to trust its speed.
 	HeadSuspect bool
 }
 
-// Failures of one side, over all its runs.
+// Failures counts what failed on one side, over all its runs.
 type Failures struct {
-	// Runs in all, those whose server failed, and those of the others in which at
-	// least one request failed.
+	// Runs counts all runs, ServerFailed those whose server failed, and WithFailures those of the
+	// others in which a request failed.
 	Runs, ServerFailed, WithFailures int
-	// Sent and Failed requests of the runs whose server did not fail.
+	// Sent and Failed count the requests of runs whose server did not fail.
 	Sent, Failed int
 	// Lower and Upper are the Clopper–Pearson bounds of the failed fraction, each with
 	// one-sided confidence 1 − α.
 	Lower, Upper float64
 }
 
-// Judgement is what was decided on a family.
+// Judgement holds the decisions on a family.
 type Judgement struct {
-	// Comparisons and Success in the order of the family's.
+	// Comparisons and Success are in the order of the family.
 	Comparisons []Decision
 	Success     []Decision
-	// Groups are the Holm groups: first the common one, if it has members, then those
-	// of the gates with a share of their own, in the order of the family.
+	// Groups are the Holm groups: first the common group, if it has members, then those of the
+	// gates with an alpha of their own, in the order of the family.
 	Groups []Group
 }
 
@@ -160,8 +158,8 @@ type Judgement struct {
 type Group struct {
 	// Gate is empty for the common group.
 	Gate string
-	// Alpha is the one-sided error rate of the group, Level what is left of it for this
-	// look: the same without a sequence.
+	// Alpha is the one-sided error rate of the group. Level is its part for this look; without a
+	// sequence both are equal.
 	Alpha, Level float64
 	// IDs of the members.
 	IDs []string

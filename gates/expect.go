@@ -2,18 +2,18 @@ package gates
 
 import "slices"
 
-// Expectation names the claim that the head of a gate must prove.
+// Expectation is the claim that the head of a gate must prove.
 type Expectation string
 
 // NoRegression requires that the head is not worse by the margin.
 const NoRegression Expectation = ""
 
 // ExpectImprovement requires that the head is better by more than the margin, which may be 0. The
-// hypotheses change their roles: what is rejected is an improvement of at most the margin.
+// null hypothesis is then an improvement of at most the margin.
 const ExpectImprovement Expectation = "improvement"
 
-// beyondMargin is the sample with the margin taken from what the head is better by, so that a
-// test against "not better" becomes one against "not better by more than the margin".
+// beyondMargin returns the sample with the head made worse by the margin. A test against "not
+// better" of it is a test against "not better by more than the margin".
 func (x Sample) beyondMargin(m float64) Sample {
 	x.Differences, x.Head = slices.Clone(x.Differences), slices.Clone(x.Head)
 	for i := range x.Differences {
@@ -25,9 +25,9 @@ func (x Sample) beyondMargin(m float64) Sample {
 	return x
 }
 
-// expectImprovement replaces the p value against "not better" by that against an improvement
-// of at most the margin. Where runs of the head were measured again more often than the
-// base's, it is the larger one of those with and without what replaced them.
+// expectImprovement replaces the p value against "not better" by the one against an improvement of
+// at most the margin. If runs of the head were voided more often than the base's, it takes the
+// larger of the p values with the first and with the repeated measurements.
 func (c Comparison) expectImprovement(e *entry, set Settings) {
 	if c.Expect != ExpectImprovement || !e.tested {
 		return
@@ -44,7 +44,7 @@ func (c Comparison) expectImprovement(e *entry, set Settings) {
 	}
 }
 
-// notBeyond is the p value against an improvement of at most m.
+// notBeyond returns the p value against an improvement of at most m.
 func (c Comparison) notBeyond(x Sample, m float64, set Settings) float64 {
 	s, err := c.test().Run(x.beyondMargin(m), set)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c Comparison) notBeyond(x Sample, m float64, set Settings) float64 {
 	return s.Less
 }
 
-// decideExpected gives the verdict on a comparison that has to show an improvement.
+// decideExpected gives the verdict on a comparison that must show an improvement.
 func (c Comparison) decideExpected(e *entry, set Settings) {
 	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor
 	switch {
@@ -70,7 +70,7 @@ func (c Comparison) decideExpected(e *entry, set Settings) {
 	}
 }
 
-// unshown describes what kept an expected improvement from being shown.
+// unshown returns the reason why an expected improvement was not shown.
 func (c Comparison) unshown(e *entry, m float64) string {
 	switch {
 	case e.D < -m-e.sample.Floor && e.voidedMatters:

@@ -1,8 +1,8 @@
 package gates
 
-// correct forms the Holm groups and fills in the adjusted p values, both directions.
+// correct forms the Holm groups and fills in the adjusted p values for both directions.
 func (f Family) correct(l stage, entries []*entry) []Group {
-	var names []string // of groups, in order of appearance; "" is the common one
+	var names []string // groups in order of appearance; "" is the common one
 	members := map[string][]*entry{}
 	for _, e := range entries {
 		if !e.inFamily {
@@ -46,10 +46,10 @@ func (e *entry) alone(alpha float64, l stage) {
 
 // adjust corrects the p values of one group and returns the members' IDs.
 //
-// Holm's procedure takes the p values as they are, whatever their dependence. Members
-// tested jointly, as by max-T, are corrected among themselves instead, with the part of the level
-// that is theirs by number; so are the others then. Where the group compares launches,
-// LaunchShare of the level is theirs.
+// Holm's procedure needs no assumption on the dependence of the p values. Members that are tested
+// jointly, as by max-T, are corrected among themselves instead. Each of the two sets then has the
+// part of the level that corresponds to its size. In a group that compares launches, LaunchShare of
+// the level is reserved for them.
 func adjust(members []*entry, g Group, seed uint64) []string {
 	ids := make([]string, len(members))
 	var joint, rest []*entry
@@ -86,8 +86,8 @@ func adjust(members []*entry, g Group, seed uint64) []string {
 	return ids
 }
 
-// testShare is the part of a group's level that its tests of values and requests have: all
-// of it, or what LaunchShare leaves. It follows from the plan.
+// testShare returns the part of a group's level for tests of values and requests: all, or what
+// LaunchShare leaves. It depends on the plan only.
 func testShare(members []*entry) float64 {
 	for _, e := range members {
 		if e.Requests != nil {
@@ -97,9 +97,9 @@ func testShare(members []*entry) float64 {
 	return 1
 }
 
-// holm fills in Holm's adjusted p values of a block. What an earlier look has rejected
-// stays rejected and hands its level on (Y. Ye, A. Li, L. Liu and B. Yao, Statist. Med.
-// 32, 2013); what an earlier look has passed keeps its place.
+// holm fills in Holm's adjusted p values of a block. A rejection at an earlier look stands and
+// passes its level on (Y. Ye, A. Li, L. Liu and B. Yao, Statist. Med. 32, 2013). A comparison that
+// passed at an earlier look still counts.
 func holm(block []*entry, g Group) {
 	p, better := make([]float64, len(block)), make([]float64, len(block))
 	for i, e := range block {

@@ -2,9 +2,9 @@ package gates
 
 import "fmt"
 
-// Judge decides on a family. The decisions are in the order of the family's
-// comparisons and do not depend on the order of pairs or runs. An error means that the
-// family itself is wrong, never that the data are.
+// Judge decides on a family. The decisions are in the order of the family's comparisons and do not
+// depend on the order of pairs or runs. It returns an error only if the family itself is wrong,
+// never because of the data.
 func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
@@ -20,11 +20,11 @@ func Judge(f Family) (Judgement, error) {
 	return j, nil
 }
 
-// look judges the family once, as one look of a stage. Comparisons in rejected were called
-// regressions or improvements at an earlier look and stay so.
+// look judges the family once, as one look of a stage. rejected holds the comparisons that an
+// earlier look called regressions or improvements; they stay so.
 func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
 	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed, plan: plan}
-	once := set // for tests that all looks together carry out once
+	once := set // for tests that run once for all looks together
 	once.Alpha = f.passAlpha()
 	of := func(c Comparison) Settings {
 		if c.test().Design == Sessions {
@@ -62,55 +62,54 @@ func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*ent
 	return entries, groups
 }
 
-// assemble is the judgement of all decisions, in the order of the family.
+// assemble returns the judgement with all decisions, in the order of the family.
 func assemble(f Family, decisions []Decision, groups []Group) Judgement {
 	n := len(f.Comparisons)
 	return Judgement{Comparisons: decisions[:n:n], Success: decisions[n:], Groups: groups}
 }
 
-// entry is a decision in the making. Its p values are 1 until a test has set them, so
-// that a comparison without data still takes its place in the family.
+// entry is a decision being made. Its p values are 1 until a test has set them, so that a
+// comparison without data still counts in the family.
 type entry struct {
 	Decision
-	// Difference and Outcome are parts of the decision once described and tested are set.
+	// Difference and Outcome belong to the decision once described and tested are set.
 	Difference
 	Outcome
 	described, tested bool
-	// test of a comparison of values, nil for one of success rates.
+	// test of a comparison of values, nil for success rates.
 	test *Test
-	// share of the gate, 0 for the common group.
+	// share of alpha of the gate, 0 for the common group.
 	share float64
-	// inFamily is set where the p values are corrected over the group.
+	// inFamily is set if the p values are corrected over the group.
 	inFamily bool
-	// sample is what was tested, and stat the result.
+	// sample is the tested data, stat the result.
 	sample Sample
 	stat   Statistic
-	// fisher is the p value of the head's failed requests before anything that a
-	// success comparison demands beside it.
+	// fisher is the p value of the head's failed requests alone, before the other conditions of a
+	// success comparison.
 	fisher float64
-	// launched are the repeats behind the comparison of launches of a success comparison.
+	// launched holds the launches behind a success comparison.
 	launched *launched
-	// step is the uncorrected level that this entry would have to reach next in
-	// Holm's procedure, given those of its group that are rejected already.
+	// step is the uncorrected level that this entry must reach next in Holm's procedure, given the
+	// members of its group that are rejected already.
 	step float64
-	// first is the uncorrected level that is enough for this entry whatever the others of
-	// its group come to.
+	// first is the uncorrected level that suffices for this entry whatever the other members do.
 	first float64
-	// beyond is how much better than the base the head has to be, on the scale of the test,
-	// where an improvement is expected; voidedMatters is set where void runs weaken it.
+	// beyond is the required improvement on the scale of the test, if one is expected.
+	// voidedMatters is set if void runs weaken it.
 	beyond        float64
 	voidedMatters bool
-	// rejected is what an earlier look decided, Regression or Improvement, if it did.
+	// rejected is Regression or Improvement if an earlier look decided so.
 	rejected Verdict
 }
 
-// untested is the outcome of a comparison without a test: it takes its place in the family, and
-// rejects nothing.
+// untested returns the outcome of a comparison without a test. It counts in the family and rejects
+// nothing.
 func untested(alpha float64) Outcome {
 	return Outcome{P: 1, PHolm: 1, PBetter: 1, PBetterHolm: 1, Confidence: 1 - 2*alpha}
 }
 
-// decision is what has come about of an entry.
+// decision returns the decision with the parts that were computed.
 func (e *entry) decision() Decision {
 	d := e.Decision
 	if e.described {
@@ -127,7 +126,7 @@ func (e *entry) decision() Decision {
 // ofSessions reports whether the entry is decided once, when the session ends.
 func (e *entry) ofSessions() bool { return e.test != nil && e.test.Design == Sessions }
 
-// settled reports whether the verdict does not wait for a test.
+// settled reports whether the verdict is given without a test.
 func (e *entry) settled() bool { return e.Verdict != "" }
 
 // settle gives the verdict.
@@ -139,8 +138,8 @@ func (e *entry) significantlyWorse() bool { return e.PHolm <= e.Level }
 // significantlyBetter reports whether d ≥ 0 is rejected at the group's level.
 func (e *entry) significantlyBetter() bool { return e.PBetterHolm <= e.Level }
 
-// guard takes back every pass and improvement of a cell whose head fails more often: the
-// requests that failed are missing from the latencies, often the slow ones.
+// guard withdraws every pass and improvement of a cell whose head fails more often. The latencies
+// lack the failed requests, which are often the slow ones.
 func guard(f Family, j *Judgement) {
 	byID := make(map[string]*Decision, len(j.Comparisons))
 	for i := range j.Comparisons {

@@ -9,54 +9,54 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Known is what was measured before of the standard deviation of a comparison's differences, by
-// setting a server against itself on the same machine. It is used beside the spread of the
-// pairs, never in its place: with d degrees of freedom of these,
+// Known is the standard deviation of a comparison's differences from an earlier measurement, in
+// which a server was compared with itself on the same machine. It is combined with the spread of
+// the pairs and never replaces it. With d degrees of freedom of the pairs,
 //
 //	s̃² = (w·s0² + d·s²)/(w + d)
 //
-// The weight w is bounded however much was measured, since noise changes from day to day: the
-// truth today may be up to Within times the SD of then. That is what the error rates are for.
-// With σ today, ρ = Within and ν = DF, the mean over its standard error from s̃ is at most
+// The weight w is bounded however much was measured, because noise changes from day to day: the
+// true SD today may be up to Within times the earlier one. The error rates allow for this. With σ
+// today, ρ = Within and ν = DF, the mean over its standard error from s̃ is stochastically at most
 //
 //	Z / √((w·χ²ν/(ν·ρ²) + χ²d)/(w + d))
 //
-// in law where σ is at most ρ times that of then, and this law, which knows no other parameter,
-// is what p values and bounds come from. So they hold exactly at ρ, and are on the safe side
-// below. They count what calibrating with few pairs leaves unknown.
+// if σ is at most ρ times the earlier SD. P values and bounds come from this distribution, which
+// has no other parameter. They are exact at ρ and conservative below. They account for a
+// calibration with few pairs.
 //
-// Where the spread of today's pairs shows that even ρ is too little, the p values and bounds are
-// those of s alone wherever these are stricter. This check can make nothing easier, so that
-// it costs no error rate.
+// If the spread of today's pairs shows that even ρ is too small, p values and bounds also have to
+// hold with s alone: the stricter ones count. This check only makes a decision harder, so it costs
+// no error rate.
 type Known struct {
-	// SD is s0, on the scale of the test, and DF are the degrees of freedom that it is known with.
+	// SD is s0 on the scale of the test, DF its degrees of freedom.
 	SD, DF float64
-	// Within is how many times as large as SD the truth may be today, above 1.
+	// Within is the largest ratio of the true SD today to SD, above 1.
 	Within float64
 }
 
-// The values of Known.Within that make sense: closer to 1 nothing changes from day to day, and
-// from 3 on a known spread says next to nothing.
+// The default and the limits of Known.Within. Closer to 1 the noise would not change from day to day;
+// above 3 a known spread is hardly informative.
 const (
 	DefaultWithin = 1.5
 	LeastWithin   = 1.1
 	MostWithin    = 3
 )
 
-// Weight is w, in degrees of freedom: those of a prior in which ln σ has a standard deviation of
-// ln(Within)/√2, together with those that SD is known with.
+// Weight returns w in degrees of freedom. It combines a prior, in which ln σ has the standard
+// deviation ln(Within)/√2, with the degrees of freedom of SD.
 func (k Known) Weight() float64 {
 	off := math.Log(k.Within)
 	return 1 / (off*off + 1/k.DF)
 }
 
-// with is s̃ of pairs that spread by s, with d degrees of freedom.
+// with returns s̃ for pairs with the standard deviation s and d degrees of freedom.
 func (k Known) with(s, d float64) float64 {
 	w := k.Weight()
 	return math.Sqrt((w*k.SD*k.SD + d*s*s) / (w + d))
 }
 
-// check finds what makes a known spread useless.
+// check returns an error if a known spread cannot be used.
 func (k Known) check() error {
 	switch {
 	case !(k.SD > 0) || math.IsInf(k.SD, 0):
@@ -70,9 +70,9 @@ func (k Known) check() error {
 	return nil
 }
 
-// tail is P(T > t), t ≥ 0, for the mean of pairs with d degrees of freedom over its standard
-// error. With J. W. Craig's form of the normal tail (MILCOM 1991) the variances integrate in
-// closed form:
+// tail returns P(T > t), t ≥ 0, for the mean of pairs with d degrees of freedom over its standard
+// error. With J. W. Craig's form of the normal tail (MILCOM 1991) the variances integrate in closed
+// form:
 //
 //	1/π ∫ (1 + x)^(−d/2)·(1 + x·w/(ν·ρ²))^(−ν/2) dθ,  x = t²/((w + d)·sin²θ),  0 < θ < π/2
 func (k Known) tail(t, d float64) float64 {
@@ -86,7 +86,7 @@ func (k Known) tail(t, d float64) float64 {
 	}, 0, math.Pi/2, points, quad.Legendre{}, 0) / math.Pi
 }
 
-// survival is P(T > t) for any t.
+// survival returns P(T > t) for any t.
 func (k Known) survival(t, d float64) float64 {
 	if t < 0 {
 		return 1 - k.tail(-t, d)
@@ -94,8 +94,8 @@ func (k Known) survival(t, d float64) float64 {
 	return k.tail(t, d)
 }
 
-// critical is the t with P(T > t) = alpha, below 1/2: by regula falsi with the Illinois rule on
-// logarithms, on which tails are close to straight, up from the normal law's.
+// critical returns the t with P(T > t) = alpha, below 1/2. It uses regula falsi with the Illinois
+// rule on logarithms, on which tails are almost straight, starting near the normal quantile.
 func (k Known) critical(alpha, d float64) float64 {
 	off := func(x float64) float64 { return max(-1e3, math.Log(k.tail(math.Exp(x), d)/alpha)) }
 	a := math.Log(mathext.NormalQuantile(1-alpha)) - 0.5
@@ -112,14 +112,14 @@ func (k Known) critical(alpha, d float64) float64 {
 // contradicted is the level at which today's spread contradicts a known one.
 const contradicted = 0.05
 
-// Contradicts reports whether a standard deviation of today's pairs, with d degrees of
-// freedom, is larger than the known one allows.
+// Contradicts reports whether the standard deviation of today's pairs, with d degrees of freedom,
+// is larger than the known one allows.
 func (k Known) Contradicts(sd, d float64) bool {
 	ratio := sd / (k.SD * k.Within)
 	return distuv.F{D1: d, D2: k.DF}.Survival(ratio*ratio) < contradicted
 }
 
-// test is the test of n pairs whose own t-test, with its bounds, is given.
+// test combines the t-test of n pairs, own, with the known spread.
 func (k Known) test(own Statistic, n int, bias float64, set Settings) Statistic {
 	d, w := float64(n-1), k.Weight()
 	s := own

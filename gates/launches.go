@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// LaunchShare is the part of a group's level that the comparisons of launches have. The
-// group's other tests share the rest, whether or not a launch ever fails.
+// LaunchShare is the part of a group's level for the comparisons of launches. The group's other
+// tests share the rest, whether or not a launch fails.
 const LaunchShare = 0.2
 
-// Launches compares how often the servers of two sides fail: do not start, never become
-// ready, or die. A launch serves all cells of its target, so its repeats, and not the runs
-// of each cell, are what there are many of.
+// Launches compares how often the servers of both sides fail: do not start, never become ready, or
+// die. A launch serves all cells of its target, so the unit is the repeat, not the run of a cell.
 type Launches struct {
-	// Repeats that have an outcome of both sides, and those in which a server failed.
+	// Repeats counts those with an outcome on both sides; Base and Head count those with a failed
+	// server.
 	Repeats, Base, Head int
-	// P is the anytime-valid p value that the head fails no more often than the base, and
-	// PBetter the mirror image; Level is what they are compared with.
+	// P is the anytime-valid p value against "the head fails no more often than the base", PBetter
+	// its mirror image. Level is the level that both are compared with.
 	P, PBetter, Level float64
 }
 
-// launchAlternatives are the failure rates of head and base that the test bets on, with
-// their weights: first a head that never starts, then one that fails in most or in half of
-// its launches.
+// launchAlternatives are the failure rates of head and base that the test bets on, with their
+// weights. The first is a head that never starts, the next ones fail in most or half of the
+// launches.
 var launchAlternatives = []struct{ weight, head, base float64 }{
 	{0.3, 1, 0},
 	{0.4, 0.8, 0.01},
@@ -31,16 +31,15 @@ var launchAlternatives = []struct{ weight, head, base float64 }{
 	{0.1, 0.8, 0.2},
 }
 
-// LaunchTest is the one-sided p value that the head's server fails more often than the
-// base's, from repeats in which each side was launched; both lists are by repeat.
+// LaunchTest returns the one-sided p value that the head's server fails more often than the base's.
+// Both lists hold one outcome per repeat in which both sides were launched.
 //
-// It is the inverse of an e-value (R. Turner, A. Ly and P. Grünwald, Statist. Plann.
-// Inference 230, 2024): the mean over alternatives of the likelihood ratio against equal
-// rates, the rate that is least favourable to each alternative. Its expectation is at most
-// 1 whatever the common rate is, so that by Ville's inequality P ≤ α happens with a chance
-// of at most α over all repeats together, however often it is looked at and whenever
-// the launches end. A head that fails in each of n repeats and a base that never does give
-// about 2·4⁻ⁿ.
+// It is the inverse of an e-value (R. Turner, A. Ly and P. Grünwald, Statist. Plann. Inference 230,
+// 2024): the mean over alternatives of the likelihood ratio against equal rates, at the rate that
+// is least favourable to each alternative. Its expectation is at most 1 whatever the common rate.
+// By Ville's inequality, P ≤ α therefore has a probability of at most α over all repeats together,
+// however often it is checked and whenever the launches end. If the head fails in each of n repeats
+// and the base never does, P is about 2·4⁻ⁿ.
 func LaunchTest(base, head []bool) float64 {
 	e := 0.0
 	for _, a := range launchAlternatives {
@@ -54,7 +53,7 @@ func LaunchTest(base, head []bool) float64 {
 	return min(1, 1/e) // 1/0 is infinite
 }
 
-// chance of an outcome at a rate.
+// chance returns the probability of an outcome at a rate.
 func chance(rate float64, happened bool) float64 {
 	if happened {
 		return rate
@@ -62,9 +61,8 @@ func chance(rate float64, happened bool) float64 {
 	return 1 - rate
 }
 
-// LaunchFailures is the smallest number of repeats in which the head's server must fail,
-// and the base's never, for p ≤ level, where the sides have behaved as in base and head so
-// far: how many more of them. It is 0 where MaxPairs are not enough.
+// LaunchFailures returns in how many further repeats the head's server must fail, and the base's
+// must not, until p ≤ level, given the outcomes so far. It returns 0 if MaxPairs are not enough.
 func LaunchFailures(base, head []bool, level float64) int {
 	base, head = slices.Clone(base), slices.Clone(head)
 	for n := 1; n <= MaxPairs; n++ {
@@ -76,17 +74,17 @@ func LaunchFailures(base, head []bool, level float64) int {
 	return 0
 }
 
-// sides names what a success comparison compares the launches of: comparisons with the
-// same are of the same launches.
+// sides identifies the launches that a success comparison compares. Comparisons with the same sides
+// share their launches.
 func (s Success) sides() string { return cmp.Or(s.Sides, s.Gate) }
 
-// launches compares the launches behind the success comparisons of a family, by group of
-// levels and sides.
+// launches compares the launches behind the family's success comparisons, by group of levels and
+// sides.
 func (f Family) launches(entries []*entry) {
 	entries = entries[len(f.Comparisons):]
 	type key struct{ group, sides string }
 	shared := map[key]*launched{}
-	sides := map[string]int{} // of each group
+	sides := map[string]int{} // sides in each group
 	for i, s := range f.Success {
 		at := key{entries[i].group(), s.sides()}
 		if shared[at] == nil {
@@ -109,9 +107,8 @@ func (f Family) launches(entries []*entry) {
 	}
 }
 
-// group names whom an entry shares its level with: the other comparisons of a gate with a share
-// of its own, "" those of all others, or where it is not part of the family those of its gate
-// that are not either.
+// group returns the name of the group that an entry shares its level with: the gate if it has its
+// own share of alpha, "" for the common group, or a name of its own per gate outside the family.
 func (e *entry) group() string {
 	switch {
 	case !e.inFamily:
@@ -122,11 +119,11 @@ func (e *entry) group() string {
 	return ""
 }
 
-// launched are the repeats in which a side was launched, with whether its server failed.
+// launched maps repeats to whether the server of the side failed.
 type launched struct{ base, head map[int]bool }
 
-// add notes the launches of the runs of a cell. A second try within a repeat
-// has the same conditions, so a repeat counts once.
+// add records the launches of a cell's runs. A retry within a repeat has the same conditions, so a
+// repeat counts once.
 func (o *launched) add(s Success) {
 	for _, r := range s.Base {
 		o.base[r.Repeat] = o.base[r.Repeat] || r.ServerFailed
@@ -136,7 +133,7 @@ func (o *launched) add(s Success) {
 	}
 }
 
-// both are the outcomes of the repeats that both sides have, by repeat.
+// both returns the outcomes of the repeats that both sides have, by repeat.
 func (o *launched) both() (base, head []bool) {
 	var repeats []int
 	for r := range o.base {
@@ -151,7 +148,7 @@ func (o *launched) both() (base, head []bool) {
 	return base, head
 }
 
-// test compares the two sides.
+// test compares both sides.
 func (o *launched) test() Launches {
 	base, head := o.both()
 	return Launches{
@@ -170,7 +167,7 @@ func failed(outcomes []bool) int {
 	return n
 }
 
-// servers decides on launches that failed; "" means that none did in this cell.
+// servers decides on failed launches. It returns "" if no server of this cell failed.
 func (e *entry) servers() (Verdict, string) {
 	r := e.Requests
 	l, base, head := r.Launches, r.Base.ServerFailed, r.Head.ServerFailed
@@ -191,7 +188,7 @@ func (e *entry) servers() (Verdict, string) {
 	return Inconclusive, counts
 }
 
-// more describes what would make the head's failures a regression.
+// more describes when the head's failures would become a regression.
 func (e *entry) more() string {
 	base, head := e.launched.both()
 	n := LaunchFailures(base, head, e.Requests.Launches.Level)

@@ -9,10 +9,9 @@ import (
 // Looks are the numbers of repeats after which a sequence is judged, ascending.
 type Looks []int
 
-// LooksBetween are the looks of a sequence of least to most repeats: at the even numbers
-// between them, and at most. The order of the sides alternates from repeat to repeat, so
-// that only an even number of repeats has each side first equally often. With least =
-// most there is one look.
+// LooksBetween returns the looks of a sequence of least to most repeats: at the even numbers
+// between them, and at most. The order of the sides alternates between repeats, so each side is
+// first equally often only after an even number of repeats. If least = most there is one look.
 func LooksBetween(least, most int) Looks {
 	var l Looks
 	for n := least + least%2; n < most; n += 2 {
@@ -21,7 +20,7 @@ func LooksBetween(least, most int) Looks {
 	return append(l, most)
 }
 
-// check refuses looks that cannot be taken in this order.
+// check returns an error if the looks are not positive and ascending.
 func (l Looks) check() error {
 	if len(l) == 0 {
 		return errors.New("a sequence without looks decides nothing; use LooksBetween")
@@ -34,22 +33,20 @@ func (l Looks) check() error {
 	return nil
 }
 
-// Level is the nominal one-sided level of the k-th look, from 0, for members comparisons
-// that share the overall level alpha by Holm's procedure: with it the chance that one of
-// them, which is no worse, is ever called worse is at most alpha, over all looks together.
-// It is the level to compare with Holm's adjusted p value.
+// Level returns the nominal one-sided level of the k-th look, from 0, if members comparisons share
+// the overall level alpha by Holm's procedure. It is compared with Holm's adjusted p value. The
+// probability that a comparison that is no worse is called worse at any look is then at most alpha.
 //
-// Alpha, but for a reserve, is spent linearly in the repeats (K. K. G. Lan and D. L.
-// DeMets, Biometrika 70, 1983): after n of N repeats n/N of it is gone. A flat level spends most of it early,
-// where few pairs decide little. The levels come from the joint law of the t statistics
-// after 4, 6, 8, … pairs, and depend on alpha/members, because smaller levels make looks
-// less alike; sequences that begin later or look closer together make looks more alike and
-// err on the safe side. Sequences that begin with 2 or 3 pairs have a table of their own. Looks more
-// than 2 pairs apart, more than ten looks (eight, where they begin early) and levels below 1e-4
-// share the level equally (Bonferroni).
+// Alpha, less a reserve, is spent linearly in the repeats (K. K. G. Lan and D. L. DeMets,
+// Biometrika 70, 1983): after n of N repeats n/N of it is spent. A flat level would spend most of
+// it early, when few pairs decide little. The levels come from the joint distribution of the t
+// statistics after 4, 6, 8, … pairs. They depend on alpha/members, because smaller levels make
+// looks less alike. Sequences that begin later or look more often make looks more alike, which errs
+// on the safe side. Sequences that begin with 2 or 3 pairs have their own table. The level is
+// shared equally (Bonferroni) for looks more than 2 pairs apart, for more than ten looks (eight, if
+// they begin early), and for levels below 1e-4.
 //
-// For 0.05, one comparison and five looks the levels are 0.0153, 0.0108,
-// 0.0121, 0.0140 and 0.0163.
+// For 0.05, one comparison and five looks the levels are 0.0153, 0.0108, 0.0121, 0.0140 and 0.0163.
 func (l Looks) Level(k int, alpha float64, members int) float64 {
 	if len(l) == 1 {
 		return alpha
@@ -57,16 +54,17 @@ func (l Looks) Level(k int, alpha float64, members int) float64 {
 	return (1 - reserve) * alpha * l.spent(alpha / float64(max(members, 1)))[k]
 }
 
-// reserve is the part of alpha that the planned looks of a sequence leave for repeats that
-// are added to it when it ends undecided.
+// reserve is the part of alpha that the planned looks leave for repeats that are added when the
+// sequence ends undecided.
 const reserve = 0.08
 
-// Last is the level of the last look.
+// Last returns the level of the last look.
 func (l Looks) Last(alpha float64, members int) float64 {
 	return l.Level(len(l)-1, alpha, members)
 }
 
-// spent are the nominal levels of the looks over the overall level alpha of one comparison.
+// spent returns the nominal levels of the looks, divided by the overall level alpha of one
+// comparison.
 func (l Looks) spent(alpha float64) []float64 {
 	for _, row := range l.table() {
 		if alpha >= row.least {
@@ -76,7 +74,7 @@ func (l Looks) spent(alpha float64) []float64 {
 	return slices.Repeat([]float64{1 / float64(len(l))}, len(l))
 }
 
-// table is the one whose looks are at least as different as these, nil where there is none.
+// table returns the table whose looks are at least as different as these, nil if there is none.
 func (l Looks) table() []spent {
 	for k, n := range l[1:] {
 		if n-l[k] > 2 {
@@ -91,23 +89,22 @@ func (l Looks) table() []spent {
 	return nil
 }
 
-// spent is a row of a table of levels: the nominal levels over the overall level, for overall
-// levels from least on, by the number of looks.
+// spent is a row of a table of levels, by number of looks: nominal levels divided by the overall
+// level, for overall levels from least upwards.
 type spent struct {
 	least   float64
 	byLooks [][]float64
 }
 
-// spendings are the tables for looks after 4, 6, 8, … and after 2, 4, 6, … pairs, rounded
-// down. TestSpendingFollowsFromTheJointLaw holds them; testdata/looks.py checks that law by
-// simulation.
+// spendings are the tables for looks after 4, 6, 8, … and after 2, 4, 6, … pairs, rounded down.
+// TestSpendingFollowsFromTheJointLaw verifies them; testdata/looks.py simulates that law.
 var spendings = []struct {
 	from int // pairs at the first look
 	rows []spent
 }{{4, spending}, {2, earlySpending}}
 
-// earlySpending begins after 2 pairs, which only a known spread makes worth judging. Levels
-// below a share each of the overall one are rounded up to it: the sum of all levels bounds them.
+// earlySpending begins after 2 pairs, which only a known spread makes worthwhile. Levels below an
+// equal share of the overall level are rounded up to it: the sum of all levels bounds the error.
 var earlySpending = []spent{
 	{0.02, [][]float64{
 		{1},

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// MaxT flips signs, too, and corrects all metrics that have it together.
+// MaxT tests by sign flips and corrects all metrics of a group that use it together.
 var MaxT = &Test{
 	Name: "max_t", LeastRepeats: leastFlips, LeastP: oneFlip, Run: signFlips, joint: maxT,
 	Doc: "sign flips that are corrected jointly, for metrics that move together, from 8 repeats on",
 }
 
-// maxT fills in the adjusted p values of a block by the step-down max-T of P. Westfall
-// and S. Young (Resampling-Based Multiple Testing, 1993, algorithm 4.1) over sign flips:
-// a repeat's flip reverses all comparisons of that repeat at once, which keeps their
-// correlation. It gives up less than Holm where metrics move together.
+// maxT fills in the adjusted p values of a block by the step-down max-T procedure of P. Westfall
+// and S. Young (Resampling-Based Multiple Testing, 1993, algorithm 4.1) over sign flips. The flip
+// of a repeat reverses all comparisons of that repeat at once, which keeps their correlation. It
+// loses less power than Holm if metrics move together.
 //
 // Members without a test keep a p value of 1.
 func maxT(block []*entry, seed uint64) {
@@ -54,16 +54,16 @@ func maxT(block []*entry, seed uint64) {
 
 // stepDown is max-T in one direction.
 type stepDown struct {
-	// members from the largest statistic to the smallest, without those that an earlier
-	// look has rejected.
+	// members are sorted by decreasing statistic, without those that an earlier look rejected.
 	members []flippable
-	// reached counts the flips whose largest statistic from the member on reaches its own.
+	// reached counts, for each member, the flips whose largest statistic from this member on is at
+	// least its own.
 	reached []int
 	total   int
 }
 
-// flippable is one member with its differences by repeat, 0 where it has none, signed so
-// that the direction is positive.
+// flippable is one member with its differences by repeat, 0 if it has none, signed so that the
+// direction is positive.
 type flippable struct {
 	entry *entry
 	d     []float64
@@ -73,7 +73,7 @@ type flippable struct {
 	t     float64 // observed
 }
 
-// newStepDown orders the members that have a test.
+// newStepDown sorts the members that have a test.
 func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 	b := &stepDown{}
 	for _, e := range block {
@@ -102,8 +102,8 @@ func newStepDown(block []*entry, repeats []int, rejection Verdict) *stepDown {
 	return b
 }
 
-// statistic is t of the flipped differences, √(n−1)·r/√(1−r²) with r = Σd/√(n·Σd²); 0
-// where all differences are.
+// statistic returns t of the flipped differences, √(n−1)·r/√(1−r²) with r = Σd/√(n·Σd²). It returns
+// 0 if all differences are 0.
 func (m *flippable) statistic() float64 {
 	if m.scale == 0 {
 		return 0
@@ -112,8 +112,8 @@ func (m *flippable) statistic() float64 {
 	return r * math.Sqrt((m.n-1)/math.Max(1-r*r, rounding))
 }
 
-// flip counts one flip, which differs from the one before in one repeat; in many if
-// changed is negative.
+// flip counts one flip. It differs from the previous one in the repeat changed, or in any number of
+// repeats if changed is negative.
 func (b *stepDown) flip(flipped []bool, changed int) {
 	b.total++
 	largest := math.Inf(-1)
@@ -140,7 +140,7 @@ func (b *stepDown) flip(flipped []bool, changed int) {
 	}
 }
 
-// adjusted are the p values, made to grow along the order.
+// adjusted returns the p values, made monotone along the order.
 func (b *stepDown) adjusted() []float64 {
 	p := make([]float64, len(b.members))
 	largest := 0.0
@@ -151,9 +151,9 @@ func (b *stepDown) adjusted() []float64 {
 	return p
 }
 
-// visitFlips calls visit with all flips of n repeats in the order of a Gray code, each
-// with the repeat that changed; or with no flip and random ones. Changed is −1 where the
-// flip is not made from the one before.
+// visitFlips calls visit with all flips of n repeats in the order of a Gray code, each with the
+// repeat that changed. For more than exactFlips repeats it visits no flip and then random ones.
+// changed is −1 if the flip does not follow from the previous one.
 func visitFlips(n int, seed uint64, visit func(flipped []bool, changed int)) {
 	flipped := make([]bool, n)
 	visit(flipped, -1)

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// holmAdjust returns the p values adjusted by Holm's step-down procedure, in the order of p:
-// for the i-th smallest of m, the largest of min(1, (m − j + 1)·p(j)) over j ≤ i.
-// Rejecting where the adjusted value is at most α keeps the chance of any false
-// rejection at α, whatever the dependence (S. Holm, Scand. J. Statist. 6, 1979). The p
-// values are in [0, 1].
+// holmAdjust returns the p values adjusted by Holm's step-down procedure, in the order of p: for
+// the i-th smallest of m, the largest of min(1, (m − j + 1)·p(j)) over j ≤ i. Rejecting adjusted
+// values of at most α keeps the probability of any false rejection at α, whatever the dependence
+// (S. Holm, Scand. J. Statist. 6, 1979). The p values are in [0, 1].
 func holmAdjust(p []float64) []float64 {
 	adjusted := make([]float64, len(p))
 	largest := 0.0

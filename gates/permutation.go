@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// exactSplits is the largest number of splits that are all visited: 10 against 10
-	// values have 184,756.
+	// exactSplits is the largest number of splits that are all visited: 10 and 10 values have
+	// 184,756.
 	exactSplits = 200_000
-	// randomSplits stand for them beyond.
+	// randomSplits is the number of random splits visited instead of more than exactSplits.
 	randomSplits = 99_999
 )
 
-// Permutation splits the values of both sides anew.
+// Permutation tests by splitting the values of both sides anew.
 var Permutation = &Test{
 	Name: "permutation", Design: Unpaired,
 	Doc: "all splits of the values, for sides that are not paired by repeat",
@@ -31,16 +31,15 @@ var Permutation = &Test{
 	Run: withWelch(permutations),
 }
 
-// permutations tests the difference of the means of two samples by splitting all values
-// anew, which needs nothing but that they could have come in any order (E. J. G. Pitman,
-// Suppl. J. R. Statist. Soc. 4, 1937). Up to 10 against 10 values all splits are counted,
-// ties included; beyond 200,000 splits 99,999 random ones, and the observed one is added to
-// them.
+// permutations tests the difference of the means of two samples by splitting all values anew. It
+// only assumes that they could have come in any order (E. J. G. Pitman, Suppl. J. R. Statist. Soc.
+// 4, 1937). Up to 10 and 10 values, all splits are counted, ties included. Beyond 200,000 splits it
+// draws 99,999 random ones and adds the observed one.
 //
-// A split that exchanges a subset of the head for one of the base of the same size is as
-// extreme as the data exactly where the head's subset has a mean no larger, so that bounds
-// of the shift are order statistics of the differences of such means and agree with the p
-// values, as those of [signFlips] do.
+// A split that exchanges a subset of the head for one of the base of the same size is as extreme as
+// the data exactly if the head's subset has a mean no larger. Bounds of the shift are therefore
+// order statistics of the differences of such means, and agree with the p values, as in
+// [signFlips].
 func permutations(x Sample, set Settings) (Statistic, error) {
 	base, head := len(x.Base), len(x.Head)
 	if min(base, head) < 1 {
@@ -58,8 +57,8 @@ func permutations(x Sample, set Settings) (Statistic, error) {
 	return s, nil
 }
 
-// allExchanges are the differences of the means of all subsets of the head and all of the
-// base of the same size, but the empty ones.
+// allExchanges returns the differences of the means of all subsets of the head and all subsets of
+// the base of the same size, without the empty ones.
 func allExchanges(base, head []float64) []float64 {
 	most := min(len(base), len(head))
 	ofBase, ofHead := sumsBySize(base, most), sumsBySize(head, most)
@@ -75,7 +74,7 @@ func allExchanges(base, head []float64) []float64 {
 	return all
 }
 
-// sumsBySize are the sums of all subsets of x with up to most members, by their number.
+// sumsBySize returns the sums of all subsets of x with up to most members, by number of members.
 func sumsBySize(x []float64, most int) [][]float64 {
 	sums := make([][]float64, most+1)
 	sums[0] = []float64{0}
@@ -89,7 +88,7 @@ func sumsBySize(x []float64, most int) [][]float64 {
 	return sums
 }
 
-// randomExchanges are those of random splits, but for the observed one.
+// randomExchanges returns the exchanges of random splits, without the observed one.
 func randomExchanges(base, head []float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(base)+len(head))))
 	order := make([]int, len(base)+len(head))
@@ -98,8 +97,8 @@ func randomExchanges(base, head []float64, seed uint64) []float64 {
 	}
 	all := make([]float64, 0, randomSplits)
 	for len(all) < randomSplits {
-		// The first places are the new base: what of the head is there was exchanged, and so
-		// was what of the base is not.
+		// The first places are the new base. Values of the head among them were exchanged, and so
+		// were values of the base outside them.
 		into, taken := 0.0, 0
 		for i := range base {
 			k := i + rng.IntN(len(order)-i)
@@ -123,8 +122,8 @@ func randomExchanges(base, head []float64, seed uint64) []float64 {
 	return all
 }
 
-// nth is the k-th smallest, from 0, of numbers that it reorders (C. A. R. Hoare, Comm. ACM
-// 4, 1961, algorithm 65).
+// nth returns the k-th smallest number of x, from 0. It reorders x (C. A. R. Hoare, Comm. ACM 4,
+// 1961, algorithm 65).
 func nth(x []float64, k int) float64 {
 	low, high := 0, len(x)-1
 	for low < high {

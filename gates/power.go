@@ -9,24 +9,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Power is the power that sample sizes and detectable changes are stated for.
+// Power is the power for which sample sizes and detectable changes are stated.
 const Power = 0.8
 
-// MaxPairs is the largest number of pairs that NeedPairs considers. What needs more
-// than this is not decided by repeating it.
+// MaxPairs is the largest number of pairs that NeedPairs considers. Repeating is no solution for
+// comparisons that need more.
 const MaxPairs = 10_000
 
-// DetectableChange is the smallest shift, on the scale of the test, that the one-sided
-// paired t-test of n pairs at alpha finds with the given power when pairs have standard
-// deviation sd. On the log scale the ratio is exp of it. It is +Inf for n < 2.
+// DetectableChange returns the smallest shift, on the scale of the test, that the one-sided paired
+// t-test of n pairs at alpha finds with the given power if pairs have standard deviation sd. On the
+// log scale the ratio is its exp. It returns +Inf for n < 2.
 func DetectableChange(n int, sd, alpha, power float64) float64 {
 	return newPlanner().detectable(n, paired(sd), alpha, power)
 }
 
-// NeedPairs is the smallest number of pairs with which the one-sided paired t-test at
-// alpha finds a true shift effect with the given power when pairs have standard
-// deviation sd, both on the scale of the test. It refuses where more than MaxPairs would
-// be needed.
+// NeedPairs returns the smallest number of pairs with which the one-sided paired t-test at alpha
+// finds a true shift effect with the given power if pairs have standard deviation sd. effect and sd
+// are on the scale of the test. It returns an error if more than MaxPairs are needed.
 func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 	n, ok := newPlanner().need(effect, paired(sd), alpha, power)
 	if !ok {
@@ -37,31 +36,29 @@ func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 	return n, nil
 }
 
-// planner remembers critical values and noncentralities, which depend on the degrees of
-// freedom and the levels only, so that a family of hundreds of comparisons solves for
-// each once.
+// planner caches critical values and noncentralities. They depend on degrees of freedom and levels
+// only, so a family of hundreds of comparisons solves for each once.
 type planner struct {
 	criticals       map[level]float64
 	noncentralities map[level]float64
 	known           map[knownLevel]float64
 }
 
-// knownLevel is a one-sided level of n pairs whose spread is known.
+// knownLevel is a one-sided level of n pairs with a known spread.
 type knownLevel struct {
 	df, within float64
 	n          int
 	alpha      float64
 }
 
-// level is a number of degrees of freedom with a one-sided level and, for
-// noncentralities, a power.
+// level is a number of degrees of freedom with a one-sided level and, for noncentralities, a power.
 type level struct{ df, alpha, power float64 }
 
 func newPlanner() planner {
 	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}, known: map[knownLevel]float64{}}
 }
 
-// critical is the t with P(T > t) = alpha.
+// critical returns the t with P(T > t) = alpha.
 func (p planner) critical(df, alpha float64) float64 {
 	key := level{df: df, alpha: alpha}
 	t, ok := p.criticals[key]
@@ -72,7 +69,7 @@ func (p planner) critical(df, alpha float64) float64 {
 	return t
 }
 
-// width is how far a bound of level alpha is from the mean of n pairs.
+// width returns the distance of a bound of level alpha from the mean of n pairs.
 func (p planner) width(v Noise, n int, alpha float64) float64 {
 	if v.known == nil {
 		return p.critical(v.df(n), alpha) * v.se(n)
@@ -86,8 +83,8 @@ func (p planner) width(v Noise, n int, alpha float64) float64 {
 	return t * v.se(n)
 }
 
-// later is the width of n pairs, seen from fewer. Where the spread is known, it is as much wider than
-// by Student's t as it is now at a level of 1 %.
+// later returns the width of n pairs, seen from now pairs. For a known spread it scales Student's
+// width by the ratio that both have now at a level of 1 %.
 func (p planner) later(v Noise, now, n int, alpha float64) float64 {
 	width := p.critical(v.df(n), alpha) * v.se(n)
 	if v.known != nil {
@@ -97,8 +94,8 @@ func (p planner) later(v Noise, now, n int, alpha float64) float64 {
 	return width
 }
 
-// reach is the shift that n pairs find at alpha with a power. The one with a known spread
-// is by the normal approximation of Abramowitz and Stegun 26.7.10.
+// reach returns the shift that n pairs find at alpha with a power. For a known spread it uses the
+// normal approximation of Abramowitz and Stegun 26.7.10.
 func (p planner) reach(v Noise, n int, alpha, power float64) float64 {
 	if v.known == nil {
 		return p.noncentrality(v.df(n), alpha, power) * v.se(n)
@@ -116,14 +113,14 @@ func (p planner) detectable(n int, v Noise, alpha, power float64) float64 {
 	return p.noncentrality(v.df(n), alpha, power) * v.SD / math.Sqrt(float64(n))
 }
 
-// need is NeedPairs for any noise. The standardised effect grows and the noncentrality it
-// must reach falls with n.
+// need is NeedPairs for any noise. With n the standardised effect grows, and the noncentrality that
+// it must reach falls.
 func (p planner) need(effect float64, v Noise, alpha, power float64) (int, bool) {
 	n := least(2, func(n int) bool { return p.detectable(n, v, alpha, power) <= effect })
 	return n, n > 0
 }
 
-// noncentrality is the δ with P(T > t(1−α)) = power for T noncentral t.
+// noncentrality returns the δ with P(T > t(1−α)) = power for T noncentral t.
 func (p planner) noncentrality(df, alpha, power float64) float64 {
 	key := level{df, alpha, power}
 	delta, ok := p.noncentralities[key]
@@ -134,8 +131,8 @@ func (p planner) noncentrality(df, alpha, power float64) float64 {
 	return delta
 }
 
-// solveNoncentrality finds δ by bracketing and regula falsi with the Illinois rule,
-// from the normal approximation of Abramowitz and Stegun 26.7.10.
+// solveNoncentrality finds δ by bracketing and regula falsi with the Illinois rule, starting from
+// the normal approximation of Abramowitz and Stegun 26.7.10.
 func solveNoncentrality(t, df, power float64) float64 {
 	excess := func(delta float64) float64 { return noncentralSurvival(t, df, delta) - power }
 	width := math.Sqrt(1 + t*t/(2*df))
@@ -150,8 +147,8 @@ func solveNoncentrality(t, df, power float64) float64 {
 	return illinois(excess, a, fa, b, fb, 1e-12)
 }
 
-// illinois finds the zero of f between a and b, whose values fa and fb have different signs, by
-// regula falsi with the Illinois rule, until a value is below tolerance.
+// illinois returns the zero of f between a and b by regula falsi with the Illinois rule, until a
+// value is below tolerance. The values fa and fb have different signs.
 func illinois(f func(float64) float64, a, fa, b, fb, tolerance float64) float64 {
 	for range 100 {
 		c := (a*fb - b*fa) / (fb - fa)
@@ -169,9 +166,9 @@ func illinois(f func(float64) float64, a, fa, b, fb, tolerance float64) float64 
 	return b
 }
 
-// noncentralSurvival is P(T > t), t ≥ 0, for the noncentral t distribution. gonum's
-// series (algorithm AS 243) underflows for large noncentralities, which small samples
-// at corrected levels do reach; these are integrated instead.
+// noncentralSurvival returns P(T > t), t ≥ 0, for the noncentral t distribution. gonum's series
+// (algorithm AS 243) underflows for large noncentralities, which occur with small samples at
+// corrected levels. For these it integrates instead.
 func noncentralSurvival(t, df, delta float64) float64 {
 	if math.Abs(delta) <= 25 {
 		return 1 - distuv.NoncentralT{Nu: df, Mu: delta}.CDF(t)

@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// FisherExact is the one-sided p value of Fisher's exact test that the first group's
-// proportion x1/n1 is greater than the second's x2/n2: the chance, with all margins
-// fixed, of x1 or more in the first group (scipy.stats.fisher_exact, alternative
-// "greater"). Swap the groups for the other side.
+// FisherExact returns the one-sided p value of Fisher's exact test that the first group's
+// proportion x1/n1 is greater than the second's x2/n2: the probability, with all margins fixed, of
+// x1 or more in the first group (scipy.stats.fisher_exact, alternative "greater"). Swap the groups
+// for the other side.
 func FisherExact(x1, n1, x2, n2 int) (float64, error) {
 	for _, g := range [][2]int{{x1, n1}, {x2, n2}} {
 		if g[0] < 0 || g[0] > g[1] {
@@ -19,12 +19,12 @@ func FisherExact(x1, n1, x2, n2 int) (float64, error) {
 	return hypergeometricTail(x1, x1+x2, n1, n2), nil
 }
 
-// hypergeometricTail is P(X ≥ k) where X of the hits are in the first group, of sizes n1
-// and n2. Weights are built by their ratios outwards from the mode and divided by
-// their sum, which keeps all digits where differences of log-gamma lose them.
+// hypergeometricTail returns P(X ≥ k) if X of the hits are in the first group, of sizes n1 and n2.
+// Weights are built by their ratios outwards from the mode and divided by their sum. This keeps all
+// digits, unlike differences of log-gamma.
 func hypergeometricTail(k, hits, n1, n2 int) float64 {
 	lowest, highest := max(0, hits-n2), min(hits, n1)
-	// ratio is P(X = x+1) / P(X = x).
+	// ratio returns P(X = x+1) / P(X = x).
 	ratio := func(x int) float64 {
 		return float64(hits-x) / float64(x+1) * float64(n1-x) / float64(n2-hits+x+1)
 	}
@@ -52,9 +52,9 @@ func hypergeometricTail(k, hits, n1, n2 int) float64 {
 	return min(1, tail/total)
 }
 
-// clopperPearson returns the exact interval with confidence 1 − alpha for a proportion
-// of which x of n were observed (C. Clopper and E. Pearson, Biometrika 26, 1934): each
-// bound has one-sided confidence 1 − alpha/2.
+// clopperPearson returns the exact interval with confidence 1 − alpha for a proportion observed as
+// x of n (C. Clopper and E. Pearson, Biometrika 26, 1934). Each bound has one-sided confidence 1 −
+// alpha/2.
 func clopperPearson(x, n int, alpha float64) (lower, upper float64) {
 	upper = 1
 	if x > 0 {

@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// Prospect is a paired comparison as it is planned: when it is judged, and at which levels.
+// Prospect is a planned paired comparison: when it is judged, and at which levels.
 type Prospect struct {
 	Looks Looks
-	// Levels are the uncorrected levels at which d ≤ 0 must be rejected, and PassLevels
-	// those of the bounds, one for each look.
+	// Levels are the uncorrected levels at which d ≤ 0 must be rejected, PassLevels those of the
+	// bounds, one for each look.
 	Levels, PassLevels []float64
 	Rule               // of the gate; its Alpha is in Levels
-	// Expect is what the head has to show. Where that is an improvement, Detectable and Found
-	// are of a true improvement that is shown.
+	// Expect is the claim of the head. For an improvement, Detectable and Found refer to a true
+	// improvement that is shown.
 	Expect Expectation
-	// Known is what is known of the spread; nil where only that of the pairs will be.
+	// Known is the known spread; nil if only the spread of the pairs will be known.
 	Known *Known
-	// Between is the standard error of the mean over blocks, on the scale of the test, where the
+	// Between is the standard error of the mean over blocks, on the scale of the test, if the
 	// comparison is about all such blocks; see [Comparison.Between].
 	Between float64
 }
 
-// NewProspect is the prospect of the strictest comparison of a Holm group: its first step
-// alone is to reject, however the other members come out. Alpha is the group's, passAlpha
-// that of a pass.
+// NewProspect returns the prospect of the strictest comparison of a Holm group: it must reject at
+// Holm's first step, whatever the other members do. alpha is the level of the group, passAlpha that
+// of a pass.
 func NewProspect(l Looks, alpha, passAlpha float64, members int, rule Rule) Prospect {
 	p := Prospect{Looks: l, Rule: rule}
 	for k := range l {
@@ -35,35 +35,36 @@ func NewProspect(l Looks, alpha, passAlpha float64, members int, rule Rule) Pros
 	return p
 }
 
-// First is the prospect of the first look alone.
+// First returns the prospect of the first look alone.
 func (p Prospect) First() Prospect {
 	p.Looks, p.Levels, p.PassLevels = p.Looks[:1], p.Levels[:1], p.PassLevels[:1]
 	return p
 }
 
-// prospects is how many sessions stand for all. The error of a chance of 80 % is 0.4 %.
+// prospects is the number of simulated sessions. The standard error of a probability of 80 % is 0.4
+// %.
 const prospects = 10_000
 
-// Detectable is the smallest true difference, on the scale of the test, that is called a
-// regression with the given power where pairs have standard deviation sd: significant,
-// with an estimate of at least the margin, at some look, and not passed before. It is
-// simulated with a fixed seed, and +Inf where no test is possible.
+// Detectable returns the smallest true difference, on the scale of the test, that is called a
+// regression with the given power if pairs have standard deviation sd. A regression is significant
+// at some look, has an estimate of at least the margin, and did not pass before. It is simulated
+// with a fixed seed, and +Inf if no test is possible.
 func (p Prospect) Detectable(sd, margin, power float64) float64 {
 	least := p.thresholds(sd, margin)
 	return least[min(int(math.Ceil(power*float64(len(least)))), len(least))-1]
 }
 
-// Found is the chance that a true difference is called a regression.
+// Found returns the probability that a true difference is called a regression.
 func (p Prospect) Found(difference, sd, margin float64) float64 {
 	least := p.thresholds(sd, margin)
 	n, _ := slices.BinarySearch(least, difference+rounding)
 	return float64(n) / float64(len(least))
 }
 
-// thresholds are, ascending, the smallest true differences that simulated sessions call a
-// regression. All a session sees of the true difference is a shift of its estimates, so it
-// is a regression from some difference on: from where the estimate of a look is large
-// enough, and no look before it passes.
+// thresholds returns, ascending, the smallest true difference that each simulated session calls a
+// regression. The true difference only shifts a session's estimates. A session is therefore a
+// regression from some difference on: as soon as the estimate of a look is large enough and no
+// earlier look passes.
 func (p Prospect) thresholds(sd, margin float64) []float64 {
 	rng := rand.New(rand.NewPCG(20261122, 0)) //nolint:gosec // a simulation
 	least := make([]float64, prospects)
@@ -81,7 +82,7 @@ func (p Prospect) thresholds(sd, margin float64) []float64 {
 	return least
 }
 
-// critical is the critical value of the test with d degrees of freedom of the pairs.
+// critical returns the critical value of the test with d degrees of freedom of the pairs.
 func (p Prospect) critical(alpha, d float64) float64 {
 	if p.Known == nil {
 		return tCritical(alpha, d)
@@ -89,7 +90,7 @@ func (p Prospect) critical(alpha, d float64) float64 {
 	return p.Known.critical(alpha, d)
 }
 
-// error is the standard error of n pairs of standard deviation sd.
+// error returns the standard error of n pairs with standard deviation sd.
 func (p Prospect) error(sd float64, n int) float64 {
 	if p.Known != nil {
 		sd = p.Known.with(sd, float64(n-1))
@@ -97,7 +98,7 @@ func (p Prospect) error(sd float64, n int) float64 {
 	return math.Hypot(sd/math.Sqrt(float64(n)), p.Between)
 }
 
-// threshold is that of one session.
+// threshold returns the smallest difference that one simulated session calls a regression.
 func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margin float64) float64 {
 	least, passed := math.Inf(1), math.Inf(-1)
 	sum, squares, k := 0.0, 0.0, 0

@@ -2,9 +2,9 @@ package gates
 
 import "math"
 
-// quantile returns the q-quantile of sorted values by linear interpolation between
-// order statistics: numpy's default, Hyndman and Fan's type 7 (Am. Statist. 50, 1996),
-// bit for bit with numpy 2. q is in [0, 1]; the result is NaN without values.
+// quantile returns the q-quantile of sorted values by linear interpolation between order
+// statistics: numpy's default, Hyndman and Fan's type 7 (Am. Statist. 50, 1996), bit for bit with
+// numpy 2. q is in [0, 1]. It returns NaN without values.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 || math.IsNaN(q) {
 		return math.NaN()
@@ -15,7 +15,7 @@ func quantile(sorted []float64, q float64) float64 {
 		return sorted[len(sorted)-1]
 	}
 	a, b, t := sorted[i], sorted[i+1], at-float64(i)
-	// From the nearer end, so that both ends are hit exactly. The conversions keep the
+	// Interpolate from the nearer end, so that both ends are exact. The conversions keep the
 	// compiler from fusing the product into the sum, which rounds differently.
 	if t >= 0.5 {
 		return b - float64((b-a)*(1-t))

@@ -7,10 +7,10 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// CanReject returns an error with what would help if the one-sided test with n repeats (of
-// each side) cannot reach alpha with any data. Alpha is the corrected level: that of the group
-// divided by its size. A t-test needs 2 repeats; n sign flips reach 2⁻ⁿ, the
-// Mann–Whitney test and permutations 1/C(2n, n). A prediction interval does not depend on repeats.
+// CanReject returns an error with advice if the one-sided test with n repeats (of each side) cannot
+// reach alpha with any data. alpha is the corrected level: that of the group divided by its size. A
+// t-test needs 2 repeats. n sign flips reach 2⁻ⁿ, the Mann–Whitney test and permutations 1/C(2n,
+// n). A prediction interval does not depend on repeats.
 func CanReject(test *Test, n int, alpha float64) error {
 	p := test.leastP(n)
 	if n >= 1 && p <= alpha {
@@ -23,7 +23,7 @@ func CanReject(test *Test, n int, alpha float64) error {
 	return fmt.Errorf("%s with %s cannot reject at %.3g, however large the change: %s", test, repeats(n), alpha, advice)
 }
 
-// leastRepeats is the smallest number of repeats that can reject at alpha.
+// leastRepeats returns the smallest number of repeats that can reject at alpha.
 func leastRepeats(test *Test, alpha float64) int {
 	n := 1
 	for test.leastP(n) > alpha && n < MaxPairs {
@@ -32,10 +32,10 @@ func leastRepeats(test *Test, alpha float64) int {
 	return n
 }
 
-// CheckNoise refuses a plan whose noise is above its margin: n pairs of standard
-// deviation sd (on the scale of the test: of log ratios for times and rates) that
-// find a change of the margin with less than 80 % power at the level alpha. The error
-// names the number of pairs and the margin that would work.
+// CheckNoise returns an error if the noise of a plan is above its margin: if n pairs of standard
+// deviation sd (on the scale of the test: log ratios for times and rates) find a change of the
+// margin with less than 80 % power at the level alpha. The error gives the number of pairs and the
+// margin that would work.
 func CheckNoise(m metric.Metric, n int, sd float64, margin metric.Margin, alpha float64) error {
 	found := m.Scale.Change(DetectableChange(n, sd, alpha, Power))
 	if found <= float64(margin) {

@@ -5,41 +5,41 @@ import (
 	"slices"
 )
 
-// Relative are the pairs of a metric that no launch has by itself, such as the share of its
-// answers that are as those of the base: they are against the base's other launches, so that
-// each further repeat changes the values of all. They are listed by the last repeat that there
-// is.
+// Relative holds the pairs of a metric that relates launches to each other, such as the share of
+// answers that agree with the base. Each launch is compared with the base's other launches, so each
+// further repeat changes all values. The key is the last repeat that was included.
 //
-// A launch of the base against the base's others is the noise floor of the session, and the
-// head's launch of the same repeat is against the same ones: without a change both are drawn
-// alike, whatever the launches of one server differ by.
+// A launch of the base compared with the base's others is the noise floor of the session. The
+// head's launch of the same repeat is compared with the same ones. Without a change both have the
+// same distribution, whatever the differences between launches of one server.
 type Relative map[int]Related
 
-// Related are the pairs of a metric in some repeats.
+// Related holds the pairs of a metric in some repeats.
 type Related struct {
 	Pairs []Pair
-	// Clusters say how far the mean of the differences is off by what the pairs share.
+	// Clusters is the error of the mean difference from what the pairs share.
 	Clusters Clusters
 }
 
-// Clusters are the error of the mean difference over parts of the work that are independent of
-// each other, such as prompts. Values of a repeat share what they are against with those of the
-// others: where two answers are equally good to half of the prompts, it is luck which of them
-// the base has given, and the luck is the same for all pairs. A test of the pairs alone
-// would call up to 19 % of equal sides worse at 5 %. The clusters see that, and do not see what
-// a launch does to all prompts, which the pairs do. So a test demands both.
+// Clusters is the error of the mean difference over independent parts of the work, such as prompts.
+// The values of different repeats are compared with the same launches. If two answers are equally
+// good for half of the prompts, chance decides which of them the base gave, and it is the same
+// chance for all pairs. A test of the pairs alone would call up to 19 % of equal sides worse at 5
+// %. Clusters detect this, but not the effect of a launch on all prompts, which the pairs detect.
+// So a test requires both.
 //
-// Where all launches answer the same questions, as in an evaluation, Drawn is set: pairs know
-// nothing of what other questions would have shown, and clusters nothing of what launches differ
-// by, so that the squares of both errors add up.
+// If all launches answer the same questions, as in an evaluation, Drawn is set. Pairs do not show
+// the effect of other questions, and clusters do not show the differences between launches, so the
+// squares of both errors are added.
 type Clusters struct {
 	SE, DF float64
 	Drawn  bool
-	// Beside says that the error is none of the pairs', and is added to theirs with degrees of freedom of its own.
+	// Beside is set if the error is independent of the pairs'. It is added with its own degrees of
+	// freedom.
 	Beside bool
 }
 
-// upTo returns what is known at the last of some repeats that has anything.
+// upTo returns the values at the last of some repeats that has any.
 func (r Relative) upTo(repeats []int) Related {
 	for _, last := range slices.Backward(repeats) {
 		if found, ok := r[last]; ok {
@@ -49,7 +49,7 @@ func (r Relative) upTo(repeats []int) Related {
 	return Related{}
 }
 
-// All returns what is known of all repeats.
+// All returns the values over all repeats.
 func (r Relative) All() Related {
 	last := 0
 	for repeat := range r {
@@ -58,8 +58,7 @@ func (r Relative) All() Related {
 	return r[last]
 }
 
-// cluster demands of the test of n pairs what the clusters say, too: the larger p value of
-// both, and the bounds that are further out.
+// cluster also requires what the clusters show: the larger of both p values, and the wider bounds.
 func (s *Statistic) cluster(c Clusters, n int, bias float64, set Settings) {
 	if c.Beside {
 		s.beside(c, n, bias, set)

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// worse is the sign that makes a difference head − base positive when it is for the worse.
+// worse returns the sign that makes a difference head − base positive if it is for the worse.
 func worse(m metric.Metric) float64 {
 	if m.Direction == metric.HigherIsBetter {
 		return -1
@@ -15,11 +15,11 @@ func worse(m metric.Metric) float64 {
 	return 1
 }
 
-// beyondMeasure is larger than any measured value in any unit. Values below it keep
-// sums, squares and quotients finite.
+// beyondMeasure is larger than any measured value in any unit. Values below it keep sums, squares
+// and quotients finite.
 const beyondMeasure = 1e100
 
-// usable refuses values that have no place on the scale of a metric.
+// usable returns an error for values that are not on the scale of a metric.
 func usable(m metric.Metric, v float64) error {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > beyondMeasure:
@@ -32,9 +32,8 @@ func usable(m metric.Metric, v float64) error {
 	return nil
 }
 
-// differences are d of each pair, on the scale of the test, worse positive. floor is
-// the size of what float64 rounds off in them. An error names the first pair that has no
-// d.
+// differences returns d of each pair on the scale of the test, worse positive. floor is the size of
+// float64 rounding in them. The error names the first pair that has no d.
 func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err error) {
 	d = make([]float64, len(pairs))
 	floor = rounding
@@ -51,8 +50,8 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 			}
 		}
 		if m.Scale == metric.Log {
-			// The logarithm of the quotient, because the difference of two logarithms
-			// loses the digits of a small change.
+			// The logarithm of the quotient, because the difference of two logarithms loses the
+			// digits of a small change.
 			d[i] = worse(m) * math.Log(p.Head/p.Base)
 			continue
 		}
@@ -63,7 +62,7 @@ func differences(m metric.Metric, pairs []Pair) (d []float64, floor float64, err
 }
 
 // Differences returns the difference of each pair on the scale of the test, worse positive: of
-// logarithms for times and rates. An error names the first pair that has none.
+// logarithms for times and rates. The error names the first pair that has none.
 func Differences(m metric.Metric, pairs []Pair) ([]float64, error) {
 	d, _, err := differences(m, pairs)
 	return d, err

@@ -7,19 +7,19 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Scores are what launches of two sides scored in the same questions.
+// Scores holds the scores of the launches of both sides in the same questions.
 type Scores struct {
 	Questions int
-	// Repeats whose launches of both sides answered all questions, ascending.
+	// Repeats whose launches answered all questions on both sides, ascending.
 	Repeats []int
-	// Of is the score of a launch, the head's or the base's of a repeat, in a question.
+	// Of returns the score of a launch (of the head or the base, in repeat) in a question.
 	Of func(head bool, repeat, question int) float64
 }
 
 // Relate pairs the mean scores of the launches by repeat, with the error that comes from the
-// questions. They are a sample of those that could have been asked, and the comparison is about
-// all of these. Each question is asked of every launch, so what counts of it is by how much
-// the head's mean score over all launches differs from the base's.
+// questions. The questions are a sample, and the comparison is about all that could have been
+// asked. Every launch answers each question, so a question counts by how much the head's mean score
+// over all launches differs from the base's.
 func (s Scores) Relate() Relative {
 	out := Relative{}
 	sums, counts := make([]float64, s.Questions), make([]float64, s.Questions)
@@ -39,7 +39,7 @@ func (s Scores) Relate() Relative {
 	return out
 }
 
-// Mean is the mean score of a side's launches in a question.
+// Mean returns the mean score of a side's launches in a question.
 func (s Scores) Mean(head bool, question int) float64 {
 	sum := 0.0
 	for _, repeat := range s.Repeats {
@@ -48,23 +48,23 @@ func (s Scores) Mean(head bool, question int) float64 {
 	return sum / float64(len(s.Repeats))
 }
 
-// unseen is how many more questions are assumed to differ than do: of a thousand of which none
-// does, not all of those that could have been asked are alike. Bounds are then those of Poisson's
-// distribution, or further out, for small counts.
+// unseen is the number of further questions that are assumed to differ: if none of 1,000 differs,
+// some of those not asked may. Bounds for small counts are then at least as wide as those of the
+// Poisson distribution.
 const unseen = 2
 
-// fewest are the degrees of freedom of few questions that differ.
+// fewest is the number of degrees of freedom if few questions differ.
 const fewest = 4
 
-// drawnFrom is the error of clusters of which so many were drawn.
+// drawnFrom returns the error of clusters that were drawn from more, for a number of questions.
 func drawnFrom(c Clusters, questions int) Clusters {
 	n := float64(questions)
 	return Clusters{SE: math.Sqrt(c.SE*c.SE*n*n+unseen) / n, DF: max(fewest, c.DF), Drawn: true}
 }
 
-// drawn adds the error over questions to that of n pairs, with the degrees of freedom of
-// Satterthwaite (F. E. Satterthwaite, Biometrics Bull. 2, 1946). What is left of a question by
-// chance is in both, so that the sum errs on the safe side.
+// drawn adds the error over questions to that of n pairs, with Satterthwaite's degrees of freedom
+// (F. E. Satterthwaite, Biometrics Bull. 2, 1946). The chance within a question is in both errors,
+// so the sum errs on the safe side.
 func (s *Statistic) drawn(c Clusters, n int, set Settings) {
 	pairs, questions := s.SE*s.SE, c.SE*c.SE
 	s.SE = math.Sqrt(pairs + questions)
@@ -76,18 +76,18 @@ func (s *Statistic) drawn(c Clusters, n int, set Settings) {
 	s.Noise = paired(s.SE * math.Sqrt(float64(n)))
 }
 
-// NeedQuestions is the least number of questions, each right or wrong, with which a loss can be
-// found with [Power] at a level, however few of them the sides differ in: they differ in the
-// loss at least.
+// NeedQuestions returns the least number of questions, each right or wrong, with which a loss can
+// be found with [Power] at a level. It assumes that the sides differ in no more questions than the
+// loss requires.
 func NeedQuestions(loss, alpha float64) int {
 	effect := mathext.NormalQuantile(Power) - mathext.NormalQuantile(alpha)
 	return int(math.Ceil(effect * effect * (1 - loss) / loss))
 }
 
-// FoundLoss is the chance that a true loss is called a regression at a level, where its estimate
-// has to be at least the margin: of questions that are right or wrong, and of which the
-// sides differ in a share, each side the same in all launches. An improvement is found as a loss
-// is that has to be beyond the margin by as much as is significant.
+// FoundLoss returns the probability that a true loss is called a regression at a level, with an
+// estimate of at least the margin. Questions are right or wrong, and the sides differ in the share
+// differ of them, each side alike in all launches. An expected improvement has to be beyond the
+// margin by a significant amount.
 func FoundLoss(questions int, differ, loss, margin, alpha float64, expect Expectation) float64 {
 	n := float64(questions)
 	sd := math.Sqrt(max(differ-loss*loss, 0) / n)
@@ -102,8 +102,8 @@ func FoundLoss(questions int, differ, loss, margin, alpha float64, expect Expect
 	return math.Erfc((least-loss)/sd/math.Sqrt2) / 2
 }
 
-// DetectableLoss is the smallest loss that is found with [Power]; false where the sides would
-// have to differ in more.
+// DetectableLoss returns the smallest loss that is found with [Power]. It returns false if the
+// sides would have to differ in more questions.
 func DetectableLoss(questions int, differ, margin, alpha float64, expect Expectation) (loss float64, ok bool) {
 	found := func(loss float64) bool { return FoundLoss(questions, differ, loss, margin, alpha, expect) >= Power }
 	low, high := 0.0, differ

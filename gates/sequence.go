@@ -6,52 +6,51 @@ import (
 	"slices"
 )
 
-// Sequence is a family that is judged several times while its repeats come in. Alpha and
-// PassAlpha are those of the whole sequence; each look is judged at its [Looks.Level] of them.
+// Sequence is a family that is judged several times while its repeats arrive. Alpha and PassAlpha
+// are those of the whole sequence; each look is judged at its [Looks.Level] of them.
 //
-// The family keeps every member at every look. The first look at which a comparison is
-// pass, improvement or regression, or refuted, decides it: later data are shown and not judged. The
-// sequence stops when nothing waits for more repeats.
+// The family keeps every member at every look. A comparison is decided by the first look at which
+// it is pass, improvement, regression or refuted. Later data are shown but not judged. The sequence
+// stops when nothing waits for more repeats.
 type Sequence struct {
 	// Family with everything measured so far.
 	Family Family
 	// Looks that are planned.
 	Looks Looks
-	// Before are the looks as they were planned before repeats were added to the sequence,
-	// one list for each time. A look keeps the level it was planned with; the looks added by
-	// the k-th extension have the level of all of them for Alpha·4⁻ᵏ. So what an undecided
-	// sequence is given in addition costs: see [Sequence.Extendable].
+	// Before holds the planned looks before each extension of the sequence. A look keeps the level
+	// it was planned with. The looks of the k-th extension have the level that all of them would
+	// have for Alpha·4⁻ᵏ. This is the price of more repeats for an undecided sequence: see
+	// [Looks.Extendable].
 	Before []Looks
-	// Taken are the looks that were taken; nil means all planned looks that the
-	// measured repeats allow.
+	// Taken are the looks that were taken; nil means all planned looks that the measured repeats
+	// allow.
 	Taken []int
-	// Ended is set where no further repeats will come, so that what lies between two looks
-	// is judged too, in place of the next look.
+	// Ended is set if no more repeats will come. Repeats since the last look are then judged too,
+	// in place of the next look.
 	Ended bool
-	// Resumable is set beside Ended where repeats may come after all: the session was interrupted, or
-	// its budget is spent. It is judged at its planned looks alone, since each stop would else be a
-	// look that no level was kept for.
+	// Resumable is set with Ended if repeats may still come: the session was interrupted, or its
+	// budget is spent. Only planned looks are judged then, because each stop would otherwise be a
+	// look without a reserved level.
 	Resumable bool
 }
 
-// Progress is where a sequence stands.
+// Progress is the state of a sequence.
 type Progress struct {
-	// Judgement has the final decisions and, for the rest, those of the last look. It
-	// is empty before the first look.
+	// Judgement holds the final decisions and, for the rest, those of the last look. It is empty
+	// before the first look.
 	Judgement Judgement
 	// Taken are the numbers of repeats at the looks that were taken.
 	Taken []int
-	// Stop is set where further repeats would not be judged; otherwise Next is the number
-	// of repeats at the next look, and Open are the IDs of what waits for it.
+	// Stop is set if further repeats would not be judged. Otherwise Next is the number of repeats
+	// at the next look, and Open holds the IDs of comparisons that wait for it.
 	Stop bool
 	Next int
 	Open []string
 }
 
-// Judge takes the looks in their order and returns whether to go on. Repeats that looks wait
-// for are distinguished by their numbers, in ascending order; unpaired values
-// count in theirs. It depends on nothing but the sequence, so that judging again what was
-// stored gives the same decisions.
+// Judge takes the looks in order and returns whether to continue. Looks count repeats with distinct
+// numbers, in ascending order, and unpaired values in their order. The result depends on the
+// sequence only, so judging stored data again gives the same decisions.
 func (s Sequence) Judge() (Progress, error) {
 	if err := errors.Join(s.Looks.check(), s.checkBefore(), s.checkTaken(), s.Family.check()); err != nil {
 		return Progress{}, fmt.Errorf("sequence cannot be judged: %w", err)
@@ -85,7 +84,7 @@ func (s Sequence) Judge() (Progress, error) {
 	return p, nil
 }
 
-// checkTaken refuses looks that the levels were not made for.
+// checkTaken returns an error for looks that the levels do not cover.
 func (s Sequence) checkTaken() error {
 	if s.Taken == nil {
 		return nil
@@ -99,22 +98,22 @@ func (s Sequence) checkTaken() error {
 	return Looks(s.Taken).check()
 }
 
-// course is a sequence being judged.
+// course is the state of judging a sequence.
 type course struct {
 	Sequence
 	repeats []int
 	plan    planner
 	// final decisions, by ID.
 	final map[string]Decision
-	// The last look: what earlier ones had rejected, its entries, groups, and what waits
-	// for more.
+	// State of the last look: what earlier looks rejected, its entries and groups, and the IDs that
+	// wait for more.
 	rejected map[string]Verdict
 	entries  []*entry
 	groups   []Group
 	open     []string
 }
 
-// due are the looks to take, in numbers of repeats.
+// due returns the looks to take, as numbers of repeats.
 func (c *course) due() []int {
 	measured := len(c.repeats)
 	planned := c.Taken
@@ -134,7 +133,7 @@ func (c *course) due() []int {
 	return due
 }
 
-// next is the first planned look after those taken.
+// next returns the first planned look after those taken.
 func (c *course) next(taken []int) int {
 	for _, n := range c.Looks {
 		if len(taken) == 0 || n > taken[len(taken)-1] {
@@ -144,8 +143,8 @@ func (c *course) next(taken []int) int {
 	return 0
 }
 
-// look judges the first n repeats, as the k-th look. Sessions are judged at the end only, when the last look
-// is repeated with them: as one look, so that what it has rejected is not yet settled.
+// look judges the first n repeats, as the k-th look. Sessions are judged only at the end, when the
+// last look is repeated with them. Both count as one look, so rejected keeps its earlier state.
 func (c *course) look(k, n int, end bool) {
 	if !end {
 		c.rejected = map[string]Verdict{}
@@ -173,7 +172,7 @@ func (c *course) look(k, n int, end bool) {
 	}
 }
 
-// describe shows what was measured before the first look, and decides nothing.
+// describe shows what was measured before the first look. It decides nothing.
 func (c *course) describe() {
 	c.look(0, len(c.repeats), true)
 	for _, e := range c.entries {
@@ -189,7 +188,7 @@ func (c *course) describe() {
 // waits reports whether more repeats may decide the comparison.
 func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design != Sessions }
 
-// judgement sets the final decisions in their places. At the end, no more repeats can tell.
+// judgement puts the final decisions in order. At the end no more repeats can follow.
 func (c *course) judgement(end bool) Judgement {
 	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil, c.plan)
 	decisions := make([]Decision, len(c.entries))
@@ -214,15 +213,15 @@ func (c *course) judgement(end bool) Judgement {
 	return j
 }
 
-// warnOfInvalid adds what was seen after the look that decided the comparison.
+// warnOfInvalid adds a warning on what was found after the look that decided.
 func (d *Decision) warnOfInvalid(invalid string) {
 	if invalid != "" {
 		d.Warnings = append(slices.Clone(d.Warnings), fmt.Sprintf("decided after %s, before this was seen: %s", repeats(d.Look.Repeats), invalid))
 	}
 }
 
-// repeats are the numbers of the repeats that were measured, ascending. Unpaired values
-// count as many repeats as the longer side has.
+// repeats returns the numbers of the measured repeats, ascending. Unpaired values count as many
+// repeats as the longer side has.
 func (f Family) repeats() []int {
 	var all []int
 	for _, c := range f.Comparisons {
@@ -256,7 +255,7 @@ func (f Family) repeats() []int {
 	return all
 }
 
-// upTo is the family with the data of some repeats only.
+// upTo returns the family with the data of some repeats only.
 func (f Family) upTo(repeats []int, end bool) Family {
 	among := map[int]bool{}
 	for _, r := range repeats {
@@ -298,5 +297,5 @@ func (f Family) upTo(repeats []int, end bool) Family {
 	return f
 }
 
-// first are the first n values.
+// first returns the first n values.
 func first(n int, x []float64) []float64 { return x[:min(n, len(x))] }

@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Settled reports whether no further repeat changes the verdict of a gate: each comparison that
-// waits for more is of a gate that has a regression already. Stopping there makes nothing worse: what was found
-// stays, and what waits stays undecided.
+// Settled reports whether no further repeat can change the verdict of a gate: each comparison that
+// waits for more belongs to a gate that has a regression already. Stopping loses nothing:
+// regressions stay, and what waits stays undecided.
 func (p Progress) Settled() bool {
 	return p.Stop || len(p.Open) > 0 && len(p.unsettled()) == 0
 }
 
-// unsettled are the decisions that wait for more and that their gate's verdict depends on.
+// unsettled returns the decisions that wait for more and can change the verdict of their gate.
 func (p Progress) unsettled() []Decision {
 	all := slices.Concat(p.Judgement.Comparisons, p.Judgement.Success)
 	red := map[string]bool{}
@@ -25,17 +25,16 @@ func (p Progress) unsettled() []Decision {
 	return slices.DeleteFunc(all, func(d Decision) bool { return !slices.Contains(p.Open, d.ID) || red[d.Gate] })
 }
 
-// hopeless is the chance of a decision below which a comparison is given up, and hopelessDraws
-// how many futures it is estimated from.
+// A comparison whose probability of a decision is below hopeless is given up. hopelessDraws is the
+// number of simulated futures for the estimate.
 const (
 	hopeless      = 0.05
 	hopelessDraws = 400
 )
 
-// Hopeless reports whether none of the comparisons that a gate's verdict waits for is likely to be
-// decided by the looks that are left: each with a chance below 5 %, given what was measured. The
-// rule does not bind: it ends a sequence earlier and decides nothing, so that no wrong verdict is
-// more frequent by it.
+// Hopeless reports whether every comparison that a gate's verdict waits for is unlikely to be
+// decided by the remaining looks: each with a probability below 5 %, given the data. It only ends a
+// sequence earlier and decides nothing, so it makes no wrong verdict more frequent.
 func (s Sequence) Hopeless(p Progress) bool {
 	open := p.unsettled()
 	if p.Stop || len(open) == 0 {
@@ -44,8 +43,8 @@ func (s Sequence) Hopeless(p Progress) bool {
 	return !slices.ContainsFunc(open, func(d Decision) bool { return s.chance(p, d) >= hopeless })
 }
 
-// chance is that of a comparison to be decided by the looks that are left, drawn from what its
-// pairs leave possible of its true difference and spread. It is 1 where that is not known.
+// chance returns the probability that the remaining looks decide d, simulated from the true
+// differences and spreads that its pairs allow. It returns 1 if that is unknown.
 func (s Sequence) chance(p Progress, d Decision) float64 {
 	i := slices.IndexFunc(s.Family.Comparisons, func(c Comparison) bool { return c.ID == d.ID })
 	taken := p.Taken[len(p.Taken)-1]
@@ -76,8 +75,8 @@ func (s Sequence) chance(p Progress, d Decision) float64 {
 	return float64(decided) / hopelessDraws
 }
 
-// criticals are those of the t statistics at the looks after so many repeats, of which a comparison
-// has n: to be worse, and to be bounded.
+// criticals returns the critical t values for "worse" and for the bounds at the looks after taken
+// repeats, of which the comparison has n.
 func (p Prospect) criticals(taken, n int) (critical, bound []float64) {
 	critical, bound = make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
 	for k, look := range p.Looks {
@@ -88,7 +87,7 @@ func (p Prospect) criticals(taken, n int) (critical, bound []float64) {
 	return critical, bound
 }
 
-// decidedAfter draws one future of a comparison and reports whether a look of it decides.
+// decidedAfter draws one future of a comparison and reports whether one of its looks decides.
 func (p Prospect) decidedAfter(rng *rand.Rand, d Decision, taken int, truth, sd, margin float64, critical, bounds []float64) bool {
 	n, mean := d.N, d.Outcome.D
 	squares := d.Outcome.SE * d.Outcome.SE * float64(n*(n-1))

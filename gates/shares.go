@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// share is the part of a family's alpha that one comparison's gate claims.
+// share is the part of a family's alpha that the gate of one comparison claims.
 type share struct {
 	id, gate string
 	alpha    float64
@@ -16,7 +16,7 @@ type share struct {
 	decided bool
 }
 
-// shares lists the claims of all comparisons, successes included.
+// shares returns the claims of all comparisons, successes included.
 func (f Family) shares() []share {
 	var all []share
 	for _, c := range f.Comparisons {
@@ -28,7 +28,7 @@ func (f Family) shares() []share {
 	return all
 }
 
-// rest is the level that the gates' own shares leave for the common group.
+// rest returns the level that the gates' own shares leave for the common group.
 func (f Family) rest() float64 {
 	gates := map[string]float64{}
 	for _, s := range f.shares() {
@@ -36,7 +36,7 @@ func (f Family) rest() float64 {
 			gates[s.gate] = s.alpha
 		}
 	}
-	// In a fixed order, so that rounding does not depend on the map's.
+	// Sum in a fixed order, so that rounding does not depend on the order of the map.
 	rest := f.Alpha
 	claims := make([]float64, 0, len(gates))
 	for _, alpha := range gates {
@@ -52,7 +52,7 @@ func (f Family) rest() float64 {
 	return rest
 }
 
-// sizes are the sizes of the Holm groups, by gate, the common group under "".
+// sizes returns the sizes of the Holm groups by gate; the common group is "".
 func (f Family) sizes() map[string]int {
 	size := map[string]int{}
 	for _, s := range f.shares() {
@@ -67,7 +67,7 @@ func (f Family) sizes() map[string]int {
 	return size
 }
 
-// checkShares refuses shares that do not add up.
+// checkShares returns an error if the shares do not add up.
 func (f Family) checkShares() error {
 	var problems []error
 	claimed := map[string]float64{}

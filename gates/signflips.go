@@ -9,21 +9,21 @@ import (
 const (
 	// exactFlips is the largest number of pairs whose 2ⁿ sign flips are all visited.
 	exactFlips = 16
-	// randomFlips stand for them beyond.
+	// randomFlips is the number of random flips visited for more pairs.
 	randomFlips = 99_999
 )
 
-// leastFlips is the least number of repeats of tests by sign flips: with fewer their p values
-// are too coarse for any family, and their intervals too wide.
+// leastFlips is the least number of repeats of tests by sign flips. With fewer, the p values are
+// too coarse for any family and the intervals too wide.
 const leastFlips = 8
 
-// SignFlip flips the signs of the pairs' differences.
+// SignFlip tests by flipping the signs of the pairs' differences.
 var SignFlip = &Test{
 	Name: "sign_flip", LeastRepeats: leastFlips, LeastP: oneFlip, Run: signFlips,
 	Doc: "sign flips, for symmetric differences of any shape, from 8 repeats on",
 }
 
-// oneFlip is the chance of one of all flips of n differences, or of the random ones.
+// oneFlip returns the probability of one flip among all flips of n differences, or the random ones.
 func oneFlip(n int) float64 {
 	if n > exactFlips {
 		return 1.0 / (randomFlips + 1)
@@ -31,15 +31,14 @@ func oneFlip(n int) float64 {
 	return math.Ldexp(1, -n)
 }
 
-// signFlips tests the mean of the differences against zero by flipping their signs,
-// which needs them to be symmetric about their centre and nothing else (R. A. Fisher, The
-// Design of Experiments, 1935). Up to 16 differences all 2ⁿ flips are counted, ties
-// included; beyond, 99,999 random ones, and the observed one is added to them (B. Phipson
-// and G. Smyth, Statist. Appl. Genet. Mol. Biol. 9, 2010).
+// signFlips tests the mean of the differences against zero by flipping their signs. It only assumes
+// that they are symmetric about their centre (R. A. Fisher, The Design of Experiments, 1935). Up to
+// 16 differences, all 2ⁿ flips are counted, ties included. Beyond, it draws 99,999 random ones and
+// adds the observed one (B. Phipson and G. Smyth, Statist. Appl. Genet. Mol. Biol. 9, 2010).
 //
-// A flip of the subset S is as extreme as the data exactly where the mean of S is ≤ 0,
-// so that bounds are order statistics of subset means (J. Hartigan, J. Am. Statist.
-// Assoc. 64, 1969) and agree with the p values. The standard error is the t-test's, for planning.
+// A flip of the subset S is as extreme as the data exactly if the mean of S is ≤ 0. Bounds are
+// therefore order statistics of subset means (J. Hartigan, J. Am. Statist. Assoc. 64, 1969) and
+// agree with the p values. The standard error is the t-test's, for planning.
 func signFlips(x Sample, set Settings) (Statistic, error) {
 	s, err := pairedT(x.Differences, x.Floor)
 	if err != nil {
@@ -50,9 +49,9 @@ func signFlips(x Sample, set Settings) (Statistic, error) {
 	return s, nil
 }
 
-// count sets the p values and bounds of a test that visits all rearrangements of the data, or
-// random ones: shifts are what each but the data themselves exchanges, which is as extreme as
-// the data where it is not above zero. Shifts up to floor are rounding. They are reordered.
+// count sets the p values and bounds of a test over all rearrangements of the data, or random ones.
+// shifts holds one value for each rearrangement other than the data. It is as extreme as the data
+// if its shift is not above zero; shifts up to floor are rounding. count reorders shifts.
 func (s *Statistic) count(shifts []float64, floor, alpha float64) {
 	total := float64(len(shifts) + 1)
 	greater, less := 1, 1 // the data
@@ -71,7 +70,7 @@ func (s *Statistic) count(shifts []float64, floor, alpha float64) {
 	}
 }
 
-// subsetMeans are the means of all subsets of d but the empty one, or of random ones.
+// subsetMeans returns the means of all non-empty subsets of d, or of random ones.
 func subsetMeans(d []float64, seed uint64) []float64 {
 	if len(d) <= exactFlips {
 		means := subsetSums(d)[1:]
@@ -98,7 +97,7 @@ func subsetMeans(d []float64, seed uint64) []float64 {
 	return means
 }
 
-// drawSubset draws each member with a chance of one half.
+// drawSubset draws each member with a probability of one half.
 func drawSubset(rng *rand.Rand, subset []bool) {
 	var coins uint64
 	for k := range subset {
@@ -110,7 +109,7 @@ func drawSubset(rng *rand.Rand, subset []bool) {
 	}
 }
 
-// subsetSums are the sums of all subsets of d, by bit mask.
+// subsetSums returns the sums of all subsets of d, by bit mask.
 func subsetSums(d []float64) []float64 {
 	sums := make([]float64, 1<<len(d))
 	for i, v := range d {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// stage is a look of a plan of looks, from 0, with the plan's part of alpha: 1 as it was
-// planned before there were data, less where repeats were added afterwards.
+// stage is a look of a plan, from 0, with the plan's part of alpha: 1 as planned before there were
+// data, less if repeats were added afterwards.
 type stage struct {
 	Looks
 	look int
@@ -18,13 +18,12 @@ type stage struct {
 // single is the one look of a judgement without a sequence.
 var single = stage{Looks{1}, 0, 1}
 
-// Level is the nominal level of the look.
+// Level returns the nominal level of the look.
 func (s stage) Level(alpha float64, members int) float64 {
 	return s.Looks.Level(s.look, alpha*s.part, members)
 }
 
-// stage is the k-th look that is taken, after n repeats: a look of the first plan that has
-// it.
+// stage returns the k-th look taken, after n repeats, in the first plan that contains it.
 func (s Sequence) stage(k, n int) stage {
 	for i, looks := range s.Before {
 		if slices.Contains(looks, n) {
@@ -36,20 +35,20 @@ func (s Sequence) stage(k, n int) stage {
 	return last
 }
 
-// last is the last look of the plan as it is now.
+// last returns the last look of the current plan.
 func (s Sequence) last() stage {
 	return stage{s.Looks, len(s.Looks) - 1, part(len(s.Before))}
 }
 
-// part of alpha that the looks of the i-th extension have, 0 for those planned before there
-// were data. These spend all but a tenth of it, so what is added has little.
+// part returns the part of alpha for the looks of the i-th extension, 0 for those planned before
+// there were data. The first plan spends all but a tenth of alpha, so little is left for
+// extensions.
 func part(i int) float64 { return math.Pow(4, -float64(i)) }
 
-// Extendable returns an error if no repeats may be added to a sequence with these looks after
-// its data were seen. A sequence of several looks spends less than alpha on a wrong pass or a
-// false alarm, because a comparison that is decided one way can no longer be decided the
-// other, and what is left pays for the looks that are added (see Sequence.Before). A single
-// look spends all of it.
+// Extendable returns an error if no repeats may be added to a sequence with these looks after its
+// data were seen. A sequence of several looks spends less than alpha on a wrong pass or a false
+// alarm, because a comparison that is decided one way can no longer be decided the other way. The
+// rest pays for added looks (see Sequence.Before). A single look spends all of it.
 func (l Looks) Extendable() error {
 	if len(l) > 1 {
 		return nil
@@ -58,7 +57,7 @@ func (l Looks) Extendable() error {
 		"max), or run again as another attempt")
 }
 
-// checkBefore refuses extensions that are none.
+// checkBefore returns an error if a plan does not extend the one before it.
 func (s Sequence) checkBefore() error {
 	for k, looks := range s.Before {
 		next := s.Looks

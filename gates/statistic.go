@@ -11,61 +11,59 @@ import (
 
 // Statistic is the result of a test, on the scale of the test, worse positive.
 type Statistic struct {
-	// Shift estimates the difference. SE is its standard error, DF the degrees of freedom and
-	// T = Shift/SE; in tests that are not by t they describe and decide nothing.
+	// Shift estimates the difference. SE is its standard error, DF the degrees of freedom and T =
+	// Shift/SE. In tests that do not use t, these three only describe.
 	Shift, SE, DF, T float64
-	// Exact is set where the values have no spread, so that Shift stands without error.
+	// Exact is set if the values have no spread, so that Shift has no error.
 	Exact bool
-	// Rounded is set where the values spread by less than their printed digits leave unknown.
+	// Rounded is set if the values spread by less than the uncertainty of their printed digits.
 	Rounded bool
 	// Greater is the one-sided p value against a difference ≤ 0, Less against ≥ 0.
 	Greater, Less float64
-	// Lower and Upper bound the difference, each with one-sided confidence 1 − α; infinite
-	// where there are too few values for a bound.
+	// Lower and Upper bound the difference, each with one-sided confidence 1 − α. They are infinite
+	// if there are too few values for a bound.
 	Lower, Upper float64
-	// Contradicted is set where the pairs spread by more than the known spread allows.
+	// Contradicted is set if the pairs spread by more than the known spread allows.
 	Contradicted bool
 	// Noise extrapolates to other numbers of repeats.
 	Noise Noise
 }
 
-// Noise is what powers are computed from: n repeats have a standard error of SD/√n with
+// Noise is the basis of power computations: n repeats have a standard error of SD/√n with
 // Slope·(n−1) + Prior degrees of freedom.
 type Noise struct {
 	SD, Slope, Prior float64
-	// known is set where Prior is the weight of a known spread, which has critical values of its
-	// own.
+	// known is set if Prior is the weight of a known spread, which has its own critical values.
 	known *Known
 }
 
-// paired is the noise of differences of standard deviation sd.
+// paired returns the noise of differences of standard deviation sd.
 func paired(sd float64) Noise { return Noise{SD: sd, Slope: 1} }
 
-// df are the degrees of freedom of n repeats.
+// df returns the degrees of freedom of n repeats.
 func (v Noise) df(n int) float64 { return v.Slope*float64(n-1) + v.Prior }
 
-// se is the standard error of n repeats.
+// se returns the standard error of n repeats.
 func (v Noise) se(n int) float64 { return v.SD / math.Sqrt(float64(n)) }
 
-// Sample is the data of one comparison as its test sees them: on the scale of the metric,
-// worse positive.
+// Sample is the data of one comparison for its test: on the scale of the metric, worse positive.
 type Sample struct {
-	// Differences of the pairs of a paired comparison, by repeat; repeats are their numbers.
+	// Differences of the pairs of a paired comparison, by repeat; repeats holds their numbers.
 	Differences []float64
 	repeats     []int
-	// Clusters and Known are those of the comparison.
+	// Clusters and Known of the comparison.
 	Clusters Clusters
 	Known    *Known
-	// Base and Head are the two sides of any other.
+	// Base and Head are the values of the two sides of an unpaired comparison.
 	Base, Head []float64
-	// Floor is the size of what float64 rounds off in them.
+	// Floor is the size of float64 rounding in the values.
 	Floor float64
-	// Rounding is what their printed digits leave unknown.
+	// Rounding is the uncertainty from the printed digits.
 	Rounding Rounding
 }
 
-// sample brings the comparison's data to the scale of its test, and returns both sides'
-// values as measured. An error names the first value that has no place on the scale.
+// sample converts the comparison's data to the scale of its test. It also returns both sides'
+// values as measured. The error names the first value that is not on the scale.
 func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	pairs := slices.SortedFunc(slices.Values(c.Pairs), func(a, b Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
 	for _, p := range pairs {
@@ -98,10 +96,10 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	return x, base, head, err
 }
 
-// size is the number of repeats.
+// size returns the number of repeats.
 func (x Sample) size() int { return max(len(x.Differences), min(len(x.Base), len(x.Head))) }
 
-// shift estimates the difference where no test is possible.
+// shift estimates the difference if no test is possible.
 func (x Sample) shift() float64 {
 	if len(x.Differences) > 0 {
 		return metric.Mean(x.Differences)
@@ -109,17 +107,17 @@ func (x Sample) shift() float64 {
 	return metric.Mean(x.Head) - metric.Mean(x.Base)
 }
 
-// Settings are what all tests of a judgement share.
+// Settings holds what all tests of a judgement share.
 type Settings struct {
 	Alpha float64 // of each bound, one-sided
-	Seed  uint64  // of random splits that stand for all of them
+	Seed  uint64  // of random splits that replace the full set
 	plan  planner
 }
 
 // Critical returns the t with P(T > t) = α for Student's t with df degrees of freedom.
 func (s Settings) Critical(df float64) float64 { return s.plan.critical(df, s.Alpha) }
 
-// apply fills a statistic into the decision.
+// apply copies a statistic into the decision.
 func (e *entry) apply(s Statistic) {
 	e.tested, e.stat = true, s
 	e.D, e.SE, e.DF, e.T, e.Exact = s.Shift, s.SE, s.DF, s.T, s.Exact
@@ -137,12 +135,12 @@ func (e *entry) apply(s Statistic) {
 	}
 }
 
-// finite is fromScale for bounds, with the ends of the scale for infinities.
+// finite converts a bound from the scale of the test, with the ends of the scale for infinities.
 func finite(s metric.Scale, d float64) float64 {
 	return s.Change(max(-math.MaxFloat64, min(d, math.MaxFloat64)))
 }
 
-// signed brings values to the scale of the test with worse positive.
+// signed converts values to the scale of the test, worse positive.
 func signed(m metric.Metric, side string, values []float64) ([]float64, error) {
 	x := make([]float64, len(values))
 	for i, v := range values {
@@ -157,7 +155,7 @@ func signed(m metric.Metric, side string, values []float64) ([]float64, error) {
 	return x, nil
 }
 
-// roundingOf is the size of what float64 rounds off in differences of values.
+// roundingOf returns the size of float64 rounding in differences of values.
 func roundingOf(s metric.Scale, sides ...[]float64) float64 {
 	floor := 0.0
 	for _, side := range sides {

@@ -9,7 +9,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// twice is in how many runs requests must fail to count as a side's: once is an accident.
+// twice is the number of runs in which requests must fail to count as the side's: one can be
+// chance.
 const twice = 2
 
 // count turns the runs of both sides into counts and uncorrected p values.
@@ -37,10 +38,9 @@ func count(s Success, alpha float64) *entry {
 	return e
 }
 
-// evidence are the one-sided p values that the head fails more often than the base, and
-// less often. The run is the unit: whatever befalls a run befalls many of its requests,
-// which Fisher's test takes for independent. So the larger p value counts, of the
-// requests' and of the runs'.
+// evidence returns the one-sided p values that the head fails more often and less often than the
+// base. The run is the unit: a cause that hits a run hits many of its requests, which Fisher's test
+// takes as independent. So the larger p value counts, of the requests and of the runs.
 func (e *entry) evidence(s Success) (more, fewer float64) {
 	more, fewer = 1, 1
 	t, b, h, err := s.overRuns()
@@ -57,9 +57,9 @@ func (e *entry) evidence(s Success) (more, fewer float64) {
 	return more, fewer
 }
 
-// overRuns is the t-test of the failed fractions of runs: of their differences by repeat,
-// or of both sides where the runs of one belong to none of the other. It returns how many
-// runs of base and head it rests on.
+// overRuns returns the t-test of the failed fractions of runs: of their differences by repeat, or
+// of both sides if the runs are unpaired. It also returns the numbers of runs of base and head
+// used.
 func (s Success) overRuns() (t Statistic, base, head int, err error) {
 	if s.Unpaired {
 		x := Sample{Base: failedFractions(s.Base), Head: failedFractions(s.Head)}
@@ -71,24 +71,24 @@ func (s Success) overRuns() (t Statistic, base, head int, err error) {
 	return t, len(d), len(d), err
 }
 
-// runFloor is the smallest p value that runs can have in which each of head's fails and
-// none of the base's, or the reverse: the chance of it where either kind of run fails at
-// the rate that makes it largest. It is 4⁻ⁿ for n of each side.
+// runFloor returns the smallest p value that runs can have if each of the head's fails and none of
+// the base's, or the reverse. It is the probability of that outcome at the failure rate that makes
+// it most likely: 4⁻ⁿ for n runs of each side.
 func runFloor(head, base int) float64 {
 	n := float64(head + base)
 	return math.Pow(float64(head)/n, float64(head)) * math.Pow(float64(base)/n, float64(base))
 }
 
-// fisher is Fisher's exact test of the requests of side a against those of b.
+// fisher returns the p value of Fisher's exact test of the requests of side a against those of b.
 func fisher(a, b Failures) float64 {
 	p, err := FisherExact(a.Failed, a.Sent, b.Failed, b.Sent)
 	if err != nil {
-		return 1 // check has refused counts that are no proportions
+		return 1 // check has refused impossible counts
 	}
 	return p
 }
 
-// tally counts one side.
+// tally counts the failures of one side.
 func tally(runs []Run, alpha float64) Failures {
 	f := Failures{Runs: len(runs), Upper: 1}
 	for _, r := range runs {
@@ -108,10 +108,10 @@ func tally(runs []Run, alpha float64) Failures {
 	return f
 }
 
-// fraction of the requests that failed.
+// fraction returns the fraction of requests that failed.
 func (f Failures) fraction() float64 { return float64(f.Failed) / float64(f.Sent) }
 
-// failedFractions are those of the runs whose server did not fail.
+// failedFractions returns the failed fractions of the runs whose server did not fail.
 func failedFractions(runs []Run) []float64 {
 	var out []float64
 	for _, r := range runs {
@@ -122,8 +122,8 @@ func failedFractions(runs []Run) []float64 {
 	return out
 }
 
-// fractions are head − base of the failed fractions of the repeats that both sides have,
-// by repeat.
+// fractions returns, for each repeat that both sides have, the head's failed fraction minus the
+// base's, by repeat.
 func fractions(s Success) []float64 {
 	base := map[int]Run{}
 	for _, r := range s.Base {
@@ -142,8 +142,8 @@ func fractions(s Success) []float64 {
 	return d
 }
 
-// decide gives the verdict on success rates from servers and requests. Where the two
-// disagree, what speaks against the head wins.
+// decide gives the verdict on success rates from servers and requests. If they disagree, the one
+// against the head wins.
 func (s Success) decide(e *entry) {
 	e.Requests.HeadSuspect = e.suspect()
 	v, reason := e.servers()
@@ -162,15 +162,15 @@ func (s Success) decide(e *entry) {
 	}
 }
 
-// suspect reports whether the head fails too often to be believed.
+// suspect reports whether the head fails too often to trust its other values.
 func (e *entry) suspect() bool {
 	base, head := e.Requests.Base, e.Requests.Head
 	return head.ServerFailed >= twice && head.ServerFailed > base.ServerFailed ||
 		e.tested && e.Worse && head.WithFailures >= twice && e.fisher <= e.Level
 }
 
-// requests decides on requests that failed. There is no margin: a head that fails more
-// often than a base that never does is at best inconclusive.
+// requests decides on failed requests. There is no margin: a head that fails more often than a base
+// that never fails is at best inconclusive.
 func requests(e *entry) {
 	base, head := e.Requests.Base, e.Requests.Head
 	counts := fmt.Sprintf("%d of %d requests of the head failed, %d of %d of the base", head.Failed, head.Sent, base.Failed, base.Sent)
@@ -194,9 +194,10 @@ func requests(e *entry) {
 	}
 }
 
-// refuseFewRuns makes success rates invalid where every run of the head has lost requests and no run of the base, and the
-// runs are too few for any outcome to be significant. Equal sides do that in 4⁻ⁿ of sessions of n repeats at most, and
-// no repeat is left to tell: the head must not be green with what it lost.
+// refuseFewRuns makes success rates invalid if every run of the head lost requests, no run of the
+// base did, and the runs are too few for any outcome to be significant. Equal sides do that in at
+// most 4⁻ⁿ of sessions of n repeats, and no repeat is left to decide. The head must not pass in
+// spite of its losses.
 func refuseFewRuns(success []Decision) {
 	for i := range success {
 		d := &success[i]
@@ -214,7 +215,8 @@ func refuseFewRuns(success []Decision) {
 	}
 }
 
-// runsFor returns the least number of runs of each side that can be significant at a level, see runFloor.
+// runsFor returns the least number of runs of each side that can be significant at a level; see
+// runFloor.
 func runsFor(level float64) int {
 	return int(math.Ceil(-math.Log(level) / math.Log(4)))
 }

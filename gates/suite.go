@@ -7,26 +7,24 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// SuiteShare is the part of a family's alpha that its suite-level comparisons share. Cells
-// are tested with the rest in any case.
+// SuiteShare is the part of a family's alpha that its suite-level comparisons share. The cells are
+// tested with the rest.
 const SuiteShare = 0.2
 
-// suiteGate is the gate of suite-level comparisons, and so the name of their group. No
-// gate of a file has it: those have addresses.
+// suiteGate is the gate of suite-level comparisons and the name of their group. No gate of a file
+// has this name, because those have addresses.
 const suiteGate = "suite"
 
-// Suite makes one comparison of the same metric in several cells: the ratio of the cells'
-// geometric means, repeat by repeat (their arithmetic means off the log scale). Its d is
-// the mean of the cells' d in each repeat, so that what the cells of a repeat have in
-// common stays in the test. It finds a small change that all cells share, which no cell
-// could show alone.
+// Suite makes one comparison of the same metric in several cells: the ratio of the cells' geometric
+// means, repeat by repeat (arithmetic means off the log scale). Its d is the mean of the cells' d
+// in each repeat, so that the test accounts for what the cells of a repeat share. It finds a small
+// change of all cells that no cell could show alone.
 //
-// Only repeats that all cells have are used: the mean of fewer cells is another
-// quantity. The comparison has the share SuiteShare·alpha of a family's alpha, together
-// with all other suites of the family, and the largest number of planned repeats, the
-// rule of the first cell. Its margin is given, because a change of the whole suite matters
-// sooner than one of a cell. The cells' [Success] comparisons should name the suite among
-// their Metrics, so that failures take back its pass too.
+// Only repeats that all cells have are used, because the mean of fewer cells is another quantity.
+// All suites of the family share SuiteShare·alpha. The comparison has the largest number of planned
+// repeats and the rule of the first cell. Its margin is given, because a change of the whole suite
+// matters sooner than one of a cell. The cells' [Success] comparisons should list the suite among
+// their Metrics, so that failures withdraw its pass too.
 func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (Comparison, error) {
 	if len(cells) < 2 {
 		return Comparison{}, fmt.Errorf("suite %s has %d cells; a suite compares at least 2", id, len(cells))
@@ -57,8 +55,8 @@ func Suite(id string, alpha float64, margin metric.Margin, cells []Comparison) (
 	return s, nil
 }
 
-// inherit takes over what keeps a cell from being judged: a suite without one of its
-// cells is another suite.
+// inherit copies the reasons that keep a cell from being judged: a suite without one of its cells
+// is another suite.
 func (c *Comparison) inherit(cells []Comparison) {
 	for _, cell := range cells {
 		if cell.Invalid != "" && (c.Invalid == "" || cell.InvalidFrom < c.InvalidFrom) {
@@ -73,7 +71,7 @@ func (c *Comparison) inherit(cells []Comparison) {
 	}
 }
 
-// suitePairs are the means of both sides over the cells, of the repeats that all have.
+// suitePairs returns the means of both sides over the cells, for the repeats that all cells have.
 func suitePairs(cells []Comparison) []Pair {
 	byRepeat := map[int][]Pair{}
 	for _, c := range cells {

@@ -2,55 +2,53 @@ package gates
 
 import "slices"
 
-// Test is a significance test of a comparison: all that plans, judgements, files and
-// documentation know of it. A new test is one such value; [StandardTests] lists those that
-// come with the program.
+// Test is a significance test of a comparison: everything that plans, judgements, files and
+// documentation need to know of it. A new test is one such value; [StandardTests] lists the
+// built-in ones.
 //
 // A plan names its test before there are data; the data never choose.
 type Test struct {
 	// Name of the test in files and documents.
 	Name string
-	// Doc describes in a few words what the test is and when it is the right one.
+	// Doc describes in a few words what the test is and when to use it.
 	Doc string
-	// Design is what the test compares.
+	// Design is the kind of data that the test compares.
 	Design Design
-	// LeastRepeats is the least number of repeats that a plan may have with the test; 0 where
-	// LeastP alone is the limit.
+	// LeastRepeats is the least number of repeats that a plan with the test needs; 0 if only LeastP
+	// limits it.
 	LeastRepeats int
-	// LeastP returns the smallest one-sided p value that n ≥ 1 repeats can have. Nil is that
-	// of a t statistic, which has no bound from 2 repeats on.
+	// LeastP returns the smallest one-sided p value that n ≥ 1 repeats can have. Nil means a t
+	// statistic, which has no bound from 2 repeats on.
 	LeastP func(n int) float64
-	// Run carries the test out. It returns an error that wraps [ErrTooFew] if the sample is
-	// too small for a test.
+	// Run runs the test. It returns an error that wraps [ErrTooFew] if the sample is too small.
 	Run func(x Sample, set Settings) (Statistic, error)
 
-	// joint fills in the adjusted p values of all comparisons of a group that have the test,
-	// together. Nil means that Holm's procedure does.
+	// joint fills in the adjusted p values of all comparisons of a group that use the test
+	// together. Nil means Holm's procedure.
 	joint func(block []*entry, seed uint64)
-	// moderates is set where the variance may be drawn towards that of other cells.
+	// moderates is set if the variance may be moderated with that of other cells.
 	moderates bool
 }
 
-// Design is what a test compares.
+// Design is the kind of data that a test compares.
 type Design int
 
 // The designs of tests.
 const (
-	// Paired tests take the differences of the pairs.
+	// Paired tests use the differences of the pairs.
 	Paired Design = iota
-	// Unpaired tests set the runs of one side against those of the other, whatever their
-	// repeats.
+	// Unpaired tests compare the runs of one side with those of the other, whatever their repeats.
 	Unpaired
-	// Sessions sets the values of sessions against those of a history. Repeats within a
-	// session add nothing, so the test is carried out once, when the session ends.
+	// Sessions tests compare the values of sessions with those of a history. Repeats within a
+	// session add nothing, so the test runs once, when the session ends.
 	Sessions
 )
 
 // String returns the test's name.
 func (t *Test) String() string { return t.Name }
 
-// Joint reports whether the comparisons of a group that have the test are corrected among
-// themselves, so that their number costs each of them nothing.
+// Joint reports whether the comparisons of a group that use the test are corrected among
+// themselves, so that their number costs no power.
 func (t *Test) Joint() bool { return t.joint != nil }
 
 // leastP is LeastP for any n.
@@ -66,17 +64,16 @@ func (t *Test) leastP(n int) float64 {
 	return 0
 }
 
-// Tests is a table of tests, in the order in which they are documented. A nil table stands
-// for [StandardTests].
+// Tests is a table of tests, in the order of the documentation. A nil table means [StandardTests].
 type Tests []*Test
 
-// StandardTests returns the tests that come with the program.
+// StandardTests returns the built-in tests.
 func StandardTests() Tests {
 	return Tests{PairedTTest, SignFlip, MaxT, Welch, MannWhitney, Permutation, Prediction}
 }
 
-// Named returns the test with a name, PairedTTest for "". Where there is none it returns one
-// that can only be named, and that [Judge] refuses.
+// Named returns the test with a name, PairedTTest for "". For an unknown name it returns a test
+// that [Judge] refuses.
 func (t Tests) Named(name string) *Test {
 	if name == "" {
 		return PairedTTest
@@ -89,8 +86,8 @@ func (t Tests) Named(name string) *Test {
 	return &Test{Name: name}
 }
 
-// OfRuns returns the tests of values of runs: those that a gate may name. What compares
-// sessions follows from the baseline.
+// OfRuns returns the tests of values of runs, which a gate may name. The test of sessions follows
+// from the baseline.
 func (t Tests) OfRuns() Tests {
 	if t == nil {
 		t = StandardTests()

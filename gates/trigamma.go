@@ -1,6 +1,6 @@
 package gates
 
-// trigamma is the second derivative of ln Γ at x > 0: by recurrence to x ≥ 10, then the
+// trigamma returns the second derivative of ln Γ at x > 0: by recurrence to x ≥ 10, then by the
 // asymptotic series of M. Abramowitz and I. Stegun, 6.4.12.
 func trigamma(x float64) float64 {
 	sum := 0.0
@@ -17,8 +17,8 @@ func trigamma(x float64) float64 {
 	return sum + 1/x + 1/(2*x*x) + series/(x*x*x)
 }
 
-// inverseTrigamma is the x > 0 with trigamma(x) = y > 0, by Newton's iteration on 1/y as
-// limma does (G. K. Smyth, Statist. Appl. Genet. Mol. Biol. 3, 2004, appendix).
+// inverseTrigamma returns the x > 0 with trigamma(x) = y > 0, by Newton's iteration on 1/y as limma
+// does (G. K. Smyth, Statist. Appl. Genet. Mol. Biol. 3, 2004, appendix).
 func inverseTrigamma(y float64) float64 {
 	x := 0.5 + 1/y
 	for range 50 {
@@ -32,7 +32,7 @@ func inverseTrigamma(y float64) float64 {
 	return x
 }
 
-// tetragamma is the third derivative of ln Γ at x > 0, by the derivative of trigamma's
+// tetragamma returns the third derivative of ln Γ at x > 0, from the derivative of trigamma's
 // recurrence and series.
 func tetragamma(x float64) float64 {
 	sum := 0.0

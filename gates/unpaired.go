@@ -11,20 +11,20 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
-// Welch's t sets the sides against each other without their pairs.
+// Welch is Welch's t-test, which compares the sides without pairs.
 var Welch = &Test{
 	Name: "welch", Design: Unpaired, Run: welch,
 	Doc: "t for sides that are not paired by repeat",
 }
 
-// MannWhitney's test by ranks takes the Hodges–Lehmann shift for the difference.
+// MannWhitney is a test by ranks; its difference is the Hodges–Lehmann shift.
 var MannWhitney = &Test{
 	Name: "mann_whitney", Design: Unpaired, LeastP: oneSplit,
 	Doc: "ranks, for sides that are not paired by repeat",
 	Run: withWelch(rankSum),
 }
 
-// oneSplit is the chance of one of all splits of 2n values into halves, 1/C(2n, n).
+// oneSplit returns the probability of one of all splits of 2n values into halves, 1/C(2n, n).
 func oneSplit(n int) float64 {
 	p := 1.0
 	for i := 1; i <= n; i++ {
@@ -33,10 +33,9 @@ func oneSplit(n int) float64 {
 	return p
 }
 
-// welch tests the difference of the means of two samples by Welch's t-test, which takes
-// the variances as different (B. L. Welch, Biometrika 34, 1947), as
-// scipy.stats.ttest_ind(head, base, equal_var=False) of SciPy 1.17 does. It needs two
-// values on each side.
+// welch tests the difference of the means of two samples by Welch's t-test, which allows different
+// variances (B. L. Welch, Biometrika 34, 1947), as scipy.stats.ttest_ind(head, base,
+// equal_var=False) of SciPy 1.17 does. It needs two values on each side.
 func welch(x Sample, set Settings) (Statistic, error) {
 	base, head := float64(len(x.Base)), float64(len(x.Head))
 	n := min(len(x.Base), len(x.Head))
@@ -63,17 +62,17 @@ func welch(x Sample, set Settings) (Statistic, error) {
 		s.student(se)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}
-	// Each further repeat adds a value to both, and the degrees of freedom grow in proportion
+	// Each further repeat adds a value to both sides, so the degrees of freedom grow in proportion
 	// to n − 1.
 	s.Noise = Noise{SD: s.SE * math.Sqrt(float64(n)), Slope: s.DF / float64(n-1)}
 	return s, nil
 }
 
-// rankSum tests two samples by the Wilcoxon–Mann–Whitney test, exactly and with ties up to
-// 25 values a side (50 without ties; beyond, the normal approximation with continuity
-// correction). Shift is the Hodges–Lehmann estimate, the median of all differences of a
-// head and a base value, and its bounds are order statistics of these differences
-// (J. Hodges and E. Lehmann, Ann. Math. Statist. 34, 1963).
+// rankSum tests two samples by the Wilcoxon–Mann–Whitney test. It is exact, ties included, up to 25
+// values a side (50 without ties); beyond, it uses the normal approximation with continuity
+// correction. Shift is the Hodges–Lehmann estimate, the median of all differences of a head and a
+// base value. Its bounds are order statistics of these differences (J. Hodges and E. Lehmann, Ann.
+// Math. Statist. 34, 1963).
 func rankSum(x Sample, set Settings) (Statistic, error) {
 	base, head := x.Base, x.Head
 	if min(len(base), len(head)) < 1 {
@@ -82,7 +81,7 @@ func rankSum(x Sample, set Settings) (Statistic, error) {
 	if slices.ContainsFunc(slices.Concat(base, head), math.IsNaN) {
 		return Statistic{}, errors.New("a value is not a number; leave it out")
 	}
-	// Both tails as lower tails, which are summed and not subtracted from 1.
+	// Compute both tails as lower tails, which are summed and not subtracted from 1.
 	less, err := stats.MannWhitneyUTest(head, base, stats.LocationLess)
 	if errors.Is(err, stats.ErrSamplesEqual) {
 		return Statistic{Greater: 1, Less: 1}, nil
@@ -109,8 +108,8 @@ func rankSum(x Sample, set Settings) (Statistic, error) {
 	return s, nil
 }
 
-// share is a p value of the exact test as the quotient of two counts that it is, so that one
-// that equals a level is not above it by rounding.
+// share rounds a p value of the exact test to the quotient of two counts that it is, so that a
+// value equal to a level is not above it by rounding.
 func (x Sample) share(p float64) float64 {
 	base, head := len(x.Base), len(x.Head)
 	if max(base, head) <= stats.MannWhitneyTiesExactLimit {
@@ -120,8 +119,8 @@ func (x Sample) share(p float64) float64 {
 	return min(1, p)
 }
 
-// rankOfBound is C = 1 + max{u: P(U ≤ u) ≤ alpha}, so that the C-th smallest and the C-th
-// largest difference bound the shift; 0 if there is no such u.
+// rankOfBound returns C = 1 + max{u: P(U ≤ u) ≤ alpha}, so that the C-th smallest and the C-th
+// largest difference bound the shift. It returns 0 if there is no such u.
 func rankOfBound(base, head int, alpha float64) int {
 	if base > stats.MannWhitneyExactLimit || head > stats.MannWhitneyExactLimit {
 		n, m := float64(base), float64(head)
@@ -135,7 +134,7 @@ func rankOfBound(base, head int, alpha float64) int {
 	return c
 }
 
-// withWelch completes a test by other means than t: its standard error is Welch's, for planning.
+// withWelch adds Welch's standard error, for planning, to a test that does not use t.
 func withWelch(test func(Sample, Settings) (Statistic, error)) func(Sample, Settings) (Statistic, error) {
 	return func(x Sample, set Settings) (Statistic, error) {
 		t, err := welch(x, set)

@@ -6,88 +6,89 @@ import (
 	"slices"
 )
 
-// Range of loads to search, and when to stop.
+// Range is the range of loads to search, and when to stop.
 type Range struct {
 	Min, Max float64
-	// Whole loads are numbers of users.
+	// Whole is set if loads are numbers of users.
 	Whole bool
 	// Resolution is the half-width of the 95 % interval, as a share, at which a search ends.
 	Resolution float64
-	// Probes are the most that are made.
+	// Probes is the largest number of probes.
 	Probes int
 }
 
-// Probe is a load that was tried.
+// Probe is the result at one load.
 type Probe struct {
 	Load     float64
 	Headroom float64
 	Held     bool
 }
 
-// Bounds of what a search takes.
+// Limits of a search.
 const (
-	// Clip is the headroom beyond which a probe says no more than which side it is on.
+	// Clip is the headroom beyond which a probe only shows which side of the capacity it is on.
 	Clip = 2
-	// Growth is the most by which a probe is above what has held.
+	// Growth is the largest ratio of a probe to the highest load that held.
 	Growth = 4
-	// LeastProbes are made before an interval is believed.
+	// LeastProbes is the least number of probes before an interval ends a search.
 	LeastProbes = 4
-	// FullProbes are how many it takes for an interval to end a search at its resolution. Of fewer,
-	// some are narrow by chance, so that with n probes it must be narrower by (n/FullProbes)⁴.
+	// FullProbes is the number of probes from which an interval may end a search at its resolution.
+	// With fewer, some intervals are narrow by chance, so with n probes it must be narrower by
+	// (n/FullProbes)⁴.
 	FullProbes = 8
-	// MaxRatio of the ends of a range.
+	// MaxRatio is the largest ratio of the ends of a range.
 	MaxRatio = 1e4
 )
 
-// The grid of the posterior. Slopes are those of latencies over load: from a floor that load hardly
-// moves, whose headroom says little of where it ends, to a cliff.
+// The grid of the posterior. Slopes are those of latency over load, from almost flat, whose
+// headroom hardly shows where it ends, to a cliff.
 const (
 	slopes, leastSlope, slopeRatio = 12, 0.054, 1.8
 	noises, leastNoise, noiseRatio = 9, 0.005, 1.9
-	// beyond is how far the capacity may be outside of the range, in logarithms.
+	// beyond is how far the capacity may be outside the range, in logarithms.
 	beyond = 0.4
-	// curvature is by how much a line is wrong, as a share of the headroom that it says.
+	// curvature is the error of a line, as a share of its headroom.
 	curvature = 0.26
-	// freedom of the noise, of which the exponents in likelihoods are made.
+	// freedom is the degrees of freedom of the noise; the exponents in likelihoods follow from it.
 	freedom = 8
-	// The slope is most likely usualSlope, and the noise usualNoise, within factors.
+	// The most likely slope and noise, with the factors of their spread.
 	usualSlope, slopeSpread = 4.0, 1.3
 	usualNoise, noiseSpread = 0.08, 2.0
 	maxGrid                 = 4000
-	// negligible is the probability of a capacity that no further probe brings back.
+	// negligible is the probability below which a capacity is excluded for good.
 	negligible = 1e-9
 )
 
-// bend is what may be other than a line at the capacity.
+// bend is a deviation from a straight line at the capacity.
 type bend struct {
-	// knee is how many times steeper the line is beyond it, where a queue grows; below 1 where latencies
-	// that measure the length of the probe rise no more.
+	// knee is how many times steeper the line is beyond the capacity, where a queue grows. It is
+	// below 1 if latencies only measure the length of the probe and stop rising.
 	knee float64
-	// jump is by how much the headroom falls at once just beyond it, and rises by half as much just
-	// below it: the guard against a cliff.
+	// jump is the sudden fall of the headroom just beyond the capacity; just below it the headroom
+	// is higher by half as much. It models a cliff.
 	jump float64
-	// weight is how likely the bend is beside none.
+	// weight is the prior weight of the bend relative to no bend.
 	weight float64
 }
 
 var bends = [...]bend{{1, 0, 1}, {4, 0, 0.1}, {15, 0, 0.05}, {1. / 3, 0, 0.2}, {1, 0.7, 0.05}, {1, 1.4, 0.05}}
 
-// hypotheses at each capacity of the grid.
+// hypotheses is their number at each capacity of the grid.
 const hypotheses = slopes * len(bends) * noises
 
-// Search is what is known of a capacity.
+// Search holds the state of a capacity search.
 type Search struct {
 	in     Range
 	probes []Probe
 
 	from, step float64   // of the logarithms of capacity on the grid
 	weights    []float64 // by capacity, slope, bend and noise
-	density    []float64 // by capacity, of sum 1
+	density    []float64 // by capacity, with sum 1
 	slope      [slopes]float64
 	variance   [noises]float64
 }
 
-// New returns a search that knows nothing.
+// New returns a search without probes.
 func New(in Range) (*Search, error) {
 	switch {
 	case !(in.Min > 0) || !(in.Max > in.Min) || in.Max/in.Min > MaxRatio:
@@ -123,7 +124,7 @@ func New(in Range) (*Search, error) {
 
 func bell(z float64) float64 { return math.Exp(-z * z / 2) }
 
-// Add takes a probe into account.
+// Add includes a probe.
 func (s *Search) Add(p Probe) {
 	s.probes = append(s.probes, p)
 	x, h := math.Log(p.Load), clip(p.Headroom)
@@ -156,8 +157,8 @@ func (s *Search) Add(p Probe) {
 	s.normalise()
 }
 
-// likelihoods of a headroom where a line says another one, by noise: Student's t with freedom
-// degrees of freedom, since a draw may be far off.
+// likelihoods returns the likelihoods of a headroom h if the line predicts another, by noise:
+// Student's t with freedom degrees of freedom, because a draw may be far off.
 func (s *Search) likelihoods(h, line float64) (out [noises]float64) {
 	r, wrong := (h-line)*(h-line), curvature*curvature*line*line
 	for i, v := range s.variance {
@@ -169,7 +170,7 @@ func (s *Search) likelihoods(h, line float64) (out [noises]float64) {
 	return out
 }
 
-// headroom is what becomes of that of a line.
+// headroom applies the bend to the headroom of a line.
 func (b bend) headroom(line float64) float64 {
 	if line < 0 {
 		return line*b.knee - b.jump
@@ -197,7 +198,7 @@ func (s *Search) normalise() {
 	}
 }
 
-// quantile of the capacity.
+// quantile returns a quantile of the capacity.
 func (s *Search) quantile(p float64) float64 {
 	sum := 0.0
 	for i, d := range s.density {
@@ -219,12 +220,12 @@ const Confidence = 0.95
 // Estimate is a capacity with its interval.
 type Estimate struct {
 	Capacity, Lower, Upper float64
-	// AtLeast and AtMost are set where the capacity is an end of the range, and the true one
+	// AtLeast and AtMost are set if the capacity is an end of the range and the true one lies
 	// beyond it.
 	AtLeast, AtMost bool
 }
 
-// Estimate returns what is known so far.
+// Estimate returns the estimate from the probes so far.
 func (s *Search) Estimate() Estimate {
 	e := Estimate{Capacity: s.quantile(0.5), Lower: s.quantile((1 - Confidence) / 2), Upper: s.quantile((1 + Confidence) / 2)}
 	switch {
@@ -236,11 +237,11 @@ func (s *Search) Estimate() Estimate {
 	return e
 }
 
-// Step is what to do next.
+// Step is the next action of a search.
 type Step struct {
 	// Load to try, 0 at the end.
 	Load float64
-	// Why it is tried, or why the search ends: a part of a sentence.
+	// Why the load is tried, or why the search ends: a part of a sentence.
 	Why string
 }
 
@@ -274,7 +275,7 @@ func (s *Search) Next() Step {
 	return Step{Load: load, Why: why}
 }
 
-// highestHeld is the highest load at which the SLO held, or the least of the range.
+// highestHeld returns the highest load at which the SLO held, or the least load of the range.
 func (s *Search) highestHeld() float64 {
 	held := s.in.Min
 	for _, p := range s.probes {
@@ -285,7 +286,7 @@ func (s *Search) highestHeld() float64 {
 	return held
 }
 
-// done is why no further load is tried, "" if one is.
+// done returns why no further load is tried, "" if one is.
 func (s *Search) done() string {
 	if len(s.probes) == 0 {
 		return ""
@@ -306,13 +307,14 @@ func (s *Search) done() string {
 	return ""
 }
 
-// narrowness is the share of the resolution that an interval of so many probes must keep.
+// narrowness returns the share of the resolution that the interval must be within, at the present
+// number of probes.
 func (s *Search) narrowness() float64 {
 	return math.Pow(min(1, float64(len(s.probes))/FullProbes), 4)
 }
 
-// beside is a whole load, or the next one on the other side of the capacity where a probe of the
-// first has said on which side it is: the same load again would say nothing of the slope.
+// beside returns a whole load or, if it was probed with one result, the next one on the other side
+// of the capacity. The same load again would show nothing about the slope.
 func (s *Search) beside(load float64) float64 {
 	held, not := s.tried(load, true), s.tried(load, false)
 	next := load + 1
@@ -325,8 +327,8 @@ func (s *Search) beside(load float64) float64 {
 	return next
 }
 
-// between reports whether a capacity lies between two numbers of users of which the lower one
-// holds and the higher one does not.
+// between reports whether a capacity lies between two numbers of users of which the lower one holds
+// and the higher one does not.
 func (s *Search) between(lower, upper float64) bool {
 	n := math.Floor(lower)
 	return s.in.Whole && upper <= n+1 && s.tried(n, true) && s.tried(n+1, false)

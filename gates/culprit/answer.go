@@ -1,35 +1,35 @@
 package culprit
 
-// Answer is what a posterior comes to at a confidence.
+// Answer is the conclusion from a posterior at a confidence.
 type Answer struct {
-	// None is set where there is no step.
+	// None is set if there is no step.
 	None bool
 	// Steps that are known with the confidence, in order.
 	Steps []Step
-	// Done is set where the search ends, for None or for all steps that are probable.
+	// Done is set if the search ends: with None, or with all probable steps found.
 	Done bool
-	// Next is the candidate to probe where it does not.
+	// Next is the candidate to probe if it does not.
 	Next int
 }
 
-// Step is where a step lies.
+// Step is the location of a step.
 type Step struct {
 	Range
-	// Probability that one of the range brought a step, and the change that it brought, on the
-	// scale of the differences.
+	// Probability that one of the range brought a step, and its change on the scale of the
+	// differences.
 	Probability, Change float64
 }
 
-// probableTwo is the probability of a second step from which on it is searched for.
+// probableTwo is the probability of a second step from which on the search looks for it.
 const probableTwo = 0.5
 
-// Answer sums up. One step is enough where two are improbable.
+// Answer returns the conclusion. One step is enough if two are improbable.
 func (p *Posterior) Answer(confidence float64) Answer {
 	a := Answer{None: p.None >= confidence, Next: p.Next()}
 	for c := 1; c < len(p.Step); c++ {
 		r := p.evidence.At(c)
 		if c != r.Bad {
-			continue // a probe tells it from those of the next usable one as little
+			continue // probes cannot distinguish it from the next usable one
 		}
 		if s := p.step(r); s.Probability >= confidence {
 			a.Steps = append(a.Steps, s)
@@ -39,7 +39,8 @@ func (p *Posterior) Answer(confidence float64) Answer {
 	return a
 }
 
-// Rest is the shortest range that holds a step with the confidence where no single one does.
+// Rest returns the shortest range that holds a step with the confidence, if no single candidate
+// does.
 func (p *Posterior) Rest(confidence float64) Step { return p.step(p.Narrow(confidence)) }
 
 func (p *Posterior) step(r Range) Step {

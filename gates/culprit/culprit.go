@@ -13,50 +13,50 @@ type Probe struct {
 	D         float64 `json:"d"`
 }
 
-// Evidence is all that is known of a list of candidates.
+// Evidence holds all probes of a list of candidates.
 type Evidence struct {
-	// Candidates after the good end. The last one is the bad end.
+	// Candidates is their number after the good end. The last one is the bad end.
 	Candidates int
 	Probes     []Probe
 	// Unusable candidates cannot be probed: they cannot be built, or do not serve.
 	Unusable []int
-	// Rounding is the least standard deviation of a difference, below which values are equal.
+	// Rounding is the least standard deviation of a difference; below it values are equal.
 	Rounding float64
 }
 
-// Prior probabilities of hypotheses. The ends have been told apart by a test at 5 % before a
-// search begins, and a list with two culprits is rare.
+// Prior probabilities of hypotheses. A test at 5 % has distinguished the ends before a search
+// begins, and a list with two culprits is rare.
 const (
 	priorNone = 0.05
 	priorTwo  = 0.10
 )
 
-// MaxCandidates bounds the pairs of steps that are considered.
+// MaxCandidates limits the number of pairs of steps.
 const MaxCandidates = 2000
 
 // minSpread is the least variance of a level, in variances of the noise.
 const minSpread = 4
 
-// Posterior is what the evidence says.
+// Posterior holds the conclusions from the evidence.
 type Posterior struct {
 	// None is the probability that there is no step, Two that there are two.
 	None, Two float64
-	// Step is the probability of a step at each candidate: that it differs from the one
-	// before it. Element 0 is always 0.
+	// Step is the probability of a step at each candidate: that it differs from the one before it.
+	// Element 0 is always 0.
 	Step []float64
-	// Level is the expected difference of each candidate from the good end, and disagreement
-	// the variance of that over the hypotheses.
+	// Level is the expected difference of each candidate from the good end, disagreement its
+	// variance over the hypotheses.
 	Level        []float64
 	disagreement []float64
 	// SD is the standard deviation of a pair under the most probable hypothesis.
 	SD float64
-	// Best are the steps of the most probable hypothesis, none to two.
+	// Best holds the steps of the most probable hypothesis, none to two.
 	Best []int
 
 	evidence Evidence
 }
 
-// sums of the probes of the candidates before an index.
+// sums holds sums over the probes of the candidates before each index.
 type sums struct {
 	n, d   []float64
 	square float64
@@ -88,8 +88,8 @@ func (e Evidence) sums() sums {
 	return s
 }
 
-// segment from one candidate up to another, which is not part of it: by how much its level
-// reduces the sum of squares, the logarithm of what its freedom costs, and the expected level.
+// segment returns, for the candidates from up to but not including to: the reduction of the sum of
+// squares by its level, the logarithm of the cost of that parameter, and the expected level.
 func (s sums) segment(from, to int) (explained, cost, level float64) {
 	n, d := s.n[to]-s.n[from], s.d[to]-s.d[from]
 	shrink := s.spread / (1 + s.spread*n)
@@ -100,11 +100,11 @@ func (s sums) segment(from, to int) (explained, cost, level float64) {
 type hypothesis struct {
 	first, second int // 0 for none
 	levels        [2]float64
-	log           float64 // of its posterior, up to a constant; its weight afterwards
-	rest          float64 // sum of squares that it leaves
+	log           float64 // of its posterior, up to a constant; later its weight
+	rest          float64 // remaining sum of squares
 }
 
-// Check reports evidence that is not in order.
+// Check returns an error for invalid evidence.
 func (e Evidence) Check() error {
 	if e.Candidates < 1 || e.Candidates > MaxCandidates {
 		return fmt.Errorf("%d candidates after the good end, but 1 to %d can be searched", e.Candidates, MaxCandidates)
@@ -122,7 +122,7 @@ func (e Evidence) Check() error {
 	return nil
 }
 
-// Posterior weighs the hypotheses.
+// Posterior computes the weights of the hypotheses.
 func (e Evidence) Posterior() (*Posterior, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (e Evidence) Posterior() (*Posterior, error) {
 			p.Best = append(p.Best, at)
 		}
 	}
-	// Levels change at steps alone, so that their sums over the hypotheses are collected there.
+	// Levels change at steps only, so their sums over the hypotheses are collected there.
 	level, square := make([]float64, e.Candidates+2), make([]float64, e.Candidates+2)
 	for _, h := range all {
 		w := h.log / total
@@ -176,7 +176,7 @@ func (e Evidence) Posterior() (*Posterior, error) {
 	return p, nil
 }
 
-// hypotheses with the logarithms of their posterior.
+// hypotheses returns all hypotheses with the logarithms of their posterior.
 func (e Evidence) hypotheses() []hypothesis {
 	s, last := e.sums(), e.Candidates
 	pairs := last * (last - 1) / 2
@@ -205,7 +205,7 @@ func (e Evidence) hypotheses() []hypothesis {
 	return all
 }
 
-// Next returns the candidate to probe: that on which the hypotheses disagree most.
+// Next returns the candidate to probe: the one on which the hypotheses disagree most.
 func (p *Posterior) Next() int {
 	best := p.evidence.Candidates
 	for c := range p.disagreement {
@@ -216,15 +216,15 @@ func (p *Posterior) Next() int {
 	return best
 }
 
-// Range of candidates, one of which brought a step: the step lies between Good, which does
-// not have it, and Bad, which does.
+// Range is a range of candidates, one of which brought a step. The step lies between Good, which
+// does not have it, and Bad, which does.
 type Range struct{ Good, Bad int }
 
 // Single reports whether only one candidate is left.
 func (r Range) Single() bool { return r.Bad == r.Good+1 }
 
-// At returns the candidates that no probe can tell from a step at one of them: those behind the last
-// usable candidate before it, up to the next usable one.
+// At returns the candidates that no probe can distinguish from a step at one of them: those after
+// the last usable candidate before it, up to the next usable one.
 func (e Evidence) At(step int) Range {
 	r := Range{step - 1, step}
 	for slices.Contains(e.Unusable, r.Bad) {
@@ -236,7 +236,7 @@ func (e Evidence) At(step int) Range {
 	return r
 }
 
-// Probability that a step lies in a range.
+// Probability returns the probability that a step lies in a range.
 func (p *Posterior) Probability(r Range) float64 {
 	sum := 0.0
 	for _, x := range p.Step[r.Good+1 : r.Bad+1] {
@@ -245,8 +245,8 @@ func (p *Posterior) Probability(r Range) float64 {
 	return sum
 }
 
-// Narrow returns the shortest range between usable candidates that holds a step with a
-// probability, the whole list where none does.
+// Narrow returns the shortest range between usable candidates that holds a step with a probability,
+// or the whole list if none does.
 func (p *Posterior) Narrow(confidence float64) Range {
 	best := Range{0, p.evidence.Candidates}
 	if p.Probability(best) < confidence {

@@ -1,12 +1,11 @@
 // Package culprit finds which of an ordered list of candidates made a metric worse, from noisy
 // differences between candidates and the good end of the list.
 //
-// Candidate 0 is the good end, Candidates the bad one. Each probe is the difference of one pair,
-// a candidate against the good end, so that what drifts between probes is not in it. The
-// hypotheses are that the level has no step, one step, or two: two changes, or one that was
-// partly undone. Under each the differences are normal about the levels of its segments; the
-// first level is 0, the others and the variance are unknown and integrated out, so that
-// what is left is arithmetic on sums of squares.
+// Candidate 0 is the good end, Candidates the bad one. Each probe is the difference of one pair, a
+// candidate against the good end, so that drift between probes cancels. The hypotheses are that the
+// level has no step, one step, or two: two changes, or one that was partly undone. Under each the
+// differences are normal about the levels of the segments. The first level is 0; the others and the
+// variance are unknown and integrated out, which leaves arithmetic on sums of squares.
 //
 //	Horstein, Sequential transmission using noiseless feedback, IEEE Trans. Inf. Theory 9 (1963) 136–143:
 //	    ask where half of the posterior lies on either side.
@@ -21,7 +20,7 @@
 //	Chipman, George and McCulloch, The practical implementation of Bayesian model selection, IMS
 //	    Lecture Notes 38 (2001) 65–116: normal levels with a variance in proportion to that of the noise.
 //
-// A posterior decides, and not a test at each candidate, because a wrong turn must be priced and
-// taken back: n tests at a fixed level go wrong n times as often, and a binary search never
-// returns. What is promised of its errors is simulated (docs/statistics.md).
+// A posterior decides instead of a test at each candidate, because wrong turns must be counted and
+// corrected: n tests at a fixed level are wrong n times as often, and a binary search never goes
+// back. Its error rates are simulated (docs/statistics.md).
 package culprit

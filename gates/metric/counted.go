@@ -1,7 +1,7 @@
 package metric
 
-// counted are the metrics that servers count themselves: what a counter rose by while a run
-// lasted, by what another did.
+// counted returns the metrics that servers count themselves: the increase of one counter during a
+// run, divided by that of another.
 func counted() []Group {
 	const drafts = ", over the measured window; the mean acceptance length of the engine's log"
 	up, down := HigherIsBetter, LowerIsBetter
@@ -34,5 +34,5 @@ func counted() []Group {
 	}, func(m *Metric) { m.Counted, m.MinRequests = true, 10 })
 }
 
-// engines are the sources of what servers count.
+// engines names the sources of the metrics that servers count.
 const engines = "vLLM 0.33 and SGLang 0.5.23, /metrics"

@@ -5,11 +5,11 @@ import "slices"
 // DeclaredGroup is the group of the metrics that files declare: "measure" in "measure.stalls".
 const DeclaredGroup = "measure"
 
-// Declared are metrics that a file or a document describes itself, beside those of the registry or in
-// their place: what a unit is can depend on it.
+// Declared holds metrics that a file or a document describes itself. They add to those of the
+// registry or replace them, because their unit can depend on the file.
 type Declared []Metric
 
-// Lookup finds a metric by its ID, as the function of this name does.
+// Lookup finds a metric by its ID, like the function Lookup.
 func (d Declared) Lookup(id string) (Metric, bool) {
 	if i := slices.IndexFunc(d, func(m Metric) bool { return m.ID == id }); i >= 0 {
 		return d[i], true
@@ -17,7 +17,8 @@ func (d Declared) Lookup(id string) (Metric, bool) {
 	return Lookup(id)
 }
 
-// All returns the metrics of the registry, as they are described, and the declared ones behind them.
+// All returns the metrics of the registry, with declared replacements, followed by the other
+// declared ones.
 func (d Declared) All() []Metric {
 	all := All()
 	for _, m := range d {
@@ -30,5 +31,5 @@ func (d Declared) All() []Metric {
 	return all
 }
 
-// InMoney is the unit of a metric per million tokens in a currency.
+// InMoney returns the unit of a metric per million tokens in a currency.
 func InMoney(currency string) Unit { return Unit(currency + "/Mtok") }

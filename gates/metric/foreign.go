@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// difference is a quantity that a load generator defines otherwise than the registry does. Its
-// figures have names of their own, so that unlike ones are never compared.
+// difference is a quantity that a load generator defines differently from the registry. Its figures
+// have separate names, so that different quantities are never compared.
 type difference struct {
-	// quantity is what the registry calls its own, or a name that it does not have.
+	// quantity is the name of the registry's own quantity, or a name that the registry does not
+	// have.
 	quantity string
 	label    string
 	why      string
 }
 
-// tools are the load generators with definitions of their own, by the name that their results
-// have, with what the names of their figures begin with.
+// tools lists the load generators with definitions of their own: the name in their results, and the
+// prefix of their figures.
 //
 // Read from the sources of SGLang 0.5.23, guidellm (August 2026), aiperf 0.13, GenAI-Perf 0.0.16,
-// inference-perf (August 2026), inference-benchmarker (April 2026), LLMPerf (2024) and
-// TensorRT-LLM 1.2.
+// inference-perf (August 2026), inference-benchmarker (April 2026), LLMPerf (2024) and TensorRT-LLM
+// 1.2.
 var tools = []struct {
 	name, prefix string
 	differences  []difference
@@ -84,7 +85,7 @@ var aiperf = []difference{
 	{"icl", "ICL", "gap between chunks; percentiles estimated by a t-digest"},
 }
 
-// foreignStats are the statistics of times that some load generator has.
+// foreignStats are the statistics of times that any load generator reports.
 var foreignStats = []struct {
 	stat     string
 	quantile float64
@@ -94,19 +95,19 @@ var foreignStats = []struct {
 	{"p75", 0.75}, {"p80", 0.8}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999},
 }
 
-// foreign are the groups of all tools, built once like the registry.
+// foreign holds the groups of all tools, built once like the registry.
 var (
 	foreign     = foreignGroups()
 	foreignByID = index(foreign)
 )
 
-// Foreign returns the figures of other load generators that are defined otherwise than those
-// of the registry, by group. They are not measured here and may be compared and gated in
-// results that these tools wrote. The slices are the caller's.
+// Foreign returns, by group, the figures of other load generators whose definitions differ from the
+// registry. They are not measured here, but may be compared and gated in the results of these
+// tools. The caller may modify the slices.
 func Foreign() []Group { return cloned(foreign) }
 
-// ForeignTool is the tool whose figures begin with a name, as in metric.guidellm.ttft.p99:
-// guidellm itself. It reports whether there is one.
+// ForeignTool returns the tool whose figures have a prefix, as in metric.guidellm.ttft.p99:
+// guidellm. It reports whether there is one.
 func ForeignTool(prefix string) (tool string, ok bool) {
 	for _, t := range tools {
 		if t.prefix == prefix {
@@ -116,8 +117,8 @@ func ForeignTool(prefix string) (tool string, ok bool) {
 	return "", false
 }
 
-// Tools are the load generators whose results are understood, by the names that results and
-// files of gates give them: those that define every figure as the registry does first.
+// Tools returns the load generators whose results can be read, by their names in results and in
+// files of gates. Those whose definitions all equal the registry's come first.
 func Tools() []string {
 	names := []string{"vllm", "pipeline"}
 	for _, t := range tools {
@@ -138,8 +139,8 @@ func foreignGroups() []Group {
 	return groups
 }
 
-// metrics are the statistics of a quantity: those that the registry has of its own, where it
-// is one number, and all that are usual where it is a time.
+// metrics returns the statistics of a quantity: one number if the registry has it as one number,
+// and all usual statistics if it is a time.
 func (d difference) metrics(g Group) []Metric {
 	if own, ok := byID[d.quantity+".mean"]; ok && own.Unit != Seconds {
 		own.ID, own.Group, own.Tool, own.Source, own.Definition = g.Name+".mean", g.Name, g.Tool, g.Source, g.Definition
@@ -158,7 +159,7 @@ func (d difference) metrics(g Group) []Metric {
 	return out
 }
 
-// leastRequests is the least number of requests with which a statistic may be gated: ten
+// leastRequests returns the least number of requests with which a statistic may be gated: ten
 // beyond a percentile on its nearer side.
 func leastRequests(stat string, quantile float64) int {
 	switch stat {
@@ -170,7 +171,7 @@ func leastRequests(stat string, quantile float64) int {
 	return int(math.Round(10 / min(quantile, 1-quantile)))
 }
 
-// foreignOf finds what a foreign id or a misspelt one means.
+// foreignOf finds the metric that a foreign or misspelt id means.
 func foreignOf(id string) (Metric, bool) {
 	if m, ok := foreignByID[id]; ok {
 		return m, true

@@ -1,15 +1,15 @@
 package metric
 
-// quantity is a time that every request (or token) has one value of.
+// quantity is a time with one value for every request (or token).
 type quantity struct {
 	name, label, definition, source string
 	scale                           Scale
-	// few quantities have one value for many requests, so that their upper percentiles are of
-	// too few values to be gated.
+	// few is set if one value covers many requests, so that upper percentiles have too few values
+	// to be gated.
 	few bool
 }
 
-// latencies are the groups of times that are reduced to statistics of a run.
+// latencies returns the groups of times that are reduced to statistics of a run.
 func latencies() []Group {
 	quantities := []quantity{
 		{"ttft", "TTFT", "time to first token: arrival of the first stream event with visible text, from the send", vllm, Log, false},
@@ -26,7 +26,7 @@ func latencies() []Group {
 		{"e2el_from_schedule", "E2EL from schedule",
 			"end-to-end latency from the planned arrival, so that waiting in the client is not omitted", vllm + " (e2el_including_client_queue)",
 			Log, false},
-		// A request that is sent on time has waited zero seconds, which has no logarithm.
+		// A request that is sent on time waits zero seconds, which has no logarithm.
 		{"queue", "Client queue", "wait in the client for a free slot: send − planned arrival", vllm + " (client_queue_time)", Difference, false},
 		{"session_time", "Session", "time of a recorded session whose requests wait for each other and for their tools: from its first send to " +
 			"the arrival of the last stream event with a token of its last answer, of sessions that succeeded as a whole", ours, Log, true},
@@ -38,7 +38,7 @@ func latencies() []Group {
 	return groups
 }
 
-// metrics are the statistics of q over one run.
+// metrics returns the statistics of q over one run.
 func (q quantity) metrics() []Metric {
 	stats := []struct {
 		stat, label, formula string

@@ -2,7 +2,7 @@ package metric
 
 import "math"
 
-// Mean is the arithmetic mean; NaN of nothing.
+// Mean returns the arithmetic mean; NaN without values.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -11,10 +11,11 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Mean of values on the scale of comparison: geometric on the log scale, arithmetic on
-// others. A value without a logarithm is returned as it is, for its reader to refuse.
+// Mean returns the mean of values on the scale of comparison: geometric on the log scale,
+// arithmetic on others. A value without a logarithm is returned unchanged, so that the reader
+// rejects it.
 func (m Metric) Mean(values []float64) float64 {
-	if m.Scale != Log || len(values) == 1 { // exactly
+	if m.Scale != Log || len(values) == 1 { // exact for a single value
 		return Mean(values)
 	}
 	logs := make([]float64, len(values))

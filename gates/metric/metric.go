@@ -86,7 +86,7 @@ package metric
 
 import "strings"
 
-// Direction is the better way. It is declared, never inferred from a name.
+// Direction is the direction of improvement. It is declared, never inferred from a name.
 type Direction string
 
 // The directions a metric can have.
@@ -95,7 +95,7 @@ const (
 	HigherIsBetter Direction = "higher"
 )
 
-// Scale is that on which two values are compared.
+// Scale is the scale on which two values are compared.
 type Scale string
 
 // The scales: ratios for times and rates, differences for quantities that can be
@@ -106,7 +106,7 @@ const (
 	Proportion Scale = "proportion"
 )
 
-// Unit is the unit a value is stored in. Reports choose a prefix (ms for s).
+// Unit is the unit in which a value is stored. Reports choose a prefix (ms for s).
 type Unit string
 
 // The units of stored values.
@@ -120,7 +120,7 @@ const (
 	Tokens          Unit = "tokens"
 	Nats            Unit = "nats"
 	JoulesPerToken  Unit = "J/tok"
-	// Money is the unit of what is priced until a price says in which currency, see InMoney.
+	// Money is the unit of costs until a price gives the currency; see InMoney.
 	Money Unit = "money/Mtok"
 )
 
@@ -137,64 +137,64 @@ const (
 type Metric struct {
 	// ID is the reference without its root: "ttft.p99" for metric.ttft.p99.
 	ID string
-	// Label is what a table prints: "TTFT p99".
+	// Label is the name in tables: "TTFT p99".
 	Label string
 	// Unit of stored values.
 	Unit Unit
-	// Direction that is better.
+	// Direction of improvement.
 	Direction Direction
 	// Scale of comparison.
 	Scale Scale
-	// Quantile in (0,1) where the statistic is a percentile, otherwise 0.
+	// Quantile in (0,1) if the statistic is a percentile, otherwise 0.
 	Quantile float64
 	// Group is the part of the ID before the dot, Stat the part after it.
 	Group, Stat string
-	// Level is what one value describes: a run, or the launch that the run is part of.
+	// Level is what one value describes: a run, or the launch that contains the run.
 	Level Level
-	// Informational metrics are shown but may not be gated: their value is not one
-	// that a change makes better or worse.
+	// Informational metrics are shown but cannot be gated, because a change of their value is
+	// neither better nor worse.
 	Informational bool
-	// MinRequests is the least number of requests with which the metric may be
-	// gated: k(1-q) >= 10 for an upper percentile q (p99: 1000, p95: 200, p90: 100),
-	// 20 for the median, 10 for means, 1 where requests do not matter.
+	// MinRequests is the least number of requests with which the metric may be gated: k(1-q) >= 10
+	// for an upper percentile q (p99: 1000, p95: 200, p90: 100), 20 for the median, 10 for means, 1
+	// if requests do not matter.
 	MinRequests int
-	// FixedByRate is true where a finite open-loop request rate fixes the value, so
-	// that gating it would be meaningless (throughputs).
+	// FixedByRate is true if a finite open-loop request rate fixes the value, so that gating it
+	// would be meaningless (throughputs).
 	FixedByRate bool
-	// Mutual metrics are values of two launches together, one of which is the base's. That of a
-	// launch of the base against its other launches is the noise floor of the session, and that
-	// of a launch of the head against the same ones is compared with it.
+	// Mutual metrics compare two launches, one of which is the base's. A launch of the base
+	// compared with the base's other launches gives the noise floor of the session. A launch of the
+	// head is compared with the same ones.
 	Mutual bool
-	// Counted metrics are made of what a server counts, not of what the client times: they are
-	// there only where it does, and their values can repeat to the last digit.
+	// Counted metrics come from the counters of a server, not from the clock of the client. They
+	// exist only if the server counts, and their values can be exactly equal.
 	Counted bool
-	// Work is true of Counted metrics that say how much the servers had to compute: sides that differ in
-	// one did not do the same work for the same requests.
+	// Work is true for Counted metrics that show how much the servers had to compute. Sides that
+	// differ in one did different work for the same requests.
 	Work bool
-	// Quality is true of metrics of what was answered, not of how fast. Where one of them is not
-	// shown to hold, nothing of the file is an improvement.
+	// Quality is true for metrics of the content of answers. If one of them is not shown to hold,
+	// nothing in the file is an improvement.
 	Quality bool
-	// Definition is the formula in one sentence, with the events it is taken between.
+	// Definition is the formula in one sentence, with the events that it uses.
 	Definition string
-	// Source is the tool (with version) or paper whose definition this is.
+	// Source is the tool (with version) or paper of the definition.
 	Source string
-	// Tool is the load generator whose figure this is, where it is not measured here; "" for the
-	// metrics of the registry. See Foreign.
+	// Tool is the load generator of a figure that is not measured here; "" for the metrics of the
+	// registry. See Foreign.
 	Tool string
 }
 
-// ByTime reports whether values are times that are compared by their difference, because
-// they can be zero: a margin of theirs is a time.
+// ByTime reports whether values are times that are compared by their difference, because they can
+// be zero. Their margin is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
 
-// Objective reports whether a limit on the metric can be part of an SLO: whether it is a time or a share that
-// the requests of one run get.
+// Objective reports whether the metric can be limited in an SLO: whether it is a time or a share of
+// the requests of one run.
 func (m Metric) Objective() bool {
 	return m.Level == RunLevel && !m.Mutual && m.Tool == "" && !m.Informational && !m.Quality && !m.Counted &&
 		(m.Unit == Seconds || m.Unit == Fraction)
 }
 
-// OfTokens reports whether values need answers that are made of tokens, which embeddings are not.
+// OfTokens reports whether the metric requires answers made of tokens, which embeddings are not.
 func (m Metric) OfTokens() bool {
 	switch m.Group {
 	case "ttft", "ttft_from_schedule", "tpot", "itl", "itl_token", "output_throughput", "total_throughput",
@@ -205,7 +205,7 @@ func (m Metric) OfTokens() bool {
 }
 
 // BetweenTokens reports whether values are times between the tokens of a request, ours or another
-// load generator's. Tokens that come in one piece have none, so that 0 is no value of it.
+// load generator's. Tokens that arrive in one piece have none, so 0 is not a valid value.
 func (m Metric) BetweenTokens() bool {
 	return m.Scale == Log && (strings.HasSuffix(m.Group, "tpot") || strings.HasPrefix(m.Group, "itl"))
 }

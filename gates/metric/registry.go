@@ -2,7 +2,7 @@ package metric
 
 import "slices"
 
-// The definitions' sources.
+// Sources of the definitions.
 const (
 	vllm   = "vLLM 0.33, vllm bench serve"
 	sglang = "SGLang 0.5.23, sglang.benchmark.serving"
@@ -16,15 +16,15 @@ type Group struct {
 	// Definition of one value before a statistic is taken.
 	Definition string
 	Source     string
-	// Tool is the load generator whose figures these are, and Quantity what the registry calls
-	// its own of them; "" for those of the registry. See Foreign.
+	// Tool is the load generator of these figures, and Quantity the registry's name of the
+	// quantity; both are "" for the registry. See Foreign.
 	Tool, Quantity string
 	// Metrics in the order of All.
 	Metrics []Metric
 }
 
-// All returns every metric in a stable order: that of a result table, groups together.
-// The slice is the caller's.
+// All returns every metric in a stable order: that of a result table, with groups together. The
+// caller may modify the slice.
 func All() []Metric { return ungrouped(registry) }
 
 func ungrouped(groups []Group) []Metric {
@@ -35,7 +35,7 @@ func ungrouped(groups []Group) []Metric {
 	return all
 }
 
-// Groups returns the metrics by group, in the order of All. The slices are the caller's.
+// Groups returns the metrics by group, in the order of All. The caller may modify the slices.
 func Groups() []Group { return cloned(registry) }
 
 func cloned(groups []Group) []Group {
@@ -47,7 +47,7 @@ func cloned(groups []Group) []Group {
 }
 
 // Lookup finds a metric by its ID: one of the registry, or a figure of another load generator
-// ("guidellm_ttft.p99"), which has a Tool. The statistic "median" is another name of "p50".
+// ("guidellm_ttft.p99"), which has a Tool. The statistic "median" is an alias of "p50".
 func Lookup(id string) (Metric, bool) {
 	if m, ok := byID[canonical(id)]; ok {
 		return m, true
@@ -55,8 +55,8 @@ func Lookup(id string) (Metric, bool) {
 	return foreignOf(canonical(id))
 }
 
-// The registry is built once from the tables in latency.go, single.go and counted.go and is never
-// written to afterwards.
+// The registry is built once from the tables in latency.go, single.go and counted.go, and never
+// modified afterwards.
 var (
 	registry = slices.Concat(latencies(), singles(), counted())
 	byID     = index(registry)

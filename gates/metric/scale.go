@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Margin is the smallest change that anyone would act on: a ratio less one on the log scale
-// (0.05 is 5 %: head/base ≥ 1.05, or base/head ≥ 1.05 where higher is better), in the metric's
-// unit on the other scales.
+// Margin is the smallest change that matters: a ratio less one on the log scale (0.05 is 5 %:
+// head/base ≥ 1.05, or base/head ≥ 1.05 if higher is better), in the metric's unit on the other
+// scales.
 type Margin float64
 
 // On returns the margin on the scale of comparison: ln 1.05 for 5 %.
@@ -18,7 +18,7 @@ func (m Margin) On(s Scale) float64 {
 	return float64(m)
 }
 
-// Text returns a margin of a metric as a file writes it: "50 ms", or "5 %".
+// Text returns a margin of a metric as files write it: "50 ms", or "5 %".
 func (m Margin) Text(of Metric) string {
 	switch {
 	case of.ByTime():
@@ -35,8 +35,8 @@ func (m Margin) Text(of Metric) string {
 	return fmt.Sprintf("%.4g %%", 100*float64(m))
 }
 
-// Change returns a difference on the scale of comparison as people state it: the inverse of
-// On. What overflows stays finite below infinity.
+// Change converts a difference on the scale of comparison to a change for people: the inverse of
+// On. An overflow becomes the largest finite number.
 func (s Scale) Change(d float64) float64 {
 	if s == Log && !math.IsInf(d, 0) {
 		return math.Min(math.Expm1(d), math.MaxFloat64)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// singles are the metrics that are one number of a run or a launch by themselves, in their
-// groups.
+// singles returns, by group, the metrics that are one number of a run or a launch.
 func singles() []Group {
 	const duration = " / time from the first send to the end of the last response"
 	const steady = "the longest span with at least 80 % of the peak concurrency"
@@ -61,7 +60,7 @@ func singles() []Group {
 	}, func(*Metric) {})
 }
 
-// grouped completes metrics and puts them into their groups.
+// grouped completes metrics and groups them.
 func grouped(list []Metric, complete func(*Metric)) []Group {
 	var groups []Group
 	for _, m := range list {
@@ -77,8 +76,8 @@ func grouped(list []Metric, complete func(*Metric)) []Group {
 	return groups
 }
 
-// ofAnswers is a metric of the answers of two launches. Differences, because equal ones are
-// zero and have no ratio.
+// ofAnswers returns a metric of the answers of two launches. It is compared by differences, because
+// equal answers give zero, which has no ratio.
 func ofAnswers(id, label string, unit Unit, direction Direction, definition string) Metric {
 	return Metric{
 		ID: id, Label: label, Unit: unit, Direction: direction, Scale: Difference,
@@ -86,7 +85,7 @@ func ofAnswers(id, label string, unit Unit, direction Direction, definition stri
 	}
 }
 
-// throughput is a rate over the whole run. A finite request rate fixes it.
+// throughput returns the metric of a rate over the whole run. A finite request rate fixes it.
 func throughput(name, label string, unit Unit, definition, source string) Metric {
 	return Metric{
 		ID: name + ".mean", Label: label, Unit: unit, Direction: HigherIsBetter, Scale: Log, MinRequests: 10, FixedByRate: true,

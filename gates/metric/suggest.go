@@ -7,7 +7,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// canonical replaces the alias "median" by the statistic it stands for.
+// canonical replaces the alias "median" by its statistic.
 func canonical(id string) string {
 	if group, ok := strings.CutSuffix(id, ".median"); ok {
 		return group + ".p50"
@@ -15,8 +15,8 @@ func canonical(id string) string {
 	return id
 }
 
-// Suggest returns the ID that a misspelt id most likely meant, or "" if none is near.
-// A bare group ("ttft") and vLLM's own spelling ("p99_ttft_ms") are understood.
+// Suggest returns the ID that a misspelt id most likely means, or "" if none is near. It also
+// accepts a bare group ("ttft") and vLLM's spelling ("p99_ttft_ms").
 //
 //	metric.Suggest("tftt.p99") // "ttft.p99"
 func Suggest(id string) string {
@@ -29,7 +29,7 @@ func Suggest(id string) string {
 			return preferred(g).ID
 		}
 	}
-	// A third of the letters may be wrong; beyond that a guess would mislead.
+	// Allow a third of the letters to be wrong; beyond that a guess would mislead.
 	best, bestDistance := "", len(id)/3+1
 	for _, m := range ungrouped(slices.Concat(registry, foreign)) {
 		if d := levenshtein.Distance(canonical(id), m.ID, nil); d < bestDistance {
@@ -39,8 +39,8 @@ func Suggest(id string) string {
 	return best
 }
 
-// fromTool rewrites the result keys of vLLM and SGLang ("p99_ttft_ms",
-// "mean_e2e_latency_ms") to our IDs. Other strings lose at most an alias.
+// fromTool converts the result keys of vLLM and SGLang ("p99_ttft_ms", "mean_e2e_latency_ms") to
+// our IDs. In other strings it only replaces an alias.
 func fromTool(id string) string {
 	stat, quantity, ok := strings.Cut(strings.TrimSuffix(id, "_ms"), "_")
 	if !ok || strings.Contains(id, ".") {
@@ -57,7 +57,7 @@ func fromTool(id string) string {
 	return canonical(quantity + "." + stat)
 }
 
-// preferred is the metric of a group that is gated most often: the tail if it has one.
+// preferred returns the metric of a group that is gated most often: the tail if it has one.
 func preferred(g Group) Metric {
 	for _, m := range g.Metrics {
 		if m.Stat == "p99" {

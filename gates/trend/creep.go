@@ -7,29 +7,28 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A change point is a step. A loss of a little each night is none: it has no place at which
-// the level changed, and it inflates the spread that a step is held against. So the newest
-// values are also compared with the oldest ones of the level that counts.
+// A change point is a step. A small loss each night is not: it has no place at which the level
+// changed, and it inflates the spread that a step is compared with. So the newest values are also
+// compared with the oldest ones of the reference level.
 const (
-	// creepAnchor is how many values, from the beginning of the level that counts, stand for it.
+	// creepAnchor is the number of first values that represent the reference level.
 	creepAnchor = 10
-	// creepNewest is how many of the last values are compared with them.
+	// creepNewest is the number of last values that are compared with them.
 	creepNewest = 5
 )
 
-// creep is a slow change for the worse since the level that counts began.
+// creep is a slow change for the worse since the reference level began.
 type creep struct {
-	since     int // index of the first of the values that are worse, −1 if it does not last
-	recovered int // index at which the last one ended, −1 if none has
-	begun     int // how many have begun
+	since     int // index of the first of the worse values, −1 if the creep has ended
+	recovered int // index at which the last creep ended, −1 if none has
+	begun     int // number of creeps that have begun
 }
 
-// findCreep looks at the values of x (on the scale of comparison, signed so that more is
-// worse) as they came in: after each one, the mean of the newest five is compared with
-// that of the first ten. A creep begins where the difference is at least the threshold and
-// significant, and ends where less than half of the threshold is left. The level is divided
-// by the number of windows that do not overlap, since each night looks anew.
-// The newest five are those from the index after on.
+// findCreep goes through the values of x (on the scale of comparison, signed so that more is worse)
+// in order. After each value it compares the mean of the newest five with that of the first ten. A
+// creep begins when the difference is at least the threshold and significant, and ends when less
+// than half of the threshold is left. Every night is a new test, so the level is divided by the
+// number of windows that do not overlap. The newest five start at index after or later.
 func findCreep(x []float64, after int, threshold, level float64) creep {
 	c := creep{since: -1, recovered: -1}
 	const window = creepAnchor + creepNewest
@@ -49,10 +48,10 @@ func findCreep(x []float64, after int, threshold, level float64) creep {
 	return c
 }
 
-// creepP is the one-sided p value of a shift between the first ten and the last five values
-// of x, by Student's t. Spread and correlation are those of successive differences, which a
-// slow creep hardly moves, where it would count as both about a mean. For neighbours with
-// correlation φ and differences d (a first-order autoregressive series):
+// creepP returns the one-sided p value of a shift between the first ten and the last five values of
+// x, by Student's t. Spread and correlation come from successive differences, which a slow creep
+// hardly changes; about a mean it would inflate both. For neighbours with correlation φ and
+// differences d (a first-order autoregressive series):
 //
 //	E d(t)² = 2σ²(1 − φ),  E d(t)·d(t−1) = −σ²(1 − φ)²
 func creepP(x []float64, shift float64) float64 {

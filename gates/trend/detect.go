@@ -10,24 +10,24 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// MinSegment is the least number of points on each side of a change point, so that one
-// or two outliers are none.
+// MinSegment is the least number of points on each side of a change point, so that one or two
+// outliers do not count as one.
 const MinSegment = 3
 
-// significance is the chance that a series without a change has a change point, up to twice as
-// much where neighbours are correlated.
+// significance is the probability that a series without a change has a change point. It is up to
+// twice as large if neighbours are correlated.
 const significance = 0.05
 
-// permutations for each change point.
+// permutations is the number of permutations for each change point.
 const permutations = 199
 
-// State is how far a change point can be trusted.
+// State tells how reliable a change point is.
 type State string
 
 // The states of a change point.
 const (
-	// Suspected: the last one or two points are outside what the segment before them
-	// predicts. More points will show.
+	// Suspected: the last one or two points are outside the prediction from the segment before
+	// them. More points will decide.
 	Suspected State = "suspected"
 	// Confirmed: significant, with at least MinSegment points after it.
 	Confirmed State = "confirmed"
@@ -37,30 +37,29 @@ const (
 type ChangePoint struct {
 	Index int
 	State State
-	// Before and After are the means of the segments beside it: geometric on the log
-	// scale, arithmetic otherwise. Change is After/Before − 1 or After − Before.
+	// Before and After are the means of the adjacent segments: geometric on the log scale,
+	// arithmetic otherwise. Change is After/Before − 1 or After − Before.
 	Before, After, Change float64
-	// Worse is true where the change is for the worse.
+	// Worse is true if the change is for the worse.
 	Worse bool
-	// P is the permutation p value of the change point when it was found; for a suspected
-	// one, that of the prediction interval.
+	// P is the permutation p value of the change point when it was found. For a suspected one it is
+	// that of the prediction interval.
 	P float64
 }
 
 // Series is a history with its change points.
 type Series struct {
-	// ChangePoints in their order; only the last can be suspected.
+	// ChangePoints in order; only the last can be suspected.
 	ChangePoints []ChangePoint
-	// Noise is the standard deviation of a point about its segment (divisor: points less
-	// segments, and corrected for the correlation), a ratio less one on the log scale.
+	// Noise is the standard deviation of a point about its segment, on the log scale as a ratio
+	// less one. Its divisor is points less segments, corrected for the correlation.
 	Noise float64
 	// Correlation of neighbouring points within segments, 0 or more.
 	Correlation float64
 }
 
-// Detect finds the change points of a series of a metric's values, oldest first. The
-// same values give the same result. It refuses values that have no place on the metric's
-// scale.
+// Detect finds the change points of a series of a metric's values, oldest first. The same values
+// give the same result. It returns an error for values that are not on the metric's scale.
 func Detect(m metric.Metric, values []float64) (Series, error) {
 	return detect(m, values, permutations)
 }
@@ -77,7 +76,7 @@ func detect(m metric.Metric, values []float64, permutations int) (Series, error)
 	return s.series(m), nil
 }
 
-// onScale brings values to the scale of comparison.
+// onScale converts values to the scale of comparison.
 func onScale(scale metric.Scale, values []float64) ([]float64, error) {
 	x := make([]float64, len(values))
 	for i, v := range values {
@@ -98,26 +97,26 @@ func onScale(scale metric.Scale, values []float64) ([]float64, error) {
 	return x, nil
 }
 
-// search is a series being divided.
+// search holds the state of dividing a series.
 type search struct {
 	permutations int
 	x            []float64
 	cuts         []int           // ends of the segments, 0 and len(x) included
-	p            map[int]float64 // of each cut
+	p            map[int]float64 // p value of each cut
 	work         []float64
 	rng          *rand.Rand
 }
 
-// divide adds the best split of all segments by E-divisive if it is significant. In a
-// series without change points it looks for episodes alone, so that scan has the whole
-// significance for single changes.
+// divide adds the best split of all segments by E-divisive if it is significant. In a series
+// without change points it only looks for episodes, so that scan has the whole significance for
+// single changes.
 func (s *search) divide() bool {
 	candidate, _ := s.best(s.x)
 	if candidate < 0 {
 		return false
 	}
 	cuts := s.episodes(s.with(candidate))
-	if len(cuts) == 3 && s.scannable() { // a single change, if there is one, is scan's
+	if len(cuts) == 3 && s.scannable() { // leave a single change to scan
 		return false
 	}
 	phi := s.correlation(cuts)
@@ -126,7 +125,7 @@ func (s *search) divide() bool {
 	if at < 0 {
 		return false
 	}
-	// A shuffle that brings the same two sets counts as reached however its sums are rounded.
+	// A shuffle that produces the same two sets counts as reached, however its sums are rounded.
 	const rounding = 1e-9
 	return s.add(at, significance, func() bool {
 		for i, from := range s.cuts[:len(s.cuts)-1] {
@@ -138,8 +137,8 @@ func (s *search) divide() bool {
 	})
 }
 
-// add adds a cut if it is significant: if few enough shuffles reach what was found. It gives up
-// when that is out of reach.
+// add adds a cut if it is significant: if few enough shuffles reach the observed value. It stops
+// early if too many do.
 func (s *search) add(at int, significance float64, reaches func() bool) bool {
 	limit := int(significance*float64(s.permutations+1) + 1e-9)
 	reached := 1
@@ -156,13 +155,13 @@ func (s *search) add(at int, significance float64, reaches func() bool) bool {
 	return true
 }
 
-// maxEpisodes bounds the cuts that are tried together.
+// maxEpisodes is the largest number of cuts that are tried together.
 const maxEpisodes = 4
 
-// episodes adds to cuts those without which an episode would pass for correlation: a
-// series that became slower and then as fast as before has neighbours that are alike, for
-// one cut, in both of its parts. Cuts each of which halves the squares, on an average of a
-// few, are no chance, whatever the correlation is.
+// episodes adds the cuts of episodes to cuts. Without them an episode looks like correlation: in a
+// series that became slower and then fast again, one cut leaves similar neighbours in both parts. A
+// few cuts that halve the squares with each cut, on average, are not chance, whatever the
+// correlation.
 func (s *search) episodes(cuts []int) []int {
 	for {
 		more, goal := cuts, squares(s.x, cuts)
@@ -183,7 +182,7 @@ func (s *search) episodes(cuts []int) []int {
 	}
 }
 
-// best is the best split over all segments of x, as an index of the series; −1 if there is
+// best returns the best split over all segments of x, as an index of the series; −1 if there is
 // none.
 func (s *search) best(x []float64) (at int, q float64) { return s.bestWithin(x, s.cuts) }
 
@@ -197,7 +196,7 @@ func (s *search) bestWithin(x []float64, cuts []int) (at int, q float64) {
 	return at, q
 }
 
-// with are the cuts with one more.
+// with returns the cuts and one more.
 func (s *search) with(cut int) []int { return insert(s.cuts, cut) }
 
 func insert(cuts []int, cut int) []int {

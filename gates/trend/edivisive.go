@@ -2,21 +2,21 @@ package trend
 
 import "math"
 
-// split is a change between the two parts of a segment: x[:at] and x[at:], with the
-// statistic q. Without a split q is −Inf.
+// split is a change between two parts of a segment, x[:at] and x[at:], with the statistic q.
+// Without a split q is −Inf.
 type split struct {
 	at int
 	q  float64
 }
 
-// bestSplit is the split of x into parts of at least least points with the largest
+// bestSplit returns the split of x into parts of at least least points with the largest
 //
 //	Q = 2/(n+m)·ΣΣ|x_i − y_j| − 2m/((n+m)(n−1))·Σ|x_i − x_k| − 2n/((n+m)(m−1))·Σ|y_j − y_k|
 //
-// for a left part of n points x and a right part of m points y; sums over pairs i < k.
-// This is nm/(n+m) times the energy distance of the parts with exponent 1. Parts reach
-// to the ends of the segment: a second change is found after the first one. work has
-// room for 2·len(x) values.
+// for a left part of n points x and a right part of m points y; sums over pairs i < k. This is
+// nm/(n+m) times the energy distance of the parts with exponent 1. The parts reach to the ends of
+// the segment: a second change is found after the first one. work must have room for 2·len(x)
+// values.
 func bestSplit(x []float64, least int, work []float64) split {
 	before, after := work[:len(x)], work[len(x):2*len(x)] // Σ|x_i − x_k| over i < k, and over i > k
 	clear(after)

@@ -2,21 +2,21 @@ package trend
 
 import "math"
 
-// correlations are the φ among which the likeliest is sought.
+// The grid of correlations φ on which the likelihood is maximized.
 const (
 	correlationStep = 0.05
 	correlations    = 19 // up to maxCorrelation
 )
 
-// likelihood is a step in the newest segment against none.
+// likelihood compares a step in the newest segment with none.
 type likelihood struct {
-	at    int     // where it is likeliest, −1 if there is no place
-	phi   float64 // the correlation that is likeliest with it
+	at    int     // the most likely place, −1 if there is none
+	phi   float64 // the most likely correlation with it
 	ratio float64 // twice the logarithm of the ratio
 }
 
-// likelihood finds the likeliest step of a series in its newest segment. The other segments
-// say what the correlation and the spread are.
+// likelihood finds the most likely step of a series in its newest segment. The other segments
+// contribute to the estimates of correlation and spread.
 func (s *search) likelihood(x []float64) likelihood {
 	found := likelihood{at: -1}
 	last := len(s.cuts) - 2
@@ -44,15 +44,15 @@ func (s *search) likelihood(x []float64) likelihood {
 	return found
 }
 
-// squaresAbout is the sum of squares of the innovations of a segment about its mean, by
+// squaresAbout returns the sum of squares of the innovations of a segment about its mean, by
 // generalized least squares.
 func squaresAbout(x []float64, phi float64) float64 {
 	ww, mw, mm := sums(x, phi)
 	return ww - mw*mw/mm
 }
 
-// sums are those of a segment's innovations w and of the innovations m of a constant 1: of
-// w², of w·m and of m².
+// sums returns the sums of w², w·m and m² over a segment, for its innovations w and the innovations
+// m of a constant 1.
 func sums(x []float64, phi float64) (ww, mw, mm float64) {
 	level, start := 1-phi, 1-phi*phi // m of a later point, and m² of the first one
 	ww, mw, mm = start*x[0]*x[0], start*x[0], start
@@ -65,10 +65,10 @@ func sums(x []float64, phi float64) (ww, mw, mm float64) {
 	return ww, mw, mm
 }
 
-// bestStep is the sum of squares of the innovations of a segment about its mean, and by how
-// much the best step lessens it. at is 0 if there is no place for one.
+// bestStep returns the sum of squares of the innovations of a segment about its mean, and the
+// largest reduction by a step. at is 0 if there is no place for a step.
 func bestStep(x []float64, phi float64) (squares, gain float64, at int) {
-	level := 1 - phi // of a mean of 1 in an innovation
+	level := 1 - phi // innovation of a mean of 1
 	ww, mw, mm := sums(x, phi)
 	later := 0.0
 	for t := len(x) - 1; t >= MinSegment; t-- {
@@ -87,7 +87,7 @@ func bestStep(x []float64, phi float64) (squares, gain float64, at int) {
 	return ww - mw*mw/mm, gain, at
 }
 
-// whitened are the innovations of residuals, each segment beginning anew.
+// whitened returns the innovations of residuals; each segment starts anew.
 func whitened(r []float64, cuts []int, phi float64) []float64 {
 	white := make([]float64, len(r))
 	for i, from := range cuts[:len(cuts)-1] {
@@ -99,7 +99,7 @@ func whitened(r []float64, cuts []int, phi float64) []float64 {
 	return white
 }
 
-// recolour makes a series of innovations: what whitened undoes.
+// recolour makes a series from innovations. It is the inverse of whitened.
 func recolour(x, innovations []float64, cuts []int, phi float64) {
 	for i, from := range cuts[:len(cuts)-1] {
 		x[from] = innovations[from] / math.Sqrt(1-phi*phi)

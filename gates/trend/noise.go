@@ -9,7 +9,7 @@ import (
 // maxCorrelation keeps the whitened series stationary.
 const maxCorrelation = 0.9
 
-// residuals are the values less the means of their segments.
+// residuals returns the values less the means of their segments.
 func residuals(x []float64, cuts []int) []float64 {
 	r := make([]float64, len(x))
 	for i, from := range cuts[:len(cuts)-1] {
@@ -21,7 +21,7 @@ func residuals(x []float64, cuts []int) []float64 {
 	return r
 }
 
-// squares is the sum of squares about the means of the segments.
+// squares returns the sum of squares about the means of the segments.
 func squares(x []float64, cuts []int) float64 {
 	sum := 0.0
 	for _, r := range residuals(x, cuts) {
@@ -30,8 +30,8 @@ func squares(x []float64, cuts []int) float64 {
 	return sum
 }
 
-// correlation estimates that of neighbours within k segments of T points in all, by the
-// lag-1 autocorrelation r corrected for the bias that the k means cause, from 0 to 0.9:
+// correlation estimates the correlation of neighbours within k segments of T points in total, by
+// the lag-1 autocorrelation r corrected for the bias from the k means. The result is from 0 to 0.9:
 //
 //	E r ≈ φ − k·(1 + 3φ)/T  (M. Kendall, Biometrika 41, 1954), so φ = (T·r + k)/(T − 3k)
 func (s *search) correlation(cuts []int) float64 {
@@ -50,20 +50,20 @@ func (s *search) correlation(cuts []int) float64 {
 		return 0
 	}
 	if points <= 3*segments {
-		return maxCorrelation // too short to know
+		return maxCorrelation // too short to estimate
 	}
 	phi := (points*products/squares + segments) / (points - 3*segments)
 	return math.Max(0, math.Min(phi, maxCorrelation))
 }
 
-// whiten is x(t) − φ·x(t−1) about the means of the segments, with the first point of each
-// scaled to the same variance.
+// whiten returns x(t) − φ·x(t−1) about the means of the segments. The first point of each is scaled
+// to the same variance.
 func (s *search) whiten(phi float64) []float64 {
 	return whitened(residuals(s.x, s.cuts), s.cuts, phi)
 }
 
-// noise is the standard deviation of a point about its segment. The squares about a mean
-// of n correlated points fall short of n·σ² by n times the variance of that mean.
+// noise returns the standard deviation of a point about its segment. The squares about a mean of n
+// correlated points fall short of n·σ² by n times the variance of that mean.
 func (s *search) noise(phi float64) float64 {
 	freedom := 0.0
 	for i, from := range s.cuts[:len(s.cuts)-1] {
@@ -76,7 +76,8 @@ func (s *search) noise(phi float64) float64 {
 	return math.Sqrt(squares(s.x, s.cuts) / freedom)
 }
 
-// varianceOfMean is that of n neighbours with correlation φ and variance 1:
+// varianceOfMean returns the variance of the mean of n neighbours with correlation φ and variance
+// 1:
 //
 //	(1 + 2·Σ (1 − k/n)·φᵏ)/n, k from 1 to n − 1
 func varianceOfMean(n int, phi float64) float64 {

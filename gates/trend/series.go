@@ -16,7 +16,7 @@ const (
 	leastHistory = 10
 )
 
-// series describes what was found.
+// series returns the result of the search.
 func (s *search) series(m metric.Metric) Series {
 	early, p := s.retract()
 	phi := s.correlation(s.cuts)
@@ -49,9 +49,9 @@ func (s *search) change(m metric.Metric, from, at, to int) ChangePoint {
 	return c
 }
 
-// retract takes back a last change point that only one or two points support: where the
-// step is large, they draw others into the smallest segment. It returns where the step is,
-// 0 if the change point stands.
+// retract removes a last change point that only one or two points support: if the step is large,
+// they draw others into the smallest segment. It returns the index of the step, 0 if the change
+// point stays.
 func (s *search) retract() (at int, p float64) {
 	if len(s.cuts) < 3 {
 		return 0, 1
@@ -72,8 +72,8 @@ func (s *search) retract() (at int, p float64) {
 	return at, p
 }
 
-// suspect finds the last one or two points outside what the points of their segment
-// before them predict, and returns where they begin; 0 if they are not.
+// suspect tests whether the last one or two points are outside the prediction from the points of
+// their segment before them. It returns where they begin, 0 if they are inside.
 func (s *search) suspect(phi float64) (at int, p float64) {
 	from, to := s.cuts[len(s.cuts)-2], len(s.x)
 	for _, k := range []int{2, 1} {
@@ -82,7 +82,7 @@ func (s *search) suspect(phi float64) (at int, p float64) {
 			continue
 		}
 		before, last := s.x[from:to-k], s.x[to-k:]
-		// The noise of the points before only: the last are on trial.
+		// Use the noise of the points before only, because the last ones are being tested.
 		trial := search{x: before, cuts: []int{0, len(before)}}
 		se := trial.noise(phi) * math.Sqrt(varianceOfMean(k, phi)+varianceOfMean(n, phi))
 		shift := metric.Mean(last) - metric.Mean(before)

@@ -9,85 +9,82 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Condition is what there is to do about a series.
+// Condition tells what to do about a series.
 type Condition string
 
 // The conditions of a series.
 const (
-	// Short: too few values to look for changes in.
+	// Short: too few values to look for changes.
 	Short Condition = "short"
 	// Steady: nothing to do.
 	Steady Condition = "steady"
-	// Suspicious: the last value alone is outside what the others predict, and would be a
-	// regression if the next one were as bad.
+	// Suspicious: only the last value is outside the prediction from the others. It becomes a
+	// regression if the next one is as bad.
 	Suspicious Condition = "suspected"
-	// Regressed: worse than the reference by the threshold or more, by a confirmed change,
-	// in each of the last two values where these are outside what the others predict, or by
-	// a creep: a loss of a little each time. In each case the difference is significant
-	// after correction for the number of series and of values.
+	// Regressed: worse than the reference by the threshold or more. The reason is a confirmed
+	// change, two last values outside the prediction from the others, or a creep: a small loss each
+	// time. In each case the difference is significant after correction for the number of series
+	// and of values.
 	Regressed Condition = "regressed"
 )
 
-// leastValues is how many values a condition other than Short takes: two segments.
+// leastValues is the least number of values for a condition other than Short: two segments.
 const leastValues = 2 * MinSegment
 
-// Standing is where the end of a series stands against the level that counts.
+// Standing compares the end of a series with the reference level.
 type Standing struct {
 	Condition Condition `json:"condition"`
-	// Reference is the level that counts: the best one since the beginning of the series,
-	// or since what was accepted. A loss in small steps adds up against it.
+	// Reference is the level to compare with: the best one since the beginning of the series, or
+	// since an accepted value. Losses in small steps add up against it.
 	Reference float64 `json:"reference"`
-	// Level is that of the last segment, and Change what it is against the reference, as a
-	// change point states it.
+	// Level is the level of the last segment. Change is its change against the reference, as in a
+	// change point.
 	Level  float64 `json:"level"`
 	Change float64 `json:"change"`
-	// Threshold is the change for the worse that counts, as a change point states it: the
-	// margin, or twice the noise where that is more.
+	// Threshold is the smallest change for the worse that counts, as in a change point: the margin,
+	// or twice the noise if that is more.
 	Threshold float64 `json:"threshold"`
-	// Start is the index of the first value that counts: 0, or where the accepted level
-	// began.
+	// Start is the index of the first value that counts: 0, or where the accepted level began.
 	Start int `json:"start"`
 	// Since is the index at which a regression began, −1 if there is none.
 	Since int `json:"since" bounds:"-1,"`
-	// Creep is true where no step made the regression: the last five values are worse than
-	// the first ten of the reference, whose means Level and Reference then are.
+	// Creep is true if the regression is not a step: the last five values are worse than the first
+	// ten of the reference. Level and Reference are then the means of these.
 	Creep bool `json:"creep,omitempty"`
-	// ReferenceEnd is the index behind the last value that stands for the reference, and
-	// ReferenceStart that of the first one. A later value that drifted away is none of them.
+	// ReferenceStart is the index of the first value of the reference, ReferenceEnd the index after
+	// the last. Later values that drifted away are not included.
 	ReferenceStart int `json:"reference_start"`
 	ReferenceEnd   int `json:"reference_end"`
 	// Recovered is the index at which the last regression ended, −1 if none has.
 	Recovered int `json:"recovered" bounds:"-1,"`
-	// Regressions that have begun since the beginning, or since what was accepted.
+	// Regressions counts those since the beginning, or since an accepted value.
 	Regressions int `json:"regressions"`
 }
 
-// Terms are what a series is held to.
+// Terms are the parameters for judging a series.
 type Terms struct {
-	// Margin is the smallest loss that counts: a ratio less one on the log scale, and a
-	// share of the reference otherwise.
+	// Margin is the smallest loss that counts: a ratio less one on the log scale, a share of the
+	// reference otherwise.
 	Margin float64
-	// Accepted is the index of the value with which the series begins anew, −1 for none.
+	// Accepted is the index of the value at which the series starts anew, −1 for none.
 	Accepted int
-	// Together is how many series are judged together: a finding has to be significant
+	// Together is the number of series that are judged together: a finding must be significant
 	// after correction for all of them. 0 means 1.
 	Together int
 }
 
-// falseFindings is the chance that any of the series that are judged together is found
-// regressed where nothing changed. TestFleetWithoutAChange counts what comes of it over a
-// quarter of nights.
+// falseFindings is the probability that any of the series judged together is found regressed
+// although nothing changed. TestFleetWithoutAChange counts the results over a quarter of nights.
 const falseFindings = 0.05
 
-// leastCorrelation is what neighbours are assumed to have where a finding has to be
-// significant, if they do not show more: a series of some nights, cut where it looks as if
-// it had changed, shows less than there is.
+// leastCorrelation is the least correlation of neighbours that a significance test assumes. A short
+// series, cut where it seems to have changed, shows less correlation than it has.
 const leastCorrelation = 0.35
 
-// level is the significance that a finding in one of n values needs.
+// level returns the significance that a finding in one of n values needs.
 func (t Terms) level(n int) float64 { return falseFindings / float64(max(t.Together, 1)*n) }
 
-// Stand returns where a series stands.
+// Stand returns the standing of a series.
 func Stand(m metric.Metric, values []float64, s Series, terms Terms) (Standing, error) {
 	x, err := onScale(m.Scale, values)
 	if err != nil {
@@ -112,29 +109,29 @@ func Stand(m metric.Metric, values []float64, s Series, terms Terms) (Standing, 
 	return w.end(), nil
 }
 
-// walk goes over the segments of a series.
+// walk goes through the segments of a series.
 type walk struct {
 	m metric.Metric
 	Terms
 	noise, phi float64
 	x          []float64 // on the scale of comparison
 	cuts       []int     // ends of the segments
-	// tail is where suspected values begin, len(x) if there are none.
+	// tail is the index at which suspected values begin, len(x) if there are none.
 	tail             int
 	reference, level float64
-	// from and to are the ends of the segment that the reference is the level of.
+	// from and to are the ends of the reference segment.
 	from, to int
 	out      Standing
 }
 
-// refer takes a segment for the reference.
+// refer makes a segment the reference.
 func (w *walk) refer(segment int) {
 	w.from, w.to = w.cuts[segment], w.cuts[segment+1]
 	w.reference = w.mean(segment)
 }
 
-// split cuts the series at its confirmed change points; the suspected tail is a segment of
-// its own, which step holds to more.
+// split cuts the series at its confirmed change points. The suspected tail is a separate segment,
+// with stricter conditions in step.
 func (w *walk) split(points []ChangePoint) {
 	w.cuts, w.tail = []int{0}, len(w.x)
 	for _, c := range points {
@@ -146,9 +143,8 @@ func (w *walk) split(points []ChangePoint) {
 	w.cuts = append(w.cuts, len(w.x))
 }
 
-// begin is the segment with which the series begins: that of the accepted value. A change
-// point may be found one value late; of two segments that meet there it is the one whose
-// level is the nearer.
+// begin returns the first segment that counts: that of the accepted value. A change point may be
+// found one value late; of two segments that meet there it returns the one with the nearer level.
 func (w *walk) begin(accepted int) int {
 	i := 0
 	for i+2 < len(w.cuts) && w.cuts[i+1] <= accepted {
@@ -167,7 +163,7 @@ func (w *walk) mean(segment int) float64 {
 	return metric.Mean(w.x[w.cuts[segment]:w.cuts[segment+1]])
 }
 
-// worse is by how much v is worse than the reference on the scale of comparison.
+// worse returns by how much v is worse than the reference, on the scale of comparison.
 func (w *walk) worse(v float64) float64 {
 	if w.m.Direction == metric.LowerIsBetter {
 		return v - w.reference
@@ -175,7 +171,7 @@ func (w *walk) worse(v float64) float64 {
 	return w.reference - v
 }
 
-// threshold on the scale of comparison.
+// threshold returns the threshold on the scale of comparison.
 func (w *walk) threshold() float64 {
 	if w.m.Scale == metric.Log {
 		return w.atLeast(max(w.Margin, 2*w.noise))
@@ -183,7 +179,7 @@ func (w *walk) threshold() float64 {
 	return max(w.atLeast(w.Margin), 2*w.noise)
 }
 
-// atLeast is a margin on the scale of comparison.
+// atLeast converts a margin to the scale of comparison.
 func (w *walk) atLeast(margin float64) float64 {
 	if w.m.Scale == metric.Log {
 		return math.Log1p(margin)
@@ -191,7 +187,7 @@ func (w *walk) atLeast(margin float64) float64 {
 	return margin * math.Abs(w.reference)
 }
 
-// step takes the series to the next segment.
+// step moves to the next segment.
 func (w *walk) step(segment int) {
 	from, to := w.cuts[segment], w.cuts[segment+1]
 	level := w.mean(segment)
@@ -226,8 +222,8 @@ func (w *walk) step(segment int) {
 	}
 }
 
-// significant reports whether a segment's level is worse than the reference by more than
-// chance, one-sided, by Student's t with the spread of values about their segments.
+// significant reports whether a segment's level is significantly worse than the reference,
+// one-sided, by Student's t with the spread of values about their segments.
 func (w *walk) significant(from, to int, level float64) bool {
 	spread := search{x: w.x, cuts: w.cuts}
 	phi := max(w.phi, leastCorrelation)
@@ -240,7 +236,7 @@ func (w *walk) significant(from, to int, level float64) bool {
 	return t.CDF(-w.worse(level)/se) <= w.Terms.level(len(w.x))
 }
 
-// mended is where the last segment begins that is better than the one before it; 0 if none is.
+// mended returns where the last segment begins that is better than the one before it; 0 if none is.
 func (w *walk) mended() int {
 	for i := len(w.cuts) - 2; i > 0; i-- {
 		if w.worse(w.mean(i)) < w.worse(w.mean(i-1)) {
@@ -250,7 +246,7 @@ func (w *walk) mended() int {
 	return 0
 }
 
-// creep looks for a slow loss since the level that counts began, where no step was found.
+// creep looks for a slow loss since the reference level began, if no step was found.
 func (w *walk) creep() {
 	from := max(w.from, w.Accepted)
 	if w.out.Condition == Regressed {
@@ -271,17 +267,17 @@ func (w *walk) creep() {
 	anchor, newest := metric.Mean(w.x[from:from+creepAnchor]), metric.Mean(w.x[len(w.x)-creepNewest:])
 	w.out.Condition, w.out.Since, w.out.Creep = Regressed, from+c.since, true
 	w.from, w.to, w.reference, w.level = from, from+creepAnchor, anchor, newest
-	w.noise = 0 // a creep inflates the spread about its segment, and is held to the margin alone
+	w.noise = 0 // a creep inflates the spread about its segment, so only the margin applies
 }
 
-// bad reports what is worse than the reference by the threshold. A change of 0 is none,
-// even where the threshold is 0 because the reference is.
+// bad reports whether v is worse than the reference by the threshold. A change of 0 is not, even if
+// the threshold is 0 because the reference is.
 func (w *walk) bad(v float64) bool {
 	worse := w.worse(v)
 	return worse > 0 && worse >= w.threshold()
 }
 
-// end states the standing as people do.
+// end returns the standing in the units of the metric.
 func (w *walk) end() Standing {
 	s := w.out
 	if len(w.x) < leastValues {
@@ -293,7 +289,7 @@ func (w *walk) end() Standing {
 	s.Threshold = w.threshold()
 	if w.m.Scale == metric.Log {
 		s.Reference, s.Level = math.Exp(w.reference), math.Exp(w.level)
-		// Half the throughput is +100 % for the margin, and −50 % for who reads it.
+		// Half the throughput is +100 % for the margin, and −50 % for readers.
 		if w.m.Direction == metric.HigherIsBetter {
 			s.Threshold = -s.Threshold
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 )
 
-// Action is what a gate does about a verdict.
+// Action is the reaction of a gate to a verdict.
 type Action string
 
 // The actions.
@@ -16,20 +16,20 @@ const (
 	Ignore Action = "ignore"
 )
 
-// Actions are what a gate states to do about verdicts: those of the file, the plan and the document have them.
+// Actions holds the actions that a gate sets for verdicts, in the file, the plan and the document.
 type Actions struct {
-	// What each verdict does. Absent are the defaults: regression, missing and invalid fail,
-	// inconclusive warns, or fails where an improvement is expected.
+	// Action for each verdict. If absent, the default applies: regression, missing and invalid
+	// fail; inconclusive warns, or fails if an improvement is expected.
 	OnRegression   Action `json:"on_regression,omitempty"`
 	OnInconclusive Action `json:"on_inconclusive,omitempty"`
 	OnMissing      Action `json:"on_missing,omitempty"`
 	OnInvalid      Action `json:"on_invalid,omitempty"`
 }
 
-// ActedOn lists the verdicts that gates have an action for. Passes and improvements are never acted on.
+// ActedOn returns the verdicts that have an action. Passes and improvements have none.
 func ActedOn() []Verdict { return []Verdict{Regression, Inconclusive, Missing, Invalid} }
 
-// At returns the stated action for a verdict, to be read or set, and nil for a verdict that is never acted on.
+// At returns a pointer to the stated action for a verdict, nil for a verdict without actions.
 func (a *Actions) At(v Verdict) *Action {
 	switch v {
 	case Regression:
@@ -44,11 +44,12 @@ func (a *Actions) At(v Verdict) *Action {
 	return nil
 }
 
-// CanFail reports whether a regression fails the file, so that the gate's comparisons share its error rate.
+// CanFail reports whether a regression fails the file, so that the gate's comparisons share its
+// error rate.
 func (a Actions) CanFail() bool { return a.OnRegression == Fail }
 
-// On returns what g does about v: what it states, or the default of an action that the document
-// does not state. Passes and improvements are ignored.
+// On returns the action of g for v: the stated one, or its default. Passes and improvements are
+// ignored.
 func (g *Gate) On(v Verdict) Action {
 	stated := g.At(v)
 	if stated == nil {

@@ -8,7 +8,7 @@ import (
 // String returns "rate=4".
 func (v AxisValue) String() string { return v.Name + "=" + v.Value }
 
-// Coordinates returns the values of some axes on one line, with a separator between them.
+// Coordinates returns the values of some axes on one line, joined by a separator.
 func Coordinates(values []AxisValue, sep string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -17,10 +17,10 @@ func Coordinates(values []AxisValue, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// SplitAxis returns the value on one axis, "" where there is none, and the other coordinates in their
-// order. Cells whose other coordinates are the same are the sides of a comparison along that axis.
+// SplitAxis returns the value on one axis, "" if there is none, and the other coordinates in order.
+// Cells with the same other coordinates are the sides of a comparison along that axis.
 func SplitAxis(values []AxisValue, axis string) (value string, rest []AxisValue) {
-	rest = make([]AxisValue, 0, len(values)) // not nil: documents write it as a list
+	rest = make([]AxisValue, 0, len(values)) // not nil: documents contain a list
 	for _, v := range values {
 		if v.Name == axis {
 			value = v.Value
@@ -31,8 +31,8 @@ func SplitAxis(values []AxisValue, axis string) (value string, rest []AxisValue)
 	return value, rest
 }
 
-// CoordinatesKey returns a key for maps: that of other coordinates is another one, whatever
-// characters names and values have.
+// CoordinatesKey returns a map key. Different coordinates have different keys, whatever characters
+// names and values contain.
 func CoordinatesKey(values []AxisValue) string {
 	var key strings.Builder
 	for _, v := range values {

@@ -1,28 +1,28 @@
 package result
 
-// Price is what machines cost.
+// Price is the price of machines.
 type Price struct {
-	GPUHour     float64 `json:"gpu_hour,omitempty" bounds:"0,"`     // of one GPU for an hour
-	MachineHour float64 `json:"machine_hour,omitempty" bounds:"0,"` // of one machine for an hour
-	Currency    string  `json:"currency"`                           // code of ISO 4217: "USD"
+	GPUHour     float64 `json:"gpu_hour,omitempty" bounds:"0,"`     // per GPU and hour
+	MachineHour float64 `json:"machine_hour,omitempty" bounds:"0,"` // per machine and hour
+	Currency    string  `json:"currency"`                           // ISO 4217 code: "USD"
 }
 
-// Of is what hours of machines and of GPUs cost.
+// Of returns the price of hours of machines and of GPUs.
 func (p Price) Of(machineHours, gpuHours float64) float64 {
 	return p.MachineHour*machineHours + p.GPUHour*gpuHours
 }
 
-// Spent is what was held, with its price.
+// Spent is the machine time that was used, with its price.
 type Spent struct {
-	// MachineHours and GPUHours from the start of servers to their end; GPUs are those that the
-	// file states.
+	// MachineHours and GPUHours from the start of servers to their end. The number of GPUs is the
+	// one in the file.
 	MachineHours float64 `json:"machine_hours" bounds:"0,"`
 	GPUHours     float64 `json:"gpu_hours,omitempty" bounds:"0,"`
-	// Amount is their price, in the currency of Price; absent where the file has no price.
+	// Amount is the price, in the currency of Price; absent if the file has no price.
 	Amount *float64 `json:"amount,omitempty" bounds:"0,"`
 }
 
-// Spent is that of hours of machines and of GPUs. The price may be nil.
+// Spent returns the hours with their price. The receiver may be nil.
 func (p *Price) Spent(machineHours, gpuHours float64) Spent {
 	s := Spent{MachineHours: machineHours, GPUHours: gpuHours}
 	if p != nil {
@@ -32,21 +32,22 @@ func (p *Price) Spent(machineHours, gpuHours float64) Spent {
 	return s
 }
 
-// Bill is what a session held machines for.
+// Bill is the machine time that a session used.
 type Bill struct {
 	Spent Spent `json:"spent"` // by all launches
-	// MeasuredShare is the part of what launches held in which a load was measured, StartShare that until servers
-	// were ready. The rest is warm-up, what lies between runs, and the end of servers.
+	// StartShare is the share of the launches' time until servers were ready, MeasuredShare the
+	// share in which a load was measured. The rest is warm-up, time between runs, and the end of
+	// servers.
 	StartShare    float64 `json:"start_share" bounds:"0,1"`
 	MeasuredShare float64 `json:"measured_share" bounds:"0,1"`
-	// ImagesSeconds is how long images took to be there before the first launch. Nothing of it is in Spent,
-	// since the next session finds them.
+	// ImagesSeconds is the time until images were present before the first launch. It is not part
+	// of Spent, because the next session finds them.
 	ImagesSeconds float64 `json:"images_s,omitempty" bounds:"0,"`
-	// Gates lists what was held until each gate had its verdict.
+	// Gates lists the use until each gate had its verdict.
 	Gates []GateBill `json:"gates,omitempty"`
 }
 
-// GateBill is what a gate's verdict cost.
+// GateBill is the machine time until a gate had its verdict.
 type GateBill struct {
 	Gate string `json:"gate"` // address
 	// Repeats after which the last of its comparisons was decided or given up.
@@ -54,14 +55,14 @@ type GateBill struct {
 	Spent   Spent `json:"spent"` // until then
 }
 
-// HasCost reports whether the launches of a document cost what they state: replacements of
-// servers hold no GPU, but virtual time states what the servers themselves would hold.
+// HasCost reports whether the launches of a document have a cost. Servers replaced by simulated
+// processes hold no GPU; in virtual time the document states what real servers would hold.
 func (doc *Document) HasCost() bool {
 	return doc.Simulated == "" || doc.Simulated == SimulatedVirtual
 }
 
-// NewBill adds up what the launches of a judged document held; nil where nothing is known of
-// them, or servers were replaced by processes that hold no machine of their own.
+// NewBill adds up the use of the launches of a judged document. It returns nil if there are none,
+// or if servers were replaced by processes that hold no machine.
 func NewBill(doc *Document) *Bill {
 	if !doc.HasCost() {
 		return nil
@@ -79,7 +80,7 @@ func NewBill(doc *Document) *Bill {
 	return bill
 }
 
-// imagesSeconds is how long images took: machines got theirs at the same time.
+// imagesSeconds returns the time until images were present. Machines got theirs at the same time.
 func (doc *Document) imagesSeconds() float64 {
 	longest, sums := 0.0, map[string]float64{}
 	for _, image := range doc.Images {
@@ -89,7 +90,7 @@ func (doc *Document) imagesSeconds() float64 {
 	return longest
 }
 
-// decidedAfter is the number of repeats that the decisions of a gate rest on.
+// decidedAfter returns the number of repeats that the decisions of a gate used.
 func decidedAfter(doc *Document, g Gate) int {
 	n := 0
 	for _, d := range g.Decisions {
@@ -101,11 +102,12 @@ func decidedAfter(doc *Document, g Gate) int {
 	return n
 }
 
-// holding adds up launches, in seconds: of machines, of GPUs, and of the weight that says what
-// the time went by with.
+// holding adds up launches, in seconds: of machines, of GPUs, and, weighted by GPUs, the time held
+// in total, until servers were ready, and while measuring.
 type holding struct{ machines, gpus, held, start, measured float64 }
 
-// spentUntil is what was held until a repeat and all that was measured again before the next.
+// spentUntil returns the use until a repeat, including all that was measured again before the next
+// one.
 func spentUntil(doc *Document, repeat int) holding {
 	var sum holding
 	measured := map[string]float64{}

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Decode reads a document from a source that is not trusted: it bounds size, depth and
-// lengths before parsing (see Limits; the error wraps ErrLimit), checks the major version
-// of the schema, refuses numbers that are not finite, and validates enumerations and
-// references (see Validate). Fields that this version does not know are ignored.
+// Decode reads a document from an untrusted source. It checks size, depth and lengths before
+// parsing (see Limits; the error wraps ErrLimit), then the major version of the schema, rejects
+// numbers that are not finite, and validates enumerations and references (see Validate). Unknown
+// fields are ignored.
 func Decode(r io.Reader, limits Limits) (*Document, error) {
 	limits = limits.withDefaults()
 	data, err := io.ReadAll(io.LimitReader(r, limits.Bytes+1))
@@ -38,7 +38,7 @@ func Decode(r io.Reader, limits Limits) (*Document, error) {
 	return &doc, nil
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes for people.
 func size(bytes int64) string {
 	if bytes%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", bytes>>20)
@@ -46,8 +46,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// checkSchema reads the schema alone, so that a document of another major version is
-// distinguished from a broken one.
+// checkSchema reads only the schema, so that a document of another major version is distinguished
+// from a broken one.
 func checkSchema(data []byte) error {
 	var head struct {
 		Schema string `json:"schema"`
@@ -73,7 +73,7 @@ func checkSchema(data []byte) error {
 	return nil
 }
 
-// clip quotes untrusted text for an error message, at most 60 bytes of it.
+// clip quotes untrusted text for an error message, cut to 60 bytes.
 func clip(s string) string {
 	const limit = 60
 	if len(s) > limit {

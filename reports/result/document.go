@@ -1,17 +1,16 @@
-// Package result is the result document: what was run, what was measured and what was
-// decided, as one versioned JSON file (results.json). Every report is rendered from it
-// and from nothing else; every importer writes it.
+// Package result is the result document: what was run, measured and decided, as one versioned JSON
+// file (results.json). Every report is rendered only from it, and every importer writes it.
 //
-// Times are seconds and rates per second, as the metric registry says, unless a field
-// says otherwise. Readers ignore unknown fields of the same major version.
+// Times are seconds and rates per second, as in the metric registry, unless a field says otherwise.
+// Readers ignore unknown fields of the same major version.
 //
-// What does not apply or is not known is absent from the document; null is never written,
-// and neither is a zero or an empty text that means absence. In these types it is the zero
-// value where zero is no value of the field, and a nil pointer where it is one. Lists that
-// are not optional are there even if they are empty.
+// Values that do not apply or are unknown are absent from the document. It never contains null, nor
+// a zero or an empty text that means absence. In these types absence is the zero value if zero is
+// not a valid value of the field, and otherwise a nil pointer. Lists that are not optional are
+// present even if empty.
 //
-// The JSON Schema of the document (JSONSchema) is generated from these types and their
-// comments, which are therefore written for its readers.
+// The JSON Schema of the document (JSONSchema) is generated from these types and their comments, so
+// comments are written for readers of the document.
 package result
 
 import (
@@ -23,175 +22,175 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Schema names the format of the documents that this code writes: its name, and the major
-// and minor version. Changelog lists the versions.
+// Schema names the format of the documents that this code writes: its name, major and minor
+// version. See Changelog for the versions.
 const Schema = "pipeline/result/1.0"
 
-// SimulatedVirtual is the value of Document.Simulated of a session in virtual time: the
-// model of the servers alone, so that nothing in it was measured.
+// SimulatedVirtual is the value of Document.Simulated for a session in virtual time: only a model
+// of the servers, so that nothing was measured.
 const SimulatedVirtual = "virtual"
 
-// Source is the code that was measured.
+// Source is the measured code.
 type Source struct {
 	Commit string `json:"commit"`
-	// Branch is absent where no branch was checked out.
+	// Branch is absent if no branch was checked out.
 	Branch string `json:"branch,omitempty"`
 	// Repository is the "owner/name" of a GitHub job.
 	Repository string `json:"repository,omitempty"`
-	// Dirty says that tracked files had changes which the commit does not hold.
+	// Dirty is true if tracked files had uncommitted changes.
 	Dirty bool `json:"dirty,omitempty"`
 }
 
 // Document is the result of one session: what was run, measured and decided.
 type Document struct {
-	// Schema names the format and its version, "pipeline/result/1.0".
+	// Schema is the format and its version, "pipeline/result/1.0".
 	Schema string `json:"schema"`
 	// Tool is the program that wrote the document, with its version.
 	Tool string `json:"tool,omitempty"`
 	// RunID identifies the session.
 	RunID string `json:"run_id,omitempty"`
-	// Source is the code that was checked out in the folder of the pipeline file when the session began; absent where
-	// it is not known.
+	// Source is the code that was checked out in the folder of the pipeline file when the session
+	// began; absent if unknown.
 	Source *Source `json:"source,omitempty"`
-	// File is the path of the pipeline file as it was given, relative where possible.
+	// File is the path of the pipeline file as given, relative if possible.
 	File  string `json:"file,omitempty"`
-	Title string `json:"title,omitempty"` // for people, in place of a file
-	// Started and Ended bound the session.
+	Title string `json:"title,omitempty"` // for people, if there is no file
+	// Started and Ended are the times of the session.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Status  Status    `json:"status"`
-	// StatusReason says why a run is not complete.
+	// StatusReason is why a run is not complete.
 	StatusReason string `json:"status_reason,omitempty"`
-	// StoppedBy is why a complete session with a budget took fewer repeats than were planned though
-	// comparisons were left: "budget" where the next repeat would have exceeded it, "settled" where
-	// every gate had its verdict, "hopeless" where what was left was not likely to be decided.
+	// StoppedBy is why a complete session took fewer repeats than planned although comparisons were
+	// left: "budget" if the next repeat would have exceeded it, "settled" if every gate had its
+	// verdict, "hopeless" if the rest was unlikely to be decided.
 	StoppedBy StoppedBy `json:"stopped_by,omitempty"`
-	// Simulated says by what servers were replaced: "process", "container", or "virtual" for
-	// their model alone, in virtual time.
+	// Simulated is what replaced the servers: "process", "container", or "virtual" for their model
+	// only, in virtual time.
 	Simulated string `json:"simulated,omitempty"`
 	// TimeScale is how many times faster than its model a simulated server ran.
 	TimeScale float64 `json:"time_scale,omitempty" bounds:"0,"`
 
-	// Verdict is the worst over all gates; absent where there are none. Where the session is not
+	// Verdict is the worst over all gates; absent if there are none. If the session is not
 	// complete, no decision, gate or document has the verdict "pass" or "improvement".
 	Verdict Verdict `json:"verdict,omitempty"`
 	// ExitCode is the exit status of the command: 0, 1 for a regression, 4 for a failure of the
-	// infrastructure, 5 where nothing was decided that had to be.
+	// infrastructure, 5 if a required decision is missing.
 	ExitCode int `json:"exit_code"`
 
-	// Alpha is the error that all gates share.
+	// Alpha is the error rate that all gates share.
 	Alpha float64 `json:"alpha" bounds:"0,1"`
 	// FamilySize is the number of comparisons that p values are adjusted for.
 	FamilySize int    `json:"family_size"`
-	Seed       uint64 `json:"seed"` // of the schedule and of the workloads
+	Seed       uint64 `json:"seed"` // seed of the schedule and the workloads
 	// RepeatsPlanned and RepeatsDone count launches of every side.
 	RepeatsPlanned int `json:"repeats_planned"`
 	RepeatsDone    int `json:"repeats_done"`
-	// Looks are the numbers of repeats after which the gates were planned to be judged, at
-	// the levels that hold alpha over all of them; empty or one for a single judgement at
-	// the end. LooksTaken are those that were taken.
+	// Looks are the planned numbers of repeats after which the gates are judged, at levels that
+	// keep alpha over all looks; empty or one for a single judgement at the end. LooksTaken are the
+	// looks that were taken.
 	Looks      []int `json:"looks,omitempty"`
 	LooksTaken []int `json:"looks_taken,omitempty"`
-	// LooksBefore are the looks as they were planned before repeats were added to the session,
-	// one list for each time.
+	// LooksBefore holds the planned looks before each extension of the session.
 	LooksBefore [][]int `json:"looks_before,omitempty"`
-	// Attempt counts the tries of the same change from 1, where earlier ones are not part
-	// of this one: a pass then needs a smaller alpha.
+	// Attempt counts the attempts at the same change from 1, if earlier ones are not part of this
+	// one. A pass then needs a smaller alpha.
 	Attempt int `json:"attempt,omitempty"`
 
-	// Variance is the calibration whose spreads had a part in decisions, absent without one.
+	// Variance is the calibration whose spreads were used in decisions, absent without one.
 	Variance *Variance `json:"variance,omitempty"`
 
-	// Measures describe the metrics that the file declares, and those whose unit it decides.
+	// Measures describe the metrics that the file declares, and those whose unit the file sets.
 	Measures Measures `json:"measures,omitempty"`
-	// NotSelected lists what of the gates was left out on purpose and not judged.
+	// NotSelected lists the parts of gates that were deselected and not judged.
 	NotSelected []NotSelected `json:"not_selected,omitempty"`
-	// Sides say how the sides of paired baselines differ.
+	// Sides describe the differences between the sides of paired baselines.
 	Sides []Sides `json:"sides,omitempty"`
-	// Pairings say how the launches of imported results were paired.
+	// Pairings describe how the launches of imported results were paired.
 	Pairings []Pairing `json:"pairings,omitempty"`
 
-	// Machine is the fingerprint of the machine. "gpu", "gpus" and "cpu" are the model of its
-	// GPUs, their number and the model of its CPU; "load_generator.node" names the nodes that load
-	// came from, where it was not the machine on which the command ran.
+	// Machine is the fingerprint of the machine. "gpu", "gpus" and "cpu" are the model of its GPUs,
+	// number of GPUs and the model of its CPU. "load_generator.node" names the nodes of the load
+	// generator, if it did not run on the machine of the command.
 	Machine map[string]string `json:"machine,omitempty"`
-	// Targets are what was launched and measured.
+	// Targets are the servers that were launched and measured.
 	Targets    []Target    `json:"targets"`
 	Benchmarks []Benchmark `json:"benchmarks"` // with all runs
-	Launches   []Launch    `json:"launches"`   // in the order in which they were made
-	Gates      []Gate      `json:"gates"`      // with what was decided
-	// Answers of the heads against those of their bases.
+	Launches   []Launch    `json:"launches"`   // in order of time
+	Gates      []Gate      `json:"gates"`      // with their decisions
+	// Answers of the heads, compared with those of their bases.
 	Answers []Answers `json:"answers,omitempty"`
-	// Requests of the heads against those of their bases, where the program sent them itself.
+	// Requests of the heads, compared with those of their bases, if the program sent them itself.
 	Requests []ComparedRequests `json:"requests,omitempty"`
-	// Evaluations of the heads against those of their bases.
+	// Evaluations of the heads, compared with those of their bases.
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
-	// Images that processes were started from, as they were got before the first launch.
+	// Images of the processes, as obtained before the first launch.
 	Images []Image `json:"images,omitempty"`
-	// Machines that repeats took in turn; absent where all had the same.
+	// Machines that the repeats alternated between; absent if all used the same.
 	Machines *Machines `json:"machines,omitempty"`
-	// Price is what machines cost, and Bill what the session held them for; the bill is absent
-	// where nothing was launched, or servers were replaced by simulated processes.
+	// Price is the price of machines, and Bill the machine time of the session. The bill is absent
+	// if nothing was launched, or if servers were replaced by simulated processes.
 	Price *Price `json:"price,omitempty"`
 	Bill  *Bill  `json:"bill,omitempty"`
-	// Profile of the clearest regression, where the file asks for one.
+	// Profile of the clearest regression, if the file asks for one.
 	Profile  *Profile `json:"profile,omitempty"`
-	Steps    []Step   `json:"steps,omitempty"`    // that came before the launches
-	Warnings []string `json:"warnings,omitempty"` // in sentences
+	Steps    []Step   `json:"steps,omitempty"`    // before the launches
+	Warnings []string `json:"warnings,omitempty"` // as sentences
 }
 
-// Variance is a calibration that knows how much pairs spread.
+// Variance is a calibration with known spreads of pairs.
 type Variance struct {
 	Calibration string    `json:"calibration"` // id of the record
 	Time        time.Time `json:"time"`        // when it was made
-	// Within is how many times as large as then the spread may be today, for the error rates to hold.
+	// Within is the largest ratio of today's spread to the calibrated one for which the error rates
+	// hold.
 	Within float64 `json:"within" bounds:"1,10"`
 }
 
-// KnownSpread is what a calibration says of the spread of a decision's pairs. It counts as Weight
-// degrees of freedom, beside the n − 1 of the pairs.
+// KnownSpread is a calibration's spread of a decision's pairs. It counts as Weight degrees of
+// freedom, in addition to the n − 1 of the pairs.
 type KnownSpread struct {
 	SD     float64 `json:"sd"` // on the scale of the test
-	DF     float64 `json:"df"` // that it is known with
+	DF     float64 `json:"df"` // degrees of freedom of SD
 	Weight float64 `json:"weight"`
-	// Contradicted is whether the pairs spread by more than it allows: what they alone show is then
-	// used wherever it is stricter.
+	// Contradicted is true if the pairs spread by more than it allows. The result of the pairs
+	// alone then counts wherever it is stricter.
 	Contradicted bool `json:"contradicted,omitempty"`
 }
 
-// NotSelected is a gate of which comparisons were left out on purpose.
+// NotSelected is a gate with deselected comparisons.
 type NotSelected struct {
 	Gate string `json:"gate"` // address
-	// Comparisons were left out, of so many.
+	// Comparisons is the number of deselected comparisons, Of the total.
 	Comparisons int `json:"comparisons"`
 	Of          int `json:"of"`
 }
 
-// Pairing is which launches of two sides belong together where their results were imported, since
-// no plan pairs those.
+// Pairing describes which launches of two sides belong together in imported results, which no plan
+// pairs.
 type Pairing struct {
 	Benchmark string `json:"benchmark"` // address
-	Axis      string `json:"axis"`      // that is compared, with the values of both sides
+	Axis      string `json:"axis"`      // compared axis; Base and Head are its values
 	Base      string `json:"base"`
 	Head      string `json:"head"`
-	// Rule is "name", "time", "number" or "order", and How says it for people.
+	// Rule is "name", "time", "number" or "order"; How describes it for people.
 	Rule string `json:"rule"`
 	How  string `json:"how"`
-	// Pairs of Launches, the number of the longer side. Unpaired names those without a
-	// partner, with their side.
+	// Pairs is the number of pairs, Launches that of launches on the longer side. Unpaired names
+	// launches without a partner, with their side.
 	Pairs    int      `json:"pairs"`
 	Launches int      `json:"launches"`
 	Unpaired []string `json:"unpaired,omitempty"`
-	// Order in which both sides were measured, absent where the results have no times.
+	// Order in which both sides were measured, absent if the results have no times.
 	Order Order `json:"order,omitempty"`
 	// Problem is why nothing could be paired.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Order of measurement of two sides.
+// Order is the order in which two sides were measured.
 type Order string
 
-// The orders that are known.
+// The known orders.
 const (
 	OrderAlternated    Order = "alternated"
 	OrderNotAlternated Order = "not alternated"
@@ -200,10 +199,10 @@ const (
 // The keys of Document.Machine that name a machine in a heading.
 const (
 	MachineGPU  = "gpu"  // model, "NVIDIA H100 80GB HBM3"
-	MachineGPUs = "gpus" // number of them
+	MachineGPUs = "gpus" // number of GPUs
 	MachineCPU  = "cpu"  // model
-	// MachineLoad names the nodes that load came from, where it was not the machine on which
-	// the command ran.
+	// MachineLoad names the nodes of the load generator, if it did not run on the machine of the
+	// command.
 	MachineLoad = "load_generator.node"
 )
 
@@ -220,23 +219,23 @@ type Range struct {
 type Target struct {
 	Addr   string `json:"addr"`             // address in the file, "server.vllm.sut[\"base\"]"
 	Engine string `json:"engine,omitempty"` // "vllm", "sglang", …
-	// Describe holds what the server said of itself: version, resolved arguments.
+	// Describe holds the server's description of itself: version, resolved arguments.
 	Describe map[string]string `json:"describe,omitempty"`
 	Model    string            `json:"model,omitempty"` // name or path
-	// GPUs is how many it holds while it is launched, all its servers together; absent where the file
-	// does not say.
+	// GPUs is the number of GPUs that all its servers hold together while launched; absent if the
+	// file does not set it.
 	GPUs int `json:"gpus,omitempty"`
-	// Answering is how many servers of a deployment are not launched, since they answer already: their
-	// GPUs are not among GPUs, and not known.
+	// Answering is the number of servers of a deployment that were running already and are not
+	// launched. Their GPUs are unknown and not counted in GPUs.
 	Answering int `json:"answering,omitempty" bounds:"0,"`
-	// Machines that its servers are placed on, absent where it is one.
+	// Machines that its servers are placed on, absent if there is one.
 	Machines int      `json:"machines,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // command line
 	Range    Range    `json:"range,omitzero"` // in the file
 }
 
-// Version is that of the target's engine, as its servers stated it; those of the members of a
-// deployment where they differ, "" where it is not known.
+// Version returns the version of the target's engine, as its servers reported it, "" if unknown. If
+// the members of a deployment differ, it lists all.
 func (t Target) Version() string {
 	var all []string
 	for key, value := range t.Describe {
@@ -248,79 +247,81 @@ func (t Target) Version() string {
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// Cache is a folder or volume that a server keeps from launch to launch.
+// Cache is a folder or volume that a server keeps between launches.
 type Cache struct {
 	Name string `json:"name"` // of the folder or volume
 	At   string `json:"at"`   // path in the container, or variable that names it
-	// Before the launch and After it; absent where nothing can be seen of it: volumes, and other machines.
+	// Before is the state before the launch, After the one after it; absent if it cannot be read,
+	// as for volumes and other machines.
 	Before *CacheState `json:"before,omitempty"`
 	After  *CacheState `json:"after,omitempty"`
 }
 
-// CacheState is what is in a cache.
+// CacheState describes the content of a cache.
 type CacheState struct {
 	Files int `json:"files" bounds:"0,"`
 	Bytes int `json:"bytes" bounds:"0,"`
-	// Digest of the names and sizes of the files: two states with the same are alike.
+	// Digest of the names and sizes of the files. Equal digests mean equal states.
 	Digest string `json:"digest"`
 }
 
-// Image is one that processes were started from. A run that was resumed has looked for it more than once.
+// Image is an image of processes. A resumed run may list it more than once.
 type Image struct {
-	Image string `json:"image"`           // as the file names it
+	Image string `json:"image"`           // as in the file
 	For   string `json:"for"`             // the first process that needs it
-	Nodes string `json:"nodes,omitempty"` // of the machine, where there are several
-	// Seconds until it was there: a pull, or hardly anything where it was there before.
+	Nodes string `json:"nodes,omitempty"` // of the machine, if there are several
+	// Seconds until it was present: the time of a pull, or almost 0 if it was present already.
 	Seconds float64 `json:"seconds" bounds:"0,"`
 }
 
 // Launch is one start of a target.
 type Launch struct {
 	ID string `json:"id"` // "r1-server.vllm.sut[\"base\"]", unique in the document
-	// Name of an imported launch: its file, or what its results call it.
+	// Name of an imported launch: its file, or its name in the results.
 	Name    string `json:"name,omitempty"`
 	Repeat  int    `json:"repeat"`            // from 1
 	Target  string `json:"target,omitempty"`  // address
-	Attempt int    `json:"attempt,omitempty"` // from 1, where a start was tried again
+	Attempt int    `json:"attempt,omitempty"` // from 1, if a start was retried
 	// Startup is the time from the start until the target was ready, in seconds.
 	Startup float64 `json:"startup_s,omitempty" bounds:"0,"`
-	// Held is the time from the start until all of its processes had ended, in seconds. Of a launch
-	// that stayed loaded beside others it is the time in which it had its turn.
+	// Held is the time from the start until all of its processes had ended, in seconds. For a
+	// launch that stayed loaded beside others it is the time in which it was active.
 	Held float64 `json:"held_s,omitempty" bounds:"0,"`
-	// Caches that the servers keep from launch to launch.
+	// Caches that the servers keep between launches.
 	Caches []Cache `json:"caches,omitempty"`
-	// Filling is whether the launch filled its caches or brought them up to date: the first of a target on its
-	// machines, and each that found one emptied. Its start-up time is no value of a metric.
+	// Filling is true if the launch filled or updated its caches: the first of a target on its
+	// machines, and each that found an emptied one. Its start-up time is not used as a value of a
+	// metric.
 	Filling bool `json:"filling,omitempty"`
-	// Sleep is absent where the launch was never put to sleep.
+	// Sleep is absent if the launch was never put to sleep.
 	Sleep *Sleep `json:"sleep,omitempty"`
 	Log   string `json:"log,omitempty"` // path below the run directory
-	// States that the start went through, in order.
+	// States of the start, in order.
 	States []State `json:"states,omitempty"`
-	// Figures of the start as the engine reported them, in the units of their names
+	// Figures that the engine reported at the start, in the units of their names
 	// ("kv_cache_tokens", "model_load_seconds").
 	Figures map[string]float64 `json:"figures,omitempty"`
 	// Members of a deployment, in the order of their start; empty for a single server.
 	Members []Member `json:"members,omitempty"`
-	// Failure is set when the server did not become ready or died.
+	// Failure is set if the server did not become ready or died.
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Sleep of a launch that stayed loaded while others were measured.
+// Sleep describes a launch that stayed loaded while others were measured.
 type Sleep struct {
-	// Times that it was put to sleep, and was woken again.
+	// Times is how often it was put to sleep and woken.
 	Times int `json:"times" bounds:"1,"`
-	// Falling asleep and Waking took this many seconds in all.
+	// Falling and Waking are the total times of falling asleep and of waking, in seconds.
 	Falling float64 `json:"falling_s" bounds:"0,"`
 	Waking  float64 `json:"waking_s" bounds:"0,"`
-	// Bytes of GPU memory that it held asleep, 0 where that is not known.
+	// Bytes of GPU memory that it held asleep, 0 if unknown.
 	Bytes float64 `json:"bytes,omitempty" bounds:"0,"`
 }
 
-// State of a starting server.
+// State is a phase of a starting server.
 type State struct {
-	Name string  `json:"name"` // of the phase that began
-	At   float64 `json:"at_s"` // since the start, seconds
+	Name string  `json:"name"` // phase that began
+	At   float64 `json:"at_s"` // seconds since the start
 }
 
 // Member is one process of a deployment's launch: a server, a service or the router.
@@ -329,54 +330,54 @@ type Member struct {
 	Role     string             `json:"role"`                // "producer", "consumer", "both", "service", "router", "server", "node"
 	Startup  float64            `json:"startup_s,omitempty"` // start to ready, seconds
 	Log      string             `json:"log,omitempty"`       // path below the run directory
-	States   []State            `json:"states,omitempty"`    // as of a launch
-	Figures  map[string]float64 `json:"figures,omitempty"`   // as of a launch
-	Describe map[string]string  `json:"describe,omitempty"`  // as of a target
+	States   []State            `json:"states,omitempty"`    // as in a launch
+	Figures  map[string]float64 `json:"figures,omitempty"`   // as in a launch
+	Describe map[string]string  `json:"describe,omitempty"`  // as in a target
 }
 
-// What a router adds to the latencies of a run, in Run.Server below the router's name
+// Latencies that a router adds to a run, in Run.Server below the router's name
 // ("router/added_per_chunk_p99_seconds"): a delay and its quantile.
 const (
-	AddedPerChunk  = "added_per_chunk"  // from a chunk's arrival until it is written to the client
-	AddedToRequest = "added_to_request" // from the start of a request until it leaves for a server
-	AddedHandover  = "added_handover"   // from prefill's answer until decode is asked
+	AddedPerChunk  = "added_per_chunk"  // from the arrival of a chunk until it is written to the client
+	AddedToRequest = "added_to_request" // from the start of a request until it is sent to a server
+	AddedHandover  = "added_handover"   // from the answer of prefill until the request to decode
 
 	AddedP50 = "_p50_seconds"
 	AddedP99 = "_p99_seconds"
 )
 
-// OnePiece is, in Run.Audit, how many requests got several tokens at one time. They have no time
-// between tokens; where they are more than one in ten, the run has none.
+// OnePiece is, in Run.Audit, the number of requests that got several tokens at one time. They have
+// no time between tokens. If they are more than one in ten, the run has none.
 const OnePiece = "one_piece"
 
-// SimulatedLate is, in Run.Server, by how much a simulated server fell behind its model at
-// p99 of all tokens, in model time.
+// SimulatedLate is, in Run.Server, the delay of a simulated server behind its model at p99 of all
+// tokens, in model time.
 const SimulatedLate = "simulated_late_p99_seconds"
 
-// The roles of members that have no part in a KV transfer; those that have are steps.Role….
+// Roles of members without a part in a KV transfer. The others are steps.Role….
 const (
 	RoleServer  = "server"
 	RoleService = "service"
 	RoleRouter  = "router"
-	// RoleNode is a process of a server that is spread over nodes, beside the first one,
-	// which answers for all.
+	// RoleNode is a process of a server that spans several nodes, other than the first one, which
+	// answers for all.
 	RoleNode = "node"
 )
 
-// Failure of a server or a step.
+// Failure is a failure of a server or a step.
 type Failure struct {
 	Phase    string   `json:"phase"`              // "start", "ready", "run", "stop", "step"
 	Class    string   `json:"class"`              // "oom", "port_in_use", …
-	Evidence string   `json:"evidence,omitempty"` // the line that shows it
+	Evidence string   `json:"evidence,omitempty"` // the log line that shows it
 	Exit     string   `json:"exit,omitempty"`     // exit status or signal
 	LogTail  []string `json:"log_tail,omitempty"` // last lines
 	Range    Range    `json:"range,omitzero"`     // in the file
 }
 
-// Benchmark and its cells.
+// Benchmark is a benchmark with its cells.
 type Benchmark struct {
 	Addr        string   `json:"addr"`                  // address in the file
-	Description string   `json:"description,omitempty"` // of the file
+	Description string   `json:"description,omitempty"` // from the file
 	Axes        []string `json:"axes"`                  // in source order
 	Range       Range    `json:"range,omitzero"`        // in the file
 	Cells       []Cell   `json:"cells"`                 // of the matrix
@@ -390,15 +391,15 @@ type Cell struct {
 	Target string      `json:"target,omitempty"` // address
 	// Workload in one line for people ("poisson 4/s, 200 requests, random 256→16").
 	Workload string `json:"workload,omitempty"`
-	// Work is what all runs of the cell were asked to do, and by what: the facts that say
-	// whether another cell did the same.
+	// Work holds the facts on the work that all runs of the cell were asked to do, and on its load
+	// generator. Cells with equal facts did the same work.
 	Work map[string]string `json:"work,omitempty"`
-	Runs []Run             `json:"runs"` // in the order in which they were made
+	Runs []Run             `json:"runs"` // in order of time
 	// Summary holds the geometric mean of each metric over valid runs.
 	Summary map[string]float64 `json:"summary,omitempty"`
 }
 
-// AxisValue is one coordinate, its value as text for people.
+// AxisValue is one coordinate, with its value as text for people.
 type AxisValue struct {
 	Name  string `json:"name"`  // of the axis
 	Value string `json:"value"` // for people
@@ -407,15 +408,15 @@ type AxisValue struct {
 // Run is one pass of a cell inside one launch: the experimental unit.
 type Run struct {
 	Repeat int `json:"repeat"` // from 1
-	// Replaces is the planned repeat that this run measures again, because a run of that
-	// repeat was void; absent in a planned repeat. The run counts for that repeat then.
+	// Replaces is the planned repeat that this run measures again, because a run of that repeat was
+	// void; absent in a planned repeat. The run then counts for that repeat.
 	Replaces int `json:"replaces,omitempty"`
-	// Pass counts the runs of the cell in this launch from 1; absent where there is one.
+	// Pass counts the runs of the cell in this launch from 1; absent if there is one.
 	Pass int `json:"pass,omitempty"`
-	// Launch is the id of the launch that was measured.
+	// Launch is the id of the measured launch.
 	Launch string `json:"launch,omitempty"`
-	// Nodes of the cluster that the repeat had, or its machine of several: their names with commas between; absent
-	// where there is one machine. All sides of a repeat have the same.
+	// Nodes are the cluster nodes of the repeat, or its machine if there are several, separated by
+	// commas; absent for one machine. All sides of a repeat have the same.
 	Nodes  string    `json:"nodes,omitempty"`
 	Status RunStatus `json:"status"`
 	Reason string    `json:"reason,omitempty"` // why it is not ok
@@ -423,16 +424,17 @@ type Run struct {
 	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
 	Duration float64 `json:"duration_s" bounds:"0,"`
-	// Between is the time from the last answer of the run before it in the launch to its own beginning, in seconds of the
-	// clock: to its warm-up, or where it has none to the time from which its schedule counts.
+	// Between is the time from the last answer of the previous run in the launch to the beginning
+	// of this one, in seconds of the clock: to its warm-up, or without one to the start of its
+	// schedule.
 	Between    float64        `json:"between_s,omitempty" bounds:"0,"`
-	Sent       int            `json:"sent"`                 // requests; of a search those of the probes that held
-	Failed     int            `json:"failed"`               // of those that were sent
+	Sent       int            `json:"sent"`                 // requests; in a search, those of the probes that held
+	Failed     int            `json:"failed"`               // failed requests
 	Failures   map[string]int `json:"failures,omitempty"`   // by class
-	Overloaded bool           `json:"overloaded,omitempty"` // more was asked than the server could answer
+	Overloaded bool           `json:"overloaded,omitempty"` // more load than the server could answer
 	// Metrics by id, in the registry's units. A metric without data is absent.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	// Steps are, of an imported run, those of the last digit that its metrics were printed with, by id.
+	// Steps are, for an imported run, the steps of the last printed digit of its metrics, by id.
 	Steps map[string]float64 `json:"steps,omitempty"`
 	// Scores of an evaluation's questions by id, 0 to 1.
 	Scores map[string]float64 `json:"scores,omitempty"`
@@ -440,22 +442,24 @@ type Run struct {
 	Histograms map[string]string `json:"histograms,omitempty"`
 	// Audit of the client: numbers in seconds or as named, and texts.
 	Audit map[string]any `json:"audit,omitempty"`
-	// Server holds what the engine's counters rose by during the run, by counter; those of a
-	// deployment's member have its name before them ("decode/kv_transfer_bytes").
+	// Server holds the increase of the engine's counters during the run, by counter. Counters of a
+	// deployment's member are prefixed with its name ("decode/kv_transfer_bytes").
 	Server map[string]float64 `json:"server,omitempty"`
-	// Series of the run's time, few hundred points each.
+	// Series over the time of the run, up to a few hundred points each.
 	Series []Series `json:"series,omitempty"`
-	// Work is, of an imported run, what its load generator was asked to do, as in Cell.Work.
+	// Work is, for an imported run, the work that its load generator was asked to do, as in
+	// Cell.Work.
 	Work map[string]string `json:"work,omitempty"`
-	// Started is, of an imported run, when its measurement began, where the result has it.
+	// Started is, for an imported run, when its measurement began, if the result contains it.
 	Started time.Time `json:"started,omitzero"`
-	// Transport is what is known of the KV transfer; absent where none was declared.
+	// Transport is the evidence on the KV transfer; absent if none was declared.
 	Transport *Transport `json:"transport,omitempty"`
-	// Requests that were measured; absent where another load generator sent them, and in a search.
+	// Requests that were measured; absent if another load generator sent them, and in a search.
 	Requests *RunRequests `json:"requests,omitempty"`
 	// Answers that were collected; absent in a run that measures.
 	Answers *RunAnswers `json:"answers,omitempty"`
-	// Search is how the run found the load that the target carries; absent in a run at one load.
+	// Search describes how the run found the highest load that the target can serve; absent in a
+	// run at one load.
 	Search  *Search `json:"search,omitempty"`
 	Records string  `json:"records,omitempty"` // path below the run directory
 }
@@ -464,47 +468,48 @@ type Run struct {
 type Series struct {
 	Name   string `json:"name"`             // "running", "waiting", "kv_usage", …
 	Member string `json:"member,omitempty"` // of a deployment
-	// Source is "metrics" for scraped figures, "log" for those of log lines, "client" or "machine".
+	// Source is "metrics" for scraped figures, "log" for figures from log lines, "client" or
+	// "machine".
 	Source string    `json:"source"`
 	T      []float64 `json:"t"` // seconds since the run's first planned request; may be negative
-	V      []float64 `json:"v"` // in the unit of the name; as long as T
+	V      []float64 `json:"v"` // in the unit of the name; same length as T
 }
 
-// Transport is the proof of how KV cache moved during a run.
+// Transport is the evidence of how KV cache moved during a run.
 type Transport struct {
-	// Intent is what the file declares: "nccl", "tcp", "rdma" or "nvlink".
+	// Intent is the transport in the file: "nccl", "tcp", "rdma" or "nvlink".
 	Intent string          `json:"intent,omitempty"`
 	Status TransportStatus `json:"status"`
 	// Reason in one sentence.
 	Reason string `json:"reason"`
-	// Evidence lists what was seen, each with its source: a counter, a metric or a log line.
+	// Evidence lists the observations, each with its source: a counter, a metric or a log line.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Gate and what was decided.
+// Gate is a gate with its decisions.
 type Gate struct {
 	Addr        string `json:"addr"`                  // address in the file
-	Description string `json:"description,omitempty"` // of the file
+	Description string `json:"description,omitempty"` // from the file
 	Benchmark   string `json:"benchmark"`             // address
 	Baseline    string `json:"baseline,omitempty"`    // address
-	// BaselineKind is absent for a gate of limits alone.
+	// BaselineKind is absent for a gate that only has limits.
 	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
 	gates.Claim
 	gates.Rule
 	Actions
 
-	// Verdict is the worst of its decisions; where an improvement is expected, success rates that
-	// pass do not count.
+	// Verdict is the worst of its decisions. If an improvement is expected, passing success rates
+	// do not count.
 	Verdict   Verdict    `json:"verdict"`
 	Range     Range      `json:"range,omitzero"` // in the file
 	Decisions []Decision `json:"decisions"`      // one for each comparison
 }
 
-// Decision on one comparison.
+// Decision is the verdict on one comparison.
 type Decision struct {
 	ID   string       `json:"id"` // unique in the document
 	Kind DecisionKind `json:"kind"`
-	// Cell is the hash of the head's cell, BaseCell of the one that it was compared with.
+	// Cell is the hash of the head's cell, BaseCell that of the cell that it was compared with.
 	Cell     string `json:"cell,omitempty"`
 	BaseCell string `json:"base_cell,omitempty"`
 	// Values are the head's coordinates without the compared axis.
@@ -515,115 +520,116 @@ type Decision struct {
 	// Metric is the id of the metric, "success.rate" for success.
 	Metric string `json:"metric,omitempty"`
 	// SuiteCells is the number of cells whose geometric means are compared together. Cell and
-	// BaseCell are absent then.
+	// BaseCell are then absent.
 	SuiteCells int    `json:"suite_cells,omitempty"`
-	Label      string `json:"label,omitempty"` // of the metric, for people
+	Label      string `json:"label,omitempty"` // name of the metric for people
 	Unit       string `json:"unit,omitempty"`  // of the values: "s", "tok/s", "fraction", …
-	// Direction says which values are better.
+	// Direction tells which values are better.
 	Direction metric.Direction `json:"direction,omitempty"`
-	// Scale is what a change is on: "log" for ratios, "difference" or "proportion" for
+	// Scale is the scale of a change: "log" for ratios, "difference" or "proportion" for
 	// differences.
 	Scale metric.Scale `json:"scale,omitempty"`
 
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"` // in one sentence
 
-	// Refuted is whether an improvement was expected and the interval excludes it: no repeat
-	// would change that, unlike where NeedPairs is there.
+	// Refuted is true if an improvement was expected and the interval excludes it. No repeat would
+	// change that, unlike a decision with NeedPairs.
 	Refuted bool `json:"refuted,omitempty"`
 
-	// WithheldBy are the addresses of the gates of answers and evaluations that do not pass, and
-	// so keep a decision on speed from being an improvement.
+	// WithheldBy holds the addresses of the gates of answers and evaluations that do not pass, and
+	// therefore keep a decision on speed from being an improvement.
 	WithheldBy []string `json:"withheld_by,omitempty"`
 
 	// N is the number of pairs used.
 	N int `json:"n"`
-	// BaseValue and HeadValue are geometric means over pairs, in Unit; HeadValue is also what a
-	// limit is set against.
+	// BaseValue and HeadValue are geometric means over pairs, in Unit. HeadValue is also the value
+	// that is compared with a limit.
 	BaseValue *float64 `json:"base_value,omitempty"`
 	HeadValue *float64 `json:"head_value,omitempty"`
-	// BaseBound and HeadBound are there where a capacity is beyond the range that was searched: the
-	// value is then an end of the range.
+	// BaseBound and HeadBound are present if a capacity is beyond the searched range. The value is
+	// then an end of the range.
 	BaseBound Bound `json:"base_bound,omitempty"`
 	HeadBound Bound `json:"head_bound,omitempty"`
-	// Change is head/base − 1 (log scale) or head − base (other scales); Lower to Upper is the
-	// interval that decides: two one-sided bounds at 1 − alpha each. A bound that is absent
-	// beside the other one is infinite.
+	// Change is head/base − 1 (log scale) or head − base (other scales). Lower to Upper is the
+	// interval that decides: two one-sided bounds at 1 − alpha each. If only one bound is absent,
+	// it is infinite.
 	Change *float64 `json:"change,omitempty"`
 	Lower  *float64 `json:"lower,omitempty"`
 	Upper  *float64 `json:"upper,omitempty"`
-	// Level is the one-sided error of each bound where it is not the document's alpha (a
-	// look of a group-sequential test has its nominal one, a further attempt its share).
+	// Level is the one-sided error of each bound if it is not the document's alpha. A look of a
+	// group-sequential test has its nominal level, a further attempt its share.
 	Level float64 `json:"level,omitempty" bounds:"0,1"`
-	// Moderated is whether the spread was drawn towards that of the other cells of the metric.
+	// Moderated is true if the spread was moderated with the other cells of the metric.
 	Moderated bool `json:"moderated,omitempty"`
-	// Known is the spread of a calibration that had a part in it, absent without one.
+	// Known is the spread of a calibration that was used, absent without one.
 	Known *KnownSpread `json:"known_spread,omitempty"`
-	// Look is the number of repeats at the look whose data the decision rests on. Later describes all pairs where more
+	// Look is the number of repeats at the look that decided. Later describes all pairs if more
 	// were measured after it: shown, not judged.
 	Look  int       `json:"look,omitempty"`
 	Later *Estimate `json:"later,omitempty"`
-	// HolmLevel is what PHolm is compared with where it is not the share of the gate.
+	// HolmLevel is the level that PHolm is compared with, if it is not the share of the gate.
 	HolmLevel float64 `json:"holm_level,omitempty" bounds:"0,1"`
-	// P one-sided for "worse", PHolm adjusted over the family. Where an improvement was found they are for "better",
-	// and PBetter says so. Where one is expected and the verdict is no regression, they are for "better by more than the
-	// margin".
+	// P is the one-sided p value for "worse", PHolm is P adjusted over the family. If an
+	// improvement was found, both are for "better", and PBetter is true. If one is expected and the
+	// verdict is not a regression, they are for "better by more than the margin".
 	P       *float64      `json:"p,omitempty" bounds:"0,1"`
 	PHolm   *float64      `json:"p_holm,omitempty" bounds:"0,1"`
 	PBetter bool          `json:"p_better,omitempty"`
-	Margin  metric.Margin `json:"margin,omitempty"` // as of the gate
-	// Limit is what HeadValue is set against in an assert, and LimitOp how; absent where its
-	// condition is no comparison of numbers. A limit on what was not measured has no HeadValue.
+	Margin  metric.Margin `json:"margin,omitempty"` // as in the gate
+	// Limit is the limit of an assert that HeadValue is compared with, and LimitOp the operator;
+	// absent if the condition does not compare numbers. A limit on a value that was not measured
+	// has no HeadValue.
 	Limit   *float64 `json:"limit,omitempty"`
 	LimitOp Operator `json:"limit_op,omitempty"`
-	// NeedPairs is the number of repeats that would decide an inconclusive one.
+	// NeedPairs is the number of repeats that would decide an inconclusive comparison.
 	NeedPairs int `json:"need_pairs,omitempty"`
-	// Detectable is the smallest change found with 80 % power at this n and spread.
+	// Detectable is the smallest change that is found with 80 % power at this n and spread.
 	Detectable float64  `json:"detectable,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"` // in sentences
-	// Pairs behind the decision, for those who want to check it.
+	Warnings   []string `json:"warnings,omitempty"` // as sentences
+	// Pairs behind the decision, for checking it.
 	Pairs []Pair `json:"pairs,omitempty"`
-	// Infrastructure is whether the base fails, too: exit 4.
+	// Infrastructure is true if the base fails too: exit 4.
 	Infrastructure bool `json:"infrastructure,omitempty"`
-	// Sessions are the values of the stored baseline, oldest first, and Earlier the requests
-	// of each of its sessions, in a decision on success rates.
+	// Sessions are the values of the stored baseline, oldest first. Earlier holds the requests of
+	// each of its sessions, in a decision on success rates.
 	Sessions []float64  `json:"sessions,omitempty"`
 	Earlier  []Requests `json:"earlier,omitempty"`
-	// Descriptive decisions were never to be decided, for Reason. InvalidFrom is the repeat
-	// from which on something was seen that must not be decided on.
+	// Descriptive decisions cannot be decided, for Reason. InvalidFrom is the first repeat with
+	// data that must not be used for a decision.
 	Descriptive bool `json:"descriptive,omitempty"`
 	InvalidFrom int  `json:"invalid_from,omitempty"`
 }
 
-// Requests that were sent, and those of them that failed.
+// Requests counts requests.
 type Requests struct {
-	Sent   int `json:"sent"`   // in all
-	Failed int `json:"failed"` // of those that were sent
+	Sent   int `json:"sent"`   // all requests
+	Failed int `json:"failed"` // failed requests
 }
 
-// Estimate describes a comparison without deciding anything.
+// Estimate describes a comparison without deciding it.
 type Estimate struct {
 	N         int     `json:"n"`          // pairs
 	BaseValue float64 `json:"base_value"` // geometric mean
 	HeadValue float64 `json:"head_value"` // geometric mean
-	Change    float64 `json:"change"`     // as of a decision
-	// A bound that is absent is infinite.
+	Change    float64 `json:"change"`     // as in a decision
+	// An absent bound is infinite.
 	Lower *float64 `json:"lower,omitempty"`
 	Upper *float64 `json:"upper,omitempty"`
 }
 
-// Pair is one repeat's values.
+// Pair holds the values of one repeat.
 type Pair struct {
-	Repeat int     `json:"repeat"` // that it is of
+	Repeat int     `json:"repeat"` // number of the repeat
 	Base   float64 `json:"base"`   // value
 	Head   float64 `json:"head"`   // value
 	// Later pairs came after the look that decided: shown, not judged.
 	Later bool `json:"later,omitempty"`
-	// Nodes that the repeat had, see Run.Nodes.
+	// Nodes of the repeat, see Run.Nodes.
 	Nodes string `json:"nodes,omitempty"`
 }
 
-// Step is a one-shot action that was carried out (or skipped).
+// Step is a one-shot action that was executed or skipped.
 type Step struct {
 	Addr     string     `json:"addr"` // address in the file
 	Status   StepStatus `json:"status"`

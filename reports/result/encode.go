@@ -11,17 +11,18 @@ import (
 	"github.com/servegate/pipeline/reports/internal/members"
 )
 
-// Encode writes doc as JSON in indented lines: one for each run, and one for what is short and flat. It holds no more
-// than a part of the text at a time. Equal documents give equal bytes: fields are in the order of the types and maps
-// are sorted by key. Lists that a document always has and that are nil in doc become empty ones. A value that JSON
-// cannot hold (NaN, an infinity) is an error that names its path; nothing is written then.
+// Encode writes doc as indented JSON: one line for each run, and one for each short, flat object.
+// It buffers only a part of the text. Equal documents give equal bytes: fields are in the order of
+// the types and maps are sorted by key. Required lists that are nil in doc become empty ones. For a
+// value that JSON cannot represent (NaN, an infinity) it returns an error with the path, and writes
+// nothing.
 func Encode(w io.Writer, doc *Document) error {
 	if path, ok := nonFinite(reflect.ValueOf(doc)); ok {
 		return fmt.Errorf("encode result: %s is not a finite number: leave a metric without data out of its map", path)
 	}
 	fillLists(reflect.ValueOf(doc).Elem())
 	lines := newLayout(w)
-	// The first version of encoding/json holds all of its output, several times over.
+	// The first version of encoding/json would hold several copies of all of its output.
 	if err := json.MarshalWrite(lines, doc, jsonv1.DefaultOptionsV1()); err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
@@ -66,7 +67,7 @@ func nonFinite(v reflect.Value) (path string, found bool) {
 	return "", false
 }
 
-// fillLists makes nil lists that are not optional empty: null is never written.
+// fillLists makes nil lists that are not optional empty, so that null is never written.
 func fillLists(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// enums are the closed types of a document with their values. Validate, the schema and the
-// order of verdicts read this table.
+// enums lists the enumerations of a document with their values. Validate, the schema and the order
+// of verdicts read this table.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Status]():            texts(StatusComplete, StatusInterrupted, StatusFailed),
 	reflect.TypeFor[StoppedBy]():         texts(StoppedBudget, StoppedSettled, StoppedHopeless),
@@ -41,17 +41,17 @@ func texts[T ~string](values ...T) []string {
 	return out
 }
 
-// Status of a session.
+// Status is how a session ended.
 type Status string
 
 // The statuses of a session.
 const (
 	StatusComplete    Status = "complete"
 	StatusInterrupted Status = "interrupted"
-	StatusFailed      Status = "failed" // of the infrastructure
+	StatusFailed      Status = "failed" // failure of the infrastructure
 )
 
-// StoppedBy is why a session with a budget took fewer repeats than were planned.
+// StoppedBy is why a session with a budget took fewer repeats than planned.
 type StoppedBy string
 
 // The causes of an early end.
@@ -61,7 +61,7 @@ const (
 	StoppedHopeless StoppedBy = "hopeless"
 )
 
-// Verdict of a comparison, a gate or a whole document.
+// Verdict is the outcome of a comparison, a gate or a whole document.
 type Verdict string
 
 // The verdicts.
@@ -80,9 +80,9 @@ type RunStatus string
 // The statuses of a run.
 const (
 	RunOK        RunStatus = "ok"
-	RunFailed    RunStatus = "failed"    // the server's doing: an outcome
+	RunFailed    RunStatus = "failed"    // failed because of the server: an outcome
 	RunVoid      RunStatus = "void"      // a cause outside the system under test
-	RunCancelled RunStatus = "cancelled" // we stopped it
+	RunCancelled RunStatus = "cancelled" // stopped by the program
 )
 
 // VoidCause is the kind of cause that made a run void.
@@ -92,32 +92,32 @@ type VoidCause string
 const (
 	VoidClock         VoidCause = "clock_step"          // the clock of the load generator's machine was stepped
 	VoidClient        VoidCause = "client"              // the load generator could not keep up, or failed
-	VoidGeneratorLost VoidCause = "load_generator_lost" // its process went away
-	VoidMachine       VoidCause = "machine"             // what else the servers' machine did
-	VoidCounters      VoidCause = "counters"            // what a gate needs of the servers' counters is not known
-	VoidIncomplete    VoidCause = "incomplete"          // an imported result holds a part of the run
+	VoidGeneratorLost VoidCause = "load_generator_lost" // its process disappeared
+	VoidMachine       VoidCause = "machine"             // other activity on the servers' machine
+	VoidCounters      VoidCause = "counters"            // counters of the servers that a gate needs are unknown
+	VoidIncomplete    VoidCause = "incomplete"          // an imported result contains only a part of the run
 	VoidSuspended     VoidCause = "suspended"           // somebody paused the servers: their job, container, cgroup or processes
 )
 
-// BySide reports whether the cause can depend on how fast a side is: a slow server keeps the
-// client busy, and a hungry one is throttled. A step of the clock, the loss of a process and a
-// pause befall all sides alike.
+// BySide reports whether the cause can depend on how fast a side is: a slow server keeps the client
+// busy, and a demanding one is throttled. A clock step, a lost process and a pause affect all sides
+// alike.
 func (c VoidCause) BySide() bool {
 	return c != VoidClock && c != VoidGeneratorLost && c != VoidSuspended
 }
 
-// AnswerForm is the form in which answers were asked for.
+// AnswerForm is the form in which answers were requested.
 type AnswerForm string
 
 // The forms of answers.
 const (
-	AnswersStreamed AnswerForm = "streamed" // as the load asks for them
-	// AnswersStreamedAndWhole are answers whose texts are streamed, and whose tokens and
-	// log-probabilities are those of a second request, whose answer comes whole.
+	AnswersStreamed AnswerForm = "streamed" // as the load requests them
+	// AnswersStreamedAndWhole are answers whose texts are streamed. Their tokens and
+	// log-probabilities come from a second request, answered as a whole.
 	AnswersStreamedAndWhole AnswerForm = "streamed_and_whole"
 )
 
-// DifferentRequests is in what the measured requests of two sides differ.
+// DifferentRequests is the aspect in which the measured requests of two sides differ.
 type DifferentRequests string
 
 // The differences of requests.
@@ -128,12 +128,12 @@ const (
 	RepeatedAnswers DifferentRequests = "repeated_answers" // one answer to several prompts
 	MovedAnswers    DifferentRequests = "moved_answers"    // an answer to another prompt
 	OtherEvents     DifferentRequests = "events"           // tokens of an event
-	OtherFinish     DifferentRequests = "finish"           // answers that the limit of their length ended
+	OtherFinish     DifferentRequests = "finish"           // answers that ended at their length limit
 	BlankTokens     DifferentRequests = "blank"            // a first token without text
 	OtherBeginnings DifferentRequests = "beginnings"       // first words of greedy answers
 )
 
-// DecisionKind is what a decision is about.
+// DecisionKind is the subject of a decision.
 type DecisionKind string
 
 // The kinds of decisions.
@@ -143,7 +143,7 @@ const (
 	KindAssert  DecisionKind = "assert"  // a limit
 )
 
-// BaselineKind is what the head of a gate is compared with.
+// BaselineKind is the kind of baseline that the head of a gate is compared with.
 type BaselineKind string
 
 // The kinds of baselines.
@@ -153,7 +153,7 @@ const (
 	BaselineStored BaselineKind = "stored" // the sessions of a history
 )
 
-// TransportStatus is what is known of a KV transfer.
+// TransportStatus is the conclusion on a KV transfer.
 type TransportStatus string
 
 // The statuses of a transport.
@@ -174,5 +174,5 @@ const (
 	StepFailed  StepStatus = "failed"
 )
 
-// Operator is how a value is set against a limit.
+// Operator is the comparison of a value with a limit.
 type Operator string

@@ -1,17 +1,17 @@
 package result
 
-// Evaluation is which questions the head of a comparison answers worse than its base, over the
-// launches of both.
+// Evaluation lists the questions that the head of a comparison answers worse than its base, over
+// the launches of both.
 type Evaluation struct {
 	Benchmark string `json:"benchmark"` // address
 	Base      string `json:"base"`      // hash of the base's cell
 	Head      string `json:"head"`      // hash of the head's cell
-	Questions int    `json:"questions"` // that both were asked
-	Repeats   int    `json:"repeats"`   // in which launches of both sides were scored
+	Questions int    `json:"questions"` // asked on both sides
+	Repeats   int    `json:"repeats"`   // with scored launches of both sides
 	// Worse and Better count the questions with a lower and with a higher mean score of the head.
 	Worse  int `json:"worse"`
 	Better int `json:"better"`
-	// Lost are those that the head loses the most by, a few of them.
+	// Lost lists some questions with the largest loss of the head.
 	Lost []LostQuestion `json:"lost,omitempty"`
 }
 

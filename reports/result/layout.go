@@ -7,19 +7,20 @@ import (
 	"io"
 )
 
-// layout breaks JSON that has no white space into lines, for people and for diff: members and elements have a line
-// each, a run has one for all that it holds, and so has what is short and flat. Indented to the last figure, a
-// document is twice as large.
+// layout breaks JSON without white space into lines, for people and for diff. Members and elements
+// have a line each; a whole run has one, and so has a short, flat object. A fully indented document
+// would be twice as large.
 type layout struct {
 	w    *bufio.Writer
 	open []container
 	// inLine counts the open containers of a run.
 	inLine int
-	// held is the start of the innermost container while it may still fit on a line, and cuts are the places in it
-	// where it is broken if it does not.
+	// held is the start of the innermost container while it may still fit on a line. cuts are the
+	// places where it is broken if it does not.
 	held []byte
 	cuts []int
-	// word is the string that was read last, as far as a name matters; name is that of the member whose value comes.
+	// word is the last string, as far as it can be a name. name is the name of the member whose
+	// value follows.
 	word            []byte
 	name            string
 	quoted, escaped bool
@@ -31,7 +32,7 @@ type container struct {
 	name  string
 }
 
-// flatWidth is the length up to which a container without others in it is one line.
+// flatWidth is the largest length of a container on one line that contains no other.
 const flatWidth = 100
 
 func newLayout(w io.Writer) *layout { return &layout{w: bufio.NewWriterSize(w, 64<<10)} }
@@ -46,7 +47,7 @@ func (l *layout) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// close writes what is left, and the end of the last line.
+// close writes the rest and the end of the last line.
 func (l *layout) close() error {
 	if err := l.w.WriteByte('\n'); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (l *layout) inString(c byte) {
 	}
 }
 
-// begin opens a container. What holds it is broken into lines, unless that is a run.
+// begin opens a container. The enclosing one is broken into lines, unless it is a run.
 func (l *layout) begin(c byte) error {
 	if err := l.breakHeld(); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (l *layout) put(c byte) error {
 	return nil
 }
 
-// breakHeld writes what is held back, in lines.
+// breakHeld writes the held text, in lines.
 func (l *layout) breakHeld() error {
 	from := 0
 	for _, cut := range l.cuts {
@@ -167,7 +168,7 @@ func (l *layout) breakHeld() error {
 	return err
 }
 
-// newLine begins a line inside of what is open.
+// newLine starts a line inside the open containers.
 func (l *layout) newLine() error {
 	if err := l.w.WriteByte('\n'); err != nil {
 		return err

@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// Limits bound what Decode accepts: a document may come from a pull request of a
-// stranger. A zero field means its default.
+// Limits bound what Decode accepts: a document may come from an untrusted pull request. A zero
+// field means its default.
 //
-// The defaults leave room for 1,000 cells of twelve runs each. A run of some seconds takes 5 KB, in 32 objects and
-// arrays and 280 values. Its series grow with its time, up to 300 points each: eight of them take 40 KB. Each GPU adds
-// five series, in three objects and arrays each.
+// The defaults leave room for 1,000 cells of twelve runs each. A run of some seconds takes 5 KB, in
+// 32 objects and arrays and 280 values. Its series grow with its time, up to 300 points each: eight
+// of them take 40 KB. Each GPU adds five series, in three objects and arrays each.
 type Limits struct {
 	Bytes   int64 // of the whole file, 512 MiB
 	Depth   int   // of nested objects and arrays, 32
@@ -28,15 +28,14 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// ErrLimit is wrapped by the error of a document that is larger, deeper or longer in
-// some part than Limits allows.
+// ErrLimit is wrapped by the error of a document that exceeds Limits.
 var ErrLimit = errors.New("beyond a limit")
 
-// errLarge is that of a document with too much of what may be in it.
+// errLarge is the error for a document with too much valid content.
 var errLarge = fmt.Errorf("%w: divide the matrix of the pipeline file over several files, or measure fewer repeats", ErrLimit)
 
-// check walks over data once, before anything is allocated for it, and holds it to the
-// limits. It does not check the syntax beyond what it needs: the parser does that.
+// check scans data once, before memory is allocated for it, and applies the limits. It checks only
+// the syntax that it needs; the parser checks the rest.
 func (l Limits) check(data []byte) error {
 	var (
 		members []int // per open container, separators seen so far
@@ -81,8 +80,8 @@ func (l Limits) check(data []byte) error {
 	return nil
 }
 
-// stringEnd is the number of bytes before the closing quote of a string that starts at
-// the beginning of data, or all of them if it is never closed.
+// stringEnd returns the number of bytes before the closing quote of a string that starts at the
+// beginning of data, or all of them if it is never closed.
 func stringEnd(data []byte) int {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {

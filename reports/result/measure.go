@@ -6,32 +6,31 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Measure describes a metric that is not the registry's alone: one that the file declares, or one
-// whose unit the file decides.
+// Measure describes a metric that the file declares, or whose unit the file sets.
 type Measure struct {
-	// Metric is its id: "measure.NAME" of a declared one.
+	// Metric is its id: "measure.NAME" if declared.
 	Metric string `json:"metric"`
 	Label  string `json:"label"`
-	// Unit of its values, a currency and "/Mtok" of cost.
+	// Unit of its values; for costs, a currency and "/Mtok".
 	Unit      string           `json:"unit"`
-	Direction metric.Direction `json:"direction"` // that is better
-	Scale     metric.Scale     `json:"scale"`     // of comparison
-	// Definition says what is read where, and what is made of it. Values of two definitions are not
-	// compared.
+	Direction metric.Direction `json:"direction"` // direction of improvement
+	Scale     metric.Scale     `json:"scale"`     // scale of comparison
+	// Definition describes what is read from where, and how the value is computed. Values of two
+	// definitions are not compared.
 	Definition string `json:"definition"`
 }
 
-// MeasureOf describes a metric in a document.
+// MeasureOf returns the description of a metric in a document.
 func MeasureOf(m metric.Metric) Measure {
 	return Measure{Metric: m.ID, Label: m.Label, Unit: string(m.Unit), Direction: m.Direction, Scale: m.Scale, Definition: m.Definition}
 }
 
-// Measures are descriptions of metrics, at most one of each.
+// Measures holds descriptions of metrics, at most one of each.
 type Measures []Measure
 
-// Declared are the described metrics. Nothing in a document changes what the registry says is better, or
-// how it is compared: of those, unit and definition alone are taken, where the registry leaves the unit
-// open.
+// Declared returns the described metrics. A document cannot change the direction or scale of a
+// metric of the registry: only its unit and definition are used, and only if the registry leaves
+// the unit open.
 func (list Measures) Declared() metric.Declared {
 	var out metric.Declared
 	for _, x := range list {
@@ -53,7 +52,8 @@ func (list Measures) Declared() metric.Declared {
 	return out
 }
 
-// Definition of a metric that the list describes, "" of others: theirs is the registry's.
+// Definition returns the definition of a described metric, "" for others, which the registry
+// defines.
 func (list Measures) Definition(id string) string {
 	for _, x := range list {
 		if x.Metric == id {

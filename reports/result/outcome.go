@@ -2,21 +2,22 @@ package result
 
 import "slices"
 
-// Cause is what a document comes to: the first row of the table of outcomes that applies to it.
+// Cause is the reason for the outcome of a document: the first matching row of the table of
+// outcomes.
 type Cause string
 
-// The causes, in the order in which they decide.
+// The causes, in the order in which they are checked.
 const (
-	CauseRegression     Cause = "regression"     // a comparison regressed, or the head fails where the base works
-	CauseFailed         Cause = "failed"         // the session failed: no target works, the base is given up, a timeout
-	CauseLimit          Cause = "limit"          // a limit is broken
+	CauseRegression     Cause = "regression"     // a comparison regressed, or only the head fails
+	CauseFailed         Cause = "failed"         // the session failed: no target works, the base was given up, a timeout
+	CauseLimit          Cause = "limit"          // a limit is exceeded
 	CauseInfrastructure Cause = "infrastructure" // a base fails too
 	CauseInterrupted    Cause = "interrupted"    // a signal ended the session
 	CauseUnjudged       Cause = "unjudged"       // missing or invalid, in a gate that fails for it
 	CauseUndecided      Cause = "undecided"      // inconclusive, in a gate that fails for it
 	CauseTolerated      Cause = "tolerated"      // regression, missing or invalid, in a gate that does not fail for it
 	CauseInconclusive   Cause = "inconclusive"   // inconclusive, in a gate that does not fail for it
-	CauseUngated        Cause = "ungated"        // measured, and there is no gate
+	CauseUngated        Cause = "ungated"        // measured, without gates
 	CausePass           Cause = "pass"           // every gate passes
 )
 
@@ -42,31 +43,32 @@ const (
 	StatePending CommitState = "pending"
 )
 
-// Outcome is all that follows from the cause of a document.
+// Outcome holds everything that follows from the cause of a document.
 type Outcome struct {
 	Cause Cause
-	// Exit is the exit status that the document asks for.
+	// Exit is the exit status for the document.
 	Exit int
-	// Check is the conclusion of the check run: a failure blocks merging, neutral does not and is no success.
+	// Check is the conclusion of the check run: a failure blocks merging; neutral does not, and is
+	// not a success.
 	Check Check
 	// State is the state of the commit status: only a pass is a success.
 	State CommitState
-	// Headline is the verdict in words, with [Repeats] in place of how many repeats were finished; "" where the
-	// gates are counted by their verdicts.
+	// Headline is the verdict in words, with [Repeats] as a placeholder for the number of finished
+	// repeats; "" if the headline counts the gates by verdict.
 	Headline string
-	// Next is what to do about it, in sentences; "" where there is nothing to do.
+	// Next is what to do about it, in sentences; "" for nothing.
 	Next string
-	// Accept is set where a person can accept the result, since it blocks merging and was measured.
+	// Accept is set if a person can accept the result, because it blocks merging and was measured.
 	Accept bool
 
 	applies func(facts) bool
 }
 
-// Repeats stands in a headline for the repeats that were finished.
+// Repeats is a placeholder in a headline for the number of finished repeats.
 const Repeats = "{repeats}"
 
-// outcomes is the one table of what a document comes to. The first row that applies decides, so that a
-// regression that was found stays one, whatever else failed.
+// outcomes is the only table of outcomes. The first matching row decides, so that a regression
+// remains one even if other parts failed.
 var outcomes = []Outcome{
 	{
 		Cause: CauseRegression, Exit: ExitRegression, Check: CheckFailure, State: StateFailure, Accept: true,
@@ -130,7 +132,7 @@ func OutcomeOf(c Cause) Outcome {
 	return outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Cause == c })]
 }
 
-// Causes returns all causes, in the order in which they decide.
+// Causes returns all causes, in the order in which they are checked.
 func Causes() []Cause {
 	var all []Cause
 	for _, o := range outcomes {
@@ -139,13 +141,13 @@ func Causes() []Cause {
 	return all
 }
 
-// Outcome returns what the document comes to.
+// Outcome returns the outcome of the document.
 func (d *Document) Outcome() Outcome {
 	f := factsOf(d)
 	return outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.applies(f) })]
 }
 
-// facts are what the rows of the table ask for.
+// facts holds the conditions that the rows of the table check.
 type facts struct {
 	status    Status
 	gated     bool
@@ -169,12 +171,12 @@ func factsOf(d *Document) facts {
 			f.infrastructure = f.infrastructure || one.Infrastructure
 			f.add(g, one.Verdict, one.Kind)
 		}
-		f.add(g, g.Verdict, kind) // a gate is a limit in all of its decisions or in none
+		f.add(g, g.Verdict, kind) // a gate has only limits as decisions or none
 	}
 	return f
 }
 
-// add notes a verdict of a gate.
+// add records a verdict of a gate.
 func (f *facts) add(g *Gate, v Verdict, kind DecisionKind) {
 	fails := g.On(v) == Fail
 	switch v {

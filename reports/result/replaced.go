@@ -1,7 +1,6 @@
 package result
 
-// Pair is the repeat that a run counts for: runs of two cells are compared where theirs
-// are equal.
+// Pair returns the repeat that a run counts for. Runs of two cells with equal repeats are compared.
 func (r Run) Pair() int {
 	if r.Replaces > 0 {
 		return r.Replaces
@@ -9,8 +8,8 @@ func (r Run) Pair() int {
 	return r.Repeat
 }
 
-// Planned returns the repeat of the plan that a repeat counts for, and whether it measured void runs of it again.
-// Such repeats have numbers above all that a plan can have.
+// Planned returns the planned repeat that a repeat counts for, and whether it measured void runs of
+// it again. Such repeats have numbers above those of all planned repeats.
 func (d *Document) Planned(repeat int) (planned int, again bool) {
 	for i := range d.Benchmarks {
 		for _, c := range d.Benchmarks[i].Cells {
@@ -24,10 +23,9 @@ func (d *Document) Planned(repeat int) (planned int, again bool) {
 	return repeat, false
 }
 
-// Current returns the runs of a cell without those that were measured again: of all runs
-// that count for one repeat, those of the latest repeat, and those that failed, which
-// remain outcomes whatever came later. So there can be several for one repeat; at most
-// one of each pass is ok.
+// Current returns the runs of a cell without those that were measured again: of all runs that count
+// for one repeat, those of the latest repeat, and those that failed, which remain outcomes. So
+// there can be several runs for one repeat; at most one of each pass is ok.
 func (c Cell) Current() []Run {
 	latest := map[int]int{}
 	for _, r := range c.Runs {

@@ -1,6 +1,6 @@
 package result
 
-// Thin keeps at most n points, evenly spread, the first and the last among them.
+// Thin keeps at most n points, evenly spaced, including the first and the last.
 func (s *Series) Thin(n int) {
 	if len(s.T) <= n || n < 2 {
 		return

@@ -2,36 +2,35 @@ package result
 
 import "fmt"
 
-// Sides says how the two sides of a comparison differ, by the plan.
+// Sides describes how the two sides of a comparison differ in the plan.
 type Sides struct {
 	Baseline string `json:"baseline"` // address
-	Axis     string `json:"axis"`     // that is compared
+	Axis     string `json:"axis"`     // compared axis
 	Base     string `json:"base"`     // values of the axis
 	Head     string `json:"head"`
-	// BaseTarget and HeadTarget are addresses; equal where the sides differ in their work alone.
+	// BaseTarget and HeadTarget are addresses, equal if the sides only differ in their work.
 	BaseTarget  string           `json:"base_target"`
 	HeadTarget  string           `json:"head_target"`
-	Differences []SideDifference `json:"differences,omitempty"` // none where the sides are identical
-	// KnownAfterSteps is whether some of what they are launched from is known only after steps.
+	Differences []SideDifference `json:"differences,omitempty"` // none if the sides are identical
+	// KnownAfterSteps is true if some of their launch parameters are only known after steps.
 	KnownAfterSteps bool `json:"known_after_steps,omitempty"`
-	// Identical sides differ in nothing: a run of them compares a server with itself.
+	// Identical is true if the sides are equal: a run compares a server with itself.
 	Identical bool `json:"identical,omitempty"`
 }
 
-// SideDifference is one value that differs, absent where a side has none. Secrets are
-// "(secret)".
+// SideDifference is one value that differs, absent if a side has none. Secrets are "(secret)".
 type SideDifference struct {
 	What string `json:"what"` // "image", "args.max_num_seqs", "work: max concurrency"
 	Base string `json:"base,omitempty"`
 	Head string `json:"head,omitempty"`
 }
 
-// Title is "side=head against side=base".
+// Title returns "side=head against side=base".
 func (s Sides) Title() string {
 	return fmt.Sprintf("%s=%s against %s=%s", s.Axis, s.Head, s.Axis, s.Base)
 }
 
-// Lines are the differences, one a line, the base's value first.
+// Lines returns the differences, one per line, the base's value first.
 func (s Sides) Lines() []string {
 	const most = 20
 	var out []string
@@ -51,7 +50,7 @@ func (s Sides) Lines() []string {
 	return out
 }
 
-// value shortens a value, and names its absence.
+// value shortens a value; an empty one becomes "none".
 func value(v string) string {
 	const most = 100
 	if v == "" {

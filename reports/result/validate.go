@@ -10,14 +10,14 @@ import (
 	"github.com/servegate/pipeline/reports/internal/members"
 )
 
-// maxProblems bounds the length of Validate's error.
+// maxProblems limits the number of problems in Validate's error.
 const maxProblems = 20
 
-// Validate checks that doc is consistent: enumerations hold known values, every number is
-// finite and within its bounds, and every reference leads somewhere (a run to its launch, a
-// launch and a cell to their target, a gate to its benchmark, a decision to its head's
-// cell, and, against a baseline of the same session, to its base's). References may be
-// empty where an importer has nothing to refer to.
+// Validate checks that doc is consistent. Enumerations must hold known values; every number must be
+// finite and within its bounds. Every reference must be valid: a run to its launch, a launch and a
+// cell to their target, a gate to its benchmark, a decision to its head's cell and, for a baseline
+// of the same session, to its base's. References may be empty if an importer has nothing to refer
+// to.
 //
 // The error joins the problems, each with its path, at most 20 of them.
 func Validate(doc *Document) error {
@@ -26,7 +26,7 @@ func Validate(doc *Document) error {
 	return errors.Join(v.problems...)
 }
 
-// validator collects problems and knows what can be referred to.
+// validator collects problems and the possible targets of references.
 type validator struct {
 	problems  []error
 	targets   map[string]bool
@@ -95,7 +95,7 @@ func (v *validator) document(doc *Document) {
 	v.references(doc)
 }
 
-// references checks what leads somewhere, and the order of looks.
+// references checks references and the order of looks.
 func (v *validator) references(doc *Document) {
 	v.looks(doc.Looks, "looks")
 	v.looks(doc.LooksTaken, "looks_taken")
@@ -110,8 +110,8 @@ func (v *validator) references(doc *Document) {
 	}
 }
 
-// values checks what the types say of every field: the values of its enumeration, and its
-// bounds. Integers are counts, and never negative.
+// values checks every field against its type: the values of its enumeration, and its bounds.
+// Integers are counts, and never negative.
 func (v *validator) values(x reflect.Value, path string) {
 	switch x.Kind() {
 	case reflect.Pointer:
@@ -156,7 +156,7 @@ func (v *validator) bounds(field reflect.Value, f members.Member, path string) {
 	}
 }
 
-// looks are positive and ascending.
+// looks checks that looks are positive and ascending.
 func (v *validator) looks(looks []int, path string) {
 	for i, n := range looks {
 		if n < 1 || i > 0 && n <= looks[i-1] {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// severity orders verdicts from the worst. What was not judged at all (invalid, missing)
-// is worse than what could not be decided.
+// severity orders verdicts from the worst. Verdicts that were not judged at all (invalid, missing)
+// are worse than those that could not be decided.
 var severity = []Verdict{Regression, Invalid, Missing, Inconclusive, Pass, Improvement}
 
 // CompareVerdicts orders verdicts from the worst to the best; unknown ones come last.
@@ -21,7 +21,7 @@ func rank(v Verdict) int {
 	return len(severity)
 }
 
-// Worst is the worst of the verdicts, "" if there are none.
+// Worst returns the worst of the verdicts, "" if there are none.
 func Worst(verdicts ...Verdict) Verdict {
 	if len(verdicts) == 0 {
 		return ""
@@ -29,11 +29,11 @@ func Worst(verdicts ...Verdict) Verdict {
 	return slices.MinFunc(verdicts, CompareVerdicts)
 }
 
-// refuted names what is inconclusive for whoever reads enums, and settled for people.
+// refuted is shown to people for a decision that is inconclusive as an enumeration, but settled.
 const refuted = "refuted"
 
-// VerdictText returns the verdict in a word: an improvement that was expected and that the interval
-// excludes is refuted.
+// VerdictText returns the verdict in a word. It is "refuted" if an improvement was expected and the
+// interval excludes it.
 func (d *Decision) VerdictText() string {
 	if d.Verdict == Inconclusive && d.Refuted {
 		return refuted
@@ -41,8 +41,7 @@ func (d *Decision) VerdictText() string {
 	return string(d.Verdict)
 }
 
-// Refuted reports whether a gate is inconclusive because the improvement that it expects is
-// excluded.
+// Refuted reports whether a gate is inconclusive because the expected improvement is excluded.
 func (g *Gate) Refuted() bool {
 	return g.Verdict == Inconclusive && slices.ContainsFunc(g.Decisions, func(d Decision) bool { return d.VerdictText() == refuted })
 }
@@ -55,8 +54,7 @@ func (g *Gate) VerdictText() string {
 	return string(g.Verdict)
 }
 
-// Overall is the worst verdict over all gates, whatever each of them does about it; ""
-// when there are none.
+// Overall returns the worst verdict over all gates, whatever their actions; "" if there are none.
 func Overall(gates []Gate) Verdict {
 	verdicts := make([]Verdict, len(gates))
 	for i, g := range gates {
@@ -65,7 +63,7 @@ func Overall(gates []Gate) Verdict {
 	return Worst(verdicts...)
 }
 
-// The exit codes that a document can ask for.
+// Exit codes of documents.
 const (
 	ExitOK             = 0
 	ExitRegression     = 1
@@ -73,5 +71,5 @@ const (
 	ExitUndecided      = 5
 )
 
-// Exit returns the exit status that the outcome of doc has.
+// Exit returns the exit status for the outcome of doc.
 func Exit(doc *Document) int { return doc.Outcome().Exit }
