@@ -19,7 +19,7 @@ func HTML(w io.Writer, d *Document, o model.Options) error {
 	})
 }
 
-// chart has a dot for each pair, a line for the expected level and a mark at each step.
+// chart returns a chart with a dot for each pair, a line for the expected level and a mark at each step.
 func (d *Document) chart() model.Chart {
 	at := map[string]int{}
 	for i, c := range d.Candidates {

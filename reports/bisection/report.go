@@ -105,7 +105,7 @@ func (d *Document) lead() []model.Line {
 		100*d.Confidence, d.SD, d.Unit))))
 }
 
-// found are the steps with what is known of their candidates.
+// found returns the steps with what is known of their candidates.
 func (d *Document) found() model.Section {
 	t := model.Table{Columns: []model.Column{{Title: "change", Align: model.Right}, {Title: "by", Wrap: true},
 		{Title: "probability", Align: model.Right}}}
@@ -149,8 +149,8 @@ func (d *Document) warnings() model.Section {
 	return s
 }
 
-// curve is the chart and the table over the candidates: those that were measured, cannot be, or
-// may have brought a step.
+// curve returns the chart and the table of the candidates that were measured, are unusable, or may
+// have brought a step.
 func (d *Document) curve() model.Section {
 	if d.Metric == "" {
 		return model.Section{}

@@ -223,7 +223,7 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 		s.Description = p.Mask.of(s.Description)
 		warn(partStatus, p.API.CreateStatus(ctx, p.Event.SHA, s))
 	}
-	// An interrupted run has seconds left, and no verdict to comment on.
+	// An interrupted run has seconds left and no verdict to comment on.
 	if m := p.Settings.Comment; m != "" && m != publish.CommentNever && doc.Status != result.StatusInterrupted {
 		url, err := p.comment(withBudget(ctx, commentBudget), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)

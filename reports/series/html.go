@@ -24,7 +24,7 @@ func HTML(w io.Writer, h *History, o model.Options) error {
 	})
 }
 
-// historySize limits the parts that grow with a history: charts, rows of each table, and rows of
+// pageSize limits the parts that grow with a history: charts, rows of each table, and rows of
 // the tables beside charts.
 type pageSize struct{ charts, rows, sessions int }
 

@@ -108,7 +108,7 @@ func TrendMarkdown(w io.Writer, h *History, t *Trend, o model.Options) error {
 	return markdown.Write(w, r, o)
 }
 
-// recent are the last sessions of the only series, on all machines, the newest first.
+// recent returns the last sessions of the only series, on all machines, the newest first.
 func (v *view) recent() model.Section {
 	type at struct {
 		when    time.Time

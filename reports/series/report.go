@@ -19,8 +19,8 @@ type view struct {
 	rows []row
 	// models is set if there are several, so that names include the model.
 	models bool
-	// page has what only a page shows, and anchors are where it says more about a series; nil in
-	// other formats.
+	// page holds what only a page shows, and anchors map series to their place in it; nil in other
+	// formats.
 	page    *pageView
 	anchors map[*Trend]string
 }
@@ -219,7 +219,7 @@ func (r row) commits(index int) model.Line {
 	return model.Join("…", before, after)
 }
 
-// findings are the series that need attention.
+// findings returns the series that need attention.
 func (v *view) findings() model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right},
@@ -260,7 +260,7 @@ func (v *view) finding(r row, icon model.Icon, level, change float64, since int,
 	}}
 }
 
-// warnings are what was left out, and where machines changed.
+// warnings lists what was left out, and changes of machines.
 func (v *view) warnings() model.Section {
 	s := model.Section{}
 	for _, w := range v.h.Warnings {
@@ -297,7 +297,7 @@ func (t *Trend) moves() []model.Line {
 // maxChanges limits the table of change points.
 const maxChanges = 100
 
-// changes are all change points, the newest first.
+// changes returns all change points, the newest first.
 func (v *view) changes() model.Section {
 	type event struct {
 		row
@@ -343,7 +343,7 @@ func changeState(p *Part, c Change) (model.Icon, string) {
 	return model.IconWarning, state + ", for the worse"
 }
 
-// steady are the series with which nothing is wrong.
+// steady returns the series without problems.
 func (v *view) steady() model.Section {
 	rows := v.table(func(r row) bool {
 		return !r.p.Retired && (r.p.Condition == trend.Steady || r.p.Condition == trend.Short)
@@ -352,7 +352,7 @@ func (v *view) steady() model.Section {
 		Tables: []model.Table{rows}}
 }
 
-// retired are those that were not measured for long.
+// retired returns the series that have not been measured for long.
 func (v *view) retired() model.Section {
 	rows := v.table(func(r row) bool { return r.p.Retired })
 	return model.Section{
