@@ -18,7 +18,7 @@ const (
 	LogprobDifference = "logprob_difference.mean"
 )
 
-// launches are the answers of a cell's launches, by repeat.
+// launches holds the answers of a cell's launches, by repeat.
 type launches struct {
 	of       map[int][]answer
 	prompts  int
@@ -41,13 +41,13 @@ func launchesOf(cell *result.Cell) launches {
 	return l
 }
 
-// comparison is what is compared of two cells.
+// comparison holds the compared data of two cells.
 type comparison struct {
 	base, head launches
 	repeats    []int
 }
 
-// Compare sets the answers of two cells against each other.
+// Compare compares the answers of two cells.
 func Compare(benchmark string, base, head *result.Cell) result.Answers {
 	c := comparison{base: launchesOf(base), head: launchesOf(head)}
 	out := result.Answers{Benchmark: benchmark, Base: base.Hash, Head: head.Hash, Prompts: max(c.base.prompts, c.head.prompts)}
@@ -87,7 +87,7 @@ func (c comparison) answered(prompts int) (n int) {
 	return n
 }
 
-// without names the side whose server gives no log-probabilities.
+// without returns an error text that names the side whose server returns no log-probabilities.
 func without(base, head launches) string {
 	side := "head"
 	switch {
@@ -114,7 +114,7 @@ func compared(metric string, relative gates.Relative) []result.ComparedAnswers {
 	return out
 }
 
-// Relative returns the values of a metric that were compared.
+// Relative returns the compared values of a metric.
 func Relative(a *result.Answers, metric string) gates.Relative {
 	if a == nil {
 		return nil
@@ -136,8 +136,8 @@ func Relative(a *result.Answers, metric string) gates.Relative {
 	return out
 }
 
-// Mean returns the means over all launches of a metric that was compared: of the base's launches against each other, and
-// of the head's against them. Both are 0 where nothing was compared.
+// Mean returns the means over all launches of a compared metric: of the base's launches compared
+// with each other, and of the head's compared with them. Both are 0 if nothing was compared.
 func Mean(a *result.Answers, metric string) (base, head float64) {
 	pairs := Relative(a, metric).All().Pairs
 	for _, p := range pairs {
@@ -162,7 +162,7 @@ func (c comparison) alike(head bool, repeat, against, prompt int) (gates.Alike, 
 		x.Tokens++
 	}
 	whole := x.Tokens == len(a.chain) && x.Tokens == len(b.chain)
-	if (a.nats == nil) != (b.nats == nil) { // tokens of one side only
+	if (a.nats == nil) != (b.nats == nil) { // tokens on one side only
 		x.Tokens, whole = 0, true
 	}
 	x.Equal = whole && a.ended == b.ended && a.text == b.text
@@ -177,17 +177,17 @@ func (c comparison) alike(head bool, repeat, against, prompt int) (gates.Alike, 
 		x.Nats = sum * natUnit / float64(n)
 	}
 	if x.Equal && a.ended {
-		x.Tokens++ // they end alike: one that goes on parts from them here
+		x.Tokens++ // they end alike: a longer answer would differ here
 	}
 	return x, true
 }
 
-// mostDivergences are kept: what is shown is to give an idea.
+// mostDivergences is the number of divergences to keep as examples.
 const mostDivergences = 5
 
-// divergences are prompts to which the head gives another answer than every launch of the base:
-// those first that most of its launches answer so and that the base's all answer alike, and of
-// these the earliest.
+// divergences returns prompts that the head answers differently from every launch of the base.
+// First come those that most of its launches answer so and the base's launches answer alike, then
+// the earliest.
 func (c comparison) divergences(prompts int) []result.Divergence {
 	var all []result.Divergence
 	for prompt := range prompts {
@@ -207,7 +207,8 @@ func (c comparison) divergences(prompts int) []result.Divergence {
 	return all[:min(len(all), mostDivergences)]
 }
 
-// divergence is the earliest one of the head's launches from all of the base's at a prompt.
+// divergence returns the earliest difference of the head's launches from all of the base's at a
+// prompt.
 func (c comparison) divergence(prompt int) (d result.Divergence, ok bool) {
 	d.Prompt, d.Token = prompt, math.MaxInt
 	for _, repeat := range c.repeats {
@@ -226,7 +227,7 @@ func (c comparison) divergence(prompt int) (d result.Divergence, ok bool) {
 	return d, ok
 }
 
-// closest is the closest of the base's other launches at a prompt.
+// closest returns the closest of the base's other launches at a prompt.
 func (c comparison) closest(head bool, repeat, prompt int) (best gates.Alike, against int, known bool) {
 	for _, other := range c.repeats {
 		if other == repeat {

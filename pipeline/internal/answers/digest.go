@@ -1,9 +1,9 @@
-// Package answers compares what launches answered. A run's answers are kept as a digest, a hash
+// Package answers compares the answers of launches. A run's answers are stored as a digest, a hash
 // and a log-probability of each token, so that a look or a resumed session can compare launches
-// without their texts; those stay in the records, from which the few that a report shows are
-// quoted.
+// without their texts. The texts stay in the records; the few that a report shows are quoted from
+// there.
 //
-// What the values of all prompts and launches mean is arithmetic of package gates.
+// Package gates computes the metrics from the values of all prompts and launches.
 package answers
 
 import (
@@ -17,34 +17,35 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// answer is one answer as a digest has it.
+// answer is one answer in a digest.
 type answer struct {
 	given bool
 	// chain has a hash of every token and all before it, so that answers differ from the first
-	// other token on.
+	// different token on.
 	chain []uint32
-	// nats are log-probabilities in units of natUnit, without their sign; nil for none.
+	// nats are log-probabilities in units of natUnit, without their sign; nil if there are none.
 	nats []uint32
-	// ended is whether the model ended it itself, and text a hash of it as a whole: tokens that
-	// are a part of a character can have one name, and a server can list fewer than it sends.
+	// ended is set if the model ended the answer itself. text is a hash of the whole answer,
+	// because tokens that are a part of a character can have the same name, and a server can list
+	// fewer than it sends.
 	ended bool
 	text  uint32
 }
 
-// Flags of an answer in a digest, beside its number of tokens.
+// Flags of an answer in a digest, besides its number of tokens.
 const (
 	flagGiven, flagLogprobs, flagEnded = 1, 1 << 1, 1 << 2
 
 	flagBits = 3
 )
 
-// natUnit is the rounding of a log-probability: launches of one engine can be a few of it apart.
+// natUnit is the rounding of a log-probability: launches of one engine can differ by a few units.
 const natUnit = 1e-6
 
-// MaxTokens is the largest number of tokens of a run whose digest is kept.
+// MaxTokens is the largest number of tokens of a run whose digest is stored.
 const MaxTokens = 400_000
 
-// Collect digests the answers of a run. A text without tokens is one token.
+// Collect returns the digest of the answers of a run. A text without tokens is one token.
 func Collect(requests []record.Request) *result.RunAnswers {
 	out := &result.RunAnswers{Logprobs: true}
 	requests = slices.Clone(requests)
@@ -54,7 +55,7 @@ func Collect(requests []record.Request) *result.RunAnswers {
 	for i := range requests {
 		r := &requests[i]
 		for ; next < r.Index; next++ {
-			digest = binary.AppendUvarint(digest, 0) // it was never sent
+			digest = binary.AppendUvarint(digest, 0) // never sent
 		}
 		next++
 		if r.Failure != "" || r.Answer == nil {
@@ -71,11 +72,11 @@ func Collect(requests []record.Request) *result.RunAnswers {
 		out.Logprobs = out.Logprobs && has
 		digest = binary.AppendUvarint(digest, uint64(len(tokens))<<flagBits|flagGiven|flag(flagLogprobs, has)|flag(flagEnded, r.Answer.Ended))
 		h := fnv.New32a()
-		_, _ = h.Write([]byte(r.Answer.Text + "\x00" + r.Answer.Sum)) // it never fails
+		_, _ = h.Write([]byte(r.Answer.Text + "\x00" + r.Answer.Sum)) // never fails
 		digest = binary.BigEndian.AppendUint32(digest, h.Sum32())
 		h.Reset()
 		for k, token := range tokens {
-			_, _ = h.Write([]byte(token + "\x00")) // it never fails
+			_, _ = h.Write([]byte(token + "\x00")) // never fails
 			digest = binary.BigEndian.AppendUint32(digest, h.Sum32())
 			if has {
 				nats := math.Round(-r.Answer.Logprobs[k] / natUnit)
@@ -95,7 +96,7 @@ func flag(bit uint64, set bool) uint64 {
 	return 0
 }
 
-// read decodes a digest. What is broken in it ends it.
+// read decodes a digest, up to the first invalid part.
 func read(a *result.RunAnswers) []answer {
 	data, err := base64.StdEncoding.DecodeString(a.Digest)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Bounds of what is quoted, in bytes.
+// Limits of quotes, in bytes.
 const (
 	quoteBefore = 40
 	quoteAfter  = 110
 	quoteAsk    = 160
 )
 
-// Quote adds to the divergences of a document what was asked and answered, from the records of
-// its runs. What cannot be read is left out: it decides nothing.
+// Quote adds prompts and answers to the divergences of a document, from the records of its runs. It
+// skips what cannot be read, because it decides nothing.
 func Quote(doc *result.Document, open func(path string) (io.ReadCloser, error)) {
 	for i := range doc.Answers {
 		a := &doc.Answers[i]
@@ -46,7 +46,7 @@ func cellOf(doc *result.Document, benchmark, hash string) *result.Cell {
 	return &result.Cell{}
 }
 
-// said is what was answered to a prompt in a repeat.
+// said returns the answer to a prompt in a repeat.
 func said(cell *result.Cell, repeat, prompt int, open func(string) (io.ReadCloser, error)) (record.Answer, bool) {
 	for _, r := range cell.Current() {
 		if r.Pair() != repeat || r.Status != result.RunOK || r.Records == "" {
@@ -57,14 +57,14 @@ func said(cell *result.Cell, repeat, prompt int, open func(string) (io.ReadClose
 			return record.Answer{}, false
 		}
 		found, err := record.ReadAnswers(file, map[int]bool{prompt: true})
-		_ = file.Close() // it was read only
+		_ = file.Close() // only read
 		a, ok := found[prompt]
 		return a, ok && err == nil
 	}
 	return record.Answer{}, false
 }
 
-// excerpts are two texts from shortly before the first place in which they differ.
+// excerpts returns excerpts of two texts, from shortly before their first difference.
 func excerpts(a, b string) (string, string) {
 	from := 0
 	for from < min(len(a), len(b)) && a[from] == b[from] {
@@ -84,7 +84,7 @@ func excerpts(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// tail is the end of a text.
+// tail returns the end of a text.
 func tail(s string, n int) string {
 	if len(s) <= n {
 		return s

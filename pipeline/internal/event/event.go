@@ -1,8 +1,7 @@
-// Package event is the one stream of events that every view, the journal and the
-// report of a run are fed from.
+// Package event is the stream of events that feeds every view, the journal and the report of a run.
 //
-// An event is a line of JSON. The first line of a stream is the version. Additions are
-// minor, changes are major; readers ignore fields they do not know.
+// An event is a line of JSON. The first line of a stream is the version. Additions are minor
+// changes, others are major; readers ignore unknown fields.
 package event
 
 import (
@@ -18,7 +17,7 @@ const Schema = "1.0"
 // Type of an event.
 type Type string
 
-// The types of events, which Types describes.
+// The types of events, described in Types.
 const (
 	Version      Type = "version"
 	PlanReady    Type = "plan"
@@ -57,8 +56,8 @@ const (
 	Note    Severity = "info"
 )
 
-// Event is one thing that happened. Only the fields that belong to its type are set; Types
-// lists them, and FieldDocs says what they hold.
+// Event is one event. Only the fields of its type are set; Types lists them, and FieldDocs
+// describes them.
 type Event struct {
 	Seq  int       `json:"seq"`
 	Time time.Time `json:"time"`
@@ -104,30 +103,30 @@ type Event struct {
 	Plan     *PlanTotals       `json:"plan,omitempty"`
 }
 
-// Process is an operating system process. Start separates it from a later one that got the
-// same number; its meaning is the system's (Linux: clock ticks since boot, field 22 of
+// Process is an operating system process. Start distinguishes it from a later process with the same
+// number. Its meaning depends on the system (Linux: clock ticks since boot, field 22 of
 // /proc/PID/stat).
 type Process struct {
 	PID   int      `json:"pid"`
 	Start uint64   `json:"start"`
 	Argv  []string `json:"argv,omitempty"`
-	// Owner names the program that started it, among all since the boot of the machine.
+	// Owner identifies the program that started it, among all since the boot of the machine.
 	Owner string `json:"owner,omitempty"`
 }
 
-// Progress of a run. Times in seconds.
+// Progress is the progress of a run. Times are in seconds.
 type Progress struct {
 	Sent     int     `json:"sent"`
 	Done     int     `json:"done"`
 	Failed   int     `json:"failed"`
 	Total    int     `json:"total"`
 	InFlight int     `json:"in_flight"`
-	Rate     float64 `json:"rate,omitempty"` // done in a second so far
+	Rate     float64 `json:"rate,omitempty"` // completed per second so far
 	TTFTp50  float64 `json:"ttft_p50_s"`
 	TTFTp99  float64 `json:"ttft_p99_s"`
 }
 
-// PlanTotals is how much a plan will do.
+// PlanTotals is the amount of work in a plan.
 type PlanTotals struct {
 	Benchmarks int     `json:"benchmarks"`
 	Cells      int     `json:"cells"`
@@ -140,13 +139,13 @@ type PlanTotals struct {
 	Simulated  string  `json:"simulated,omitempty"`
 }
 
-// Handler gets every event of a bus, in order. It must not emit.
+// Handler receives every event of a bus, in order. It must not emit.
 type Handler interface {
 	Handle(Event)
 }
 
-// Bus numbers and stamps events and hands each to every handler, in the order in which
-// they were attached. It is safe for concurrent use: handlers see one event at a time.
+// Bus numbers and stamps events and passes each to every handler, in the order of attachment. It is
+// safe for concurrent use: handlers receive one event at a time.
 type Bus struct {
 	now      func() time.Time
 	mu       sync.Mutex
@@ -154,13 +153,13 @@ type Bus struct {
 	handlers []Handler
 }
 
-// NewBus returns a bus whose events carry the times of now. The first event has the
-// number after+1; a resumed run continues the count of its journal.
+// NewBus returns a bus whose events carry the times of now. The first event has the number after+1;
+// a resumed run continues the count of its journal.
 func NewBus(now func() time.Time, after int, handlers ...Handler) *Bus {
 	return &Bus{now: now, seq: after, handlers: handlers}
 }
 
-// Attach adds a handler behind those that are there. It sees later events only.
+// Attach adds a handler after the present ones. It only receives later events.
 func (b *Bus) Attach(h Handler) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,8 +171,8 @@ func (b *Bus) Start(program, runID string) {
 	b.Emit(Event{Type: Version, Schema: Schema, Program: program, RunID: runID})
 }
 
-// Emit numbers and stamps e and hands it on. It returns when every handler is done with
-// it, so an event that a journal syncs is on the disk then, unless Err says otherwise.
+// Emit numbers and stamps e and passes it on. It returns when every handler is done. An event that
+// a journal syncs is then on disk, unless Err returns an error.
 func (b *Bus) Emit(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,8 +183,8 @@ func (b *Bus) Emit(e Event) {
 	}
 }
 
-// Err returns the first error of the first handler that has one (an Err method that
-// returns it). A run whose journal cannot be written must not go on.
+// Err returns the first error of the first handler that has one (an Err method that returns it). A
+// run must stop if its journal cannot be written.
 func (b *Bus) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

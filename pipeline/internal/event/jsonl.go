@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// File is what a journal is written to.
+// File is the destination of a journal.
 type File interface {
 	io.Writer
 	Sync() error
 }
 
-// Journal writes the stored events as lines of JSON and syncs the file after those that
-// resume relies on. Its error is sticky: after one nothing more is written, so that a
-// journal is always a prefix of what happened.
+// Journal writes the stored events as lines of JSON and syncs the file after those that resume
+// relies on. Its error is sticky: after one it writes nothing more, so that a journal is always a
+// prefix of the events.
 type Journal struct {
 	file   File
 	redact *Redactor
@@ -27,7 +27,7 @@ type Journal struct {
 	err error
 }
 
-// NewJournal returns a journal on file, in which secrets are masked.
+// NewJournal returns a journal on file that masks secrets.
 func NewJournal(file File, redact *Redactor) *Journal {
 	return &Journal{file: file, redact: redact}
 }
@@ -67,13 +67,12 @@ func (j *Journal) Err() error {
 	return j.err
 }
 
-// maxLine bounds a line of a journal. A run_end with all its histograms has some 10 KiB.
+// maxLine limits a line of a journal. A run_end with all its histograms has some 10 KiB.
 const maxLine = 16 << 20
 
-// Read calls fn for every event of a journal and returns the number of bytes up to the
-// end of its last good line. What follows that line is the torn end that a crash leaves;
-// a bad line that good ones follow is an error, and so is a stream of another major
-// version.
+// Read calls fn for every event of a journal and returns the number of bytes up to the end of its
+// last valid line. Invalid data after that line is the torn end that a crash leaves. An invalid
+// line before valid ones is an error, and so is a stream of another major version.
 func Read(r io.Reader, fn func(Event) error) (good int64, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var offset int64
@@ -81,7 +80,7 @@ func Read(r io.Reader, fn func(Event) error) (good int64, err error) {
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return good, nil // a line without its newline was not finished
+			return good, nil // a line without its newline is incomplete
 		}
 		if err != nil {
 			return good, fmt.Errorf("journal, line %d: %w", n, err)
@@ -117,7 +116,7 @@ func checkVersion(e Event) error {
 	return nil
 }
 
-// readLine returns the next line with its newline; io.EOF if none ends before the end.
+// readLine returns the next line with its newline; io.EOF if no complete line is left.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -10,21 +10,20 @@ import (
 	"sync/atomic"
 )
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "(redacted)"
 
-// minSecret is the length in bytes from which on secrets are masked. Shorter ones would
-// mask ordinary words, and reveal more by their holes than they hide.
+// minSecret is the least length in bytes of a masked secret. Masking shorter ones would hide
+// ordinary words, and reveal more than it hides.
 const minSecret = 6
 
-// Redactor masks secrets in everything that leaves the program: the journal, logs,
-// reports, the terminal. It finds each secret as it is, with anything in it that is not
-// seen (escape sequences, control, format and zero-width characters, combining marks), as
-// programs escape it (entities, addresses, JSON, Go, shells, one within another), and in
-// headers (base64 and base32 at any alignment, wrapped or not) and dumps (hexadecimal, with
-// separators, and as hexdump, od and xxd print it); in capitals or small letters, and with a space
-// behind each character. Of a secret of several lines it finds each line. Beside the secrets that
-// it is given it masks what looks like a token of a well-known service. A nil Redactor masks
+// Redactor masks secrets in all output of the program: the journal, logs, reports, the terminal. It
+// finds each secret in these forms: as it is; with invisible characters in it (escape sequences,
+// control, format and zero-width characters, combining marks); as programs escape it (entities,
+// addresses, JSON, Go, shells, also nested); in headers (base64 and base32 at any alignment,
+// wrapped or not); in dumps (hexadecimal, with separators, and as hexdump, od and xxd print it); in
+// upper or lower case; and with a space after each character. It finds each line of a multi-line
+// secret. It also masks text that looks like a token of a well-known service. A nil Redactor masks
 // nothing. It is safe for concurrent use.
 //
 // It does not find a secret that was cut, reversed, hashed, compressed, encrypted or written in
@@ -35,7 +34,7 @@ type Redactor struct {
 	set     atomic.Pointer[patterns]
 }
 
-// NewRedactor returns a redactor of the secrets that have at least 6 bytes, and of tokens.
+// NewRedactor returns a redactor of tokens and of the secrets with at least 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
 	r := &Redactor{secrets: map[string]bool{}}
 	r.set.Store(newPatterns(nil, true))
@@ -43,8 +42,8 @@ func NewRedactor(secrets []string) *Redactor {
 	return r
 }
 
-// Learn adds secrets: those of a file that is read, or of a registry that is logged in to.
-// What has been written before stays as it is.
+// Learn adds secrets, such as those of a file or of a registry login. Text that was already written
+// stays.
 func (r *Redactor) Learn(secrets ...string) {
 	if r == nil {
 		return
@@ -75,7 +74,7 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	return out
 }
 
-// Known returns how many secrets it has been given.
+// Known returns the number of secrets that it knows.
 func (r *Redactor) Known() int {
 	if r == nil {
 		return 0
@@ -93,16 +92,16 @@ func (r *Redactor) String(s string) string {
 	return string(r.Bytes([]byte(s)))
 }
 
-// patterns are the texts to find. They are not changed once they are made.
+// patterns are the texts to find. They are immutable.
 type patterns struct {
 	all     texts
-	encoded texts // the forms in which spaces and line breaks mean nothing
+	encoded texts // forms in which spaces and line breaks have no meaning
 	tokens  bool
-	unquote bool // some secret has quotes, which shells split words at
+	unquote bool // some secret has quotes, at which shells split words
 	spaces  bool // some secret has white space
 }
 
-// texts are found by their first bytes, in capitals and in small letters alike.
+// texts are found by their first bytes, ignoring case.
 type texts struct {
 	seen   map[string]bool
 	index  map[[indexed]byte][][]byte
@@ -112,7 +111,7 @@ type texts struct {
 	starts [1 << 10]uint64
 }
 
-// indexed is the number of bytes that texts are found by; none is shorter.
+// indexed is the number of bytes of the index; no text is shorter.
 const indexed = 4
 
 func newTexts() texts {
@@ -134,7 +133,7 @@ func newPatterns(secrets map[string]bool, tokens bool) *patterns {
 	return ps
 }
 
-// add adds a text as the views can show it.
+// add adds a text in all forms that the views can show.
 func (ps *patterns) add(form string) {
 	quoted := strings.ContainsAny(form, "'\"`\\")
 	ps.unquote = ps.unquote || quoted
@@ -165,8 +164,8 @@ func (t *texts) add(text string) {
 	t.starts[at/64] |= 1 << (at % 64)
 }
 
-// match returns the length of the longest text that rest starts with. It says to wait if rest is
-// only the beginning of one.
+// match returns the length of the longest text that rest starts with. wait is set if rest is only
+// the beginning of one.
 func (t *texts) match(rest []byte, final bool) (n int, wait bool) {
 	candidates := t.first[small[rest[0]]]
 	if len(rest) >= indexed {
@@ -189,7 +188,7 @@ func (t *texts) match(rest []byte, final bool) (n int, wait bool) {
 	return n, false
 }
 
-// mayStart reports whether a text may begin with these bytes, in small letters.
+// mayStart reports whether a text may begin with these lower-case bytes.
 func (t *texts) mayStart(first uint32) bool {
 	at := hash(first)
 	return t.starts[at/64]&(1<<(at%64)) != 0
@@ -198,7 +197,7 @@ func (t *texts) mayStart(first uint32) bool {
 // hash returns 16 bits.
 func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
-// same reports whether a text is p, which has small letters alone.
+// same reports whether text equals p, which is in lower case, ignoring case.
 func same(text, p []byte) bool {
 	for i, c := range text {
 		if small[c] != p[i] {
@@ -222,16 +221,15 @@ var small, capital = func() (small, capital [256]byte) {
 	return small, capital
 }()
 
-// span is a part of a text that is to be masked.
+// span is a part of a text to mask.
 type span struct {
 	from, to int
-	// since is from where the text is kept if not all of the span is there.
+	// since is the start of the text to keep if the span is incomplete.
 	since int
 }
 
-// find returns the secrets of a text, and where one may begin that goes on beyond it: the
-// length of a text that is final. before is the byte in front of the text, seen that of
-// its view.
+// find returns the secrets of a text, and the position of an incomplete one at its end: the length
+// of the text if it is final. before is the byte before the text, seen that before its view.
 func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []span, keep int) {
 	raw := view{text: text, open: int32(len(text))}
 	spans, keep = ps.search(nil, &raw, &ps.all, before, final)
@@ -261,7 +259,7 @@ func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []sp
 	return spans, keep
 }
 
-// plain reports whether the views of a text have nothing that it does not have itself.
+// plain reports whether the views of a text contain nothing that the text itself does not.
 func (ps *patterns) plain(text []byte) bool {
 	for i, c := range text {
 		switch {
@@ -273,7 +271,7 @@ func (ps *patterns) plain(text []byte) bool {
 	return true
 }
 
-// readings are the ways to read a text that can differ.
+// readings returns the readings of a text that can differ.
 func (ps *patterns) readings(text []byte) []reading {
 	escaped := bytes.IndexByte(text, '\\') >= 0 || bytes.IndexByte(text, '&') >= 0 || bytes.IndexByte(text, '%') >= 0
 	out := []reading{{}}
@@ -297,7 +295,7 @@ func (ps *patterns) search(spans []span, v *view, in *texts, before byte, final 
 		}
 		return span{int(v.from[i]), int(v.to[i]), int(v.from[i])}
 	}
-	masked := -1 // where the last one ended
+	masked := -1 // end of the last one
 	for i := range v.text {
 		switch {
 		case i == masked:
@@ -329,13 +327,13 @@ func (ps *patterns) search(spans []span, v *view, in *texts, before byte, final 
 
 // masker is the state of a scan.
 type masker struct {
-	before, seen byte // the last ones that were dealt with, of the text and of its view
+	before, seen byte // the last processed bytes of the text and of its view
 }
 
 const (
-	// piece is how much of a text is read at once.
+	// piece is the amount of text that is read at once.
 	piece = 128 << 10
-	// maxHeld bounds how much of a stream waits for its end.
+	// maxHeld limits how much of a stream waits for its continuation.
 	maxHeld = 64 << 10
 )
 
@@ -355,9 +353,9 @@ func (m *masker) all(ps *patterns, text []byte) []byte {
 	return out
 }
 
-// scan appends text with its secrets masked to dst and returns how many bytes of it it has
-// dealt with: unless text is final, it stops where a secret may begin that goes on beyond
-// it. Secrets that overlap share one mask.
+// scan appends text with its secrets masked to dst and returns the number of processed bytes.
+// Unless text is final, it stops at a possible secret that continues beyond it. Overlapping secrets
+// share one mask.
 func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) {
 	spans, keep := ps.find(m.before, m.seen, text, final)
 	spans = merge(spans)
@@ -384,7 +382,7 @@ func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) 
 	return dst, keep
 }
 
-// remember keeps what stands before the rest of a stream.
+// remember stores the bytes before the rest of a stream.
 func (m *masker) remember(text []byte) {
 	if len(text) == 0 {
 		return
@@ -399,7 +397,7 @@ func (m *masker) remember(text []byte) {
 	}
 }
 
-// merge joins the spans that overlap, in order.
+// merge joins overlapping spans, in order.
 func merge(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	var out []span

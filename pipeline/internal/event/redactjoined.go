@@ -2,7 +2,7 @@ package event
 
 import "bytes"
 
-// separators are what programs put between the lines, groups and bytes of encoded text.
+// separators are the characters that programs put between lines, groups and bytes of encoded text.
 const separators = " \t\r\n:,;-'\""
 
 var separates = func() (set [256]bool) {
@@ -12,8 +12,8 @@ var separates = func() (set [256]bool) {
 	return set
 }()
 
-// joined returns a text without what separates the parts of encoded text: wrapped base64, bytes in
-// hexadecimal with spaces, colons or commas.
+// joined returns a text without the separators of encoded text: wrapped base64, or hexadecimal
+// bytes with spaces, colons or commas.
 func (ps *patterns) joined(text []byte, final bool) view {
 	if n := len(text); !final {
 		text = text[:n-openPrefix(text)]
@@ -38,9 +38,9 @@ func (ps *patterns) joined(text []byte, final bool) view {
 	return out
 }
 
-// firstJoined returns from where on a text can stand in v without its separators.
+// firstJoined returns the first position at which a text can occur in v without its separators.
 func (t *texts) firstJoined(v *view) int {
-	key, at := uint32(0), [indexed]int{} // the last characters, and where they are
+	key, at := uint32(0), [indexed]int{} // the last characters and their positions
 	count := 0
 	for i, c := range v.text {
 		if v.separates(i) {
@@ -53,7 +53,7 @@ func (t *texts) firstJoined(v *view) int {
 			return at[0]
 		}
 	}
-	// The beginning of one is shorter than what is looked for.
+	// The beginning of one is shorter than the index.
 	return at[max(1, indexed-count)%indexed]
 }
 
@@ -71,8 +71,8 @@ func openPrefix(text []byte) int {
 	return 0
 }
 
-// separates reports whether a byte stands between the parts of encoded text, as the 0x before two
-// digits does.
+// separates reports whether a byte separates parts of encoded text. This includes the 0x before two
+// digits.
 func (v *view) separates(i int) bool {
 	c := v.text[i]
 	if separates[c] {
@@ -84,7 +84,7 @@ func (v *view) separates(i int) bool {
 	return (c == '0' || small[c] == 'x') && v.prefixed(i)
 }
 
-// prefixed reports whether 0x and two digits stand at i, alone between separators.
+// prefixed reports whether 0x and two digits are at i, between separators.
 func (v *view) prefixed(i int) bool {
 	if i < 1 || !separates[v.text[i-1]] || i+4 > len(v.text) || v.text[i] != '0' || small[v.text[i+1]] != 'x' {
 		return false
@@ -99,15 +99,15 @@ var hexDigits = func() (set [256]bool) {
 	return set
 }()
 
-// Bounds of a line of a dump.
+// Limits of a line of a dump.
 const (
 	leastOffset, mostOffset = 4, 16 // digits
 	mostBytes               = 32    // in a line
 )
 
-// dumped reads the lines of a text that hexdump, od and xxd have printed: their digits, and the
-// characters in the column behind them. before is the byte in front of the text. ok is false if there
-// are none.
+// dumped reads the lines of a text that hexdump, od or xxd have printed: their digits, and the
+// characters in the column after them. before is the byte before the text. ok is false if there are
+// none.
 func dumped(before byte, text []byte, final bool) (digits, column view, ok bool) {
 	digits = view{open: int32(len(text)), hold: []int32{}, parts: true}
 	column = digits
@@ -152,7 +152,7 @@ func (v *view) take(text []byte, i, line int) {
 	v.hold = append(v.hold, int32(line))
 }
 
-// split keeps apart what stands before and behind other lines.
+// split separates the text before and after other lines.
 func (v *view) split(at int) {
 	if n := len(v.text); n > 0 && v.text[n-1] != 0 {
 		v.text, v.from, v.to, v.hold = append(v.text, 0), append(v.from, int32(at)), append(v.to, int32(at)), append(v.hold, int32(at))
@@ -193,7 +193,7 @@ func dumpLine(line []byte) (end, first int, ok bool) {
 	return end, first, end > first
 }
 
-// columnOf is where the characters begin behind the bytes of a line.
+// columnOf returns where the characters begin after the bytes of a line.
 func columnOf(line []byte, end int) int {
 	for end < len(line) && line[end] == ' ' {
 		end++

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// JSON masks the secrets in the strings of a JSON text, and in nothing else: neither does
-// a secret with brackets or quotes break the text, nor one of digits a figure.
+// JSON masks the secrets in the strings of a JSON text only. A secret with brackets or quotes does
+// not break the text, and one of digits does not change a number.
 func (r *Redactor) JSON(text []byte) []byte {
 	if r == nil {
 		return text
@@ -31,7 +31,7 @@ func (r *Redactor) JSON(text []byte) []byte {
 	return append(out, text[done:]...)
 }
 
-// endOfString is where the string ends that begins at i.
+// endOfString returns the end of the string that begins at i.
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -48,7 +48,7 @@ func endOfString(text []byte, i int) int {
 func (r *Redactor) literal(quoted []byte) (masked []byte, changed bool) {
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {
-		return r.Bytes(quoted), true // no JSON: nothing to keep whole
+		return r.Bytes(quoted), true // not JSON: no structure to preserve
 	}
 	clean := r.String(s)
 	if clean == s {
@@ -61,9 +61,9 @@ func (r *Redactor) literal(quoted []byte) (masked []byte, changed bool) {
 	return bytes.TrimRight(b.Bytes(), "\n"), true
 }
 
-// Value masks the secrets in every text of what v points to: fields, elements, keys and
-// values of maps. It is for documents that are rendered afterwards, in forms that this
-// package does not know. Texts of a type of their own (enumerations) stay.
+// Value masks the secrets in every text that v points to: fields, elements, keys and values of
+// maps. It is for documents that are rendered later, in forms that this package does not know.
+// Texts of named types (enumerations) stay.
 func (r *Redactor) Value(v any) {
 	if r == nil {
 		return
@@ -100,7 +100,7 @@ func (r *Redactor) value(v reflect.Value) {
 	}
 }
 
-// entries masks a map: its entries cannot be changed in place.
+// entries masks a map, whose entries cannot be changed in place.
 func (r *Redactor) entries(m reflect.Value) {
 	for _, key := range m.MapKeys() {
 		k, value := reflect.New(key.Type()).Elem(), reflect.New(m.Type().Elem()).Elem()

@@ -2,19 +2,19 @@ package event
 
 import "bytes"
 
-// shape is what tokens of a service look like. Those that are not named as a secret are
-// known by it: a model's download script may print one that this program never saw.
+// shape is the form of the tokens of a service. It identifies tokens that are not known as secrets:
+// a model's download script may print one that this program never saw.
 type shape struct {
 	prefix string
-	chars  *[256]bool // of what follows the prefix
-	// least and most are how many of them a token has, most 0 for any number.
+	chars  *[256]bool // characters after the prefix
+	// least and most are the limits of their number, most 0 for none.
 	least, most int
-	// mixed demands a digit among them, where words could look the same.
+	// mixed requires a digit among them, if words could look the same.
 	mixed bool
 }
 
-// shapes are of services whose tokens reach inference servers and their runners. They are
-// narrow: a digest, a base64 text or a name with hyphens is none of them.
+// shapes lists services whose tokens reach inference servers and their runners. They are narrow:
+// digests, base64 texts and names with hyphens do not match.
 var shapes = []shape{
 	{"hf_", &alnum, 30, 0, false},                                  // Hugging Face
 	{"ghp_", &alnum, 36, 0, false}, {"gho_", &alnum, 36, 0, false}, // GitHub
@@ -37,7 +37,7 @@ var tokenBegins = func() (set [256]bool) {
 	return set
 }()
 
-// The characters that tokens are made of.
+// The characters of tokens.
 var (
 	alnum    = charset("")
 	word     = charset("_")
@@ -58,11 +58,11 @@ func charset(more string) (set [256]bool) {
 	return set
 }
 
-// maxToken bounds how much of a stream is held back for what may be a token.
+// maxToken limits how much of a stream is held back for a possible token.
 const maxToken = 4096
 
-// token is the length of the token that rest starts with, behind the byte before, 0 if
-// there is none. wait is set if more bytes are needed to know.
+// token returns the length of the token at the start of rest, after the byte before, 0 if there is
+// none. wait is set if more bytes are needed.
 func token(before byte, rest []byte, final bool) (n int, wait bool) {
 	if word[before] {
 		return 0, false

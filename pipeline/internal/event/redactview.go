@@ -17,23 +17,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// view is a text as a reader gets it in the end: without escape sequences and invisible
-// characters, with entities, percent signs and backslashes resolved. Whatever a program
-// downstream strips or encodes, a secret is the same in the view of its output. Each byte
-// knows the part of the text that it stands for.
+// view is a text as a reader finally gets it: without escape sequences and invisible characters,
+// with entities, percent signs and backslashes resolved. Whatever a later program strips or
+// encodes, a secret is the same in the view of its output. Each byte records the part of the text
+// that it represents.
 type view struct {
 	text     []byte
 	from, to []int32
-	// open is where the text ends within something that cannot be read yet, the text's
-	// length if it does not.
+	// open is where an incomplete element at the end of the text begins, the text's length if there
+	// is none.
 	open int32
-	// hold, if not nil, is from where the text must be kept to read a byte again.
+	// hold, if not nil, is the start of the text that must be kept to read a byte again.
 	hold []int32
-	// parts: what lies between the parts of a match stays, as it is not of the secret.
+	// parts is set if the text between the parts of a match is not part of the secret and stays.
 	parts bool
 }
 
-// spans returns what the bytes [i, j) stand for.
+// spans returns the spans that the bytes [i, j) represent.
 func (v *view) spans(i, j int) []span {
 	if v.from == nil {
 		return []span{{i, j, i}}
@@ -54,20 +54,20 @@ func (v *view) spans(i, j int) []span {
 	return out
 }
 
-// reading is a way to read control characters.
+// reading is a way to interpret control characters.
 type reading struct {
-	// bare drops an escape character alone, and not the sequence that it begins; short
-	// only those sequences that begin with a bracket, and not strings with all they hold.
+	// bare drops only an escape character, not its sequence. short drops only sequences that begin
+	// with a bracket, not strings with their content.
 	bare, short bool
-	// erase lets a backspace take the character before it.
+	// erase lets a backspace delete the character before it.
 	erase bool
-	// unquote drops quotes, which shells put into the middle of a word.
+	// unquote drops quotes, which shells allow within a word.
 	unquote bool
-	// joined drops what separates the parts of encoded text.
+	// joined drops the separators of encoded text.
 	joined bool
 }
 
-// rounds bound how often a text is encoded over and over, such as JSON in HTML.
+// rounds limits the number of nested encodings, such as JSON in HTML.
 const rounds = 4
 
 // plainBytes are the characters that are the same in every view.
@@ -78,7 +78,7 @@ var plainBytes = func() (set [256]bool) {
 	return set
 }()
 
-// newView reads a text. One that is not final may go on.
+// newView reads a text. If it is not final, it may continue.
 func newView(text []byte, how reading, final bool) view {
 	v := view{text: text, from: make([]int32, len(text)), to: make([]int32, len(text)), open: int32(len(text))}
 	for i := range text {
@@ -96,18 +96,18 @@ func newView(text []byte, how reading, final bool) view {
 	return v.tidy(how)
 }
 
-// canonical is the text of a view.
+// canonical returns the text of a view.
 func canonical(text string, how reading) []byte {
 	return newView([]byte(text), how, true).text
 }
 
-// empty returns a view to fill with what becomes of v.
+// empty returns an empty view for the result of processing v.
 func (v *view) empty() view {
 	n := len(v.text)
 	return view{text: make([]byte, 0, n), from: make([]int32, 0, n), to: make([]int32, 0, n), open: v.open}
 }
 
-// put appends bytes that stand for what the bytes [i, j) of another view stand for.
+// put appends bytes that represent the same as the bytes [i, j) of another view.
 func (v *view) put(of *view, i, j int, text ...byte) {
 	for _, c := range text {
 		v.text = append(v.text, c)
@@ -116,8 +116,8 @@ func (v *view) put(of *view, i, j int, text ...byte) {
 	}
 }
 
-// strip drops what is not seen: escape sequences, control and format characters, combining
-// marks. Letters lose their accents, so that it does not matter how they are composed.
+// strip drops invisible elements: escape sequences, control and format characters, combining marks.
+// Letters lose their accents, so that their composition does not matter.
 func (v *view) strip(how reading, final bool) view {
 	out := v.empty()
 	for i := 0; i < len(v.text); {
@@ -140,7 +140,7 @@ func (v *view) stripOne(out *view, i int, how reading, final bool) (n int, open 
 	case c == '\b' && how.erase:
 		out.drop()
 		return 1, false
-	case c == '\n': // a sequence does not go beyond it
+	case c == '\n': // a sequence does not continue beyond it
 		out.put(v, i, i+1, c)
 		return 1, false
 	case c == '\t':
@@ -169,13 +169,13 @@ func (v *view) stripOne(out *view, i int, how reading, final bool) (n int, open 
 	return n, false
 }
 
-// unseen reports characters beyond ASCII that stand for nothing or for a control character,
-// and marks on the character before them.
+// unseen reports non-ASCII characters that are invisible or represent a control character, and
+// combining marks.
 func unseen(r rune) bool {
 	return r == utf8.RuneError || r >= 0x2400 && r <= 0x2426 || unicode.In(r, unicode.Cc, unicode.Mn, unicode.Me) || escape.Invisible(r)
 }
 
-// drop takes back the last character.
+// drop removes the last character.
 func (v *view) drop() {
 	_, n := utf8.DecodeLastRune(v.text)
 	end := len(v.text) - n
@@ -212,11 +212,11 @@ func (v *view) decode(final bool) (out view, changed bool) {
 	return out, changed
 }
 
-// maxEntity is more than the longest name of an entity has.
+// maxEntity is above the length of the longest entity name.
 const maxEntity = 34
 
-// entity reads &lt; and &#60; and &#x3C;, as browsers do also where the semicolon was cut
-// off. It reports whether s ends within one.
+// entity reads &lt;, &#60; and &#x3C;, also without the semicolon, as browsers do. It reports
+// whether s ends within one.
 func entity(s []byte, final bool) (text []byte, n int, open bool) {
 	n = 1
 	for n < min(len(s), maxEntity) && (alnum[s[n]] || s[n] == '#' && n == 1) {
@@ -243,8 +243,8 @@ func hexByte(s []byte, at int) (text []byte, n int, open bool) {
 	return []byte{byte(code)}, at + 2, false
 }
 
-// digits reads a number of that many digits, -1 if there is none. It reports whether s ends
-// within one.
+// digits reads a number with count digits, -1 if there is none. It reports whether s ends within
+// one.
 func digits(s []byte, at, count, base int) (code int, open bool) {
 	end := min(len(s), at+count)
 	for i := at; i < end; i++ {
@@ -262,7 +262,7 @@ func digits(s []byte, at, count, base int) (code int, open bool) {
 	return int(value), false
 }
 
-// controls are what a backslash makes of a letter.
+// controls maps letters to their meaning after a backslash.
 var controls = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'b': '\b', 'e': 0x1b}
 
 // backslash reads the escapes of JSON, JavaScript, Go, Python and shells.
@@ -296,7 +296,7 @@ func backslash(s []byte) (text []byte, n int, open bool) {
 	return nil, 0, false
 }
 
-// unicodeEscape reads \u00e4, or two of them for what is beyond 16 bits.
+// unicodeEscape reads \u00e4, or two of them for characters beyond 16 bits.
 func unicodeEscape(s []byte) (text []byte, n int, open bool) {
 	code, open := digits(s, 2, 4, 16)
 	if code < 0 {
@@ -323,8 +323,7 @@ func unicodeEscape(s []byte) (text []byte, n int, open bool) {
 	return utf8.AppendRune(nil, r), 12, false
 }
 
-// tidy makes one space of each run of them, also of a plus sign, which is a space in a
-// query.
+// tidy reduces each run of spaces to one. A plus sign counts as a space, as in a query.
 func (v *view) tidy(how reading) view {
 	out := v.empty()
 	for i, c := range v.text {
@@ -348,9 +347,9 @@ func (v *view) tidy(how reading) view {
 	return out
 }
 
-// forms lists the texts that give a secret away: itself, each of its lines and what is a
-// secret within it (the password of an address), with a space behind each character as well; and
-// each of these encoded. How programs escape them is a matter of [view].
+// forms returns the texts that reveal a secret: itself, each of its lines, secrets within it (the
+// password of an address), each also with a space after every character; and each of these encoded.
+// [view] handles escaping.
 func forms(text string) (plain, encoded []string) {
 	parts := append(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), text)
 	parts = append(parts, secret.Within(text)...)
@@ -369,8 +368,8 @@ func forms(text string) (plain, encoded []string) {
 	return plain, encoded
 }
 
-// swapped is hexadecimal in words of two bytes of which the second comes first, as hexdump prints
-// them without options.
+// swapped returns hexadecimal in two-byte words with the second byte first, as hexdump prints by
+// default.
 func swapped(s string) string {
 	var out []byte
 	for i := 0; i+1 < len(s); i += 2 {
@@ -381,8 +380,8 @@ func swapped(s string) string {
 
 type encoding interface{ EncodeToString([]byte) string }
 
-// aligned returns the characters of an encoded s that do not depend on what stands before or
-// behind it, for each position that it can have in a group of bytes, which takes so many characters.
+// aligned returns the characters of an encoded s that do not depend on its neighbours, for each
+// position in a group of bytes. A group has chars characters.
 func aligned(enc encoding, s string, group, chars int) []string {
 	var out []string
 	for before := range group {

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Writer masks secrets in a stream, also those that are spread over several writes. It
-// holds back only bytes that may be the beginning of a secret. It is safe for concurrent
-// use; a process's stdout and stderr may share one.
+// Writer masks secrets in a stream, including those that are spread over several writes. It only
+// holds back bytes that may begin a secret. It is safe for concurrent use; a process's stdout and
+// stderr may share one.
 type Writer struct {
 	redact *Redactor
 	w      io.Writer
@@ -23,20 +23,20 @@ type Writer struct {
 	state   masker
 }
 
-// Writer returns a stream to w. Close it to write out what it holds back; w stays open.
+// Writer returns a stream to w. Close it to write the held bytes; w stays open.
 func (r *Redactor) Writer(w io.Writer) *Writer {
 	return &Writer{redact: r, w: w}
 }
 
-// LineWriter returns a stream to w for a reader who watches, such as a terminal or the log of a job.
-// It holds nothing back after a write that ends with a newline. It finds a secret that is wrapped
-// over several lines only if one write has these lines. Close it to write out what it holds back; w
-// stays open.
+// LineWriter returns a stream to w for a live reader, such as a terminal or the log of a job. It
+// holds nothing back after a write that ends with a newline. It finds a secret that is wrapped over
+// several lines only if one write contains these lines. Close it to write the held bytes; w stays
+// open.
 func (r *Redactor) LineWriter(w io.Writer) *Writer {
 	return &Writer{redact: r, w: w, lines: true}
 }
 
-// Write masks and passes on p.
+// Write masks p and passes it on.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +46,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what was held back: the stream has ended, no secret can go on.
+// Close writes the held bytes: the stream has ended, so no secret can continue.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,8 +82,8 @@ func (w *Writer) masked(p []byte, final bool) []byte {
 	return out
 }
 
-// FileWriter returns a stream to w for a file of this name. JSON is masked text by text,
-// so that it stays JSON whatever a secret looks like. Close it to write out what it holds back.
+// FileWriter returns a stream to w for a file of this name. It masks JSON string by string, so that
+// it stays valid whatever the secrets. Close it to write the held bytes.
 func (r *Redactor) FileWriter(name string, w io.Writer) io.WriteCloser {
 	if path.Ext(name) == ".json" && r != nil {
 		return &jsonWriter{redact: r, w: w}
@@ -91,18 +91,18 @@ func (r *Redactor) FileWriter(name string, w io.Writer) io.WriteCloser {
 	return r.Writer(w)
 }
 
-// jsonWriter masks the strings of JSON as they are complete.
+// jsonWriter masks the strings of JSON as soon as they are complete.
 type jsonWriter struct {
 	redact *Redactor
 	w      io.Writer
-	// text is the string that is being read, from its quote; empty between strings.
+	// text is the present string, from its quote; empty between strings.
 	text    []byte
 	escaped bool
-	// long takes the rest of a string that is too long to wait for.
+	// long handles the rest of a string that is too long to hold.
 	long *Writer
 }
 
-// longString is more than a string has that this program writes.
+// longString is longer than any string that this program writes.
 const longString = 1 << 20
 
 func (j *jsonWriter) Write(p []byte) (int, error) {
@@ -129,7 +129,7 @@ func (j *jsonWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// within returns how many bytes belong to the string that is being read, and whether it ends there.
+// within returns how many bytes belong to the present string, and whether it ends there.
 func (j *jsonWriter) within(p []byte) (n int, ended bool) {
 	for i, c := range p {
 		switch {
@@ -171,7 +171,7 @@ func (j *jsonWriter) take(p []byte, ended bool) error {
 	return err
 }
 
-// Close writes what was held back: a string that does not end is no JSON.
+// Close writes the held bytes. A string that does not end is not JSON.
 func (j *jsonWriter) Close() error {
 	var err error
 	if j.long != nil {

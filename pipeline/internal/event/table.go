@@ -1,29 +1,29 @@
 package event
 
-// Info describes a type of events: what the journal does with it and what it carries. It is
-// one row of the table that the journal, its tests and the documentation read.
+// Info describes a type of events: its fields and how the journal stores it. It is one row of the
+// table that the journal, its tests and the documentation use.
 type Info struct {
 	Type Type
 	Doc  string
-	// Fields are the JSON names of those that it may have besides seq, time, type and text.
+	// Fields lists the JSON names of possible fields besides seq, time, type and text.
 	Fields []string
 	Keep   Keep
 }
 
-// Keep is what becomes of an event in the journal.
+// Keep is how the journal stores an event.
 type Keep int
 
 // The ways to keep an event.
 const (
-	Shown  Keep = iota // by views alone: it is for the moment
-	Stored             // in the journal
-	Synced             // and on the disk before anything else happens: a resumed run relies on it
+	Shown  Keep = iota // only shown by views
+	Stored             // stored in the journal
+	Synced             // and synced to disk before anything else happens: a resumed run relies on it
 )
 
-// String is the word of the documentation.
+// String returns the word in the documentation.
 func (k Keep) String() string { return [...]string{"shown", "stored", "synced"}[k] }
 
-// The fields of an event about a launch, and of one about a run in it.
+// Fields of an event about a launch, and of one about a run in it.
 var (
 	aboutLaunch = []string{"addr", "repeat", "repeats", "replaces", "launch", "target", "index", "total", "elapsed_s", "left_s"}
 	aboutRun    = append([]string{"cell", "label", "pass"}, aboutLaunch...)
@@ -62,7 +62,7 @@ var Types = []Info{
 	{Summary, "Ends a stream: the verdict over all gates and the exit code.", []string{"verdict", "exit_code"}, Synced},
 }
 
-// FieldDocs says what a field holds, by its JSON name.
+// FieldDocs describes the fields by their JSON names.
 var FieldDocs = map[string]string{
 	"seq": "counts the events of a run directory from 1", "time": "when it happened", "type": "the type of the event",
 	"text": "one line for people",
@@ -87,7 +87,7 @@ var FieldDocs = map[string]string{
 	"describe": "what a server says of itself", "plan": "how many benchmarks, cells, repeats, launches, runs, seconds and gates",
 }
 
-// infoOf returns the row of a type. One that is not in the table is stored and not synced.
+// infoOf returns the row of a type. An unknown type is stored and not synced.
 func infoOf(t Type) Info {
 	for _, info := range Types {
 		if info.Type == t {

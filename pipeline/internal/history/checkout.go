@@ -8,10 +8,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Checkout returns what git says of the code in a folder. What it does not know stays empty.
+// Checkout returns the state of the code in a folder from git. Unknown fields stay empty.
 func Checkout(ctx context.Context, sp steps.Spawner, dir string) Source {
 	r := git.Repo{Spawner: sp, Dir: dir}
-	// Without optional locks nothing is written into the repository.
+	// Without optional locks git writes nothing into the repository.
 	out, err := r.Run(ctx, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no")
 	if err != nil {
 		return Source{}

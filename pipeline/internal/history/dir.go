@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// dirStore keeps records in a directory.
+// dirStore stores records in a directory.
 type dirStore struct{ path string }
 
 func openDir(path string) (Store, error) {
@@ -20,8 +20,8 @@ func openDir(path string) (Store, error) {
 	return dirStore{path}, nil
 }
 
-// Append writes a temporary file and links it to its name, which fails where the name is
-// taken: two writers never overwrite each other, and a reader sees whole files only.
+// Append writes a temporary file and links it to its name, which fails if the name exists. Two
+// writers never overwrite each other, and a reader only sees whole files.
 func (d dirStore) Append(_ context.Context, name string, content []byte) error {
 	dir := filepath.Join(d.path, folder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -31,7 +31,7 @@ func (d dirStore) Append(_ context.Context, name string, content []byte) error {
 	if err != nil {
 		return fmt.Errorf("writing to the history: %w", err)
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // its second name stays
+	defer func() { _ = os.Remove(tmp.Name()) }() // the linked name stays
 	_, err = tmp.Write(content)
 	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
 	if err == nil {
@@ -46,7 +46,7 @@ func (d dirStore) Append(_ context.Context, name string, content []byte) error {
 	return nil
 }
 
-// Read reads every record. A history without a record is empty.
+// Read reads every record. A missing directory is an empty history.
 func (d dirStore) Read(context.Context) ([]File, error) {
 	root, err := os.OpenRoot(filepath.Join(d.path, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,7 @@ func readBounded(root *os.Root, name string) ([]byte, error) {
 	return bounded(f)
 }
 
-// bounded reads a record, and refuses one that no session has written.
+// bounded reads a record, and returns an error if it is larger than any session writes.
 func bounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxRecord+1))
 	if err == nil && len(data) > maxRecord {

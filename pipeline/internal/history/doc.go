@@ -1,20 +1,18 @@
-// Package history keeps what earlier sessions have measured: an append-only store of
-// records, one immutable file each, in a directory or on an orphan branch of a git
-// repository.
+// Package history stores the results of earlier sessions: an append-only store of immutable
+// records, one file each, in a directory or on an orphan branch of a git repository.
 //
-// A record is a session's cells with their metrics, a calibration's noise, or an annotation of
-// other records: that a change is accepted, that a session does not count. Nothing is ever
-// rewritten, so that writers on many machines lose nothing of each other and what a
-// verdict rested on can be looked up.
+// A record holds a session's cells with their metrics, a calibration's noise, or an annotation of
+// other records: a change is accepted, a session does not count. Nothing is rewritten, so writers
+// on many machines lose no data, and the basis of a verdict can be looked up.
 //
 //	store, err := history.Open(ctx, "git:origin#pipeline-history", history.Options{Spawner: sp})
 //	h, err := history.Load(ctx, store)
 //	window := h.Window(history.Query{Cell: hash, Metric: "ttft.p99", Branch: "main", Machine: facts, Sessions: 10})
 //
-// Only sessions of one fingerprint are set beside each other: the hard facts of the
-// machine, the model, and whether and how it was simulated. A record that is truncated or
-// altered is quarantined and named, and never read as less history.
+// Only sessions with equal fingerprints are compared: the hard facts of the machine, the model, and
+// whether and how it was simulated. A truncated or altered record is quarantined and reported,
+// never ignored.
 //
-// Out of scope: the checksum finds damage, it is no signature. Who may write is decided by
-// who may write to the directory or the branch.
+// Out of scope: the checksum detects damage; it is not a signature. Write access to the directory
+// or the branch decides who may write.
 package history

@@ -7,7 +7,7 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Save writes a record to a file of its own, as it is in the history.
+// Save writes a record to a separate file, in the format of the history.
 func Save(path string, r Record) error {
 	content, err := encode(r)
 	if err != nil {
@@ -19,7 +19,7 @@ func Save(path string, r Record) error {
 	return nil
 }
 
-// Read reads a record from a file of its own.
+// Read reads a record from a separate file.
 func Read(path string) (Record, error) {
 	f, err := os.Open(path)
 	if err != nil {

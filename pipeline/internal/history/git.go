@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// pushes that are tried while others push, too. Each that fails means that another
+	// pushes is the number of attempts while others push too. Each failure means that another
 	// writer succeeded.
 	pushes = 40
-	// maxRefusals in a row count as a lock that another pusher holds.
+	// maxRefusals is the number of refusals in a row that count as a lock of another process.
 	maxRefusals = 4
 )
 
-// gitStore keeps records on a branch of a remote repository that shares nothing with the
-// code: an orphan, which a clone of the code does not bring. Objects are made in a local
-// repository without a checkout, and no branch of it is touched.
+// gitStore stores records on a branch of a remote repository without common history with the code:
+// an orphan, which a clone of the code does not fetch. Objects are made in a local repository
+// without a checkout, and none of its branches changes.
 type gitStore struct {
 	repo           git.Repo // the local one
 	remote, branch string
-	scratch        string // of index files and the repository that is made where there is none
+	scratch        string // for index files, and for a repository if there is none
 }
 
 func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, err error) {
@@ -54,7 +54,7 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 		return nil, fmt.Errorf("history: %q is no name of a branch: %w", branch, err)
 	}
 	if _, err := g.repo.Run(ctx, "remote", "get-url", remote); err == nil {
-		return g, nil // a remote of the repository that we are in, with its credentials
+		return g, nil // a remote of the present repository, with its credentials
 	}
 	if !filepath.IsAbs(remote) && !strings.Contains(remote, ":") {
 		if g.remote, err = filepath.Abs(filepath.Join(g.repo.Dir, remote)); err != nil {
@@ -68,9 +68,8 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 	return g, nil
 }
 
-// Append adds a commit with the file to the branch. Where another writer was faster, the
-// commit is made anew on top of theirs: the file is another one than theirs, so nothing is
-// lost and nothing needs merging.
+// Append adds a commit with the file to the branch. If another writer was faster, it repeats the
+// commit on top of theirs. The files differ, so nothing is lost and nothing needs merging.
 func (g *gitStore) Append(ctx context.Context, name string, content []byte) error {
 	blob, err := g.blob(ctx, content)
 	if err != nil {
@@ -98,7 +97,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 			refused = 0
 		}
 		if refused > maxRefusals {
-			break // it is refused for another reason than another writer
+			break // refused for another reason than another writer
 		}
 		if err := pause(ctx, time.Duration(rand.Int64N(int64(min(try+1, 10))*int64(50*time.Millisecond)))); err != nil {
 			return err
@@ -107,7 +106,7 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 	return fmt.Errorf("history: pushing to %s of %s: %w", g.branch, g.remote, pushed)
 }
 
-// pause lets the other writers through.
+// pause gives other writers time.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -126,7 +125,7 @@ func (g *gitStore) blob(ctx context.Context, content []byte) (string, error) {
 	return g.repo.Line(ctx, "hash-object", "-w", "--no-filters", "--", file)
 }
 
-// fetch returns the newest commit of the branch, "" where there is no branch yet.
+// fetch returns the newest commit of the branch, "" if there is no branch yet.
 func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
 	listed, err := g.repo.Line(ctx, "ls-remote", g.remote, "refs/heads/"+g.branch)
 	if err != nil {
@@ -136,13 +135,13 @@ func (g *gitStore) fetch(ctx context.Context) (tip string, err error) {
 	if !found {
 		return "", nil
 	}
-	// Without a refmap the remote's tracking branch is left alone, which another writer in
-	// this clone may be moving.
+	// Without a refmap git does not touch the remote-tracking branch, which another writer in this
+	// clone may be updating.
 	_, err = g.repo.Run(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", g.remote, "refs/heads/"+g.branch)
 	return tip, err
 }
 
-// commit makes a commit of the tip's files and one more.
+// commit makes a commit of the tip's files and the new one.
 func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, error) {
 	if tip != "" {
 		if there, err := g.repo.Line(ctx, "ls-tree", "--name-only", tip, "--", path.Join(folder, name)); err != nil || there != "" {
@@ -170,7 +169,7 @@ func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, 
 	return g.repo.Line(ctx, args...)
 }
 
-// Read reads the records of the branch in one go.
+// Read reads all records of the branch at once.
 func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 	tip, err := g.fetch(ctx)
 	if err != nil || tip == "" {
@@ -206,10 +205,10 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 	}
 }
 
-// Close removes what was made on this machine.
+// Close removes the temporary files on this machine.
 func (g *gitStore) Close() error { return os.RemoveAll(g.scratch) }
 
-// repo is a repository with an index of our own and a made-up author.
+// repo returns a repository with a separate index and a fixed author.
 func repo(sp steps.Spawner, dir, scratch string) git.Repo {
 	return git.Repo{Spawner: sp, Dir: dir, Env: []steps.EnvVar{
 		{Name: "GIT_INDEX_FILE", Value: filepath.Join(scratch, "index")},

@@ -22,55 +22,56 @@ type Kind string
 
 // The kinds of records.
 const (
-	Session     Kind = "session"     // what one execution measured
-	Calibration Kind = "calibration" // the noise of cells measured against themselves
-	Acceptance  Kind = "acceptance"  // a change is accepted: the baseline begins anew with it
+	Session     Kind = "session"     // measurements of one run
+	Calibration Kind = "calibration" // noise of cells compared with themselves
+	Acceptance  Kind = "acceptance"  // a change is accepted: the baseline starts anew with it
 	Drop        Kind = "drop"        // a session does not count
 	Pin         Kind = "pin"         // sessions after this one do not count for baselines
-	Unpin       Kind = "unpin"       // they do again
+	Unpin       Kind = "unpin"       // they count again
 )
 
 // Record is one immutable entry.
 type Record struct {
-	// ID is unique in the history; of a session, the run's.
+	// ID is unique in the history; for a session it is the run's.
 	ID   string    `json:"id"`
 	Kind Kind      `json:"kind"`
 	Time time.Time `json:"time"` // of the measurement, or of the annotation
 	Tool string    `json:"tool,omitempty"`
 	File string    `json:"file,omitempty"`
-	// Source is what was measured.
+	// Source is the measured code.
 	Source Source `json:"source"`
-	// Simulated says how servers were replaced by the simulator, "" where they were not.
+	// Simulated is how servers were simulated, "" for real ones.
 	Simulated string            `json:"simulated,omitempty"`
 	Machine   map[string]string `json:"machine,omitempty"`
 	Cells     []Cell            `json:"cells,omitempty"`
 	Noise     []Noise           `json:"noise,omitempty"`
-	// Resident says how both launches of a calibration's pairs stayed loaded, "" where one came after the other.
+	// Resident is how both launches of a calibration's pairs stayed loaded, "" if they ran one
+	// after the other.
 	Resident string `json:"resident,omitempty"`
 	// Measures describe the metrics that the file declared.
 	Measures   result.Measures `json:"measures,omitempty"`
 	Annotation *Annotation     `json:"annotation,omitempty"`
 }
 
-// Source is the code that was measured.
+// Source is the measured code.
 type Source struct {
 	Commit     string `json:"commit,omitempty"`
 	Branch     string `json:"branch,omitempty"`
 	Repository string `json:"repository,omitempty"`
-	// Dirty says that the checkout had changes which the commit does not hold.
+	// Dirty is set if the checkout had uncommitted changes.
 	Dirty bool `json:"dirty,omitempty"`
 }
 
-// Cell is what a session or a calibration measured of a cell.
+// Cell holds the measurements of a cell in a session or a calibration.
 type Cell struct {
 	Benchmark string `json:"benchmark"`
 	Hash      string `json:"hash"`
 	Label     string `json:"label"` // coordinates for people
 	Engine    string `json:"engine,omitempty"`
-	// Version of the engine, as its servers stated it.
+	// Version of the engine, as reported by its servers.
 	Version string `json:"version,omitempty"`
 	Model   string `json:"model,omitempty"`
-	// Runs that are valid, and the requests of all that were sent.
+	// Runs counts the valid runs; Sent and Failed count requests.
 	Runs   int `json:"runs"`
 	Sent   int `json:"sent"`
 	Failed int `json:"failed"`
@@ -78,27 +79,28 @@ type Cell struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// Noise of one metric of one cell, on the scale of the test (of logarithms for times and
-// rates).
+// Noise is the noise of one metric of one cell, on the scale of the test (of logarithms for times
+// and rates).
 type Noise struct {
 	Cell   string `json:"cell"` // hash
 	Label  string `json:"label"`
 	Metric string `json:"metric"`
 	Model  string `json:"model,omitempty"`
 	Pairs  int    `json:"pairs"`
-	// PairSD is that of the differences of two sides in a repeat: what gates see.
+	// PairSD is the standard deviation of the differences of two sides in a repeat, as gates use
+	// it.
 	PairSD float64 `json:"pair_sd"`
-	// Launch is that between launches with the same content, and Pass that between the runs
-	// of a launch. Without Split, launches had one pass, and Launch is that of both.
+	// Launch is the standard deviation between launches with the same content, Pass that between
+	// the runs of a launch. Without Split, launches had one pass, and Launch covers both.
 	Launch float64 `json:"launch_sd,omitempty"`
 	Pass   float64 `json:"pass_sd,omitempty"`
 	Split  bool    `json:"split,omitempty"`
-	// Request bounds the part that the finite number of requests has in a run; 0 where it
-	// is not known.
+	// Request limits the part of a run's spread that comes from the finite number of requests; 0 if
+	// unknown.
 	Request float64 `json:"request_sd,omitempty"`
 }
 
-// PairSDAt is the spread of pairs of launches with a number of passes each.
+// PairSDAt returns the standard deviation of pairs of launches with a number of passes each.
 func (n Noise) PairSDAt(passes int) float64 {
 	if !n.Split {
 		return n.PairSD
@@ -106,31 +108,31 @@ func (n Noise) PairSDAt(passes int) float64 {
 	return math.Sqrt(2 * (n.Launch*n.Launch + n.Pass*n.Pass/float64(max(passes, 1))))
 }
 
-// Run is the spread of single runs with the same content.
+// Run returns the standard deviation of single runs with the same content.
 func (n Noise) Run() float64 { return math.Hypot(n.Launch, n.Pass) }
 
-// Annotation is what a person says of a session.
+// Annotation is a person's statement on a session.
 type Annotation struct {
 	Run    string `json:"run"` // the session's ID
 	Reason string `json:"reason"`
 	Author string `json:"author"`
-	// Cell and Metric that are accepted; all where they are empty.
+	// Cell and Metric that are accepted; empty means all.
 	Cell   string `json:"cell,omitempty"`
 	Metric string `json:"metric,omitempty"`
-	// Measured is when the accepted session was: those before it no longer count.
+	// Measured is the time of the accepted session. Earlier sessions no longer count.
 	Measured time.Time `json:"measured,omitzero"`
 	// Expires ends an acceptance; zero for never.
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// envelope is a record as it is stored.
+// envelope is a record in storage.
 type envelope struct {
 	Schema string          `json:"schema"`
 	SHA256 string          `json:"sha256"` // of Record's bytes
 	Record json.RawMessage `json:"record"`
 }
 
-// encode writes a record with its checksum.
+// encode encodes a record with its checksum.
 func encode(r Record) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func encode(r Record) ([]byte, error) {
 	return fmt.Appendf(nil, "{\"schema\":%q,\"sha256\":%q,\"record\":%s}\n", schemaVersion, digest(body), body), nil
 }
 
-// decode reads a record and checks that it is whole.
+// decode decodes a record and verifies its checksum.
 func decode(data []byte) (Record, error) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -167,7 +169,7 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// check finds what makes a record useless, whoever wrote it.
+// check returns an error if a record is invalid.
 func (r Record) check() error {
 	switch {
 	case r.ID == "":

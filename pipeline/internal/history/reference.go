@@ -8,19 +8,19 @@ import (
 	"github.com/servegate/pipeline/gates/trend"
 )
 
-// MinSeries is the least number of sessions in which changes are looked for.
+// MinSeries is the least number of sessions in which changes are searched.
 const MinSeries = 6
 
-// A long history is searched for changes in its first and its newest sessions: the first
-// ones are what a creep is held against.
+// In a long history, changes are searched in its first and its newest sessions. The first ones are
+// the reference for a creep.
 const (
 	oldestSearched = 20
 	newestSearched = 100
 )
 
-// keepReference leaves out the sessions that are not of the level which counts: those after
-// a loss that was not accepted, at once or creeping, and those before the last gain. A
-// baseline of all of them would follow what it is there to find.
+// keepReference removes the sessions outside the reference level: those after a loss that was not
+// accepted, sudden or creeping, and those before the last gain. A baseline that included them would
+// adapt to the losses that it should detect.
 func (w *Window) keepReference(q Query, out *tally) {
 	m, ok := q.Measures.Declared().Lookup(q.Metric)
 	if !ok || q.Margin <= 0 {
@@ -48,14 +48,14 @@ func (w *Window) keepReference(q Query, out *tally) {
 	})
 }
 
-// reference is the range of the values that stand for the level which counts. After a gain
-// it stays with the level before until the new one has enough sessions for a verdict.
+// reference returns the range of the values of the reference level. After a gain it stays at the
+// previous level until the new one has enough sessions for a verdict.
 func reference(m metric.Metric, values []float64, margin float64) (from, to int) {
 	from, to = 0, len(values)
 	for end := len(values); end >= MinSeries; {
 		found, err := trend.Detect(m, values[:end])
 		if err != nil {
-			break // a value without a place on the metric's scale
+			break // a value that is not on the metric's scale
 		}
 		s, err := trend.Stand(m, values[:end], found, trend.Terms{Margin: margin, Accepted: -1})
 		if err != nil {

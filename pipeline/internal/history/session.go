@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// FromDocument is the record of a session. It refuses what must not become a baseline:
-// a session that was interrupted, that failed, or that has no valid run.
+// FromDocument returns the record of a session. It returns an error for sessions that must not
+// become a baseline: interrupted or failed ones, and those without a valid run.
 func FromDocument(doc *result.Document, src Source) (Record, error) {
 	if doc.Status != result.StatusComplete {
 		return Record{}, fmt.Errorf("run %s is %s: only complete ones are kept", doc.RunID, doc.Status)
@@ -26,7 +26,7 @@ func FromDocument(doc *result.Document, src Source) (Record, error) {
 	return r, nil
 }
 
-// CellsOf are the cells of a document that have a valid run.
+// CellsOf returns the cells of a document that have a valid run.
 func CellsOf(doc *result.Document) []Cell {
 	targets := map[string]result.Target{}
 	for _, t := range doc.Targets {

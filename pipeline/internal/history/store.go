@@ -13,46 +13,46 @@ import (
 )
 
 const (
-	// folder of the records, below the directory or the root of the branch.
+	// folder of the records, in the directory or the root of the branch.
 	folder = "records"
 	ending = ".json"
-	// maxRecord bounds a file that is read: a session of a thousand cells has 2 MB.
+	// maxRecord limits the size of files to read: a session of 1,000 cells has 2 MB.
 	maxRecord = 16 << 20
-	// defaultBranch holds the history where no other is named.
+	// defaultBranch holds the history by default.
 	defaultBranch = "pipeline-history"
 	gitPrefix     = "git:"
 )
 
-// ErrExists reports that a record of that name is in the history already.
+// ErrExists reports that the history already has a record with that name.
 var ErrExists = errors.New("the history has this record already; records are never replaced")
 
-// Store keeps files that are never changed.
+// Store stores files that never change.
 type Store interface {
-	// Append adds a file. It refuses a name that is there with ErrExists.
+	// Append adds a file. It returns ErrExists if the name exists.
 	Append(ctx context.Context, name string, content []byte) error
 	// Read returns all files.
 	Read(ctx context.Context) ([]File, error)
-	// Close gives back what the store holds on this machine.
+	// Close releases the resources of the store on this machine.
 	Close() error
 }
 
-// File of a store. Err says why its content could not be read.
+// File is a file of a store. Err is why its content could not be read.
 type File struct {
 	Name    string
 	Content []byte
 	Err     error
 }
 
-// Options of a store.
+// Options configures a store.
 type Options struct {
 	// Spawner starts git.
 	Spawner steps.Spawner
-	// Dir is the folder whose git repository is used; "." unless set.
+	// Dir is the folder whose git repository is used; "." by default.
 	Dir string
 }
 
-// Open opens a store: a directory, or "git:REMOTE#BRANCH" with the name, the URL or the
-// path of a repository; "git:" alone means the branch pipeline-history of origin.
+// Open opens a store: a directory, or "git:REMOTE#BRANCH" with the name, the URL or the path of a
+// repository. "git:" alone means the branch pipeline-history of origin.
 func Open(ctx context.Context, location string, opt Options) (Store, error) {
 	rest, isGit := strings.CutPrefix(location, gitPrefix)
 	if !isGit {
@@ -75,14 +75,14 @@ func Add(ctx context.Context, s Store, r Record) (name string, err error) {
 	return name, s.Append(ctx, name, content)
 }
 
-// History is everything that a store holds, oldest first.
+// History holds the whole content of a store, oldest first.
 type History struct {
 	Records []Record
-	// Quarantined are the files that are no whole records.
+	// Quarantined are the files that are not valid records.
 	Quarantined []Quarantined
 }
 
-// Quarantined is a file that is left out, and why.
+// Quarantined is a file that is ignored, with the reason.
 type Quarantined struct{ Name, Reason string }
 
 // Load reads a store. Damaged records are quarantined, not errors.
@@ -112,7 +112,7 @@ func Load(ctx context.Context, s Store) (*History, error) {
 	return h, nil
 }
 
-// isRecord reports whether a name in the folder of records may be one.
+// isRecord reports whether a name in the folder of records can be a record.
 func isRecord(name string) bool {
 	return strings.HasSuffix(name, ending) && !strings.ContainsAny(name, "/\\") && !strings.HasPrefix(name, ".")
 }

@@ -13,36 +13,34 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Query asks for the sessions that a cell may be set beside.
+// Query selects the sessions that a cell may be compared with.
 type Query struct {
-	// Cell is the cell's hash, Metric what is compared; an empty Metric asks for the cell
-	// alone.
+	// Cell is the cell's hash, Metric the compared metric; an empty Metric only selects the cell.
 	Cell, Metric string
-	// Branch that counts, "" for all.
+	// Branch to use, "" for all.
 	Branch string
-	// What must be alike: the machine's hard facts and those of Match, the model and the
-	// way of simulating.
+	// Facts that must be equal: the machine's hard facts and those of Match, the model and the kind
+	// of simulation.
 	Machine   map[string]string
 	Match     []string
 	Model     string
 	Simulated string
-	// Sessions is how many of the last ones count, 0 for all. Before leaves out those from
-	// then on, and Exclude the session itself.
+	// Sessions is the number of last sessions to use, 0 for all. Before excludes sessions from that
+	// time on, and Exclude the session itself.
 	Sessions int
 	Before   time.Time
 	Exclude  string
 	// Now decides whether acceptances have expired.
 	Now time.Time
-	// Margin is the smallest loss that counts. Where it is set, sessions of a level that is
-	// worse than the one that counts are left out: a baseline is what was accepted, never what
-	// it drifted to.
+	// Margin is the smallest loss that counts. If it is set, sessions at a level worse than the
+	// reference are excluded: a baseline is an accepted level, not the result of drift.
 	Margin float64
-	// Measures describe the metrics of this session's file. Sessions that measured by another
-	// definition are left out.
+	// Measures describe the metrics of this session's file. Sessions with other definitions are
+	// excluded.
 	Measures result.Measures
 }
 
-// Point is one session's cell.
+// Point is the cell of one session.
 type Point struct {
 	ID     string
 	Time   time.Time
@@ -51,14 +49,14 @@ type Point struct {
 	Value  float64 // of the metric
 }
 
-// Window is what answers a query, oldest first.
+// Window is the result of a query, oldest first.
 type Window struct {
 	Points []Point
-	// Note says in one sentence what was left out and why, "" for nothing.
+	// Note describes in one sentence what was excluded and why, "" for nothing.
 	Note string
 }
 
-// Window finds the sessions that answer a query.
+// Window returns the sessions that a query selects.
 func (h *History) Window(q Query) Window {
 	var w Window
 	out := tally{}
@@ -106,13 +104,13 @@ func (h *History) Window(q Query) Window {
 	return w
 }
 
-// betweenTokens reports whether a metric has no value 0.
+// betweenTokens reports whether 0 is not a valid value of a metric.
 func betweenTokens(id string) bool {
 	m, _ := metric.Lookup(id)
 	return m.BetweenTokens() && !m.Informational
 }
 
-// differs says what keeps a session from being set beside the query's, "" for nothing.
+// differs returns why a session cannot be compared with the query's, "" if it can.
 func (q Query) differs(r Record, c Cell) string {
 	if q.Branch != "" && r.Source.Branch != q.Branch {
 		return "of another branch"
@@ -135,8 +133,7 @@ func (q Query) differs(r Record, c Cell) string {
 	return ""
 }
 
-// facts are what a session shares with those that it may be set beside. The work is part of
-// the cell's identity.
+// facts returns the facts that comparable sessions share. The work is part of the cell's identity.
 func facts(machine map[string]string, simulated, model string) comparability.Facts {
 	out := comparability.OfMachine(machine)
 	out.Set(comparability.Simulated, simulated)
@@ -144,8 +141,7 @@ func facts(machine map[string]string, simulated, model string) comparability.Fac
 	return out
 }
 
-// begin is the session from which on a baseline counts: the last one whose change was
-// accepted.
+// begin returns the first session of a baseline: the last one with an accepted change.
 func (h *History) begin(q Query) (from time.Time, run string) {
 	for _, r := range h.Acceptances(q.Cell, q.Metric) {
 		if !r.Annotation.Expired(q.Now) && r.Annotation.Measured.After(from) {
@@ -155,8 +151,8 @@ func (h *History) begin(q Query) (from time.Time, run string) {
 	return from, run
 }
 
-// pinned is the last session that counts where the baseline is pinned to one, and
-// the session's ID; the newest such annotation holds.
+// pinned returns the last session that counts if the baseline is pinned, and its ID. The newest
+// annotation decides.
 func (h *History) pinned(now time.Time) (until time.Time, run string) {
 	for _, r := range slices.Backward(h.Records) {
 		switch {
@@ -169,10 +165,10 @@ func (h *History) pinned(now time.Time) (until time.Time, run string) {
 	return time.Time{}, ""
 }
 
-// Expired reports whether the annotation no longer holds.
+// Expired reports whether the annotation has expired.
 func (a Annotation) Expired(now time.Time) bool { return !a.Expires.IsZero() && now.After(a.Expires) }
 
-// Acceptances returns the acceptances that are about a metric of a cell, oldest first.
+// Acceptances returns the acceptances for a metric of a cell, oldest first.
 func (h *History) Acceptances(cell, metric string) []Record {
 	var out []Record
 	for _, r := range h.Records {
@@ -183,7 +179,7 @@ func (h *History) Acceptances(cell, metric string) []Record {
 	return out
 }
 
-// Sessions are those of a branch ("" for all) that count, oldest first.
+// Sessions returns the valid sessions of a branch ("" for all), oldest first.
 func (h *History) Sessions(branch string) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		dropped := h.dropped()
@@ -195,7 +191,7 @@ func (h *History) Sessions(branch string) iter.Seq[Record] {
 	}
 }
 
-// dropped are the sessions that do not count.
+// dropped returns the sessions that do not count.
 func (h *History) dropped() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range h.Records {
@@ -206,7 +202,7 @@ func (h *History) dropped() map[string]bool {
 	return out
 }
 
-// Find returns a session by its ID or the beginning of it.
+// Find returns a session by its ID or a prefix of it.
 func (h *History) Find(id string) (Record, error) {
 	var found []Record
 	for _, r := range h.Records {
@@ -223,7 +219,7 @@ func (h *History) Find(id string) (Record, error) {
 	return Record{}, fmt.Errorf("%d sessions begin with %q; give more of the id", len(found), id)
 }
 
-// NoiseOf is the newest calibration of a metric of a cell on machines like this one.
+// NoiseOf returns the newest calibration of a metric of a cell on machines like this one.
 func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
 	for _, r := range slices.Backward(h.Records) {
 		if r.Kind != Calibration || r.Simulated != q.Simulated {
@@ -244,8 +240,9 @@ func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
 // startupMetric is the time from the start of a launch to its readiness.
 const startupMetric = "startup.time"
 
-// LaunchTime is how long launches took in the newest sessions and calibrations on machines like
-// this one that measured one of the cells: their median in seconds, and how many it is of.
+// LaunchTime returns how long launches took in the newest sessions and calibrations on machines
+// like this one that measured one of the cells: their median in seconds, and the number of
+// sessions.
 func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions int) {
 	var found []float64
 	for _, r := range slices.Backward(h.Records) {
@@ -264,13 +261,13 @@ func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions
 	return found[len(found)/2], len(found)
 }
 
-// launchSessions are enough to know how long a launch takes.
+// launchSessions is the number of sessions for an estimate of the launch time.
 const launchSessions = 10
 
-// SimulatedAs is how a document's servers were replaced: "" or, for example, "process×10".
+// SimulatedAs returns how a document's servers were simulated: "" or, for example, "process×10".
 func SimulatedAs(doc *result.Document) string { return Simulated(doc.Simulated, doc.TimeScale) }
 
-// Simulated is the same of a kind of simulation and its time scale.
+// Simulated returns the same for a kind of simulation and its time scale.
 func Simulated(kind string, scale float64) string {
 	if kind == "" || scale == 0 || scale == 1 {
 		return kind
@@ -278,7 +275,7 @@ func Simulated(kind string, scale float64) string {
 	return fmt.Sprintf("%s×%g", kind, scale)
 }
 
-// tally counts what was left out, in the order of its first appearance.
+// tally counts exclusions, in order of first appearance.
 type tally struct {
 	reasons []string
 	counts  map[string]int

@@ -46,13 +46,13 @@ func Blocks(w io.Writer, doc lang.SchemaDoc) error {
 }
 
 // Block writes the blocks that a path names, such as ["server", "vllm", "container"] or
-// ["benchmark", "load"], with all that is nested in them. It reports whether there is one.
+// ["benchmark", "load"], with all nested blocks. It reports whether there is one.
 func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err error) {
 	var p page
 	for _, b := range doc.Blocks {
 		p.find(nil, b, path)
 	}
-	if len(p.lines) == 0 { // a block of the settings, which are named without their block as often
+	if len(p.lines) == 0 { // a block of the settings, which is often named without its parent
 		p.find(nil, settings(doc), append([]string{settings(doc).Type}, path...))
 	}
 	if len(p.lines) == 0 {
@@ -61,7 +61,8 @@ func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err erro
 	return len(p.lines) > 0, p.write(w)
 }
 
-// nested writes what a path names that begins with a nested block: once for all places where it is the same.
+// nested writes the blocks for a path that begins with a nested block, once for all places where it
+// is the same.
 func (p *page) nested(doc lang.SchemaDoc, path []string) {
 	var texts []string
 	places := map[string][]string{}
@@ -91,7 +92,7 @@ func (p *page) nested(doc lang.SchemaDoc, path []string) {
 	}
 }
 
-// settings is the block of the file's own settings.
+// settings returns the block of the file's settings.
 func settings(doc lang.SchemaDoc) lang.BlockDoc {
 	for _, b := range doc.Blocks {
 		if b.Type == "pipeline" {
@@ -101,7 +102,7 @@ func settings(doc lang.SchemaDoc) lang.BlockDoc {
 	return lang.BlockDoc{}
 }
 
-// find writes what a path names, below a block that may be its first part.
+// find writes the blocks that a path names, at or below a block.
 func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 	if b.Type != path[0] {
 		return
@@ -129,8 +130,8 @@ func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 	}
 }
 
-// block writes a block and what is nested in it, as sections of one depth: a path in the
-// title says where each belongs.
+// block writes a block and its nested blocks as sections of one level; the path in the title shows
+// the nesting.
 func (p *page) block(parents []string, b lang.BlockDoc) {
 	p.line(strings.Repeat("#", min(2+len(parents), 4))+" "+title(parents, b), "", b.Doc)
 	if text := occurs(b); text != "" && len(parents) > 0 {
@@ -155,7 +156,7 @@ func (p *page) block(parents []string, b lang.BlockDoc) {
 	}
 }
 
-// title is how a block is opened, behind the blocks that it is in.
+// title returns the opening of a block, after its parents.
 func title(parents []string, b lang.BlockDoc) string {
 	words := []string{b.Type}
 	if b.Kind != "" {
@@ -170,7 +171,7 @@ func title(parents []string, b lang.BlockDoc) string {
 	return strings.Join(append(slices.Clone(parents), strings.Join(words, " ")), " › ")
 }
 
-// occurs says how often a nested block may stand.
+// occurs describes how often a nested block may occur.
 func occurs(b lang.BlockDoc) string {
 	switch {
 	case b.Min > 0 && b.Max == b.Min && b.Min == 1:
@@ -185,7 +186,7 @@ func occurs(b lang.BlockDoc) string {
 	return ""
 }
 
-// defaultOf is a default as a file would write it.
+// defaultOf returns a default as a file would write it.
 func defaultOf(a lang.ArgumentDoc) string {
 	if len(a.Default) == 0 {
 		return ""

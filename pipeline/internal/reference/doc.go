@@ -1,10 +1,10 @@
-// Package reference writes the reference of the language and the commands as markdown: the
-// pages below docs/reference and what `pipeline schema` prints for people.
+// Package reference writes the reference of the language and the commands as markdown: the pages
+// below docs/reference and the text of `pipeline schema`.
 //
-// Everything comes from the tables that decode files and parse flags, so that the pages
-// cannot say anything else than the program does:
+// Everything comes from the tables that decode files and parse flags, so that the pages always
+// match the program:
 //
 //	err := reference.Blocks(w, lang.Schema(registry, formats, tests, arrivals))
 //
-// It renders; it does not know any block, metric or command by name.
+// It only renders, and does not know any block, metric or command by name.
 package reference

@@ -13,8 +13,8 @@ import (
 // node is a part of a JSON Schema.
 type node map[string]any
 
-// JSONSchema writes the language as a JSON Schema of files in the JSON syntax, which editors
-// complete and check by it.
+// JSONSchema writes the language as a JSON Schema of files in the JSON syntax. Editors use it to
+// complete and check files.
 func JSONSchema(w io.Writer, doc lang.SchemaDoc) error {
 	s := schemaWriter{node{}, map[string]string{}}
 	root := s.object(doc.Blocks, nil, "", rootPath)
@@ -31,18 +31,18 @@ func JSONSchema(w io.Writer, doc lang.SchemaDoc) error {
 // rootPath is the path of the blocks of a file.
 const rootPath = ""
 
-// schemaWriter collects the definitions of blocks by their paths, equal ones once.
+// schemaWriter collects the definitions of blocks by path; equal ones are stored once.
 type schemaWriter struct {
 	defs node
 	// paths of the definitions by their text.
 	paths map[string]string
 }
 
-// object is a body: its arguments and blocks are the properties.
+// object returns the schema of a body: its arguments and blocks are the properties.
 func (s schemaWriter) object(blocks []lang.BlockDoc, arguments []lang.ArgumentDoc, free, path string) node {
 	properties := node{"//": node{"description": "A comment."}}
 	var required []string
-	// What is required can come from the server that is extended.
+	// Required arguments can come from the extended server.
 	extends := slices.ContainsFunc(arguments, func(a lang.ArgumentDoc) bool { return a.Name == "extends" })
 	for _, a := range arguments {
 		properties[a.Name] = argumentSchema(a)
@@ -58,7 +58,7 @@ func (s schemaWriter) object(blocks []lang.BlockDoc, arguments []lang.ArgumentDo
 		case node:
 			if b.Kind != "" && other["properties"] != nil {
 				other["properties"].(node)[b.Kind] = nested["properties"].(node)[b.Kind]
-			} else { // an argument and a block of one name
+			} else { // an argument and a block with the same name
 				properties[b.Type] = node{"anyOf": []node{other, nested}}
 			}
 		}
@@ -73,7 +73,7 @@ func (s schemaWriter) object(blocks []lang.BlockDoc, arguments []lang.ArgumentDo
 	return out
 }
 
-// labels is a block below its labels: {"vllm": {"NAME": {…}}}.
+// labels returns the schema of a block below its labels: {"vllm": {"NAME": {…}}}.
 func (s schemaWriter) labels(b lang.BlockDoc, path string) node {
 	path = strings.TrimPrefix(path+"."+b.Type, ".")
 	if b.Kind != "" {
@@ -102,7 +102,7 @@ func (s schemaWriter) define(b lang.BlockDoc, path string) string {
 	def["description"] = b.Doc
 	text, err := json.Marshal(def)
 	if err != nil {
-		panic("reference: " + err.Error()) // it is made of strings
+		panic("reference: " + err.Error()) // it consists of strings
 	}
 	if same, ok := s.paths[string(text)]; ok {
 		return same
@@ -111,7 +111,7 @@ func (s schemaWriter) define(b lang.BlockDoc, path string) string {
 	return path
 }
 
-// argumentSchema is a value of an argument's type, or a string with ${…} that evaluates to one.
+// argumentSchema returns the schema of an argument: a value of its type, or a string with ${…}.
 func argumentSchema(a lang.ArgumentDoc) node {
 	out := node{"description": a.Doc}
 	if slices.ContainsFunc(a.Enum, func(v enum.Value) bool { return v.Doc != "" }) {
@@ -126,7 +126,7 @@ func argumentSchema(a lang.ArgumentDoc) node {
 	return out
 }
 
-// orTemplate is a value or a string with ${…}.
+// orTemplate returns the schema of a value or a string with ${…}.
 func orTemplate(value node) node {
 	if value == nil {
 		return nil
@@ -134,7 +134,7 @@ func orTemplate(value node) node {
 	return node{"anyOf": []node{value, {"type": "string", "pattern": `[$%]\{`}}}
 }
 
-// valueOf is a value of a type as the language writes it, nil for any.
+// valueOf returns the schema of a value of a type, nil for any.
 func valueOf(typ string, a lang.ArgumentDoc) node {
 	inner := func(prefix string) (string, bool) {
 		rest, ok := strings.CutPrefix(typ, prefix+"(")

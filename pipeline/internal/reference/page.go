@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// generated says on every page how it is made.
+// generated tells on every page how to generate it.
 const generated = "*Written by `go test ./pipeline/internal/cli -run Reference -update` from the program's own tables.*"
 
 // page collects lines of markdown.
@@ -23,7 +23,7 @@ type page struct{ lines []string }
 
 func (p *page) line(lines ...string) { p.lines = append(p.lines, lines...) }
 
-// row adds a row of a table. Its cells are markdown, in one line each.
+// row adds a row of a table. Its cells are markdown on one line each.
 func (p *page) row(cells ...string) {
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(strings.Join(strings.Fields(c), " "), "|", `\|`)
@@ -41,8 +41,8 @@ func (p *page) write(w io.Writer) error {
 
 func code(s string) string { return "`" + s + "`" }
 
-// link is a reference to a heading of the page, by GitHub's rule for anchors: lower case,
-// spaces as hyphens, all else but letters, digits, hyphens and underscores dropped.
+// link returns a link to a heading of the page, by GitHub's rule for anchors: lower case, spaces
+// become hyphens, and all but letters, digits, hyphens and underscores is dropped.
 func link(heading string) string {
 	anchor := strings.Map(func(r rune) rune {
 		switch {
@@ -56,7 +56,7 @@ func link(heading string) string {
 	return "[" + heading + "](#" + anchor + ")"
 }
 
-// Events writes the page on the events that a run prints with --json and keeps in events.jsonl.
+// Events writes the page on the events that a run prints with --json and stores in events.jsonl.
 func Events(w io.Writer) error {
 	p := &page{}
 	p.line("# Events", "", generated, "",
@@ -84,7 +84,7 @@ func fieldList(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Functions writes the functions that expressions may call.
+// Functions writes the functions for expressions.
 func Functions(w io.Writer, functions []function.Doc) error {
 	var p page
 	p.line("# Functions", "", generated, "", "Names and meanings follow Terraform.", "", "| call | is |", "|---|---|")
@@ -100,7 +100,7 @@ func Functions(w io.Writer, functions []function.Doc) error {
 	return p.write(w)
 }
 
-// Metrics writes what can be measured, with units, definitions and their sources.
+// Metrics writes the metrics, with units, definitions and sources.
 func Metrics(w io.Writer, metrics []lang.MetricDoc) error {
 	var p page
 	p.line("# Metrics", "", generated, "",
@@ -110,7 +110,7 @@ func Metrics(w io.Writer, metrics []lang.MetricDoc) error {
 	return p.write(w)
 }
 
-// MetricTable writes metrics alone.
+// MetricTable writes only the table of metrics.
 func MetricTable(w io.Writer, metrics []lang.MetricDoc) error {
 	var p page
 	p.metrics(metrics)
@@ -137,7 +137,7 @@ func Commands(w io.Writer, root *cobra.Command) error {
 	return p.write(w)
 }
 
-// each calls f for every command below one that does something itself, in order.
+// each calls f for every executable command below c, in order.
 func each(c *cobra.Command, f func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		if sub.Hidden || !sub.IsAvailableCommand() || sub.Name() == "help" || sub.Name() == "completion" {
@@ -179,7 +179,7 @@ func (p *page) command(c *cobra.Command) {
 	})
 }
 
-// flagDefault is the default of a flag where it says something.
+// flagDefault returns the default of a flag if it is informative.
 func flagDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "false", "[]", "0", "0s":

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Results writes the members of results.json by its JSON Schema, and the versions that it had.
+// Results writes the members of results.json from its JSON Schema, and the versions of the format.
 func Results(w io.Writer) error {
 	var root object
 	if err := json.Unmarshal(result.JSONSchema(), &root); err != nil {
@@ -44,7 +44,7 @@ func Results(w io.Writer) error {
 	return p.write(w)
 }
 
-// object is a JSON Schema, as far as the page needs it.
+// object is the part of a JSON Schema that the page uses.
 type object struct {
 	Description string            `json:"description"`
 	Ref         string            `json:"$ref"`
@@ -58,7 +58,7 @@ type object struct {
 	Defs        map[string]object `json:"$defs"`
 }
 
-// members are those of an object, in the order of the schema.
+// members are the members of an object, in the order of the schema.
 type members []member
 
 type member struct {
@@ -96,7 +96,7 @@ func (p *page) object(o object) {
 	}
 }
 
-// typeText is a type in words, with links to the objects that are defined.
+// typeText returns a type in words, with links to defined objects.
 func (o object) typeText() string {
 	switch {
 	case o.Ref != "":

@@ -1,5 +1,5 @@
-// Package regular opens files that users name, and refuses what is none: to open a named
-// pipe is to wait for its writer, perhaps forever, and a device never ends.
+// Package regular opens files that users name, and refuses other kinds of files: opening a named
+// pipe waits for its writer, perhaps forever, and a device never ends.
 package regular
 
 import (
@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Error is what a path is instead of a regular file.
+// Error reports a path that is not a regular file.
 type Error struct {
 	Path string
 	What string // "a named pipe"
@@ -21,8 +21,7 @@ func (e *Error) Error() string {
 
 // Open opens a regular file for reading. It never waits.
 func Open(path string) (*os.File, error) {
-	// Without O_NONBLOCK the open itself would wait, and to ask before it would be to ask
-	// about another file.
+	// Without O_NONBLOCK opening could wait. A check before opening could refer to another file.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

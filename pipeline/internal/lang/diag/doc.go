@@ -1,6 +1,5 @@
-// Package diag shows diagnostics: as text with the source line and a caret, and as JSON
-// for editors and other programs. The text is rendered from the JSON form, so neither
-// can say more than the other.
+// Package diag renders diagnostics: as text with the source line and a caret, and as JSON for
+// editors and other programs. The text is rendered from the JSON form, so both contain the same.
 //
 //	╷ Error P2104: matrix axis is not known before the run
 //	│
@@ -12,9 +11,9 @@
 //	╵
 //	1 error, 0 warnings
 //
-// Source, messages and values are shown with control characters made visible. A value
-// that carries a mark (a sensitive one) is never shown. The JSON shape is the one of
-// `terraform validate -json`, format version 1.0, with a code added to each diagnostic.
+// Control characters in source, messages and values are made visible. A value with a mark (a
+// sensitive one) is never shown. The JSON form is that of `terraform validate -json`, format
+// version 1.0, with a code added to each diagnostic.
 //
-// The package decides nothing: it neither finds problems nor drops them.
+// The package neither finds nor drops diagnostics.
 package diag

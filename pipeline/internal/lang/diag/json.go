@@ -32,24 +32,23 @@ type Diagnostic struct {
 	Snippet  *Snippet `json:"snippet,omitempty"`
 }
 
-// Range is a part of a file. End is behind the last character.
+// Range is a part of a file. End is after the last character.
 type Range struct {
 	Filename string `json:"filename"`
 	Start    Pos    `json:"start"`
 	End      Pos    `json:"end"`
 }
 
-// Pos is a place in a file. Line and column count from 1, the column in grapheme
-// clusters; byte counts from 0.
+// Pos is a position in a file. Line and column count from 1, the column in grapheme clusters; byte
+// counts from 0.
 type Pos struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	Byte   int `json:"byte"`
 }
 
-// New describes diags, sorted by file and place, those without a place first. files
-// supply the source; a file that is not among them leaves its diagnostics without a
-// snippet.
+// New converts diags, sorted by file and position, those without a position first. files has the
+// sources. Diagnostics of other files get no snippet.
 func New(files map[string]*hcl.File, diags hcl.Diagnostics) Output {
 	out := Output{FormatVersion: FormatVersion, Diagnostics: []Diagnostic{}}
 	for _, d := range Sorted(diags) {
@@ -95,7 +94,7 @@ func describe(files map[string]*hcl.File, d *hcl.Diagnostic) Diagnostic {
 	return one
 }
 
-// Sorted is diags by file and offset; equal places keep their order.
+// Sorted returns diags sorted by file and offset; equal positions keep their order.
 func Sorted(diags hcl.Diagnostics) hcl.Diagnostics {
 	out := make(hcl.Diagnostics, 0, len(diags))
 	for _, d := range diags {
@@ -116,20 +115,20 @@ func Sorted(diags hcl.Diagnostics) hcl.Diagnostics {
 	return out
 }
 
-// valid keeps what encoding/json would otherwise replace by a longer sequence, so that
-// offsets into a string stay true.
+// valid replaces invalid bytes that encoding/json would replace by a longer sequence, so that
+// offsets into a string stay correct.
 func valid(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// Code is the stable name of a kind of problem, such as "P1004". It is what a diagnostic
-// carries as Extra; texts may be reworded, codes may not.
+// Code is the stable name of a kind of problem, such as "P1004". A diagnostic carries it as Extra.
+// Texts may be reworded, codes may not.
 //
 //	P10xx  reading and parsing files
 //	P2xxx  the language: blocks, arguments, references, values
 type Code string
 
-// Of is the code of a diagnostic, or "" if it has none.
+// Of returns the code of a diagnostic, or "" if it has none.
 func Of(d *hcl.Diagnostic) Code {
 	if c, ok := hcl.DiagnosticExtra[coded](d); ok {
 		return c.code
@@ -138,8 +137,8 @@ func Of(d *hcl.Diagnostic) Code {
 	return code
 }
 
-// WithCode gives code to each of diags that has none, keeping what else hcl attached as
-// Extra, and returns diags. Diagnostics that come from hcl itself have no code.
+// WithCode gives code to each of diags that has none, keeps hcl's other Extra, and returns diags.
+// Diagnostics of hcl itself have no code.
 func WithCode(diags hcl.Diagnostics, code Code) hcl.Diagnostics {
 	for _, d := range diags {
 		switch {
@@ -153,7 +152,7 @@ func WithCode(diags hcl.Diagnostics, code Code) hcl.Diagnostics {
 	return diags
 }
 
-// coded is a code beside an Extra that was there before.
+// coded is a code with the previous Extra.
 type coded struct {
 	code  Code
 	inner any
@@ -162,7 +161,7 @@ type coded struct {
 // UnwrapDiagnosticExtra implements hcl.DiagnosticExtraUnwrapper.
 func (c coded) UnwrapDiagnosticExtra() any { return c.inner }
 
-// Sentence makes an error a sentence. A first word that is a name stays as it is written.
+// Sentence turns an error into a sentence. A first word that is a name stays unchanged.
 func Sentence(err error) string {
 	s := strings.TrimSuffix(err.Error(), ".")
 	if s == "" {

@@ -13,32 +13,31 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Limits of a snippet. A generated file may hold everything on one line.
+// Limits of a snippet. A generated file may have everything on one line.
 const (
 	maxLines     = 8   // source lines shown
-	maxLineBytes = 400 // bytes of one line, around what is highlighted
+	maxLineBytes = 400 // bytes of one line, around the highlight
 	cutMark      = "…"
 )
 
 // Snippet is the source around a problem.
 type Snippet struct {
-	// Context names the blocks around it: `in benchmark "serving", matrix`, without "in".
+	// Context names the enclosing blocks: `in benchmark "serving", matrix`, without "in".
 	Context string `json:"context,omitempty"`
-	// Code is whole lines without the last line end. A line of more than 400 bytes is
-	// cut, with an ellipsis at each cut; lines beyond the eighth are left out.
+	// Code consists of whole lines without the last line end. A line of more than 400 bytes is cut,
+	// with an ellipsis at each cut; lines after the eighth are omitted.
 	Code string `json:"code"`
 	// StartLine is the number of the first line of Code.
 	StartLine int `json:"start_line"`
 	// Offsets into Code, in bytes.
 	HighlightStart int `json:"highlight_start_offset"`
 	HighlightEnd   int `json:"highlight_end_offset"`
-	// Values of the variables that the expression refers to.
+	// Values of the variables in the expression.
 	Values []Value `json:"values"`
 }
 
-// newSnippet cuts the lines of the subject of d, and those of its context that fit, out
-// of file. It is
-// nil where the range lies outside the source: better no source than a wrong one.
+// newSnippet returns the lines of the subject of d, and those of its context that fit. It returns
+// nil if the range is outside the source: no source is better than a wrong one.
 func newSnippet(file *hcl.File, d *hcl.Diagnostic) *Snippet {
 	src := file.Bytes
 	from, to := d.Subject.Start.Byte, d.Subject.End.Byte
@@ -67,8 +66,8 @@ func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd is the end of the line of the last byte before at, if that lies in [from, at),
-// else of the byte at at: a range often ends behind a line end.
+// lineEnd returns the end of the line of the last byte before at, if that is in [from, at), else of
+// the byte at at: a range often ends after a line end.
 func lineEnd(src []byte, from, at int) int {
 	if at > from && src[at-1] == '\n' {
 		return at - 1
@@ -79,8 +78,8 @@ func lineEnd(src []byte, from, at int) int {
 	return len(src)
 }
 
-// cutLines renders the lines of code as valid UTF-8 within the limits, and moves the
-// highlight [from, to) along.
+// cutLines returns the lines of code as valid UTF-8 within the limits, and adjusts the highlight
+// [from, to).
 func cutLines(code []byte, from, to int) Snippet {
 	var b strings.Builder
 	s := Snippet{HighlightStart: -1}
@@ -120,8 +119,8 @@ func cutLines(code []byte, from, to int) Snippet {
 
 func clamp(n, high int) int { return max(0, min(n, high)) }
 
-// window chooses the bytes of a long line that are shown: all of a short one, else a
-// stretch that begins a little before the highlight.
+// window returns the bytes of a line to show: all of a short one, else a part that begins shortly
+// before the highlight.
 func window(line []byte, from int) (lo, hi int) {
 	if len(line) <= maxLineBytes {
 		return 0, len(line)
@@ -131,8 +130,8 @@ func window(line []byte, from int) (lo, hi int) {
 	return runeStart(line, lo), runeStart(line, hi)
 }
 
-// runeStart is where the rune begins that holds the byte at offset at. What is not UTF-8 has
-// none.
+// runeStart returns the start of the rune that contains the byte at offset at, or at itself if it
+// is not UTF-8.
 func runeStart(line []byte, at int) int {
 	for i := at; i > max(0, at-utf8.UTFMax) && i < len(line); i-- {
 		if utf8.RuneStart(line[i]) {
@@ -142,7 +141,7 @@ func runeStart(line []byte, at int) int {
 	return at
 }
 
-// blockContext names the blocks that hold pos, the outermost with its labels.
+// blockContext returns the blocks that contain pos, the outermost with its labels.
 func blockContext(file *hcl.File, pos hcl.Pos) string {
 	if file.Body == nil {
 		return ""
@@ -159,17 +158,17 @@ func blockContext(file *hcl.File, pos hcl.Pos) string {
 	return valid(strings.Join(parts, ", "))
 }
 
-// Value is what a variable of the expression at fault held.
+// Value is the value of a variable in the failed expression.
 type Value struct {
 	Traversal string `json:"traversal"` // "var.rate"
 	Statement string `json:"statement"` // `is 4`, "is (sensitive value)"
 }
 
-// maxValueRunes of a string are shown.
+// maxValueRunes is the number of runes of a string to show.
 const maxValueRunes = 60
 
-// values are those of the variables in the expression of d, sorted. A variable that
-// cannot be resolved is left out: the diagnostic itself is about it then.
+// values returns the values of the variables in the expression of d, sorted. It skips variables
+// that cannot be resolved, because the diagnostic is about them.
 func values(d *hcl.Diagnostic) []Value {
 	out := []Value{}
 	if d.Expression == nil || d.EvalContext == nil {
@@ -180,7 +179,7 @@ func values(d *hcl.Diagnostic) []Value {
 		for len(traversal) > 1 {
 			value, diags := traversal.TraverseAbs(d.EvalContext)
 			if diags.HasErrors() {
-				// The longest part that resolves says where it goes wrong.
+				// The longest part that resolves shows where the error is.
 				traversal = traversal[:len(traversal)-1]
 				continue
 			}
@@ -196,8 +195,8 @@ func values(d *hcl.Diagnostic) []Value {
 	return out
 }
 
-// statement describes a value in words. What a marked value holds is not said, nor what
-// elements of a collection hold, marked or not.
+// statement describes a value in words. It shows neither the content of a marked value nor the
+// elements of a collection.
 func statement(v cty.Value) string {
 	ty := v.Type()
 	switch {
@@ -230,7 +229,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// TraversalText is a traversal as it is written in a file.
+// TraversalText returns a traversal as written in a file.
 func TraversalText(traversal hcl.Traversal) string {
 	var b strings.Builder
 	for _, step := range traversal {

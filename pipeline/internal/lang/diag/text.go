@@ -24,9 +24,9 @@ const (
 	tabSize      = 4
 )
 
-// Text writes diags for people, and last a line that counts them. It writes nothing if
-// there are none. It often ends up in the log of a GitHub runner, so no source and no
-// message can be a workflow command there.
+// Text writes diags for people, and a last line that counts them. It writes nothing if there are
+// none. The output often ends up in the log of a GitHub runner, so source and messages cannot
+// contain workflow commands.
 func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Options) error {
 	if len(diags) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (t *textWriter) diagnostic(d Diagnostic) {
 	t.b.WriteString(t.paint(t.tone, "╵") + "\n")
 }
 
-// headline is the line of the severity, the code and the summary.
+// headline writes the line of the severity, the code and the summary.
 func (t *textWriter) headline(d Diagnostic) {
 	label := "Error"
 	if d.Severity == "warning" {
@@ -121,7 +121,7 @@ func (t *textWriter) headline(d Diagnostic) {
 	}
 }
 
-// place is "on FILE line N, in block:".
+// place writes "on FILE line N, in block:".
 func (t *textWriter) place(d Diagnostic) {
 	where := fmt.Sprintf("on %s line %d", term.Escape(d.Range.Filename), d.Range.Start.Line)
 	switch {
@@ -137,8 +137,8 @@ func (t *textWriter) place(d Diagnostic) {
 	}
 }
 
-// source shows the lines of a snippet, and carets below the first one that is
-// highlighted. What follows of a longer highlight is shown without carets.
+// source writes the lines of a snippet, and carets below the first highlighted line. The rest of a
+// longer highlight gets no carets.
 func (t *textWriter) source(s *Snippet) {
 	at := 0
 	lines := strings.Split(s.Code, "\n")
@@ -161,16 +161,16 @@ func (t *textWriter) source(s *Snippet) {
 	}
 }
 
-// fit lays line out in at most columns columns, with tabs expanded and what is cut
-// replaced by an ellipsis, such that the bytes [from, to) stay in sight. It returns the
-// column and the number of columns of those bytes, at least one.
+// fit fits line into at most columns columns, with tabs expanded and an ellipsis at cuts, so that
+// the bytes [from, to) stay visible. It returns the column and the number of columns of those
+// bytes, at least one.
 func fit(line string, from, to, columns int) (text string, column, length int) {
 	text = term.ExpandTabs(term.EscapeLines(line), tabSize)
 	column = term.Width(term.ExpandTabs(term.EscapeLines(line[:from]), tabSize))
 	length = max(1, term.Width(term.ExpandTabs(term.EscapeLines(line[:to]), tabSize))-column)
 	total := term.Width(text)
 	if total > columns && column+length > columns {
-		// A quarter of the line leads up to the highlight, or more if little follows it.
+		// A quarter of the line precedes the highlight, or more if little follows it.
 		var moved int
 		text, moved = dropColumns(text, min(column-columns/4, total-columns))
 		column -= moved
@@ -178,8 +178,8 @@ func fit(line string, from, to, columns int) (text string, column, length int) {
 	return term.Cut(text, columns), column, max(1, min(length, columns-column))
 }
 
-// dropColumns makes s narrower by at least n columns: it takes them off the left and
-// puts an ellipsis there. It returns by how many columns the rest has moved.
+// dropColumns shortens s by at least n columns from the left and puts an ellipsis there. It returns
+// by how many columns the rest has moved.
 func dropColumns(s string, n int) (rest string, moved int) {
 	width := term.Width(s)
 	if n <= 0 || n >= width {
@@ -200,7 +200,7 @@ func (t *textWriter) values(values []Value) {
 	}
 }
 
-// line writes one line behind the rule, without trailing spaces.
+// line writes one line after the rule, without trailing spaces.
 func (t *textWriter) line(s string) {
 	t.b.WriteString(t.rule + strings.TrimRight(" "+s, " ") + "\n")
 }

@@ -67,7 +67,7 @@ var anyTrue = pure(cty.Bool, func(args []cty.Value) (cty.Value, error) {
 	return fold(args[0], cty.False, cty.Value.Or), nil
 }, param("list", cty.List(cty.Bool)))
 
-// fold joins bools; null counts as false, and an unknown one only where it matters.
+// fold joins bools; null counts as false, and an unknown value only counts if it matters.
 func fold(list, start cty.Value, join func(a, b cty.Value) cty.Value) cty.Value {
 	result := start
 	for it := list.ElementIterator(); it.Next(); {

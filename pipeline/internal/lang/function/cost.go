@@ -13,19 +13,19 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// checker says how many steps a call takes beside reading its arguments, and refuses one
-// whose result would be too large. Arguments may be unknown, null or marked.
+// checker returns the steps of a call besides reading its arguments, and an error if its result
+// would be too large. Arguments may be unknown, null or marked.
 type checker func(args []cty.Value) (steps int64, err error)
 
-// stepBytes of text are read in a step.
+// stepBytes is the number of bytes of text per step.
 const stepBytes = 16
 
 // errLarge is the error of a call whose result would be too large.
 var errLarge = fmt.Errorf("the result would be larger than %d MiB", meter.MaxValue>>20)
 
-// admit asks all that can refuse a call before it is made.
+// admit runs all checks that can reject a call.
 func admit(f function.Function, check checker, m *meter.Meter, args []cty.Value) error {
-	// Functions of many arguments compare their types with each other.
+	// Functions with many arguments compare their types with each other.
 	steps := 1 + int64(len(args))*int64(len(args))/4
 	for i, arg := range args {
 		size, err := meter.Measure(arg)
@@ -41,7 +41,7 @@ func admit(f function.Function, check checker, m *meter.Meter, args []cty.Value)
 			steps += meter.UnifySteps(arg)
 		}
 	}
-	// The steps of reading come first: they bound what check itself takes.
+	// The steps of reading come first, because they limit the cost of check itself.
 	if err := m.Spend(steps); err != nil || check == nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func admit(f function.Function, check checker, m *meter.Meter, args []cty.Value)
 	return m.Spend(more)
 }
 
-// parameterType is the type that an argument is converted to.
+// parameterType returns the type that an argument is converted to.
 func parameterType(f function.Function, i int) cty.Type {
 	switch params := f.Params(); {
 	case i < len(params):
@@ -63,7 +63,7 @@ func parameterType(f function.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// fits refuses a result by its size in bytes.
+// fits returns an error if a result is too large.
 func fits(bytes int64) error {
 	if bytes < 0 || bytes > meter.MaxValue {
 		return errLarge
@@ -71,7 +71,7 @@ func fits(bytes int64) error {
 	return nil
 }
 
-// stringArg is an argument that is a known string.
+// stringArg returns an argument that is a known string.
 func stringArg(args []cty.Value, i int) (string, bool) {
 	if i >= len(args) {
 		return "", false
@@ -101,13 +101,13 @@ func elementsOf(v cty.Value) []cty.Value {
 	return out
 }
 
-// bytesOf is the size of a value that was measured before.
+// bytesOf returns the size of a value that was measured before.
 func bytesOf(v cty.Value) int64 {
-	size, _ := meter.Measure(v) // admit has refused what has none
+	size, _ := meter.Measure(v) // admit has rejected values without a size
 	return size.Bytes
 }
 
-// largest is the size of the largest element, or of a value that has none.
+// largest returns the size of the largest element, or of a value without elements.
 func largest(v cty.Value) int64 {
 	most := int64(0)
 	elements := elementsOf(v)
@@ -120,7 +120,7 @@ func largest(v cty.Value) int64 {
 	return most
 }
 
-// product multiplies sizes, and stays at the largest number where that is too small.
+// product multiplies sizes. It saturates on overflow.
 func product(a, b int64) int64 {
 	const most = 1 << 62
 	if a > 0 && b > most/a {
@@ -155,7 +155,7 @@ func checkSplit(args []cty.Value) (int64, error) {
 	return parts, fits(parts*meter.ElementBytes + int64(len(text)))
 }
 
-// checkTrim: each character at the ends is looked for among all that are removed.
+// checkTrim: each character at the ends is compared with all characters to remove.
 func checkTrim(args []cty.Value) (int64, error) {
 	text, _ := stringArg(args, 0)
 	cut, _ := stringArg(args, 1)
@@ -183,10 +183,10 @@ func checkFormatList(args []cty.Value) (int64, error) {
 	return bytes / stepBytes, fits(bytes)
 }
 
-// verbWidth finds the widths, precisions and indices of a format.
+// verbWidth matches the widths, precisions and indices of a format.
 var verbWidth = regexp.MustCompile(`%[^a-zA-Z%]*`)
 
-// formatted is the most that a format can become.
+// formatted returns the largest possible size of a formatted text.
 func formatted(args []cty.Value) (int64, error) {
 	format, ok := stringArg(args, 0)
 	if !ok {
@@ -209,8 +209,8 @@ func formatted(args []cty.Value) (int64, error) {
 	return bytes, nil
 }
 
-// checkReplace counts what is replaced, and for a regular expression the references of the
-// replacement to what it matched.
+// checkReplace counts the replacements, and for a regular expression the references of the
+// replacement to its match.
 func checkReplace(args []cty.Value) (int64, error) {
 	text, ok := stringArg(args, 0)
 	part, okPart := stringArg(args, 1)
@@ -250,8 +250,8 @@ const (
 	maxMatching     = 100_000_000
 )
 
-// matching is what it takes to apply a regular expression, and how often it matches. The
-// argument arg is the expression. A wrong one is left to the function.
+// matching returns the steps to apply a regular expression, and its number of matches. arg is the
+// index of the expression. The function reports invalid expressions.
 func matching(pattern, text string, arg int) (steps, matches int64, err error) {
 	if len(pattern) > maxPattern {
 		return 0, 0, function.NewArgErrorf(arg, "a regular expression has at most %d bytes", maxPattern)
@@ -275,7 +275,7 @@ func matching(pattern, text string, arg int) (steps, matches int64, err error) {
 	return work / 4, int64(len(re.FindAllStringIndex(text, -1))), nil
 }
 
-// instructions is about the size of a compiled regular expression.
+// instructions returns the approximate size of a compiled regular expression.
 func instructions(re *syntax.Regexp) int64 {
 	n := int64(1 + len(re.Rune)/2)
 	for _, sub := range re.Sub {
@@ -287,20 +287,19 @@ func instructions(re *syntax.Regexp) int64 {
 	return n
 }
 
-// checkDistinct: every element is compared with those that are kept.
+// checkDistinct: every element is compared with the kept ones.
 func checkDistinct(args []cty.Value) (int64, error) {
 	return product(int64(len(elementsOf(args[0]))), bytesOf(args[0])/meter.ElementBytes*8), nil
 }
 
-// checkSearch: every element is compared with what is looked for, and their types are
-// made one for it.
+// checkSearch: every element is compared with the searched value, after unifying their types.
 func checkSearch(args []cty.Value) (int64, error) {
-	const unify = 16 // steps for each element of what is looked for
+	const unify = 16 // steps per element of the searched value
 	size, _ := meter.Measure(args[1])
 	return product(int64(len(elementsOf(args[0]))), size.Elements*unify), nil
 }
 
-// maxProduct of elements may come out of setproduct.
+// maxProduct is the largest number of elements from setproduct.
 const maxProduct = 10_000
 
 func checkProduct(args []cty.Value) (int64, error) {
@@ -319,7 +318,7 @@ func checkProduct(args []cty.Value) (int64, error) {
 	return product(total, int64(len(args))) + unify, fits(product(total, each))
 }
 
-// checkDigits refuses texts that are read as a number in quadratic time.
+// checkDigits rejects long texts that would be converted to a number in quadratic time.
 func checkDigits(args []cty.Value) (int64, error) {
 	if text, ok := stringArg(args, 0); ok && len(text) > meter.MaxDigits {
 		return 0, function.NewArgErrorf(0, "a number has at most %d digits", meter.MaxDigits)
@@ -327,8 +326,8 @@ func checkDigits(args []cty.Value) (int64, error) {
 	return 0, nil
 }
 
-// checkConversion is checkDigits for what a function converts by itself. The elements of a
-// collection get one type, each type compared with the others.
+// checkConversion is checkDigits for functions that convert themselves. The types of the elements
+// of a collection are unified, which compares all pairs.
 func checkConversion(to cty.Type) checker {
 	return func(args []cty.Value) (int64, error) {
 		switch {
@@ -341,7 +340,7 @@ func checkConversion(to cty.Type) checker {
 	}
 }
 
-// checkUnified is that of functions which give all elements of their arguments one type.
+// checkUnified checks functions that unify the types of all elements of their arguments.
 func checkUnified(args []cty.Value) (steps int64, err error) {
 	for _, arg := range args {
 		steps += meter.UnifySteps(arg)

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// maxJSONDepth of nested values is decoded: the types of cty recurse with them.
+// maxJSONDepth is the largest nesting to decode: the types of cty recurse over it.
 const maxJSONDepth = 100
 
 func encodingEntries() []entry {
@@ -36,7 +36,7 @@ func encodingEntries() []entry {
 	}
 }
 
-// text is a function of one string to a string that cannot fail.
+// text returns a function of one string to a string that cannot fail.
 func text(name string, f func(string) string) function.Function {
 	return pure(cty.String, func(args []cty.Value) (cty.Value, error) {
 		return cty.StringVal(f(args[0].AsString())), nil
@@ -61,14 +61,14 @@ var base64Decode = pure(cty.String, func(args []cty.Value) (cty.Value, error) {
 	return cty.StringVal(string(decoded)), nil
 }, param("base64", cty.String))
 
-// maxYAML elements are decoded: the decoder recurses with them.
+// maxYAML is the largest number of elements to decode: the decoder recurses over them.
 const maxYAML = 10_000
 
-// yamlAlias is what may be an anchor or an alias: a few of them stand for any number of
+// yamlAlias matches possible anchors and aliases: a few of them can expand to any number of
 // elements.
 var yamlAlias = regexp.MustCompile(`(?m)(^|[\s\[{,:-])[&*][^\s,\]}]`)
 
-// checkYAML counts what may begin an element.
+// checkYAML counts the possible beginnings of elements.
 func checkYAML(args []cty.Value) (int64, error) {
 	src, ok := stringArg(args, 0)
 	if !ok {

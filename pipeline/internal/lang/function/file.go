@@ -18,7 +18,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// MaxFile is the size of the largest file that file reads, in bytes.
+// MaxFile is the size of the largest file that the function file reads, in bytes.
 const MaxFile = 1 << 20
 
 func fileEntries(baseDir string, m *meter.Meter, read func(name, text string)) []entry {
@@ -39,8 +39,8 @@ func fileEntries(baseDir string, m *meter.Meter, read func(name, text string)) [
 	}
 }
 
-// readBelow reads a text file below dir. os.Root refuses every way out of it, also that
-// of symbolic links.
+// readBelow reads a text file below dir. os.Root rejects every path that leads outside, including
+// symbolic links.
 func readBelow(dir, name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return "", fmt.Errorf("%q is absolute: write a path relative to the pipeline file", name)
@@ -50,7 +50,7 @@ func readBelow(dir, name string) (string, error) {
 		return "", fmt.Errorf("open the directory of the pipeline file: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	// Asked before opening: to open a named pipe is to wait for its writer.
+	// Check before opening: opening a named pipe waits for its writer.
 	info, err := root.Stat(name)
 	if err != nil {
 		return "", fileError(name, err)
@@ -85,7 +85,8 @@ func fileError(name string, err error) error {
 	return fmt.Errorf("read %q: %w (only files in the directory of the pipeline file can be read)", name, err)
 }
 
-// templateFunc renders a file below baseDir. The template pays to the meter of the call.
+// templateFunc returns the function that renders a file below baseDir. The template pays to the
+// meter of the call.
 func templateFunc(baseDir string, m *meter.Meter, read func(name, text string)) function.Function {
 	return pure(cty.String, func(args []cty.Value) (cty.Value, error) {
 		vars := args[1]
@@ -96,8 +97,7 @@ func templateFunc(baseDir string, m *meter.Meter, read func(name, text string)) 
 	}, param("path", cty.String), param("vars", cty.DynamicPseudoType))
 }
 
-// render evaluates a template. It can read no further file, so that templates form no
-// cycle.
+// render evaluates a template. It can read no further file, so that templates cannot form a cycle.
 func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter, read func(name, text string)) (cty.Value, error) {
 	src, err := readBelow(baseDir, name)
 	if err != nil {
@@ -128,7 +128,7 @@ func render(baseDir, name string, vars map[string]cty.Value, m *meter.Meter, rea
 	return convert.Convert(v, cty.String)
 }
 
-// firstError is the first problem of a template, with its place in it.
+// firstError returns the first error of a template, with its place in it.
 func firstError(diags hcl.Diagnostics) error {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {

@@ -13,13 +13,13 @@ import (
 // errSensitive replaces the text of an error that may quote a marked argument.
 var errSensitive = errors.New("an argument is not valid; what is wrong is not shown, because an argument is sensitive")
 
-// errPanic replaces what cty makes of a panic inside a function, a text with a stack:
-// stdlib's log(0, 0) and pow(-1, 0.5) end so, since cty has no NaN.
+// errPanic replaces cty's error for a panic inside a function, which contains a stack trace.
+// stdlib's log(0, 0) and pow(-1, 0.5) panic, because cty has no NaN.
 var errPanic = errors.New("there is no result for these arguments")
 
-// guard wraps f such that an error about marked arguments does not quote them, and such
-// that m and check, if there is one, are asked before f. The marks themselves are left to
-// f: some functions keep them on the element that carries them.
+// guard wraps f so that errors on marked arguments do not quote them, and so that m and check, if
+// there is one, run before f. f handles the marks itself: some functions keep them on single
+// elements.
 func guard(f function.Function, check checker, m *meter.Meter) function.Function {
 	spec := &function.Spec{
 		Description: f.Description(),
@@ -53,9 +53,9 @@ func guard(f function.Function, check checker, m *meter.Meter) function.Function
 	return function.New(spec)
 }
 
-// passThrough lets everything reach the wrapped function, which has its own rules. Its
-// arguments are not converted on the way: some conversions take longer than the call, and
-// admit has to see them before.
+// passThrough passes all values to the wrapped function, which has its own rules. It does not
+// convert arguments, because some conversions take longer than the call, and admit must check them
+// first.
 func passThrough(p function.Parameter) function.Parameter {
 	p.Type = cty.DynamicPseudoType
 	p.AllowNull = true
@@ -65,7 +65,7 @@ func passThrough(p function.Parameter) function.Parameter {
 	return p
 }
 
-// converted gives the arguments the types of the parameters.
+// converted converts the arguments to the types of the parameters.
 func converted(f function.Function, args []cty.Value) ([]cty.Value, error) {
 	out := make([]cty.Value, len(args))
 	for i, arg := range args {
@@ -78,8 +78,7 @@ func converted(f function.Function, args []cty.Value) ([]cty.Value, error) {
 	return out, nil
 }
 
-// redact keeps which argument an error is about, and its text only where that quotes
-// nothing marked.
+// redact returns an error that only names the argument if its text could quote a marked one.
 func redact(err error, args []cty.Value) error {
 	if _, ok := errors.AsType[function.PanicError](err); ok {
 		return errPanic

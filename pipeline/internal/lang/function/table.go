@@ -11,15 +11,15 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// entry is one function of the language. What it says about the function and its
-// parameters is for `schema --functions`; a variadic parameter is described last.
+// entry is one function of the language. doc and args describe it and its parameters for `schema
+// --functions`; a variadic parameter comes last.
 type entry struct {
 	name string
 	f    function.Function
 	doc  string
 	args []string
-	// check refuses arguments whose result would be too large, and says how many steps the
-	// call takes beside reading them. Arguments may be unknown, null or marked.
+	// check rejects arguments whose result would be too large, and returns the steps of the call
+	// besides reading them. Arguments may be unknown, null or marked.
 	check checker
 	// lazy functions take expressions instead of values, and cannot be wrapped.
 	lazy bool
@@ -33,12 +33,12 @@ func (e entry) function(m *meter.Meter) function.Function {
 	return guard(f, e.check, m)
 }
 
-// Table is the functions by name. file reads below baseDir alone. Calls pay to m.
+// Table returns the functions by name. file only reads below baseDir. Calls pay to m.
 func Table(baseDir string, m *meter.Meter) map[string]function.Function {
 	return Noting(baseDir, m, func(string, string) {})
 }
 
-// Noting is Table, and calls read with the name and the text of each file that is read.
+// Noting is Table that also calls read with the name and the text of each file that is read.
 func Noting(baseDir string, m *meter.Meter, read func(name, text string)) map[string]function.Function {
 	table := make(map[string]function.Function)
 	for _, e := range entries(baseDir, m, read) {
@@ -119,7 +119,7 @@ func unitEntries() []entry {
 type Doc struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
-	Returns     string  `json:"returns"` // a type's name, "any" where it follows the arguments
+	Returns     string  `json:"returns"` // a type's name, "any" if it depends on the arguments
 	Params      []Param `json:"params"`
 }
 
@@ -128,10 +128,10 @@ type Param struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
 	Description string `json:"description"`
-	Variadic    bool   `json:"variadic,omitempty"` // any number of them, none included
+	Variadic    bool   `json:"variadic,omitempty"` // any number of them, including none
 }
 
-// Signature is how a call is written: "format(string format, any args...) string".
+// Signature returns the form of a call: "format(string format, any args...) string".
 func (d Doc) Signature() string {
 	params := make([]string, len(d.Params))
 	for i, p := range d.Params {
@@ -167,7 +167,7 @@ func (e entry) describe() Doc {
 	return doc
 }
 
-// returns is the type of the result where it is the same for all arguments.
+// returns returns the type of the result if it is the same for all arguments.
 func (e entry) returns() string {
 	if e.name == "can" {
 		return "bool"
@@ -199,7 +199,7 @@ func (e entry) typeName(ty cty.Type) string {
 	return ty.FriendlyNameForConstraint()
 }
 
-// pure is a function of known values whose result is of one type and never null.
+// pure returns a function of known values whose result has one type and is never null.
 func pure(returns cty.Type, impl func([]cty.Value) (cty.Value, error), params ...function.Parameter) function.Function {
 	return function.New(&function.Spec{
 		Params: params, Type: function.StaticReturnType(returns), RefineResult: notNull,

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// number is how a quantity is written: no sign, no exponent.
+// number is the form of a quantity: no sign, no exponent.
 const number = `[0-9]+(?:\.[0-9]+)?`
 
 var (
@@ -23,8 +23,8 @@ var (
 	segment  = regexp.MustCompile(`^(` + number + `)(ns|us|µs|μs|ms|s|m|h|d)`)
 )
 
-// Duration parses a duration as Go writes them, with "d" for 24 hours: "800ms", "1h30m",
-// "2d". One space may stand between a single number and its unit. Zero needs no unit.
+// Duration parses a duration in Go's form, with "d" for 24 hours: "800ms", "1h30m", "2d". A single
+// number and its unit may be separated by one space. Zero needs no unit.
 func Duration(s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil
@@ -63,7 +63,7 @@ func durationPart(num, unit string) (time.Duration, error) {
 	return hours * 24, nil
 }
 
-// durationUnits are the right spellings of what people write instead.
+// durationUnits maps common misspellings to the correct units.
 var durationUnits = map[string]string{
 	"msec": "ms", "msecs": "ms", "millis": "ms", "millisecond": "ms", "milliseconds": "ms",
 	"sec": "s", "secs": "s", "second": "s", "seconds": "s",
@@ -100,8 +100,8 @@ var byteUnits = map[string]int64{
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 }
 
-// Bytes parses a size: "512B", "64kB" (1,000), "5GiB" (1,024³). One space may stand
-// between the number and the unit. A fraction must come to whole bytes.
+// Bytes parses a size: "512B", "64kB" (1,000), "5GiB" (1,024³). One space may separate the number
+// and the unit. A fraction must result in whole bytes.
 func Bytes(s string) (int64, error) {
 	m := quantity.FindStringSubmatch(s)
 	if m == nil {
@@ -144,20 +144,20 @@ func bytesError(s, num, unit string) error {
 		s, unit, num, letter, num, thousand)
 }
 
-// Percent parses a share: "5%" is 0.05. One space may stand before the sign.
+// Percent parses a share: "5%" is 0.05. One space may precede the sign.
 func Percent(s string) (float64, error) {
 	num, err := percentNumber(s)
 	if err != nil {
 		return 0, err
 	}
-	f, err := strconv.ParseFloat(num+"e-2", 64) // exactly the nearest, which num/100 is not
+	f, err := strconv.ParseFloat(num+"e-2", 64) // the nearest number, which num/100 is not
 	if err != nil {
 		return 0, fmt.Errorf("%q is too large", s)
 	}
 	return f, nil
 }
 
-// percentNumber is the number before the sign.
+// percentNumber returns the number before the sign.
 func percentNumber(s string) (string, error) {
 	m := quantity.FindStringSubmatch(s)
 	switch {
@@ -176,7 +176,7 @@ func percentNumber(s string) (string, error) {
 	return "", fmt.Errorf(`%q has the unit %q, but a percentage is wanted: write "%s%%"`, s, m[2], m[1])
 }
 
-// The values are parsed from decimals, as literals are, so that duration("800ms") == 0.8.
+// Parse the values from decimals, like literals, so that duration("800ms") == 0.8.
 var (
 	durationFunc = fromString("duration", func(s string) (cty.Value, error) {
 		d, err := Duration(s)
@@ -201,7 +201,7 @@ var (
 	})
 )
 
-// fromString is a function of one string to a number.
+// fromString returns a function of one string to a number.
 func fromString(name string, parse func(string) (cty.Value, error)) function.Function {
 	return pure(cty.Number, func(args []cty.Value) (cty.Value, error) {
 		v, err := parse(args[0].AsString())

@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expression returns a copy of an expression whose nodes pay to the meter. What is not of
-// the native syntax is returned as it is.
+// Expression returns a copy of an expression whose nodes pay to the meter. Expressions outside the
+// native syntax are returned unchanged.
 func (m *Meter) Expression(expr hcl.Expression) hcl.Expression {
 	if x, ok := expr.(hclsyntax.Expression); ok {
 		return m.node(x, forValue)
@@ -18,8 +18,8 @@ func (m *Meter) Expression(expr hcl.Expression) hcl.Expression {
 	return expr
 }
 
-// Value evaluates what Expression returned. Where a limit is passed, that is the only
-// problem: the others follow from it.
+// Value evaluates the result of Expression. If a limit is exceeded, it returns only that problem,
+// because the others are consequences.
 func (m *Meter) Value(expr hcl.Expression, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	m.bytes = 0
 	if m.exceeded != nil && !m.exceeded.Final {
@@ -45,7 +45,7 @@ func (m *Meter) Value(expr hcl.Expression, ctx *hcl.EvalContext) (cty.Value, hcl
 	return v, diags
 }
 
-// original is the expression of the file that another one is a copy of.
+// original returns the expression of the file for its copy.
 func (m *Meter) original(expr hcl.Expression) hcl.Expression {
 	if x, ok := m.originals[expr]; ok {
 		return x
@@ -53,21 +53,21 @@ func (m *Meter) original(expr hcl.Expression) hcl.Expression {
 	return expr
 }
 
-// visitSteps is what a loop takes for each element beside its body: a scope is made.
+// visitSteps is the cost of a loop per element besides its body: it creates a scope.
 const visitSteps = 10
 
-// payment is what a node pays for.
+// payment defines the part of a node to pay for.
 type payment int
 
 const (
 	forValue  payment = iota // the whole value
 	forLength                // the elements that a loop visits
-	forNumber                // the whole value, which may be turned into a number
-	forType                  // the whole value, whose elements may get one type
-	forPart                  // the whole value, unless a reference: of that a part is taken
+	forNumber                // the whole value, which may be converted to a number
+	forType                  // the whole value, whose elements may be unified to one type
+	forPart                  // the whole value, except for a reference, of which only a part is used
 )
 
-// node is a node of an expression that pays for what it makes.
+// node is a node of an expression that pays for its value.
 type node struct {
 	hclsyntax.Expression // a copy, its children wrapped
 	meter                *Meter
@@ -75,8 +75,8 @@ type node struct {
 	pays                 payment
 }
 
-// Variables are those of the original: what walks over a copy does not see the references
-// that are wrapped.
+// Variables returns those of the original, because a walk over a copy does not find wrapped
+// references.
 func (n *node) Variables() []hcl.Traversal { return n.original.Variables() }
 
 func (n *node) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -115,7 +115,7 @@ func (n *node) charge(v cty.Value) error {
 	return n.meter.pay(v)
 }
 
-// stop ends the evaluation of a node at the limit that was passed.
+// stop ends the evaluation of a node at the exceeded limit.
 func (n *node) stop(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	e := n.meter.exceeded
 	if e.At == nil {
@@ -128,7 +128,7 @@ func (n *node) stop(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}}
 }
 
-// node wraps an expression. Literals are bounded by the size of the file.
+// node wraps an expression. The size of the file limits literals.
 func (m *Meter) node(x hclsyntax.Expression, pays payment) hclsyntax.Expression {
 	switch x.(type) {
 	case *hclsyntax.LiteralValueExpr, *hclsyntax.AnonSymbolExpr:
@@ -169,7 +169,7 @@ func (m *Meter) copy(x hclsyntax.Expression) hclsyntax.Expression {
 	return out.Interface().(hclsyntax.Expression)
 }
 
-// paymentOf is what a part of a node pays for.
+// paymentOf returns the payment of a part of a node.
 func paymentOf(x hclsyntax.Expression, part string) payment {
 	switch x := x.(type) {
 	case *hclsyntax.ConditionalExpr:
@@ -197,8 +197,8 @@ func paymentOf(x hclsyntax.Expression, part string) payment {
 	return forValue
 }
 
-// copyObject copies { key = value }. A bare key is a name, which hcl looks for in the
-// expression itself.
+// copyObject copies { key = value }. A bare key is a name, which hcl reads from the expression
+// itself.
 func (m *Meter) copyObject(x *hclsyntax.ObjectConsExpr) hclsyntax.Expression {
 	c := *x
 	c.Items = make([]hclsyntax.ObjectConsItem, len(x.Items))

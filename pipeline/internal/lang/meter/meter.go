@@ -11,10 +11,10 @@ import (
 
 // Limits of an evaluation.
 type Limits struct {
-	// Steps of all expressions together: nodes that are evaluated and elements that are
-	// looked at. A step takes about 100 ns.
+	// Steps of all expressions together: evaluated nodes and visited elements. A step takes about
+	// 100 ns.
 	Steps int64
-	// Bytes that one expression may make, what it throws away included.
+	// Bytes that one expression may allocate, including temporary values.
 	Bytes int64
 	// Kept bytes of all values that outlive their expression.
 	Kept int64
@@ -25,22 +25,22 @@ func Default() Limits {
 	return Limits{Steps: 20_000_000, Bytes: 64 << 20, Kept: 128 << 20}
 }
 
-// Meter counts what evaluation takes. It belongs to one goroutine.
+// Meter counts the cost of evaluation. It is not safe for concurrent use.
 type Meter struct {
 	limits   Limits
 	steps    int64
-	bytes    int64 // of the expression at hand
+	bytes    int64 // of the present expression
 	kept     int64
 	exceeded *Limit
-	// originals are the expressions of the file by their copies.
+	// originals maps copies to the expressions of the file.
 	originals map[hcl.Expression]hcl.Expression
 }
 
-// Limit says which limit was passed, and where once that is known.
+// Limit reports the exceeded limit, and its place once known.
 type Limit struct {
 	Summary, Detail string
 	At              *hcl.Range
-	// Final says that nothing more can be evaluated.
+	// Final reports that nothing more can be evaluated.
 	Final bool
 }
 
@@ -51,18 +51,18 @@ func New(limits Limits) *Meter {
 	return &Meter{limits: limits, originals: map[hcl.Expression]hcl.Expression{}}
 }
 
-// whatIsAllowed says what a single value may be.
+// whatIsAllowed describes the limits of a single value.
 var whatIsAllowed = fmt.Sprintf("A value has at most %d MiB, an element counting as %d bytes, %d levels, and numbers below 1e%d. Values "+
 	"of a pipeline are settings: keep data in files of their own.",
 	MaxValue>>20, ElementBytes, MaxDepth, MaxExponent*3/10)
 
-// Spent reports whether there are no steps left for any expression.
+// Spent reports whether no steps are left for any expression.
 func (m *Meter) Spent() bool { return m.exceeded != nil && m.exceeded.Final }
 
-// Exceeded reports whether the last expression passed a limit.
+// Exceeded reports whether the last expression exceeded a limit.
 func (m *Meter) Exceeded() bool { return m.exceeded != nil }
 
-// Spend takes steps, and fails where not enough are left.
+// Spend uses steps, and returns an error if too few are left.
 func (m *Meter) Spend(steps int64) error {
 	if m == nil {
 		return nil
@@ -80,14 +80,14 @@ func (m *Meter) Spend(steps int64) error {
 	return nil
 }
 
-// exceed notes the first limit that an expression passes.
+// exceed records the first limit that an expression exceeds.
 func (m *Meter) exceed(summary, detail string, final bool) {
 	if m.exceeded == nil {
 		m.exceeded = &Limit{Summary: summary, Detail: detail, Final: final}
 	}
 }
 
-// pay takes what a value costs that was just made.
+// pay pays for a new value.
 func (m *Meter) pay(v cty.Value) error {
 	size, err := Measure(v)
 	if spendErr := m.Spend(size.Elements); spendErr != nil {
@@ -106,14 +106,14 @@ func (m *Meter) pay(v cty.Value) error {
 	return nil
 }
 
-// Keep takes the bytes of a value that stays in memory. It fails where all such values
-// together would be too large.
+// Keep pays for a value that stays in memory. It returns a limit if all such values together would
+// be too large.
 func (m *Meter) Keep(v cty.Value) *Limit {
 	size, err := Measure(v)
 	if err != nil {
 		return &Limit{Summary: err.Error(), Detail: whatIsAllowed}
 	}
-	// Small values are part of what a cell costs, and cells are counted elsewhere.
+	// Small values are part of the cost of a cell, and cells are limited elsewhere.
 	const free = 1 << 10
 	if m.kept += max(0, size.Bytes-free); m.kept > m.limits.Kept {
 		return &Limit{
@@ -126,21 +126,21 @@ func (m *Meter) Keep(v cty.Value) *Limit {
 
 // Limits of a single value.
 const (
-	// MaxValue is what the largest value takes, in bytes.
+	// MaxValue is the size of the largest value, in bytes.
 	MaxValue = 4 << 20
-	// MaxDepth of collections in each other: much of cty recurses with it.
+	// MaxDepth of nested collections: much of cty recurses over it.
 	MaxDepth = 150
-	// MaxExponent of a number, in bits: to write a larger one as text takes longer than
-	// anyone waits. Whatever literals can say is below.
+	// MaxExponent of a number, in bits: converting a larger one to text takes too long. All
+	// literals are below.
 	MaxExponent = 4096
-	// MaxDigits of a text that is read as a number, which takes quadratic time.
+	// MaxDigits of a text that is converted to a number, which takes quadratic time.
 	MaxDigits = 1000
 )
 
-// ElementBytes is about what an element takes beside its text.
+// ElementBytes is the approximate size of an element without its text.
 const ElementBytes = 64
 
-// What is wrong with a single value.
+// Problems of a single value.
 var (
 	errTooLarge = errors.New("value is too large")
 	errTooDeep  = errors.New("value is nested too deeply")
@@ -149,14 +149,13 @@ var (
 	errTooMany  = errors.New("too many elements")
 )
 
-// Size of a value: parts that are shared count as often as they can be reached, since
-// whatever walks the value walks them as often.
+// Size of a value. Shared parts count as often as they are reachable, because every walk visits
+// them as often.
 type Size struct {
 	Bytes, Elements int64
 }
 
-// Measure returns the size of a value, and an error if that passes a limit. It stops
-// there.
+// Measure returns the size of a value. If it exceeds a limit, it stops and returns an error.
 func Measure(v cty.Value) (Size, error) {
 	var s Size
 	err := s.add(v, 0)
@@ -213,8 +212,8 @@ func (s *Size) addElements(v cty.Value, depth int) error {
 	return nil
 }
 
-// CheckNumbers refuses a value that is about to be converted to a type with numbers, if
-// it holds text that is too long to be one.
+// CheckNumbers returns an error for a value to be converted to a type with numbers, if it contains
+// text that is too long for a number.
 func CheckNumbers(v cty.Value, want cty.Type) error {
 	if holdsNumbers(want) && longText(v) {
 		return errTooLong
@@ -222,16 +221,16 @@ func CheckNumbers(v cty.Value, want cty.Type) error {
 	return nil
 }
 
-// A set is sorted whenever it is walked.
+// A set is sorted on every walk.
 const (
 	maxSet   = 5000
 	setSteps = 16
 )
 
-// maxUnified elements get one type where no meter is at hand: see UnifySteps.
+// maxUnified is the largest number of elements to unify without a meter: see UnifySteps.
 const maxUnified = 5000
 
-// CheckConversion refuses a value whose conversion takes too long.
+// CheckConversion returns an error for a value whose conversion takes too long.
 func CheckConversion(v cty.Value, want cty.Type) error {
 	if UnifySteps(v) > maxUnified*maxUnified {
 		return errTooMany
@@ -257,8 +256,8 @@ func longText(v cty.Value) bool {
 	return false
 }
 
-// UnifySteps is what it takes to find one type for the elements of a tuple or object: cty
-// compares each with the others.
+// UnifySteps returns the steps for unifying the types of the elements of a tuple or object: cty
+// compares all pairs.
 func UnifySteps(v cty.Value) int64 {
 	v, _ = v.Unmark()
 	if t := v.Type(); !v.IsKnown() || v.IsNull() || !t.IsTupleType() && !t.IsObjectType() {
@@ -268,7 +267,7 @@ func UnifySteps(v cty.Value) int64 {
 	return n * n
 }
 
-// holdsNumbers reports whether a type is a number or a collection of some.
+// holdsNumbers reports whether a type is a number or a collection with numbers.
 func holdsNumbers(t cty.Type) bool {
 	switch {
 	case t == cty.Number:

@@ -8,8 +8,8 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Format lays src out in the canonical style. What Load would refuse before parsing, and
-// the JSON syntax, is returned as it is.
+// Format formats src in the canonical style. It returns JSON, and files that Load would reject
+// before parsing, unchanged.
 func Format(src []byte) []byte {
 	if len(src) > MaxFileSize || isJSON(StdinName, src) || check("", src).HasErrors() {
 		return src
@@ -17,8 +17,8 @@ func Format(src []byte) []byte {
 	return hclwrite.Format(src)
 }
 
-// Diff is the unified diff that turns a into b, with three lines of context, or "" if
-// they are equal.
+// Diff returns the unified diff that turns a into b, with three lines of context, or "" if they are
+// equal.
 func Diff(name string, a, b []byte) string {
 	if string(a) == string(b) {
 		return ""
@@ -37,8 +37,7 @@ func Diff(name string, a, b []byte) string {
 	return text
 }
 
-// lines splits text behind its line ends, and marks a last line that has none as diff(1)
-// does.
+// lines splits text after its line ends, and marks a last line without one as diff(1) does.
 func lines(text []byte) []string {
 	all := strings.SplitAfter(string(text), "\n")
 	last := len(all) - 1

@@ -9,25 +9,25 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Limits of what the parser is given. Files written by people stay far below them.
+// Limits of the parser's input. Files written by people stay far below them.
 const (
 	// MaxNesting of brackets, braces, parentheses, templates and template directives.
 	MaxNesting = 100
-	// MaxDepth of one expression: its nesting plus the operators that hang on each other.
-	// 1,000 levels take about 10 MiB of stack; Go's limit is 1 GiB.
+	// MaxDepth of one expression: its nesting plus its chained operators. 1,000 levels take about
+	// 10 MiB of stack; Go's limit is 1 GiB.
 	MaxDepth = 1000
 	// MaxTemplateParts of one string or heredoc: each line of a heredoc is a part, and
 	// hcl joins parts in quadratic time (500,000 lines take minutes).
 	MaxTemplateParts = 10_000
 )
 
-// check refuses what must not reach the parser. At most one problem is reported.
+// check returns an error for input that must not reach the parser. It reports at most one problem.
 func check(name string, src []byte) hcl.Diagnostics {
 	if d := checkText(name, src); d != nil {
 		return hcl.Diagnostics{d}
 	}
-	// Lexing has a flat loop: it is safe where parsing is not. Its own problems are left
-	// to the parser, which finds them again.
+	// Lexing has a flat loop, so it is safe. Its errors are left to the parser, which finds them
+	// again.
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	if d := newScanner().scan(tokens); d != nil {
 		return hcl.Diagnostics{d}
@@ -75,7 +75,7 @@ func Template(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
 	if d := checkText(name, src); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
-	tokens, _ := hclsyntax.LexTemplate(src, name, hcl.InitialPos) // its problems are found again
+	tokens, _ := hclsyntax.LexTemplate(src, name, hcl.InitialPos) // its errors are found again
 	if d := newScanner().scan(tokens); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
@@ -84,7 +84,7 @@ func Template(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
 
 // Expression parses the text of an expression within the limits of a file.
 func Expression(src []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
-	tokens, _ := hclsyntax.LexExpression(src, name, hcl.InitialPos) // its problems are found again
+	tokens, _ := hclsyntax.LexExpression(src, name, hcl.InitialPos) // its errors are found again
 	if d := newScanner().scan(tokens); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}

@@ -38,10 +38,11 @@ func parseJSON(name string, src []byte) (hcl.Expression, hcl.Diagnostics) {
 	return expr, nil
 }
 
-// jsonToken finds what counts for the limits: strings, brackets and numbers.
+// jsonToken matches the tokens that the limits count: strings, brackets and numbers.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|[\[\]{}]|[-+0-9.eE]+`)
 
-// checkJSON refuses what must not reach the parser, which recurses without a limit.
+// checkJSON returns an error for input that must not reach the parser, which recurses without a
+// limit.
 func checkJSON(name string, src []byte) *hcl.Diagnostic {
 	depth := 0
 	for _, at := range jsonToken.FindAllIndex(src, -1) {

@@ -16,16 +16,17 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	MaxFileSize = 1 << 20 // bytes
 	MaxFiles    = 200
 )
 
-// maxDiagnostics of one file are kept: a binary file yields one for each of its lines.
+// maxDiagnostics is the number of diagnostics per file that are kept: a binary file yields one per
+// line.
 const maxDiagnostics = 50
 
-// StdinName is what standard input is called in diagnostics.
+// StdinName is the name of standard input in diagnostics.
 const StdinName = "<stdin>"
 
 // Sources are the files of a pipeline.
@@ -34,18 +35,18 @@ type Sources struct {
 	Files  []File
 }
 
-// File is one of them. HCL is never nil: a file that was refused has an empty body, and
-// one with syntax errors the part that could be parsed.
+// File is a file of a pipeline. HCL is never nil: a rejected file has an empty body, and one with
+// syntax errors has the part that could be parsed.
 type File struct {
-	Name  string // as it was named by the caller; below a directory, joined with it
+	Name  string // as named by the caller; in a directory, joined with it
 	Bytes []byte
 	HCL   *hcl.File
-	// JSON is the object of a file in the JSON syntax, nil in the native one. The body of HCL
-	// is empty then: what is a block and what an argument is for the language to say.
+	// JSON is the object of a file in the JSON syntax, nil in the native one. The body of HCL is
+	// then empty: the language decides which members are blocks and which are arguments.
 	JSON hcl.Expression
 }
 
-// Map gives the files by name, as diag.Text wants them.
+// Map returns the files by name, for diag.Text.
 func (s *Sources) Map() map[string]*hcl.File {
 	files := make(map[string]*hcl.File, len(s.Files))
 	for _, f := range s.Files {
@@ -54,7 +55,7 @@ func (s *Sources) Map() map[string]*hcl.File {
 	return files
 }
 
-// Text is what stands at a place, on one line; "" for a place that is in no file.
+// Text returns the source at a place, on one line; "" for a place outside all files.
 func (s *Sources) Text(at hcl.Range) string {
 	for _, f := range s.Files {
 		if f.Name == at.Filename && at.CanSliceBytes(f.Bytes) {
@@ -64,12 +65,12 @@ func (s *Sources) Text(at hcl.Range) string {
 	return ""
 }
 
-// Load reads and parses paths in order. A directory stands for its *.pipeline.hcl, or
-// if it has none for its *.hcl, sorted by name and not below it; "-" stands for stdin.
-// Files of either kind may be in the JSON syntax: .pipeline.hcl.json, .pipeline.json and
-// .hcl.json, and what begins with a brace on stdin. A file that is named twice is read once.
+// Load reads and parses paths in order. A directory means its *.pipeline.hcl files, or if it has
+// none its *.hcl files, sorted by name, without subdirectories; "-" means stdin. Files of either
+// kind may be in the JSON syntax: .pipeline.hcl.json, .pipeline.json and .hcl.json, and input on
+// stdin that begins with a brace. A file that is named twice is read once.
 //
-// The result is never nil, so that its sources can be shown beside the diagnostics.
+// The result is never nil, so that its sources can be shown with the diagnostics.
 func Load(paths []string, stdin io.Reader) (*Sources, hcl.Diagnostics) {
 	s := &Sources{Parser: hclparse.NewParser()}
 	names, diags := expand(paths)
@@ -115,9 +116,8 @@ func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 	return diags
 }
 
-// first leaves out the errors that follow from others: all where a quote is missing, since
-// from there on the parser takes text for code and code for text, and what it finds in a
-// line that it has misread already.
+// first removes consequential errors: all after a missing quote, because from there on the parser
+// confuses text and code, and further ones in a line that it has misread already.
 func first(diags hcl.Diagnostics) hcl.Diagnostics {
 	lines := map[int]bool{}
 	var out hcl.Diagnostics
@@ -139,7 +139,7 @@ func first(diags hcl.Diagnostics) hcl.Diagnostics {
 	return out
 }
 
-// missingQuote is the problem of a line whose last string does not end.
+// missingQuote returns the diagnostic for a line whose last string does not end.
 func missingQuote(at *hcl.Range) *hcl.Diagnostic {
 	r := *at
 	r.Start.Byte -= r.Start.Column - 1
@@ -152,7 +152,7 @@ func missingQuote(at *hcl.Range) *hcl.Diagnostic {
 		"A string begins in it and does not end. Texts of several lines are written <<EOT … EOT, and a quote inside a text is written \\\".")
 }
 
-// limit keeps the first of very many diagnostics of one file.
+// limit keeps the first of many diagnostics of one file.
 func limit(name string, diags hcl.Diagnostics) hcl.Diagnostics {
 	if len(diags) <= maxDiagnostics {
 		return diags
@@ -162,19 +162,19 @@ func limit(name string, diags hcl.Diagnostics) hcl.Diagnostics {
 		fmt.Sprintf("%s has %d more problems. Is it a pipeline file?", name, more)))
 }
 
-// problem is an error without a place in a file.
+// problem returns an error without a place in a file.
 func problem(code diag.Code, summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Extra: code}
 }
 
-// problemAt is an error with a place.
+// problemAt returns an error with a place.
 func problemAt(code diag.Code, at hcl.Range, summary, detail string) *hcl.Diagnostic {
 	d := problem(code, summary, detail)
 	d.Subject = &at
 	return d
 }
 
-// Codes of the problems that this package finds.
+// Codes of this package's diagnostics.
 const (
 	CodeRead    diag.Code = "P1001" // a file or directory cannot be read
 	CodeNone    diag.Code = "P1002" // no pipeline file where one is expected
@@ -190,7 +190,7 @@ var suffixes = [][]string{
 	{".hcl", ".hcl.json"},
 }
 
-// IsPipelineFile reports whether a file is one that a directory stands for.
+// IsPipelineFile reports whether a directory argument includes a file with this name.
 func IsPipelineFile(name string) bool {
 	return slices.ContainsFunc(suffixes, func(row []string) bool { return endsIn(name, row) })
 }
@@ -199,7 +199,7 @@ func endsIn(name string, suffixes []string) bool {
 	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// expand replaces directories by the files in them.
+// expand replaces directories by their files.
 func expand(paths []string) ([]string, hcl.Diagnostics) {
 	if len(paths) == 0 {
 		return nil, hcl.Diagnostics{problem(CodeNone, "no pipeline file is named",
@@ -214,7 +214,7 @@ func expand(paths []string) ([]string, hcl.Diagnostics) {
 		}
 		info, err := os.Stat(path)
 		if err != nil || !info.IsDir() {
-			names = append(names, path) // read says what is wrong with it
+			names = append(names, path) // read reports errors
 			continue
 		}
 		inside, d := list(path)
@@ -226,7 +226,7 @@ func expand(paths []string) ([]string, hcl.Diagnostics) {
 	return names, diags
 }
 
-// list names the pipeline files of a directory. os.ReadDir sorts by name.
+// list returns the pipeline files of a directory. os.ReadDir sorts by name.
 func list(dir string) ([]string, *hcl.Diagnostic) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -283,8 +283,8 @@ func readAll(name string, stdin io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, MaxFileSize+1))
 }
 
-// reason is what the system said, without the operation and the path, which the
-// sentence around it names.
+// reason returns the system's error, without the operation and the path, which the surrounding
+// sentence contains.
 func reason(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -9,10 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// scanner computes from the tokens alone an upper bound of how deeply the parser, and
-// later the evaluation, will recurse. It keeps one frame for each open bracket and never
-// recurses itself. Where brackets do not match it errs on the side of too deep: such a
-// file cannot be parsed anyway.
+// scanner computes, from the tokens alone, an upper bound of the recursion depth of the parser and
+// the evaluation. It keeps one frame for each open bracket and never recurses itself. If brackets
+// do not match, it may overestimate: such a file cannot be parsed anyway.
 type scanner struct {
 	frames []frame
 	// directives that are open in all frames.
@@ -23,15 +22,15 @@ type scanner struct {
 // frame is one open bracket, or the file.
 type frame struct {
 	open hclsyntax.TokenType
-	// operators of the expression at hand: each may take one more level, to the left in
-	// a + b + c, to the right in !!!a and a ? b : c ? d : e.
+	// operators of the present expression: each may add one level, to the left in a + b + c, to the
+	// right in !!!a and a ? b : c ? d : e.
 	operators int
-	// child is the depth of the deepest bracket inside the expression at hand.
+	// child is the depth of the deepest bracket in the present expression.
 	child int
-	// deepest of the expressions before it.
+	// deepest is the depth of the deepest previous expression.
 	deepest int
-	// directives that are open (%{ if }, %{ for }), the most that ever were, and the
-	// number of parts, of a template.
+	// directives counts open directives (%{ if }, %{ for }), mostDirectives their maximum, and
+	// parts the parts of a template.
 	directives, mostDirectives, parts int
 	// lines reports whether a newline ends an expression.
 	lines bool
@@ -41,13 +40,13 @@ func (f *frame) depth() int {
 	return max(f.deepest, f.operators+f.child) + f.mostDirectives
 }
 
-// separate ends the expression at hand.
+// separate ends the present expression.
 func (f *frame) separate() {
 	f.deepest = max(f.deepest, f.operators+f.child)
 	f.operators, f.child = 0, 0
 }
 
-// closers by what they close.
+// closers maps opening tokens to closing ones.
 var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenOBrace:          hclsyntax.TokenCBrace,
 	hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
@@ -58,14 +57,14 @@ var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
 }
 
-// hugeNumber literals cost little to parse, but hours to turn into the text of a string.
+// hugeNumber matches literals that are cheap to parse, but take hours to convert to text.
 var hugeNumber = regexp.MustCompile(`^.{400}|[eE][+-]?0*[1-9][0-9]{3}`)
 
 func newScanner() *scanner {
 	return &scanner{frames: []frame{{lines: true}}}
 }
 
-// scan returns the first place where a limit is passed, or nil.
+// scan returns the first place where a limit is exceeded, or nil.
 func (s *scanner) scan(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	for _, tok := range tokens {
 		s.token(tok)
@@ -102,7 +101,7 @@ func (s *scanner) token(tok hclsyntax.Token) {
 	case hclsyntax.TokenNewline:
 		s.newline()
 	case hclsyntax.TokenComment:
-		if bytes.HasSuffix(tok.Bytes, []byte("\n")) { // as # and // comments do
+		if bytes.HasSuffix(tok.Bytes, []byte("\n")) { // as # and // as # and // comments do
 			s.newline()
 		}
 	case hclsyntax.TokenComma:
@@ -123,13 +122,13 @@ func (s *scanner) newline() {
 	}
 }
 
-// ident looks for the words that change what surrounds them.
+// ident handles words that change their context.
 func (s *scanner) ident(word string) {
 	top := s.top()
 	switch s.last.Type {
 	case hclsyntax.TokenOBrace:
 		if word == "for" {
-			top.lines = false // { for k, v in ... } runs over lines
+			top.lines = false // { for k, v in ... } may span lines
 		}
 	case hclsyntax.TokenTemplateControl:
 		if len(s.frames) < 2 {
@@ -154,15 +153,15 @@ func (s *scanner) push(open hclsyntax.TokenType) {
 	top := s.top()
 	switch open {
 	case hclsyntax.TokenOBrack:
-		top.operators++ // an index hangs on what it follows; in a list it costs little
+		top.operators++ // an index adds to the depth of what it follows; in a list it costs little
 	case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		top.separate() // the parts of a template stand side by side
+		top.separate() // the parts of a template are siblings
 		top.parts++
 	}
 	s.frames = append(s.frames, frame{open: open, lines: open == hclsyntax.TokenOBrace})
 }
 
-// pop closes the innermost frame and hands its depth to the one around it.
+// pop closes the innermost frame and adds its depth to the enclosing one.
 func (s *scanner) pop() {
 	depth := s.top().depth() + 1
 	s.directives -= s.top().directives
@@ -171,7 +170,7 @@ func (s *scanner) pop() {
 	top.child = max(top.child, depth)
 }
 
-// verdict reports the limit that is passed at the token at hand.
+// verdict returns the limit that is exceeded at the present token.
 func (s *scanner) verdict(at hcl.Range) *hcl.Diagnostic {
 	top := s.top()
 	nesting := len(s.frames) - 1 + s.directives
