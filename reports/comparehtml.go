@@ -20,7 +20,7 @@ func compareHTML(w io.Writer, sides []Side, o Options) error {
 }
 
 // curves are those of all sides.
-func (c *compared) curves() model.Section { return c.page.curvesSection() }
+func (c *compared) curves() model.Section { return curves.Section(c.page.curves, c.page.size.curves) }
 
 // notes are what keeps the sides from being like.
 func (c *compared) notes() model.Section {

@@ -419,12 +419,7 @@ func valueTexts(d *result.Decision) (base, head string) {
 		if value == nil {
 			return humanize.None
 		}
-		return boundSign(b) + scaleOf(d).Value(*value)
+		return b.Sign() + scaleOf(d).Value(*value)
 	}
 	return text(d.BaseBound, d.BaseValue), text(d.HeadBound, d.HeadValue)
-}
-
-// boundSign is what stands before a value that is a bound.
-func boundSign(b result.Bound) string {
-	return map[result.Bound]string{result.AtLeast: "≥ ", result.AtMost: "≤ "}[b]
 }

@@ -39,6 +39,8 @@ type pageView struct {
 	withoutCharts int
 }
 
+func (v *view) curves() model.Section { return curves.Section(v.page.curves, v.page.size.curves) }
+
 // pageSize bounds what grows with a document.
 type pageSize struct{ comparisons, rows, logs, curves int }
 

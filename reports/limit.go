@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -17,7 +16,7 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 		return value, limit, headroom
 	}
 	s := humanize.ScaleFor(d.Unit, *d.Limit)
-	limit = operatorSign(d.LimitOp) + " " + s.With(humanize.Exact(*d.Limit*s.Factor))
+	limit = d.LimitOp.Sign() + " " + s.With(humanize.Exact(*d.Limit*s.Factor))
 	if d.HeadValue != nil && d.HeadBound == "" {
 		headroom = headroomText(s, *d.HeadValue, *d.Limit, d.LimitOp)
 	}
@@ -47,9 +46,4 @@ func headroomText(s humanize.Scale, value, limit float64, op result.Operator) st
 		return s.Value(room) + side
 	}
 	return humanize.Number(100*room/math.Abs(limit)) + " %" + side
-}
-
-// operatorSign is an operator as people write it.
-func operatorSign(op result.Operator) string {
-	return cmp.Or(map[result.Operator]string{"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}[op], string(op))
 }

@@ -217,7 +217,7 @@ func boundOf(c *result.Cell, id string) string {
 	}
 	for _, r := range c.Current() {
 		if r.Status == result.RunOK && r.Search != nil && r.Search.Bound != "" {
-			return boundSign(r.Search.Bound)
+			return r.Search.Bound.Sign()
 		}
 	}
 	return ""

@@ -103,7 +103,7 @@ func endsOf(s *result.Search) (held, next *result.Probe) {
 func (o objective) texts() (load, value, limit, headroom string) {
 	s := humanize.ScaleFor(string(o.metric.Unit), o.limit)
 	load, value, headroom = humanize.None, humanize.None, humanize.None
-	limit = operatorSign(o.op) + " " + s.With(humanize.Exact(o.limit*s.Factor))
+	limit = o.op.Sign() + " " + s.With(humanize.Exact(o.limit*s.Factor))
 	if o.value != nil {
 		load = humanize.Number(*o.load) + " " + loadUnit(o.over)
 		value = s.Value(*o.value)

@@ -7,5 +7,5 @@
 //			e, ok := line.Points[0].Estimate(chart.Latencies[0])
 //
 // An estimate is over launches, which are the units that vary independently: requests and passes of
-// one launch form one value. The package neither draws nor decides.
+// one launch form one value. Section draws them for a page. The package decides nothing.
 package curves

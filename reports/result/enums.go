@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"reflect"
 
 	"github.com/servegate/pipeline/gates"
@@ -176,3 +177,8 @@ const (
 
 // Operator is the comparison of a value with a limit.
 type Operator string
+
+// Sign returns an operator as people write it.
+func (o Operator) Sign() string {
+	return cmp.Or(map[Operator]string{"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}[o], string(o))
+}

@@ -78,3 +78,6 @@ const (
 	AtLeast Bound = "at_least"
 	AtMost  Bound = "at_most"
 )
+
+// Sign returns what stands before a value that is a bound, "" for a value that is none.
+func (b Bound) Sign() string { return map[Bound]string{AtLeast: "≥ ", AtMost: "≤ "}[b] }

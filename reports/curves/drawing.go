@@ -1,4 +1,4 @@
-package reports
+package curves
 
 import (
 	"fmt"
@@ -7,154 +7,28 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/reports/curves"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
-	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// The bounds of curves.
-const (
-	maxCurvePoints = 200 // of a line
-	maxCurveRows   = 100 // of the table
-	maxCurveLines  = 6
-	maxLimits      = 4 // of a figure
-)
-
-func (v *view) curves() model.Section { return v.page.curvesSection() }
-
-// curvesSection has as many curves as there is room for.
-func (p *pageView) curvesSection() model.Section {
-	shown := p.curves[:min(len(p.curves), p.size.curves)]
-	s := model.Section{Title: model.Plain("Curves over the load")}
-	for i := range shown {
-		s.Parts = append(s.Parts, curvePart(&shown[i], fmt.Sprintf("curve%d", i+1), i == 0))
-	}
-	if n := len(p.curves) - len(shown); n > 0 {
-		s.Omitted = []model.Line{model.Plain(humanize.Count(n, "more workload") + " left out here; report --format curves has all.")}
-	}
-	return s
-}
-
-// curvePart draws one workload.
-func curvePart(c *curves.Chart, id string, open bool) model.Part {
-	d := curveDrawing{c: c, id: id}
-	p := model.Part{ID: id, Open: open, Title: model.Code(c.Name()), Summary: model.Plain(c.Load.Title), Parts: d.latencies()}
-	if charts := d.throughput(); len(charts) > 0 {
-		p.Parts = append(p.Parts, model.Part{Title: model.Plain("Throughput"), Charts: charts})
-	}
-	table := curveTable(c).First(maxCurveRows)
-	p.Parts = append(p.Parts, model.Part{Title: model.Plain("The points in figures"), Tables: []model.Table{table}})
-	for _, note := range curveNotes(c) {
-		p.Footnotes = append(p.Footnotes, model.Plain(note))
-	}
-	return p
-}
-
-// curveNotes say what the dots, bands and bars are, and what is missing.
-func curveNotes(c *curves.Chart) []string {
-	fewest, largest := math.MaxInt, 0
-	overloaded, intervals := false, false
-	for _, l := range c.Lines {
-		for _, p := range l.Points {
-			fewest, largest = min(fewest, len(p.Launches)), max(largest, len(p.Launches))
-			overloaded = overloaded || p.Overloaded()
-			intervals = intervals || len(p.Launches) >= curves.Fewest
-		}
-	}
-	launches := humanize.Count(largest, "launch")
-	if fewest < largest {
-		launches = fmt.Sprintf("%d to %s", fewest, launches)
-	}
-	notes := []string{"Dots: geometric means over launches, " + launches + " behind each."}
-	if largest == 1 {
-		notes[0] = "Dots: one launch each, or results of which nothing says what launch they are of, so that nothing says how much they vary."
-	}
-	if intervals {
-		notes[0] += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit "+
-			"(Student's t on the log scale), for each dot by itself, where there are %d launches or more.",
-			100*curves.Confidence, curves.Fewest)
-		if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return l.Role != curves.Other }) {
-			notes[0] += " Gates compare launches in pairs, which is sharper than two bands."
-		}
-	} else {
-		notes[0] += fmt.Sprintf(" There is no band: it takes %d launches.", curves.Fewest)
-	}
-	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return l.Searched && l.Launches() > 1 }) {
-		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their "+
-			"geometric mean. Lines: mean over launches of each launch's own curve, straight between its loads on log scales, where %d launches or "+
-			"more reach. Bands: %g %% interval of that mean with the launch as the unit (Student's t on the log scale), at each load by itself.",
-			curves.Fewest, 100*curves.Confidence)
-	}
-	if k := capacityWords(c); k != "" {
-		notes = append(notes, k)
-	}
-	if overloaded {
-		notes = append(notes,
-			"At dots with a red edge more was asked than the server could answer: the wait grows with the length of the run there.")
-	}
-	if n := len(c.WithoutGPUs); n > 0 && c.Throughput != nil {
-		notes = append(notes, "Tokens per second and GPU are not drawn: nothing says how many GPUs served "+
-			humanize.List(c.WithoutGPUs[:min(n, maxCurveLines)])+".")
-	}
-	if slices.ContainsFunc(c.Lines, func(l curves.Line) bool { return len(l.Points) > maxCurvePoints }) {
-		notes = append(notes, fmt.Sprintf("Of each line %d points are drawn, evenly spread; report --format curves has all.", maxCurvePoints))
-	}
-	if c.Unplaced > 0 {
-		notes = append(notes, humanize.Count(c.Unplaced, "cell")+" without a bound on the load cannot be placed, and left out.")
-	}
-	return notes
-}
-
-// capacityWords are the capacities that searches found.
-func capacityWords(c *curves.Chart) string {
-	var parts []string
-	interval := ""
-	for _, l := range c.Lines {
-		k := l.Capacity
-		if k == nil {
-			continue
-		}
-		text := humanize.Number(k.Value)
-		switch {
-		case k.Bound == result.AtLeast:
-			text = "at least " + text
-		case k.Bound == result.AtMost:
-			text = "at most " + text
-		case k.Interval():
-			text += fmt.Sprintf(" (%s … %s)", humanize.Number(k.Lower), humanize.Number(k.Upper))
-			interval = "; the zone is its 95 % interval, over launches"
-			if k.OneLaunch {
-				interval = "; the zone is its 95 % interval, of the fit of one launch"
-			}
-		}
-		parts = append(parts, l.Name+" "+text)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Dotted: the capacity, the highest load within all limits (%s): %s%s.", c.Load.Unit,
-		strings.Join(parts, ", "), interval)
-}
-
-// curveDrawing draws the charts of one workload.
-type curveDrawing struct {
-	c     *curves.Chart
+// drawing draws the charts of one workload.
+type drawing struct {
+	c     *Chart
 	id    string
 	drawn int
 }
 
-func (d *curveDrawing) nextID() string {
+func (d *drawing) nextID() string {
 	d.drawn++
 	return fmt.Sprintf("%s-%d", d.id, d.drawn)
 }
 
 // lines are those that are drawn, with their classes.
-func (d *curveDrawing) lines(draw func(class string, l curves.Line)) {
+func (d *drawing) lines(draw func(class string, l Line)) {
 	for i, l := range d.c.Lines[:min(len(d.c.Lines), maxCurveLines)] {
 		class := fmt.Sprintf("s%d", i+1)
-		if l.Role != curves.Other {
+		if l.Role != Other {
 			class = l.Role.String()
 		}
 		l.Points = thinned(l.Points)
@@ -163,11 +37,11 @@ func (d *curveDrawing) lines(draw func(class string, l curves.Line)) {
 }
 
 // thinned are as many points as are drawn, evenly spread, the first and the last among them.
-func thinned(points []curves.Point) []curves.Point {
+func thinned(points []Point) []Point {
 	if len(points) <= maxCurvePoints {
 		return points
 	}
-	out := make([]curves.Point, maxCurvePoints)
+	out := make([]Point, maxCurvePoints)
 	for i := range out {
 		out[i] = points[i*(len(points)-1)/(maxCurvePoints-1)]
 	}
@@ -175,7 +49,7 @@ func thinned(points []curves.Point) []curves.Point {
 }
 
 // latencies are the charts over the load, those of one quantity together.
-func (d *curveDrawing) latencies() []model.Part {
+func (d *drawing) latencies() []model.Part {
 	var out []model.Part
 	at := map[string]int{}
 	for _, f := range d.c.Latencies {
@@ -192,7 +66,7 @@ func (d *curveDrawing) latencies() []model.Part {
 
 // throughput are the total over the load, and what a user sees over what a GPU gives, or over the
 // total where nothing says how many GPUs there were.
-func (d *curveDrawing) throughput() []model.Chart {
+func (d *drawing) throughput() []model.Chart {
 	if d.c.Throughput == nil {
 		return nil
 	}
@@ -207,7 +81,7 @@ func (d *curveDrawing) throughput() []model.Chart {
 }
 
 // overLoad draws a figure over the load.
-func (d *curveDrawing) overLoad(f curves.Figure) svg.Lines {
+func (d *drawing) overLoad(f Figure) svg.Lines {
 	s := d.scale(f)
 	chart := svg.Lines{
 		ID: d.nextID(), Title: f.Label + " over the " + strings.TrimSuffix(d.c.Load.Title, ", "+d.c.Load.Unit),
@@ -216,7 +90,7 @@ func (d *curveDrawing) overLoad(f curves.Figure) svg.Lines {
 		Y:    svg.Axis{Title: axisTitle(f, s), Format: humanize.Exact, Zero: true},
 	}
 	var values []float64
-	d.lines(func(class string, l curves.Line) {
+	d.lines(func(class string, l Line) {
 		series := svg.Series{Name: l.Name, Class: class, Dots: true}
 		for _, p := range l.Points {
 			e, ok := p.Estimate(f)
@@ -241,7 +115,7 @@ func (d *curveDrawing) overLoad(f curves.Figure) svg.Lines {
 }
 
 // against draws one figure over another: each dot is a load.
-func (d *curveDrawing) against(x, y curves.Figure, title string) svg.Lines {
+func (d *drawing) against(x, y Figure, title string) svg.Lines {
 	chart := svg.Lines{
 		ID: d.nextID(), Title: y.Label + " against those of a user: each dot is a load",
 		Desc: "Right is faster for a user, up is cheaper. Bars: 95 % intervals of the mean over launches.",
@@ -249,7 +123,7 @@ func (d *curveDrawing) against(x, y curves.Figure, title string) svg.Lines {
 			Format: humanize.Exact, Zero: true},
 		Y: svg.Axis{Title: title + ", output", Format: humanize.Exact, Zero: true},
 	}
-	d.lines(func(class string, l curves.Line) {
+	d.lines(func(class string, l Line) {
 		series := svg.Series{Name: l.Name, Class: class, Dots: true}
 		for _, p := range l.Points {
 			ex, okX := p.Estimate(x)
@@ -273,7 +147,7 @@ func (d *curveDrawing) against(x, y curves.Figure, title string) svg.Lines {
 
 // withTrend is a line as it is drawn: through its dots, and of searches of several launches beside
 // them, where there is one. The dots of launches at loads of their own make no line.
-func withTrend(dots svg.Series, l curves.Line, trend []svg.Point) []svg.Series {
+func withTrend(dots svg.Series, l Line, trend []svg.Point) []svg.Series {
 	switch {
 	case len(dots.Points) == 0:
 		return nil
@@ -286,7 +160,7 @@ func withTrend(dots svg.Series, l curves.Line, trend []svg.Point) []svg.Series {
 }
 
 // overTrend is the trend of a figure over the load.
-func overTrend(l curves.Line, f curves.Figure, factor float64) []svg.Point {
+func overTrend(l Line, f Figure, factor float64) []svg.Point {
 	if !l.Searched {
 		return nil
 	}
@@ -302,7 +176,7 @@ func overTrend(l curves.Line, f curves.Figure, factor float64) []svg.Point {
 }
 
 // againstTrend is the trend of one figure over that of another, at the loads that both have.
-func againstTrend(l curves.Line, x, y curves.Figure) []svg.Point {
+func againstTrend(l Line, x, y Figure) []svg.Point {
 	if !l.Searched {
 		return nil
 	}
@@ -320,7 +194,7 @@ func againstTrend(l curves.Line, x, y curves.Figure) []svg.Point {
 }
 
 // markOf is the class of a dot whose server fell behind.
-func markOf(p curves.Point) string {
+func markOf(p Point) string {
 	if p.Overloaded() {
 		return "overloaded"
 	}
@@ -328,7 +202,7 @@ func markOf(p curves.Point) string {
 }
 
 // tip is what is shown to those who point at a dot.
-func (d *curveDrawing) tip(l curves.Line, p curves.Point, value string, e curves.Estimate) string {
+func (d *drawing) tip(l Line, p Point, value string, e Estimate) string {
 	text := fmt.Sprintf("%s at %s %s: %s, %s", l.Name, humanize.Exact(p.Load), d.c.Load.Unit, value, humanize.Count(e.N, "launch"))
 	if p.Overloaded() {
 		text += ", overloaded"
@@ -337,9 +211,9 @@ func (d *curveDrawing) tip(l curves.Line, p curves.Point, value string, e curves
 }
 
 // scale is the unit of a figure over all lines.
-func (d *curveDrawing) scale(f curves.Figure) humanize.Scale {
+func (d *drawing) scale(f Figure) humanize.Scale {
 	smallest := math.Inf(1)
-	d.lines(func(_ string, l curves.Line) {
+	d.lines(func(_ string, l Line) {
 		for _, p := range l.Points {
 			if e, ok := p.Estimate(f); ok {
 				smallest = min(smallest, math.Abs(e.Value))
@@ -352,7 +226,7 @@ func (d *curveDrawing) scale(f curves.Figure) humanize.Scale {
 	return humanize.ScaleFor(f.Unit, smallest)
 }
 
-func axisTitle(f curves.Figure, s humanize.Scale) string {
+func axisTitle(f Figure, s humanize.Scale) string {
 	if s.Unit == "" {
 		return f.Label
 	}
@@ -360,12 +234,12 @@ func axisTitle(f curves.Figure, s humanize.Scale) string {
 }
 
 // capacity marks the load that a line's searches found.
-func (d *curveDrawing) capacity(chart *svg.Lines, class string, l curves.Line) {
+func (d *drawing) capacity(chart *svg.Lines, class string, l Line) {
 	k := l.Capacity
 	if k == nil {
 		return
 	}
-	tip := "capacity of " + l.Name + ": " + boundSign(k.Bound) + humanize.Number(k.Value) + " " + d.c.Load.Unit
+	tip := "capacity of " + l.Name + ": " + k.Bound.Sign() + humanize.Number(k.Value) + " " + d.c.Load.Unit
 	chart.Segments = append(chart.Segments, svg.Segment{X1: k.Value, Y1: math.Inf(-1), X2: k.Value, Y2: math.Inf(1),
 		Class: "capacity " + class, Tip: tip})
 	if k.Interval() {
@@ -374,11 +248,11 @@ func (d *curveDrawing) capacity(chart *svg.Lines, class string, l curves.Line) {
 }
 
 // limits draws those of a figure that are not far above all that was measured.
-func (d *curveDrawing) limits(chart *svg.Lines, f curves.Figure, s humanize.Scale, values []float64) {
+func (d *drawing) limits(chart *svg.Lines, f Figure, s humanize.Scale, values []float64) {
 	on := d.c.LimitsOn(f)
 	for _, l := range on[:min(len(on), maxLimits)] {
 		y := l.Value * s.Factor
-		tip := fmt.Sprintf("limit %s %s", operatorSign(l.Op), s.Value(l.Value))
+		tip := fmt.Sprintf("limit %s %s", l.Op.Sign(), s.Value(l.Value))
 		if len(values) > 0 && y > 3*slices.Max(values) && chart.Y.Kind == svg.Linear {
 			chart.Desc += " The " + tip + " is far above."
 			continue
@@ -390,9 +264,9 @@ func (d *curveDrawing) limits(chart *svg.Lines, f curves.Figure, s humanize.Scal
 
 // loadAxis has a tick at each load, where they are few and apart, and is logarithmic where the
 // loads are multiples of each other rather than steps.
-func (d *curveDrawing) loadAxis() svg.Axis {
+func (d *drawing) loadAxis() svg.Axis {
 	var loads []float64
-	d.lines(func(_ string, l curves.Line) {
+	d.lines(func(_ string, l Line) {
 		for _, p := range l.Points {
 			loads = append(loads, p.Load)
 		}
@@ -416,7 +290,8 @@ func multiples(loads []float64) bool {
 		return false
 	}
 	lo, hi := loads[0], loads[len(loads)-1]
-	return lo > 0 && hi >= 4*lo && (median(loads)-lo)/(hi-lo) <= third
+	middle := loads[(len(loads)-1)/2]/2 + loads[len(loads)/2]/2
+	return lo > 0 && hi >= 4*lo && (middle-lo)/(hi-lo) <= third
 }
 
 // apart reports whether ticks at all loads leave room for their labels.
@@ -446,50 +321,4 @@ func tallAxis(values []float64) svg.Kind {
 		return svg.Log
 	}
 	return svg.Linear
-}
-
-// curveTable has the values that the charts draw.
-func curveTable(c *curves.Chart) model.Table {
-	figures := slices.Clone(c.Latencies)
-	for _, f := range []*curves.Figure{c.PerUser, c.PerGPU, c.Throughput} {
-		if f != nil {
-			figures = append(figures, *f)
-		}
-	}
-	t := model.Table{Columns: []model.Column{{Title: "line", Wrap: true}, {Title: c.Load.Title, Align: model.Right},
-		{Title: "GPUs", Align: model.Right, Aside: true}, {Title: "launches", Align: model.Right}}}
-	for _, f := range figures {
-		t.Columns = append(t.Columns, model.Column{Title: f.Label, Align: model.Right})
-	}
-	for _, l := range c.Lines {
-		for _, p := range l.Points {
-			gpus := humanize.None
-			if p.GPUs > 0 {
-				gpus = fmt.Sprint(p.GPUs)
-			}
-			load := humanize.Exact(p.Load)
-			if p.Overloaded() {
-				load += " overloaded"
-			}
-			row := model.Row{Cells: []model.Line{model.Code(l.Name), model.Plain(load), model.Plain(gpus), model.Plain(fmt.Sprint(len(p.Launches)))}}
-			for _, f := range figures {
-				row.Cells = append(row.Cells, model.Plain(curveValue(p, f)))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
-}
-
-// curveValue is an estimate with its interval.
-func curveValue(p curves.Point, f curves.Figure) string {
-	e, ok := p.Estimate(f)
-	if !ok {
-		return humanize.None
-	}
-	s := humanize.ScaleFor(f.Unit, e.Value)
-	if !e.Interval() {
-		return s.Value(e.Value)
-	}
-	return fmt.Sprintf("%s (%s … %s)", s.Value(e.Value), humanize.Number(e.Lower*s.Factor), humanize.Number(e.Upper*s.Factor))
 }
