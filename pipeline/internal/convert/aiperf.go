@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// aiperf writes profile_export_aiperf.json: a tag with unit and statistics for each metric. Its
-// CSV is read by readSections.
+// aiperf reads profile_export_aiperf.json: a tag with a unit and statistics for each metric.
+// readSections reads its CSV.
 var aiperf = Tool{
 	Name: "aiperf", Releases: "0.13", Command: `aiperf\s+profile`,
 	Shapes: []Shape{
@@ -22,8 +22,8 @@ var aiperf = Tool{
 		},
 		{
 			Keys: []string{"aiperf_version", "time_to_first_token/unit", "request_latency/unit"},
-			// Those of a load generator in older versions, the phase that is measured and its data set
-			// from 0.13 on.
+			// Older versions have a load generator here; 0.13 and later have the measured phase and
+			// its data set.
 			Settings: []Field{{"input_config/loadgen", ""}, {"input_config/endpoint", "endpoint_"}},
 			Params: []Field{
 				{"start_time", "start_time"}, {"input_config/models/items/0/name", "model"}, {"input_config/tokenizer/name", "tokenizer"},
@@ -60,7 +60,7 @@ var aiperfFigures = []Field{
 	{"total_isl/avg", "total input tokens"}, {"total_osl/avg", "total output tokens"},
 }
 
-// aiperfRun reads the phase that was measured, the failures and the duration of a run.
+// aiperfRun reads the measured phase, the failures and the duration of a run.
 func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 	if phases := root.at("input_config/phases"); phases != nil {
 		for _, phase := range phases.items {
@@ -73,7 +73,7 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 		}
 	}
 	if failures, ok := root.at("error_summary").sum("count"); ok && root.at("error_request_count") == nil {
-		e.text("failed", fmt.Sprint(failures), root.line) // a run without failures has no count of them
+		e.text("failed", fmt.Sprint(failures), root.line) // the count is absent if nothing failed
 	}
 	e.add("duration ("+root.at("benchmark_duration/unit").str()+")", root.at("benchmark_duration/avg"))
 	if root.has("is_complete=false") || root.has("was_cancelled=true") {
@@ -83,9 +83,9 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 	return nil
 }
 
-// aiperfAggregate reads profile_export_aiperf_aggregate.json: the mean of each figure over
-// several profile runs, under TAG_STATISTIC. The runs are on one server, one after the other,
-// so together they are one result, and their spread is not that between launches.
+// aiperfAggregate reads profile_export_aiperf_aggregate.json: the mean of each figure over several
+// profile runs, under TAG_STATISTIC. The runs used one server, so they are one result, and their
+// spread is not that between launches.
 func aiperfAggregate(root, _ *value, r *Run, e *entryList) error {
 	metrics := root.at("metrics")
 	for _, t := range aiperfTimes {
@@ -103,7 +103,7 @@ func aiperfAggregate(root, _ *value, r *Run, e *entryList) error {
 	for _, f := range aiperfFigures {
 		v := metrics.at(strings.Replace(f.Path, "/", "_", 1) + "/mean")
 		known, _ := figureOf(f.Name)
-		if x, ok := v.number(); ok && known.kind == count { // of all runs, so that a failure in one of them is not rounded away
+		if x, ok := v.number(); ok && known.kind == count { // the sum over all runs: a mean would round one failure away
 			e.text(f.Name, fmt.Sprint(int64(math.Round(x*runs))), v.line)
 			continue
 		}

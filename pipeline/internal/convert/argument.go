@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Label gives every result a parameter, as if it had been found in the file. So a side or
-// a launch that no file reports can be said where the file is named.
+// Label sets parameters of every result, as if the file contained them. It gives the side or the
+// launch of files that do not report them.
 func Label(runs []Run, labels map[string]string) {
 	for i := range runs {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -20,7 +20,7 @@ func Label(runs []Run, labels map[string]string) {
 	}
 }
 
-// labelPattern is what may stand before a path: side=base,launch=1:
+// labelPattern matches labels before a path: side=base,launch=1:
 var labelPattern = regexp.MustCompile(`^((?:[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)(?:,[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)*):(.+)$`)
 
 // ParseLabels splits an argument into the labels before the path and the rest.
@@ -37,16 +37,16 @@ func ParseLabels(arg string) (labels map[string]string, rest string) {
 	return labels, m[2]
 }
 
-// Selector names results of a file: "night.log?h3=RDMA&qps=2" are those of night.log with
-// both parameters, and in "night.log?h3=*RDMA*" stars stand for any text. So two sides can
-// be in one file.
+// Selector selects results of a file: "night.log?h3=RDMA&qps=2" selects those of night.log with
+// both parameters. In "night.log?h3=*RDMA*" a star matches any text. Two sides can thus be in one
+// file.
 type Selector struct {
 	Path  string
 	Where map[string]string
 }
 
-// ParseSelector reads a selector; without a question mark it is the whole file. Values are
-// as in the query of a URL, where + and %20 are spaces.
+// ParseSelector parses a selector; without a question mark it selects the whole file. Values are
+// escaped as in the query of a URL, where + and %20 are spaces.
 func ParseSelector(s string) (Selector, error) {
 	path, query, ok := strings.Cut(s, "?")
 	sel := Selector{Path: path}
@@ -67,11 +67,10 @@ func ParseSelector(s string) (Selector, error) {
 	return sel, nil
 }
 
-// SameParam reports whether two names are of one parameter.
+// SameParam reports whether two names mean the same parameter.
 func SameParam(a, b string) bool { return canonicalKey(a) == canonicalKey(b) }
 
-// Select keeps the runs that have the parameters of the selector. It is an error when none
-// has.
+// Select returns the runs with the parameters of the selector, or an error if there is none.
 func (s Selector) Select(runs []Run) ([]Run, error) {
 	var out []Run
 	for i := range runs {
@@ -90,7 +89,7 @@ func (s Selector) Select(runs []Run) ([]Run, error) {
 	return nil, fmt.Errorf("%s: %w with %s: look at the parameters with import", s.Path, ErrNoResult, conditions(s.Where))
 }
 
-// like reports whether a value has the form of a pattern, in which stars stand for any text.
+// like reports whether a value matches a pattern, in which a star matches any text.
 func like(value, pattern string) bool {
 	form, err := regexp.Compile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`)
 	return err == nil && strings.Contains(pattern, "*") && form.MatchString(value)

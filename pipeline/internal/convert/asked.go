@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// requestsOf returns how many requests a load generator makes of a number of prompts, and false
-// where its arguments do not say it. Several prompts may share a request, and some data sets have
-// a number of their own.
+// requestsOf returns how many requests a load generator sends for a number of prompts, and false if
+// its arguments do not determine it. Several prompts may share a request, and some data sets have a
+// fixed number.
 func (r *Run) requestsOf(prompts int) (int, bool) {
 	switch datasetPrefix(r.Params["dataset_name"]) {
-	case "gsp": // groups of prompts, whatever --num-prompts says
+	case "gsp": // --num-prompts has no effect
 		groups, okGroups := r.countParam("gsp_num_groups")
 		each, okEach := r.countParam("gsp_prompts_per_group")
 		return groups * each, okGroups && okEach
-	case "prefix_repetition": // as many for each prefix
+	case "prefix_repetition": // the same number for each prefix
 		prefixes, ok := r.countParam("prefix_repetition_num_prefixes")
 		if !ok {
 			prefixes = 10
@@ -23,7 +23,7 @@ func (r *Run) requestsOf(prompts int) (int, bool) {
 		return prompts / prefixes * prefixes, true
 	}
 	if slices.ContainsFunc([]string{"no_oversample", "disable_oversample"}, func(key string) bool { return r.Params[key] == "true" }) {
-		return 0, false // as many as the data set has
+		return 0, false // the size of the data set
 	}
 	if size, ok := r.countParam("random_batch_size"); ok {
 		return (prompts + size - 1) / size, true
@@ -31,14 +31,14 @@ func (r *Run) requestsOf(prompts int) (int, bool) {
 	return prompts, true
 }
 
-// countParam returns a parameter that is a positive whole number of moderate size.
+// countParam returns a parameter that is a positive integer of at most 2^20.
 func (r *Run) countParam(key string) (int, bool) {
 	text, _ := r.Param(key)
 	n, err := parseCount(text)
 	return int(n), err == nil && n > 0 && n <= 1<<20
 }
 
-// allPromptsSent reports whether the tokens of a result are those of all its prompts, though it
+// allPromptsSent reports whether the tokens of a result are those of all its prompts, although it
 // has fewer requests: several prompts shared one.
 func (r *Run) allPromptsSent(prompts int) bool {
 	label, _ := r.Param("input_len")
@@ -51,8 +51,8 @@ func (r *Run) allPromptsSent(prompts int) bool {
 	return math.Abs(each-length) <= 0.1*length && math.Abs(perRequest-length) > 0.1*length
 }
 
-// countFailures works out the failures of a result whose tool reports none: what was asked for less the
-// successes. Where it is not known how many requests were made, failures are not known either.
+// countFailures computes the failures of a result whose tool reports none: requests asked for less
+// successes. If the number of requests is not known, the failures are not known either.
 func (r *Run) countFailures(prompts int) {
 	c := &r.Counts
 	asked, ok := r.requestsOf(prompts)
@@ -72,7 +72,7 @@ func (r *Run) countFailures(prompts int) {
 	}
 }
 
-// successesOf splits "9/10" and "9/10 (90.00%)" into the requests that succeeded and all.
+// successesOf splits "9/10" or "9/10 (90.00%)" into the successful requests and all requests.
 func successesOf(text string) (done, all string, ok bool) {
 	done, all, ok = strings.Cut(text, "/")
 	all, _, _ = strings.Cut(all, "(")

@@ -7,31 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxBlockLines bounds a block: vLLM's longest has about 60 lines.
+// maxBlockLines bounds a block. The longest of vLLM has about 60 lines.
 const maxBlockLines = 1000
 
-// openBlock is a printed block while it is read.
+// openBlock is a printed block while its lines are read.
 type openBlock struct {
 	line    int
-	prefix  *regexp.Regexp // what stands before the rule, of a container's log, say, with any digits
+	prefix  *regexp.Regexp // matches what precedes the rule, such as the prefix of a container log, with any digits
 	section string
-	// words and unit are those of the times whose statistics follow, each on a line of its own.
+	// words and unit of the times whose statistics follow, one a line.
 	words, unit string
-	// foreign blocks are bare and print times as neither vLLM nor SGLang does.
+	// foreign marks a bare block whose times are not in the form of vLLM or SGLang.
 	foreign bool
-	// title is the line before a bare block, where it ends with a colon.
+	// title is the line before a bare block, if it ends with a colon.
 	title   string
 	entries []entry
 	noise   int
-	// bare blocks have lost the rule that begins them; what follows shows whether they are
-	// blocks at all.
+	// bare marks a block without its opening rule. Its contents decide whether it is a block.
 	bare bool
-	// inside reports whether it began before another one had ended.
+	// inside marks a block that began before the previous one ended.
 	inside bool
 }
 
-// newBlock begins a block behind a prefix. The lines that follow have the same, but for
-// times and numbers in it.
+// newBlock returns a block whose lines have this prefix, in which times and other numbers may
+// differ.
 func newBlock(line int, prefix string) *openBlock {
 	const limit = 200
 	b := &openBlock{line: line}
@@ -43,14 +42,14 @@ func newBlock(line int, prefix string) *openBlock {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// figureNeedles are parts of the labels and units of all figures that a bare block can begin with.
+// figureNeedles are parts of the labels and units of all figures that can open a bare block.
 var figureNeedles = needles{
 	"(ms)", "(s)", "(us)", "(sec", "hroughput", "HROUGHPUT", "atency", "ATENCY", "TTFT", "ttft", "TPOT", "tpot", "ITL", "itl", "E2E", "e2e",
 	"equests", "EQUESTS", "oken", "OKEN",
 }
 
-// startsBare reports whether a line outside of any block is a figure as blocks print it, with
-// its unit, so that a block without its first rule begins.
+// startsBare reports whether a line outside any block is a figure with its unit in the form of a
+// block. It then opens a block without its rule.
 func startsBare(line string) bool {
 	if strings.IndexByte(line, ':') < 0 || !figureNeedles.in(line) {
 		return false
@@ -71,8 +70,7 @@ func startsBare(line string) bool {
 	return ok && (f.name == "succeeded" || unit != "" && (f.kind == latency || f.kind == rate))
 }
 
-// isBlock reports whether a bare block has so many figures that it is one: a sentence or a
-// summary has fewer.
+// isBlock reports whether a bare block has enough figures. A sentence or a summary has fewer.
 func (b *openBlock) isBlock() bool {
 	const enough = 4
 	figures := 0
@@ -84,14 +82,14 @@ func (b *openBlock) isBlock() bool {
 	return figures >= enough
 }
 
-// figure is what an entry stands for, whose unit may be behind its value.
+// figure returns the figure of an entry, whose unit may follow its value.
 func (e entry) figure() (figure, bool) {
 	label, _ := unitInValue(e.label, e.value)
 	return figureOf(label)
 }
 
-// sectionOf reports whether a line begins a group of times, each of whose statistics has a line of its own:
-// "Time to First Token (ms):".
+// sectionOf reports whether a line opens a group of times with one statistic a line: "Time to First
+// Token (ms):".
 func sectionOf(e entry) (words, unit string, ok bool) {
 	if e.value != "" {
 		return "", "", false
@@ -103,12 +101,12 @@ func sectionOf(e entry) (words, unit string, ok bool) {
 	return words, unit, latencyNames[words] != "" && unit != ""
 }
 
-// linePrefix is what logs and pages put before a line: quotes, comments, names of
-// containers and processes, times.
+// linePrefix matches what logs and pages put before a line: quotes, comments, names of containers
+// and processes, times.
 var linePrefix = regexp.MustCompile(
 	`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
 
-// strip takes the prefixes of a line off, and white space.
+// strip removes the prefixes and the white space of a line.
 func (b *openBlock) strip(line string) string {
 	if b.prefix != nil {
 		line = line[len(b.prefix.FindString(line)):]
@@ -135,8 +133,8 @@ func splitEntry(text string) (entry, bool) {
 	return entry{label: strings.Join(strings.Fields(label), " "), value: strings.TrimSpace(value)}, true
 }
 
-// qualify distinguishes figures that have one label in several sections, and reads the
-// acceptance by position ("Position 0:") under a name of its own.
+// qualify distinguishes figures with the same label in different sections, and renames the
+// acceptance rates by position ("Position 0:").
 func (b *openBlock) qualify(e entry) entry {
 	if stat := statOf(e.label); stat != "" && b.words != "" {
 		e.label = stat + " " + b.words + " (" + b.unit + ")"
@@ -150,8 +148,8 @@ func (b *openBlock) qualify(e entry) entry {
 var figureWord = regexp.MustCompile(
 	`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
 
-// beginsLikeFigure reports whether a line without a readable value looks like a figure that
-// was damaged, which must not be passed over.
+// beginsLikeFigure reports whether a line without a readable value looks like a damaged figure,
+// which must not be skipped.
 func beginsLikeFigure(text string) bool {
 	if !figureWord.MatchString(text) {
 		return false
@@ -165,8 +163,8 @@ func beginsLikeFigure(text string) bool {
 	return false
 }
 
-// beginsLikeLabel reports whether a line begins with the name of a latency whose unit or value
-// is not there: it was cut, or wrapped by a narrow terminal.
+// beginsLikeLabel reports whether a line begins with the name of a latency but lacks the unit or
+// value: it was cut, or wrapped by a narrow terminal.
 func beginsLikeLabel(text string) bool {
 	words := strings.Fields(strings.ToLower(text))
 	for n := 2; n <= min(len(words), 6); n++ {
@@ -178,7 +176,7 @@ func beginsLikeLabel(text string) bool {
 	return false
 }
 
-// tool is that which prints a label of the block that others do not, and vLLM where none does.
+// tool returns the tool that alone prints some label of the block, or vLLM if there is none.
 func (b *openBlock) tool(tools Tools) string {
 	for _, row := range tools {
 		for _, words := range row.Prints {
@@ -190,7 +188,7 @@ func (b *openBlock) tool(tools Tools) string {
 	return vllm.Name
 }
 
-// setBackend takes the backend from the block, before definitions depend on it.
+// setBackend sets the backend from the block, because definitions depend on it.
 func (b *openBlock) setBackend(r *Run) {
 	for _, e := range b.entries {
 		if e.label == "Backend" {

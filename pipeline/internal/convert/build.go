@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// entry is a label with its value as they were printed.
+// entry is a label and its value, as printed.
 type entry struct {
 	label, value string
 	line         int
 }
 
-// fill reads the entries of one result into r. Tool and parameters must be set before,
-// since definitions depend on them. The error names the line of the first figure that
-// cannot be read.
+// fill reads the entries of one result into r. The tool and the parameters must be set before,
+// because definitions depend on them. The error has the line of the first figure that cannot be
+// read.
 func (r *Run) fill(entries []entry) error {
 	for _, e := range entries {
 		if err := r.add(e); err != nil {
@@ -58,7 +58,7 @@ func (r *Run) add(e entry) error {
 	return r.addMetric(f, e)
 }
 
-// addOther keeps what no rule knows. It is kept, but not as a figure.
+// addOther keeps an entry with an unknown label, but not as a figure.
 func (r *Run) addOther(e entry) error {
 	const limit = 100
 	if e.value == "" {
@@ -103,7 +103,7 @@ func (r *Run) addCount(f figure, text string) error {
 	return nil
 }
 
-// addEach reads the mean tokens of a request.
+// addEach reads the mean number of tokens of a request.
 func (r *Run) addEach(name, text string) error {
 	v, err := parseNumber(text, 0)
 	if errors.Is(err, errNoData) {
@@ -122,8 +122,8 @@ func (r *Run) addEach(name, text string) error {
 // maxTokensEach bounds the tokens of a request.
 const maxTokensEach = 1e9
 
-// addMetric reads a latency or a rate. Twice the same id with two values is an error: one
-// of them would be lost.
+// addMetric reads a latency or a rate. Two values of one id are an error, because one would be
+// lost.
 func (r *Run) addMetric(f figure, e entry) error {
 	v, err := parseNumber(e.value, f.shift)
 	if errors.Is(err, errNoData) {
@@ -155,11 +155,11 @@ func (r *Run) addMetric(f figure, e entry) error {
 func stepOf(text string, shift int) float64 {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "e")
 	_, decimals, _ := strings.Cut(mantissa, ".")
-	e, _ := strconv.Atoi(exponent) // "" is 0
+	e, _ := strconv.Atoi(exponent) // 0 for ""
 	return math.Pow(10, float64(shift+e-len(decimals)))
 }
 
-// once refuses a second value of what a result has once: two results are mixed then.
+// once returns an error for a second value of a single figure: two results were then mixed.
 func (r *Run) once(name string, v float64) error {
 	if old, ok := r.seen[name]; ok && old != v {
 		return errTwice
@@ -172,7 +172,7 @@ var errTwice = errors.New("is there twice, with different values")
 
 func (r *Run) audit(name string, value any) { put(&r.Audit, name, value) }
 
-// finish completes the counts and drops the zeros that stand for "no data".
+// finish completes the counts and removes the zeros that mean "no data".
 func (r *Run) finish() error {
 	if len(r.unread) > 0 {
 		r.infof("numbers whose meaning is not known here are kept as parameters: %s", quoted(r.unread))
@@ -206,7 +206,7 @@ func quoted(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// sumTokens makes sums of the mean tokens of a request, where the result has no sums.
+// sumTokens computes missing sums of tokens from the means of a request.
 func (r *Run) sumTokens() {
 	for name, sum := range map[string]*int64{"input": &r.Counts.InputTokens, "output": &r.Counts.OutputTokens} {
 		if v, ok := r.meanTokens[name]; ok && *sum == 0 && r.Counts.Succeeded > 0 {
@@ -215,7 +215,7 @@ func (r *Run) sumTokens() {
 	}
 }
 
-// count works out the requests sent. Tools that report no failures report at most how many
+// count computes the requests sent. A tool that reports no failures at most reports how many
 // requests were asked for.
 func (r *Run) count() {
 	c := &r.Counts
@@ -224,7 +224,7 @@ func (r *Run) count() {
 		return
 	}
 	if _, reported := r.seen["succeeded"]; !reported || r.countedPrompts {
-		return // what is not reported has not failed
+		return // without a report nothing counts as failed
 	}
 	n, err := parseCount(r.Params["num_prompts"])
 	if err != nil || n < int64(c.Succeeded) || n > 1<<31-1 {
@@ -233,8 +233,8 @@ func (r *Run) count() {
 	r.countFailures(int(n))
 }
 
-// restoreRates computes the rates that were rounded away: a single request that took five
-// minutes is printed as 0.00 req/s.
+// restoreRates computes rates that were rounded to 0: a single request of five minutes is printed
+// as 0.00 req/s.
 func (r *Run) restoreRates() {
 	if r.Duration <= 0 || r.Counts.Succeeded == 0 {
 		return
@@ -255,9 +255,9 @@ func (r *Run) restoreRates() {
 	}
 }
 
-// dropEmpty removes the figures that are zeros for want of data: vLLM and SGLang print 0
-// where nothing succeeded, and for a latency that no request had (no second token, no
-// stream). A time of zero in every statistic cannot be measured.
+// dropEmpty removes figures that are 0 for lack of data. vLLM and SGLang print 0 if no request
+// succeeded, and for a latency that no request had (no second token, no stream). A measured time is
+// not 0 in every statistic.
 func (r *Run) dropEmpty() {
 	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
 		if len(r.Metrics) > 0 {
@@ -289,14 +289,14 @@ func (r *Run) dropEmpty() {
 	}
 }
 
-// leaveOut drops the figures of a group.
+// leaveOut removes the figures of a group.
 func (r *Run) leaveOut(group string) {
 	maps.DeleteFunc(r.Metrics, func(id string, _ float64) bool { return strings.HasPrefix(id, group+".") })
 	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return strings.HasPrefix(id, group+".") })
 }
 
-// derivedFrom returns the group that the figures of another are worked out of: a time per output token
-// is what is left of a request after its first token, so it is none without that.
+// derivedFrom returns the group from which another is computed. A time per output token is computed
+// from the time after the first token, so it is invalid without a time to the first token.
 func (r *Run) derivedFrom(group string) string {
 	if quantityOf(group) != "tpot" {
 		return ""
@@ -306,6 +306,6 @@ func (r *Run) derivedFrom(group string) string {
 	return of
 }
 
-// mayBeZero are the groups of which a zero in every statistic was measured: a client's queue can
+// mayBeZero are the groups that can be measured as 0 in every statistic: the queue of a client can
 // be empty, and a goodput 0.
 var mayBeZero = []string{"queue", "goodput", "spec_decode", "rtfx"}

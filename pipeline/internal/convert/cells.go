@@ -12,13 +12,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// usualKeys are the parameters that may distinguish cells when none are declared.
+// usualKeys are the parameters that may distinguish cells if none are declared.
 var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(),
 	[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
 
-// group chooses the parameters that distinguish cells, if no one did, and sorts the results
-// into cells, in the order of their first result. What else results of a cell differ in is
-// an error, or a warning where a person named the parameters.
+// group chooses the parameters that distinguish cells, unless they were given, and groups the
+// results into cells in the order of their first result. Other differences within a cell are an
+// error, or a warning if a person named the parameters.
 func (d *document) group() error {
 	declared := len(d.opt.By) > 0 && !d.opt.Chosen
 	for _, r := range d.runs {
@@ -67,11 +67,10 @@ func (d *document) group() error {
 	return nil
 }
 
-// CellKeys are the parameters that distinguish cells where none are named: those of the
-// usual ones that differ between results, arguments of a server's command, and what was
-// measured to have been done where results that agree in all of these did different work.
-// Rows that repeat a block of their text do not count. Sides are results that are set beside
-// each other.
+// CellKeys returns the parameters that distinguish cells if none are named: the usual ones that
+// differ between results, the arguments of server commands, and measured work if results with equal
+// parameters did different work. Rows that repeat a block of their text do not count. The sides are
+// the groups of results to compare.
 func CellKeys(opt Options, sides ...[]Run) []string {
 	own := make([][]*Run, len(sides))
 	for i := range sides {
@@ -94,10 +93,10 @@ func cellKeys(opt Options, sides [][]*Run) []string {
 	return append(keys, separateByWork(keys, launch, sides)...)
 }
 
-// varying are the usual parameters, and the arguments of servers, that are not the same in
-// all results. One that some results do not say distinguishes cells only if it is one of the
-// load: what no label says of a result is not what the label of another says. A parameter
-// that says no more than one before it is left out.
+// varying returns the usual parameters and server arguments that differ between results. A
+// parameter that some results lack distinguishes cells only if it is part of the load: a result
+// without a label is not one with the label of another. Parameters that add nothing to an earlier
+// one are omitted.
 func varying(runs []*Run) []string {
 	var keys []string
 	seen := map[string]bool{}
@@ -124,7 +123,7 @@ func varying(runs []*Run) []string {
 	return keys
 }
 
-// valuesOf are the coordinates of a result.
+// valuesOf returns the coordinates of a result.
 func valuesOf(r *Run, keys []string) []result.AxisValue {
 	values := make([]result.AxisValue, 0, len(keys))
 	for _, key := range keys {
@@ -147,8 +146,7 @@ func missing(r *Run, key string) error {
 	return &Error{r.Source, r.Line, fmt.Errorf("the result has no %s: it has %s%s", clip(key), strings.Join(known, ", "), more)}
 }
 
-// cellHash is the identity of a cell: its parameters under their canonical names, in any
-// order.
+// cellHash returns the identity of a cell: its parameters under canonical names, in any order.
 func cellHash(values []result.AxisValue) string {
 	lines := make([]string, len(values))
 	for i, v := range values {
@@ -159,7 +157,7 @@ func cellHash(values []result.AxisValue) string {
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// name is a cell for people.
+// name returns the text of a cell for people.
 func name(values []result.AxisValue) string {
 	if len(values) == 0 {
 		return "(only one)"
@@ -167,7 +165,7 @@ func name(values []result.AxisValue) string {
 	return result.Coordinates(values, ", ")
 }
 
-// workloadText is the load of a result in one line for people.
+// workloadText returns the load of a result as one line for people.
 func workloadText(r *Run) string {
 	var parts []string
 	add := func(format, key string) {

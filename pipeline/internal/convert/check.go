@@ -10,11 +10,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Check says what a comparison of two documents must not hide: figures that are not
-// compared because their definitions differ, and cells in which the two sides did not do
-// the same work or were measured elsewhere or otherwise. The sides are called by the names
-// that the comparison gives them, and declared is what they are meant to differ in. It is
-// empty when there is nothing to say.
+// Check returns notes for a comparison of two documents: figures that are not compared because
+// their definitions differ, and cells whose sides did different work or ran on different hardware
+// or software. The sides have the names of the comparison, and declared lists the intended
+// differences.
 func (t Tools) Check(a, b *result.Document, nameA, nameB string, declared comparability.Declared) []string {
 	other := map[string]*result.Cell{}
 	for i := range b.Benchmarks {
@@ -45,11 +44,11 @@ func (t Tools) Check(a, b *result.Document, nameA, nameB string, declared compar
 	return append(cells.notes(nameA, nameB), notes...)
 }
 
-// differingCells collects in what the cells of two documents differ.
+// differingCells collects the differences between the cells of two documents.
 type differingCells struct {
 	all        int
 	texts      []string
-	places     map[string][]string // of a text
+	places     map[string][]string // by text
 	unreported []string
 }
 
@@ -72,7 +71,7 @@ func (u *differingCells) add(values []result.AxisValue, found comparability.Diff
 	}
 }
 
-// notes are one for each difference, with the cells that have it where not all do.
+// notes returns one note for each difference, with its cells unless all have it.
 func (u *differingCells) notes(nameA, nameB string) []string {
 	const most = 8
 	var out []string
@@ -93,7 +92,7 @@ func (u *differingCells) notes(nameA, nameB string) []string {
 	return out
 }
 
-// checkDefinitions finds quantities that both cells have, under different definitions.
+// checkDefinitions notes quantities that both cells have, but under different definitions.
 func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, ...any)) {
 	ours, theirs := quantities(x), quantities(y)
 	for _, quantity := range slices.Sorted(maps.Keys(ours)) {
@@ -105,7 +104,7 @@ func checkDefinitions(x, y *result.Cell, nameA, nameB string, add func(string, .
 	}
 }
 
-// checkTools says what to keep in mind where two tools measured by almost the same definition.
+// checkTools notes the differences between two tools with almost the same definition.
 func (t Tools) checkTools(x, y *result.Cell, add func(string, ...any)) {
 	a, b := toolOf(x), toolOf(y)
 	if a == b {
@@ -124,7 +123,7 @@ func (t Tools) checkTools(x, y *result.Cell, add func(string, ...any)) {
 	}
 }
 
-// toolOf is the tool that measured a cell, "" if that is not known.
+// toolOf returns the tool that measured a cell, "" if unknown.
 func toolOf(c *result.Cell) string {
 	for _, r := range c.Runs {
 		if tool, ok := r.Audit["tool"].(string); ok {
@@ -143,7 +142,7 @@ func hasGroup(c *result.Cell, group string) bool {
 	return false
 }
 
-// quantities are the groups of a cell by what people call them, whatever the definition.
+// quantities returns the groups of a cell by common name, whatever their definition.
 func quantities(c *result.Cell) map[string][]string {
 	out := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Summary)) {
@@ -156,7 +155,7 @@ func quantities(c *result.Cell) map[string][]string {
 	return out
 }
 
-// place says where in a table a cell is, nothing where it is the only one.
+// place returns the position of a cell in a table, "" if it is the only one.
 func place(values []result.AxisValue) string {
 	if len(values) == 0 {
 		return ""

@@ -9,15 +9,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// What terminals, pages and mail put into a line that is not its text.
+// Terminals, pages and mail add these to the text of a line.
 var (
 	terminal = regexp.MustCompile(`\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])`)
 	htmlTag  = regexp.MustCompile(`(?i)</?(?:br|pre|code|samp|tt|p|div|span|li|b|strong|em|i|font)(?:\s[^<>]*)?/?>`)
 	spaces   = strings.NewReplacer("\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u200b", "", "\u2060", "", "\ufeff", "")
 )
 
-// cleanLine takes colours, tags and entities of a page, and spaces that only look like one,
-// out of a line. Figures are not touched.
+// cleanLine removes colours, tags, entities and unusual spaces from a line. Figures stay the same.
 func cleanLine(line string) string {
 	if strings.IndexByte(line, '\x1b') >= 0 {
 		line = terminal.ReplaceAllString(line, "")
@@ -36,8 +35,8 @@ func cleanLine(line string) string {
 	return line
 }
 
-// decoded reads text that begins with the mark of UTF-16, as shells of Windows write it, as
-// UTF-8, and any other as it is.
+// decoded converts UTF-16 with a byte order mark, as Windows shells write it, to UTF-8. Other text
+// stays the same.
 func decoded(r *bufio.Reader) *bufio.Reader {
 	mark, err := r.Peek(2)
 	if err != nil || string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// commandArgs reads the options of a command line: --key value, --key=value, --flag. A
-// word that begins with two dashes is never a value.
+// commandArgs parses the options of a command line: --key value, --key=value, --flag. A word that
+// begins with two dashes is never a value.
 func commandArgs(line string) map[string]string {
 	words := shellWords(line)
 	args := map[string]string{}
@@ -34,8 +34,7 @@ func commandArgs(line string) map[string]string {
 // operators end the arguments of a command.
 var operators = []string{"|", "||", "&", "&&", ";", ">", ">>", "2>&1", "2>", "<", "\\"}
 
-// shellWords splits a line as a shell would, as far as quotes and backslashes go. Nothing
-// is expanded.
+// shellWords splits a line like a shell, with quotes and backslashes but without expansion.
 func shellWords(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -71,8 +70,8 @@ func shellWords(line string) []string {
 	return words
 }
 
-// namespaceArgs reads a dump of Python's argparse, Namespace(key=value, …), from where it
-// begins in the line. Values that are not given (None) are left out.
+// namespaceArgs parses a dump of Python's argparse, Namespace(key=value, …), anywhere in the line.
+// Values that were not given (None) are omitted.
 func namespaceArgs(line string) map[string]string {
 	_, rest, ok := strings.Cut(line, "Namespace(")
 	if !ok {
@@ -97,13 +96,13 @@ func namespaceArgs(line string) map[string]string {
 	return args
 }
 
-// objectAddress finds a Python object, which is another one in each process.
+// objectAddress matches a Python object, whose address differs in each process.
 var objectAddress = regexp.MustCompile(`^<.* at 0x[0-9a-f]+>$`)
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// pythonValue cuts one value of a Python representation off: up to the comma or the
-// parenthesis that ends it, quotes and brackets respected.
+// pythonValue cuts one value off a Python representation: up to the comma or parenthesis after it,
+// outside quotes and brackets.
 func pythonValue(s string) (value, rest string) {
 	depth := 0
 	var quote byte

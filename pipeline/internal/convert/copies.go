@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// markRepetitions finds the rows of tables and the summaries that repeat a block of the
-// same text, so that they do not count as a second measurement.
+// markRepetitions marks table rows and summaries that repeat a block of the same text, so that they
+// do not count as a second measurement.
 func markRepetitions(runs []Run) {
 	for i := range runs {
 		r := &runs[i]
@@ -20,8 +20,8 @@ func markRepetitions(runs []Run) {
 			if b.Format != FormatBlock || b.bare {
 				continue
 			}
-			// Two measurements never share many figures and differ in none. A bare block may be a
-			// summary, which has no figure that the block has not, to the last digit.
+			// Many figures of two measurements are never all equal. A bare block may be a summary: each
+			// of its figures equals one of the block to the last digit.
 			same, differ := shared(r, b)
 			summary := r.bare && same >= 3 && same == len(r.Metrics)
 			if !differ && (r.Duration == b.Duration && (same >= 6 || summary) || r.Duration == 0 && summary) {
@@ -32,7 +32,7 @@ func markRepetitions(runs []Run) {
 	}
 }
 
-// shared counts the metrics that are equal, and reports whether any differs.
+// shared counts the equal metrics, and reports whether any differs.
 func shared(a, b *Run) (same int, differ bool) {
 	for id, v := range a.Metrics {
 		w, ok := b.Metrics[id]
@@ -46,16 +46,16 @@ func shared(a, b *Run) (same int, differ bool) {
 	return same, false
 }
 
-// isCopy reports whether two results are one measurement: all their figures are equal, and
-// there are so many that this is no coincidence.
+// isCopy reports whether two results are one measurement: all figures are equal, and there are too
+// many for coincidence.
 func isCopy(a, b *Run) bool {
 	const enough = 4
 	same, differ := shared(a, b)
 	return a.Duration == b.Duration && a.Counts == b.Counts && len(a.Metrics) == len(b.Metrics) && !differ && same >= enough
 }
 
-// prints reports whether a block is the rounded form of a file's result: the same counts, and
-// all figures that both have equal to the digits that blocks have. Two measurements never are.
+// prints reports whether a block is the rounded form of the result of a file: the same counts, and
+// all common figures equal to the digits of the block. Two measurements never are.
 func prints(block, file *Run) bool {
 	const enough = 6
 	if block.Format != FormatBlock || file.Format == FormatBlock || block.Tool != file.Tool ||
@@ -81,9 +81,8 @@ func prints(block, file *Run) bool {
 	return same >= enough
 }
 
-// markCut finds the blocks that end before their time: nothing closes them, and another
-// block of the text has all their figures and more. What was printed of an attempt that was
-// given up is no measurement beside the one that was made in its place.
+// markCut marks blocks without an end whose figures another block of the text contains, with more.
+// They are printed by an abandoned attempt, which is not a measurement beside its replacement.
 func markCut(runs []Run) {
 	for i := range runs {
 		r := &runs[i]

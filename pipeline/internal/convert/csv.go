@@ -21,7 +21,7 @@ type sheet struct {
 	*csv.Reader
 	name   string
 	header []string
-	cells  []string // of the row that was read last, and its line
+	cells  []string // of the last row, and its line
 	line   int
 	err    error
 }
@@ -44,11 +44,11 @@ func (s *sheet) next() bool {
 	return false
 }
 
-// readCSV reads a table with one result a row: columns are named by the labels or keys of a
-// load generator, or by our ids.
+// readCSV reads a table with one result a row. Columns are named by labels or keys of a load
+// generator, or by our ids.
 func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	s := &sheet{Reader: csv.NewReader(in), name: name}
-	head, _ := in.Peek(detectBytes) // as much as there is
+	head, _ := in.Peek(detectBytes) // or less, at the end of the file
 	line, _, _ := strings.Cut(string(head), "\n")
 	s.Comma = delimiter(line)
 	if !s.next() {
@@ -92,7 +92,7 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	return runs, nil
 }
 
-// withReasons adds to the error of a row without a figure why its columns are none.
+// withReasons adds to the error of a row without figures why its columns are none.
 func withReasons(err error, header, cells []string) error {
 	if !errors.Is(err, errNoFigure) {
 		return err
@@ -105,8 +105,7 @@ func withReasons(err error, header, cells []string) error {
 	return err
 }
 
-// sheet is what to import in the place of a CSV file of a tool that is not read here, "" for
-// other files.
+// sheet returns what to import instead of a CSV file without results, "" for other files.
 func (t Tools) sheet(header []string) string {
 	for _, row := range t {
 		for _, s := range row.Sheets {
@@ -124,8 +123,8 @@ func containsAll(header, columns []string) bool {
 	})
 }
 
-// row reads one result. Columns of our own export are ids ("ttft.p99", in stored units)
-// and a few fixed names. The prefix arg_ makes a column a parameter whatever its name.
+// row reads one result. Columns of our own export are ids ("ttft.p99", in stored units) and a few
+// fixed names. The prefix arg_ makes any column a parameter.
 func (r *Run) row(header, cells []string, line int) error {
 	var labels, values []string
 	for i, h := range header {
@@ -151,7 +150,7 @@ func (r *Run) row(header, cells []string, line int) error {
 	return nil
 }
 
-// isID reports whether a column is named by an id of a metric.
+// isID reports whether a column is named by the id of a metric.
 func isID(h string) bool {
 	if _, ok := metric.Lookup(h); ok {
 		return true
@@ -191,7 +190,7 @@ func (r *Run) storeID(id, text string) error {
 	return nil
 }
 
-// unescapeCSV removes the apostrophe that keeps a spreadsheet from computing a text.
+// unescapeCSV removes the apostrophe that stops a spreadsheet from computing a text.
 func unescapeCSV(s string) string {
 	if len(s) > 1 && s[0] == '\'' && strings.IndexByte("=+-@\t\r'", s[1]) >= 0 {
 		return s[1:]
@@ -199,8 +198,8 @@ func unescapeCSV(s string) string {
 	return s
 }
 
-// counted is what a result reports of what was done, under the names that exports give it. The
-// value is nil where its source did not report it: a zero would be a figure.
+// counted is a count of a result, with its names in exports. The value is nil if its source did not
+// report it, because a zero would be a figure.
 type counted struct {
 	vllm, csv, own string
 	value          any
@@ -223,10 +222,9 @@ func (r *Run) counted() []counted {
 	}
 }
 
-// WriteCSV writes runs as a table, one a row: where each was found, its parameters (columns
-// that begin with arg_), its counts and its metrics by id, in stored units. Read reads it
-// again without loss, but for what a table does not hold: records, engine lines, audit
-// and warnings.
+// WriteCSV writes runs as a table, one a row: source, parameters (columns that begin with arg_),
+// counts, and metrics by id in stored units. Read reads it again without loss, except records,
+// engine lines, audit and warnings.
 func WriteCSV(w io.Writer, runs []Run) error {
 	params, ids := map[string]bool{}, map[string]bool{}
 	for i := range runs {
@@ -250,7 +248,7 @@ func WriteCSV(w io.Writer, runs []Run) error {
 		for i, c := range cells {
 			cells[i] = escapeCSV(c)
 		}
-		_ = out.Write(cells) // errors of a csv.Writer stay until Error is asked
+		_ = out.Write(cells) // Error returns the errors of a csv.Writer later
 	}
 	write(append(header, metrics...))
 	for i := range runs {
@@ -287,8 +285,7 @@ func csvRow(r *Run, keys, metrics []string) []string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// inRegistryOrder sorts ids as the registry does, those that it does not have after them
-// by name.
+// inRegistryOrder sorts ids in the order of the registry, and unknown ones after them by name.
 func inRegistryOrder(ids map[string]bool) []string {
 	var out, rest []string
 	for _, m := range metric.All() {
@@ -305,8 +302,8 @@ func inRegistryOrder(ids map[string]bool) []string {
 	return append(out, rest...)
 }
 
-// escapeCSV puts an apostrophe before text that a spreadsheet would compute, and replaces control
-// characters, which would reach the terminal of whoever prints the file.
+// escapeCSV puts an apostrophe before text that a spreadsheet would compute. It replaces control
+// characters, which would reach the terminal of anyone who prints the file.
 func escapeCSV(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {

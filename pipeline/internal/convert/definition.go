@@ -9,11 +9,11 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// foreign are the groups of figures that tools define otherwise than the registry does. They
-// have names of their own; what is not listed is defined alike.
+// foreign are the groups of figures that tools define differently from the registry. They have
+// their own names; all other groups are defined alike.
 var foreign = metric.Foreign()
 
-// foreignGroup is the group of a name, nil for one that is no tool's own.
+// foreignGroup returns the group of a name, nil if it is no tool's own.
 func foreignGroup(name string) *metric.Group {
 	return foreignWhere(func(g metric.Group) bool { return g.Name == name })
 }
@@ -25,8 +25,8 @@ func foreignWhere(is func(metric.Group) bool) *metric.Group {
 	return nil
 }
 
-// differs is what a tool's figures of a quantity are where it defines them otherwise than the
-// registry does, nil where it does not.
+// differs returns the tool's own group for a quantity, nil if it defines the quantity like the
+// registry.
 func differs(tool, quantity string) *metric.Group {
 	return foreignWhere(func(g metric.Group) bool { return g.Tool == tool && g.Quantity == quantity })
 }
@@ -42,7 +42,7 @@ var toolGroups = map[string]string{
 	"token_throughput":          "tokens per second; whether of answers or of all tokens the result does not say",
 }
 
-// tool is the row of the tool that measured a result, nil for one that has none.
+// tool returns the tool that measured a result, nil if it is not in the table.
 func (r *Run) tool() *Tool { return r.table().named(r.Tool) }
 
 func (r *Run) table() Tools {
@@ -52,7 +52,7 @@ func (r *Run) table() Tools {
 	return r.tools
 }
 
-// group is the group under which the tool's figures of a quantity are known.
+// group returns the group for a tool's figures of a quantity.
 func (r *Run) group(quantity string) string {
 	if t := r.tool(); t != nil && t.group != nil {
 		return t.group(r, quantity)
@@ -60,9 +60,9 @@ func (r *Run) group(quantity string) string {
 	return quantity
 }
 
-// metricID is the id under which a figure is stored, and its definition if it is not one
-// of the registry. Of a tool without a row the definitions are not known, so its figures are
-// compared with none of another.
+// metricID returns the id for a figure, and its definition if the id is not in the registry. The
+// definitions of a tool outside the table are unknown, so its figures are compared only with its
+// own.
 func (r *Run) metricID(quantity, stat string) (id, definition string) {
 	group := r.group(quantity)
 	if g := differs(r.Tool, group); g != nil {
@@ -78,7 +78,7 @@ func (r *Run) metricID(quantity, stat string) (id, definition string) {
 	return id, describeForeign(r.Tool, group, stat)
 }
 
-// describeForeign defines an id that the registry lacks.
+// describeForeign defines an id that is not in the registry.
 func describeForeign(tool, group, stat string) string {
 	if g := foreignGroup(group); g != nil {
 		return fmt.Sprintf("%s of %s: %s", stat, g.Tool, g.Definition)
@@ -95,7 +95,7 @@ func describeForeign(tool, group, stat string) string {
 	return fmt.Sprintf("%s of %s as %s prints it", stat, group, cmp.Or(tool, "the tool"))
 }
 
-// definitionOf returns the definition of a group, whatever the statistic. It returns "" for an unknown group.
+// definitionOf returns the definition of a group, whatever the statistic, "" for an unknown group.
 func definitionOf(group string) string {
 	if g := foreignGroup(group); g != nil {
 		return g.Definition
@@ -110,12 +110,12 @@ func definitionOf(group string) string {
 	return ""
 }
 
-// meaning returns what a note says of a group: its definition, if that is known.
+// meaning returns the definition of a group for a note.
 func meaning(group string) string {
 	return cmp.Or(definitionOf(group), "as the tool prints it")
 }
 
-// quantityOf is what people call the figures of a group, whatever their definition.
+// quantityOf returns the common name of a group's figures, whatever their definition.
 func quantityOf(group string) string {
 	if g := foreignGroup(group); g != nil {
 		return g.Quantity
@@ -126,8 +126,8 @@ func quantityOf(group string) string {
 	return group
 }
 
-// assumeTool gives a run that does not report its tool the definitions of one. Without a tool
-// the figures are taken as vLLM's, and the run says so.
+// assumeTool sets the tool of a run that does not report it. Without a tool the figures count as
+// vLLM's, with a note.
 func (r *Run) assumeTool(tool string) {
 	if tool == "" {
 		r.seriousf("the result does not say which tool measured it: figures are taken as vLLM defines them")

@@ -17,28 +17,26 @@ import (
 
 // Options of Document.
 type Options struct {
-	// By are the parameters that distinguish cells ("qps", "input_len"), see Run.Param.
-	// Results that agree in all of them are repeats of one cell. Empty chooses those of the
-	// usual parameters that differ between the results.
-	// Results that would be one cell then and differ in a parameter that repetitions do not
-	// differ in are an error; of By it is a warning.
+	// By lists the parameters that distinguish cells ("qps", "input_len"), see Run.Param. Results
+	// that agree in all of them are repeats of one cell. If it is empty, the usual parameters that
+	// differ between the results are used, and another difference within a cell is an error unless
+	// repetitions may have it. With By it is a warning.
 	By []string
-	// Chosen reports whether By, which may be empty, is from CellKeys and not from a person.
+	// Chosen reports that By, which may be empty, comes from CellKeys and not from a person.
 	Chosen bool
-	// LaunchBy is the parameter that distinguishes starts of the server, and OneLaunchPerFile
-	// makes each file one. Only launches are independent of each other: without
-	// either, all results of a cell are one unit and nothing can be decided from them.
+	// LaunchBy is the parameter that distinguishes starts of the server; OneLaunchPerFile makes
+	// each file one launch. Only launches are independent: without either option all results of a
+	// cell are one unit, from which nothing can be decided.
 	LaunchBy         string
 	OneLaunchPerFile bool
-	// Tool and Title are written to the document, and File in the place of the names of the
-	// sources.
+	// Tool and Title are copied to the document. File replaces the names of the sources.
 	Tool, Title, File string
 }
 
-// Document makes a result document of imported runs: cells by parameters, and in each cell
-// a run for each result. Several results of a cell in one launch are passes of one repeat,
-// whose mean is compared (the geometric one on the log scale). Rows of tables that repeat a
-// block, and copies of one measurement, count once. The document has no gates.
+// Document makes a result document of imported runs: cells by parameters, and in each cell one run
+// for each result. Several results of a cell in one launch are passes of one repeat, and their mean
+// is compared (the geometric mean on the log scale). Table rows that repeat a block, and copies of
+// a measurement, count once. The document has no gates.
 func Document(runs []Run, opt Options) (*result.Document, error) {
 	d, err := newDocument(runs, opt)
 	if err != nil {
@@ -65,7 +63,7 @@ const (
 	targetAddr    = "imported"
 )
 
-// newDocument begins a document of runs, of which copies are left out.
+// newDocument starts a document of runs, without copies.
 func newDocument(runs []Run, opt Options) (*document, error) {
 	if opt.LaunchBy != "" && opt.OneLaunchPerFile {
 		return nil, errors.New("a launch is identified by a parameter or by its file, not by both: leave one out")
@@ -85,7 +83,7 @@ func newDocument(runs []Run, opt Options) (*document, error) {
 	return d, nil
 }
 
-// document is one while it is made.
+// document is a result document in progress.
 type document struct {
 	opt      Options
 	doc      *result.Document
@@ -93,7 +91,7 @@ type document struct {
 	by       []string
 	cells    []*cell
 	launches map[string]int // index in doc.Launches by key
-	// zeroBased is 1 where launches are numbered from 0, which repeats are not.
+	// zeroBased is 1 if launches are numbered from 0; repeats begin at 1.
 	zeroBased int64
 	notes     []note
 }
@@ -105,7 +103,7 @@ type cell struct {
 	runs   []*Run
 }
 
-// distinct leaves out what is there twice, and keeps what the runs warn of.
+// distinct removes copies, and keeps the warnings of the runs.
 func (d *document) distinct(runs []Run) {
 	for i := range runs {
 		r := &runs[i]
@@ -136,7 +134,7 @@ func (d *document) distinct(runs []Run) {
 	d.passOnDefinitions()
 }
 
-// describe names the sources and what all results share.
+// describe sets the names of the sources and what all results share.
 func (d *document) describe() {
 	var sources []string
 	shared := maps.Clone(d.runs[0].Params)
@@ -162,8 +160,8 @@ func (d *document) describe() {
 	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
 }
 
-// fill makes the runs of a cell from its results, one for each launch. With warn it says
-// where several results are one unit.
+// fill makes the runs of a cell from its results, one for each launch. With warn it adds a note if
+// several results are one unit.
 func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 	units, err := d.units(c)
 	if err != nil {
@@ -183,7 +181,7 @@ func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 	return nil
 }
 
-// why several results are one unit.
+// why returns why several results are one unit.
 func (d *document) why(runs []*Run) string {
 	if !d.known() {
 		return fmt.Sprintf("nothing says which of them had a start of the server of their own, so their spread is not that between launches, "+
@@ -198,14 +196,14 @@ type unit struct {
 	repeat int
 	launch string
 	runs   []*Run
-	points int // that a series may have
+	points int // limit for a series
 }
 
-// seriesPoints is how many points a series of one of so many results may have, so that a
-// document of thousands of results is still one that can be read.
+// seriesPoints returns the most points of a series, so that a document of thousands of results
+// remains readable.
 func seriesPoints(results int) int { return min(300, max(10, 50_000/max(1, results))) }
 
-// units sorts the results of a cell by launch.
+// units groups the results of a cell by launch.
 func (d *document) units(c *cell) ([]*unit, error) {
 	var units []*unit
 	byKey := map[string]*unit{}
@@ -236,7 +234,7 @@ func (d *document) units(c *cell) ([]*unit, error) {
 
 func (d *document) known() bool { return d.opt.LaunchBy != "" || d.opt.OneLaunchPerFile }
 
-// launchKey identifies the launch of a result, "" for none.
+// launchKey returns the identity of a result's launch, "" for none.
 func (o Options) launchKey(r *Run) (string, error) {
 	switch {
 	case o.OneLaunchPerFile:
@@ -251,7 +249,7 @@ func (o Options) launchKey(r *Run) (string, error) {
 	return key, nil
 }
 
-// launch is the id of a launch in the document, which it adds when it is new.
+// launch returns the id of a launch in the document, and adds a new launch.
 func (d *document) launch(key string, repeat int) string {
 	at, ok := d.launches[key]
 	if !ok {
@@ -264,7 +262,7 @@ func (d *document) launch(key string, repeat int) string {
 	return d.doc.Launches[at].ID
 }
 
-// finish sorts the notes, and counts the repeats where they are known to be some.
+// finish sorts the notes, and counts the repeats if they are known.
 func (d *document) finish() {
 	d.doc.Warnings = d.warnings()
 	if !d.known() {
@@ -278,7 +276,7 @@ func (d *document) finish() {
 	d.doc.RepeatsPlanned = d.doc.RepeatsDone
 }
 
-// Repeats counts the launches that some runs are of.
+// Repeats counts the launches of some runs.
 func Repeats(runs []result.Run) int {
 	repeats := map[int]bool{}
 	for _, r := range runs {
@@ -287,10 +285,10 @@ func Repeats(runs []result.Run) int {
 	return len(repeats)
 }
 
-// passes are the results of the unit as runs of the document: each for itself, so that
-// nothing of it is lost, and numbered where there are several. Who compares takes their mean.
+// passes returns the results of the unit as separate runs of the document, so that none is lost,
+// and numbers several. A comparison takes their mean.
 func (u *unit) passes() ([]result.Run, error) {
-	// What was given up is no pass: it comes after those that are, whose numbers pair both sides.
+	// An abandoned run is no pass. It follows the passes, whose numbers pair both sides.
 	whole := func(r *Run) bool { return r.Cut == "" }
 	cut := slices.DeleteFunc(slices.Clone(u.runs), whole)
 	u.runs = append(slices.DeleteFunc(u.runs, func(r *Run) bool { return !whole(r) }), cut...)
@@ -308,7 +306,7 @@ func (u *unit) passes() ([]result.Run, error) {
 	return out, nil
 }
 
-// run is one result of the unit.
+// run converts one result of the unit.
 func (u *unit) run(r *Run) (result.Run, error) {
 	out := result.Run{
 		Repeat: u.repeat, Launch: u.launch, Status: result.RunOK, Audit: map[string]any{},
@@ -327,7 +325,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		out.Audit[auditRequests] = "not reported by the tool"
 	}
 	if out.Failed > 0 {
-		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not report why
+		out.Failures = map[string]int{string(failImported): out.Failed} // tools do not report the reason
 	}
 	switch {
 	case r.Cut != "":
@@ -335,7 +333,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	case len(out.Metrics) == 0 && r.Counts.Succeeded == 0:
 		out.Status, out.Reason = result.RunFailed, "no request succeeded"
 	case out.Sent > 0 && r.Counts.FailedKnown:
-		// Whatever the tool, this is the share that both sides of a comparison have.
+		// Both sides of a comparison have this share, whatever the tool.
 		if _, ok := out.Metrics[successRate]; !ok {
 			put(&out.Metrics, successRate, float64(r.Counts.Sent-r.Counts.Failed)/float64(r.Counts.Sent))
 		}
@@ -359,8 +357,8 @@ func (u *unit) run(r *Run) (result.Run, error) {
 	return out, nil
 }
 
-// stepsOf returns the printed steps of the metrics that the result still has. A number with all the digits
-// that a float64 has says nothing beyond its value.
+// stepsOf returns the printed steps of the remaining metrics. A step near the precision of float64
+// is omitted.
 func (r *Run) stepsOf() map[string]float64 {
 	var out map[string]float64
 	for id, step := range r.steps {
@@ -371,11 +369,11 @@ func (r *Run) stepsOf() map[string]float64 {
 	return out
 }
 
-// successRate is the share of requests that succeeded, which tools count and do not print.
+// successRate is the share of successful requests. Tools print its counts, but not the share.
 const successRate = "success.rate"
 
-// summary is the mean of each metric over the launches of a cell, of which each is the mean
-// over its passes.
+// summary returns the mean of each metric over the launches of a cell. The value of a launch is the
+// mean over its passes.
 func summary(runs []result.Run) map[string]float64 {
 	passes := map[string]map[int][]float64{}
 	for _, r := range runs {
@@ -402,11 +400,11 @@ func summary(runs []result.Run) map[string]float64 {
 	return out
 }
 
-// mean is the geometric mean of a metric on the log scale, where no value is 0, and the
-// arithmetic mean of others. Ids of other tools are times and rates, so on the log scale.
+// mean returns the geometric mean of a metric on the log scale if no value is 0, otherwise the
+// arithmetic mean. Ids of other tools are times and rates, so they are on the log scale.
 func mean(id string, values []float64) float64 {
 	if len(values) == 1 {
-		return values[0] // exactly, without a way through logarithms
+		return values[0] // exact, without logarithms
 	}
 	m, known := metric.Lookup(id)
 	if slices.Min(values) > 0 && (!known || m.Scale == metric.Log) {

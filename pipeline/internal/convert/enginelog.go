@@ -16,35 +16,35 @@ import (
 // EngineSample is one line of an engine's log about its load: a point of a time series.
 type EngineSample struct {
 	Line int
-	// Time as the engine printed it, zero if it did not. Logs without a year have year 2000:
-	// only differences mean something.
+	// Time is zero if the engine did not print it. Logs without a year have year 2000, so only
+	// differences are valid.
 	Time time.Time
-	// Engine of several that write one log: "000", "DP1 TP0".
+	// Engine, if several write one log: "000", "DP1 TP0".
 	Engine string
 	// Values by the names of series (steps.SeriesRunning and so on).
 	Values map[string]float64
 }
 
-// engineLog reads the lines of statistics of the engines whose logs stand between results.
-// A log of days has more lines than any chart has points, so of each engine only every so
-// many are kept, and the largest value of each figure.
+// engineLog reads the statistics of engines whose logs stand between results. A log of days has
+// more lines than a chart has points. So it keeps only every n-th line of each engine, and the
+// largest value of each figure.
 type engineLog struct {
 	readers []func(line string) (map[string]float64, bool)
 	courses map[string]*engineCourse
 	peaks   map[string]float64
-	every   int // so many lines of an engine one is kept
+	every   int // it keeps one of this many lines of an engine
 	kept    int // of all engines
 	others  int // lines of engines beyond maxEngines
 }
 
-// engineCourse is what one engine logged: how many lines, and some of them evenly spread.
+// engineCourse counts the lines of one engine, and keeps an even selection.
 type engineCourse struct {
 	lines int
 	even  []EngineSample
 }
 
-// maxSamples bounds the lines that are kept for one result, and maxEngines the
-// engines that they may be of: a quarter, so that to keep every other line makes room.
+// maxSamples bounds the lines of one result, and maxEngines their engines. It is a quarter, so that
+// dropping every other line makes room.
 const (
 	maxSamples = 4096
 	maxEngines = maxSamples / 4
@@ -64,7 +64,7 @@ func newEngineLog(tools Tools) *engineLog {
 	return e
 }
 
-// take keeps the line if it is one of statistics.
+// take reads a line, and reports whether it is one of statistics.
 func (e *engineLog) take(line string, number int) bool {
 	s, ok := e.parse(line)
 	if !ok {
@@ -95,7 +95,7 @@ func (e *engineLog) take(line string, number int) bool {
 	return true
 }
 
-// thin keeps every other line of each engine, and of those to come.
+// thin keeps every other line of each engine, now and from now on.
 func (e *engineLog) thin() {
 	e.every *= 2
 	e.kept = 0
@@ -110,7 +110,7 @@ func (e *engineLog) thin() {
 	}
 }
 
-// samples are the lines that are kept, in the order of the log.
+// samples returns the kept lines, in the order of the log.
 func (e *engineLog) samples() []EngineSample {
 	var all []EngineSample
 	for _, name := range slices.Sorted(maps.Keys(e.courses)) {
@@ -120,7 +120,7 @@ func (e *engineLog) samples() []EngineSample {
 	return all
 }
 
-// forget begins anew, for the next result.
+// forget clears everything for the next result.
 func (e *engineLog) forget() {
 	e.courses, e.peaks = map[string]*engineCourse{}, map[string]float64{}
 	e.every, e.kept, e.others = 1, 0, 0
@@ -131,7 +131,7 @@ var (
 	engineTime = regexp.MustCompile(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
 )
 
-// parse reads one line. What stands before the engine's own words, a pod's name or a time,
+// parse reads one line. Text before the engine's own words, such as the name of a pod or a time,
 // does not matter.
 func (e *engineLog) parse(line string) (EngineSample, bool) {
 	for _, read := range e.readers {
@@ -149,7 +149,7 @@ func (e *engineLog) parse(line string) (EngineSample, bool) {
 	return EngineSample{}, false
 }
 
-// logTime is the first time in a line, zero if there is none.
+// logTime returns the first time in a line, zero if there is none.
 func logTime(line string) time.Time {
 	const head = 500 // times stand at the beginning
 	m := engineTime.FindStringSubmatch(line[:min(len(line), head)])
@@ -158,7 +158,7 @@ func logTime(line string) time.Time {
 	}
 	n := make([]int, len(m))
 	for i := 1; i < len(m); i++ {
-		n[i], _ = strconv.Atoi(m[i]) // digits, or nothing
+		n[i], _ = strconv.Atoi(m[i]) // digits or ""
 	}
 	if n[1] == 0 {
 		n[1] = 2000 // a leap year
@@ -171,9 +171,9 @@ func logTime(line string) time.Time {
 	return t
 }
 
-// engineSeries turns lines into series for each figure, and for each engine where several
-// wrote the log. An imported log does not say when the first request was planned, so the
-// seconds count from its first line.
+// engineSeries makes a series of each figure, and of each engine if several wrote the log. The
+// seconds count from the first line, because an imported log does not say when the first request
+// was planned.
 func engineSeries(samples []EngineSample, most int) []result.Series {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s EngineSample) bool { return s.Time.IsZero() })
 	if len(samples) == 0 {
@@ -210,8 +210,8 @@ func engineSeries(samples []EngineSample, most int) []result.Series {
 	return out
 }
 
-// elapsed are the seconds of each line since the first one. A time that goes back by half
-// a year is one of the next year, in a log that does not print years.
+// elapsed returns the seconds of each line since the first. In a log without years a step back of
+// half a year starts the next year.
 func elapsed(samples []EngineSample) []float64 {
 	const halfYear = 183 * 24 * time.Hour
 	out := make([]float64, len(samples))

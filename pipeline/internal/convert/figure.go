@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// figure is what a label of a block, a column of a table or a key of a JSON file stands
-// for, whatever the tool that wrote it.
+// figure is the meaning of a label of a block, a column of a table or a key of a JSON file,
+// whatever the tool.
 type figure struct {
 	kind kind
-	// group and stat of a metric ("ttft", "p99"), before the tool's definition is applied.
+	// group and stat of a metric ("ttft", "p99"), before the tool's definition applies.
 	group, stat string
 	// name of a count or a parameter.
 	name string
@@ -31,12 +31,12 @@ const (
 	rate          // one number of the run
 	count         // requests or tokens
 	duration      // of the run
-	param         // a setting that the tool prints among its figures
+	param         // a setting printed among the figures
 	each          // mean tokens of a request
 )
 
-// unstated is the statistic of a time that its label does not name. Such a time is compared with none
-// that has a name.
+// unstated is the statistic of a time whose label names none. Such a time is not compared with
+// named statistics.
 const unstated = "value"
 
 // unitPattern finds the unit at the end of a label: "Mean TTFT (ms)".
@@ -45,7 +45,7 @@ var unitPattern = regexp.MustCompile(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
 // statPattern splits "p99 ttft" and "mean e2e latency".
 var statPattern = regexp.MustCompile(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
 
-// figureOf understands a label ("Mean TTFT (ms)"), a heading of a table ("P99 ITL (ms)")
+// figureOf returns the figure of a label ("Mean TTFT (ms)"), a heading of a table ("P99 ITL (ms)")
 // or a key ("p99_itl_ms").
 func figureOf(label string) (figure, bool) {
 	words, unit := labelWords(label)
@@ -55,7 +55,7 @@ func figureOf(label string) (figure, bool) {
 	if f, ok := workFigures[words]; ok {
 		return f.withUnit(unit)
 	}
-	// The latency first or last: "p99 ttft" and, in tables, "ttft p99".
+	// The latency stands last or first: "p99 ttft", and in tables "ttft p99".
 	m := statPattern.FindStringSubmatch(words)
 	if m == nil {
 		if i := strings.LastIndexByte(words, ' '); i > 0 {
@@ -71,7 +71,7 @@ func figureOf(label string) (figure, bool) {
 	}
 	group := latencyNames[m[2]]
 	if group == "" && ok && unit != "" {
-		group = idSlug(m[2]) // a latency of a fork keeps its name
+		group = idSlug(m[2]) // an unknown latency keeps its name
 	}
 	if group == "" || !ok {
 		return figure{}, false
@@ -79,8 +79,8 @@ func figureOf(label string) (figure, bool) {
 	return figure{kind: latency, group: group, stat: canonicalStat(m[1]), shift: shift}, true
 }
 
-// throughputOf understands a rate that does not say of what: its unit says whether of requests. Of
-// tokens it may be those of answers or all.
+// throughputOf returns the figure of a rate without a noun. Its unit distinguishes requests from
+// tokens, but tokens may be those of answers or all.
 func throughputOf(words, unit string) (figure, bool) {
 	switch {
 	case words == "tok/s" || words == "tok s" || words == "tps" || words == "tokens/s" || words == "tokens/sec" || words == "token/s" ||
@@ -110,7 +110,7 @@ func labelWords(label string) (words, unit string) {
 	return strings.Join(strings.Fields(s), " "), unit
 }
 
-// cutUnitSuffix takes the unit off a column like "request_throughput_req_s".
+// cutUnitSuffix removes the unit of a column such as "request_throughput_req_s".
 func cutUnitSuffix(s string) (body, unit string, found bool) {
 	for suffix, unit := range map[string]string{"_req_s": "req/s", "_tok_s": "tok/s", "_rps": "rps"} {
 		if body, ok := strings.CutSuffix(s, suffix); ok {
@@ -128,7 +128,7 @@ func cutUnitSuffix(s string) (body, unit string, found bool) {
 	return s, "", false
 }
 
-// isLatency reports whether a key without its unit is that of a time, with a statistic or without.
+// isLatency reports whether a key without its unit names a time, with a statistic or without.
 func isLatency(key string) bool {
 	words := strings.Join(strings.FieldsFunc(key, func(c rune) bool { return c == '_' || c == '-' || c == ' ' }), " ")
 	if latencyNames[words] != "" {
@@ -160,22 +160,22 @@ func canonicalStat(s string) string {
 	return s
 }
 
-// timeShift gives the power of ten of a unit of time. No unit is seconds only where the
-// place says so.
+// timeShift is the power of ten of a unit of time. A missing unit means seconds only in some
+// places.
 var timeShift = map[string]int{
 	"s": 0, "sec": 0, "secs": 0, "second": 0, "seconds": 0, "ms": -3, "msec": -3, "millisecond": -3, "milliseconds": -3,
 	"us": -6, "µs": -6, "usec": -6, "microseconds": -6, "ns": -9, "nanoseconds": -9,
 }
 
-// knownUnits may end a label. Text in parentheses that is none of these is part of it:
-// "Total generated tokens (retokenized)".
+// knownUnits may end a label. Other text in parentheses belongs to the label: "Total generated
+// tokens (retokenized)".
 var knownUnits = map[string]bool{
 	"s": true, "sec": true, "secs": true, "second": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
 	"tokens/s": true, "token/s": true, "rps": true, "%": true,
 	"requests/sec": true, "tokens/sec": true, "tokens": true,
 }
 
-// latencyNames are the names that tools print and store for groups of times.
+// latencyNames are the names of groups of times in what tools print and store.
 var latencyNames = map[string]string{
 	"ttft": "ttft", "time to first token": "ttft", "first token latency": "ttft", "time to 1st token": "ttft",
 	"tpot": "tpot", "time per output token": "tpot", "time/output token": "tpot",
@@ -187,7 +187,7 @@ var latencyNames = map[string]string{
 	"token latency": "token_latency", "probe e2el": "probe_e2el",
 }
 
-// singles are the figures that are one number, by the words of their label or key.
+// singles are the figures with a single number, by the words of their label or key.
 var singles = map[string]figure{
 	"successful requests": {kind: count, name: "succeeded"}, "completed": {kind: count, name: "succeeded"},
 	"completed requests": {kind: count, name: "succeeded"},
@@ -245,8 +245,8 @@ var singles = map[string]figure{
 
 func rateOf(group, stat string) figure { return figure{kind: rate, group: group, stat: stat} }
 
-// withUnit applies the unit that was printed beside a single figure. A unit that belongs
-// to another kind of figure makes it unknown rather than wrong.
+// withUnit applies the printed unit of a single figure. A unit of another kind of figure makes it
+// unknown rather than wrong.
 func (f figure) withUnit(unit string) (figure, bool) {
 	switch {
 	case f.kind == duration:
@@ -265,20 +265,20 @@ func (f figure) withUnit(unit string) (figure, bool) {
 	return f, !isTime || unit == ""
 }
 
-// numberPattern is a decimal number as Python prints it. Thousands separators, hex digits and
-// units are no part of one.
+// numberPattern matches a decimal number as Python prints it, without thousands separators, hex
+// digits or units.
 var numberPattern = regexp.MustCompile(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?$`)
 
 func isNumber(s string) bool { return numberPattern.MatchString(s) }
 
-// decimalComma is how much of the world writes a number.
+// decimalComma matches a number with a decimal comma, as many countries write it.
 var decimalComma = regexp.MustCompile(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
 
-// errNoData is returned for a figure that says it has no value (nan).
+// errNoData is returned for a figure printed without a value (nan).
 var errNoData = fmt.Errorf("no data")
 
-// parseNumber reads text times ten to the power of shift. Shifting is done on the text, so
-// that the value is the number nearest to what was printed.
+// parseNumber parses text times ten to the power of shift. It shifts the text, so that the value is
+// the float64 nearest to the printed one.
 func parseNumber(text string, shift int) (float64, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -303,7 +303,7 @@ func parseNumber(text string, shift int) (float64, error) {
 	return v, nil
 }
 
-// parseCount reads a number of requests or tokens.
+// parseCount parses a number of requests or tokens.
 func parseCount(text string) (int64, error) {
 	v, err := parseNumber(text, 0)
 	if err != nil {
@@ -315,7 +315,7 @@ func parseCount(text string) (int64, error) {
 	return int64(v), nil
 }
 
-// parseRequests reads a number of requests.
+// parseRequests parses a number of requests.
 func parseRequests(text string) (int, error) {
 	n, err := parseCount(text)
 	if err == nil && n > 1<<31-1 {
@@ -324,7 +324,7 @@ func parseRequests(text string) (int, error) {
 	return int(n), err
 }
 
-// clip quotes text of a file for a message, at most 60 bytes of it.
+// clip quotes at most 60 bytes of a file's text for a message.
 func clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {
@@ -337,10 +337,10 @@ func clip(s string) string {
 	return strconv.Quote(s[:cut]) + "…"
 }
 
-// notWord separates the words of a name, in whatever script it is written.
+// notWord separates the words of a name, in any script.
 var notWord = regexp.MustCompile(`[^\p{L}\p{M}\p{N}]+`)
 
-// slug makes a name for a parameter of any text. Two texts of different words have different names.
+// slug makes a parameter name of any text. Texts with different words have different names.
 func slug(s string) string {
 	const limit = 60
 	s = strings.Trim(notWord.ReplaceAllString(strings.ToLower(s), "_"), "_")
@@ -354,7 +354,7 @@ func slug(s string) string {
 	return strings.TrimRight(s[:cut], "_") + "_" + digestOf(s)
 }
 
-// idSlug makes a part of an id of any text: letters, digits and underscores of ASCII.
+// idSlug makes a part of an id of any text: ASCII letters, digits and underscores.
 func idSlug(s string) string {
 	s = slug(s)
 	var b strings.Builder
@@ -378,7 +378,7 @@ func idSlug(s string) string {
 
 const digestLength = 8
 
-// digestOf tells names apart that have nothing else left to do so.
+// digestOf distinguishes names that would otherwise be equal.
 func digestOf(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:digestLength/2])

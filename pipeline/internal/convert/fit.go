@@ -12,27 +12,25 @@ import (
 
 // FitOptions of Fit.
 type FitOptions struct {
-	// Options say what a launch is, and what the document is called. By is not used.
+	// Options define a launch and the names in the document. By is not used.
 	Options
-	// Names are the parameters that hold an axis, by the name of the axis, where the two
-	// are not called alike.
+	// Names are the parameters that hold an axis, by the name of the axis, if the two differ.
 	Names map[string]string
 	// BlockOrder declares that the sides were measured one after the other and not in turn.
 	BlockOrder bool
-	// Loose lets results stand for every value of an axis that none of them reports. So an
-	// old file without a word on the side is a baseline of every side.
+	// Loose lets results stand for every value of an axis that none of them reports. An old file
+	// that does not name its side is then a baseline of every side.
 	Loose bool
 }
 
-// BenchmarkParam is the parameter that says which benchmark a result belongs to, where a
-// file has several that it fits.
+// BenchmarkParam is the parameter that names the benchmark of a result, if a file has several that
+// fit.
 const BenchmarkParam = "benchmark"
 
-// Fit fills given cells with imported runs: those of a plan, whose benchmarks are handed
-// over with their cells and without runs. A result belongs to the cell whose value on every
-// axis its parameter of that name has. Results that fit no cell are left out with a
-// warning, and a cell without a result stays empty, which the gates call missing. As in
-// Document, a cell has one run for each launch.
+// Fit fills the cells of a plan, given as benchmarks without runs, with imported runs. A result
+// belongs to the cell whose axis values equal the result's parameters of the same names. Results
+// that fit no cell are omitted with a warning. A cell without a result stays empty, and the gates
+// report it as missing. As in Document, a cell has one run for each launch.
 func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Document, error) {
 	d, err := newDocument(runs, opt.Options)
 	if err != nil {
@@ -54,8 +52,8 @@ func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Doc
 	return d.doc, nil
 }
 
-// levelPasses numbers the passes of every launch from 1 where some launch has several: the
-// gates pair the passes of both sides by their number.
+// levelPasses numbers the passes of every launch from 1 if some launch has several, because gates
+// pair the passes of both sides by number.
 func (f *fitting) levelPasses() {
 	fewest, most, numbered := map[int]int{}, 0, false
 	for _, s := range f.slots {
@@ -90,7 +88,7 @@ func (f *fitting) levelPasses() {
 	}
 }
 
-// fitting is a document while given cells are filled.
+// fitting is a document whose given cells are filled.
 type fitting struct {
 	*document
 	opt        FitOptions
@@ -99,14 +97,14 @@ type fitting struct {
 	left       int
 }
 
-// slot is a given cell with the results that belong to it.
+// slot is a given cell with its results.
 type slot struct {
 	benchmark *result.Benchmark
 	cell      *result.Cell
 	runs      []*Run
 }
 
-// place sorts the results into the cells.
+// place assigns the results to the cells.
 func (f *fitting) place() error {
 	for i := range f.doc.Benchmarks {
 		b := &f.doc.Benchmarks[i]
@@ -128,8 +126,8 @@ func (f *fitting) place() error {
 	return nil
 }
 
-// findUnreported finds the axes of a benchmark that no result reports. An axis of one value needs no
-// telling, and of a loose fit none does.
+// findUnreported finds the axes of a benchmark that no result reports. An axis with one value, or
+// in a loose fit any axis, need not be reported.
 func (f *fitting) findUnreported(b *result.Benchmark) error {
 	values := valuesOfAxes(b)
 	for _, axis := range slices.Sorted(maps.Keys(values)) {
@@ -148,7 +146,7 @@ func (f *fitting) findUnreported(b *result.Benchmark) error {
 	return nil
 }
 
-// valuesOfAxes are the values that the cells of a benchmark have, by the name of the axis.
+// valuesOfAxes returns the values in the cells of a benchmark, by the name of the axis.
 func valuesOfAxes(b *result.Benchmark) map[string]map[string]bool {
 	values := map[string]map[string]bool{}
 	for _, c := range b.Cells {
@@ -162,11 +160,11 @@ func valuesOfAxes(b *result.Benchmark) map[string]map[string]bool {
 	return values
 }
 
-// param is the parameter that holds an axis.
+// param returns the parameter that holds an axis.
 func (f *fitting) param(axis string) string { return cmp.Or(f.opt.Names[axis], axis) }
 
-// placeRun gives a result to the cells that it belongs to: one, or in a loose fit one for
-// each value that is not reported.
+// placeRun assigns a result to its cell, or in a loose fit to one cell for each value that is not
+// reported.
 func (f *fitting) placeRun(r *Run) error {
 	var found []*slot
 	for _, s := range f.slots {
@@ -210,7 +208,7 @@ func (f *fitting) belongs(r *Run, s *slot) bool {
 	return true
 }
 
-// nothingFits says what the first result has and what the cells ask for.
+// nothingFits returns an error with the values of the first result and those of the cells.
 func (f *fitting) nothingFits() error {
 	r := f.runs[0]
 	var have, want []string
@@ -228,7 +226,7 @@ func (f *fitting) nothingFits() error {
 		strings.Join(have, ", "), len(f.slots), strings.Join(want, ", "))}
 }
 
-// fillSlot makes the runs of a given cell from the results that fit it.
+// fillSlot makes the runs of a given cell from its results.
 func (f *fitting) fillSlot(s *slot) error {
 	s.cell.Runs, s.cell.Target = []result.Run{}, targetAddr
 	if len(s.runs) == 0 {
@@ -245,7 +243,7 @@ func (f *fitting) fillSlot(s *slot) error {
 	for _, v := range s.cell.Values {
 		given = append(given, f.param(v.Name))
 	}
-	if keys := undeclared(s.runs, given); len(keys) > 0 { // neither an axis nor the launches are given by them
+	if keys := undeclared(s.runs, given); len(keys) > 0 { // they define neither an axis nor the launches
 		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values),
 			differences(s.runs, keys), s.benchmark.Addr)
 	}

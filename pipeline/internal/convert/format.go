@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Format of a file or of one result in it. That of an object in JSON or YAML is the name of its
-// tool.
+// Format of a file or of one result in it. The format of an object in JSON or YAML is the name of
+// its tool.
 type Format string
 
-// The formats that are no tool's.
+// The formats that do not belong to a tool.
 const (
-	FormatText   Format = "text"   // a log or page with blocks and tables in it
+	FormatText   Format = "text"   // a log or page with blocks and tables
 	FormatBlock  Format = "block"  // a printed block of vLLM or SGLang
 	FormatTable  Format = "table"  // a row of a markdown table
 	FormatCSV    Format = "csv"    // a row of a CSV file
-	FormatJSON   Format = "json"   // some JSON; its objects say which
-	FormatYAML   Format = "yaml"   // YAML; its keys say which
+	FormatJSON   Format = "json"   // any JSON; its objects have the format of a tool
+	FormatYAML   Format = "yaml"   // YAML; its keys give the format
 	FormatLLMD   Format = "llm-d"  // a Benchmark Report of llm-d
 	FormatResult Format = "result" // our own result document
 )
 
-// fileFormat is a format of whole files: how it is recognised by its beginning, and its reader.
+// fileFormat is a format of whole files: a test of name and first bytes, and a reader.
 type fileFormat struct {
 	name Format
 	is   func(name string, head []byte) bool
 	read func(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error)
 }
 
-// fileFormats are tried in this order. The name of a file decides only where its content
-// leaves a choice, and any text may have results in it.
+// fileFormats returns the formats in the order of their tests. The name of a file matters only if
+// its content leaves a choice. Any text may contain results.
 func fileFormats() []fileFormat {
 	return []fileFormat{
 		{FormatResult, isResult, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
@@ -48,10 +48,10 @@ func fileFormats() []fileFormat {
 	}
 }
 
-// detectBytes is how much of a file its format is recognised by.
+// detectBytes is how many bytes of a file determine its format.
 const detectBytes = 64 << 10
 
-// formatOf is the format of a file by its name and its beginning.
+// formatOf returns the format of a file by its name and first bytes.
 func formatOf(name string, head []byte) fileFormat {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	formats := fileFormats()
@@ -91,8 +91,8 @@ func isCSV(name string, head []byte) bool {
 	return figures >= 2 || strings.HasSuffix(name, ".csv") && len(columns) > 1
 }
 
-// delimiter is what separates the columns of a header: a comma, what spreadsheets write
-// where a comma is the decimal point, or a tab.
+// delimiter returns the separator of a header's columns: a comma, a semicolon (from spreadsheets
+// with decimal commas) or a tab.
 func delimiter(header string) rune {
 	for _, c := range ",;\t" {
 		if strings.ContainsRune(header, c) {

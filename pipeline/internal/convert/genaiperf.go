@@ -1,5 +1,5 @@
 package convert
 
-// genAIPerf is aiperf's predecessor. Its CSV is read by readSections, and its JSON is no result
-// of another shape than aiperf's.
+// genAIPerf is the predecessor of aiperf. readSections reads its CSV. Its JSON has no shape of its
+// own here.
 var genAIPerf = Tool{Name: "genai-perf", Releases: "0.0.16", Command: `genai-perf\s+profile`}

@@ -13,12 +13,11 @@ import (
 )
 
 // WriteGoBench writes a document in the Go benchmark format
-// (https://golang.org/design/14313-benchmark-format), so that benchstat reads it: one line
-// for each valid run, named by the axis values, with every metric under its id and unit
-// ("ttft.p99-s"), and what the run did ("failed-requests", "input-tokens"). Unit lines say
-// which direction is better. The iteration count is the number of requests. Where the
-// figures come from is a comment: benchstat compares nothing between files that say
-// different things of themselves in lines of "key: value".
+// (https://golang.org/design/14313-benchmark-format) for benchstat: one line for each valid run,
+// named by the axis values, with every metric under its id and unit ("ttft.p99-s") and the counts
+// of the run ("failed-requests", "input-tokens"). Unit lines say which direction is better. The
+// iteration count is the number of requests. The source of the figures is a comment, because
+// benchstat does not compare files with different "key: value" lines.
 func WriteGoBench(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
 	for _, head := range [][2]string{{"tool", doc.Tool}, {"file", doc.File}, {"measured-by", measuredBy(doc)}} {
@@ -81,7 +80,7 @@ func eachRun(doc *result.Document, visit func(*result.Benchmark, *result.Cell, *
 	}
 }
 
-// benchName is the name of a cell as sub-benchmarks are named: Chat/qps=2/input_len=256.
+// benchName returns the name of a cell in the form of sub-benchmarks: Chat/qps=2/input_len=256.
 func benchName(bench *result.Benchmark, c *result.Cell) string {
 	name := bench.Addr[strings.LastIndexByte(bench.Addr, '.')+1:]
 	name = benchWord(strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):])
@@ -91,7 +90,7 @@ func benchName(bench *result.Benchmark, c *result.Cell) string {
 	return name
 }
 
-// benchWord escapes what separates words and parts of names in the format, as URLs do.
+// benchWord escapes the separators of words and parts of names in the format, as in URLs.
 func benchWord(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ToValidUTF8(s, "\ufffd")) {
@@ -109,8 +108,8 @@ func benchWord(s string) string {
 	}, b.String())
 }
 
-// work is what a run did, which is none of its metrics: by its unit in the Go benchmark
-// format and its family in OpenMetrics.
+// work is a count of a run that is not a metric, by its unit in the Go benchmark format and its
+// family in OpenMetrics.
 type work struct {
 	unit, family string
 	of           func(*result.Run) (float64, bool)
@@ -132,16 +131,17 @@ var works = []work{
 	{"duration-s", "pipeline_duration_seconds", func(r *result.Run) (float64, bool) { return r.Duration, r.Duration > 0 }},
 }
 
-// requestsFamily are the requests sent of each run in OpenMetrics.
+// requestsFamily is the family for the requests sent of each run in OpenMetrics.
 const requestsFamily = "pipeline_requests"
 
-// auditFailures is where a run says that its tool reports no failures.
+// auditFailures is the audit key of a run whose tool reports no failures.
 const auditFailures = "failures"
 
-// auditRequests is where a run says that its tool reports no number of requests.
+// auditRequests is the audit key of a run whose tool reports no number of requests.
 const auditRequests = "requests"
 
-// measuredBy is the tool that measured all runs, "" if it is not one or a run does not say.
+// measuredBy returns the tool that measured all runs, "" if there are several or a run does not
+// report it.
 func measuredBy(doc *result.Document) string {
 	var tools []string
 	eachRun(doc, func(_ *result.Benchmark, _ *result.Cell, r *result.Run) {
@@ -162,8 +162,8 @@ func benchUnit(id string) string {
 	return benchWord(id)
 }
 
-// betterOf is the direction of an id. Of the ids of other tools only throughputs are better
-// when they are higher.
+// betterOf returns the direction of an id. Of the ids of other tools only throughputs and goodputs
+// are better if higher.
 func betterOf(id string) metric.Direction {
 	if m, ok := metric.Lookup(id); ok {
 		return m.Direction
@@ -174,7 +174,7 @@ func betterOf(id string) metric.Direction {
 	return metric.LowerIsBetter
 }
 
-// oneLine is text without control characters and line ends.
+// oneLine returns text without control characters and line ends.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 }

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// parallelism are the ways in which a server is spread over GPUs, each with the names that its
-// size has in results and in arguments of servers.
+// parallelism lists the ways to spread a server over GPUs, each with the names of its size in
+// results and in server arguments.
 var parallelism = [][]string{
 	{"tensor_parallel_size", "tp_size", "tp"},
 	{"pipeline_parallel_size", "pp_size", "pp"},
 	{"data_parallel_size", "dp_size", "dp"},
 }
 
-// dataParallel is the index of the way that does not multiply GPUs where only the attention is
-// spread (SGLang's --enable-dp-attention).
+// dataParallel is the index of the way that does not multiply GPUs if only the attention is spread
+// (SGLang's --enable-dp-attention).
 const dataParallel = 2
 
-// parallelPrefixes stand before these names: of arguments of a server's command, of what SGLang's
-// server says of itself, and of trtllm-bench's world.
+// parallelPrefixes stand before these names: of arguments of a server command, of SGLang's server
+// information, and of trtllm-bench's world.
 var parallelPrefixes = []string{"", serverPrefix, "server_", "world_"}
 
-// gpus is how many GPUs a server had by the sizes of its parallelism. A size that is not given
-// counts as 1, which is the engines' default; where none is given nothing is known.
+// gpus returns the number of GPUs of a server, from the sizes of its parallelism. A missing size
+// counts as 1, the default of the engines. If all are missing, the number is unknown.
 func (r *Run) gpus() (string, bool) {
 	product, known := 1, false
 	for way, names := range parallelism {

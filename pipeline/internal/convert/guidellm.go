@@ -2,7 +2,7 @@ package convert
 
 import "errors"
 
-// guidellm writes benchmarks.json (version 2) with a result for each benchmark. Statistics are
+// guidellm reads benchmarks.json (version 2), with one result for each benchmark. Statistics are
 // those of the successful requests.
 var guidellm = Tool{
 	Name: "guidellm", Releases: "0.8.1", Command: `guidellm\s+(?:benchmark|run)`,
@@ -30,7 +30,7 @@ var guidellm = Tool{
 			{"metrics/time_to_first_token_ms/successful", "ttft", "ms"}, {"metrics/time_per_output_token_ms/successful", "tpot", "ms"},
 			{"metrics/inter_token_latency_ms/successful", "itl", "ms"}, {"metrics/request_latency/successful", "e2e latency", "s"},
 		},
-		// Its p01 is the first percentile and its p001 a tenth of that.
+		// Its p01 is the 1st percentile, and p001 the 0.1st percentile.
 		Stats: map[string]string{
 			"mean": "mean", "median": "p50", "std_dev": "std", "min": "min", "max": "max",
 			"percentiles/p75": "p75", "percentiles/p90": "p90", "percentiles/p95": "p95", "percentiles/p99": "p99", "percentiles/p999": "p99.9",

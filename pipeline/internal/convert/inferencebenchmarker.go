@@ -1,6 +1,6 @@
 package convert
 
-// inferenceBenchmarker is Hugging Face's: one result for each benchmark but the warm-up.
+// inferenceBenchmarker reads Hugging Face's results: one for each benchmark except the warm-up.
 var inferenceBenchmarker = Tool{
 	Name: "inference-benchmarker", Releases: "of April 2026", Command: "inference-benchmarker",
 	Shapes: []Shape{{

@@ -2,8 +2,7 @@ package convert
 
 import "path/filepath"
 
-// inferencePerf writes summary_ and stage_N_lifecycle_metrics.json, in which all times are
-// seconds.
+// inferencePerf reads summary_ and stage_N_lifecycle_metrics.json. All times are in seconds.
 var inferencePerf = Tool{
 	Name: "inference-perf", Releases: "of August 2026", Command: "inference-perf",
 	Shapes: []Shape{{
@@ -40,18 +39,18 @@ var inferencePerf = Tool{
 	}},
 }
 
-// achieved is the share of an asked rate below which a load was not the one that was asked for.
+// achieved is the smallest share of the requested rate that a load must reach.
 const achieved = 0.95
 
-// checkAchieved notes a load generator that sent fewer requests per second than it was asked for.
+// checkAchieved adds a note if a load generator sent fewer requests per second than requested.
 func (r *Run) checkAchieved(asked, sent float64) {
 	if asked > 0 && sent < achieved*asked {
 		r.seriousf("%.4g of the %.4g requests per second that were asked for were sent: the load is not the one that it is called", sent, asked)
 	}
 }
 
-// summarised returns a stage whose figures a summary repeats: one of the same tool in the same folder that
-// has the rate or the concurrency which a summary of all has not. It is nil for a result of its own.
+// summarised returns a stage whose figures a summary repeats, nil if there is none. The stage is in
+// the same folder, from the same tool, and has the rate or the concurrency that the summary lacks.
 func summarised(r *Run, runs []Run) *Run {
 	for i := range runs {
 		o := &runs[i]

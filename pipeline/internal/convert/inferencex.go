@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// The rows that InferenceX (InferenceMAX before) makes of results of its copy of vLLM's client, one
-// for each configuration and concurrency: times in seconds, and throughput divided by the GPUs. Its
-// collected file is a list of them. Read from utils/process_result.py of August 2026.
+// inferenceX reads rows that InferenceX (formerly InferenceMAX) makes of results of its copy of
+// vLLM's client, one for each configuration and concurrency: times in seconds, and throughput per
+// GPU. Its collected file is a list of them. From utils/process_result.py of August 2026.
 var inferenceX = []Shape{
 	{
 		Keys: []string{"hw conc scenario_type"},
@@ -29,8 +29,8 @@ var inferenceX = []Shape{
 	},
 }
 
-// inferenceXRow reads the times, and multiplies the throughput with the GPUs that the row was
-// divided by. Interactivity is one over the time per output token, and not read.
+// inferenceXRow reads the times, and multiplies the throughput by the GPUs. It does not read the
+// interactivity, which is one over the time per output token.
 func inferenceXRow(_, item *value, r *Run, e *entryList) error {
 	for i, key := range item.keys {
 		f, ok := figureOf(key + " (s)")
@@ -59,11 +59,11 @@ func inferenceXRow(_, item *value, r *Run, e *entryList) error {
 	return nil
 }
 
-// gpuCounts are the GPUs that the throughput of a row was divided by.
+// gpuCounts are the divisors of the throughput of a row.
 type gpuCounts struct{ all, input, output float64 }
 
-// inferenceXGPUs counts the GPUs of a row: of servers that share the work of prefill and decode
-// those of each, of one server those that its parallelism takes.
+// inferenceXGPUs counts the GPUs of a row: those of prefill and decode servers if they are
+// separate, otherwise those of the parallelism of one server.
 func inferenceXGPUs(item *value) (gpuCounts, bool) {
 	prefill, okPrefill := item.at("num_prefill_gpu").number()
 	decode, okDecode := item.at("num_decode_gpu").number()

@@ -11,20 +11,21 @@ import (
 	"strings"
 )
 
-// What a compressed file begins with.
+// The first bytes of compressed files.
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-	// xz and bzip2 are named, so that the file is not reported as damaged.
+	// The message names these formats, so that the file does not seem damaged.
 	otherMagic = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bzip2", "PK\x03\x04": "zip", string(zstdMagic): "zstd"}
 )
 
-// opened is the text of a file: unpacked, in UTF-8 and out of the lines of a container's log.
-// It gives the name of the file as it is without compression, and what bounds its size.
+// opened returns the text of a file: unpacked, in UTF-8, and without the lines of a container log
+// around it. It also returns the name without the suffix of compression, and the reader that limits
+// the size.
 func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.LimitedReader, error) {
 	limit := &io.LimitedReader{R: in, N: size}
 	r := bufio.NewReaderSize(limit, detectBytes)
-	head, _ := r.Peek(8) // as much as there is
+	head, _ := r.Peek(8) // or less, at the end of the file
 	for magic, program := range otherMagic {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return nil, name, nil, fmt.Errorf("%s: %w: it is compressed with %s; unpack it: %s -dc FILE | pipeline import -", name,
@@ -36,7 +37,7 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.L
 		if err != nil {
 			return nil, name, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		limit = &io.LimitedReader{R: unpacked, N: size} // what is unpacked counts
+		limit = &io.LimitedReader{R: unpacked, N: size} // the limit applies to unpacked bytes
 		r, name = bufio.NewReaderSize(limit, detectBytes), strings.TrimSuffix(name, ".gz")
 	}
 	r = decoded(r)
@@ -46,14 +47,14 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.L
 	return r, name, limit, nil
 }
 
-// dockerLine is a line of a log as Docker's json-file driver writes it.
+// dockerLine is a log line of Docker's json-file driver.
 type dockerLine struct {
 	Log    *string `json:"log"`
 	Stream string  `json:"stream"`
 	Time   string  `json:"time"`
 }
 
-// isDockerLog reports whether a text begins with a line of a container's log.
+// isDockerLog reports whether a text begins with a line of a container log.
 func isDockerLog(r *bufio.Reader) bool {
 	head, _ := r.Peek(detectBytes)
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -69,8 +70,8 @@ func dockerText(line []byte) (dockerLine, bool) {
 	return d, d.Log != nil
 }
 
-// dockerLog reads what a container wrote, without what its log puts around each line. A line
-// of the container may be several of the log.
+// dockerLog reads what a container wrote, without the JSON of the log. One line of the container
+// may take several log lines.
 type dockerLog struct {
 	r    *bufio.Reader
 	text []byte
@@ -95,7 +96,7 @@ func (d *dockerLog) Read(p []byte) (int, error) {
 		case errors.Is(d.err, io.EOF): // the log was cut in this line
 			return 0, io.ErrUnexpectedEOF
 		default:
-			d.text = line // of another program that writes into the same file
+			d.text = line // from another program that writes to the same file
 		}
 	}
 	n := copy(p, d.text)

@@ -12,13 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonReader reads JSON token by token, so that arrays of a million requests need no tree.
+// jsonReader reads JSON token by token, so that arrays over a million requests need no tree.
 type jsonReader struct {
 	*jsontext.Decoder
 	source string
 	lim    Limits
 	in     *pythonJSON
-	values int // of the object that is read
+	values int // of the current object
 }
 
 func newJSONReader(r *bufio.Reader, source string, lim Limits) *jsonReader {
@@ -29,7 +29,7 @@ func newJSONReader(r *bufio.Reader, source string, lim Limits) *jsonReader {
 	}
 }
 
-// line is that of the last token.
+// line returns the line of the last token.
 func (j *jsonReader) line() int { return j.in.lineAt(j.InputOffset()) }
 
 func (j *jsonReader) errorf(format string, args ...any) error {
@@ -44,7 +44,7 @@ func (j *jsonReader) token() (jsontext.Token, error) {
 
 func (j *jsonReader) skip() error { return j.failed(j.SkipValue()) }
 
-// failed names the line of an error of the decoder.
+// failed adds the line to an error of the decoder.
 func (j *jsonReader) failed(err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func (j *jsonReader) failed(err error) error {
 	return j.errorf("%w", err)
 }
 
-// number reads a number; null and NaN are NaN.
+// number reads a number; null and NaN give NaN.
 func (j *jsonReader) number() (float64, error) {
 	t, err := j.token()
 	if err != nil {
@@ -85,8 +85,8 @@ func (j *jsonReader) number() (float64, error) {
 	return v, nil
 }
 
-// tree reads a value into memory, but for what take reads of it itself: it is asked at every
-// member, with the path that leads there.
+// tree reads a value into memory, except the members that take reads itself. It calls take for each
+// member, with its path.
 func (j *jsonReader) tree(path string, take func(path string) (bool, error)) (*value, error) {
 	if j.values++; j.values > j.lim.Values {
 		return nil, j.errorf("more than %d values: %w", j.lim.Values, ErrLimit)
@@ -134,7 +134,7 @@ func (j *jsonReader) member(parent *value, path string, take func(string) (bool,
 	return nil
 }
 
-// array reads the elements of an array, each with element.
+// array reads an array, and calls element for each element.
 func (j *jsonReader) array(element func() error) error {
 	if _, err := j.token(); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (j *jsonReader) array(element func() error) error {
 	return j.until(']', element)
 }
 
-// until reads what stands before the end of an object or an array, and the end.
+// until reads the members of an object or array, and its end.
 func (j *jsonReader) until(end jsontext.Kind, member func() error) error {
 	for j.PeekKind() != end {
 		if err := member(); err != nil {
@@ -153,17 +153,17 @@ func (j *jsonReader) until(end jsontext.Kind, member func() error) error {
 	return err
 }
 
-// value is JSON or YAML that is small enough to be held: what is not an array over requests.
+// value is JSON or YAML in memory: everything except the arrays over requests.
 type value struct {
 	kind  jsontext.Kind // of its first token
-	text  string        // of a string, a number or a literal
+	text  string        // of a string, number or literal
 	keys  []string      // of an object, in order
-	items []*value      // of an object or an array
+	items []*value      // of an object or array
 	line  int
 }
 
-// at follows a path of keys that are separated by slashes. 0 is the first element of an array,
-// and a star any member. It is nil where there is no such value.
+// at returns the value at a path of keys separated by slashes, nil if there is none. 0 is the first
+// element of an array, and a star is any member.
 func (v *value) at(path string) *value {
 	if v == nil {
 		return nil
@@ -178,14 +178,14 @@ func (v *value) at(path string) *value {
 			item = item.at(rest)
 		}
 		if item != nil {
-			found = item // the last of several, as in Python
+			found = item // the last of several, like Python
 		}
 	}
 	return found
 }
 
-// has reports whether there is a value at each of some paths, which spaces separate. A path may
-// end with the text that the value must have: a/b=text.
+// has reports whether a value exists at every one of some paths, separated by spaces. A path may
+// end with the required text of the value: a/b=text.
 func (v *value) has(paths string) bool {
 	for path := range strings.FieldsSeq(paths) {
 		path, text, compare := strings.Cut(path, "=")
@@ -198,7 +198,7 @@ func (v *value) has(paths string) bool {
 
 func (v *value) is(kind jsontext.Kind) bool { return v != nil && v.kind == kind }
 
-// str is the text of a string, a number or a literal; "" for null and for structures.
+// str returns the text of a string, number or literal; "" for null and structures.
 func (v *value) str() string {
 	if v == nil || v.kind == 'n' {
 		return ""
@@ -206,7 +206,7 @@ func (v *value) str() string {
 	return v.text
 }
 
-// number reports a finite number.
+// number returns the value as a finite number, and whether it is one.
 func (v *value) number() (float64, bool) {
 	if !v.is('0') {
 		return 0, false
@@ -215,7 +215,7 @@ func (v *value) number() (float64, bool) {
 	return x, err == nil
 }
 
-// sum adds up a count of the elements of an array, and reports whether all have it.
+// sum adds a count over the elements of an array, and reports whether all have it.
 func (v *value) sum(key string) (int64, bool) {
 	if !v.is('[') {
 		return 0, false
@@ -234,7 +234,7 @@ func (v *value) sum(key string) (int64, bool) {
 // readJSON reads the objects of a file, one after the other or in an array.
 func readJSON(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // peeked, so it is there
+		_, _ = in.Discard(3) // cannot fail after Peek
 	}
 	j := newJSONReader(in, name, opt.Limits)
 	var runs []Run
@@ -265,7 +265,7 @@ func readJSON(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 // errEnd is the end of a file between two values.
 var errEnd = errors.New("the file ends")
 
-// object reads an object and makes results of it.
+// object reads an object and returns its results.
 func (j *jsonReader) object(opt ReadOptions) ([]Run, error) {
 	j.values = 0
 	q, bulk := &requests{json: j}, opt.Tools.bulk()

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// label notes that a parameter is a label above several results.
+// label marks a parameter as a label above several results.
 func (r *Run) label(key string) {
 	put(&r.labels, canonicalKey(key), true)
 }
 
-// checkLabels compares the labels above a block with what the block says was done, before
-// its figures are read. A list of labels ends, and what follows in the text may be of
-// something else: a label that the figures contradict is not this block's. What was measured
-// takes its place, and the other labels of the load go with it.
+// checkLabels compares the labels above a block with the counts of the block, before its figures
+// are read. A list of labels may end before the blocks do, so a label that contradicts the figures
+// belongs to another block. The measured value replaces it, and the other labels of the load are
+// removed.
 func (r *Run) checkLabels(b *openBlock) {
 	requests := b.requests()
 	if requests <= 0 {
@@ -59,7 +59,7 @@ func isInputLength(key string) bool {
 	return key == "seq_length" || key == "input_len" || key == "prompt_len" || strings.HasSuffix(key, "_input_len")
 }
 
-// isLoad reports whether a parameter is one of the load.
+// isLoad reports whether a parameter belongs to the load.
 func isLoad(key string) bool {
 	switch key {
 	case "dataset_name", "request_rate", "max_concurrency", "num_prompts", "burstiness":
@@ -68,17 +68,16 @@ func isLoad(key string) bool {
 	return isInputLength(key) || isDatasetKey(key) || strings.HasSuffix(key, "_output_len")
 }
 
-// contradictsLength reports whether prompts of a measured length are not what a label says. A
-// template adds some tokens to each, and lengths that are drawn vary about their mean. A
-// list of lengths fits none.
+// contradictsLength reports whether a measured prompt length contradicts a label. A template adds
+// some tokens, and random lengths vary about their mean. A list of lengths always contradicts.
 func contradictsLength(label string, measured float64) bool {
 	const share, template = 0.1, 16
 	v, err := parseNumber(label, 0)
 	return err != nil || math.Abs(measured-v) > max(share*v, template)
 }
 
-// contradictsRequests reports whether a number of requests is not what a label says. Where
-// failures are not reported, there may be fewer.
+// contradictsRequests reports whether a number of requests contradicts a label. If failures are not
+// reported, there may be fewer requests.
 func contradictsRequests(label string, b *openBlock) bool {
 	v, err := parseNumber(label, 0)
 	if err != nil {
@@ -90,7 +89,7 @@ func contradictsRequests(label string, b *openBlock) bool {
 	return v < b.requests()
 }
 
-// count is a count of the block before it is read as a whole.
+// count returns a count of the block before the whole block is read.
 func (b *openBlock) count(name string) (float64, bool) {
 	for _, e := range b.entries {
 		if f, ok := figureOf(e.label); ok && f.kind == count && f.name == name {
@@ -101,14 +100,14 @@ func (b *openBlock) count(name string) (float64, bool) {
 	return 0, false
 }
 
-// requests are those that the block reports: successes, and failures where they are reported.
+// requests returns the successes, and the failures if reported.
 func (b *openBlock) requests() float64 {
 	ok, _ := b.count("succeeded")
 	failed, _ := b.count("failed")
 	return ok + failed
 }
 
-// succeeded is the number of successes of the block, -1 if it has none.
+// succeeded returns the successes of the block, -1 if it has none.
 func (b *openBlock) succeeded() int {
 	if v, ok := b.count("succeeded"); ok {
 		return int(v)
@@ -116,8 +115,8 @@ func (b *openBlock) succeeded() int {
 	return -1
 }
 
-// checkLengths warns of a length in a row that the row's own figures contradict. Lengths that
-// are drawn from a range may be down to half of the label in the mean.
+// checkLengths warns of a length in a row that contradicts the figures of the row. The mean of
+// random lengths may be down to half of the label.
 func (r *Run) checkLengths() {
 	measured, ok := r.perRequest("input", r.Counts.InputTokens)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// serverStart matches parameters that say when a server was started, and serverName those that name its process
-// beyond restarts.
+// serverStart matches parameters with the start time of a server, and serverName those that
+// identify its process.
 var (
 	serverStart = regexp.MustCompile(
 		`^(?:server|engine|process|container|pod)_(?:\w+_)?start(?:ed|up)?(?:_(?:time|at|ts|timestamp|seconds|unix))*$`)
@@ -20,12 +20,12 @@ var (
 	counter    = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
 )
 
-// quickestStart is less than any server of a language model takes from the end of one measurement to the first request
-// of the next, its start and the load generator's included.
+// quickestStart is less than any server of a language model needs between the last request of a
+// measurement and the first of the next, including the starts of server and load generator.
 const quickestStart = 3 * time.Second
 
-// SharedLaunch returns why results that are declared to be of launches of their own are of one, "" where nothing
-// shows it: their server has the same start, its counters go on, or there was no time to start one.
+// SharedLaunch returns why results declared as different launches are one, "" if nothing shows it:
+// their server has the same start, its counters continue, or there was no time to start another.
 func SharedLaunch(runs []Run, opt Options) string {
 	byLaunch := map[string]string{}
 	for i := range runs {
@@ -44,7 +44,7 @@ func SharedLaunch(runs []Run, opt Options) string {
 	return consecutive(runs, opt)
 }
 
-// serverIDs returns what identifies the launch that a result was measured in.
+// serverIDs returns what identifies the launch of a result.
 func (r *Run) serverIDs() []string {
 	var out []string
 	for key, v := range r.Params {
@@ -54,7 +54,7 @@ func (r *Run) serverIDs() []string {
 		case uptime.MatchString(key):
 			up, err := parseNumber(v, 0)
 			if at := r.Measured(); err == nil && !at.IsZero() {
-				const apart = 10 // seconds that the result and the uptime may be taken apart
+				const apart = 10 // seconds that may lie between the result and the uptime
 				out = append(out, fmt.Sprintf("by its uptime it was started at %s",
 					at.Add(-time.Duration(up*float64(time.Second))).Round(apart*time.Second).Format(time.RFC3339)))
 			}
@@ -64,7 +64,7 @@ func (r *Run) serverIDs() []string {
 	return out
 }
 
-// consecutive looks at each two results of one side that follow each other in time.
+// consecutive compares each two successive results of one side.
 func consecutive(runs []Run, opt Options) string {
 	var timed []*Run
 	for i := range runs {
@@ -93,14 +93,14 @@ func consecutive(runs []Run, opt Options) string {
 	return ""
 }
 
-// sameButRepeated reports whether two results differ in nothing but what repetitions differ in.
+// sameButRepeated reports whether two results differ only in what repetitions may differ in.
 func sameButRepeated(a, b *Run) bool {
 	return a.Tool == b.Tool && !slices.ContainsFunc(differing([]*Run{a, b}), func(key string) bool {
 		return !volatile.MatchString(key) && !counter.MatchString(key) && !uptime.MatchString(key) && !serverStart.MatchString(key)
 	})
 }
 
-// goesOn returns why a result was measured on the server of the one before it.
+// goesOn returns why a result was measured on the server of the previous one.
 func goesOn(a, b *Run) string {
 	for key, text := range b.Params {
 		after, errB := parseNumber(text, 0)
@@ -116,9 +116,9 @@ func goesOn(a, b *Run) string {
 	if a.Duration <= 0 || b.Duration <= 0 {
 		return ""
 	}
-	// A time may be that of the begin or of the end.
+	// A time may be that of the start or of the end.
 	longest := time.Duration(min(a.Duration, b.Duration) * float64(time.Second))
-	const unsure = 2 * time.Second // further before the end it is another server, of another machine, say
+	const unsure = 2 * time.Second // a longer overlap means another server, for example on another machine
 	if gap := b.Measured().Sub(a.Measured()) - longest; gap > -unsure && gap < quickestStart {
 		return fmt.Sprintf("the second began %s after the first ended, and no server starts in that",
 			strings.TrimPrefix(gap.Round(time.Second).String(), "-"))

@@ -15,13 +15,12 @@ import (
 	"strings"
 )
 
-// isLLMD reports whether an object is a Benchmark Report of llm-d, which is about any tool's
-// results.
+// isLLMD reports whether an object is a Benchmark Report of llm-d, which holds results of any tool.
 func isLLMD(o *value) bool {
 	return o.has("results/request_performance run") || o.has("metrics/latency scenario version")
 }
 
-// llmdTool is the name of a tool by that which llm-d gives it.
+// llmdTool returns our name of a tool, by the name of llm-d.
 func (t Tools) llmdTool(name string) string {
 	for _, row := range t {
 		if row.Name == name || slices.Contains(row.Aliases, name) {
@@ -31,7 +30,7 @@ func (t Tools) llmdTool(name string) string {
 	if name == "unknown" {
 		return ""
 	}
-	return slug(name) // whose definitions are not known, and so not vLLM's
+	return slug(name) // of unknown definitions, so not vLLM's
 }
 
 // readLLMD reads a Benchmark Report of llm-d: one run.
@@ -63,7 +62,7 @@ func (r *Run) readLLMD(root *value) error {
 	return r.fill(e.entries)
 }
 
-// llmdEntries are the figures of a report under the labels that figureOf knows.
+// llmdEntries returns the figures of a report under the labels of figureOf.
 func llmdEntries(root *value, r *Run) (entryList, error) {
 	var e entryList
 	aggregate := root.at("results/request_performance/aggregate")
@@ -86,7 +85,7 @@ func llmdEntries(root *value, r *Run) (entryList, error) {
 	return e, nil
 }
 
-// readLLMD01 reads version 0.1, in which rates are single numbers and a duration is one of seconds.
+// readLLMD01 reads version 0.1, in which rates are single numbers and durations are in seconds.
 func (r *Run) readLLMD01(root *value) error {
 	load := root.at("scenario/load")
 	r.Tool = r.table().llmdTool(cmp.Or(load.at("name").str(), "unknown"))
@@ -152,7 +151,7 @@ func llmdTimes(e *entryList, aggregate *value, r *Run) error {
 	return nil
 }
 
-// llmdRequests adds how many requests succeeded and failed.
+// llmdRequests adds the successful and failed requests.
 func llmdRequests(e *entryList, requests *value, r *Run) error {
 	if requests == nil || requests.is('n') {
 		return nil
@@ -181,7 +180,7 @@ func llmdRequests(e *entryList, requests *value, r *Run) error {
 	return nil
 }
 
-// countIn reads a count of an object; told is false if it is absent.
+// countIn reads a count of an object; reported is false if it is absent.
 func (r *Run) countIn(n *value, key string) (count int64, reported bool, err error) {
 	c := n.at(key)
 	if c == nil || c.is('n') {
@@ -193,7 +192,7 @@ func (r *Run) countIn(n *value, key string) (count int64, reported bool, err err
 	return count, true, nil
 }
 
-// takeOwn reads the figures that WriteLLMD put beside those of the report.
+// takeOwn reads the figures that WriteLLMD added to the report.
 func (r *Run) takeOwn(own *value) error {
 	r.Tool = own.at("tool").str()
 	r.fields(own.at("parameters"), "", maxParams)
@@ -239,7 +238,7 @@ func (r *Run) takeOwn(own *value) error {
 
 var isoDuration = regexp.MustCompile(`^PT(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d+(?:\.\d+)?)S)?$`)
 
-// isoSeconds reads a duration of ISO 8601, PT1H2M3.5S.
+// isoSeconds parses a duration of ISO 8601, PT1H2M3.5S.
 func isoSeconds(text string) (float64, error) {
 	m := isoDuration.FindStringSubmatch(text)
 	if m == nil {
@@ -254,11 +253,11 @@ func isoSeconds(text string) (float64, error) {
 	return total, nil
 }
 
-// WriteLLMD writes runs as Benchmark Reports of llm-d, version 0.2, in JSON, which is YAML too. A
-// report is about one run: several are JSON lines, a report each. Its fields take every tool's
-// figures under one name and leave the definition to the tool, so figures of all definitions are
-// written, and the tool beside them. What it has no field for stands among the observations,
-// which its schema leaves open, so that Read reads the run again without loss.
+// WriteLLMD writes runs as Benchmark Reports of llm-d, version 0.2, in JSON, which is also YAML.
+// Several runs are reports on JSON lines. The fields of a report have one name for the figures of
+// all tools and no definition, so figures of all definitions are written, with the tool. Other
+// figures go to the observations, whose schema is open, so that Read reads the run again without
+// loss.
 func WriteLLMD(w io.Writer, runs []Run) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -291,7 +290,7 @@ func llmdReport(r *Run) map[string]any {
 // llmdOwn is the name of our own figures in a report.
 const llmdOwn = "pipeline"
 
-// ownFigures are what a report has no field for, or under another name.
+// ownFigures returns the figures that have no field in a report, or another name.
 func ownFigures(r *Run) map[string]any {
 	own := map[string]any{"metrics": r.Metrics}
 	if r.Tool != "" {
@@ -314,10 +313,10 @@ func ownFigures(r *Run) map[string]any {
 	return own
 }
 
-// llmdRun names the run by where it was found and what it measured, so that the same
-// result has the same name again.
+// llmdRun identifies the run by its source and its figures, so that the same result always has the
+// same uid.
 func llmdRun(r *Run) map[string]any {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%v\n%v", r.At(), r.Counts, r.Metrics)) // maps print sorted
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%v\n%v", r.At(), r.Counts, r.Metrics)) // maps print in sorted order
 	run := map[string]any{"uid": hex.EncodeToString(sum[:16]), "description": r.At()}
 	if r.Duration > 0 {
 		run["time"] = map[string]any{"duration": "PT" + strconv.FormatFloat(r.Duration, 'f', -1, 64) + "S"}
@@ -325,7 +324,7 @@ func llmdRun(r *Run) map[string]any {
 	return run
 }
 
-// llmdScenario describes the load; the report wants the length of the input for that.
+// llmdScenario describes the load, if the input length is known: a report requires it.
 func llmdScenario(r *Run) map[string]any {
 	in, ok := r.numberParam("input_len")
 	if !ok {
@@ -355,7 +354,7 @@ func (r *Run) numberParam(key string) (float64, bool) {
 	return v, err == nil
 }
 
-// llmdLatencies are the report's names of groups of times, and its units.
+// llmdLatencies are the names and units of groups of times in a report.
 var llmdLatencies = map[string]struct{ name, unit, label string }{
 	"ttft": {"time_to_first_token", "s", "ttft"}, "tpot": {"time_per_output_token", "s/token", "tpot"},
 	"itl": {"inter_token_latency", "s/token", "itl"}, "e2el": {"request_latency", "s", "e2e latency"},
@@ -373,7 +372,7 @@ func llmdAggregate(r *Run) map[string]any {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		stats := groups[group]
 		if stats["mean"] == nil {
-			continue // the report has no statistics without it
+			continue // a report has no statistics without it
 		}
 		quantity := quantityOf(group)
 		if l, ok := llmdLatencies[quantity]; ok && r.preferred(group, quantity) {
@@ -398,19 +397,20 @@ func llmdAggregate(r *Run) map[string]any {
 	return aggregate
 }
 
-// preferred settles which of two definitions of a quantity is written: the registry's own.
+// preferred reports whether to write this definition of a quantity: the registry's, if a result has
+// two.
 func (r *Run) preferred(group, quantity string) bool {
 	_, own := r.Metrics[quantity+".mean"]
 	return group == quantity || !own
 }
 
-// llmdStats are the report's names of statistics.
+// llmdStats are the names of statistics in a report.
 var llmdStats = map[string]string{
 	"mean": "mean", "std": "stddev", "min": "min", "max": "max", "p0.1": "p0p1", "p1": "p1", "p5": "p5", "p10": "p10",
 	"p25": "p25", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p99p9",
 }
 
-// byGroup sorts the metrics into groups, with the statistics that the report knows.
+// byGroup groups the metrics, with the statistics that a report has.
 func (r *Run) byGroup() map[string]map[string]any {
 	groups := map[string]map[string]any{}
 	for id, v := range r.Metrics {

@@ -2,8 +2,8 @@ package convert
 
 import "fmt"
 
-// llmperf is LLMPerf, whose token_benchmark_ray.py writes a summary: one object, whose keys are
-// joined by underscores. Statistics are those of requests without an error.
+// llmperf reads the summary of LLMPerf's token_benchmark_ray.py: one object, with keys joined by
+// underscores. Statistics are those of requests without an error.
 var llmperf = Tool{
 	Name: "llmperf", Releases: "of 2024",
 	Shapes: []Shape{
@@ -32,8 +32,7 @@ var llmperf = Tool{
 	}},
 }
 
-// llmperfSummary reads the statistics, whose names are parts of keys, and what is given per
-// minute.
+// llmperfSummary reads the statistics, whose names are parts of keys, and the rate per minute.
 func llmperfSummary(root, _ *value, r *Run, e *entryList) error {
 	for _, t := range []Times{{"ttft_s", "ttft", "s"}, {"inter_token_latency_s", "itl", "s"}, {"end_to_end_latency_s", "e2e latency", "s"}} {
 		for _, stat := range []string{"mean", "min", "max", "stddev", "p25", "p50", "p75", "p90", "p95", "p99"} {

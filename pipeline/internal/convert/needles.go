@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// needles are texts of which every match of a regular expression contains one. Looking for them first is many times
-// faster than the expression, which almost no line of a log matches.
+// needles are texts of which every match of a regular expression contains one. Searching for them
+// first is much faster than the expression, because almost no line of a log matches.
 type needles []string
 
-// needlesOf returns the needles of an expression, nil where it has none.
+// needlesOf returns the needles of an expression, nil if it has none.
 func needlesOf(pattern string) needles {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

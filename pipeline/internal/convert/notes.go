@@ -11,15 +11,15 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// severity of a note: how much of what a reader would conclude depends on it.
+// severity of a note: how much it may change a conclusion.
 type severity int
 
 const (
-	// serious notes say that a figure is not what its file says, or was concluded.
+	// serious notes report a figure that differs from its file, or was derived.
 	serious severity = iota
-	// moderate ones say what was left out or is incomplete.
+	// moderate notes report what was omitted or is incomplete.
 	moderate
-	// informative ones explain.
+	// informative notes explain.
 	informative
 )
 
@@ -41,7 +41,7 @@ func (r *Run) notef(w severity, format string, args ...any) {
 	}
 }
 
-// Warnings for people: what was left out or concluded.
+// Warnings returns notes for people: what was omitted or derived.
 func (r *Run) Warnings() []string { return texts(r.notes) }
 
 func texts(notes []note) []string {
@@ -62,8 +62,8 @@ func (d *document) notef(w severity, format string, args ...any) {
 
 func (d *document) warnf(format string, args ...any) { d.notef(moderate, format, args...) }
 
-// passOn takes over what the results warn of. Warnings that differ in their numbers and names
-// alone are one note, with where the first is and how many there are.
+// passOn copies the warnings of the results. Warnings that differ only in numbers and names become
+// one note, with the first place and the count.
 func (d *document) passOn() {
 	type group struct {
 		note
@@ -90,7 +90,8 @@ func (d *document) passOn() {
 	}
 }
 
-// passOnDefinitions says which figures are no metrics of the registry: one note for each tool.
+// passOnDefinitions adds a note for each tool with the figures that are not metrics of the
+// registry.
 func (d *document) passOnDefinitions() {
 	byTool := map[string][]string{}
 	for _, r := range d.runs {
@@ -107,13 +108,13 @@ func (d *document) passOnDefinitions() {
 	}
 }
 
-// definitions are those of a result, one for all statistics that share it.
+// definitions returns the definitions of a result, one for all statistics with the same.
 func definitions(r *Run) []string {
 	var out []string
 	for id, definition := range r.Definitions {
 		group, stat, _ := strings.Cut(id, ".")
 		if m, ok := metric.Lookup(group + ".mean"); ok && m.Tool == "" && stat != "peak_second" && stat != unstated && group != "itl_token" {
-			continue // another statistic of what the registry has
+			continue // another statistic of a metric in the registry
 		}
 		if why, ok := strings.CutPrefix(definition, stat+" of "); ok {
 			id, definition = group, strings.TrimPrefix(why, r.Tool+": ")
@@ -126,13 +127,13 @@ func definitions(r *Run) []string {
 
 var varies = regexp.MustCompile(`"[^"]*"|[-+]?\d[\d.,e+-]*|\b[a-z_]+\.[a-z]\w*\b`)
 
-// pattern is a warning without what differs between like ones.
+// pattern returns a warning without the parts that differ between similar ones.
 func pattern(text string) string { return varies.ReplaceAllString(text, "#") }
 
-// maxNotes is how many notes a document has.
+// maxNotes is the most notes of a document.
 const maxNotes = 100
 
-// warnings are the notes of the document, the most serious first.
+// warnings returns the notes of the document, the most serious first.
 func (d *document) warnings() []string {
 	slices.SortStableFunc(d.notes, func(a, b note) int { return cmp.Compare(a.severity, b.severity) })
 	out := texts(d.notes[:min(len(d.notes), maxNotes)])
@@ -142,7 +143,7 @@ func (d *document) warnings() []string {
 	return out
 }
 
-// Notes are what results warn of, the most serious first, similar ones together.
+// Notes returns the warnings of results, the most serious first, similar ones together.
 func Notes(runs []Run) []string {
 	d := &document{}
 	d.distinct(runs)

@@ -13,8 +13,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// WriteOpenMetrics writes a document in the OpenMetrics text format: a gauge for each
-// group of metrics, with the statistic, the cell and the repeat as labels.
+// WriteOpenMetrics writes a document in the OpenMetrics text format: a gauge for each group of
+// metrics, with the statistic, the cell and the repeat as labels.
 func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 	b := bufio.NewWriter(w)
 	families := map[string][]string{}
@@ -49,7 +49,7 @@ func WriteOpenMetrics(w io.Writer, doc *result.Document) error {
 	return nil
 }
 
-// unitSuffix are the base units of OpenMetrics by ours.
+// unitSuffix maps our units to the base units of OpenMetrics.
 var unitSuffix = map[metric.Unit]string{
 	metric.Seconds: "_seconds", metric.TokensPerSecond: "_tokens_per_second", metric.RequestsPerSec: "_requests_per_second",
 	metric.Fraction: "_ratio",
@@ -61,7 +61,7 @@ func familyOf(id string) string {
 	return "pipeline_" + idSlug(group) + unitSuffix[unitOf(id)]
 }
 
-// unitOf is the unit of an id; a statistic that the registry lacks has that of its group.
+// unitOf returns the unit of an id. A statistic outside the registry has the unit of its group.
 func unitOf(id string) metric.Unit {
 	m, ok := metric.Lookup(id)
 	if !ok {
@@ -71,8 +71,8 @@ func unitOf(id string) metric.Unit {
 	return m.Unit
 }
 
-// metricLabels names a run. Axes are prefixed, so that none takes another label's name;
-// those whose names come to be the same get a number.
+// metricLabels returns the labels of a run. Axes have a prefix, so that their names differ from
+// other labels. Equal names get a number.
 func metricLabels(bench *result.Benchmark, c *result.Cell, r *result.Run) string {
 	labels := []string{"benchmark=" + labelValue(bench.Addr), "cell=" + labelValue(c.Hash)}
 	seen := map[string]int{}

@@ -8,13 +8,13 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
-// maxParams bounds what is kept from around a result.
+// maxParams bounds the parameters from the text around a result.
 const maxParams = 500
 
 // synonyms are other names of parameters.
 var synonyms = comparability.Synonyms()
 
-// canonicalKey is the name under which a parameter is kept: snake case, synonyms joined.
+// canonicalKey returns the stored name of a parameter: snake case, one for all synonyms.
 func canonicalKey(key string) string {
 	key = slug(strings.TrimLeft(key, "-"))
 	if s, ok := synonyms[key]; ok {
@@ -23,8 +23,8 @@ func canonicalKey(key string) string {
 	return key
 }
 
-// canonicalValue is text without quotes, and numbers in their shortest form, so that 2 and
-// 2.0 are one value. Python's None is no value.
+// canonicalValue returns text without quotes, and numbers in shortest form, so that 2 and 2.0 are
+// equal. Python's None counts as no value.
 func canonicalValue(value string) string {
 	const limit = 500
 	value = strings.TrimSpace(value)
@@ -50,10 +50,10 @@ func canonicalValue(value string) string {
 	return value
 }
 
-// setParam overwrites a parameter; an empty value (None) leaves it as it is.
+// setParam sets a parameter; an empty value (None) changes nothing.
 func (r *Run) setParam(key, value string) { r.keep(canonicalKey(key), value) }
 
-// keep stores a parameter under a key as it is.
+// keep stores a parameter under exactly this key.
 func (r *Run) keep(key, value string) {
 	value = canonicalValue(value)
 	if key == "" || value == "" || secretKey.MatchString(key) {
@@ -64,15 +64,15 @@ func (r *Run) keep(key, value string) {
 	}
 }
 
-// secretKey finds the parameters that hold what must not reach a report: keys, headers
-// with authorization, passwords. Commands and dumps of arguments have them.
+// secretKey matches parameters that must not reach a report: keys, headers with authorization,
+// passwords. Commands and dumps of arguments contain them.
 var secretKey = regexp.MustCompile(
 	`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
 
-// Param finds a parameter under any of its names. "input_len" and "output_len" are
-// those of the dataset that was used (--sonnet-input-len with sonnet); "source" is the
-// file, "tool" the tool and "format" the format of the result. "gpus" is computed from how a
-// server was parallelised where nothing says it.
+// Param returns a parameter by any of its names. "input_len" and "output_len" are those of the
+// dataset in use (--sonnet-input-len with sonnet). "source" is the file, "tool" the tool and
+// "format" the format of the result. If "gpus" is not reported, it is computed from the parallelism
+// of the server.
 func (r *Run) Param(key string) (string, bool) {
 	key = canonicalKey(key)
 	switch key {
@@ -107,7 +107,7 @@ func isDatasetKey(key string) bool {
 	return key == "input_len" || key == "output_len" || key == "prefix_len" || key == "range_ratio"
 }
 
-// datasetPrefix is how the arguments of a dataset begin.
+// datasetPrefix returns the prefix of a dataset's arguments.
 func datasetPrefix(name string) string {
 	switch name = slug(name); name {
 	case "random_ids", "random_mm":
@@ -119,7 +119,7 @@ func datasetPrefix(name string) string {
 	}
 }
 
-// onlyDatasetParam is the length of the only dataset for which one was given.
+// onlyDatasetParam returns a length that was given for one dataset only.
 func (r *Run) onlyDatasetParam(key string) (string, bool) {
 	found := ""
 	for _, dataset := range []string{"random", "sonnet", "sharegpt", "hf", "custom", "gsp", "prefix_repetition"} {
@@ -133,11 +133,11 @@ func (r *Run) onlyDatasetParam(key string) (string, bool) {
 	return found, found != ""
 }
 
-// linePattern is a setting on a line of its own: "num_prompts: 8", "seq_length = 80".
+// linePattern matches a setting on its own line: "num_prompts: 8", "seq_length = 80".
 var linePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s*[:=]\s*(\S.{0,200}?)\s*$`)
 
-// assignments reads the settings in a heading: "input_len=256, qps = 2, 4, 6, 8". A list
-// is one value, joined by ", ".
+// assignments parses the settings in a heading: "input_len=256, qps = 2, 4, 6, 8". A list is one
+// value, joined by ", ".
 func assignments(text string) map[string]string {
 	out := map[string]string{}
 	last := ""

@@ -9,15 +9,14 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// The largest values that a result can have.
+// The largest values of a result.
 const (
 	maxSeconds = 1e7  // about four months
 	maxRate    = 1e12 // per second
 )
 
-// plausible refuses what no load generator measures: a time before the start, one that is longer than
-// anyone waited, a rate that no machine has. A value like that was read in a wrong unit, or
-// the file is damaged.
+// plausible rejects impossible figures: negative times, times beyond any wait, rates beyond any
+// machine. Such a value has a wrong unit, or the file is damaged.
 func plausible(id string, v float64, text string) error {
 	unit := unitOf(id)
 	group, _, _ := strings.Cut(id, ".")
@@ -35,8 +34,8 @@ func plausible(id string, v float64, text string) error {
 	return nil
 }
 
-// disordered finds a statistic of a latency that is larger than one that cannot be smaller, as
-// far as printed digits go.
+// disordered reports a statistic of a latency that is larger than one that must be at least as
+// large, to the printed digits.
 func (r *Run) disordered() {
 	order := []string{"min", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"}
 	groups := map[string]bool{}
@@ -59,8 +58,8 @@ func (r *Run) disordered() {
 	}
 }
 
-// withoutNumber refuses a time to the first token or a latency that is no number although
-// requests succeeded: each of them has one.
+// withoutNumber returns an error if a time to the first token or a latency is no number although
+// requests succeeded, because each of them has one.
 func (r *Run) withoutNumber() error {
 	for _, e := range r.nan {
 		f, _ := figureOf(e.label)

@@ -5,29 +5,29 @@ import (
 	"fmt"
 )
 
-// pythonJSON makes JSON of what Python writes as such: NaN and the infinities become strings.
-// It also bounds what a parser behind it has to hold, because a file may come from anywhere:
-// strings are cut, white space is folded, and deep nesting and endless numbers are errors.
+// pythonJSON makes valid JSON of Python's: NaN and the infinities become strings. It also limits
+// the memory of the parser behind it, because files are untrusted: it cuts strings, collapses white
+// space, and rejects deep nesting and long numbers.
 type pythonJSON struct {
 	r   *bufio.Reader
 	lim Limits
 
 	buf []byte // translated
-	out []byte // the part of buf that is not read yet
+	out []byte // the unread part of buf
 	err error  // after out
 
 	part   jsonPart
-	word   []byte // a number or a literal, as far as it is read
-	length int    // of the string or of the white space, as far as it is read
-	escape int    // bytes of an escape sequence that are to come
+	word   []byte // a number or literal so far
+	length int    // of the string or white space so far
+	escape int    // remaining bytes of an escape sequence
 	depth  int
 
 	written int64   // bytes translated so far
-	ends    []int64 // where lines ended, after the last line that was asked for
-	line    int     // that was asked for last
+	ends    []int64 // offsets of line ends after the last requested line
+	line    int     // last requested
 }
 
-// jsonPart is what a byte of JSON belongs to.
+// jsonPart is the part of JSON that a byte belongs to.
 type jsonPart int
 
 const (
@@ -52,11 +52,11 @@ func (p *pythonJSON) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// fill translates what the reader holds.
+// fill translates the bytes in the buffer of the reader.
 func (p *pythonJSON) fill() {
 	p.buf = p.buf[:0]
 	if _, p.err = p.r.Peek(1); p.err == nil {
-		chunk, _ := p.r.Peek(p.r.Buffered()) // which it holds
+		chunk, _ := p.r.Peek(p.r.Buffered()) // already in the buffer
 		for i := 0; i < len(chunk) && p.err == nil; i++ {
 			p.next(chunk[i])
 		}
@@ -87,7 +87,7 @@ func (p *pythonJSON) next(c byte) {
 	}
 }
 
-// structure translates what stands between values.
+// structure translates a byte between values.
 func (p *pythonJSON) structure(c byte) {
 	switch c {
 	case '\n', ' ', '\t', '\r':
@@ -115,8 +115,8 @@ func (p *pythonJSON) structure(c byte) {
 	p.buf = append(p.buf, c)
 }
 
-// inString translates a string. Of a long one the beginning is kept, without a part of an
-// escape sequence at its end.
+// inString translates a byte of a string. It keeps the start of a long string, without a partial
+// escape sequence at the end.
 func (p *pythonJSON) inString(c byte) {
 	switch {
 	case p.escape > 0:
@@ -128,7 +128,7 @@ func (p *pythonJSON) inString(c byte) {
 		p.buf = append(p.buf, c)
 		return
 	case c == '\\':
-		p.escape = 5 // at most, as of \u00e9
+		p.escape = 5 // at most, for \u00e9
 		fallthrough
 	default:
 		p.length++
@@ -149,7 +149,7 @@ func (p *pythonJSON) endWord() {
 	p.part, p.length = structure, 0
 }
 
-// lineAt is the line of an offset in what was translated. Offsets must not decrease.
+// lineAt returns the line of an offset in the translated text. Offsets must not decrease.
 func (p *pythonJSON) lineAt(offset int64) int {
 	passed := 0
 	for passed < len(p.ends) && p.ends[passed] < offset {

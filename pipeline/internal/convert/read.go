@@ -7,28 +7,28 @@ import (
 	"io"
 )
 
-// ReadOptions bound and direct Read. The zero value is usable.
+// ReadOptions control Read. The zero value is usable.
 type ReadOptions struct {
-	// Tools whose files are read; StandardTools unless set.
+	// Tools whose files are read; default StandardTools.
 	Tools Tools
-	// Tool that measured what a table or a CSV file shows, where the file does not say.
+	// Tool that measured a table or a CSV file that does not name one.
 	Tool string
-	// Records asks for Run.Records from files that hold every request.
+	// Records requests Run.Records from files with every request.
 	Records bool
-	// Limits of what is accepted; a zero field means its default.
+	// Limits of accepted files; a zero field means its default.
 	Limits Limits
 }
 
-// Limits bound what Read accepts, because a file may come from anywhere.
+// Limits bound what Read accepts, because files are untrusted.
 type Limits struct {
 	Bytes  int64 // of the whole file, 16 GiB
-	Line   int   // bytes of a line of text that are read, 1 MiB
+	Line   int   // bytes read of a line of text, 1 MiB
 	Runs   int   // results in one file, 10,000
-	Values int   // values of one JSON object besides the arrays over requests, 1,000,000
+	Values int   // values of one JSON object, without the arrays over requests, 1,000,000
 	Depth  int   // of nested JSON, 32
-	String int   // bytes of one JSON string that are kept, 64 KiB
-	// Requests and Events are those of one run that are kept as records: 2,000,000 and
-	// 16,000,000 (about 1.5 GB while they are reduced). Of a larger run the file's own aggregates are kept.
+	String int   // bytes kept of one JSON string, 64 KiB
+	// Requests and Events bound the records of one run: 2,000,000 and 16,000,000 (about 1.5 GB
+	// until they are reduced). For a larger run the aggregates of the file are used.
 	Requests, Events int
 }
 
@@ -40,20 +40,19 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Errors that an error of Read can be compared with (errors.Is).
+// Errors that an error of Read may wrap (errors.Is).
 var (
-	// ErrLimit: beyond the Limits.
+	// ErrLimit: the file exceeds the Limits.
 	ErrLimit = errors.New("beyond a limit")
-	// ErrNoResult: nothing in the file is a result that is known here.
+	// ErrNoResult: the file has no known result.
 	ErrNoResult = errors.New("no result found")
 	// ErrOurs: the file is a result document, which needs no import.
 	ErrOurs = errors.New("already a result document")
 )
 
-// Read reads every result in a file, which may be compressed with gzip or be the log of a
-// container as Docker keeps it. The name is that of the file, for messages, and for
-// Run.Source. The error names the file and the line; its cause may be ErrNoResult,
-// ErrLimit or ErrOurs.
+// Read reads every result of a file, which may be compressed with gzip or be a container log of
+// Docker. The name is used for messages and Run.Source. The error has the file and the line; its
+// cause may be ErrNoResult, ErrLimit or ErrOurs.
 func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	opt.Limits = opt.Limits.withDefaults()
 	if opt.Tools == nil {
@@ -80,7 +79,7 @@ func Read(r io.Reader, name string, opt ReadOptions) ([]Run, error) {
 	return runs, nil
 }
 
-// newRun begins a result.
+// newRun returns an empty result.
 func (opt ReadOptions) newRun(format Format, tool, source string, line int) *Run {
 	return &Run{Source: source, Line: line, Format: format, Tool: tool, tools: opt.Tools}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// requests are the arrays over requests of a detailed vLLM or SGLang file. They are read
-// value by value; the texts are passed over. When there are more requests or gaps than
-// the limits allow, the arrays are dropped and the file's own aggregates stand.
+// requests are the arrays over requests of a detailed vLLM or SGLang file. They are read value by
+// value, and texts are skipped. Beyond the limits the arrays are dropped, and the aggregates of the
+// file are used.
 type requests struct {
 	json *jsonReader
 
@@ -19,7 +19,7 @@ type requests struct {
 	gaps                  []int64 // nanoseconds, of all requests
 	gapEnds               []int   // end of the gaps of request i
 	large                 bool
-	silent                int // requests that succeeded without a token that the client saw
+	silent                int // successful requests without a token at the client
 }
 
 // take reads the member at a path of an object if it is one of the arrays.
@@ -54,7 +54,7 @@ func (q *requests) number(column *[]float64) error {
 	return nil
 }
 
-// outcome keeps whether a request failed: then it has the text of an error.
+// outcome records whether a request failed: then it has an error text.
 func (q *requests) outcome() error {
 	failed := false
 	if q.json.PeekKind() == '"' {
@@ -99,21 +99,21 @@ func (q *requests) gapsOfOne() error {
 	return err
 }
 
-// drop gives the memory of a run beyond the limits back.
+// drop frees the arrays of a run beyond the limits.
 func (q *requests) drop() {
 	*q = requests{json: q.json, large: true}
 }
 
-// detailed reports whether the arrays of every request are there.
+// detailed reports whether the arrays of every request exist.
 func (q *requests) detailed() bool {
 	return len(q.ttfts) > 0 && len(q.gapEnds) > 0 && len(q.outputs) > 0
 }
 
-// failImported is the class of a failure of which another tool kept only the text.
+// failImported is the class of a failure from another tool, which kept only its text.
 const failImported record.Failure = "imported"
 
-// run rebuilds the records of the requests. Times that the file does not have are -1;
-// every event is taken to have brought one token, as the tools do.
+// run rebuilds the records of the requests. Times missing in the file are -1. Every event counts as
+// one token, as in the tools.
 func (q *requests) run(duration float64) (*record.Run, error) {
 	n := len(q.ttfts)
 	for _, column := range []struct {
@@ -146,8 +146,8 @@ func (q *requests) run(duration float64) (*record.Run, error) {
 	return run, nil
 }
 
-// origin is the time of the first arrival, by the tool's own clock. A request that waited
-// in the client arrived before it was sent.
+// origin returns the time of the first arrival, by the clock of the tool. A request that waited in
+// the client arrived before it was sent.
 func (q *requests) origin() float64 {
 	first := math.Inf(1)
 	for i, start := range q.starts {
@@ -159,7 +159,7 @@ func (q *requests) origin() float64 {
 	return first
 }
 
-// request rebuilds one request; its events are appended to a slice that all share.
+// request rebuilds one request, and appends its events to a shared slice.
 func (q *requests) request(i int, origin float64, events *[]record.Event) (record.Request, error) {
 	r := record.Request{Index: i, Planned: -1, Headers: -1, CachedTokens: -1, Status: 200}
 	if !isTime(q.ttfts[i]) || !isCount(q.outputs[i]) || len(q.inputs) > 0 && !isCount(q.inputs[i]) {
@@ -189,7 +189,7 @@ func (q *requests) request(i int, origin float64, events *[]record.Event) (recor
 		return r, nil
 	}
 	r.OutputTokens = int(q.outputs[i])
-	if nothing { // SGLang's client passes over chunks without text, be they all
+	if nothing { // SGLang's client skips chunks without text, even if all are
 		q.silent++
 		r.Done = r.Sent
 		return r, nil
@@ -208,6 +208,6 @@ func (q *requests) request(i int, origin float64, events *[]record.Event) (recor
 
 func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
 
-// isTime and isCount hold values to a range in which sums cannot overflow.
+// isTime and isCount limit values so that sums cannot overflow.
 func isTime(s float64) bool  { return s >= 0 && s < 1e8 }
 func isCount(n float64) bool { return n >= 0 && n < 1e9 && n == math.Trunc(n) }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// The CSV files of GenAI-Perf and aiperf have sections: a header that begins with Metric and
-// names statistics, a row for each quantity, an empty line, and another section with Value in
-// the place of the statistics. Read from the exporters of GenAI-Perf 0.0.16 and aiperf 0.13.
+// The CSV files of GenAI-Perf and aiperf have sections: a header that begins with Metric and names
+// statistics, a row for each quantity, an empty line, and another section with Value instead of
+// statistics. From the exporters of GenAI-Perf 0.0.16 and aiperf 0.13.
 
-// sectionFigures are the quantities of these files, in lower case and without their unit, by
-// the label that figureOf knows.
+// sectionFigures map the quantities of these files, in lower case and without unit, to labels of
+// figureOf.
 var sectionFigures = map[string]string{
 	"time to first token": "ttft", "request latency": "e2e latency", "inter token latency": "itl", "inter chunk latency": "icl",
 	"output token throughput": "output throughput", "input token throughput": "input throughput", "total token throughput": "total throughput",
@@ -23,12 +23,12 @@ var sectionFigures = map[string]string{
 	"input sequence length": "mean input tokens", "output sequence length": "mean output tokens",
 }
 
-// isSections reports whether a header is that of a section.
+// isSections reports whether a header opens a section.
 func isSections(header []string) bool {
 	return len(header) > 1 && header[0] == "Metric" && (header[1] == "Value" || aiperfStats[header[1]] != "")
 }
 
-// readSections reads such a file, one result.
+// readSections reads such a file, which has one result.
 func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	s.FieldsPerRecord = -1
 	tool := toolOfSections(s.name)
@@ -62,7 +62,7 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	return []Run{*run}, nil
 }
 
-// toolOfSections finds the tool by the name that it gives its file, "" if it is another one.
+// toolOfSections returns the tool by the usual name of its file, "" for another name.
 func toolOfSections(name string) string {
 	switch {
 	case strings.Contains(name, "genai_perf"):
@@ -73,7 +73,7 @@ func toolOfSections(name string) string {
 	return ""
 }
 
-// section adds the figures of a row under labels that figureOf knows, and reports whether it knows the row.
+// section adds the figures of a row under labels of figureOf, and reports whether it knows the row.
 func (e *entryList) section(header, cells []string, line int) bool {
 	words, unit := cells[0], ""
 	if m := unitPattern.FindStringSubmatch(words); m != nil {

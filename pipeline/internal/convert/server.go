@@ -7,29 +7,28 @@ import (
 	"strings"
 )
 
-// serverPattern finds the commands that start a server of vLLM or SGLang, directly or in a
-// container.
+// serverPattern matches commands that start a server of vLLM or SGLang, directly or in a container.
 var serverPattern = regexp.MustCompile(
 	`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
 		`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
 
 var serverNeedles = needlesOf(serverPattern.String())
 
-// serverPrefix begins the parameters that are arguments of the server's command.
+// serverPrefix begins the parameters from arguments of the server command.
 const serverPrefix = "serve_"
 
-// serverDefault is the value of an argument that one command has and another leaves out.
+// serverDefault is the value of an argument that another command has and this one omits.
 const serverDefault = "default"
 
-// isServerCommand distinguishes the command of a server from a heading that names one, and from a
-// line of its log.
+// isServerCommand distinguishes a server command from a heading that names one, and from a line of
+// its log.
 func isServerCommand(line string) bool {
 	return serverNeedles.in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
 		strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
 }
 
-// serverArgs are the arguments of a server's command that say what it is, and not where it
-// listens.
+// serverArgs returns the arguments of a server command that describe the server, but not its
+// address.
 func serverArgs(line string) map[string]string {
 	at := serverPattern.FindStringIndex(line)
 	if at == nil {
@@ -51,10 +50,10 @@ func serverArgs(line string) map[string]string {
 	return args
 }
 
-// environment finds the variables that are set for a command.
+// environment matches variables set for a command.
 var environment = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z0-9_]+)=(\S+)`)
 
-// serverKeys are the arguments of servers that results have.
+// serverKeys returns the server arguments of results.
 func serverKeys(runs []*Run) []string {
 	keys := map[string]bool{}
 	for _, r := range runs {
@@ -67,8 +66,8 @@ func serverKeys(runs []*Run) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// levelServers gives the results of a text all arguments that one of their servers was given:
-// those of the others have the engine's default.
+// levelServers gives the results of a text every argument that one of their servers has. Servers
+// without it have the engine's default.
 func levelServers(runs []Run) {
 	var served []*Run
 	for i := range runs {

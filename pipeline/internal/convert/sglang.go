@@ -6,7 +6,7 @@ import (
 	engine "github.com/servegate/pipeline/steps/sglang"
 )
 
-// sglang is sglang.bench_serving, which appends an object to its --output-file.
+// sglang reads the objects that sglang.bench_serving appends to its --output-file.
 var sglang = Tool{
 	Name: "sglang", Releases: "0.5.23", Counted: true,
 	Command: `sglang\.bench_serving|sglang\.benchmark\.serving|bench_serving\.py|sglang-bench`,
@@ -38,8 +38,8 @@ var sglang = Tool{
 	},
 }
 
-// sglangNative reports whether requests went to SGLang's own endpoint: then each gap counts once
-// per token, and elsewhere once per chunk, as vLLM's.
+// sglangNative reports whether requests went to SGLang's own endpoint. Each gap then counts once
+// per token, otherwise once per chunk, as in vLLM.
 func sglangNative(r *Run) bool {
 	return slices.Contains([]string{"", "sglang", "sglang-native"}, r.Params["backend"])
 }

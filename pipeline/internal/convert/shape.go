@@ -7,45 +7,44 @@ import (
 	"strings"
 )
 
-// Shape is an object that a tool writes: what distinguishes it, and where its figures are.
-// Paths are keys that are separated by slashes, see value.at; one that begins with a slash is
-// that of the whole object where Each names a part of it.
+// Shape describes an object that a tool writes: what distinguishes it, and the paths of its
+// figures. Paths are keys separated by slashes, see value.at. If Each selects a part, a path that
+// begins with a slash starts at the whole object.
 type Shape struct {
-	// Keys recognise the object: each is a list of paths that must all be there, with a value where
-	// one is said ("metadata metrics/type=mean"). One of the lists is enough.
+	// Keys recognise the object: each is a list of paths that must all exist, with a value if given
+	// ("metadata metrics/type=mean"). One list is enough.
 	Keys []string
-	// fallback knows it where no tool knows the keys.
+	// fallback recognises it if no tool knows the keys.
 	fallback func(*value) bool
-	// Instead is what the object is where it holds no result, and what to import in its place.
+	// Instead describes an object without results, and what to import instead.
 	Instead string
 
-	// Each is the path of a list of results; "" where the object is one. But is what one of
-	// them has that is none.
+	// Each is the path of a list of results; "" if the object is one. But matches list elements
+	// that are not results.
 	Each, But string
-	// Flat objects have figures and parameters under the names by which they are known
-	// everywhere, and arrays over requests.
+	// Flat objects have figures and parameters under common names, and arrays over requests.
 	Flat bool
-	// Params are parameters by path, and Settings objects that hold parameters, with what is put
-	// before their names.
+	// Params are parameters by path. Settings are objects of parameters, with a prefix for their
+	// names.
 	Params, Settings []Field
-	// Figures are labels of figures by path, as a printed block would have them.
+	// Figures are labels of a printed block, by path.
 	Figures []Field
-	// Times are distributions, with Stats the paths of their statistics.
+	// Times are distributions, and Stats the paths of their statistics.
 	Times []Times
 	Stats map[string]string
 	// Audit are figures of the client.
 	Audit []Field
-	// also reads what the table cannot say.
+	// also reads what the table cannot express.
 	also func(root, item *value, r *Run, e *entryList) error
 }
 
 // Field names the value at a path.
 type Field struct{ Path, Name string }
 
-// Times is a distribution of times in a unit at a path; a unit of "" is in the field unit.
+// Times is a distribution of times at a path, in a unit; for "" the unit is in the field unit.
 type Times struct{ Path, Name, Unit string }
 
-// recognise finds the shape of an object, and whose it is: nil for none.
+// recognise returns the tool and the shape of an object, nil for none.
 func (t Tools) recognise(o *value) (*Tool, *Shape) {
 	for _, knows := range []func(*Shape) bool{
 		func(s *Shape) bool { return slices.ContainsFunc(s.Keys, o.has) },
@@ -62,7 +61,7 @@ func (t Tools) recognise(o *value) (*Tool, *Shape) {
 	return nil, nil
 }
 
-// runs makes results of an object.
+// runs returns the results of an object.
 func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error) {
 	if isLLMD(o) {
 		r := opt.newRun(FormatLLMD, "", source, o.line)
@@ -109,7 +108,7 @@ func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error)
 
 // read reads the figures of a result in an object.
 func (s *Shape) read(root, item *value, r *Run) error {
-	const most = 300 // what a server says of itself leaves room for what the run does
+	const most = 300 // a server's information must leave room for the settings of the run
 	var e entryList
 	at := func(path string) *value {
 		if whole, ok := strings.CutPrefix(path, "/"); ok {
@@ -147,7 +146,7 @@ func (s *Shape) read(root, item *value, r *Run) error {
 	return r.fill(e.entries)
 }
 
-// fields keeps the scalars among so many fields of an object as parameters.
+// fields keeps scalars among the first fields of an object as parameters.
 func (r *Run) fields(o *value, prefix string, most int) {
 	if !o.is('{') {
 		return
@@ -170,14 +169,14 @@ func (r *Run) scalars(o *value, e *entryList) {
 			e.add("request throughput", v)
 		case !ok || f.kind == param:
 			r.setColumn(key, v.str())
-		case f.group == "rtfx" && v.text == "0.0": // vLLM writes it for text, too
+		case f.group == "rtfx" && v.text == "0.0": // vLLM writes it for text too
 		default:
 			e.add(key, v)
 		}
 	}
 }
 
-// entryList collects figures under the labels that figureOf knows.
+// entryList collects figures under the labels of figureOf.
 type entryList struct{ entries []entry }
 
 func (e *entryList) add(label string, v *value) {

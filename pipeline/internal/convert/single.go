@@ -6,8 +6,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Single is one imported result as a run of the document, without a repeat or a launch.
-// Figures under other definitions than the registry's keep their own names.
+// Single returns one imported result as a run of the document, without a repeat or a launch.
+// Figures with other definitions than the registry's keep their names.
 func Single(r *Run) (result.Run, error) {
 	u := unit{runs: []*Run{r}, points: seriesPoints(1)}
 	out, err := u.run(r)

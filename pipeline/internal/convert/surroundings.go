@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// surroundings are the parameters found around results in a text, by how near they are:
-// headings hold for a chapter, settings until the next heading, the command of a server until
-// the next one, and the command of a load generator and what it prints before its block for
-// that block only.
+// surroundings are the parameters around the results of a text, by reach: headings hold for a
+// chapter, settings until the next heading, a server command until the next one. The command of a
+// load generator, and its output before the block, hold for one block.
 type surroundings struct {
 	headings [6]string
 	settings map[string]setting
@@ -17,8 +16,7 @@ type surroundings struct {
 	server   map[string]string
 }
 
-// setting is the value of a line like "num_prompts: 1, 2, 4", and how many results have
-// come since.
+// setting is the value of a line such as "num_prompts: 1, 2, 4", and the number of results since.
 type setting struct {
 	value string
 	seen  int
@@ -32,20 +30,20 @@ func (s *surroundings) own(args map[string]string) {
 	maps.Copy(s.mine, args)
 }
 
-// heading begins a chapter of a level from 1.
+// heading starts a chapter of a level from 1.
 func (s *surroundings) heading(level int, text string) {
 	s.headings[level-1] = strings.TrimSpace(text)
 	clear(s.headings[level:])
 	s.settings = nil
 }
 
-// progress are the lines in which a load generator repeats its own settings.
+// progress are the lines in which a load generator repeats its settings.
 var progress = map[string]string{
 	"traffic request rate": "request_rate", "burstiness factor": "burstiness",
 	"maximum request concurrency": "max_concurrency", "max request concurrency": "max_concurrency",
 }
 
-// maySet reports whether a line can be a setting: a word, and a colon or an equals sign near it.
+// maySet reports whether a line can be a setting: a word, then soon a colon or an equals sign.
 func maySet(line string) bool {
 	const longest = 64
 	line = strings.TrimLeft(line, "-* ")
@@ -55,7 +53,7 @@ func maySet(line string) bool {
 	return strings.IndexAny(line[:min(len(line), longest)], ":=") > 0
 }
 
-// setting reads a line that may be one.
+// setting reads a line that may be a setting.
 func (s *surroundings) setting(line string) {
 	// Pages write **Model:** as a name in bold, and lists begin with a dash.
 	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")
@@ -75,7 +73,7 @@ func (s *surroundings) setting(line string) {
 	put(&s.settings, canonicalKey(key), setting{value: value})
 }
 
-// apply gives a run its parameters. What is nearer overrides what is farther.
+// apply sets the parameters of a run. The nearer ones win.
 func (s *surroundings) apply(r *Run, succeeded int) {
 	for level, text := range s.headings {
 		if text == "" {
@@ -105,13 +103,12 @@ func (s *surroundings) apply(r *Run, succeeded int) {
 	}
 }
 
-// pick is the element of a list that belongs to the next result: the first to the first.
-// A number of prompts below the number of successes shows that the list is not to be read
-// that way.
+// pick returns the element of a list for the next result: the first for the first. If a number of
+// prompts is below the number of successes, the list does not work that way.
 func (v setting) pick(key string, succeeded int) string {
 	items := strings.Split(v.value, ",")
 	if len(items) < 2 || v.seen >= len(items) {
-		return v.value // a list that has come to its end is found to be no label by checkLabels
+		return v.value // checkLabels rejects the label of a list that has ended
 	}
 	item := strings.TrimSpace(items[v.seen])
 	n, err := parseCount(item)
@@ -121,7 +118,7 @@ func (v setting) pick(key string, succeeded int) string {
 	return item
 }
 
-// next forgets what belonged to the result that has just been read.
+// next clears what belonged to the last result.
 func (s *surroundings) next() {
 	s.mine = nil
 	for key, v := range s.settings {

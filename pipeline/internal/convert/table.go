@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// openTable is a markdown table while it is read.
+// openTable is a markdown table while its lines are read.
 type openTable struct {
 	header []string
 	rows   []tableRow
@@ -43,14 +43,14 @@ func (t *textReader) inTable(line string) bool {
 		t.closeTable()
 		return false
 	}
-	if !tableRule.MatchString(line) { // of a grid, in which each row has one
+	if !tableRule.MatchString(line) { // of a grid, which has one after each row
 		t.table.rows = append(t.table.rows, tableRow{tableCells(line), t.line})
 	}
 	return true
 }
 
-// barred makes of a line of a table that is drawn with lines, or with plus signs at its corners, what
-// markdown has.
+// barred converts a table line of drawing characters, or of a grid with plus signs at the corners,
+// to markdown.
 func barred(line string) string {
 	trimmed := strings.TrimSpace(line)
 	grid := strings.HasPrefix(trimmed, "+") && strings.Trim(trimmed, "+-=:") == ""
@@ -90,7 +90,7 @@ func tableCells(line string) []string {
 	return cells
 }
 
-// closeTable makes runs of a table if it is one of results.
+// closeTable makes runs of a table of results.
 func (t *textReader) closeTable() {
 	table := t.table
 	t.table = nil
@@ -128,7 +128,7 @@ func (t *textReader) closeTable() {
 	}
 }
 
-// renameRates gives the columns, or the rows, of measured rates their name.
+// renameRates renames the columns or rows of measured rates.
 func (t *openTable) renameRates() {
 	cells := make([][]string, len(t.rows))
 	labels := make([]string, len(t.rows))
@@ -151,8 +151,8 @@ func (t *openTable) renameRates() {
 
 const throughputLabel = "Request throughput (req/s)"
 
-// withMeasuredRates returns the names of columns in which QPS is a throughput where its values were
-// measured and not asked for.
+// withMeasuredRates returns the column names, with QPS as a throughput if its values were measured
+// and not requested.
 func withMeasuredRates(header []string, cells func(i int) []string) []string {
 	out := slices.Clone(header)
 	others, figures := false, false
@@ -180,7 +180,7 @@ func isQPS(label string) bool {
 	return words == "qps" || words == "rps"
 }
 
-// measuredRate reports whether the value of a label like QPS was measured: a rate that is asked for is a
+// measuredRate reports whether the value of a label such as QPS was measured: a requested rate is a
 // round number.
 func measuredRate(label, value string) bool {
 	value = strings.Trim(withoutUnit(strings.TrimSpace(value)), "`*")
@@ -196,7 +196,7 @@ func measuredRate(label, value string) bool {
 // statLabel matches the name of a statistic alone.
 var statLabel = regexp.MustCompile(`^(?:mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)$`)
 
-// statOf is the statistic that a heading names, "" for none.
+// statOf returns the statistic in a heading, "" for none.
 func statOf(header string) string {
 	words, _ := labelWords(header)
 	if statLabel.MatchString(words) {
@@ -205,7 +205,8 @@ func statOf(header string) string {
 	return ""
 }
 
-// isDistributions reports whether a table has a row for each distribution and a column for each statistic.
+// isDistributions reports whether a table has a row for each distribution and a column for each
+// statistic.
 func isDistributions(header, labels []string) bool {
 	stats := 0
 	for _, h := range header[1:] {
@@ -235,8 +236,8 @@ func (t *textReader) distributions(table *openTable) {
 	t.runs = append(t.runs, *run)
 }
 
-// distribution reads the statistics of a row. The unit stands at the name, or at each value. A row of one
-// number is a rate or a count.
+// distribution reads the statistics of a row. The unit follows the name or each value. A row with
+// one number is a rate or a count.
 func (r *Run) distribution(header []string, row tableRow) []entry {
 	words, unit := labelWords(row.cells[0])
 	if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(h, "unit") || strings.EqualFold(h, "units") }); i >= 0 &&
@@ -277,9 +278,8 @@ var (
 	grouped      = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
-// pointed reports whether some number of the table has a decimal point, so that a comma in
-// another one groups thousands. Without such a number 1,250 may mean 1.25 as well, and is
-// left for an error.
+// pointed reports whether some number of the table has a decimal point: a comma in another number
+// then groups thousands. Otherwise 1,250 may also mean 1.25, and remains an error.
 func (t *openTable) pointed() bool {
 	for _, row := range t.rows {
 		if slices.ContainsFunc(row.cells, func(c string) bool { return decimalPoint.MatchString(withoutUnit(c)) }) {
@@ -289,7 +289,7 @@ func (t *openTable) pointed() bool {
 	return false
 }
 
-// ungroup takes the commas between thousands out.
+// ungroup removes the commas between thousands.
 func (t *openTable) ungroup() {
 	for _, row := range t.rows {
 		for i, c := range row.cells {
@@ -300,8 +300,8 @@ func (t *openTable) ungroup() {
 	}
 }
 
-// areFigures reports whether the labels make a table of results: two figures, one of them
-// measured and not counted. Units may stand beside the values.
+// areFigures reports whether the labels are those of results: two figures, one of them measured and
+// not counted. Units may follow the values.
 func areFigures(labels, values []string) bool {
 	figures, measured := 0, false
 	for i, l := range labels {
@@ -330,7 +330,7 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 	t.runs = append(t.runs, *run)
 }
 
-// columns sorts a row into figures, which it returns, and parameters.
+// columns returns the figures of a row, and keeps the rest as parameters.
 func (r *Run) columns(header, cells []string, line int) []entry {
 	var entries []entry
 	for i, h := range header {
@@ -344,7 +344,7 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 			}
 			entries = append(entries, entry{h, strings.Trim(cell, "`"), line})
 		case cell == "":
-		case words == "n" || words == "count" || words == "samples": // how many values a row stands for
+		case words == "n" || words == "count" || words == "samples": // the number of values in a row
 			r.audit("samples", cell)
 		case isLengths(h, cell):
 			in, out, _ := strings.Cut(cell, "/")
@@ -369,18 +369,17 @@ func isLengths(header, cell string) bool {
 	return lengthsLabel.MatchString(header) && lengthsCell.MatchString(cell)
 }
 
-// isSetting distinguishes the concurrency that was asked for, a whole number, from the one that
-// SGLang measures.
+// isSetting distinguishes the requested concurrency, an integer, from the one that SGLang measures.
 func isSetting(f figure, cell string) bool {
 	_, err := strconv.Atoi(cell)
 	return err == nil && f.group == "concurrency" && f.stat == "mean"
 }
 
-// valueUnit is a number with its unit behind it: "20 ms", "1.5s", "12.1 tok/s".
+// valueUnit matches a number followed by its unit: "20 ms", "1.5s", "12.1 tok/s".
 var valueUnit = regexp.MustCompile(
 	`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
 
-// withoutUnit is the number of a cell.
+// withoutUnit returns the number of a cell.
 func withoutUnit(cell string) string {
 	if m := valueUnit.FindStringSubmatch(strings.TrimSpace(cell)); m != nil {
 		return m[1]
@@ -388,9 +387,9 @@ func withoutUnit(cell string) string {
 	return cell
 }
 
-// unitInValue moves the unit of a value to its label, where there is one: "Mean TTFT" of "20 ms"
-// is "Mean TTFT (ms)" of 20. The unit beside the figure is nearer than one in a heading. What is
-// no figure then either stays as it is.
+// unitInValue moves the unit of a value to its label: "Mean TTFT" of "20 ms" becomes "Mean TTFT
+// (ms)" of 20. The unit of the value overrides one of the heading. What is no figure even then
+// stays the same.
 func unitInValue(label, value string) (string, string) {
 	m := valueUnit.FindStringSubmatch(strings.Trim(strings.TrimSpace(value), "`*"))
 	if m == nil {
@@ -398,7 +397,7 @@ func unitInValue(label, value string) (string, string) {
 	}
 	unit := strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s").Replace(m[2])
 	if _, own := labelWords(label); own == unit {
-		return label, m[1] // said twice
+		return label, m[1] // both have it
 	}
 	words, _ := labelWords(label)
 	if with := words + " (" + unit + ")"; words != "" {
@@ -419,8 +418,8 @@ func isTimeUnit(unit string) bool {
 
 var derived = regexp.MustCompile(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
 
-// turned reads a table with one result a column: the first column has the labels.
-// Columns that compare others are not results.
+// turned reads a table with one result a column and labels in the first. It skips columns that
+// compare others.
 func (t *textReader) turned(table *openTable) {
 	for col := 1; col < len(table.header); col++ {
 		if derived.MatchString(table.header[col]) {

@@ -24,7 +24,8 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 			break
 		}
 		t.line++
-		// Progress bars overwrite themselves with carriage returns, so that a line may hold several.
+		// Progress bars overwrite themselves with carriage returns, so that a line may hold
+		// several.
 		for part := range strings.SplitSeq(cleanLine(line), "\r") {
 			t.part(part, complete)
 		}
@@ -50,8 +51,8 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	return t.runs, nil
 }
 
-// readLine reads a line without its end and at most limit bytes of it. It reports whether
-// the line ended with a newline; the last line comes with io.EOF.
+// readLine reads a line without its end, and at most limit bytes of it. It reports whether the line
+// ended with a newline; the last line comes with io.EOF.
 func readLine(r *bufio.Reader, limit int) (line string, complete bool, err error) {
 	var b []byte
 	for {
@@ -73,7 +74,7 @@ func readLine(r *bufio.Reader, limit int) (line string, complete bool, err error
 	}
 }
 
-// textReader goes through a text line by line.
+// textReader reads a text line by line.
 type textReader struct {
 	source string
 	opt    ReadOptions
@@ -87,18 +88,18 @@ type textReader struct {
 	engine   *engineLog
 	block    *openBlock
 	table    *openTable
-	command  string   // a command that goes on in the next line
-	before   string   // the line before this one
-	within   bool     // a command ended the block before, which had no last line
-	fence    int      // the line of the fence that was read last
-	report   []string // lines of a report in YAML that a fence holds
-	near     []string // why what looks like a result is none
+	command  string   // a command that continues on the next line
+	before   string   // the previous line
+	within   bool     // a command ended the previous block, which had no last line
+	fence    int      // line of the last fence
+	report   []string // lines of a YAML report in a fence
+	near     []string // why something that looks like a result is none
 }
 
-// maxNear is how many reasons are given for a text without a result.
+// maxNear is the most reasons for a text without a result.
 const maxNear = 3
 
-// missed notes why labels with values are no result.
+// missed records why labels with values are not a result.
 func (t *textReader) missed(labels, values []string) {
 	for i, label := range labels {
 		if i < len(values) && len(t.near) < maxNear {
@@ -109,7 +110,8 @@ func (t *textReader) missed(labels, values []string) {
 	}
 }
 
-// whyNot says why a label that looks like a measured figure is none, "" where it does not look like one.
+// whyNot returns why a label that looks like a measured figure is none, "" if it does not look like
+// one.
 func whyNot(label, value string) string {
 	label, value = unitInValue(strings.TrimSpace(label), strings.TrimSpace(value))
 	if _, ok := figureOf(label); ok || !isNumberLike(value) {
@@ -127,7 +129,7 @@ func whyNot(label, value string) string {
 	return ""
 }
 
-// noResult is the error for a text without a result, nil where nothing in it looks like one.
+// noResult returns an error for a text without a result if something in it looks like one.
 func (t *textReader) noResult() error {
 	if len(t.runs) > 0 || len(t.near) == 0 {
 		return nil
@@ -137,8 +139,7 @@ func (t *textReader) noResult() error {
 
 const maxErrors = 10
 
-// fail keeps the first errors; what follows them is still read, so that one message
-// names all that is wrong.
+// fail keeps the first errors. Reading continues, so that one message names all of them.
 func (t *textReader) fail(err error) {
 	if err != nil && len(t.errs) < maxErrors {
 		t.errs = append(t.errs, err)
@@ -164,7 +165,7 @@ func (t *textReader) part(line string, complete bool) {
 	if at := blockStartOf(line); at != nil {
 		t.closeTable()
 		inside := t.block != nil && len(t.block.entries) > 0
-		if inside || t.block == nil || t.block.bare { // a rule that is there twice begins one block
+		if inside || t.block == nil || t.block.bare { // a repeated rule begins one block
 			t.closeBlock("another block begins")
 		}
 		t.block = newBlock(t.line, line[:at[0]])
@@ -201,7 +202,7 @@ func (t *textReader) part(line string, complete bool) {
 // reportStart matches the first line of a Benchmark Report of llm-d in YAML.
 var reportStart = regexp.MustCompile(`^\s*(?:metrics|results|scenario|run|version):`)
 
-// inReport takes the line if it belongs to a report in YAML between two fences.
+// inReport takes the line if it belongs to a YAML report between two fences.
 func (t *textReader) inReport(line string) bool {
 	switch {
 	case t.report == nil && (t.fence == 0 || t.fence != t.line-1 || !reportStart.MatchString(line)):
@@ -219,7 +220,7 @@ func (t *textReader) inReport(line string) bool {
 // maxReportLines bounds a report between fences.
 const maxReportLines = 100_000
 
-// closeReport reads the report that a fence ends.
+// closeReport reads the report before the closing fence.
 func (t *textReader) closeReport() {
 	lines, end := t.report, t.line
 	t.report, t.fence = nil, 0
@@ -230,7 +231,7 @@ func (t *textReader) closeReport() {
 		b.WriteString(strings.TrimPrefix(line, indent) + "\n")
 	}
 	text := b.String()
-	if len(yamlHead.FindAllString(text, 2)) < 2 { // something else, which is read as it stands
+	if len(yamlHead.FindAllString(text, 2)) < 2 { // no report: read it as text
 		for i, line := range lines {
 			t.line = end - len(lines) + i
 			t.part(line, true)
@@ -307,8 +308,8 @@ func (t *textReader) inCommand(line string) {
 		t.command = ""
 		return
 	}
-	t.around.mine = nil // of a command whose block never came
-	t.engine.forget()   // what the engine did before the command is not of its run
+	t.around.mine = nil // of a command without a block
+	t.engine.forget()   // log lines before the command belong to no run
 	t.around.own(commandArgs(t.command))
 	t.command = ""
 }
@@ -363,8 +364,7 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 }
 
-// goesOn reports whether a line is part of a block that began without a rule: only what
-// blocks consist of is.
+// goesOn reports whether a line continues a block without its opening rule: only typical lines do.
 func (t *textReader) goesOn(text string) bool {
 	e, ok := splitEntry(text)
 	_, _, section := sectionOf(e)
@@ -374,8 +374,7 @@ func (t *textReader) goesOn(text string) bool {
 		sectionRule.MatchString(text)
 }
 
-// closeBlock makes a run of the open block; why says what ended a block that has no
-// closing rule.
+// closeBlock makes a run of the open block; why is what ended a block without a closing rule.
 func (t *textReader) closeBlock(why string) {
 	b := t.block
 	t.block = nil
@@ -439,8 +438,7 @@ func (t *textReader) closeBlock(why string) {
 	t.engine.forget()
 }
 
-// adoptTool gives rows of tables the tool of the blocks in the same text, where these
-// agree on one.
+// adoptTool gives table rows the tool of the blocks in the same text, if these agree.
 func (t *textReader) adoptTool() {
 	tool := t.opt.Tool
 	for i := range t.runs {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// timeParams say when a measurement was made, the best first. Of most load generators it is
-// the end, which orders measurements as well as the beginning.
+// timeParams hold the time of a measurement, the best first. Most load generators report the end,
+// which gives the same order as the start.
 var timeParams = []string{
 	"start_time", "benchmark_start_time", "start_time_unix", "benchmark_start_time_unix", "date", "datetime", "timestamp", "created_at",
 	"end_time", "time",
 }
 
-// timeLayouts are how load generators write times.
+// timeLayouts are the time formats of load generators.
 var timeLayouts = []string{"20060102-150405", time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
 
-// Measured is when a result was measured, if it says so, and zero otherwise.
+// Measured returns when a result was measured, zero if unknown.
 func (r *Run) Measured() time.Time {
 	for _, name := range timeParams {
 		if r.loose[name] {
@@ -28,8 +28,8 @@ func (r *Run) Measured() time.Time {
 	return time.Time{}
 }
 
-// parseTime reads a time, or a number of seconds since 1970, or of milliseconds or
-// nanoseconds; zero where a text is none.
+// parseTime parses a time, or a number of seconds, milliseconds or nanoseconds since 1970. It
+// returns zero for other text.
 func parseTime(text string) time.Time {
 	for _, layout := range timeLayouts {
 		if at, err := time.Parse(layout, text); err == nil {

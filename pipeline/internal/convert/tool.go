@@ -8,52 +8,52 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tool is a load generator whose results are read, and all that is known here of it. What it
-// measures otherwise than the registry of metrics defines it is in gates/metric.
+// Tool is a load generator whose results can be read, with everything this package knows of it. Its
+// definitions that differ from the registry's are in gates/metric.
 type Tool struct {
-	// Name in results, behind --tool and in the driver of a benchmark.
+	// Name in results, after --tool and in the driver of a benchmark.
 	Name string
-	// Releases whose sources its readers were written from.
+	// Releases whose sources its readers follow.
 	Releases string
 	// Shapes are the objects that it writes, in JSON or YAML.
 	Shapes []Shape
-	// Bulk are the paths of what is too large in them to be held, and not needed.
+	// Bulk are the paths of large values that are not needed.
 	Bulk []string
-	// Sheets are CSV files of it that hold no result.
+	// Sheets are its CSV files without results.
 	Sheets []Sheet
-	// Command matches its program in a line of a shell.
+	// Command matches its program in a shell line.
 	Command string
-	// Aliases are names that llm-d's reports give it.
+	// Aliases are its names in llm-d's reports.
 	Aliases []string
-	// Prints are parts of the labels that only its printed block has.
+	// Prints are parts of labels that only its printed block has.
 	Prints []string
-	// Approximates says of groups of figures how they differ from the registry's although they
-	// are taken for them: comparisons with another tool say so.
+	// Approximates lists groups of figures that count as the registry's although they differ
+	// slightly, with the difference. Comparisons with another tool report it.
 	Approximates map[string]string
-	// Counted tools are given the number of requests; the others measure for a time.
+	// Counted tools take a number of requests; the others measure for a time.
 	Counted bool
 	// Engine comes with the tool: lines of its log may stand between results.
 	Engine func() steps.Engine
-	// group is the group of a figure where that depends on the result; nil changes nothing.
+	// group returns the group of a figure if it depends on the result; nil changes nothing.
 	group func(r *Run, group string) string
 }
 
-// Sheet is a CSV file without a result: Headers has, for each of its forms, columns that it has,
-// and Instead says what it is and what to import in its place.
+// Sheet is a CSV file without a result. Headers has columns of each of its forms, and Instead says
+// what it is and what to import instead.
 type Sheet struct {
 	Headers []string // "Endpoint,Type,Metric"
 	Instead string
 }
 
-// Tools is a table of tools, of which the first that knows an object has it.
+// Tools is a table of tools. The first that recognises an object reads it.
 type Tools []Tool
 
-// StandardTools are the tools that are known here.
+// StandardTools returns the known tools.
 func StandardTools() Tools { return slices.Clone(standard) }
 
 var standard = Tools{vllm, sglang, guidellm, aiperf, genAIPerf, inferencePerf, inferenceBenchmarker, llmperf, trtllmBench, ours}
 
-// Names are those of the tools.
+// Names returns the names of the tools.
 func (t Tools) Names() []string {
 	names := make([]string, len(t))
 	for i, row := range t {
@@ -62,7 +62,7 @@ func (t Tools) Names() []string {
 	return names
 }
 
-// named is the tool of a name, nil for none.
+// named returns the tool of a name, nil for none.
 func (t Tools) named(name string) *Tool {
 	for i := range t {
 		if t[i].Name == name {
@@ -72,8 +72,8 @@ func (t Tools) named(name string) *Tool {
 	return nil
 }
 
-// commands matches a line of a shell that runs one of the tools: behind its program come an
-// option, a variable or the end, and not the rest of a sentence.
+// commands matches a shell line that runs one of the tools: an option, a variable or the end
+// follows the program, and not the rest of a sentence.
 func (t Tools) commands() *regexp.Regexp {
 	var programs []string
 	for _, row := range t {
@@ -84,7 +84,7 @@ func (t Tools) commands() *regexp.Regexp {
 	return regexp.MustCompile(`(?:` + strings.Join(programs, "|") + `)["']?(?:\s+(?:run\s+)?[-\\$"'{]|\s*$)`)
 }
 
-// bulk are the paths of what is not read.
+// bulk returns the paths that are not read.
 func (t Tools) bulk() map[string]bool {
 	out := map[string]bool{}
 	for _, row := range t {
@@ -95,5 +95,5 @@ func (t Tools) bulk() map[string]bool {
 	return out
 }
 
-// ours is the load generator of this program, whose files are those that are written here.
+// ours is the load generator of this program, whose files this package also writes.
 var ours = Tool{Name: "pipeline"}

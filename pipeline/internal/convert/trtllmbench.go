@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// trtllmBench is trtllm-bench throughput --report_json. It measures an engine in its own
-// process: no server takes part.
+// trtllmBench reads trtllm-bench throughput --report_json. It measures an engine in its own
+// process, without a server.
 var trtllmBench = Tool{
 	Name: "trtllm-bench", Releases: "1.2",
 	Shapes: []Shape{{
 		Keys:     []string{"performance/request_throughput_req_s request_info"},
 		Settings: []Field{{"engine", "engine_"}, {"machine", "machine_"}, {"world_info", "world_"}},
 		Params: []Field{
-			{"engine/model", "model"}, {"request_info/num_requests", "num_requests"}, // which reports no failures
+			{"engine/model", "model"}, {"request_info/num_requests", "num_requests"}, // no failures are reported
 			{"request_info/avg_input_length", "input_len"}, {"request_info/avg_output_length", "output_len"},
 		},
 		Figures: []Field{

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// volatile are the parameters in which repetitions of one measurement differ: when and
-// where it was made, and what it was called.
+// volatile matches parameters in which repetitions of a measurement differ: time, place and name.
 var volatile = regexp.MustCompile(
 	`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
 		`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
 		`launch|repeat|run|run_number|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
 
-// launchLike are parameters that may number the starts of a server.
+// launchLike matches parameters that may number the starts of a server.
 var launchLike = regexp.MustCompile(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)
 
-// undeclared are the parameters besides those given in which some results differ, although
-// they are nothing that repetitions differ in.
+// undeclared returns parameters, besides those given, in which results differ although repetitions
+// do not differ in them.
 func undeclared(runs []*Run, given []string) []string {
 	var out []string
 	for _, key := range differing(runs) {
@@ -32,7 +31,7 @@ func undeclared(runs []*Run, given []string) []string {
 	return out
 }
 
-// differing are the parameters that are not the same in all results, sorted.
+// differing returns the parameters that differ between results, sorted.
 func differing(runs []*Run) []string {
 	keys := map[string]bool{}
 	for _, r := range runs[1:] {
@@ -50,19 +49,19 @@ func differing(runs []*Run) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// aliases reports whether a parameter asked for under one name is kept under the other: the
-// length of a dataset under that dataset's, a heading under its level.
+// aliases reports whether a parameter requested under one name is stored under the other: a length
+// under that of its dataset, a heading under its level.
 func aliases(asked, kept string) bool {
 	asked = canonicalKey(asked)
 	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" &&
 		strings.HasPrefix(asked, "h") && len(asked) == 2
 }
 
-// refuse is the error for results that would be one cell by parameters that were not named.
+// refuse returns the error for results of one cell that differ in parameters that were not named.
 func (d *document) refuse(c *cell, keys []string) error {
 	first := c.runs[0]
 	other := c.runs[max(1, slices.IndexFunc(c.runs, func(r *Run) bool { return r.Params[keys[0]] != first.Params[keys[0]] }))]
-	same := d.by // so that the cells stay as they are
+	same := d.by // so that the cells stay the same
 	if len(same) == 0 {
 		same = []string{"tool"}
 	}
@@ -72,7 +71,7 @@ func (d *document) refuse(c *cell, keys []string) error {
 		first.At(), differences(c.runs, keys), by, keys[0], strings.Join(same, ","))}
 }
 
-// differences shows some parameters with some of their values.
+// differences returns some parameters with some of their values.
 func differences(runs []*Run, keys []string) string {
 	const most = 4
 	var parts []string
@@ -98,7 +97,7 @@ func differences(runs []*Run, keys []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// launchKeyOf is a parameter that may number the launches of some results, "" if none does.
+// launchKeyOf returns a parameter that may number the launches of some results, "" for none.
 func launchKeyOf(runs []*Run) string {
 	keys := differing(runs)
 	if i := slices.IndexFunc(keys, launchLike.MatchString); i >= 0 {

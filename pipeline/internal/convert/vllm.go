@@ -18,8 +18,8 @@ import (
 	engine "github.com/servegate/pipeline/steps/vllm"
 )
 
-// vllm is vllm bench serve --save-result, and the older benchmark_serving.py. Other tools take
-// keys over from it, so that its objects are known by exclusion.
+// vllm reads vllm bench serve --save-result, and the older benchmark_serving.py. Other tools copy
+// its keys, so its objects are recognised last.
 var vllm = Tool{
 	Name: "vllm", Releases: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
 	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
@@ -28,8 +28,8 @@ var vllm = Tool{
 	Engine:  engine.New,
 }
 
-// isVLLM reports whether an object has vLLM's counts or, where it reports neither how many
-// requests it had nor how long it took, one of its figures.
+// isVLLM reports whether an object has vLLM's counts, with the duration or a rate, or else one of
+// its figures.
 func isVLLM(o *value) bool {
 	if o.has("completed duration") || o.has("completed request_throughput") {
 		return true
@@ -43,7 +43,7 @@ func isVLLM(o *value) bool {
 	return false
 }
 
-// useRequests computes what the file does not say from the requests, and checks what it says.
+// useRequests computes missing figures of the file from the requests, and checks the others.
 func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	switch {
 	case q.large:
@@ -51,7 +51,7 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 		return nil
 	case !q.detailed():
 		return nil
-	case r.Params["max_concurrency"] == "": // vLLM 0.33 writes times in the queue always
+	case r.Params["max_concurrency"] == "": // vLLM 0.33 always writes times in the queue
 		q.queues = nil
 	}
 	rec, err := q.run(r.Duration)
@@ -59,13 +59,13 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 		return err
 	}
 	timed, silent := len(q.starts) > 0, q.silent
-	*q = requests{json: q.json} // whose arrays the records repeat
+	*q = requests{json: q.json} // the records have the arrays
 	computed := record.Reduce(*rec)
 	left := []string{"success."}
-	if r.group("itl") != "itl" { // gaps of another definition than the records'
+	if r.group("itl") != "itl" { // other gaps than those of the records
 		left = append(left, "itl.")
 	}
-	if !timed { // nothing is known of what ran at the same time
+	if !timed { // it is unknown what ran at the same time
 		left = append(left, "concurrency.peak", "concurrency.mean")
 	}
 	maps.DeleteFunc(computed, func(id string, _ float64) bool {
@@ -85,8 +85,8 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	return nil
 }
 
-// leaveOutZeros drops the file's own figures that count requests without a token as 0: so
-// that what the client did not see makes nothing faster.
+// leaveOutZeros removes the file's own figures that count requests without a token as 0, so that
+// what the client did not see makes nothing faster.
 func (r *Run) leaveOutZeros(requests int) {
 	r.seriousf("%d requests brought no text, which the tool counts as a time to the first token of 0: they are left out of TTFT, and its "+
 		"own TTFT and TPOT are not used", requests)
@@ -97,8 +97,9 @@ func (r *Run) leaveOutZeros(requests int) {
 	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return polluted(id) })
 }
 
-// leaveOutPieces drops the file's own times between tokens, which count requests whose tokens came in
-// one piece as 0. Those of the other requests take their place, unless too many did.
+// leaveOutPieces removes the file's own times between tokens, which count requests with all tokens
+// in one piece as 0. The times of the other requests replace them, unless too many requests are
+// affected.
 func (r *Run) leaveOutPieces(requests int) {
 	r.audit(result.OnePiece, float64(requests))
 	r.warnf("%d requests got their tokens in one piece, which the tool counts as a TPOT of 0: they are left out", requests)
@@ -110,8 +111,8 @@ func (r *Run) leaveOutPieces(requests int) {
 	maps.DeleteFunc(r.Definitions, func(id string, _ string) bool { return untimed(id) })
 }
 
-// merge takes computed values over. A value of the file that differs from ours is kept
-// aside, with a warning: the file does not agree with itself.
+// merge stores computed values. A different value of the file goes to the audit with a warning,
+// because the file contradicts itself.
 func (r *Run) merge(computed map[string]float64) {
 	for _, id := range slices.Sorted(maps.Keys(computed)) {
 		own, had := r.Metrics[id]
@@ -125,15 +126,15 @@ func (r *Run) merge(computed map[string]float64) {
 			r.audit("summary_"+id, own)
 			r.Metrics[id] = ours
 			delete(r.steps, id)
-		} // else the file's own value has more digits than nanoseconds have
+		} // the file's own value has more digits than nanoseconds
 	}
 }
 
-// agreement is how far two values may be apart that were computed from the same requests:
-// nanoseconds, and a hair for other summation.
+// agreement returns the tolerated difference of two values from the same requests: nanoseconds, and
+// a little for another order of summation.
 func agreement(v float64) float64 { return 5e-9 + 1e-7*math.Abs(v) }
 
-// recount sets the counts by the requests where the file does not report them.
+// recount sets counts that the file does not report from the requests.
 func (r *Run) recount(rec *record.Run) {
 	t := record.Count(*rec)
 	c := &r.Counts
@@ -146,11 +147,10 @@ func (r *Run) recount(rec *record.Run) {
 	r.audit("records", fmt.Sprintf("%d requests, %d token events", len(rec.Requests), rec.Audit.Events))
 }
 
-// WriteVLLM writes runs in the shape of `vllm bench serve` 0.33, one object a line as with
-// --append-result, so that programs made for those files read them. A run with records has
-// the arrays of --save-detailed, as load.VLLMJSON writes them; of others the aggregates
-// are written. Figures of other definitions than vLLM's are left out: under its keys they
-// would pass for vLLM's.
+// WriteVLLM writes runs in the format of `vllm bench serve` 0.33, one object a line as with
+// --append-result, so that programs for those files can read them. A run with records has the
+// arrays of --save-detailed, as in load.VLLMJSON; others have aggregates. Figures with other
+// definitions than vLLM's are omitted, because its keys would mislabel them.
 func WriteVLLM(w io.Writer, runs []Run) error {
 	for i := range runs {
 		line, err := vllmObject(&runs[i])
@@ -180,7 +180,7 @@ func vllmObject(r *Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not report the limits that were given
+	if rate, ok := r.Metrics["goodput.rate"]; ok { // the requests do not report the limits
 		return withGoodput(indented, rate)
 	}
 	var b bytes.Buffer
@@ -199,7 +199,7 @@ func withGoodput(object []byte, rate float64) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// vllmKeys are vLLM's keys of single figures by our ids.
+// vllmKeys maps our ids to vLLM's keys of single figures.
 var vllmKeys = map[string]string{
 	"request_throughput.mean": "request_throughput", "output_throughput.mean": "output_throughput",
 	"total_throughput.mean": "total_token_throughput", "goodput.rate": "request_goodput",
@@ -208,11 +208,11 @@ var vllmKeys = map[string]string{
 	"spec_decode.draft_tokens": "spec_decode_draft_tokens", "spec_decode.accepted_tokens": "spec_decode_accepted_tokens", "rtfx.mean": "rtfx",
 }
 
-// vllmGroups are vLLM's names of the groups of times.
+// vllmGroups maps our groups of times to vLLM's names.
 var vllmGroups = map[string]string{
 	"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2el",
 	"queue": "client_queue_time", "e2el_from_schedule": "e2el_including_client_queue",
-	"probe_e2el": "probe_e2el", "token_latency": "token_latency", // the last of a fork
+	"probe_e2el": "probe_e2el", "token_latency": "token_latency", // the last from a fork
 }
 
 func vllmAggregates(r *Run) map[string]any {
@@ -256,8 +256,8 @@ func vllmAggregates(r *Run) map[string]any {
 	return m
 }
 
-// shifted is v times ten to the power of shift as text, without rounding: the digits stay,
-// the exponent moves. Reading it with the opposite shift gives v.
+// shifted returns v times ten to the power of shift as text, without rounding: it changes only the
+// exponent. Reading it with the opposite shift gives v.
 func shifted(v float64, shift int) string {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
 	e, err := strconv.Atoi(exponent)

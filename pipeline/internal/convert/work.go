@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// unsaid is the value of an axis for a result that does not say its own: it is no repeat of
-// those that do.
+// unsaid is the axis value of a result that does not report its own. It is not a repeat of those
+// that do.
 const unsaid = "not said"
 
-// measuredWork is something that a result shows to have been done, whatever it is labelled.
+// measuredWork is work that a result shows, whatever its label.
 type measuredWork struct {
 	key       string
 	of        func(*Run) (float64, bool)
 	tolerance float64 // a share in which repeats of one cell may differ
-	// sameLaunch compares only the results of one launch: what becomes of requests may differ
-	// between launches, and is an outcome there.
+	// sameLaunch compares only the results of one launch: between launches the fate of requests may
+	// differ, and is an outcome.
 	sameLaunch bool
 }
 
@@ -32,8 +32,8 @@ var measuredWorks = []measuredWork{
 	}, tolerance: 0.1, sameLaunch: true},
 }
 
-// requestsAsked are the requests of a result, of tools that are given their number. The
-// others measure for a time.
+// requestsAsked returns the requests of a result whose tool takes their number. The others measure
+// for a time.
 func (r *Run) requestsAsked() (float64, bool) {
 	if t := r.tool(); r.Tool != "" && (t == nil || !t.Counted) {
 		return 0, false
@@ -42,7 +42,7 @@ func (r *Run) requestsAsked() (float64, bool) {
 	return float64(n), n > 0
 }
 
-// perRequest is a number of tokens per request that succeeded.
+// perRequest returns tokens per successful request.
 func (r *Run) perRequest(name string, tokens int64) (float64, bool) {
 	if v, ok := r.meanTokens[name]; ok && v > 0 {
 		return v, true
@@ -53,10 +53,10 @@ func (r *Run) perRequest(name string, tokens int64) (float64, bool) {
 	return float64(tokens) / float64(r.Counts.Succeeded), true
 }
 
-// separateByWork finds results that would be one cell by their parameters and did measurably
-// different work, and makes what they differ in parameters of all: a result without a label,
-// or with one that is not its own, is never averaged into others. It returns their names.
-// Each side is taken by itself: in what sides differ is for the comparison to say.
+// separateByWork finds results with equal parameters whose measured work differs, and makes the
+// difference a parameter of all: a result without a label, or with a wrong one, is never averaged
+// with others. It returns the names. It looks at each side separately, because the comparison
+// reports differences between sides.
 func separateByWork(keys []string, launch func(*Run) string, sides [][]*Run) []string {
 	var out []string
 	for _, w := range measuredWorks {
@@ -94,7 +94,7 @@ func apart(a, b, tolerance float64) bool {
 	return math.Abs(a-b) > tolerance*max(a, b)
 }
 
-// assign gives every result its value, one for all that are near each other.
+// assign sets the value of every result, one value for all that are near each other.
 func (w measuredWork) assign(runs []*Run) {
 	type item struct {
 		run *Run
@@ -121,8 +121,8 @@ func (w measuredWork) assign(runs []*Run) {
 	}
 }
 
-// differentWork says in what results of one unit differ that was not declared, "" if in
-// nothing: then a mean over them is one of like things.
+// differentWork returns the undeclared difference between results of one unit, "" for none: then
+// their mean is valid.
 func differentWork(runs []*Run) string {
 	for _, w := range measuredWorks {
 		for _, r := range runs[1:] {
@@ -136,7 +136,7 @@ func differentWork(runs []*Run) string {
 	return ""
 }
 
-// assignAsked gives results what was measured of their work where a person names it.
+// assignAsked sets the measured work of results that a person named as a key.
 func assignAsked(keys []string, runs []*Run) {
 	for _, w := range measuredWorks {
 		if slices.Contains(keys, w.key) {

@@ -9,20 +9,20 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
-// workName says under which names formats state one thing about the work that was done. Tables, CSV,
-// keys of JSON and printed blocks all read it; the paths of a tool's own objects are in its Shape.
+// workName has the names of one fact about the work in all formats. Tables, CSV, keys of JSON and
+// printed blocks use it; the paths of a tool's own objects are in its Shape.
 type workName struct {
 	// key is the parameter that holds it.
 	key string
-	// settings are names of what was asked for, beside those that package comparability has.
+	// settings are names of requested values, beside those of package comparability.
 	settings []string
-	// nouns are names of tokens of a request: "mean NOUN" and "NOUN per request" are measured means,
-	// "total NOUN" is their sum, under the count of this name.
+	// nouns are names of tokens of a request: "mean NOUN" and "NOUN per request" are measured
+	// means, "total NOUN" is their sum, under the count of this name.
 	nouns []string
 	count string
 }
 
-// workNames is the table. Work is compared by package comparability under the name of key.
+// workNames is the table. Package comparability compares work under the name of key.
 var workNames = []workName{
 	{
 		key: "input_len",
@@ -48,10 +48,10 @@ var workNames = []workName{
 	{key: comparability.Model, settings: []string{"served_model_name", "model_path", "llm"}},
 }
 
-// longestPrompt is the most tokens that a column of lengths is taken to ask of a request: more is a sum.
+// longestPrompt is the most tokens that a column of lengths means for one request: more is a sum.
 const longestPrompt = 1 << 20
 
-// settingNames maps the other names of columns to the parameter that they state.
+// settingNames maps other names of columns to their parameter.
 var settingNames = func() map[string]string {
 	out := map[string]string{}
 	for _, w := range workNames {
@@ -62,7 +62,7 @@ var settingNames = func() map[string]string {
 	return out
 }()
 
-// workFigures are the measured means and sums of the table by their words.
+// workFigures are the measured means and sums of the table, by their words.
 var workFigures = func() map[string]figure {
 	out := map[string]figure{}
 	for _, w := range workNames {
@@ -77,8 +77,8 @@ var workFigures = func() map[string]figure {
 	return out
 }()
 
-// setColumn keeps a column that is no figure as a parameter. Columns of different names never share a
-// key: the second is kept under its own name, or with a number behind it.
+// setColumn keeps a column that is no figure as a parameter. Columns of different names never share
+// a key: the second keeps its own name, or gets a number.
 func (r *Run) setColumn(header, value string) {
 	own := slug(strings.TrimLeft(header, "-"))
 	key := canonicalKey(header)
@@ -103,13 +103,13 @@ func (r *Run) setColumn(header, value string) {
 	}
 }
 
-// isSum reports whether a number of tokens is too large for that of one request.
+// isSum reports whether a number of tokens is too large for one request.
 func isSum(key, value string) bool {
 	v, err := parseNumber(canonicalValue(value), 0)
 	return err == nil && v > longestPrompt && (key == "input_len" || key == "output_len")
 }
 
-// isKnownParam reports whether the meaning of a parameter is known here.
+// isKnownParam reports whether the meaning of a parameter is known.
 func isKnownParam(key string) bool {
 	key = canonicalKey(key)
 	return settingNames[key] != "" || comparability.Lookup(key) != nil || slices.Contains(usualKeys, key) || volatile.MatchString(key) ||
@@ -117,7 +117,7 @@ func isKnownParam(key string) bool {
 		strings.HasSuffix(key, "_input_len") || strings.HasSuffix(key, "_output_len") || key == "side" || key == "seed"
 }
 
-// isNumberLike reports whether a cell holds a number, with its unit or without.
+// isNumberLike reports whether a cell holds a number, with or without a unit.
 func isNumberLike(cell string) bool {
 	_, err := parseNumber(withoutUnit(strings.Trim(strings.TrimSpace(cell), "`*~≈")), 0)
 	return err == nil

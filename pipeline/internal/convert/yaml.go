@@ -11,11 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlHead finds the beginning of a Benchmark Report of llm-d written in YAML: its keys stand
-// at the beginnings of lines.
+// yamlHead matches the start of a Benchmark Report of llm-d in YAML: its keys are not indented.
 var yamlHead = regexp.MustCompile(`(?m)^(?:results|scenario|run|metrics):\s*(?:#.*)?\r?$`)
 
-// maxYAML bounds a file in YAML, which is held as a whole. A report has some kilobytes.
+// maxYAML bounds a YAML file, which is held in memory. A report has some kilobytes.
 const maxYAML = 32 << 20
 
 // readYAML reads the documents of a file, one result each.
@@ -53,7 +52,7 @@ func readYAML(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	}
 }
 
-// yamlTree makes of a document what the JSON of the same values is read as.
+// yamlTree converts a document to the value of the same JSON.
 type yamlTree struct {
 	source string
 	lim    Limits
@@ -107,7 +106,7 @@ func (t *yamlTree) value(y *yaml.Node, depth int) (*value, error) {
 	return n, nil
 }
 
-// scalar is a value as JSON has it: numbers and literals, or a string.
+// scalar returns a scalar as in JSON: a number, a literal or a string.
 func scalar(y *yaml.Node) (kind jsontext.Kind, text string) {
 	switch y.ShortTag() {
 	case "!!null":
