@@ -63,15 +63,20 @@ func (r *Redactor) Learn(secrets ...string) {
 
 // Bytes returns p with its secrets masked, p itself if it has none.
 func (r *Redactor) Bytes(p []byte) []byte {
+	out, _ := r.masked(p)
+	return out
+}
+
+// masked returns p itself, and false, if it has no secrets.
+func (r *Redactor) masked(p []byte) (out []byte, changed bool) {
 	if r == nil || len(p) == 0 {
-		return p
+		return p, false
 	}
 	var s masker
-	out := s.all(r.set.Load(), p)
-	if bytes.Equal(out, p) {
-		return p
+	if out = s.all(r.set.Load(), p); bytes.Equal(out, p) {
+		return p, false
 	}
-	return out
+	return out, true
 }
 
 // Known returns the number of secrets that it knows.
@@ -89,16 +94,20 @@ func (r *Redactor) String(s string) string {
 	if r == nil {
 		return s
 	}
-	return string(r.Bytes([]byte(s)))
+	out, changed := r.masked([]byte(s))
+	if !changed {
+		return s
+	}
+	return string(out)
 }
 
 // patterns are the texts to find. They are immutable.
 type patterns struct {
 	all     texts
 	encoded texts // forms in which spaces and line breaks have no meaning
+	sieve   *sieve
 	tokens  bool
 	unquote bool // some secret has quotes, at which shells split words
-	spaces  bool // some secret has white space
 }
 
 // texts are found by their first bytes, ignoring case.
@@ -107,9 +116,25 @@ type texts struct {
 	index  map[[indexed]byte][][]byte
 	first  [256][][]byte
 	begins [256]bool // bytes that some text starts with
-	// starts has a bit for each hash of the first bytes.
-	starts [1 << 10]uint64
+	starts grams
 }
+
+// grams has a bit for each hash of four bytes.
+type grams [1 << 10]uint64
+
+func (g *grams) add(four uint32) {
+	at := hash(four)
+	g[at/64] |= 1 << (at % 64)
+}
+
+// has reports whether these bytes may be among them.
+func (g *grams) has(four uint32) bool {
+	at := hash(four)
+	return g[at/64]&(1<<(at%64)) != 0
+}
+
+// hash returns 16 bits.
+func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
 // indexed is the number of bytes of the index; no text is shorter.
 const indexed = 4
@@ -130,6 +155,7 @@ func newPatterns(secrets map[string]bool, tokens bool) *patterns {
 			ps.encoded.add(string(canonical(form, reading{joined: true})))
 		}
 	}
+	ps.sieve = newSieve(&ps.all, &ps.encoded)
 	return ps
 }
 
@@ -137,11 +163,9 @@ func newPatterns(secrets map[string]bool, tokens bool) *patterns {
 func (ps *patterns) add(form string) {
 	quoted := strings.ContainsAny(form, "'\"`\\")
 	ps.unquote = ps.unquote || quoted
-	ps.spaces = ps.spaces || strings.ContainsAny(form, " \t\n")
 	ps.all.add(form)
 	for _, how := range []reading{{}, {bare: true}, {short: true}, {unquote: true}} {
 		if text := strings.TrimSpace(string(canonical(form, how))); !how.unquote || quoted {
-			ps.spaces = ps.spaces || strings.ContainsAny(text, " \t\n")
 			ps.all.add(text)
 		}
 	}
@@ -160,8 +184,7 @@ func (t *texts) add(text string) {
 	t.first[p[0]] = append(t.first[p[0]], p)
 	key := [indexed]byte(p)
 	t.index[key] = append(t.index[key], p)
-	at := hash(binary.BigEndian.Uint32(p))
-	t.starts[at/64] |= 1 << (at % 64)
+	t.starts.add(binary.BigEndian.Uint32(p))
 }
 
 // match returns the length of the longest text that rest starts with. wait is set if rest is only
@@ -170,7 +193,7 @@ func (t *texts) match(rest []byte, final bool) (n int, wait bool) {
 	candidates := t.first[small[rest[0]]]
 	if len(rest) >= indexed {
 		key := uint32(small[rest[0]])<<24 | uint32(small[rest[1]])<<16 | uint32(small[rest[2]])<<8 | uint32(small[rest[3]])
-		if !t.mayStart(key) {
+		if !t.starts.has(key) {
 			return 0, false
 		}
 		candidates = t.index[[indexed]byte{small[rest[0]], small[rest[1]], small[rest[2]], small[rest[3]]}]
@@ -187,15 +210,6 @@ func (t *texts) match(rest []byte, final bool) (n int, wait bool) {
 	}
 	return n, false
 }
-
-// mayStart reports whether a text may begin with these lower-case bytes.
-func (t *texts) mayStart(first uint32) bool {
-	at := hash(first)
-	return t.starts[at/64]&(1<<(at%64)) != 0
-}
-
-// hash returns 16 bits.
-func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
 // same reports whether text equals p, which is in lower case, ignoring case.
 func same(text, p []byte) bool {
@@ -231,26 +245,27 @@ type span struct {
 // find returns the secrets of a text, and the position of an incomplete one at its end: the length
 // of the text if it is final. before is the byte before the text, seen that before its view.
 func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []span, keep int) {
-	raw := view{text: text, open: int32(len(text))}
-	spans, keep = ps.search(nil, &raw, &ps.all, before, final)
-	if !ps.plain(text) {
-		for _, how := range ps.readings(text) {
-			v := newView(text, how, final)
-			var open int
-			spans, open = ps.search(spans, &v, &ps.all, seen, final)
-			keep = min(keep, open, int(v.open))
+	keep = len(text)
+	known := 0 // up to here it is known what begins
+	for _, p := range ps.sieve.parts(text, final) {
+		if p.to <= known {
+			continue
+		}
+		found, open, ok := ps.within(before, seen, text, p, final)
+		if !ok {
+			spans, keep, _ = ps.read(before, seen, text, final)
+			break
+		}
+		spans = append(spans, found...)
+		if known = open.from; open.to == len(text) {
+			keep = min(keep, known)
 		}
 	}
 	if len(ps.encoded.index) == 0 {
 		return spans, keep
 	}
-	var open int
-	if bytes.ContainsAny(text, separators) {
-		v := ps.joined(text, final)
-		spans, open = ps.search(spans, &v, &ps.encoded, 0, final)
-		keep = min(keep, open, int(v.open))
-	}
 	if digits, column, ok := dumped(before, text, final); ok {
+		var open int
 		spans, open = ps.search(spans, &digits, &ps.encoded, 0, final)
 		keep = min(keep, open, int(digits.open))
 		spans, open = ps.search(spans, &column, &ps.all, ' ', final)
@@ -259,11 +274,56 @@ func (ps *patterns) find(before, seen byte, text []byte, final bool) (spans []sp
 	return spans, keep
 }
 
+// within returns the secrets that begin in a part of a text. It reads beyond the part as far as it
+// must, up to open.to; a secret that begins behind open.from may not be found yet. ok is false if a
+// view erases characters, which may stand before the part.
+func (ps *patterns) within(before, seen byte, text []byte, p part, final bool) (spans []span, open part, ok bool) {
+	if p.from > 0 {
+		before, seen = text[p.from-1], text[p.from-1]
+	}
+	for more := 16; ; more *= 4 {
+		end := p.end(text, more)
+		found, keep, erased := ps.read(before, seen, text[p.from:end], final && end == len(text))
+		if erased && p.from > 0 {
+			return nil, part{}, false
+		}
+		needed := p.to // up to here it must be known what begins, also what follows a secret at once in some view
+		for i := range found {
+			found[i].from, found[i].to, found[i].since = found[i].from+p.from, found[i].to+p.from, found[i].since+p.from
+			needed = max(needed, found[i].to+unsureFor)
+		}
+		if known := p.from + keep; end == len(text) || known >= needed {
+			return found, part{known, end}, true
+		}
+	}
+}
+
+// read looks for secrets in every view of a text. erased reports whether a view erases characters.
+func (ps *patterns) read(before, seen byte, text []byte, final bool) (spans []span, keep int, erased bool) {
+	raw := view{text: text, open: int32(len(text))}
+	spans, keep = ps.search(nil, &raw, &ps.all, before, final)
+	if !ps.plain(text) {
+		for _, how := range ps.readings(text) {
+			v := newView(text, how, final)
+			var open int
+			spans, open = ps.search(spans, &v, &ps.all, seen, final)
+			keep = min(keep, open, int(v.open))
+			erased = erased || v.erased
+		}
+	}
+	if len(ps.encoded.index) > 0 && bytes.ContainsAny(text, separators) {
+		v := ps.joined(text, final)
+		var open int
+		spans, open = ps.search(spans, &v, &ps.encoded, 0, final)
+		keep = min(keep, open, int(v.open))
+	}
+	return spans, keep, erased
+}
+
 // plain reports whether the views of a text contain nothing that the text itself does not.
 func (ps *patterns) plain(text []byte) bool {
 	for i, c := range text {
 		switch {
-		case !ps.spaces && (c == ' ' || c == '\n'):
 		case !plainBytes[c], c == ' ' && i > 0 && text[i-1] == ' ', ps.unquote && (c == '"' || c == '\'' || c == '`'):
 			return false
 		}
@@ -358,6 +418,10 @@ func (m *masker) all(ps *patterns, text []byte) []byte {
 // share one mask.
 func (m *masker) scan(ps *patterns, dst, text []byte, final bool) ([]byte, int) {
 	spans, keep := ps.find(m.before, m.seen, text, final)
+	if len(spans) == 0 && keep == len(text) && dst == nil {
+		m.remember(text)
+		return text[:keep:keep], keep
+	}
 	spans = merge(spans)
 	for _, s := range slices.Backward(spans) {
 		if s.since < keep && s.to > keep {

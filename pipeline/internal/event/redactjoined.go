@@ -49,7 +49,7 @@ func (t *texts) firstJoined(v *view) int {
 		key = key<<8 | uint32(small[c])
 		copy(at[:], at[1:])
 		at[indexed-1] = i
-		if count++; count >= indexed && t.mayStart(key) {
+		if count++; count >= indexed && t.starts.has(key) {
 			return at[0]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"unicode/utf8"
 )
 
 // JSON masks the secrets in the strings of a JSON text only. A secret with brackets or quotes does
@@ -46,19 +47,37 @@ func endOfString(text []byte, i int) int {
 
 // literal masks a string with its quotes. It reports whether there was anything to mask.
 func (r *Redactor) literal(quoted []byte) (masked []byte, changed bool) {
-	var s string
-	if err := json.Unmarshal(quoted, &s); err != nil {
-		return r.Bytes(quoted), true // not JSON: no structure to preserve
+	text, ok := unescaped(quoted)
+	if !ok {
+		var s string
+		if err := json.Unmarshal(quoted, &s); err != nil {
+			return r.Bytes(quoted), true // not JSON: no structure to preserve
+		}
+		text = []byte(s)
 	}
-	clean := r.String(s)
-	if clean == s {
+	clean, changed := r.masked(text)
+	if !changed {
 		return nil, false
 	}
 	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(clean); err != nil {
+	if err := json.NewEncoder(&b).Encode(string(clean)); err != nil {
 		return []byte(`"` + Mask + `"`), true // unreachable: a string always encodes
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), true
+}
+
+// unescaped returns the text of a string that has no escapes.
+func unescaped(quoted []byte) (text []byte, ok bool) {
+	if len(quoted) < 2 || quoted[len(quoted)-1] != '"' {
+		return nil, false
+	}
+	text = quoted[1 : len(quoted)-1]
+	for _, c := range text {
+		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
+			return nil, false
+		}
+	}
+	return text, true
 }
 
 // Value masks the secrets in every text that v points to: fields, elements, keys and values of

@@ -31,6 +31,8 @@ type view struct {
 	hold []int32
 	// parts is set if the text between the parts of a match is not part of the secret and stays.
 	parts bool
+	// erased is set if a backspace erased a character.
+	erased bool
 }
 
 // spans returns the spans that the bytes [i, j) represent.
@@ -87,7 +89,7 @@ func newView(text []byte, how reading, final bool) view {
 	v = v.strip(how, final)
 	for range rounds {
 		next, changed := v.decode(final)
-		if !changed {
+		if !changed && next.open == v.open { // what is open may become a part of an escape before it
 			v = next
 			break
 		}
@@ -104,7 +106,7 @@ func canonical(text string, how reading) []byte {
 // empty returns an empty view for the result of processing v.
 func (v *view) empty() view {
 	n := len(v.text)
-	return view{text: make([]byte, 0, n), from: make([]int32, 0, n), to: make([]int32, 0, n), open: v.open}
+	return view{text: make([]byte, 0, n), from: make([]int32, 0, n), to: make([]int32, 0, n), open: v.open, erased: v.erased}
 }
 
 // put appends bytes that represent the same as the bytes [i, j) of another view.
@@ -179,7 +181,7 @@ func unseen(r rune) bool {
 func (v *view) drop() {
 	_, n := utf8.DecodeLastRune(v.text)
 	end := len(v.text) - n
-	v.text, v.from, v.to = v.text[:end], v.from[:end], v.to[:end]
+	v.text, v.from, v.to, v.erased = v.text[:end], v.from[:end], v.to[:end], true
 }
 
 // decode resolves one layer of entities, percent signs and backslashes.
