@@ -20,9 +20,26 @@ var (
 	counter    = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
 )
 
-// quickestStart is less than any server of a language model needs between the last request of a
-// measurement and the first of the next, including the starts of server and load generator.
+// quickestStart is less than a server that imports torch and loads a model needs between the last
+// request of a measurement and the first of the next, including the starts of server and load generator.
 const quickestStart = 3 * time.Second
+
+// slowServer matches the names of servers that need at least quickestStart, and quickServer those of
+// servers that start in a tenth of a second.
+var (
+	slowServer  = regexp.MustCompile(`(?i)vllm|sglang|tensorrt|trt-?llm|\btgi\b|lmdeploy|dynamo`)
+	quickServer = regexp.MustCompile(`(?i)llama[._ -]?cpp|llama-server|llamafile|ollama|lm-?studio|gguf`)
+)
+
+// startsSlowly reports whether the server is known to need quickestStart. If nothing names it, it is
+// assumed to be the engine that the load generator belongs to.
+func (r *Run) startsSlowly() bool {
+	names := r.Tool
+	for _, key := range []string{"backend", "engine", "server", "runtime", "framework", "model", "served_model_name"} {
+		names += " " + r.Params[key]
+	}
+	return !quickServer.MatchString(names) && (r.served || len(r.Engine) > 0 || slowServer.MatchString(names))
+}
 
 // SharedLaunch returns why results declared as different launches are one, "" if nothing shows it:
 // their server has the same start, its counters continue, or there was no time to start another.
@@ -113,7 +130,7 @@ func goesOn(a, b *Run) string {
 			return fmt.Sprintf("its counter %s goes on from %s to %s", key, a.Params[key], text)
 		}
 	}
-	if a.Duration <= 0 || b.Duration <= 0 {
+	if a.Duration <= 0 || b.Duration <= 0 || !b.startsSlowly() {
 		return ""
 	}
 	// A time may be that of the start or of the end.

@@ -324,6 +324,12 @@ func TestSharedLaunch(t *testing.T) {
 			fmt.Sprintf(`{"date": %q, "completed": 100, "duration": 60, "mean_ttft_ms": %d.5, "total_input_tokens": 6400%s}`, date, 20+i, extra))[0]
 		return r
 	}
+	by := func(tool string, runs ...convert.Run) []convert.Run {
+		for i := range runs {
+			runs[i].Tool = tool
+		}
+		return runs
+	}
 	for _, tt := range []struct {
 		name   string
 		runs   []convert.Run
@@ -331,6 +337,12 @@ func TestSharedLaunch(t *testing.T) {
 	}{
 		{"apart", []convert.Run{file(1, 0, ""), file(2, 5*time.Minute, "")}, false},
 		{"one after the other", []convert.Run{file(1, 0, ""), file(2, 62*time.Second, "")}, true},
+		{"one after the other, of llama.cpp", []convert.Run{file(1, 0, `, "backend": "llama.cpp"`),
+			file(2, 62*time.Second, `, "backend": "llama.cpp"`)}, false},
+		{"one after the other, of a GGUF file", []convert.Run{file(1, 0, `, "model_id": "qwen2.5-0.5b-q4_k_m.gguf"`),
+			file(2, 62*time.Second, `, "model_id": "qwen2.5-0.5b-q4_k_m.gguf"`)}, false},
+		{"one after the other, of a server that nothing names", by("guidellm", file(1, 0, ""), file(2, 62*time.Second, "")), false},
+		{"one after the other, of vLLM", by("guidellm", file(1, 0, `, "backend": "vllm"`), file(2, 62*time.Second, `, "backend": "vllm"`)), true},
 		{"the same start", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`),
 			file(2, 5*time.Minute, `, "server_start_time": "2026-03-01T09:00:00Z"`)}, true},
 		{"a start each", []convert.Run{file(1, 0, `, "server_start_time": "2026-03-01T09:00:00Z"`),
