@@ -24,7 +24,7 @@ import tempfile
 import types
 import zipfile
 
-PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 17)] + ["manylinux2014_x86_64", "manylinux1_x86_64", "any"]
+PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 24, 17)] + ["manylinux2014_x86_64", "manylinux1_x86_64", "any"]
 
 # What no server takes.
 LEFT_OUT = {"--help"}
