@@ -18,7 +18,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Timeouts.Request, "request-timeout", time.Hour, "limit of a whole request")
 	fs.Int64Var(&c.MaxBody, "max-body", defaultMaxBody, "longest body of a request in `bytes`")
 	fs.Int64Var(&c.MaxBodies, "max-bodies", defaultMaxBodies,
-		"bodies of all requests in flight together in `bytes`; what comes beyond is answered 503")
+		"bodies of all requests in flight and of prefill's answers to them together in `bytes`; what comes beyond is answered 503")
 	fs.BoolVar(&c.AllowRecompute, "allow-recompute", false, "let decode compute the prompt again where prefill gave no transfer parameters")
 	fs.BoolVar(&c.Simulated, "simulated", false,
 		"the servers are simulated: pass on when requests came, so that their model does not count the router's time")

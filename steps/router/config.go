@@ -24,7 +24,8 @@ type Config struct {
 	Timeouts Timeouts
 	// MaxBody bounds a request's body in bytes; 0 means 64 MiB.
 	MaxBody int64
-	// MaxBodies bounds the bodies of all requests in flight together; 0 means 1 GiB.
+	// MaxBodies bounds the bodies of all requests in flight and the answers of their prefill servers together; 0
+	// means 1 GiB.
 	MaxBodies int64
 	// AllowRecompute hands requests to decode although prefill gave no parameters.
 	AllowRecompute bool

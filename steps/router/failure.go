@@ -14,7 +14,7 @@ import (
 const (
 	classBadRequest  = "bad_request" // of the client
 	classTooLarge    = "too_large"   // body of the client
-	classOverloaded  = "overloaded"  // bodies of all clients together
+	classOverloaded  = "overloaded"  // bodies of all clients, and of prefill's answers to them, together
 	classUnreachable = "unreachable" // no connection to the server
 	classClosed      = "closed"      // the connection ended before an answer
 	classCut         = "cut"         // the answer ended in the middle

@@ -301,3 +301,36 @@ func TestBodiesInFlight(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestAnswersInFlight: prefill's answers take the room of bodies, for as long as their requests are in flight.
+func TestAnswersInFlight(t *testing.T) {
+	long := `"` + strings.Repeat("x", 1000) + `"`
+	for name, p := range map[string]http.HandlerFunc{
+		"parameters": answer(200, `{"kv_transfer_params":{"remote_engine_id":`+long+`}}`), "a refusal": answer(400, `{"error":`+long+`}`),
+	} {
+		c := Config{Protocol: NIXL, MaxBodies: 2500}
+		c.Prefill, c.Decode = backends(newFake(t, p), newFake(t, answer(200, "{}")), 0)
+		r, base := start(t, c)
+		for _, tt := range []struct {
+			inFlight int64
+			refused  bool
+		}{{0, false}, {1600, true}, {0, false}} {
+			r.held.Add(tt.inFlight)
+			got, text := post(t, base, pathCompletions, `{}`, nil)
+			r.held.Add(-tt.inFlight)
+			if refused := got.StatusCode == 503; refused != tt.refused {
+				t.Fatalf("%s beside %d bytes: %d %s", name, tt.inFlight, got.StatusCode, text)
+			}
+			if !tt.refused {
+				continue
+			}
+			if class, message := errorOf(t, text); class != classOverloaded || !strings.Contains(message, "--max-bodies") {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+		r.Close()
+		if n := r.held.Load(); n != 0 {
+			t.Errorf("%s: %d bytes are held by nothing", name, n)
+		}
+	}
+}

@@ -43,7 +43,7 @@ type exchange struct {
 
 	id              string
 	body            []byte
-	held            int64 // bytes of body that count in Router.held
+	held            int64 // bytes of body and of prefill's answer that count in Router.held
 	object          object
 	prefill, decode *member
 
@@ -86,7 +86,7 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	x.finish(f)
 }
 
-// leave ends ctx and gives the body's share of memory back once they are not used any more. Prefill may
+// leave ends ctx and gives the share of memory of its bodies back once they are not used any more. Prefill may
 // answer a little later than decode; the client does not wait for that.
 func (x *exchange) leave() {
 	if x.halves.Add(-1) == 0 {
@@ -134,9 +134,7 @@ func (x *exchange) read() *failure {
 	}
 	_, err := b.ReadFrom(held{x, http.MaxBytesReader(x.w, x.req.Body, x.r.maxBody)})
 	if errors.Is(err, errOverloaded) {
-		return &failure{class: classOverloaded,
-			err: fmt.Errorf("the bodies of the requests in flight together are longer than %d bytes (--max-bodies): "+
-				"send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
+		return x.overloaded()
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &failure{class: classTooLarge, err: errors.New("the body is longer than " + strconv.FormatInt(x.r.maxBody, 10) + " bytes")}
@@ -150,6 +148,12 @@ func (x *exchange) read() *failure {
 }
 
 var errOverloaded = errors.New("too many bytes in flight")
+
+func (x *exchange) overloaded() *failure {
+	return &failure{class: classOverloaded,
+		err: fmt.Errorf("the bodies of the requests in flight and the answers of their prefill servers are together longer than %d bytes "+
+			"(--max-bodies): send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
+}
 
 // held reads a body and counts its bytes, which must be below the limit with those of all requests in flight.
 type held struct {
@@ -240,8 +244,10 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 	if err != nil {
 		return nil, exchangeError(ctx, x.prefill, err, classClosed)
 	}
-	answer, err := x.r.protocol.read(resp)
+	answer, err := x.readAnswer(resp)
 	switch {
+	case errors.Is(err, errOverloaded):
+		return nil, x.overloaded()
 	case errors.Is(err, errTooLong):
 		return nil, &failure{class: classBadAnswer, member: x.prefill, err: err}
 	case err != nil:
@@ -257,6 +263,20 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 		x.stamp = at // decode's part begins where prefill's ended
 	}
 	return answer, nil
+}
+
+// readAnswer takes prefill's answer: in full where it is needed or explains a failure.
+func (x *exchange) readAnswer(resp *http.Response) ([]byte, error) {
+	if x.r.protocol.answer || resp.StatusCode/100 != 2 {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{held{x, resp.Body}, resp.Body}
+		return readAll(resp, maxAnswer)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	_, err := io.Copy(io.Discard, resp.Body)
+	return nil, err
 }
 
 // post sends the request to a member.

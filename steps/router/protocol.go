@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 )
 
 // The protocols.
@@ -66,16 +64,6 @@ var protocols = []protocol{
 		name: SGLang, pairs: true, concurrent: true, generate: true, bootstrap: true, prepare: prepareSGLang,
 		doc: "SGLang's protocol: prefill and decode are sent at once with the address of the bootstrap server and a room number.",
 	},
-}
-
-// read takes prefill's answer: in full where it is needed or explains a failure.
-func (p protocol) read(resp *http.Response) ([]byte, error) {
-	if p.answer || resp.StatusCode/100 != 2 {
-		return readAll(resp, maxAnswer)
-	}
-	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
-	_, err := io.Copy(io.Discard, resp.Body)
-	return nil, err
 }
 
 var (

@@ -21,7 +21,7 @@ type Router struct {
 	timeouts       Timeouts
 	maxBody        int64
 	maxBodies      int64
-	held           atomic.Int64 // bytes of the bodies of requests in flight
+	held           atomic.Int64 // bytes of the bodies of requests in flight, and of prefill's answers to them
 	allowRecompute bool
 	simulated      bool
 	random         func() uint64
