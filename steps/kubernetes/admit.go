@@ -21,18 +21,18 @@ type Trial struct {
 
 // try asks the API server which Pods of a run it would refuse, such as for a quota or for the security of
 // Pods, and returns its words. Nothing is made: the requests are dry runs.
-func (r *Run) try(ctx context.Context, servers []Trial) ([]string, error) {
+func (r *Run) try(ctx context.Context, trials []Trial) ([]string, error) {
 	pods := []*core.Pod{r.keeperPod()}
 	pods[0].Name = r.objectName("keeper")
 	if r.opt.Spec.LoadNode != nil {
 		pods = append(pods, r.loadPod(*r.opt.Spec.LoadNode, Node{Name: anyNode}))
 	}
-	for _, s := range servers {
+	for _, s := range trials {
 		pod, err := r.podOf(steps.Process{Name: s.Name, Argv: []string{"serve"}, Container: s.Container}, Node{Name: anyNode}, "")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		pods = append(pods, pod)
+		pods = append(pods, pod, r.pullPod(Node{Name: anyNode}, s.Container))
 	}
 	var refused []string
 	for _, pod := range pods {
@@ -60,6 +60,33 @@ func (r *Run) dryRun(ctx context.Context, pod *core.Pod) error {
 
 // anyNode stands for the node of a Pod that is not made.
 const anyNode = "any"
+
+// missingPullSecrets returns the pull secrets of the file that the namespace does not have. A secret that
+// cannot be made because it is there needs no right to read it.
+func (r *Run) missingPullSecrets(ctx context.Context) []string {
+	var missing []string
+	for _, name := range r.opt.Spec.PullSecrets {
+		secret := &core.Secret{ObjectMeta: meta.ObjectMeta{Name: name}}
+		err := r.ask(ctx, func(ctx context.Context) error {
+			_, err := r.client.CoreV1().Secrets(r.namespace).Create(ctx, secret, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+			return err
+		})
+		if err == nil {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// warnPullSecrets warns of pull secrets that are not there: the kubelet starts Pods without them where it has their
+// images, and elsewhere pulls without credentials.
+func (r *Run) warnPullSecrets(ctx context.Context) {
+	if missing := r.missingPullSecrets(ctx); len(missing) > 0 {
+		r.opt.Warn(fmt.Sprintf("namespace %s does not have %s of pull_secrets: a node that has not pulled the images before pulls them "+
+			"without credentials; create it by kubectl create secret docker-registry, or take it out of the file", r.namespace,
+			strings.Join(missing, ", ")))
+	}
+}
 
 // beingDeleted is what the API server says of a namespace that is being deleted.
 const beingDeleted = "because it is being terminated"

@@ -35,7 +35,8 @@ type cluster struct {
 	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
 	// begun waits longer.
 	patience time.Duration
-	silence  silence
+	// silence and denials are how long it has answered no request, and denied what was granted.
+	silence, denials silence
 	// granted says that the user had all rights when the run began.
 	granted bool
 }
@@ -121,14 +122,14 @@ func (c *cluster) ownAccount() (*rest.Config, string, error) {
 	return config, strings.TrimSpace(string(namespace)), err
 }
 
-// silence is how long an API server has answered no request. Many ask at the same time and one after the other,
-// and patience with it is that of all of them.
+// silence is how long an API server has answered no request as it should. Many ask at the same time and one after the
+// other, and patience with it is that of all of them.
 type silence struct {
 	mu            sync.Mutex
-	since, latest time.Time // of requests without an answer; zero while there is one
+	since, latest time.Time // of requests without such an answer; zero while there is one
 }
 
-// broken notes an answer.
+// broken notes such an answer.
 func (s *silence) broken() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,11 +158,14 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 		cancel()
 		if !silent(err) {
 			c.silence.broken()
+			if !denied(err) {
+				c.denials.broken()
+			}
 		}
 		switch {
 		case err == nil:
 			return nil
-		case c.granted && denied(err) && time.Since(began) < grantWait:
+		case c.granted && denied(err) && max(time.Since(began), c.denials.goesOn(time.Now(), grantWait)) < grantWait:
 		case !silent(err):
 			return err
 		case ctx.Err() != nil:
@@ -206,6 +210,9 @@ func silent(err error) bool {
 // nameResources says what to do about a quota that wants amounts to be named.
 const nameResources = "; set resources and load_resources in the kubernetes block"
 
+// regrant says what to do about a right that was lost in the middle of a run.
+const regrant = "; see that the RoleBinding of this user is still there, `pipeline init --kubernetes` writes it"
+
 // refusal makes of what the API server refuses a loss of the place, in its words.
 func refusal(err error) error {
 	switch {
@@ -215,6 +222,8 @@ func refusal(err error) error {
 		return evicted(ClassQuota, steps.Line(err.Error(), maxReason-len(nameResources))+nameResources)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return evicted(ClassQuota, err.Error())
+	case denied(err):
+		return evicted(ClassForbidden, steps.Line(err.Error(), maxReason-len(regrant))+regrant)
 	case apierrors.IsForbidden(err):
 		return evicted(ClassForbidden, err.Error())
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):

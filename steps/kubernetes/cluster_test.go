@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authorization "k8s.io/api/authorization/v1"
@@ -32,9 +33,44 @@ func TestRights(t *testing.T) {
 	opt.complete()
 	c := &cluster{opt: opt, client: client, namespace: "bench", patience: opt.Patience}
 	err := c.checkRights(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "in namespace bench this user may not create pods/exec, create secrets, delete secrets;") {
+	if err == nil || !strings.Contains(err.Error(), "bench this user may not create pods/exec, create secrets, delete secrets; `pipeline init") {
 		t.Errorf("%v", err)
 	}
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return true, a.(clienttesting.CreateAction).GetObject(), nil // allows nothing
+	})
+	if err := c.checkRights(t.Context()); err == nil || !strings.Contains(err.Error(), "its RoleBinding is missing or names somebody else") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRightsLost: a run whose rights are taken away says what to do, and waits a minute once and not for each
+// request.
+func TestRightsLost(t *testing.T) {
+	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(`User "bench" cannot delete resource`))
+	synctest.Test(t, func(t *testing.T) {
+		opt := Options{}
+		opt.complete()
+		c := &cluster{opt: opt, patience: time.Minute, granted: true}
+		ask := func(answer error) (time.Duration, error) {
+			began := time.Now()
+			err := refusal(c.ask(t.Context(), func(context.Context) error { return answer }))
+			return time.Since(began), err
+		}
+		for i, step := range []struct {
+			answer error
+			waits  bool
+		}{{denial, true}, {denial, false}, {denial, false}, {nil, false}, {denial, true}} {
+			took, err := ask(step.answer)
+			if (took >= grantWait) != step.waits {
+				t.Errorf("request %d took %s", i, took)
+			}
+			e, _ := errors.AsType[*steps.EvictionError](err)
+			if step.answer != nil && (e == nil || e.Class != ClassForbidden || !strings.Contains(e.Reason, "see that the RoleBinding")) {
+				t.Errorf("request %d: %v", i, err)
+			}
+		}
+	})
 }
 
 // TestPatience: an API server that does not answer is asked again for a while, and what it decides is final.

@@ -228,7 +228,7 @@ func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id
 	if known, ok := r.images.Load(key); ok {
 		return known.(string), nil //nolint:forcetypeassert // only texts are stored
 	}
-	pod := r.pullPod(node, c)
+	pod := r.pullPod(r.nodes[node], c)
 	defer func() { err = errors.Join(err, r.discard(ctx, pod.Name, "")) }()
 	if err := r.create(ctx, pod); err != nil {
 		return "", err
@@ -242,13 +242,13 @@ func (r *Run) prepare(ctx context.Context, node int, c *steps.ContainerSpec) (id
 }
 
 // pullPod describes a Pod that pulls an image on a node.
-func (r *Run) pullPod(node int, c *steps.ContainerSpec) *core.Pod {
+func (r *Run) pullPod(node Node, c *steps.ContainerSpec) *core.Pod {
 	pod := r.bare("pull", "pull")
 	pod.Spec.Containers = []core.Container{{
 		Name: containerName, Image: c.Image, ImagePullPolicy: pullPolicies[c.Pull], Command: []string{"/pipeline-only-pulls-this-image"},
 		Resources: smallRoom(),
 	}}
-	bind(&pod.Spec, r.nodes[node].Name)
+	bind(&pod.Spec, node.Name)
 	confine(&pod.Spec)
 	return pod
 }

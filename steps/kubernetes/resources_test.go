@@ -143,7 +143,7 @@ func TestQuota(t *testing.T) {
 					t.Errorf("%s is no dry run: %v", a.GetResource().Resource, c.CreateOptions)
 				}
 			}
-			pull := r.pullPod(0, &steps.ContainerSpec{Image: "v"})
+			pull := r.pullPod(r.nodes[0], &steps.ContainerSpec{Image: "v"})
 			if _, err := client.CoreV1().Pods(r.namespace).Create(t.Context(), pull, meta.CreateOptions{}); err != nil {
 				t.Errorf("the Pod that pulls: %v", err)
 			}
@@ -188,6 +188,41 @@ func TestKeeperNeverCreated(t *testing.T) {
 		if want := map[bool]string{true: ClassRefused, false: ClassNotStarted}[never]; !ok || e.Class != want ||
 			!strings.Contains(e.Reason, text) {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestPullSecrets: pull secrets that the namespace does not have are found without reading or making one, and a run
+// warns of them.
+func TestPullSecrets(t *testing.T) {
+	r := started(t)
+	client := r.client.(*fake.Clientset)
+	client.PrependReactor("create", "secrets", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		create := a.(clienttesting.CreateActionImpl)
+		secret := create.GetObject().(*core.Secret)
+		resource := schema.GroupResource{Resource: "secrets"}
+		switch {
+		case !slices.Equal(create.CreateOptions.DryRun, []string{meta.DryRunAll}):
+			t.Errorf("%s is made", secret.Name)
+		case secret.Name == "registry":
+			return true, nil, apierrors.NewAlreadyExists(resource, secret.Name)
+		case secret.Name == "unknown":
+			return true, nil, apierrors.NewForbidden(resource, secret.Name, errors.New("exceeded quota: q"))
+		}
+		return true, secret, nil
+	})
+	for secrets, want := range map[string]string{"": "", "registry": "", "registry unknown": "", "nope registry other": "nope, other"} {
+		r.opt.Spec.PullSecrets = strings.Fields(secrets)
+		warned := ""
+		r.opt.Warn = func(text string) { warned += text }
+		r.warnPullSecrets(t.Context())
+		if (want == "") != (warned == "") || !strings.Contains(warned, want) {
+			t.Errorf("%q: warned %q, want %q", secrets, warned, want)
+		}
+	}
+	for _, a := range client.Actions() {
+		if a.GetVerb() != "create" {
+			t.Errorf("%s %s", a.GetVerb(), a.GetResource().Resource)
 		}
 	}
 }

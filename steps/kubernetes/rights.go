@@ -39,9 +39,20 @@ func (c *cluster) checkRights(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return evicted(ClassForbidden,
-		fmt.Sprintf("in namespace %s this user may not %s; `pipeline init --kubernetes` writes a Role with what is needed", c.namespace,
-			strings.Join(missing, ", ")))
+	advice := "`pipeline init --kubernetes` writes a Role with what is needed"
+	if len(missing) == rightCount() {
+		advice = "these are all rights of a run, so its RoleBinding is missing or names somebody else: apply what " +
+			"`pipeline init --kubernetes` writes"
+	}
+	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; %s", c.namespace, strings.Join(missing, ", "), advice))
+}
+
+// rightCount returns how many rights a run needs, each verb counted.
+func rightCount() (n int) {
+	for _, r := range Rights() {
+		n += len(r.Verbs)
+	}
+	return n
 }
 
 // missingRights asks the API server for each right, and returns those that are missing as verb and resource.

@@ -59,6 +59,7 @@ func (r *Run) Open(ctx context.Context, wants []Want) error {
 		return err
 	}
 	r.patience, r.granted = r.opt.Patience, true
+	r.warnPullSecrets(ctx)
 	if err := r.begin(ctx); err != nil {
 		return errors.Join(err, r.undo(ctx))
 	}

@@ -24,6 +24,8 @@ type Survey struct {
 	Terminating bool
 	// Refused are Pods of a run that the API server would refuse, each with its words.
 	Refused []string
+	// NoPullSecrets are pull secrets of the file that the namespace does not have.
+	NoPullSecrets []string
 	// Nodes that the block chooses from, by name, with how many GPUs Pods can have there; nil where this user
 	// may not list nodes, which no run does.
 	Nodes []NodeGPUs
@@ -59,8 +61,8 @@ func (c *cluster) where() Where {
 	return w
 }
 
-// Examine surveys a cluster, and asks it whether it would admit the Pods of a run with some servers.
-func Examine(ctx context.Context, opt Options, servers []Trial) (Survey, error) {
+// Examine surveys a cluster, and asks it whether it would admit the Pods of a run that starts some containers.
+func Examine(ctx context.Context, opt Options, trials []Trial) (Survey, error) {
 	r, err := New(opt)
 	if err != nil {
 		return Survey{}, err
@@ -69,7 +71,8 @@ func Examine(ctx context.Context, opt Options, servers []Trial) (Survey, error) 
 	if err != nil || s.NoNamespace || s.Terminating || len(s.Missing) > 0 {
 		return s, err
 	}
-	s.Refused, err = r.try(ctx, servers)
+	s.NoPullSecrets = r.missingPullSecrets(ctx)
+	s.Refused, err = r.try(ctx, trials)
 	return s, err
 }
 

@@ -43,7 +43,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), cfg.Folder()
 		hosts = slices.Concat(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ()),
-			kubernetes.Examine(ctx, cfg, dir, a.Environ(), Version()))
+			kubernetes.Examine(ctx, cfg, a.connectors, dir, a.Environ(), Version()))
 	}
 	getenv, done, err := dockerhost.ReachedEnv(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {

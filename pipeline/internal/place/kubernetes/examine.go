@@ -9,17 +9,19 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // Examine asks the cluster of a file, if it has one, for what a run needs there. It makes nothing.
-func Examine(ctx context.Context, cfg *lang.Config, dir string, environ []string, version string) []doctor.Check {
+func Examine(ctx context.Context, cfg *lang.Config, connectors kv.Table, dir string, environ []string, version string) []doctor.Check {
 	spec := cfg.Settings.Kubernetes
 	if spec == nil {
 		return nil
 	}
 	opt := kubernetes.Options{Spec: *spec, Dir: dir, Getenv: spawn.Getenv(environ), Version: version, RunID: "doctor"}
-	s, err := kubernetes.Examine(ctx, opt, trials(cfg))
+	s, err := kubernetes.Examine(ctx, opt, trials(cfg, connectors))
 	if err != nil {
 		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(),
 			Fix: "see that kubeconfig, context and namespace are right and that this machine reaches the API server"}}
@@ -27,8 +29,8 @@ func Examine(ctx context.Context, cfg *lang.Config, dir string, environ []string
 	return surveyed(s, spec.GPUResource)
 }
 
-// trials returns the containers of all servers that a file launches, as a run would start them.
-func trials(cfg *lang.Config) []kubernetes.Trial {
+// trials returns the containers of all servers, services and routers that a file launches, as a run would start them.
+func trials(cfg *lang.Config, connectors kv.Table) []kubernetes.Trial {
 	var out []kubernetes.Trial
 	seen := map[string]bool{}
 	for _, b := range cfg.Benchmarks {
@@ -48,7 +50,35 @@ func trials(cfg *lang.Config) []kubernetes.Trial {
 				}
 				out = append(out, kubernetes.Trial{Name: spec.Addr, Container: spec.NewContainer()})
 			}
+			if d := cfg.DeploymentAt(c.Target); d != nil {
+				out = append(out, besides(d, cfg.Settings.Kubernetes, connectors)...)
+			}
 		}
+	}
+	return out
+}
+
+// besides returns the containers beside the servers of a deployment: its services, and its router where that runs on
+// a node.
+func besides(d *lang.Deployment, spec *steps.KubernetesSpec, connectors kv.Table) []kubernetes.Trial {
+	var out []kubernetes.Trial
+	layout, err := connectors.NewLayout(d.Spec)
+	if err != nil {
+		return nil // validate says so
+	}
+	rendered, err := layout.Render(layout.Symbolic())
+	if err != nil {
+		return nil
+	}
+	for _, s := range rendered.Services {
+		if s.Image != "" {
+			out = append(out, kubernetes.Trial{Name: d.Addr + ".service." + s.Name,
+				Container: &steps.ContainerSpec{Image: s.Image, Network: steps.NetworkHost}})
+		}
+	}
+	if d.Spec.Router != nil && spec.LoadNode != nil {
+		out = append(out, kubernetes.Trial{Name: d.Addr + "." + kv.RouterName,
+			Container: &steps.ContainerSpec{Image: spec.Image, Pull: steps.PullNever, Network: steps.NetworkHost}})
 	}
 	return out
 }
@@ -58,7 +88,7 @@ func surveyed(s kubernetes.Survey, gpu string) []doctor.Check {
 	rights := doctor.Check{Name: "rights", Status: doctor.OK, Found: "all that a run needs in namespace " + s.Where.Namespace}
 	if len(s.Missing) > 0 {
 		rights.Status, rights.Found = doctor.Missing, "in namespace "+s.Where.Namespace+" this user may not "+strings.Join(s.Missing, ", ")
-		rights.Fix = "pipeline init --kubernetes writes a Role with what is needed, for somebody to apply"
+		rights.Fix = "pipeline init --kubernetes writes the Role and the RoleBinding with what is needed, for somebody to apply"
 	}
 	var names []string
 	for _, n := range s.Nodes {
@@ -83,6 +113,12 @@ func surveyed(s kubernetes.Survey, gpu string) []doctor.Check {
 		cluster.Fix = "kubectl create namespace " + s.Where.Namespace + ", or name another in the file"
 	}
 	checks := []doctor.Check{cluster, rights, nodes}
+	for _, name := range s.NoPullSecrets {
+		checks = append(checks, doctor.Check{
+			Name: "pull secret", Status: doctor.Missing, Found: "namespace " + s.Where.Namespace + " does not have " + name + " of pull_secrets",
+			Fix: "kubectl create secret docker-registry " + name + " --namespace " + s.Where.Namespace + ", or take it out of the file",
+		})
+	}
 	for _, text := range s.Refused {
 		checks = append(checks, doctor.Check{
 			Name: "Pods", Status: doctor.Missing, Found: "the API server would refuse " + text,

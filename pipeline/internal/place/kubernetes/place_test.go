@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 // placed is a file with servers of one target, in a place that is only shown.
@@ -133,6 +134,11 @@ func TestSurveyed(t *testing.T) {
 			"missing namespace bench of https://h:6443 (context c) is being deleted\nok all that a run needs in namespace bench\nok this user may " +
 				"not list nodes, which a run does not need\n",
 		},
+		"no pull secret": {
+			kubernetes.Survey{Where: where, Version: "v1", NoPullSecrets: []string{"registry"}},
+			"ok v1, namespace bench of https://h:6443 (context c)\nok all that a run needs in namespace bench\nok this user may not list nodes, " +
+				"which a run does not need\nmissing namespace bench does not have registry of pull_secrets\n",
+		},
 		"Pods that a quota refuses": {
 			kubernetes.Survey{Where: where, Version: "v1", Refused: []string{"load0: must specify limits.cpu",
 				"server.vllm.a: must specify limits.cpu"}},
@@ -155,24 +161,34 @@ func TestSurveyed(t *testing.T) {
 	}
 }
 
-// TestTrials: doctor tries the servers that are launched, each once, those of a deployment on the network of
-// their nodes.
+// TestTrials: doctor tries what is launched, each once, a deployment on the network of its nodes with its services
+// and its router.
 func TestTrials(t *testing.T) {
-	cfg, _ := placed(steps.KubernetesSpec{}, nil, steps.ServerSpec{Image: "i"}, steps.ServerSpec{URL: "http://h"},
-		steps.ServerSpec{Image: "i", GPUs: 4, Nodes: 2})
-	cfg.Deployments = []*lang.Deployment{{Addr: "deployment.pd", Servers: []*lang.Server{
-		{Spec: steps.ServerSpec{Addr: "prefill", Image: "i"}}, {Spec: steps.ServerSpec{Addr: "decode", Image: "i"}},
-	}}}
+	cfg, _ := placed(steps.KubernetesSpec{Image: "pipeline:1", LoadNode: new(0)}, nil, steps.ServerSpec{Image: "i"},
+		steps.ServerSpec{URL: "http://h"}, steps.ServerSpec{Image: "i", GPUs: 4, Nodes: 2})
+	pd := steps.DeploymentSpec{
+		Addr: "deployment.pd", Transfer: &steps.TransferSpec{Connector: "mooncake"},
+		Services: []steps.ServiceSpec{{Name: "etcd", Kind: "etcd", Image: "etcd:3"}},
+		Router:   &steps.RouterSpec{Protocol: "v0", Prefill: []string{"prefill"}, Decode: []string{"decode"}},
+	}
+	var servers []*lang.Server
+	for _, m := range []steps.Member{{Name: "prefill", Role: steps.RoleProducer}, {Name: "decode", Role: steps.RoleConsumer}} {
+		m.Spec = steps.ServerSpec{Addr: m.Name, Image: "i", Engine: "vllm", Version: "0.6.4.post1", Model: "m"}
+		pd.Members = append(pd.Members, m)
+		servers = append(servers, &lang.Server{Addr: m.Name, Spec: m.Spec})
+	}
+	cfg.Deployments = []*lang.Deployment{{Addr: pd.Addr, Spec: pd, Servers: servers}}
 	bm := &lang.Benchmark{}
 	for _, target := range []string{"server.vllm.a", "server.vllm.b", "server.vllm.c", "deployment.pd", "server.vllm.a"} {
 		bm.Cells = append(bm.Cells, lang.Cell{Target: target})
 	}
 	cfg.Benchmarks = []*lang.Benchmark{bm}
 	var got []string
-	for _, trial := range trials(cfg) {
-		got = append(got, fmt.Sprintf("%s %s", trial.Name, trial.Container.Network))
+	for _, trial := range trials(cfg, kv.Connectors()) {
+		got = append(got, fmt.Sprintf("%s %s %s", trial.Name, trial.Container.Image, trial.Container.Network))
 	}
-	want := []string{"server.vllm.a ", "server.vllm.c host", "prefill host", "decode host"}
+	want := []string{"server.vllm.a i ", "server.vllm.c i host", "prefill i host", "decode i host",
+		"deployment.pd.service.etcd etcd:3 host", "deployment.pd.router pipeline:1 host"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
