@@ -25,6 +25,7 @@ type Job struct {
 	// over says that the job was lost, dead which of its nodes were, by number.
 	over atomic.Bool
 	dead sync.Map
+	told sync.Map // nodes that are drained, with the reason
 }
 
 // Node of a job.
@@ -166,14 +167,15 @@ func (j *Job) await(ctx context.Context) error {
 			return j.lost(s)
 		}
 		if why, never := hopeless[s.reason]; never {
-			return evicted(ClassPending, fmt.Sprintf("Slurm job %s would wait for ever (%s): %s", j.id, s.reason, why))
+			return evicted(ClassPending, fmt.Sprintf("Slurm job %s would wait for ever (%s): %s%s", j.id, s.reason, why, j.drainedBefore(ctx)))
 		}
 		if limit := j.opt.Spec.QueueTimeout; limit > 0 && time.Since(began) >= limit {
-			return evicted(ClassPending, fmt.Sprintf("Slurm job %s did not start within queue_timeout (%s); it waits for %s", j.id, limit, s.reason))
+			return evicted(ClassPending, fmt.Sprintf("Slurm job %s did not start within queue_timeout (%s); it waits for %s%s", j.id, limit,
+				s.reason, j.drainedBefore(ctx)))
 		}
 		if now := s.name + " " + s.reason; now != told && s.reason != "None" {
 			told = now
-			j.opt.Tell(fmt.Sprintf("Slurm job %s waits for its nodes (%s)", j.id, s.reason))
+			j.opt.Tell(fmt.Sprintf("Slurm job %s waits for its nodes (%s)%s", j.id, s.reason, j.drainedBefore(ctx)))
 		}
 		if err := steps.Sleep(ctx, j.opt.Poll); err != nil {
 			return err
@@ -253,6 +255,7 @@ func (j *Job) Check(ctx context.Context) error {
 	if s.name == "COMPLETING" {
 		return evicted(ClassJobEnded, "Slurm job "+j.id+" is ending")
 	}
+	j.tellDrained(ctx)
 	if s.limited && s.left < j.opt.Need {
 		return evicted(ClassTimeLimit,
 			fmt.Sprintf("Slurm job %s has %s left, and a launch with its runs takes about %s; raise time in the slurm block", j.id, s.left,

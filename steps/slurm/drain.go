@@ -1,0 +1,64 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// drained is a node that Slurm gives to no further job, and why. An administrator drains nodes, and Slurm itself does
+// where a step does not end.
+type drained struct{ name, why string }
+
+func (d drained) String() string { return fmt.Sprintf("%s (%s)", d.name, d.why) }
+
+// drainedNodes returns the drained nodes among those that an option of sinfo chooses. A controller that does not answer
+// says nothing of them.
+func (j *Job) drainedNodes(ctx context.Context, which ...string) []drained {
+	argv := append([]string{"sinfo", "--noheader", "--Node", "--states=drain", "--format=%N|%E"}, which...)
+	out, err := j.opt.call(ctx, argv...)
+	if err != nil {
+		return nil
+	}
+	var nodes []drained
+	for line := range strings.Lines(out) {
+		name, why, ok := strings.Cut(strings.TrimSpace(line), "|")
+		if node := (drained{name, why}); ok && !slices.Contains(nodes, node) { // one in several partitions is listed for each
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// drainedBefore adds to a reason to wait which nodes of the partition are drained, "" for none.
+func (j *Job) drainedBefore(ctx context.Context) string {
+	var which []string
+	if p := j.opt.Spec.Partition; p != "" {
+		which = append(which, "--partition="+p)
+	}
+	var names []string
+	for _, node := range j.drainedNodes(ctx, which...) {
+		names = append(names, node.String())
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; drained, and given to no job: " + strings.Join(names, ", ") + "; an administrator gives a node back by scontrol update " +
+		"NodeName=NODE State=RESUME"
+}
+
+// tellDrained tells of each node of the job that is drained, once. The job keeps it to its end, for which whoever
+// drains it waits.
+func (j *Job) tellDrained(ctx context.Context) {
+	var names []string
+	for _, n := range j.nodes {
+		names = append(names, n.Name)
+	}
+	for _, node := range j.drainedNodes(ctx, "--nodes="+strings.Join(names, ",")) {
+		if _, told := j.told.LoadOrStore(node, true); !told {
+			j.opt.Tell(fmt.Sprintf("node %s is being drained: Slurm job %s keeps it until the run ends, and no other job gets it; to end "+
+				"the run before, interrupt it and continue it later with --resume", node, j.id))
+		}
+	}
+}
