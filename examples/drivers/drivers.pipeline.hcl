@@ -18,6 +18,12 @@ variable "repeats" {
   default     = 2
 }
 
+variable "busy" {
+  type        = bool
+  description = "The machine has other work: our own client is not held to its schedule."
+  default     = false
+}
+
 locals {
   model  = "${var.venv}/model" # for the tokenizers of the clients
   rate   = 5
@@ -43,6 +49,9 @@ server "vllm" "sut" {
     VLLM_SERVER_DEV_MODE   = "1" # lets the cache be reset between runs
     VLLM_CPU_KVCACHE_SPACE = "1" # GiB
     VLLM_NO_USAGE_STATS    = "1"
+
+    # Clients use a connection again after up to 15 s, and vLLM closes it after 5: a request that is just sent then fails.
+    VLLM_HTTP_TIMEOUT_KEEP_ALIVE = "60"
   }
 
   ready {
@@ -69,7 +78,8 @@ benchmark "ours" {
 
   # Client and server share the cores of one small machine here.
   limits {
-    lag_p99 = "100ms"
+    lag_p99    = var.busy ? "10s" : "100ms"
+    rate_share = var.busy ? "50%" : "98%"
   }
 
   repeat {
