@@ -14,7 +14,7 @@ import (
 // moderatedCells is the least number of cells of one metric whose variances are moderated.
 const moderatedCells = 8
 
-// Moderation is what the cells of one metric together show of their variances.
+// Moderation describes the common variance of the cells of one metric.
 type Moderation struct {
 	// Cells that were used.
 	Cells int
@@ -24,35 +24,32 @@ type Moderation struct {
 	Effective float64
 }
 
-// fitModeration estimates the prior of the variances of several cells of one metric from
-// their differences, cells by repeats, complete. Variances follow s0²·F(d, d0): d0 and s0²
-// are fitted to the mean and the variance of ln s² (G. K. Smyth, Statist. Appl. Genet.
-// Mol. Biol. 3, 2004, section 6.2; limma's fitFDist). Each cell's variance then becomes
+// fitModeration estimates the prior of the variances of several cells of one metric from their
+// differences, cells by repeats, complete. Variances follow s0²·F(d, d0): d0 and s0² are fitted to
+// the mean and the variance of ln s² (G. K. Smyth, Statist. Appl. Genet. Mol. Biol. 3, 2004,
+// section 6.2; limma's fitFDist). The variance of each cell then becomes
 //
 //	s̃² = (d0·s0² + d·s²)/(d0 + d)
 //
-// limma fits thousands of genes, a session has a dozen cells whose variances need not come
-// from one distribution. Departures from limma hold the error rate then, which
+// limma fits thousands of genes. A session has a dozen cells, whose variances may not come from one
+// distribution. Therefore these departures from limma hold the error rate, which
 // TestModerationHoldsTheLevel simulates:
 //
 //   - d0 is a lower bound: the variance of ln s² enters at its upper 95 % bound,
-//   - a third of d0 is added to the degrees of freedom, not all of it,
-//   - p values are multiplied by 1.25, which pays for cells that are noisier than a prior
-//     expects, and bounds are those of the cell's own variance: a cell at the margin that is
-//     three times as noisy as eleven others would pass in 5.9 % of sessions by moderated
-//     bounds, however few regressions would be claimed falsely,
-//   - cells that share their launches have variances that agree by chance, so that the
-//     sampling variance of ln s² is reduced by their mean squared correlation ρ², and
-//     neither d0 nor the degrees of freedom exceed those of cells/(1 + (cells − 1)·ρ²)
-//     independent cells.
+//   - only a third of d0 is added to the degrees of freedom,
+//   - p values are multiplied by 1.25, because some cells are noisier than the prior, and bounds
+//     use the cell's own variance: with moderated bounds, a cell at the margin that is three times
+//     as noisy as eleven others would pass in 5.9 % of sessions, although few regressions would be
+//     claimed falsely,
+//   - cells that share their launches have variances that agree by chance, so the sampling variance
+//     of ln s² is reduced by their mean squared correlation ρ², and neither d0 nor the degrees of
+//     freedom exceed those of cells/(1 + (cells − 1)·ρ²) independent cells.
 //
-// Variances that differ by more than chance switch the moderation off by themselves: d0
-// falls towards 0. It must not be switched off by a test of the same data, because that
-// would most often be when one cell's variance came out too small, and that cell would
-// then be tested by it.
+// Variances that differ by more than chance make d0 fall towards 0, which switches the moderation
+// off. A test of the same data must not switch it off: that would happen most often if the variance
+// of one cell came out too small, and that cell would then be tested with it.
 //
-// It refuses fewer than [moderatedCells] cells, fewer than 3 repeats, and a cell without
-// spread.
+// It rejects fewer than [moderatedCells] cells, fewer than 3 repeats, and a cell without spread.
 func fitModeration(cells [][]float64) (Moderation, error) {
 	if len(cells) < moderatedCells {
 		return Moderation{}, fmt.Errorf("%d cells are too few to share their variance; moderation needs %d", len(cells), moderatedCells)
@@ -99,7 +96,7 @@ func fitPrior(logs []float64, d, rho, inflation float64) (df, sd float64) {
 // misfit is the factor on p values for variances that are not drawn from a prior.
 const misfit = 1.25
 
-// test is the t-test of n differences with the moderated variance. Its bounds stay those of the
+// test returns the t-test of n differences with the moderated variance. Its bounds still use the
 // cell's own.
 func (m Moderation) test(s Statistic, n int) Statistic {
 	d := s.DF
@@ -111,8 +108,8 @@ func (m Moderation) test(s Statistic, n int) Statistic {
 	return s
 }
 
-// sharedVariance is the mean squared correlation of the cells, corrected for what
-// independent cells would show by chance, in [0, 1].
+// sharedVariance returns the mean squared correlation of the cells, less its expectation for
+// independent cells, in [0, 1].
 func sharedVariance(cells [][]float64) float64 {
 	n := len(cells[0])
 	sum, pairs := 0.0, 0
@@ -123,12 +120,12 @@ func sharedVariance(cells [][]float64) float64 {
 			pairs++
 		}
 	}
-	// Adjusted as R² is: the expectation of r² is 1/(n − 1) without correlation.
+	// Adjusted like R²: without correlation the expectation of r² is 1/(n − 1).
 	chance := 1 / float64(n-1)
 	return max(0, min((sum/float64(pairs)-chance)/(1-chance), 1))
 }
 
-// correlation is Pearson's.
+// correlation returns Pearson's correlation.
 func correlation(x, y []float64) float64 {
 	mx, my := metric.Mean(x), metric.Mean(y)
 	var xx, yy, xy float64
@@ -159,7 +156,7 @@ func moderate(entries []*entry, set Settings) {
 	}
 }
 
-// complete are the entries with the most repeats, all of the same repeats.
+// complete returns the entries with the most repeats, and all with the same repeats.
 func complete(entries []*entry) []*entry {
 	most := slices.MaxFunc(entries, func(a, b *entry) int { return len(a.sample.repeats) - len(b.sample.repeats) })
 	var same []*entry
@@ -192,7 +189,7 @@ func moderateMetric(entries []*entry, set Settings) {
 	for _, e := range entries {
 		own, err := pairedT(e.sample.Differences, e.sample.Floor)
 		if err != nil {
-			continue // it was tested before
+			continue // its earlier test succeeded
 		}
 		own.bound(0, set.Critical(own.DF)*own.SE)
 		e.apply(m.test(own, len(e.sample.Differences)))

@@ -8,8 +8,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// MinSessions is the least number of sessions of a stored baseline that a session may be
-// judged by.
+// MinSessions is the least number of sessions in a stored baseline for a decision.
 const MinSessions = 10
 
 // Prediction is the prediction interval over the sessions of a stored baseline.
@@ -19,16 +18,16 @@ var Prediction = &Test{
 	LeastP: func(int) float64 { return 0 },
 }
 
-// prediction tests whether new sessions come from the distribution of the sessions of a
-// history: T = (mean of the new − mean of the history)/SE with
+// prediction tests whether new sessions come from the distribution of the sessions of a history: T
+// = (mean of the new − mean of the history)/SE with
 //
 //	SE = s·√(1/k + 1/h), h − 1 degrees of freedom
 //
-// for k new sessions and h of the history with standard deviation s; for one session the
-// prediction interval s·√(1 + 1/h) (G. Hahn and W. Meeker, Statistical Intervals, 1991,
-// section 4.7). A value is a session's, because sessions differ by more than their
-// repeats do: repeats make a session's value better and the interval no narrower. It
-// needs two sessions of the history; decisions want [MinSessions].
+// for k new sessions and h of the history with standard deviation s; for one session this is the
+// prediction interval s·√(1 + 1/h) (G. Hahn and W. Meeker, Statistical Intervals, 1991, section
+// 4.7). Each value is of a session, because sessions differ by more than their repeats do: more
+// repeats improve the value of a session, but do not narrow the interval. It needs two sessions of
+// the history; decisions need [MinSessions].
 func prediction(x Sample, set Settings) (Statistic, error) {
 	h, k := float64(len(x.Base)), float64(len(x.Head))
 	if h < 2 || k < 1 {
@@ -47,16 +46,16 @@ func prediction(x Sample, set Settings) (Statistic, error) {
 		s.student(sd * spread)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}
-	// The spread of sessions; the smaller side's number is no measure here.
+	// The spread of sessions; the size of the smaller side does not apply here.
 	s.Noise = Noise{SD: s.SE / spread, Prior: s.DF}
 	return s, nil
 }
 
-// needSessions returns the smallest number of sessions of the head that finds a true shift
-// effect with 80 % power, against a history of h sessions with standard deviation sd, both on
-// the scale of the test, one-sided at alpha: it solves c·sd·√(1/k + 1/h) ≤ effect for k, c
-// being the noncentrality of 80 % power. No number is enough where the history is too short:
-// its own mean is known to sd/√h only.
+// needSessions returns the smallest number of sessions of the head that finds a true shift effect
+// with 80 % power, against a history of h sessions with standard deviation sd, both on the scale of
+// the test, one-sided at alpha. It solves c·sd·√(1/k + 1/h) ≤ effect for k, where c is the
+// noncentrality for 80 % power. If the history is too short, no number is enough, because its own
+// mean has the error sd/√h.
 func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bool) {
 	if h < 2 || !(effect > 0) {
 		return 0, false

@@ -24,7 +24,7 @@ func (d *drawing) nextID() string {
 	return fmt.Sprintf("%s-%d", d.id, d.drawn)
 }
 
-// lines are those that are drawn, with their classes.
+// lines calls draw for each line to draw, with its class.
 func (d *drawing) lines(draw func(class string, l Line)) {
 	for i, l := range d.c.Lines[:min(len(d.c.Lines), maxCurveLines)] {
 		class := fmt.Sprintf("s%d", i+1)
@@ -36,7 +36,7 @@ func (d *drawing) lines(draw func(class string, l Line)) {
 	}
 }
 
-// thinned are as many points as are drawn, evenly spread, the first and the last among them.
+// thinned returns at most maxCurvePoints points, evenly spread, with the first and the last.
 func thinned(points []Point) []Point {
 	if len(points) <= maxCurvePoints {
 		return points
@@ -48,7 +48,7 @@ func thinned(points []Point) []Point {
 	return out
 }
 
-// latencies are the charts over the load, those of one quantity together.
+// latencies returns the charts over the load, grouped by quantity.
 func (d *drawing) latencies() []model.Part {
 	var out []model.Part
 	at := map[string]int{}
@@ -64,8 +64,8 @@ func (d *drawing) latencies() []model.Part {
 	return out
 }
 
-// throughput are the total over the load, and what a user sees over what a GPU gives, or over the
-// total where nothing says how many GPUs there were.
+// throughput returns the chart of the total over the load, and one per GPU against per user. If the
+// number of GPUs is unknown, the second has the total instead.
 func (d *drawing) throughput() []model.Chart {
 	if d.c.Throughput == nil {
 		return nil
@@ -145,8 +145,8 @@ func (d *drawing) against(x, y Figure, title string) svg.Lines {
 	return chart
 }
 
-// withTrend is a line as it is drawn: through its dots, and of searches of several launches beside
-// them, where there is one. The dots of launches at loads of their own make no line.
+// withTrend returns the series of a line: through its dots, or for searches of several launches the
+// trend, with the dots alone. Launches at different loads do not form a line through their dots.
 func withTrend(dots svg.Series, l Line, trend []svg.Point) []svg.Series {
 	switch {
 	case len(dots.Points) == 0:
@@ -159,7 +159,7 @@ func withTrend(dots svg.Series, l Line, trend []svg.Point) []svg.Series {
 	return []svg.Series{named, dots}
 }
 
-// overTrend is the trend of a figure over the load.
+// overTrend returns the trend of a figure over the load.
 func overTrend(l Line, f Figure, factor float64) []svg.Point {
 	if !l.Searched {
 		return nil
@@ -175,7 +175,7 @@ func overTrend(l Line, f Figure, factor float64) []svg.Point {
 	return out
 }
 
-// againstTrend is the trend of one figure over that of another, at the loads that both have.
+// againstTrend returns the trend of one figure over another, at common loads.
 func againstTrend(l Line, x, y Figure) []svg.Point {
 	if !l.Searched {
 		return nil
@@ -193,7 +193,7 @@ func againstTrend(l Line, x, y Figure) []svg.Point {
 	return out
 }
 
-// markOf is the class of a dot whose server fell behind.
+// markOf returns the class of a dot whose server fell behind.
 func markOf(p Point) string {
 	if p.Overloaded() {
 		return "overloaded"
@@ -201,7 +201,7 @@ func markOf(p Point) string {
 	return ""
 }
 
-// tip is what is shown to those who point at a dot.
+// tip returns the text that appears when the pointer is at a dot.
 func (d *drawing) tip(l Line, p Point, value string, e Estimate) string {
 	text := fmt.Sprintf("%s at %s %s: %s, %s", l.Name, humanize.Exact(p.Load), d.c.Load.Unit, value, humanize.Count(e.N, "launch"))
 	if p.Overloaded() {
@@ -210,7 +210,7 @@ func (d *drawing) tip(l Line, p Point, value string, e Estimate) string {
 	return text
 }
 
-// scale is the unit of a figure over all lines.
+// scale returns the unit of a figure over all lines.
 func (d *drawing) scale(f Figure) humanize.Scale {
 	smallest := math.Inf(1)
 	d.lines(func(_ string, l Line) {
@@ -220,7 +220,7 @@ func (d *drawing) scale(f Figure) humanize.Scale {
 			}
 		}
 	})
-	if f.Unit == string(metric.Seconds) && smallest < 1 { // what begins below a second has its ticks in milliseconds
+	if f.Unit == string(metric.Seconds) && smallest < 1 { // axes that begin below a second use milliseconds
 		smallest = max(smallest, 1e-3)
 	}
 	return humanize.ScaleFor(f.Unit, smallest)
@@ -247,7 +247,7 @@ func (d *drawing) capacity(chart *svg.Lines, class string, l Line) {
 	}
 }
 
-// limits draws those of a figure that are not far above all that was measured.
+// limits draws the limits on a figure, except those far above all values.
 func (d *drawing) limits(chart *svg.Lines, f Figure, s humanize.Scale, values []float64) {
 	on := d.c.LimitsOn(f)
 	for _, l := range on[:min(len(on), maxLimits)] {
@@ -262,8 +262,8 @@ func (d *drawing) limits(chart *svg.Lines, f Figure, s humanize.Scale, values []
 	}
 }
 
-// loadAxis has a tick at each load, where they are few and apart, and is logarithmic where the
-// loads are multiples of each other rather than steps.
+// loadAxis returns an axis with a tick at each load, if they are few and have room. It is
+// logarithmic if the loads increase by factors rather than steps.
 func (d *drawing) loadAxis() svg.Axis {
 	var loads []float64
 	d.lines(func(_ string, l Line) {
@@ -313,7 +313,7 @@ func apart(loads []float64, kind svg.Kind) bool {
 	return true
 }
 
-// tallAxis is logarithmic where values differ by orders of magnitude, as waits do beyond
+// tallAxis returns a logarithmic axis if values differ by orders of magnitude, like waits beyond
 // saturation.
 func tallAxis(values []float64) svg.Kind {
 	const orders = 30

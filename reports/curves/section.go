@@ -19,7 +19,7 @@ const (
 	maxLimits      = 4 // of a figure
 )
 
-// Section draws as many charts as there is room for.
+// Section draws at most this many charts.
 func Section(charts []Chart, most int) model.Section {
 	shown := charts[:min(len(charts), most)]
 	s := model.Section{Title: model.Plain("Curves over the load")}
@@ -47,7 +47,7 @@ func part(c *Chart, id string, open bool) model.Part {
 	return p
 }
 
-// notesOf say what the dots, bands and bars are, and what is missing.
+// notesOf returns notes on the dots, bands and bars, and on what is missing.
 func notesOf(c *Chart) []string {
 	fewest, largest := math.MaxInt, 0
 	overloaded, intervals := false, false
@@ -102,7 +102,7 @@ func notesOf(c *Chart) []string {
 	return notes
 }
 
-// capacityWords are the capacities that searches found.
+// capacityWords returns a sentence on the capacities that searches found, "" for none.
 func capacityWords(c *Chart) string {
 	var parts []string
 	interval := ""
@@ -133,7 +133,7 @@ func capacityWords(c *Chart) string {
 		strings.Join(parts, ", "), interval)
 }
 
-// tableOf has the values that the charts draw.
+// tableOf returns a table of the values in the charts.
 func tableOf(c *Chart) model.Table {
 	figures := slices.Clone(c.Latencies)
 	for _, f := range []*Figure{c.PerUser, c.PerGPU, c.Throughput} {
@@ -166,7 +166,7 @@ func tableOf(c *Chart) model.Table {
 	return t
 }
 
-// valueOf is an estimate with its interval.
+// valueOf formats an estimate with its interval.
 func valueOf(p Point, f Figure) string {
 	e, ok := p.Estimate(f)
 	if !ok {

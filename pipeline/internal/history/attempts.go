@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Change identifies what runs are attempts at.
+// Change identifies what was measured repeatedly: a change to the code.
 type Change struct {
-	// ID is the pull request, or the commit where none is known.
+	// ID is the pull request, or the commit if none is known.
 	ID string
 	// Base is the branch that the change is for.
 	Base string
-	// File is the pipeline's, and Leg the part of a job that has several for the same file.
+	// File is the pipeline file, and Leg the part of a job that has several for one file.
 	File, Leg string
 }
 
@@ -30,33 +30,35 @@ type Attempt struct {
 	ID   string    `json:"id"`
 	Dir  string    `json:"dir"` // absolute
 	Time time.Time `json:"time"`
-	// Plan is the fingerprint of what was planned: only a run of the same can be gone on with.
+	// Plan is the fingerprint of the plan. Only a run of the same plan can be resumed.
 	Plan string `json:"plan,omitempty"`
 	// Red are the gates that found a regression.
 	Red []string `json:"red,omitempty"`
 }
 
-// Attempts counts how often the same change was measured by the same file on this machine, so that re-running until it
-// passes does not help: see plan.Plan.Attempt. Each push to a pull request is a further attempt at the same change.
+// Attempts counts the runs of one file that judged the same change on this machine, so that
+// re-running until it passes does not help: see plan.Plan.Attempt. Each push to a pull request is a
+// further attempt at the same change.
 //
 //	l := history.Attempts{Dir: folder}
 //	earlier, err := l.Earlier(history.Change{ID: "owner/name#7", Base: "main", File: p.File})
 //	… run …
 //	err = l.Note(change, history.Attempt{ID: id, Dir: dir, Time: now, Red: gates})
 //
-// It counts runs that were judged. It is no proof: whoever can write to the folder can delete attempts. For attempts that
-// it cannot see, there are the runner's own count and --attempt.
+// Anyone who can write to the folder can delete attempts. The runner's own count and --attempt
+// cover attempts that are not in it.
 type Attempts struct {
 	// Dir has one file for each change. It need not exist.
 	Dir string
 }
 
 const (
-	maxAttempts = 1000     // that are read of one change
+	maxAttempts = 1000     // to read for one change
 	maxAttempt  = 64 << 10 // bytes
 )
 
-// Earlier returns the attempts at a change, oldest first. It skips the broken lines that a full disk or a crash leaves.
+// Earlier returns the attempts at a change, oldest first. It skips broken lines after a full disk
+// or a crash.
 func (a Attempts) Earlier(c Change) ([]Attempt, error) {
 	f, err := os.Open(a.file(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +95,7 @@ func (a Attempts) Note(c Change, attempt Attempt) error {
 	if err != nil {
 		return fmt.Errorf("noting the attempt: %w", err)
 	}
-	// One write, and a line of its own whatever was cut off before it.
+	// One write that begins a new line, in case the previous one was cut off.
 	_, err = f.Write(bytes.Join([][]byte{nil, line, nil}, []byte("\n")))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("noting the attempt: %w", err)
