@@ -16,26 +16,26 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// DirsEnv is the environment variable with the folders outside of the pipeline file's
-// own from which datasets may be read, separated as in PATH. The machine's owner sets
-// it; a pipeline file cannot, so that a file of a pull request reads nothing else.
+// DirsEnv is the environment variable that lists folders, separated as in PATH, from which datasets outside the
+// pipeline file's folder may be read. The machine's owner sets it. A pipeline file cannot, so a pull request
+// cannot read other files.
 const DirsEnv = "PIPELINE_DATA"
 
-// maxFile is the size of the largest dataset file.
+// maxFile is the largest size of a dataset file in bytes.
 const maxFile = 8 << 30
 
-// Files opens the files of datasets, and makes their prompts. The zero value opens none; it
-// must not be copied after use.
+// Files opens dataset files and makes their prompts. The zero value opens none. It must not be copied after
+// first use.
 type Files struct {
-	// Kinds of datasets that there are; nil means All.
+	// Kinds lists the known kinds; nil means All.
 	Kinds Kinds `json:"-"`
-	// Dir is the folder that relative paths are meant from. Nothing above it is read.
+	// Dir is the folder against which relative paths are resolved. Nothing above it is read.
 	Dir string `json:"dir,omitempty"`
-	// Dirs are the folders below which absolute paths may lie.
+	// Dirs are the folders that absolute paths must lie below.
 	Dirs []string `json:"dirs,omitempty"`
 
 	mu     sync.Mutex
-	tables map[string]*Table // by kind and sum
+	tables map[string]*Table // by kind and SHA-256
 }
 
 func (f *Files) kinds() Kinds {
@@ -45,8 +45,7 @@ func (f *Files) kinds() Kinds {
 	return f.Kinds
 }
 
-// Dirs splits the value of DirsEnv. What is not absolute is left out: it would depend on
-// the working directory.
+// Dirs splits the value of DirsEnv. It drops relative folders, which would depend on the working directory.
 func Dirs(value string) []string {
 	var out []string
 	for _, d := range filepath.SplitList(value) {
@@ -57,8 +56,7 @@ func Dirs(value string) []string {
 	return out
 }
 
-// Sum is the SHA-256 of a file's content. The error of a file that is not there is
-// fs.ErrNotExist.
+// Sum returns the SHA-256 of a file's content. For a missing file the error is fs.ErrNotExist.
 func (f *Files) Sum(path string) (string, error) {
 	file, err := f.Open(path)
 	if err != nil {
@@ -72,8 +70,8 @@ func (f *Files) Sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Table reads the file of a dataset. It is kept for the next run that needs it. A file
-// that is not the one that was planned with is an *InvalidError.
+// Table reads the file of a dataset and caches it for later runs. If the file changed since planning, the error
+// is an *InvalidError.
 func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	if f == nil {
 		return nil, invalid("%q is to be read, and no folder to read from is given", d.Path)
@@ -96,7 +94,7 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	h := sha256.New()
 	t, err := kind.read(io.TeeReader(file, h))
 	if err == nil {
-		_, err = io.Copy(h, file) // what the decoder left, so that the sum is of all
+		_, err = io.Copy(h, file) // hash what the decoder did not read
 	}
 	if err != nil {
 		return nil, &InvalidError{Reason: fmt.Sprintf("%s: %v", d.Path, err)}
@@ -111,8 +109,8 @@ func (f *Files) Table(d steps.Dataset) (*Table, error) {
 	return t, nil
 }
 
-// CheckTrace returns an *InvalidError for a trace that cannot be replayed as its dataset says, or whose requests
-// cannot be sent by a load. Datasets of other kinds pass.
+// CheckTrace returns an *InvalidError for a trace that cannot be replayed with the dataset's options, or whose
+// sessions the load cannot send. It accepts datasets of other kinds.
 func (f *Files) CheckTrace(d steps.Dataset, l steps.Load) error {
 	kind, err := f.kinds().Lookup(d.Kind)
 	if err != nil || !kind.Has(timeScale.Name) {
@@ -128,17 +126,16 @@ func (f *Files) CheckTrace(d steps.Dataset, l steps.Load) error {
 	return CheckSessions(l)
 }
 
-// Notes returns what of the file of a dataset is not replayed.
+// Notes describes the parts of a dataset's file that are not replayed.
 func (f *Files) Notes(d steps.Dataset) []string {
 	t, err := f.Table(d)
 	if err != nil {
-		return nil // said by CheckTrace
+		return nil // CheckTrace reports it
 	}
 	return t.Notes
 }
 
-// Span is the planned time of the last of the first n requests of a trace, of all of
-// them for n = 0.
+// Span returns the planned time of the last of the first n requests of a trace. n = 0 means all.
 func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {
 	t, err := f.Table(d)
 	if err != nil {
@@ -153,8 +150,8 @@ func (f *Files) Span(d steps.Dataset, n int) (time.Duration, error) {
 	return time.Duration(float64(t.Entries[n-1].At) * timeScaleOf(d)), nil
 }
 
-// Open opens a regular file below one of the folders. os.Root refuses every way out of
-// them, also that of symbolic links.
+// Open opens a regular file below one of the folders. os.Root prevents escapes, including those by symbolic
+// links.
 func (f *Files) Open(path string) (*os.File, error) {
 	dir, name, err := f.place(path)
 	if err != nil {
@@ -165,7 +162,7 @@ func (f *Files) Open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("dataset %q: %w", path, err)
 	}
 	defer func() { _ = root.Close() }()
-	// Asked before opening: to open a named pipe is to wait for its writer.
+	// Check first: opening a named pipe would block.
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -184,7 +181,7 @@ func (f *Files) Open(path string) (*os.File, error) {
 	return file, nil
 }
 
-// place finds the folder that a path lies in.
+// place returns the folder that a path lies in, and the path within it.
 func (f *Files) place(path string) (dir, name string, err error) {
 	if !filepath.IsAbs(path) {
 		if f.Dir == "" {

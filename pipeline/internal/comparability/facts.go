@@ -13,14 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Facts are what is known of a measurement, as text by the name of the field. Facts of the
-// machine have the name that package probe gives them after machinePrefix.
+// Facts describe a measurement, as text by field name. Facts of the machine have their name in package probe
+// after machinePrefix.
 type Facts map[string]string
 
 const machinePrefix = "machine."
 
-// Read takes the facts out of the parameters of a result: get looks one up by its name in
-// snake case. A field is read by its own name first, and then by its others.
+// Read reads the facts from the parameters of a result; get looks one up by its name in snake case. It tries a
+// field's own name first, then its others.
 func Read(get func(name string) (string, bool)) Facts {
 	out := Facts{}
 	for _, f := range Fields {
@@ -37,7 +37,7 @@ func Read(get func(name string) (string, bool)) Facts {
 	return out
 }
 
-// Set stores a fact in the form in which it is compared; an empty one is unknown.
+// Set stores a fact in its normal form for comparisons; an empty value means unknown.
 func (f Facts) Set(name, value string) {
 	if value == "" {
 		return
@@ -48,8 +48,8 @@ func (f Facts) Set(name, value string) {
 	f[name] = value
 }
 
-// Join is what is known of several measurements that stand for one: a field in which they
-// differ has all of its values.
+// Join merges the facts of several measurements that stand for one: a field in which they differ lists all its
+// values.
 func Join(parts ...Facts) Facts {
 	values := map[string][]string{}
 	for _, p := range parts {
@@ -67,7 +67,7 @@ func Join(parts ...Facts) Facts {
 	return out
 }
 
-// OfWorkload are the facts of a workload as a pipeline file declares it.
+// OfWorkload returns the facts of a workload declared in a pipeline file.
 func OfWorkload(w steps.Workload) Facts {
 	out := Facts{}
 	if w.Driver != nil {
@@ -116,7 +116,7 @@ func OfWorkload(w steps.Workload) Facts {
 	return out
 }
 
-// searchText is what a search varies, how far, and within which limits.
+// searchText formats what a search varies, its range and its limits.
 func searchText(l steps.Load) string {
 	in := l.Search
 	var text strings.Builder
@@ -127,7 +127,7 @@ func searchText(l steps.Load) string {
 	return text.String()
 }
 
-// number writes a number that is 0 where it is not set.
+// number formats a number, "" for 0, which means not set.
 func number[T int | float64](v T) string {
 	if v == 0 {
 		return ""
@@ -142,7 +142,7 @@ func span(low, high int) string {
 	return fmt.Sprintf("%d to %d", low, high)
 }
 
-// jsonOf writes a map with sorted keys, "" for an empty one.
+// jsonOf formats a map as JSON with sorted keys, "" for an empty one.
 func jsonOf(m map[string]any) string {
 	if len(m) == 0 {
 		return ""
@@ -154,7 +154,7 @@ func jsonOf(m map[string]any) string {
 	return string(text)
 }
 
-// OfMachine are the facts of a machine, as package probe finds them.
+// OfMachine converts the facts of package probe.
 func OfMachine(machine map[string]string) Facts {
 	out := Facts{}
 	for name, v := range machine {
@@ -173,8 +173,7 @@ func (f Facts) machine() map[string]string {
 	return out
 }
 
-// OfRun are the facts of one run of a cell: what the cell and the run are known to have
-// been asked for, and what came of it.
+// OfRun returns the facts of one run of a cell: what the cell and the run requested, and the outcome.
 func OfRun(cell *result.Cell, r result.Run) Facts {
 	out := Facts{}
 	maps.Copy(out, cell.Work)
@@ -190,21 +189,21 @@ func OfRun(cell *result.Cell, r result.Run) Facts {
 			hashed = true
 		}
 	}
-	if !hashed && r.Search == nil { // whose number of probes is an outcome
+	if !hashed && r.Search == nil { // the number of probes is an outcome
 		out.amounts(r)
 	}
 	return out
 }
 
-// amounts are what one pass of a run was given to do. Tokens are those of requests that
-// succeeded, since no tool counts others.
+// amounts adds the work in one pass of a run. Tokens are those of successful requests, because no tool counts
+// others.
 func (f Facts) amounts(r result.Run) {
 	figure := func(name string) float64 { v, _ := r.Audit[name].(float64); return v }
 	succeeded := float64(r.Sent - r.Failed)
 	if succeeded <= 0 {
 		return
 	}
-	if f["time_limit"] == "" { // the number of requests is an outcome of a run that is bounded by time
+	if f["time_limit"] == "" { // in a run with a time limit, the number of requests is an outcome
 		f.Set("requests", significant(float64(r.Sent)/max(figure("passes"), 1)))
 	}
 	for _, name := range []string{"input_tokens", "output_tokens"} {
@@ -216,7 +215,7 @@ func (f Facts) amounts(r result.Run) {
 
 func significant(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// OfCell are the facts of a cell as a whole, with those of its session.
+// OfCell returns the facts of a cell as a whole, with those of its session.
 func OfCell(doc *result.Document, cell *result.Cell) Facts {
 	var runs []Facts
 	for _, r := range cell.Current() {
@@ -233,7 +232,7 @@ func OfCell(doc *result.Document, cell *result.Cell) Facts {
 			out[name] = first
 		}
 	}
-	for _, name := range []string{"schedule_hash", "work_hash", Nodes} { // another session has others
+	for _, name := range []string{"schedule_hash", "work_hash", Nodes} { // differ between sessions
 		delete(out, name)
 	}
 	maps.Copy(out, ofSession(doc))
@@ -245,7 +244,7 @@ func OfCell(doc *result.Document, cell *result.Cell) Facts {
 	return out
 }
 
-// mean of an amount over runs, false where no run has it.
+// mean returns the mean of an amount over runs, false if no run has it.
 func mean(runs []Facts, name string) (string, bool) {
 	sum, n := 0.0, 0.0
 	for _, r := range runs {
@@ -259,7 +258,7 @@ func mean(runs []Facts, name string) (string, bool) {
 	return significant(sum / n), true
 }
 
-// ofSession are the facts that all cells of a document share.
+// ofSession returns the facts that all cells of a document share.
 func ofSession(doc *result.Document) Facts {
 	out := OfMachine(doc.Machine)
 	out.Set(Simulated, doc.Simulated)
@@ -269,8 +268,7 @@ func ofSession(doc *result.Document) Facts {
 	return out
 }
 
-// target adds what the document says of the server. Imported results have their own word on
-// the model.
+// target adds the document's facts about the server. Imported results name the engine and model themselves.
 func (f Facts) target(t result.Target) {
 	if _, imported := f[Tool]; !imported || f[Tool] == "pipeline" {
 		f.Set(Engine, t.Engine)

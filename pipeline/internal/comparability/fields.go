@@ -16,41 +16,39 @@ const (
 	Shown
 )
 
-// Field is one thing in which two measurements can differ.
+// Field is a property in which two measurements can differ.
 type Field struct {
-	Name  string // under which it is kept in Facts, and declared
+	Name  string // key in Facts, and in declarations
 	Label string // for people
 	Rule  Rule
-	// Tolerance is the relative difference of two numbers that is no difference.
+	// Tolerance is the relative difference up to which two numbers count as equal.
 	Tolerance float64
-	// Default is what a load generator means that does not mention the field. It holds
-	// where both sides are of one tool; otherwise the field is unknown.
+	// Default is the value that a load generator uses if it does not mention the field. It applies if both
+	// sides use the same tool; otherwise the field is unknown.
 	Default string
-	// Absent is what it means that a field is not there, where that is a value of its own.
+	// Absent is the meaning of a missing field, if that is a value of its own.
 	Absent string
-	// Also are other names of the same parameter in results of load generators, and From are
-	// parameters of other names and wider meaning that give the field where that one does not.
+	// Also lists other names of the same parameter in results of load generators. From lists parameters with a
+	// wider meaning, used if those are absent.
 	Also, From []string
-	// Load fields say how much was asked of a server. Results that differ in one are of
-	// different cells.
+	// Load fields define the load on a server. Results that differ in one belong to different cells.
 	Load bool
 	// PerRepeat fields may change from repeat to repeat, but not between the sides of one.
 	PerRepeat bool
-	// Session fields are known of a session and its servers: no parameter gives them.
+	// Session fields describe a session and its servers; no parameter contains them.
 	Session bool
-	// Outcome fields follow from the others: where the sides are declared to differ in their
-	// work, they say nothing.
+	// Outcome fields follow from the others. If the sides are declared to differ in their work, they are
+	// ignored.
 	Outcome bool
-	// read brings a value into the form in which values are compared; nil leaves it.
+	// read normalises a value for comparisons; nil leaves it unchanged.
 	read func(string) string
 }
 
-// workTolerance is how far the tokens of a request may differ between two sides of which
-// only the totals are known. Real tokenizers count the same prompts alike, but another load
-// generator may draw them anew for each run.
+// workTolerance is how far the tokens per request may differ between two sides if only totals are known.
+// Tokenizers count the same prompts alike, but another load generator may draw new prompts for each run.
 const workTolerance = 0.01
 
-// Names of fields that code refers to.
+// Names of fields that code uses.
 const (
 	Model          = "model"
 	Tokenizer      = "tokenizer"
@@ -64,15 +62,15 @@ const (
 	Transport      = "transport"
 )
 
-// Fields is the table: everything in which two measurements are compared, apart from the
-// facts of the machine, whose own table is in package probe.
+// Fields lists all fields in which two measurements are compared, except facts of the machine, whose table is
+// in package probe.
 var Fields = []Field{
-	// By whom it was measured.
+	// Who measured.
 	{Name: Tool, Label: "load generator"},
 	{Name: "tool_version", Label: "version of the load generator", Rule: Shown},
 	{Name: Simulated, Label: "simulation", Session: true, Absent: "none"},
 
-	// What was asked for.
+	// The requested work.
 	{Name: Model, Label: "model", Also: []string{"model_id", "model_name"}, read: trimSlash},
 	{Name: Tokenizer, Label: "tokenizer", Also: []string{"tokenizer_id"}, read: trimSlash},
 	{Name: "tokenizer_mode", Label: "tokenizer mode"},
@@ -107,7 +105,7 @@ var Fields = []Field{
 	{Name: "driver", Label: "command of the driver"},
 	{Name: Seed, Label: "seed", PerRepeat: true, From: []string{"random_seed"}},
 
-	// To which endpoint, with which sampling.
+	// The endpoint and the sampling.
 	{Name: "endpoint", Label: "endpoint", From: []string{"endpoint_type", "backend", "api_type"}, read: endpoint},
 	{Name: "no_stream", Label: "answers in one piece", Default: "false", From: []string{"disable_stream"}},
 	{Name: "ignore_eos", Label: "ignore_eos"},
@@ -124,14 +122,14 @@ var Fields = []Field{
 	{Name: "apply_chat_template", Label: "chat template", Default: "false"},
 	{Name: "extra_body", Label: "extra fields of the request", From: []string{"extra_request_body"}},
 
-	// What came of it.
+	// The outcome.
 	{Name: "schedule_hash", Label: "arrival times", Absent: "none", PerRepeat: true, Outcome: true},
 	{Name: "work_hash", Label: "requests sent", Absent: "none", PerRepeat: true, Outcome: true},
 	{Name: "requests", Label: "requests", PerRepeat: true, Outcome: true},
 	{Name: "input_tokens", Label: "input tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
 	{Name: "output_tokens", Label: "output tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
 
-	// Of what, where and over what.
+	// The server, its place and the transport.
 	{Name: GPUs, Label: "GPUs", Rule: Shown, Also: []string{"num_gpus", "gpu_count"}},
 	{Name: Engine, Label: "engine", Session: true},
 	{Name: Nodes, Label: "nodes", Session: true, Absent: "this machine", PerRepeat: true},
@@ -140,7 +138,7 @@ var Fields = []Field{
 
 var byName = index()
 
-// index finds a field by each of its names.
+// index maps all names to fields.
 func index() map[string]*Field {
 	out := map[string]*Field{}
 	for i := range Fields {
@@ -153,11 +151,11 @@ func index() map[string]*Field {
 	return out
 }
 
-// Lookup finds the field of a name in snake case, or of another name that load generators
-// have for it; nil for none.
+// Lookup returns the field with a name in snake case, or with another name used by load generators; nil for
+// none.
 func Lookup(name string) *Field { return byName[name] }
 
-// Synonyms maps the other names of parameters to the names of their fields.
+// Synonyms maps other names of parameters to the names of their fields.
 func Synonyms() map[string]string {
 	out := map[string]string{}
 	for _, f := range Fields {
@@ -168,7 +166,7 @@ func Synonyms() map[string]string {
 	return out
 }
 
-// Load lists the fields that say how much was asked of a server.
+// Load lists the fields that define the load on a server.
 func Load() []string {
 	var out []string
 	for _, f := range Fields {
@@ -179,7 +177,7 @@ func Load() []string {
 	return out
 }
 
-// Declarable lists what the sides of a comparison can be declared to differ in.
+// Declarable lists the fields in which sides can be declared to differ.
 func Declarable() []string {
 	var out []string
 	for _, f := range Fields {
@@ -193,7 +191,7 @@ func Declarable() []string {
 
 func trimSlash(v string) string { return strings.TrimRight(v, "/") }
 
-// datasetName joins the names of one generator of prompts.
+// datasetName unifies the names of a dataset.
 func datasetName(v string) string {
 	if v = strings.ReplaceAll(strings.ToLower(v), "_", "-"); v == "random-ids" {
 		return "random"
@@ -201,8 +199,7 @@ func datasetName(v string) string {
 	return v
 }
 
-// endpoint is the kind of request behind a path, or behind the name that a load generator
-// has for the client that it uses.
+// endpoint returns the kind of request for a path, or for a load generator's name of its client.
 func endpoint(v string) string {
 	v = strings.ToLower(strings.TrimRight(v, "/"))
 	switch {
