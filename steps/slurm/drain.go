@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// drained is a node that Slurm gives to no further job, and why. An administrator drains nodes, and Slurm itself does
-// where a step does not end.
+// drained is a drained node with the reason: Slurm gives it to no further job. An administrator can drain a
+// node, and Slurm drains it if a step does not end.
 type drained struct{ name, why string }
 
 func (d drained) String() string { return fmt.Sprintf("%s (%s)", d.name, d.why) }
 
-// drainedNodes returns the drained nodes among those that an option of sinfo chooses. A controller that does not answer
-// says nothing of them.
+// drainedNodes returns the drained nodes among those selected by an option of sinfo, none if the controller
+// does not answer.
 func (j *Job) drainedNodes(ctx context.Context, which ...string) []drained {
 	argv := append([]string{"sinfo", "--noheader", "--Node", "--states=drain", "--format=%N|%E"}, which...)
 	out, err := j.opt.call(ctx, argv...)
@@ -24,14 +24,14 @@ func (j *Job) drainedNodes(ctx context.Context, which ...string) []drained {
 	var nodes []drained
 	for line := range strings.Lines(out) {
 		name, why, ok := strings.Cut(strings.TrimSpace(line), "|")
-		if node := (drained{name, why}); ok && !slices.Contains(nodes, node) { // one in several partitions is listed for each
+		if node := (drained{name, why}); ok && !slices.Contains(nodes, node) { // a node in several partitions is listed once per partition
 			nodes = append(nodes, node)
 		}
 	}
 	return nodes
 }
 
-// drainedBefore adds to a reason to wait which nodes of the partition are drained, "" for none.
+// drainedBefore describes the drained nodes of the partition, to append to a reason for waiting; "" for none.
 func (j *Job) drainedBefore(ctx context.Context) string {
 	var which []string
 	if p := j.opt.Spec.Partition; p != "" {
@@ -48,8 +48,7 @@ func (j *Job) drainedBefore(ctx context.Context) string {
 		"NodeName=NODE State=RESUME"
 }
 
-// tellDrained tells of each node of the job that is drained, once. The job keeps it to its end, for which whoever
-// drains it waits.
+// tellDrained reports each drained node of the job once. The job keeps the node until it ends.
 func (j *Job) tellDrained(ctx context.Context) {
 	var names []string
 	for _, n := range j.nodes {

@@ -18,42 +18,42 @@ import (
 type Job struct {
 	opt   Options
 	id    string
-	ours  bool // it was made here, and ends with the run
+	ours  bool // created by this run, and ends with it
 	nodes []Node
-	steps atomic.Int64 // started so far
+	steps atomic.Int64 // number started
 
-	// over says that the job was lost, dead which of its nodes were, by number.
+	// over means that the job was lost. dead holds the numbers of lost nodes.
 	over atomic.Bool
 	dead sync.Map
-	told sync.Map // nodes that are drained, with the reason
+	told sync.Map // drained nodes already reported
 }
 
-// Node of a job.
+// Node is a node of a job.
 type Node struct {
 	Name string
-	// Address at which its servers are reached.
+	// Address at which its servers can be reached.
 	Address string
-	// Facts are what Slurm knows of it, for the record.
+	// Facts are what Slurm reports about it, for the record.
 	Facts map[string]string
 }
 
-// New returns a job that is not there yet.
+// New returns a job that is not yet allocated.
 func New(opt Options) *Job {
 	opt.complete()
 	return &Job{opt: opt}
 }
 
-// ID of the job, "" before it is there.
+// ID returns the ID of the job, "" before allocation.
 func (j *Job) ID() string { return j.id }
 
-// Nodes of the job, in the order of their numbers.
+// Nodes returns the nodes of the job, ordered by number.
 func (j *Job) Nodes() []Node { return j.nodes }
 
-// Attached says that the job was there before and is left as it is.
+// Attached reports whether the job existed before; it is then left running.
 func (j *Job) Attached() bool { return j.opt.JobID != "" }
 
-// Allocate gets the nodes: those of the allocation that the program runs in, else those of
-// a new job, for which it waits in the queue. When it fails nothing is left of the job.
+// Allocate gets the nodes: those of the allocation in which the program runs, else those of a new job, after
+// waiting in the queue. If it fails, it leaves no job behind.
 func (j *Job) Allocate(ctx context.Context) error {
 	if j.Attached() {
 		j.id = j.opt.JobID
@@ -72,7 +72,7 @@ func (j *Job) Allocate(ctx context.Context) error {
 	return errors.Join(err, j.Release(release))
 }
 
-// releaseWait bounds how long a job that did not start is cancelled.
+// releaseWait is the longest time spent cancelling a job that did not start.
 const releaseWait = 5 * time.Second
 
 func (j *Job) attach(ctx context.Context) error {
@@ -95,8 +95,8 @@ func (j *Job) attach(ctx context.Context) error {
 	return nil
 }
 
-// submit puts the job into the queue. A request that was cut off may have made it all the
-// same: then it is found by its mark.
+// submit puts the job into the queue. If the request was interrupted, the job may exist anyway; its mark
+// identifies it.
 func (j *Job) submit(ctx context.Context) error {
 	out, err := j.opt.call(ctx, j.sbatch()...)
 	if ctx.Err() != nil && err != nil {
@@ -121,7 +121,7 @@ func (j *Job) submit(ctx context.Context) error {
 
 var jobID = regexp.MustCompile(`^[0-9]+$`)
 
-// sbatch is the command that makes the job. Its script only holds the nodes.
+// sbatch returns the command that creates the job. Its script only holds the nodes.
 func (j *Job) sbatch() []string {
 	s := j.opt.Spec
 	argv := []string{
@@ -183,7 +183,7 @@ func (j *Job) await(ctx context.Context) error {
 	}
 }
 
-// findNodes asks for the names and addresses of the job's nodes.
+// findNodes queries the names and addresses of the job's nodes.
 func (j *Job) findNodes(ctx context.Context, list string) error {
 	out, err := j.opt.call(ctx, "scontrol", "show", "hostnames", list)
 	if err != nil {
@@ -210,7 +210,7 @@ func (j *Job) findNodes(ctx context.Context, list string) error {
 
 var nodeFact = regexp.MustCompile(`(?:^|\s)(NodeName|NodeAddr|Arch|CPUTot|RealMemory|Gres|ActiveFeatures|OS)=(\S+)`)
 
-// parseNode reads one line of scontrol show node.
+// parseNode parses one line of scontrol show node.
 func parseNode(line string) (Node, error) {
 	n := Node{Facts: map[string]string{}}
 	for _, m := range nodeFact.FindAllStringSubmatch(line, -1) {
@@ -229,8 +229,8 @@ func parseNode(line string) (Node, error) {
 	return n, nil
 }
 
-// resolve turns a node's name into a number: some connectors take no names. What does not
-// resolve stays as it is.
+// resolve converts a node's name into an IP address, because some connectors take no names. It returns names
+// that do not resolve unchanged.
 func resolve(ctx context.Context, address string) string {
 	if net.ParseIP(address) != nil {
 		return address
@@ -242,8 +242,7 @@ func resolve(ctx context.Context, address string) string {
 	return found[0]
 }
 
-// Check reports whether the job is still ours, and whether enough of its time is left for a
-// launch.
+// Check returns an error if the job was lost, or if too little of its time is left for a launch.
 func (j *Job) Check(ctx context.Context) error {
 	s, err := j.settled(ctx)
 	if err != nil {
@@ -264,8 +263,7 @@ func (j *Job) Check(ctx context.Context) error {
 	return nil
 }
 
-// Release ends the job, if it was made here, and waits until its nodes are free, as long
-// as ctx allows.
+// Release ends the job, if this run created it, and waits until its nodes are free or ctx ends.
 func (j *Job) Release(ctx context.Context) error {
 	if !j.ours || j.id == "" {
 		return nil
@@ -290,16 +288,16 @@ func (j *Job) Release(ctx context.Context) error {
 	}
 }
 
-// alreadyEnded says that scancel found nothing to end. It complains so of live jobs, too.
+// alreadyEnded reports whether scancel found nothing to end. Slurm may report this for live jobs, too.
 func alreadyEnded(err error) bool {
 	said, ok := errors.AsType[*commandError](err)
 	return ok && says(said.said, "Invalid job id", "already completing or completed")
 }
 
-// Launcher starts servers at a place of the job.
+// Launcher returns a launcher for a place in the job.
 func (j *Job) Launcher(at Place) *Launcher { return &Launcher{job: j, at: at} }
 
-// Address at which the servers of a node are reached.
+// Address returns the address of a node's servers.
 func (j *Job) Address(node int) (string, error) {
 	if node < 0 || node >= len(j.nodes) {
 		return "", fmt.Errorf("node %d is none of the %d nodes of Slurm job %s, which count from 0", node, len(j.nodes), j.id)

@@ -14,7 +14,7 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Examine asks the cluster of a file, if it has one, for what a run needs there. It makes nothing.
+// Examine checks that the cluster of a file, if any, has what a run needs. It creates nothing.
 func Examine(ctx context.Context, cfg *lang.Config, connectors kv.Table, dir string, environ []string, version string) []doctor.Check {
 	spec := cfg.Settings.Kubernetes
 	if spec == nil {
@@ -29,7 +29,8 @@ func Examine(ctx context.Context, cfg *lang.Config, connectors kv.Table, dir str
 	return surveyed(s, spec.GPUResource)
 }
 
-// trials returns the containers of all servers, services and routers that a file launches, as a run would start them.
+// trials returns the containers of all servers, services and routers that a file launches, as a run would start
+// them.
 func trials(cfg *lang.Config, connectors kv.Table) []kubernetes.Trial {
 	var out []kubernetes.Trial
 	seen := map[string]bool{}
@@ -58,13 +59,13 @@ func trials(cfg *lang.Config, connectors kv.Table) []kubernetes.Trial {
 	return out
 }
 
-// besides returns the containers beside the servers of a deployment: its services, and its router where that runs on
-// a node.
+// besides returns the containers of a deployment other than its servers: its services, and its router if that
+// runs on a node.
 func besides(d *lang.Deployment, spec *steps.KubernetesSpec, connectors kv.Table) []kubernetes.Trial {
 	var out []kubernetes.Trial
 	layout, err := connectors.NewLayout(d.Spec)
 	if err != nil {
-		return nil // validate says so
+		return nil // validate reports it
 	}
 	rendered, err := layout.Render(layout.Symbolic())
 	if err != nil {
@@ -83,7 +84,7 @@ func besides(d *lang.Deployment, spec *steps.KubernetesSpec, connectors kv.Table
 	return out
 }
 
-// surveyed is what a survey says as checks.
+// surveyed converts a survey to checks.
 func surveyed(s kubernetes.Survey, gpu string) []doctor.Check {
 	rights := doctor.Check{Name: "rights", Status: doctor.OK, Found: "all that a run needs in namespace " + s.Where.Namespace}
 	if len(s.Missing) > 0 {
