@@ -78,6 +78,15 @@ func TestEngineNamesStayInTheirPackages(t *testing.T) {
 	stay(t, engineName, known, "put what differs into the kind or the engine")
 }
 
+// asserted finds type assertions to what the contract between engines, launchers and the rest of the program declares.
+var asserted = regexp.MustCompile(`\.\(steps\.[A-Z]\w*\)`)
+
+// TestCapabilitiesAreValues checks that what an engine, a launcher, a server or a child can is asked for, not asserted: a
+// wrapper loses what is asserted, and no list names it.
+func TestCapabilitiesAreValues(t *testing.T) {
+	stay(t, asserted, func(string) bool { return false }, "ask for its capabilities (steps/capabilities.go)")
+}
+
 // publisherImports finds files that import a publisher.
 var publisherImports = regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `reports/github["/]`)
 

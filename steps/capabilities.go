@@ -40,3 +40,12 @@ type ServerCapabilities struct {
 	// what it prints. An error that is [ErrNotStarted] means that the program is not there.
 	Exec func(ctx context.Context, argv []string) (stdout, stderr string, err error)
 }
+
+// ChildCapabilities are what a [Child] can be asked beyond what every child can; nil stands for what it cannot.
+type ChildCapabilities struct {
+	// Frozen returns a function that says which of the processes that belong to the child now is stopped or frozen at the time
+	// of its call; "" means none.
+	Frozen func() (look func() string)
+	// Evicted returns an *EvictionError if the child has lost its place, nil if it has it still or it is not known.
+	Evicted func(ctx context.Context) error
+}

@@ -17,9 +17,10 @@ type signalled struct {
 	status error
 }
 
-func (*signalled) PID() int                { return 1 }
-func (c *signalled) Done() <-chan struct{} { return c.done }
-func (c *signalled) Wait() error           { <-c.done; return c.status }
+func (*signalled) PID() int                        { return 1 }
+func (*signalled) Capabilities() ChildCapabilities { return ChildCapabilities{} }
+func (c *signalled) Done() <-chan struct{}         { return c.done }
+func (c *signalled) Wait() error                   { <-c.done; return c.status }
 
 func (c *signalled) Signal(name string) error {
 	c.got = append(c.got, name)

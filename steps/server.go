@@ -253,4 +253,6 @@ type Child interface {
 	// Signal the whole group by name: "TERM", "INT", "KILL". It is no error if the group
 	// is gone already.
 	Signal(name string) error
+	// Capabilities returns what else it can be asked.
+	Capabilities() ChildCapabilities
 }

@@ -82,10 +82,11 @@ func (c *forwarding) end(err error) {
 	})
 }
 
-func (*forwarding) PID() int                { return 1 }
-func (c *forwarding) Done() <-chan struct{} { return c.done }
-func (c *forwarding) Wait() error           { <-c.done; return c.err }
-func (c *forwarding) Signal(string) error   { c.end(nil); return nil }
+func (*forwarding) PID() int                              { return 1 }
+func (*forwarding) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c *forwarding) Done() <-chan struct{}               { return c.done }
+func (c *forwarding) Wait() error                         { <-c.done; return c.err }
+func (c *forwarding) Signal(string) error                 { c.end(nil); return nil }
 
 func (f *fakeSSH) runs() []*forwarding {
 	f.mu.Lock()

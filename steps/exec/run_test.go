@@ -49,9 +49,10 @@ type child struct {
 	err  error
 }
 
-func (c *child) PID() int              { return c.cmd.Process.Pid }
-func (c *child) Done() <-chan struct{} { return c.done }
-func (c *child) Wait() error           { <-c.done; return c.err }
+func (c *child) PID() int                            { return c.cmd.Process.Pid }
+func (*child) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c *child) Done() <-chan struct{}               { return c.done }
+func (c *child) Wait() error                         { <-c.done; return c.err }
 func (c *child) Signal(name string) error {
 	sig := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[name]
 	if err := syscall.Kill(-c.PID(), sig); !errors.Is(err, syscall.ESRCH) {

@@ -133,7 +133,7 @@ func TestTaskEvicted(t *testing.T) {
 				return true, nil, tt.err
 			})
 		}
-		err = (&task{run: r, pod: pod}).Evicted(t.Context())
+		err = (&task{run: r, pod: pod}).evicted(t.Context())
 		e, _ := errors.AsType[*steps.EvictionError](err)
 		if (tt.class == "") != (err == nil) || e != nil && (e.Class != tt.class || !strings.Contains(e.Reason, tt.text)) {
 			t.Errorf("%s: %v", name, err)
@@ -279,7 +279,7 @@ func TestKeeperLost(t *testing.T) {
 			}
 			change(t, r, pod.Name, deletes)
 			s := &Server{run: r, pod: pod, process: steps.Process{Name: "s"}, done: make(chan struct{})}
-			for _, err := range []error{s.Evicted(t.Context()), (&task{run: r, pod: pod}).Evicted(t.Context())} {
+			for _, err := range []error{s.Evicted(t.Context()), (&task{run: r, pod: pod}).evicted(t.Context())} {
 				e, ok := errors.AsType[*steps.EvictionError](err)
 				if !ok || e.Class != tt.class || !strings.Contains(e.Reason, tt.text) {
 					t.Errorf("%v, want %s: %s", err, tt.class, tt.text)

@@ -169,10 +169,7 @@ type task struct {
 	err  error // valid once done is closed
 }
 
-var (
-	_ steps.Child     = (*task)(nil)
-	_ steps.Evictable = (*task)(nil)
-)
+var _ steps.Child = (*task)(nil)
 
 // PID is not known here.
 func (t *task) PID() int { return 0 }
@@ -206,8 +203,13 @@ func (t *task) Signal(name string) error {
 	return nil
 }
 
-// Evicted reports whether the Pod or its node was lost.
-func (t *task) Evicted(ctx context.Context) error {
+// Capabilities implements steps.Child.
+func (t *task) Capabilities() steps.ChildCapabilities {
+	return steps.ChildCapabilities{Evicted: t.evicted}
+}
+
+// evicted returns an error if the Pod or its node was lost.
+func (t *task) evicted(ctx context.Context) error {
 	now, err := t.run.get(ctx, t.pod.Name)
 	switch {
 	case apierrors.IsNotFound(err):

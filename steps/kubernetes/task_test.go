@@ -46,9 +46,10 @@ func (p *played) Spawn(_ context.Context, c steps.Command) (steps.Child, error) 
 	return child, nil
 }
 
-func (playedChild) PID() int                { return 1 }
-func (c playedChild) Done() <-chan struct{} { return c.done }
-func (c playedChild) Wait() error           { <-c.done; return c.failed }
+func (playedChild) PID() int                              { return 1 }
+func (playedChild) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c playedChild) Done() <-chan struct{}               { return c.done }
+func (c playedChild) Wait() error                         { <-c.done; return c.failed }
 func (c playedChild) Signal(name string) error {
 	select {
 	case c.signals <- name:

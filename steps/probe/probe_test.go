@@ -85,10 +85,11 @@ type ended struct {
 	err  error
 }
 
-func (ended) PID() int                { return 1 }
-func (e ended) Done() <-chan struct{} { return e.done }
-func (e ended) Wait() error           { return e.err }
-func (ended) Signal(string) error     { return nil }
+func (ended) PID() int                              { return 1 }
+func (ended) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (e ended) Done() <-chan struct{}               { return e.done }
+func (e ended) Wait() error                         { return e.err }
+func (ended) Signal(string) error                   { return nil }
 
 func file(t *testing.T, name string) string {
 	t.Helper()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/servegate/pipeline/steps"
 )
 
 // pauseLook is the interval between checks of a server's processes. A check costs about 15 µs per process. A
@@ -14,15 +12,15 @@ const pauseLook = 250 * time.Millisecond
 
 // watchPauses watches the processes that the server had when the returned function was last called.
 func (s *server) watchPauses(ctx context.Context) func(context.Context) (string, error) {
-	child, ok := s.child.(steps.Freezable)
-	if !ok {
+	frozen := s.child.Capabilities().Frozen
+	if frozen == nil {
 		return func(context.Context) (string, error) { return "", nil }
 	}
-	w := &pauseWatch{look: child.Frozen()}
+	w := &pauseWatch{look: frozen()}
 	go w.run(ctx)
 	return func(context.Context) (string, error) {
 		w.see()
-		look := child.Frozen()
+		look := frozen()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		seen := w.seen

@@ -15,7 +15,10 @@ type icyChild struct {
 	held atomic.Value // string
 }
 
-func (c *icyChild) Frozen() func() string { return func() string { return c.held.Load().(string) } }
+func (c *icyChild) Capabilities() steps.ChildCapabilities {
+	look := func() string { return c.held.Load().(string) }
+	return steps.ChildCapabilities{Frozen: func() func() string { return look }}
+}
 
 // A pause that is over when somebody asks is seen, once.
 func TestPauses(t *testing.T) {

@@ -46,9 +46,10 @@ type fakeChild struct {
 	err     error
 }
 
-func (c *fakeChild) PID() int              { return 42 }
-func (c *fakeChild) Done() <-chan struct{} { return c.done }
-func (c *fakeChild) Wait() error           { <-c.done; return c.err }
+func (c *fakeChild) PID() int                            { return 42 }
+func (*fakeChild) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c *fakeChild) Done() <-chan struct{}               { return c.done }
+func (c *fakeChild) Wait() error                         { <-c.done; return c.err }
 
 func (c *fakeChild) Signal(name string) error {
 	c.mu.Lock()

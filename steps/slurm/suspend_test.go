@@ -23,10 +23,11 @@ func (c *controller) Spawn(_ context.Context, cmd steps.Command) (steps.Child, e
 	return child, err
 }
 
-func (answered) PID() int                { return 1 }
-func (c answered) Done() <-chan struct{} { return c.done }
-func (answered) Wait() error             { return nil }
-func (answered) Signal(string) error     { return nil }
+func (answered) PID() int                              { return 1 }
+func (answered) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c answered) Done() <-chan struct{}               { return c.done }
+func (answered) Wait() error                           { return nil }
+func (answered) Signal(string) error                   { return nil }
 
 // As scontrol of Slurm 22.05.8 writes it, shortened.
 const job = "JobId=7 JobName=pipeline UserId=root(0) Priority=1 JobState=STATE Reason=None Dependency=(null) Requeue=0 ExitCode=0:0 " +

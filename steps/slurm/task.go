@@ -10,8 +10,8 @@ import (
 )
 
 // Tasks returns a spawner for programs other than servers, as steps at a place of the job. Their standard
-// output contains no messages from Slurm; those go to standard error. Signals reach the program. Each child is
-// a [steps.Evictable]: the cancellation of a step is not an eviction.
+// output contains no messages from Slurm; those go to standard error. Signals reach the program. Each child
+// can be asked about evictions: the cancellation of a step is not one.
 func (j *Job) Tasks(name string, at Place) steps.Spawner {
 	return taskSpawner{name, j.Launcher(at)}
 }
@@ -34,10 +34,7 @@ func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, e
 // task is a step as a child.
 type task struct{ server *Server }
 
-var (
-	_ steps.Child     = task{}
-	_ steps.Evictable = task{}
-)
+var _ steps.Child = task{}
 
 // PID returns the process ID of srun.
 func (t task) PID() int { return t.server.child.PID() }
@@ -91,8 +88,13 @@ func (t task) kill() error {
 	return s.killCommand()
 }
 
-// Evicted returns an error if the job or the node was lost.
-func (t task) Evicted(ctx context.Context) error {
+// Capabilities implements steps.Child.
+func (t task) Capabilities() steps.ChildCapabilities {
+	return steps.ChildCapabilities{Evicted: t.evicted}
+}
+
+// evicted returns an error if the job or the node was lost.
+func (t task) evicted(ctx context.Context) error {
 	err := t.server.Evicted(ctx)
 	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == ClassStepCancelled {
 		return nil

@@ -11,13 +11,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-var _ steps.Freezable = (*child)(nil)
-
 // cgroupRoot is the mount point of the cgroup hierarchies.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// Frozen implements steps.Freezable. It looks for processes stopped by SIGSTOP or frozen by their cgroup.
-func (c *child) Frozen() (look func() string) {
+// Capabilities implements steps.Child.
+func (c *child) Capabilities() steps.ChildCapabilities {
+	return steps.ChildCapabilities{Frozen: c.frozen}
+}
+
+// frozen looks for processes stopped by SIGSTOP or frozen by their cgroup.
+func (c *child) frozen() (look func() string) {
 	all := listProcesses()
 	if p, ok := all[c.pid]; ok && p.start != c.start {
 		return func() string { return "" }

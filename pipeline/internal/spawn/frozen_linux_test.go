@@ -23,7 +23,7 @@ func TestStoppedProcess(t *testing.T) {
 	if _, err := fmt.Sscan(out.wait(t), &below); err != nil {
 		t.Fatal(err)
 	}
-	look := child.(steps.Freezable).Frozen()
+	look := child.Capabilities().Frozen()
 	if got := look(); got != "" {
 		t.Fatalf("at first: %q", got)
 	}
@@ -84,7 +84,7 @@ func TestFrozenCgroup(t *testing.T) {
 			if err != nil || !strings.Contains(string(groups), ":/"+group+"\n") {
 				t.Skipf("this container sees only part of the cgroups of its machine (%v)", err)
 			}
-			look := child.(steps.Freezable).Frozen()
+			look := child.Capabilities().Frozen()
 			if got := look(); got != "" {
 				t.Fatalf("at first: %q", got)
 			}

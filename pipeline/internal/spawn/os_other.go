@@ -6,7 +6,12 @@ import (
 	"errors"
 	"syscall"
 	"time"
+
+	"github.com/servegate/pipeline/steps"
 )
+
+// Capabilities are none: which processes are stopped is not known without /proc.
+func (c *child) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
 
 // attributes put the child into its own group. There is no parent death signal.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -18,7 +18,7 @@ import (
 
 // Generator runs the load generator in processes.
 type Generator struct {
-	// Spawner starts a process for each run. If the child is a [steps.Evictable], it is asked about evictions.
+	// Spawner starts a process for each run. A child that can be evicted is asked about it.
 	Spawner steps.Spawner
 	// Argv is the command that calls [Worker.Work]; the folder is appended as an argument.
 	Argv []string
@@ -149,8 +149,8 @@ func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Res
 	case missing == nil && a.Kind != faultStopped:
 		return got, a.err()
 	}
-	if placed, ok := child.(steps.Evictable); ok {
-		if err := placed.Evicted(ctx); err != nil {
+	if evicted := child.Capabilities().Evicted; evicted != nil {
+		if err := evicted(ctx); err != nil {
 			return load.Result{}, err
 		}
 	}

@@ -87,9 +87,11 @@ func (l *local) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
 	return l.child, nil
 }
 
-func (c *localChild) PID() int                      { return c.cmd.Process.Pid }
-func (c *localChild) Done() <-chan struct{}         { return c.done }
-func (c *localChild) Evicted(context.Context) error { return c.lost }
+func (c *localChild) PID() int              { return c.cmd.Process.Pid }
+func (c *localChild) Done() <-chan struct{} { return c.done }
+func (c *localChild) Capabilities() steps.ChildCapabilities {
+	return steps.ChildCapabilities{Evicted: func(context.Context) error { return c.lost }}
+}
 func (c *localChild) Wait() error {
 	<-c.done
 	return c.err
