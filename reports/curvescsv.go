@@ -72,3 +72,16 @@ func pointRows(c *curves.Chart, p curves.Point, figures []curves.Figure, write f
 
 // finite is a number, "" for one that is none.
 func finite(v float64) string { return optional(finiteOrNil(v)) }
+
+// compareCurves writes the points of the curves of all sides.
+func compareCurves(w io.Writer, sides []Side, _ Options) error {
+	return writeCurves(w, curves.OfSides(curveSides(sides)))
+}
+
+func curveSides(sides []Side) []curves.Side {
+	out := make([]curves.Side, len(sides))
+	for i, s := range sides {
+		out[i] = curves.Side{Name: s.Title(i), Doc: s.Doc}
+	}
+	return out
+}

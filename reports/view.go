@@ -65,3 +65,14 @@ func (v *view) cell(benchmark, hash string) (cellAt, bool) {
 	c, ok := v.cells[benchmark+"\x00"+hash]
 	return c, ok
 }
+
+func allCells(d *result.Document) []cellAt {
+	var cells []cellAt
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		for j := range b.Cells {
+			cells = append(cells, cellAt{b, &b.Cells[j]})
+		}
+	}
+	return cells
+}
