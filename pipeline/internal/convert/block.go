@@ -133,8 +133,8 @@ func splitEntry(text string) (entry, bool) {
 	return entry{label: strings.Join(strings.Fields(label), " "), value: strings.TrimSpace(value)}, true
 }
 
-// qualify distinguishes figures with the same label in different sections, and renames the
-// acceptance rates by position ("Position 0:").
+// qualify completes a label that is ambiguous alone: a statistic with its group of times, a figure
+// of the probe requests with their name.
 func (b *openBlock) qualify(e entry) entry {
 	if stat := statOf(e.label); stat != "" && b.words != "" {
 		e.label = stat + " " + b.words + " (" + b.unit + ")"

@@ -71,7 +71,8 @@ func (u *differingCells) add(values []result.AxisValue, found comparability.Diff
 	}
 }
 
-// notes returns one note for each difference, with its cells unless all have it.
+// notes returns one note for each difference, with its cells unless all have it, and one for facts
+// that a side does not report.
 func (u *differingCells) notes(nameA, nameB string) []string {
 	const most = 8
 	var out []string

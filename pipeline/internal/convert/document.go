@@ -160,8 +160,8 @@ func (d *document) describe() {
 	d.doc.Benchmarks[0].Axes = append([]string{}, d.by...)
 }
 
-// fill makes the runs of a cell from its results, one for each launch. With warn it adds a note if
-// several results are one unit.
+// fill makes a run of each result of a cell. With warn it adds a note if several results are one
+// unit.
 func (d *document) fill(out *result.Cell, c *cell, warn bool) error {
 	units, err := d.units(c)
 	if err != nil {

@@ -30,7 +30,7 @@ const BenchmarkParam = "benchmark"
 // Fit fills the cells of a plan, given as benchmarks without runs, with imported runs. A result
 // belongs to the cell whose axis values equal the result's parameters of the same names. Results
 // that fit no cell are omitted with a warning. A cell without a result stays empty, and the gates
-// report it as missing. As in Document, a cell has one run for each launch.
+// report it as missing. As in Document, several results of one launch are passes.
 func Fit(runs []Run, benchmarks []result.Benchmark, opt FitOptions) (*result.Document, error) {
 	d, err := newDocument(runs, opt.Options)
 	if err != nil {

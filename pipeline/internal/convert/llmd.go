@@ -290,7 +290,7 @@ func llmdReport(r *Run) map[string]any {
 // llmdOwn is the name of our own figures in a report.
 const llmdOwn = "pipeline"
 
-// ownFigures returns the figures that have no field in a report, or another name.
+// ownFigures returns all figures under our names, and other values without a field in a report.
 func ownFigures(r *Run) map[string]any {
 	own := map[string]any{"metrics": r.Metrics}
 	if r.Tool != "" {

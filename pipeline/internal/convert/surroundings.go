@@ -73,7 +73,7 @@ func (s *surroundings) setting(line string) {
 	put(&s.settings, canonicalKey(key), setting{value: value})
 }
 
-// apply sets the parameters of a run. The nearer ones win.
+// apply sets the parameters of a run. Nearer ones override others.
 func (s *surroundings) apply(r *Run, succeeded int) {
 	for level, text := range s.headings {
 		if text == "" {
@@ -118,7 +118,7 @@ func (v setting) pick(key string, succeeded int) string {
 	return item
 }
 
-// next clears what belonged to the last result.
+// next removes the parameters of the last result, and moves lists to their next element.
 func (s *surroundings) next() {
 	s.mine = nil
 	for key, v := range s.settings {

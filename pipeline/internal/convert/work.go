@@ -136,7 +136,7 @@ func differentWork(runs []*Run) string {
 	return ""
 }
 
-// assignAsked sets the measured work of results that a person named as a key.
+// assignAsked sets the measured work that a person named among the keys.
 func assignAsked(keys []string, runs []*Run) {
 	for _, w := range measuredWorks {
 		if slices.Contains(keys, w.key) {
