@@ -2,15 +2,15 @@ package gates
 
 import "github.com/servegate/pipeline/gates/metric"
 
-// Terms hold what a gate of a file states about its comparisons. The language reads them and the
-// plan has them whole. [Comparison] and the result document have Claim and Rule alone: an argument
-// that decides a comparison is a field of one of these two.
+// Terms hold what a gate of a file states about its comparisons. The language reads them, and the
+// plan and the result document have them whole. [Comparison] has Claim and Rule alone: an argument
+// that decides a single comparison is a field of one of these two.
 //
 // The order of the fields is the order of the members in JSON, which the fingerprint of a plan is made from.
 type Terms struct {
 	Claim
 	// SuiteMargin is the margin of all cells together, 0 where they are not compared so.
-	SuiteMargin metric.Margin `json:"suite_margin,omitempty"`
+	SuiteMargin metric.Margin `json:"suite_margin,omitempty" bounds:"0,"`
 	Rule
 	// AllowOverload compares percentiles of runs whose backlog grew, too.
 	AllowOverload bool `json:"allow_overload,omitempty"`

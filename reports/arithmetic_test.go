@@ -25,7 +25,8 @@ func gosset() verdictRow {
 	}
 	lower, upper, p := 0.8670, 2.2930, 0.001416
 	d.Change, d.BaseValue, d.HeadValue, d.Lower, d.Upper, d.P, d.PHolm = new(1.58), new(10.0), new(11.58), &lower, &upper, &p, &p
-	return verdictRow{&result.Gate{BaselineKind: "paired", Rule: gates.Rule{TestName: "paired_t"}, Decisions: []result.Decision{*d}}, d}
+	terms := gates.Terms{Rule: gates.Rule{TestName: "paired_t"}}
+	return verdictRow{&result.Gate{BaselineKind: "paired", Terms: terms, Decisions: []result.Decision{*d}}, d}
 }
 
 func valueOf(sums []model.Sum, symbol string) string {
@@ -109,7 +110,7 @@ func TestWorseIsPositive(t *testing.T) {
 }
 
 func TestHolmLevelLeavesShares(t *testing.T) {
-	v := newView(&result.Document{Alpha: 0.05, Gates: []result.Gate{{Rule: gates.Rule{Alpha: 0.02}}, {}}}, Options{})
+	v := newView(&result.Document{Alpha: 0.05, Gates: []result.Gate{{Terms: gates.Terms{Rule: gates.Rule{Alpha: 0.02}}}, {}}}, Options{})
 	if got := v.holmLevel(&v.doc.Gates[0]); got != 0.02 {
 		t.Errorf("own share: %g", got)
 	}

@@ -143,7 +143,7 @@ func same(string, string) float64 { return 1 }
 func (s *session) gate(name string, ids ...string) *result.Gate {
 	s.doc.Gates = append(s.doc.Gates, result.Gate{
 		Addr: "gate." + name, Benchmark: "benchmark.chat", Baseline: "baseline.paired.merge_base", BaselineKind: "paired",
-		Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"},
+		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
 		Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 		Range:   result.Range{File: "perf/gate.hcl", Line: 41 + 9*len(s.doc.Gates), Col: 1, EndLine: 48 + 9*len(s.doc.Gates)},
 	})

@@ -88,7 +88,7 @@ func document(verdict result.Verdict, count int) *result.Document {
 			result.Cell{Hash: name, Values: []result.AxisValue{{Name: "rate", Value: name}}})
 		lower, upper := 0.136, 0.152
 		doc.Gates = append(doc.Gates, result.Gate{
-			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Claim: gates.Claim{Margin: 0.05},
+			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Terms: gates.Terms{Claim: gates.Claim{Margin: 0.05}},
 			Range: result.Range{File: "perf/gate.hcl", Line: 10 * (i + 1), EndLine: 10*(i+1) + 4},
 			Decisions: []result.Decision{{
 				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}},

@@ -494,8 +494,7 @@ type Gate struct {
 	Baseline    string `json:"baseline,omitempty"`    // address
 	// BaselineKind is absent for a gate that only has limits.
 	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
-	gates.Claim
-	gates.Rule
+	gates.Terms
 	Actions
 
 	// Verdict is the worst of its decisions. If an improvement is expected, passing success rates

@@ -38,7 +38,7 @@ func small() *result.Document {
 			}}},
 		}}},
 		Gates: []result.Gate{{
-			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Claim: gates.Claim{Margin: 0.05},
+			Addr: "gate.latency", Benchmark: "benchmark.chat", BaselineKind: "paired", Terms: gates.Terms{Claim: gates.Claim{Margin: 0.05}},
 			Actions: result.Actions{OnRegression: "fail", OnInconclusive: "warn", OnMissing: "fail", OnInvalid: "fail"},
 			Verdict: result.Regression, Range: at, Decisions: []result.Decision{{
 				ID: "d", Kind: result.KindMetric, Cell: "head", BaseCell: "base", Values: values[1:], Head: "on", Base: "off", Metric: "ttft.p99",

@@ -74,11 +74,11 @@ func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, hea
 
 // withoutAnswers is set where answers lack what a metric is made of, or are too few: requests
 // that failed have none, and those that did not may be the easy ones.
-func withoutAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) exclusion {
+func withoutAnswers(doc *result.Document, benchmark string, margin metric.Margin, m metric.Metric, base, head *result.Cell) exclusion {
 	if !m.Mutual {
 		return exclusion{}
 	}
-	a := answersOf(doc, g.Benchmark, base, head)
+	a := answersOf(doc, benchmark, base, head)
 	compared := answers.Relative(a, m.ID)
 	switch {
 	case a == nil:
@@ -88,7 +88,7 @@ func withoutAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, he
 	case compared != nil && 2*a.Answered < a.Prompts:
 		return exclusion{reason: fmt.Sprintf(
 			"%d of %d prompts have an answer of every launch, which is less than half: see why the others failed", a.Answered, a.Prompts)}
-	case compared != nil && m.Unit == metric.Fraction && float64(g.Margin)*float64(a.Answered) <= 1:
+	case compared != nil && m.Unit == metric.Fraction && float64(margin)*float64(a.Answered) <= 1:
 		return exclusion{reason: fmt.Sprintf(
 			"%d of %d prompts have an answer of every launch, so that a single one is the margin: see why the others failed, or ask more",
 			a.Answered, a.Prompts)}

@@ -151,7 +151,7 @@ func (c *collector) newGate(g plan.Gate) result.Gate {
 	g.OnInconclusive = c.plan.OnInconclusive(g)
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline, BaselineKind: g.BaselineKind,
-		Claim: g.Claim, Rule: g.Rule, Actions: g.Actions, Range: g.Range, Decisions: []result.Decision{},
+		Terms: g.Terms, Actions: g.Actions, Range: g.Range, Decisions: []result.Decision{},
 	}
 }
 

@@ -113,14 +113,22 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
 	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head),
-		exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(c.doc, g, m, base, head), untimed(m, base, head))
-	if pairs > 0 && m.Quantile > 0 && !g.AllowOverload {
-		d = earliest(d, overloaded(base, head))
-	}
-	if d = earliest(d, excludeVoids(base, head, pairs)); d.reason == "" && pairs == 0 {
+		unsound(c.doc, g.Benchmark, g.Terms, m, base, head, pairs))
+	if d.reason == "" && pairs == 0 {
 		return noPairs(base, head), exclusion{}
 	}
 	return "", d
+}
+
+// unsound is set where the runs of a comparison, of which so many pairs are left, must not be decided by. It needs
+// the document and the terms of the gate alone, so that [Verify] finds the same.
+func unsound(doc *result.Document, benchmark string, t gates.Terms, m metric.Metric, base, head *result.Cell, pairs int) exclusion {
+	d := earliest(exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(doc, benchmark, t.Margin, m, base, head),
+		untimed(m, base, head))
+	if pairs > 0 && m.Quantile > 0 && !t.AllowOverload {
+		d = earliest(d, overloaded(base, head))
+	}
+	return earliest(d, excludeVoids(base, head, pairs))
 }
 
 // excludeVoids is set when pairs were lost to causes outside of the system under test and

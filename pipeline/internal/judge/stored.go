@@ -93,22 +93,30 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
 	}
-	out.Invalid = untimed(m, &result.Cell{}, head).reason
+	out.Step = printedStep(m, head)
 	value, measured := GeoMeans(head)[m.ID]
+	out.Invalid = unsoundHead(g.Terms, m, head)
 	switch {
 	case !measured && out.Invalid == "":
 		out.Missing = "the head has no valid run"
 		return out
 	case !measured:
 		return out
-	case m.Quantile > 0 && !g.AllowOverload:
-		out.Invalid = overloaded(&result.Cell{}, head).reason
-	}
-	if out.Invalid == "" {
+	case out.Invalid == "":
 		out.Invalid = transportExclusion(g, head).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out
+}
+
+// unsoundHead returns why the runs of a session must not be set against a history, "" for nothing. It needs the
+// terms of the gate alone, so that [Verify] finds the same.
+func unsoundHead(t gates.Terms, m metric.Metric, head *result.Cell) string {
+	why := untimed(m, &result.Cell{}, head).reason
+	if _, measured := GeoMeans(head)[m.ID]; measured && m.Quantile > 0 && !t.AllowOverload {
+		why = overloaded(&result.Cell{}, head).reason
+	}
+	return why
 }
 
 // failures compares how often requests fail now and did in the sessions of the history.

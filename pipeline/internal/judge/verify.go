@@ -179,6 +179,9 @@ func (v *verifier) gate(g *result.Gate) {
 			v.suite(d)
 		}
 	}
+	if g.SuiteMargin > 0 {
+		v.checkSuites(g)
+	}
 }
 
 // name of a decision in a message.
@@ -201,9 +204,20 @@ func (v *verifier) checkMetric(d judged) {
 		v.addf("%s: there is no such metric", d.name())
 	case d.Unit != string(m.Unit) || d.Direction != m.Direction || d.Scale != m.Scale || !strings.HasPrefix(d.Label, m.Label):
 		v.addf("%s is described as %q in %q, %s is better, which the metric is not", d.name(), d.Label, d.Unit, d.Direction)
-	case d.Kind == result.KindMetric && d.SuiteCells == 0 && d.Margin != d.gate.Margin:
-		v.addf("%s has the margin %g, and its gate %g", d.name(), d.Margin, d.gate.Margin)
+	case d.SuiteCells > 0 && d.gate.SuiteMargin == 0:
+		v.addf("%s is over %d cells, and its gate states no suite_margin: judge the run directory again with `pipeline gate`", d.name(),
+			d.SuiteCells)
+	case d.Kind == result.KindMetric && d.Margin != d.margin():
+		v.addf("%s has the margin %g, and its gate %g", d.name(), d.Margin, d.margin())
 	}
+}
+
+// margin returns what the gate states for the decision.
+func (d judged) margin() metric.Margin {
+	if d.SuiteCells > 0 {
+		return d.gate.SuiteMargin
+	}
+	return d.gate.Margin
 }
 
 // checkNotGreen refuses a decision that nothing in the document supports.
@@ -262,6 +276,10 @@ func (v *verifier) paired(d judged) {
 		c.Missing = "" // what an earlier look had nothing of is its runs' to say
 		c.Invalid = cmp.Or(c.Invalid, "seen after the decision")
 	}
+	if d.BaseCell != "" {
+		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, unsound(v.doc, d.gate.Benchmark, d.gate.Terms, m, base, head, len(c.Pairs)))
+		c.Invalid, c.InvalidFrom = excluded.reason, excluded.from
+	}
 	v.checkPairs(d, shown(c))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 }
@@ -309,7 +327,8 @@ func (v *verifier) stored(d judged) {
 	}
 	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
-	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: d.Sessions}
+	c.Test, c.Unpaired, c.Step = gates.Prediction, &gates.Samples{Base: d.Sessions}, printedStep(m, head)
+	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head))
 	if value, measured := GeoMeans(head)[m.ID]; measured {
 		c.Unpaired.Head = []float64{value}
 	}
@@ -336,7 +355,7 @@ func (v *verifier) suite(d judged) {
 			cells, ids = append(cells, v.family.Comparisons[i]), append(ids, of.ID)
 		}
 	}
-	c, err := gates.Suite(d.ID, v.doc.Alpha, d.Margin, cells)
+	c, err := gates.Suite(d.ID, v.doc.Alpha, d.gate.SuiteMargin, cells)
 	if err != nil || len(cells) != d.SuiteCells {
 		v.addf("%s is over %d cells, and the gate has %d of them", d.name(), d.SuiteCells, len(cells))
 		return
@@ -348,6 +367,25 @@ func (v *verifier) suite(d judged) {
 		s := &v.family.Success[i]
 		if slices.ContainsFunc(s.Metrics, func(id string) bool { return slices.Contains(ids, id) }) {
 			s.Metrics = append(s.Metrics, d.ID)
+		}
+	}
+}
+
+// checkSuites refuses a gate that states a margin for all cells together and has no decision over them.
+func (v *verifier) checkSuites(g *result.Gate) {
+	type of struct{ metric, head string }
+	cells, suites := map[of]int{}, map[of]bool{}
+	for i := range g.Decisions {
+		switch d := &g.Decisions[i]; {
+		case d.SuiteCells > 0:
+			suites[of{d.Metric, d.Head}] = true
+		case d.Kind == result.KindMetric:
+			cells[of{d.Metric, d.Head}]++
+		}
+	}
+	for at, n := range cells {
+		if n > 1 && !suites[at] {
+			v.addf("%s states a suite_margin, and no decision is over its %d cells by %s", g.Addr, n, at.metric)
 		}
 	}
 }

@@ -124,6 +124,11 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		}
 	}
 	short := func(s session) { s.doc.RepeatsPlanned = 6 }
+	suite := func(s session) {
+		of := suiteSession(12, 0.03)
+		*s.plan, s.doc.Benchmarks = *of.plan, of.doc.Benchmarks
+	}
+	overload := func(s session) { s.each(1, func(r *result.Run) { r.Overloaded = true }) }
 	tests := []struct {
 		name  string
 		setup func(session)
@@ -144,6 +149,25 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			green(d)
 			d.Gates[0].Decisions[0].Margin = 0.9
 		}, "has the margin"},
+		{"a suite margin of its own", suite, func(d *result.Document) {
+			green(d)
+			last(d).Margin = 0.9
+		}, "has the margin 0.9, and its gate 0.02"},
+		{"a suite margin that its gate does not state", suite, func(d *result.Document) {
+			green(d)
+			last(d).Margin, d.Gates[0].SuiteMargin = 0.9, 0
+		}, "its gate states no suite_margin"},
+		{"without its suite", suite, func(d *result.Document) {
+			d.Gates[0].Decisions = slices.DeleteFunc(d.Gates[0].Decisions, func(d result.Decision) bool { return d.SuiteCells > 0 })
+			green(d)
+		}, "no decision is over its 12 cells by ttft.p50"},
+		{"an overload that the gate does not allow", overload, green, "is pass, and its runs give invalid"},
+		{"an overload that the gate allowed", func(s session) {
+			overload(s)
+			s.plan.Gates[0].AllowOverload = true
+		}, func(d *result.Document) { d.Gates[0].AllowOverload = false }, "is pass, and its runs give invalid"},
+		{"void runs that do not count", func(s session) { s.each(1, func(r *result.Run) { r.Status, r.Reason = result.RunVoid, "late" }) }, green,
+			"is pass, and its runs give invalid"},
 		{"other pairs", slow, func(d *result.Document) {
 			green(d)
 			for i := range d.Gates[0].Decisions[0].Pairs {
@@ -204,6 +228,11 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// last is the last decision of a document's first gate: that over all cells, where there is one.
+func last(d *result.Document) *result.Decision {
+	return &d.Gates[0].Decisions[len(d.Gates[0].Decisions)-1]
 }
 
 // green forges all results.
