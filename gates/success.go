@@ -210,13 +210,13 @@ func refuseFewRuns(success []Decision) {
 			d.Verdict, d.Need = Invalid, nil
 			d.Reason = fmt.Sprintf("%d of %d requests of the head failed, in each of its %d runs, and none of %d of the base: "+
 				"too few repeats to call it a regression after Holm, so plan at least %d", head.Failed, head.Sent, runs, base.Sent,
-				max(runs+1, runsFor(d.Level)))
+				max(runs+1, FailingRuns((1-LaunchShare)*d.Level/float64(max(1, d.GroupSize)))))
 		}
 	}
 }
 
-// runsFor returns the least number of runs of each side that can be significant at a level; see
-// runFloor.
-func runsFor(level float64) int {
+// FailingRuns returns the least number of runs of each side that can be significant at a level: each run of the head has
+// lost requests and none of the base, see runFloor.
+func FailingRuns(level float64) int {
 	return int(math.Ceil(-math.Log(level) / math.Log(4)))
 }

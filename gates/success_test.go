@@ -1,6 +1,7 @@
 package gates_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,6 +106,14 @@ func TestSuccessIsPartOfTheFamily(t *testing.T) {
 	d := judge(t, f).Success[0]
 	if d.Verdict != gates.Invalid || d.Infrastructure || d.GroupSize != 8 || !strings.Contains(d.Reason, "plan at least 4") {
 		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.Outcome.PHolm)
+	}
+	for i := range 5 { // the level of each of 13 takes one run more
+		c := comparison(t, "itl.p50", ratios(1, 1.01, 0.99, 1.02))
+		c.ID = fmt.Sprint(c.ID, i)
+		f.Comparisons = append(f.Comparisons, c)
+	}
+	if d := judge(t, f).Success[0]; d.Verdict != gates.Invalid || !strings.Contains(d.Reason, "plan at least 5") {
+		t.Errorf("in a family of 13: %s: %s", d.Verdict, d.Reason)
 	}
 }
 

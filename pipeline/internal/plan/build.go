@@ -157,6 +157,14 @@ func (b *builder) fail(at hcl.Range, summary, detail string) {
 	})
 }
 
+// warn reports what may surprise, at the first place that shows it: gates of a family often share it.
+func (b *builder) warn(at hcl.Range, summary, detail string) {
+	if slices.ContainsFunc(b.diags, func(d *hcl.Diagnostic) bool { return d.Summary == summary && d.Detail == detail }) {
+		return
+	}
+	b.diags = append(b.diags, &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: at.Ptr()})
+}
+
 // benchmarks expands the configuration's benchmarks, less what --only leaves out.
 func (b *builder) benchmarks() []Benchmark {
 	var out []Benchmark

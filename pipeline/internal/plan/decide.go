@@ -51,6 +51,7 @@ func (b *builder) decide(p *Plan) {
 			b.fail(src.Range, "gate cannot decide", why)
 			continue
 		}
+		b.warnOfLosses(p, *g, src)
 		if g.SuiteMargin > 0 && len(g.Suites()) == 0 {
 			b.fail(src.Range, "gate has no suite",
 				"suite_margin compares the geometric means over at least 2 cells, and the gate compares fewer. Leave it out, or widen where.")
@@ -72,16 +73,21 @@ func (b *builder) decide(p *Plan) {
 // Level is the strictest level that a comparison of a gate has to meet in the end: that of
 // the last look, over the size of the family, after what the comparison of launches has of it.
 func (p *Plan) Level(g Gate) float64 {
+	level := p.strictest(g)
+	if g.CanFail() && p.Test(g).Joint() { // corrected jointly: only its part of the group counts
+		level *= float64(p.joint(g.group()))
+	}
+	return level
+}
+
+// strictest is the level of a comparison that is corrected by itself, such as that of success rates.
+func (p *Plan) strictest(g Gate) float64 {
 	l := gates.Looks(p.Looks)
 	if !g.CanFail() {
 		return l.Last(cmp.Or(g.Alpha, p.Alpha), 1)
 	}
 	size := max(1, p.families()[g.group()])
-	level := (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
-	if p.Test(g).Joint() { // corrected jointly: only its part of the group counts
-		level *= float64(p.joint(g.group()))
-	}
-	return level
+	return (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
 }
 
 // PassAlpha is the error rate of a pass: that of the file, shared by its attempts, so that
@@ -123,6 +129,19 @@ func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 			diag.Sentence(err), humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), gates.PairedTTest)
 	}
 	return ""
+}
+
+// warnOfLosses warns of a gate with so few repeats that requests which the head alone loses in every run would be invalid
+// and no regression.
+func (b *builder) warnOfLosses(p *Plan, g Gate, src *lang.Gate) {
+	n, least := p.repeatsOf(g.Benchmark), gates.FailingRuns(p.strictest(g))
+	if !g.CanFail() || n < 2 || n >= least {
+		return // one repeat is warned of elsewhere
+	}
+	b.warn(src.Range, "lost requests cannot be a regression", fmt.Sprintf(
+		"Not even a head that loses requests in each of %d runs is one, beside a base that loses none: over %s at %.3g, one-sided, "+
+			"that takes %d repeats. Plan at least %d, or compare by fewer metrics.",
+		n, humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), least, least))
 }
 
 // power of a gate by metric where the noise is known for all of them, else for assumed

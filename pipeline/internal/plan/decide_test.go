@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -58,6 +60,39 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 			t.Errorf("%s: refused: %v", tt.name, diags)
 		}
 		if tt.want != "" && !strings.Contains(fmt.Sprint(diags), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, diags, tt.want)
+		}
+	}
+}
+
+// TestTooFewRepeatsForLostRequestsAreWarnedOf: where the repeats are too few for lost requests to be a regression, the plan
+// says so with the place of the gate. The least number that it names is enough, and one less is not.
+func TestTooFewRepeatsForLostRequestsAreWarnedOf(t *testing.T) {
+	many := []float64{1, 2, 3, 4, 5, 6}
+	for _, tt := range []struct {
+		name   string
+		cfg    *lang.Config
+		action result.Action
+		want   string
+	}{
+		{"two repeats", config(2, 2), result.Fail, "each of 2 runs"},
+		{"three of two comparisons", config(3, 2), result.Fail, ""},
+		{"three of twelve", config(3, many...), result.Fail, "over 12 comparisons at 0.05, one-sided, that takes 5 repeats. Plan at least 5"},
+		{"four of twelve", config(4, many...), result.Fail, "Plan at least 5"},
+		{"five of twelve", config(5, many...), result.Fail, ""},
+		{"four of ten", config(4, many[1:]...), result.Fail, ""},
+		{"looks take their part", looking(2, 4, many[1:]...), result.Fail, "Plan at least 5"},
+		{"one repeat", config(1, 2), result.Fail, ""},
+		{"a gate that only warns", config(2, 2), result.Warn, ""},
+	} {
+		tt.cfg.Gates[0].OnRegression = tt.action
+		tt.cfg.Gates[0].Range = hcl.Range{Filename: "gate.hcl", Start: hcl.Pos{Line: 7}}
+		_, diags := Build(tt.cfg, Options{})
+		switch {
+		case tt.want == "" && len(diags) == 0:
+		case tt.want == "" || len(diags) != 1:
+			t.Errorf("%s: %v", tt.name, diags)
+		case diags[0].Severity != hcl.DiagWarning || diags[0].Subject.Start.Line != 7 || !strings.Contains(diags[0].Detail, tt.want):
 			t.Errorf("%s: %v, want %q", tt.name, diags, tt.want)
 		}
 	}
