@@ -198,6 +198,10 @@ func (c Comparison) undecided(e *entry, m float64) string {
 
 // need fills in how many more repeats, sessions or questions would decide.
 func (c Comparison) need(e *entry, m float64, set Settings) {
+	if e.stat.Rounded {
+		e.Reason += "; values with more digits would decide it"
+		return
+	}
 	if e.test.Design == Sessions {
 		if n := c.needSessions(e, m, set); n > 0 {
 			e.Need = &Need{N: max(n, len(e.sample.Head)+1), Sessions: true}
@@ -215,10 +219,6 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 	}
 	if c.Clusters.Drawn {
 		e.Reason += "; more questions would decide it, more repeats hardly"
-		return
-	}
-	if e.stat.Rounded {
-		e.Reason += "; values with more digits would decide it"
 		return
 	}
 	n := least(e.N+1, func(n int) bool { return c.decides(e, n, m, set) >= Power })

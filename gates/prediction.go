@@ -28,21 +28,30 @@ var Prediction = &Test{
 // 4.7). Each value is of a session, because sessions differ by more than their repeats do: more
 // repeats improve the value of a session, but do not narrow the interval. It needs two sessions of
 // the history; decisions need [MinSessions].
+//
+// Values that were printed with few digits spread by at least what rounding leaves unknown, as in
+// paired tests. [Rounding] describes a difference of two sessions; the test has the error of n pairs
+// of them.
 func prediction(x Sample, set Settings) (Statistic, error) {
 	h, k := float64(len(x.Base)), float64(len(x.Head))
 	if h < 2 || k < 1 {
 		return Statistic{}, fmt.Errorf("%w with %g sessions of history and %g new; measure at least 2 and 1", ErrTooFew, h, k)
 	}
 	centre, sd := meanSD(x.Base)
-	s := Statistic{Shift: metric.Mean(x.Head) - centre, DF: h + k - 2}
+	s := Statistic{Shift: metric.Mean(x.Head) - centre, DF: h + k - 2, Noise: Noise{SD: math.Sqrt2 * sd}}
 	if math.IsNaN(sd+s.Shift) || math.IsInf(sd+s.Shift, 0) {
 		return s, errors.New("a session's value is not a finite number; leave it out")
 	}
 	spread := math.Sqrt(1/k + 1/h)
-	if sd <= math.Max(x.Floor, rounding*math.Abs(centre)) {
+	constant := sd <= math.Max(x.Floor, rounding*math.Abs(centre))
+	if constant {
 		s.exact(x.Floor)
 	} else {
 		s.DF = h - 1
+	}
+	if bias := s.rounded(x.Rounding, 2/(spread*spread)); s.Rounded {
+		s.bound(bias, tCritical(set.Alpha, s.DF)*s.SE)
+	} else if !constant {
 		s.student(sd * spread)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}

@@ -28,6 +28,21 @@ type Rounding struct {
 	Printed bool
 }
 
+// roundingOfSessions returns what the digits of sessions leave unknown. A session's value is the geometric mean of
+// its repeats, in which float64 hides that all of them were the same few digits.
+func roundingOfSessions(m metric.Metric, printed float64, base, head []float64) Rounding {
+	return roundingOfSides(m, printed, significant(base), significant(head))
+}
+
+// significant returns values with the digits in which two of them can differ, see alike.
+func significant(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 9, 64), 64) // of FormatFloat
+	}
+	return out
+}
+
 // roundingOfSides returns what the digits of both sides leave unknown. Counts are not rounded, and neither are
 // shares of the same prompts. A printed step above 0 is that of the text, in the unit of the values.
 func roundingOfSides(m metric.Metric, printed float64, base, head []float64) Rounding {
@@ -103,16 +118,17 @@ func smallest(values []float64) float64 {
 
 func same(a, b float64) bool { return b-a <= alike*math.Max(math.Abs(a), math.Abs(b)) }
 
-// rounded takes what rounding leaves unknown for a bias of the mean, where n values spread by less than rounding
+// rounded takes what rounding leaves unknown for a bias of the mean, where n differences spread by less than rounding
 // alone makes them: then all may be off by the same. They are taken to spread by that much at least, and the p
 // values become those against the least favourable bias, by which bounds are further out.
-func (s *Statistic) rounded(r Rounding, n int) (bias float64) {
-	if s.Noise.SD >= r.SD || s.Exact && s.Shift == 0 && !r.Printed {
+func (s *Statistic) rounded(r Rounding, n float64) (bias float64) {
+	equal := s.Exact && s.Greater == s.Less
+	if s.Noise.SD >= r.SD || equal && !r.Printed {
 		return 0
 	}
 	s.Rounded, s.Exact = true, false
 	s.Noise.SD = r.SD
-	s.SE = s.Noise.se(n)
+	s.SE = r.SD / math.Sqrt(n)
 	s.T = s.Shift / s.SE
 	s.Greater, s.Less = tSurvival((s.Shift-r.Bias)/s.SE, s.DF), tSurvival(-(s.Shift+r.Bias)/s.SE, s.DF)
 	return r.Bias

@@ -3,6 +3,7 @@ package gates_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
@@ -105,5 +106,82 @@ func TestPrintedDigitsHoldTheLevel(t *testing.T) {
 				atMost(t, "green at the margin, "+name, green, files, 0.05)
 			}
 		}
+	}
+}
+
+// constantSessions is a comparison of one session with a history of sessions that all have one value.
+func constantSessions(t *testing.T, base, head, step float64, sessions int) gates.Comparison {
+	t.Helper()
+	c := comparison(t, "ttft.p99", nil)
+	c.Test, c.Planned, c.Step, c.Unpaired = gates.Prediction, 0, step, &gates.Samples{Head: []float64{head}}
+	for range sessions {
+		c.Unpaired.Base = append(c.Unpaired.Base, base)
+	}
+	return c
+}
+
+// A history of one printed value has the spread that its digits leave unknown, and not none.
+func TestConstantSessionsDecideAsFarAsTheirDigitsGo(t *testing.T) {
+	shifted := constantSessions(t, 100, 146, 1, 12)
+	shifted.Unpaired.Base[4] = 101
+	for _, tt := range []struct {
+		name string
+		c    gates.Comparison
+		want gates.Verdict
+	}{
+		{"46 %", constantSessions(t, 100, 146, 1, 12), gates.Regression},
+		{"46 %, one digit changed", shifted, gates.Regression},
+		{"1 against 4", constantSessions(t, 1, 4, 1, 12), gates.Regression},
+		{"1 against 2", constantSessions(t, 1, 2, 1, 12), gates.Inconclusive},
+		{"1 against 2, as a geometric mean", constantSessions(t, 1+4e-16, 2-8e-16, 1, 12), gates.Inconclusive},
+		{"2.00 against 3.00", constantSessions(t, 2, 3, 0.01, 12), gates.Regression},
+		{"one step below the margin", constantSessions(t, 1.04, 1.05, 0.01, 12), gates.Pass},
+		{"one step beyond the margin", constantSessions(t, 0.10, 0.11, 0.01, 12), gates.Inconclusive},
+		{"equal to three digits", constantSessions(t, 20.1, 20.1, 0.1, 12), gates.Pass},
+		{"equal to one digit", constantSessions(t, 0.1, 0.1, 0.1, 12), gates.Inconclusive},
+		{"equal, and not printed", constantSessions(t, 0.1, 0.1, 0, 12), gates.Pass},
+		{"faster", constantSessions(t, 146, 100, 1, 12), gates.Improvement},
+	} {
+		d := judgeOne(t, tt.c)
+		if d.Verdict != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, d.Verdict, d.Reason, tt.want)
+		}
+		if d.Verdict == gates.Inconclusive && !strings.Contains(d.Reason, "values with more digits would decide it") {
+			t.Errorf("%s: %s", tt.name, d.Reason)
+		}
+	}
+}
+
+// Sessions of few digits keep the error rates, however the digits and the noise compare.
+func TestPrintedDigitsOfSessionsHoldTheLevel(t *testing.T) {
+	files := 400
+	if *gates.Full {
+		files = 4000
+	}
+	for _, noise := range []float64{0.02, 0.1, 0.3, 0.6, 1, 3} { // in steps of the last digit
+		s := newSimulator(12)
+		red, green := 0, 0
+		for range files {
+			for _, margin := range []bool{false, true} {
+				level := 40 + 20*s.rng.Float64()
+				head := level
+				if margin {
+					head = level * 1.05
+				}
+				value := func(level float64) float64 { return math.Round(level + noise*s.rng.NormFloat64()) }
+				c := constantSessions(t, 0, value(head), 1, 12)
+				for i := range c.Unpaired.Base {
+					c.Unpaired.Base[i] = value(level)
+				}
+				switch d := judgeOne(t, c); {
+				case d.Verdict == gates.Regression && !margin:
+					red++
+				case d.Verdict == gates.Pass && margin:
+					green++
+				}
+			}
+		}
+		atMost(t, fmt.Sprintf("red of an equal session, noise of %g steps", noise), red, files, 0.05)
+		atMost(t, fmt.Sprintf("green at the margin, noise of %g steps", noise), green, files, 0.05)
 	}
 }

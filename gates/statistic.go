@@ -90,8 +90,12 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	}
 	x.Head, err = signed(c.Metric, "head", head)
 	x.Floor = roundingOf(c.Metric.Scale, base, head)
-	if err == nil && c.test().Design == Unpaired {
+	switch {
+	case err != nil:
+	case c.test().Design == Unpaired:
 		x.Rounding = roundingOfSides(c.Metric, c.Step, base, head)
+	default:
+		x.Rounding = roundingOfSessions(c.Metric, c.Step, base, head)
 	}
 	return x, base, head, err
 }

@@ -25,7 +25,7 @@ var PairedTTest = &Test{
 		if err != nil {
 			return s, err
 		}
-		bias := s.rounded(x.Rounding, len(x.Differences))
+		bias := s.rounded(x.Rounding, float64(len(x.Differences)))
 		s.bound(bias, set.Critical(s.DF)*s.SE)
 		if x.Known != nil {
 			return x.Known.test(s, len(x.Differences), bias, set), nil

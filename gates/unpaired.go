@@ -55,7 +55,7 @@ func welch(x Sample, set Settings) (Statistic, error) {
 	if constant {
 		s.exact(x.Floor)
 	}
-	if bias := s.rounded(x.Rounding, n); s.Rounded {
+	if bias := s.rounded(x.Rounding, float64(n)); s.Rounded {
 		s.bound(bias, tCritical(set.Alpha, s.DF)*s.SE)
 	} else if !constant {
 		s.DF = (b + h) * (b + h) / (b*b/(base-1) + h*h/(head-1))
