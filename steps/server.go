@@ -69,17 +69,26 @@ type ServerSpec struct {
 func (s ServerSpec) From(dir string) string { return cmp.Or(s.Folder, dir) }
 
 // ModelFolder returns the folder that the server would find its model in on this machine, given the pipeline file's
-// folder: below its working directory, or below what its container mounts.
-func (s ServerSpec) ModelFolder(dir string) string {
+// folder.
+func (s ServerSpec) ModelFolder(dir string) string { return s.Path(dir, s.Model) }
+
+// Path returns where the server would find a path that it is given on this machine, given the pipeline file's folder:
+// below its working directory, or below what its container mounts.
+func (s ServerSpec) Path(dir, path string) string {
 	dir = s.From(dir)
-	if s.Container != nil && filepath.IsAbs(s.Model) {
+	if s.Container != nil {
+		inside := path
+		if s.Container.Workdir != "" && !filepath.IsAbs(path) {
+			inside = filepath.Join(s.Container.Workdir, path)
+		}
 		for _, m := range s.Container.Mounts {
-			if rest, ok := strings.CutPrefix(s.Model+"/", strings.TrimRight(m.Target, "/")+"/"); ok && m.Source != "" {
+			rest, ok := strings.CutPrefix(inside+"/", strings.TrimRight(m.Target, "/")+"/")
+			if ok && m.Source != "" && filepath.IsAbs(inside) {
 				return filepath.Join(fromFolder(dir, m.Source), rest)
 			}
 		}
 	}
-	return fromFolder(fromFolder(dir, s.Dir), s.Model)
+	return fromFolder(fromFolder(dir, s.Dir), path)
 }
 
 // fromFolder makes a path that starts at a folder one that is found from here.

@@ -50,8 +50,8 @@ type Config struct {
 	// taken are the files that say what servers of the head's side are, by their address;
 	// see TakeHead.
 	taken map[string]*Config
-	// models are the folders of models that were compared with those of taken.
-	models *sameFiles
+	// files are the models and other files of work that were compared with those of taken.
+	files *sameFiles
 }
 
 // Sources are the files that a pipeline was loaded from.

@@ -36,7 +36,7 @@ var plantable = []string{"slowdown", "corrupt"}
 func (c *Config) TakeHead(head *Config) error {
 	base, targets := c.sides()
 	taken := map[string]*Config{}
-	c.models = &sameFiles{}
+	c.files = &sameFiles{}
 	for _, addr := range targets {
 		if slices.Contains(base, addr) {
 			continue
@@ -65,6 +65,9 @@ func (c *Config) TakeHead(head *Config) error {
 	c.secrets = append(c.secrets, head.secrets...)
 	return c.stillDiffer(base, before)
 }
+
+// JudgesChange reports whether the file is the one before a change, and its head's servers are those of the change.
+func (c *Config) JudgesChange() bool { return c.taken != nil }
 
 // sides are the targets of all cells, and those among them that a paired baseline compares
 // others with.
@@ -107,7 +110,7 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 		if _, name := merged(s.Spec, theirs[i].Spec); name != "" {
 			return fmt.Errorf("%s has another %s than before the change, which decides what is measured: merge that first", s.Addr, name)
 		}
-		if err := c.sameModel(head, s.Spec, theirs[i].Spec); err != nil {
+		if err := c.sameFilesOfWork(head, s.Spec, theirs[i].Spec); err != nil {
 			return err
 		}
 		taken[s.Addr] = head
@@ -159,18 +162,27 @@ func (c *Config) Folder() string {
 	return dir
 }
 
-// sameModel refuses a server of the head whose model is in the change's checkout and is another one than before the
-// change. Both names are equal, so only the files show it.
-func (c *Config) sameModel(head *Config, base, own steps.ServerSpec) error {
-	if base.Model == "" || base.URL != "" {
+// sameFilesOfWork refuses a server of the head that finds another model in the change's checkout, or another file that
+// an argument of its work names: a chat template, a tokenizer, an adapter, a file of arguments. The paths are equal, so
+// that only the files show it. The working directory is the change's to choose, and the files are sought from there.
+func (c *Config) sameFilesOfWork(head *Config, base, own steps.ServerSpec) error {
+	if base.URL != "" {
 		return nil
 	}
-	was := base.ModelFolder(c.Folder())
-	own.Folder, own.Model = head.Folder(), base.Model
-	if is := own.ModelFolder(""); !c.models.equal(was, is) {
-		return fmt.Errorf(
-			"%s serves %s, and the change has other files there than before (%s and %s), which decide what is measured: merge them first",
-			base.Addr, base.Model, is, was)
+	own.Folder = head.Folder()
+	files := argument.FilesOfWork(base)
+	if base.Model != "" {
+		files["model"] = append(files["model"], base.Model)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, path := range files[name] {
+			was, is := base.Path(c.Folder(), path), own.Path("", path)
+			if c.files.equal(was, is) {
+				continue
+			}
+			return fmt.Errorf("the %s of %s is %s, and the change has other files there than before (%s and %s), which decide what is "+
+				"measured: merge them first, or name them by an absolute path outside of the checkout", name, base.Addr, path, is, was)
+		}
 	}
 	return nil
 }
@@ -345,9 +357,9 @@ func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.Se
 			Detail: detail,
 		}}
 	}
-	if err := c.sameModel(from, base, head); err != nil {
+	if err := c.sameFilesOfWork(from, base, head); err != nil {
 		return base, hcl.Diagnostics{{
-			Severity: hcl.DiagError, Extra: codeRefused, Summary: base.Addr + " has another model than before the change",
+			Severity: hcl.DiagError, Extra: codeRefused, Summary: base.Addr + " reads other files than before the change",
 			Detail: diag.Sentence(err),
 		}}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // sameFiles compares folders, and remembers what it has compared: a model is large.
@@ -52,7 +53,12 @@ func sameTree(a, b string) bool {
 	return true
 }
 
-func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+// absent reports whether there is no such path, or the text cannot be one, as a chat template that an argument holds
+// itself.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) ||
+		errors.Is(err, syscall.EINVAL)
+}
 
 // loops reports whether an entry is a link to a folder, which may lead back to its own folder.
 func loops(dir string, e fs.DirEntry) bool {

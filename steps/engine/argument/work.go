@@ -1,6 +1,7 @@
 package argument
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
 // work lists the engine arguments that define the served model, its lengths, prompts and sampling,
@@ -122,13 +124,20 @@ func tokens(text string) (float64, bool) {
 }
 
 // workOf returns the settings and variables of a server that OtherWork compares, by the name of the
-// argument or the variable.
+// argument or the variable. The lists of all versions read them, and so do those of the stated version: a server that is
+// of another version completes a name that the stated one does not know.
 func workOf(spec steps.ServerSpec) map[string]Settings {
-	l := NewLists(spec.Engine, "", spec.EngineVersion())
-	words, assigned := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
-	spec.Args = slices.Concat(words, spec.Args)
 	out := map[string]Settings{}
-	for _, a := range spec.Args {
+	for _, l := range []Lists{{name: spec.Engine, known: flags.All(spec.Engine)}, NewLists(spec.Engine, "", spec.EngineVersion())} {
+		l.addWork(spec, out)
+	}
+	return out
+}
+
+// addWork adds the settings and variables of work that the lists find.
+func (l Lists) addWork(spec steps.ServerSpec, out map[string]Settings) {
+	words, assigned := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
+	for _, a := range slices.Concat(words, spec.Args) {
 		one := Settings{}
 		one.add(l, a)
 		for path, v := range one {
@@ -147,6 +156,51 @@ func workOf(spec steps.ServerSpec) map[string]Settings {
 		if envOfWork.MatchString(e.Name) {
 			out[e.Name] = Settings{"": e.Value}
 		}
+	}
+}
+
+// hubFolders are where containers find models by their names on the hub, unless a variable says otherwise.
+var hubFolders = regexp.MustCompile(`(^|/)\.cache(/(huggingface|modelscope)(/.*)?)?$`)
+
+// FilesOfWork returns the paths of files and folders that a server's work may depend on, by what names them: the values
+// of its settings of work, and what its container mounts where models are found by their names. A value may be no path.
+// An adapter's path follows its name and a "=".
+func FilesOfWork(spec steps.ServerSpec) map[string][]string {
+	out := map[string][]string{}
+	for name, settings := range workOf(spec) {
+		for _, text := range settings {
+			for _, value := range elements(text) {
+				_, path, _ := strings.Cut(value, "=")
+				out[name] = append(out[name], strings.TrimPrefix(value, "file://"), path)
+			}
+		}
+		out[name] = slices.DeleteFunc(out[name], func(path string) bool { return path == "" })
+		slices.Sort(out[name])
+	}
+	if spec.Container == nil {
+		return out
+	}
+	const mount = "folder of models"
+	out[mount] = []string{"/root/.cache/huggingface", "/root/.cache/modelscope"}
+	for _, m := range spec.Container.Mounts {
+		if hubFolders.MatchString(m.Target) {
+			out[mount] = append(out[mount], m.Target)
+		}
+	}
+	return out
+}
+
+// elements returns the texts in the value of a setting: those of a list and of the documents in it, or the value itself.
+func elements(text string) []string {
+	var list []any
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return []string{text}
+	}
+	var out []string
+	for _, value := range list {
+		one := Settings{}
+		one.put("", value)
+		out = slices.AppendSeq(out, maps.Values(one))
 	}
 	return out
 }

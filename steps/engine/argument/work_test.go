@@ -125,7 +125,7 @@ func TestOtherWork(t *testing.T) {
 		{"sglang", steps.ServerSpec{Args: one("skip_tokenizer_init", false)}, ""},
 		{"sglang", steps.ServerSpec{Args: one("chunked_prefill_size", int64(512))}, ""},
 	} {
-		for _, version := range map[string][]string{"vllm": {"0.33.0", "0.33.0rc1", ""}, "sglang": {"0.5.23", "0.5.23rc1", ""},
+		for _, version := range map[string][]string{"vllm": {"0.33.0", "0.33.0rc1", "0.1.0", ""}, "sglang": {"0.5.23", "0.5.23rc1", "0.1.0", ""},
 			"openai": {""}}[tt.engine] {
 			base := steps.ServerSpec{Engine: tt.engine, Version: version}
 			head := tt.head

@@ -118,6 +118,9 @@ type Known struct {
 	Own bool
 }
 
+// All returns the tables of all versions, the oldest first. None of them is the version's own.
+func All(engine string) Known { return Known{Tables: index()[engine]} }
+
 // For returns the tables for a version. No version means the newest.
 func For(engine, version string) Known {
 	tables := index()[engine]
