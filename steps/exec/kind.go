@@ -36,8 +36,8 @@ func schema() steps.Schema {
 		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
 			Default: cty.NumberIntVal(DefaultTimeout.Nanoseconds()), Doc: "Longest time the command may take."},
 		{Name: "cache", Type: cty.String, Late: true,
-			Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before, and its outputs are taken " +
-				"from then."},
+			Doc: "Key under which success is remembered: the step is skipped where the key has succeeded before for a pipeline of the same " +
+				"folder, and its outputs are taken from then. With --gate-source=base only runs that the base judged count."},
 		{Name: "outputs", Type: cty.Set(cty.String),
 			Doc: "Names of the values that the command writes, as lines name=value, to the file named by PIPELINE_OUTPUT."},
 	}}

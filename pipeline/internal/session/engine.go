@@ -91,14 +91,19 @@ func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, er
 	return engine.StepSpec{}, steps.Unsupported(addr, "no action is registered for this kind of step")
 }
 
-// cache of steps with a cache key: in the user's cache folder, so that runs share it. A
-// machine without one runs every step.
+// cache returns the cache of steps with a cache key: in the user's cache folder, so that runs share it. The pipelines of
+// each folder have entries of their own, and so has a pipeline that judges a change: a change's own pipeline could store
+// outputs under any key, such as another image for the base. A machine without a cache folder runs every step.
 func (s *session) cache() *store.Cache {
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return nil
 	}
-	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps"))
+	of := "of "
+	if s.opt.Config.JudgesChange() {
+		of = "judges a change, of "
+	}
+	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps", store.Name(of+s.opt.Config.Folder())))
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,45 @@
+package session
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+)
+
+// TestStepsOfAChangeDoNotCountForItsBase: what a step put out under a key counts for runs of the same folder and the
+// same judge alone.
+func TestStepsOfAChangeDoNotCountForItsBase(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir()) // where the folder is found without the variable
+	folder, other := t.TempDir(), t.TempDir()
+	of := func(folder string, judgesChange bool) *session {
+		cfg := &lang.Config{Sources: &lang.Sources{Files: []syntax.File{{Name: filepath.Join(folder, "gate.pipeline.hcl")}}}}
+		if judgesChange {
+			if err := cfg.TakeHead(&lang.Config{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return &session{opt: Options{Config: cfg}}
+	}
+	const step, key = "step.exec.image", "v1"
+	if err := of(folder, false).cache().Store(step, key, map[string]string{"digest": "of the change"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name         string
+		folder       string
+		judgesChange bool
+		want         bool
+	}{
+		{"the same file again", folder, false, true},
+		{"a file that judges a change", folder, true, false},
+		{"another folder", other, false, false},
+		{"another folder that judges a change", other, true, false},
+	} {
+		if outputs, ok := of(tt.folder, tt.judgesChange).cache().Load(step, key); ok != tt.want {
+			t.Errorf("%s: %v, %v", tt.name, outputs, ok)
+		}
+	}
+}
