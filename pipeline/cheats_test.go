@@ -161,6 +161,17 @@ var cheats = map[string]func(*cheat, http.ResponseWriter, *http.Request, *ask){
 		send(w, usage(len(a.ids()), n))
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	},
+	"made-up-answers": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			for _, e := range events {
+				if choices := e["choices"].([]any); len(choices) > 0 {
+					choice := choices[0].(map[string]any)
+					choice["text"] = otherWords(choice["text"].(string), a.number)
+				}
+			}
+			return events
+		})
+	},
 	"cached-answer": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
 		const kept = 4
 		if a.number < kept {
@@ -202,6 +213,16 @@ var cheats = map[string]func(*cheat, http.ResponseWriter, *http.Request, *ask){
 		}
 		c.serve(w, r, a, nil)
 	},
+}
+
+// otherWords returns a text of as many characters, another one for each request.
+func otherWords(text string, request int) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' {
+			return r
+		}
+		return 'a' + (r+rune(request)+1)%26
+	}, text)
 }
 
 func (c *cheat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +299,7 @@ func write(w http.ResponseWriter, events []sentEvent) {
 // its requests or is as slow as its text is, whatever else it sends; one that does its work is not.
 func TestCheatingHeads(t *testing.T) {
 	if testing.Short() {
-		t.Skip("launches 33 servers")
+		t.Skip("launches 36 servers")
 	}
 	names := []string{"base"}
 	for name := range cheats {

@@ -12,10 +12,12 @@ import (
 // textSum counts and hashes the text of an answer as it comes, without keeping it. How the text is
 // cut into events, and which characters are escaped, does not change the sum.
 type textSum struct {
-	hash, begin uint32 // FNV-1a of all bytes, and of the first record.BeginBytes
-	bytes       int    // in begin
-	chars       int    // that are visible
-	visible     bool   // a visible character has come
+	hash    uint32 // FNV-1a of all bytes
+	begin   uint32 // of the first record.BeginBytes
+	first   uint32 // of the first record.FirstBytes
+	bytes   int    // in begin
+	chars   int    // that are visible
+	visible bool   // a visible character has come
 }
 
 // The constants of FNV-1a with 32 bits.
@@ -24,12 +26,12 @@ const (
 	fnvPrime  = 16777619
 )
 
-func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset} }
+func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset, first: fnvOffset} }
 
 // record returns the sum for the request's record. blank is the number of events before the first
 // one with text.
 func (t *textSum) record(blank int) *record.Text {
-	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, Blank: blank}
+	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, First: t.first, Blank: blank}
 }
 
 // addChunk adds the text of one event.
@@ -96,6 +98,9 @@ func (t *textSum) byte(c byte) {
 	if t.bytes < record.BeginBytes {
 		t.bytes++
 		t.begin = t.hash
+	}
+	if t.bytes <= record.FirstBytes {
+		t.first = t.hash
 	}
 }
 

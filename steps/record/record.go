@@ -66,15 +66,20 @@ type Request struct {
 type Text struct {
 	// Chars is the number of characters that are visible: neither space nor control.
 	Chars int `json:"n"`
-	// Sum is a hash of the text, and Begin one of its first bytes (see BeginBytes).
+	// Sum is a hash of the text, Begin one of its first bytes (see BeginBytes), and First one of the very first
+	// (see FirstBytes).
 	Sum   uint32 `json:"sum"`
 	Begin uint32 `json:"begin"`
+	First uint32 `json:"first"`
 	// Blank is the number of events before the first one with a visible character.
 	Blank int `json:"blank,omitempty"`
 }
 
 // BeginBytes is the number of bytes of a text that Text.Begin covers.
 const BeginBytes = 32
+
+// FirstBytes is the number of bytes of a text that Text.First covers: those of the first token, mostly.
+const FirstBytes = 4
 
 // First returns the event that ends the time to first token: the first one with visible text. An
 // answer of which no text is known, or that has none, is timed by its first event. A request without

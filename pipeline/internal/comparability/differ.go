@@ -48,6 +48,11 @@ const (
 	copiedShare = 0.02
 	// alikeBeginnings is the share of greedy answers that begin alike below which that is said.
 	alikeBeginnings = 0.5
+	// leastFirsts is the least number of greedy answers whose first characters are compared, and alikeFirsts the share
+	// of them that have the same below which the sides do not answer the same. The first token of a model with fewer bits
+	// a weight is the same far more often, even for prompts without sense.
+	leastFirsts = 24
+	alikeFirsts = 0.1
 	// greedy is the temperature at which texts can be compared.
 	greedy = "0"
 )
@@ -57,6 +62,9 @@ type runPair struct {
 	result.PairedRequests
 	base, head []request // as long as each other
 	index      []int     // of the requests
+	// firsts counts the greedy answers whose first characters are known on both sides, and alikeFirst those that have
+	// the same.
+	firsts, alikeFirst int
 }
 
 // CompareRequests sets the requests of two cells against each other, false where there are none to
@@ -304,6 +312,12 @@ func (p *runPair) texts() {
 			continue
 		}
 		p.Texts++
+		if b.firstly && h.firstly {
+			p.firsts++
+			if b.first == h.first {
+				p.alikeFirst++
+			}
+		}
 		if b.begin == h.begin {
 			p.AlikeBegin++
 		}
@@ -359,12 +373,20 @@ func once(side []request) map[uint32]int {
 }
 
 // beginnings says where most greedy answers differ from the first words on. Other numerics can do
-// that to a model that is undecided, so it is no proof of other work.
+// that to a model that is undecided, so it is no proof of other work. Nearly all answers differ in their
+// first characters only where other texts are generated, or none.
 func beginnings(pairs []runPair) (result.RequestDifference, bool) {
 	d := result.RequestDifference{What: result.OtherBeginnings, Repeat: pairs[0].Repeat, Base: 1, Shown: true}
-	texts, alike := 0, 0
+	texts, alike, firsts, alikeFirst := 0, 0, 0, 0
 	for _, p := range pairs {
 		texts, alike = texts+p.Texts, alike+p.AlikeBegin
+		firsts, alikeFirst = firsts+p.firsts, alikeFirst+p.alikeFirst
+	}
+	if firsts >= leastFirsts && float64(alikeFirst) < alikeFirsts*float64(firsts) {
+		d.Shown, d.Head = false, float64(alikeFirst)/float64(firsts)
+		d.Text = fmt.Sprintf("%d of %d greedy answers of the sides have the same first characters: a gate on answers shows what the head answers",
+			alikeFirst, firsts)
+		return d, true
 	}
 	if texts < leastRequests {
 		return d, false

@@ -20,9 +20,10 @@ type request struct {
 	limited   bool // the limit of its length ended it
 	blank     bool // its first event with a token had no text
 	known     bool // its text is known
+	firstly   bool // the beginning of its text is known, which older digests lack
 
 	prompt, output, events, chars int
-	asked, sum, begin             uint32
+	asked, sum, begin, first      uint32
 }
 
 // Flags of a request in a digest.
@@ -32,6 +33,7 @@ const (
 	flagLimited
 	flagBlank
 	flagText
+	flagFirst
 )
 
 // CollectRequests counts the requests of a run and digests them one by one.
@@ -78,7 +80,8 @@ func requestOf(r *record.Request) request {
 		prompt: r.PromptTokens, output: r.OutputTokens, events: len(r.Events), asked: r.Asked,
 	}
 	if t := r.Text; t != nil {
-		one.known, one.chars, one.sum, one.begin, one.blank = true, t.Chars, t.Sum, t.Begin, t.Blank > 0
+		one.known, one.firstly, one.blank = true, true, t.Blank > 0
+		one.chars, one.sum, one.begin, one.first = t.Chars, t.Sum, t.Begin, t.First
 	}
 	return one
 }
@@ -91,7 +94,7 @@ func (r *request) append(b []byte) []byte {
 	for _, f := range []struct {
 		set bool
 		bit int
-	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}} {
+	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}, {r.firstly, flagFirst}} {
 		if f.set {
 			flags |= f.bit
 		}
@@ -106,7 +109,11 @@ func (r *request) append(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(max(r.chars, 0)))
 	b = binary.BigEndian.AppendUint32(b, r.sum)
-	return binary.BigEndian.AppendUint32(b, r.begin)
+	b = binary.BigEndian.AppendUint32(b, r.begin)
+	if r.firstly {
+		b = binary.BigEndian.AppendUint32(b, r.first)
+	}
+	return b
 }
 
 // readRequests decodes a digest. What is broken in it ends it.
@@ -122,13 +129,16 @@ func readRequests(digest string) []request {
 		d.b = d.b[1:]
 		one := request{
 			given: flags&flagGiven != 0, continues: flags&flagContinues != 0, limited: flags&flagLimited != 0,
-			blank: flags&flagBlank != 0, known: flags&flagText != 0,
+			blank: flags&flagBlank != 0, known: flags&flagText != 0, firstly: flags&flagFirst != 0,
 		}
 		if one.given {
 			one.prompt, one.output, one.events, one.asked = d.count(), d.count(), d.count(), d.word()
 		}
 		if one.known {
 			one.chars, one.sum, one.begin = d.count(), d.word(), d.word()
+		}
+		if one.firstly {
+			one.first = d.word()
 		}
 		if d.bad {
 			return out

@@ -30,7 +30,7 @@ func answered(n int, say func(i int) string, change func(i int, q *asked)) []rec
 			change(i, &q)
 		}
 		q.Text = &record.Text{Chars: len(q.text), Sum: sumOf(q.text), Begin: sumOf(q.text[:min(len(q.text), record.BeginBytes)]),
-			Blank: blankOf(q)}
+			First: sumOf(q.text[:min(len(q.text), record.FirstBytes)]), Blank: blankOf(q)}
 		out = append(out, q.Request)
 	}
 	return out
@@ -117,8 +117,11 @@ func TestRequestsOfCheats(t *testing.T) {
 				q.text = greedyText(8)
 			}
 		}, nil, nil},
-		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil,
+		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, []result.DifferentRequests{result.OtherBeginnings},
+			nil},
+		{"greedy answers that part early", "0", func(i int, q *asked) { q.text = q.text[:8] + greedyText(i + 1000)[8:] }, nil,
 			[]result.DifferentRequests{result.OtherBeginnings}},
+		{"other sampled answers", "0.7", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, nil) })

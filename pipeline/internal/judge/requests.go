@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -19,7 +20,7 @@ const (
 // otherRequests is set where the measured requests show that the sides did other work, and lists
 // differences that do not keep them from being compared. Where the file has the sides do other work,
 // their requests differ as they are meant to; where it gives them other models, differences are listed
-// alone.
+// alone. A file that compares what is answered says itself how far the texts may differ.
 func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
 	declared comparability.Declared) (first exclusion, notes []string) {
 	i := slices.IndexFunc(c.doc.Requests, func(r result.ComparedRequests) bool {
@@ -29,9 +30,11 @@ func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
 		return first, nil
 	}
 	models := c.plan.ModelOf(base.Target) != c.plan.ModelOf(head.Target)
+	answered := slices.ContainsFunc(c.plan.Gates, plan.Gate.OfQuality)
 	for _, d := range c.doc.Requests[i].Differences {
 		switch {
-		case d.Shown, models, d.What == result.OtherPrompts && c.otherEngines(base, head) && fewTokens(d):
+		case d.Shown, models, answered && d.What == result.OtherBeginnings,
+			d.What == result.OtherPrompts && c.otherEngines(base, head) && fewTokens(d):
 			notes = append(notes, "the sides differ in their requests: "+d.Text)
 		default:
 			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", d.Repeat, d.Text), d.Repeat})

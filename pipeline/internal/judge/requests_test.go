@@ -15,6 +15,7 @@ func TestOtherRequests(t *testing.T) {
 	template := result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: 256, Head: 257,
 		Text: "prompt tokens differ: base 256, head 257"}
 	pieces := result.RequestDifference{What: result.OtherEvents, Repeat: 1, Base: 1, Head: 1.5, Text: "tokens per event", Shown: true}
+	beginnings := result.RequestDifference{What: result.OtherBeginnings, Repeat: 1, Base: 1, Text: "0 of 72 greedy answers"}
 	late := half
 	late.Repeat = 3
 	for _, tt := range []struct {
@@ -35,6 +36,12 @@ func TestOtherRequests(t *testing.T) {
 			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
 		}, result.Invalid, 1, false},
 		{"another model", half, func(s session) { s.plan.Targets[0].Model = "a"; s.plan.Targets[1].Model = "b" }, result.Pass, 0, true},
+		{"other first characters", beginnings, nil, result.Invalid, 1, false},
+		{"other first characters in a file that compares answers", beginnings, func(s session) {
+			quality := s.plan.Gates[0]
+			quality.Addr, quality.Metrics, quality.Comparisons = "gate.answers", []string{"agreement.share"}, nil
+			s.plan.Gates = append(s.plan.Gates, quality)
+		}, result.Pass, 0, true},
 		{"pieces", pieces, nil, result.Pass, 0, true},
 		{"lengths that the file declares", half, func(s session) {
 			s.plan.Gates[0].Differ = []string{"input_len"}
