@@ -12,12 +12,12 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Timed is a Source whose prompts have times of their own.
+// Timed is a Source whose prompts have times.
 type Timed interface {
 	Source
-	// Len is the number of requests that have a time.
+	// Len returns the number of requests that have a time.
 	Len() int
-	// Times are the planned times of the first n requests, from the start of the run.
+	// Times returns the planned times of the first n requests, from the start of the run.
 	Times(n int) []time.Duration
 }
 
@@ -33,7 +33,7 @@ type Sessions interface {
 	// Answers are the requests whose answers the prompt of request i holds, in their order;
 	// nil where it holds made-up ones.
 	Answers(i int) []int
-	// Continue is Prompt(i, s) with these answers, JSON strings. One that is nil is made up.
+	// Continue returns Prompt(i, s) with these answers as JSON strings. A nil answer is made up.
 	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
 }
 
@@ -81,8 +81,8 @@ func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error
 	return t, nil
 }
 
-// replayable refuses options with which a trace would last too long, or name more tokens than its prompts have. A
-// prompt here and there may have a block too many.
+// replayable rejects a time_scale that makes a trace too long, and a block_size that names more tokens than the
+// prompts have. It tolerates single prompts with one block too many.
 func replayable(t *Table, d steps.Dataset) error {
 	if last, scale := t.Entries[len(t.Entries)-1].At, timeScaleOf(d); float64(last)*scale > float64(maxTraceTime) {
 		return invalid("%s: with a time_scale of %g the trace lasts too long", d.Path, scale)
@@ -118,16 +118,16 @@ func (t trace) Times(n int) []time.Duration {
 
 func (t trace) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * t.scale) }
 
-// piece is a part of a prompt up to a number of tokens, and what draws it.
+// piece is the part of a prompt up to a token, and its generator.
 type piece struct {
 	end int
 	r   *rand.Rand
 }
 
-// pieces are the parts of the prompt of request i. Blocks of one name have one content
-// throughout a run, so that the prefix cache finds what it found in the recorded service, and so have messages
-// that come after the same ones; what no block names is drawn for this request alone. After its end the trace begins again, with other
-// content.
+// pieces returns the parts of the prompt of request i. Blocks with the same name have the same content
+// throughout a run, so the prefix cache hits as in the recorded service. The same holds for messages after the
+// same messages. Tokens outside of any block are unique to this request. After its end the trace starts over
+// with new content.
 func (t trace) pieces(i int, seeds Seeds) []piece {
 	at, round := i%len(t.entries), i/len(t.entries)
 	e := &t.entries[at]
@@ -143,7 +143,7 @@ func (t trace) pieces(i int, seeds Seeds) []piece {
 	return append(out, piece{e.Input, stream(seeds.Content, streamContent, i)})
 }
 
-// blocks are those of an entry from one token of its prompt to another.
+// blocks returns the blocks of an entry between two tokens of its prompt.
 func (t trace) blocks(e *Entry, from, to int, content uint64) []piece {
 	size := cmp.Or(e.blockSize, t.block)
 	out := make([]piece, len(e.Blocks))
@@ -153,7 +153,7 @@ func (t trace) blocks(e *Entry, from, to int, content uint64) []piece {
 	return out
 }
 
-// turns are the parts of a prompt that continues others: theirs, their answers, and its own.
+// turns returns the parts of a prompt that continues others: their prompts, their answers, and its own tokens.
 func (t trace) turns(at int, content uint64) []piece {
 	var out []piece
 	e := &t.entries[at]
@@ -183,7 +183,7 @@ func (t trace) turns(at int, content uint64) []piece {
 	return out
 }
 
-// output is the number of tokens to ask for.
+// output returns the number of tokens to request.
 func (t trace) output(i int, seeds Seeds) int {
 	if t.spec.OutputMin > 0 {
 		return between(stream(seeds.Lengths, streamLengths, i), t.spec.OutputMin, t.spec.OutputMax)
@@ -191,7 +191,7 @@ func (t trace) output(i int, seeds Seeds) int {
 	return t.entries[i%len(t.entries)].Output
 }
 
-// Prompt has the lengths of entry i.
+// Prompt returns a prompt with the lengths of entry i.
 func (t trace) Prompt(i int, seeds Seeds) Prompt {
 	p := Prompt{Input: t.entries[i%len(t.entries)].Input, Output: t.output(i, seeds)}
 	pieces := t.pieces(i, seeds)
@@ -222,7 +222,7 @@ func (s sessions) After(i int) ([]int, time.Duration) {
 	return s.inRound(i, turn.After), s.scaled(turn.Wait)
 }
 
-// inRound are the requests of entries in the round of request i.
+// inRound maps entries to requests in the round of request i.
 func (s sessions) inRound(i int, entries []int) []int {
 	first := i / len(s.entries) * len(s.entries)
 	if first == 0 {
@@ -235,7 +235,7 @@ func (s sessions) inRound(i int, entries []int) []int {
 	return out
 }
 
-// chain are the entries that a prompt continues, from the first one on.
+// chain returns the entries that a prompt continues, the first one first.
 func (s sessions) chain(at int) []int {
 	var out []int
 	for turn := s.entries[at].Turn; turn.From != nil; turn = s.entries[*turn.From].Turn {
@@ -252,7 +252,7 @@ func (s sessions) Answers(i int) []int {
 	return s.inRound(i, s.chain(i%len(s.entries)))
 }
 
-// Prompt implements Source. Where answers are to be real, made-up ones stand for them.
+// Prompt implements Source. With real answers, made-up ones stand in for them.
 func (s sessions) Prompt(i int, seeds Seeds) Prompt {
 	if !s.real {
 		return s.trace.Prompt(i, seeds)
@@ -260,7 +260,7 @@ func (s sessions) Prompt(i int, seeds Seeds) Prompt {
 	return s.Continue(i, seeds, nil)
 }
 
-// Continue makes messages: what each call added to the prompt that it continues, and the answers
+// Continue makes messages: the addition of each call to the prompt that it continues, and the answers in
 // between.
 func (s sessions) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt {
 	at := i % len(s.entries)
@@ -285,13 +285,13 @@ func (s sessions) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt
 	}
 	raw, err := json.Marshal(messages)
 	if err != nil {
-		panic("dataset: text cannot be JSON: " + err.Error()) // strings always can
+		panic("dataset: text cannot be JSON: " + err.Error()) // cannot happen for strings
 	}
 	p.Messages = raw
 	return p
 }
 
-// between is what the prompt of a request has from one token to another.
+// between returns the text of a request's prompt between two tokens.
 func (s sessions) between(i int, seeds Seeds, from, to int) string {
 	var own []piece
 	for _, part := range s.pieces(i, seeds) {

@@ -9,10 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Name of the kind.
+// Name is the name of the kind.
 const Name = "exec"
 
-// DefaultTimeout of a command.
+// DefaultTimeout is the timeout of a command that sets none.
 const DefaultTimeout = 10 * time.Minute
 
 // OutputVar names the environment variable that holds the path of the output file.

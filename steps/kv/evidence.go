@@ -10,43 +10,42 @@ import (
 
 // Evidence is what a run left behind that reports whether and how KV caches moved.
 type Evidence struct {
-	// Connectors that may have left it; nil means all of [Connectors].
+	// Connectors to consider; nil means all of [Connectors].
 	Connectors Table
-	// Transfer that was declared.
+	// Transfer as declared.
 	Transfer steps.TransferSpec
 	// Engine and Version of the members.
 	Engine, Version string
 	Members         []MemberEvidence
-	// NICs are the machine's devices with what they carried during the run. Loopback
-	// counts as Ethernet.
+	// NICs lists the machine's devices with the bytes they carried during the run. Loopback counts as Ethernet.
 	NICs []NICEvidence
-	// Requests that succeeded and the tokens of their prompts; 0 if not known.
+	// Requests that succeeded and their prompt tokens; 0 if unknown.
 	Requests     int
 	PromptTokens float64
-	// KVBytesPerToken of the model, 0 if not known.
+	// KVBytesPerToken of the model, 0 if unknown.
 	KVBytesPerToken float64
-	// Simulated servers put a part of the modelled bytes on real wires: devices prove nothing.
+	// Simulated servers send only part of the modelled bytes over real devices, so devices prove nothing.
 	Simulated bool
 }
 
-// MemberEvidence is what one server left behind.
+// MemberEvidence holds what one server recorded.
 type MemberEvidence struct {
 	Name string
-	// Role as [Layout.Role] says it.
+	// Role as returned by [Layout.Role].
 	Role string
-	// GPUs of the server, 0 if not known.
+	// GPUs of the server, 0 if unknown.
 	GPUs int
-	// Before and After are its counters at the start and the end of the run: those of
-	// [steps.Observation], or the engine's own names. nil if they were not to be had.
+	// Before and After are its counters at the start and end of the run, under the names of [steps.Observation]
+	// or the engine's own. nil if unavailable.
 	Before, After map[string]float64
 	// Log since the server's start; RunFrom is the index of the run's first line.
 	Log     []string
 	RunFrom int
-	// Describe is what the server says of its configuration, as its engine reports it.
+	// Describe holds the server's configuration as the engine reports it.
 	Describe map[string]string
 }
 
-// block is how many tokens a block of the member holds, 0 if it does not say.
+// block returns how many tokens a block of the member holds, 0 if it reports none.
 func (m MemberEvidence) block() float64 {
 	for _, e := range engines {
 		for _, name := range e.blockSizes {
@@ -58,7 +57,7 @@ func (m MemberEvidence) block() float64 {
 	return 0
 }
 
-// NICEvidence is what a device carried during the run, in bytes.
+// NICEvidence holds the bytes that a device carried during the run.
 type NICEvidence struct {
 	Name   string
 	Kind   string // NICRDMA, NICEthernet or NICNVLink
@@ -72,7 +71,7 @@ const (
 	NICNVLink   = "nvlink"
 )
 
-// aliases are the engines' own names of a counter that has one of ours.
+// aliases returns the engines' names of one of our counters.
 func (t Table) aliases(name string) []string {
 	var out []string
 	for _, e := range engines {
@@ -101,9 +100,8 @@ func (e Evidence) table() Table {
 	return e.Connectors
 }
 
-// Signals returns a function that reports whether a line of a server's log says anything of
-// its transfers, so that whoever gathers evidence need not keep whole logs. gpus is how many
-// GPUs the server has, 0 if not known.
+// Signals returns a function that reports whether a log line concerns transfers, so that a collector need not
+// keep whole logs. gpus is the server's number of GPUs, 0 if unknown.
 func (e Evidence) Signals(gpus int) func(line string) bool {
 	lines := e.table().lines()
 	return func(line string) bool { return readLine(lines, line, gpus).Kind != NoSignal }
@@ -122,8 +120,8 @@ func (e Evidence) read(counters map[string]float64, name string) (float64, bool)
 	return 0, false
 }
 
-// rise is by how much a counter rose on the members that fit, and its total since their
-// start; known is false if none of them has it. A counter that fell began anew.
+// rise returns how much a counter rose on the matching members, and its total since their start. known is false
+// if no such member has it. A counter that fell was reset.
 func (e Evidence) rise(name string, fits func(MemberEvidence) bool) (delta, total float64, known bool) {
 	for _, m := range e.Members {
 		after, ok := e.read(m.After, name)
@@ -145,13 +143,13 @@ func consumes(m MemberEvidence) bool {
 	return m.Role == steps.RoleConsumer || m.Role == steps.RoleBoth
 }
 
-// traces are the signals of all logs, gathered.
+// traces collects the signals of all logs.
 type traces struct {
-	carried  map[string]string   // transport → first line that says so, with its member
+	carried  map[string]string   // transport → first line that shows it, with its member
 	excluded map[string]string   // likewise
 	devices  map[string][]string // transport → devices
 	echo     string
-	// Of the run alone:
+	// During the run only:
 	moved, recomputed, failed       float64
 	movedAt, recomputedAt, failedAt string
 }
@@ -204,10 +202,10 @@ func (t *traces) add(s Signal, where string, inRun bool) {
 	}
 }
 
-// maxQuote bounds a line that is quoted.
+// maxQuote is the largest length of a quoted line.
 const maxQuote = 240
 
-// amount writes bytes for people.
+// amount formats bytes for people.
 func amount(bytes float64) string {
 	units := []string{"B", "KB", "MB", "GB", "TB"}
 	i := 0

@@ -15,7 +15,7 @@ type Proof struct {
 	Status string
 	// Reason in one sentence.
 	Reason string
-	// Evidence lists what was seen, each with its source.
+	// Evidence lists the observations, each with its source.
 	Evidence []string
 }
 
@@ -26,10 +26,9 @@ const (
 	Unproven     = "unproven"
 )
 
-// Prove asks two things of a run: did KV move at all, and over what? What the
-// configuration says is never an answer. A decode server that prefilled again by itself
-// contradicts every declaration, and so does another transport than the declared one.
-// Where nothing shows it, the run is unproven, with what would.
+// Prove answers two questions about a run: did KV move, and over which transport? The configuration proves
+// nothing. A decode server that prefilled again itself contradicts any declaration; so does a transport other
+// than the declared one. Without evidence, the run is unproven, and the reason names what would prove it.
 func Prove(e Evidence) Proof {
 	t := e.traces()
 	c := &prover{e: e, t: t}
@@ -38,7 +37,7 @@ func Prove(e Evidence) Proof {
 	return c.verdict()
 }
 
-// prover gathers what is found on the way to a verdict.
+// prover collects findings for the verdict.
 type prover struct {
 	e        Evidence
 	t        traces
@@ -54,7 +53,7 @@ func (c *prover) note(format string, args ...any) {
 	c.evidence = append(c.evidence, fmt.Sprintf(format, args...))
 }
 
-// verdict joins the answers: a contradiction decides, then what is missing.
+// verdict joins the findings: contradicted wins, then unproven.
 func (c *prover) verdict() Proof {
 	p := Proof{Status: Proved, Evidence: c.evidence}
 	for _, status := range []string{Contradicted, Unproven} {
@@ -72,11 +71,11 @@ func (c *prover) verdict() Proof {
 	return p
 }
 
-// usualBlock is the block of an engine on a GPU that does not report its own.
+// usualBlock is the block size assumed for an engine on a GPU that does not report it.
 const usualBlock = 16
 
-// blockTokens is how many tokens of a prompt's end can be left behind honestly: blocks
-// are moved whole, and the last token is always computed. LMCache's chunks are larger.
+// blockTokens returns how many tokens at the end of a prompt may legitimately not be transferred: blocks move
+// whole, and the last token is always computed. LMCache's chunks are larger.
 func (e Evidence) blockTokens() float64 {
 	block := 0.0
 	for _, m := range e.Members {
@@ -91,8 +90,8 @@ func (e Evidence) blockTokens() float64 {
 	return block + 1
 }
 
-// tolerated is the share of prompts, or of their tokens, that decode may compute itself
-// without changing what was measured.
+// tolerated is the share of prompts, or of their tokens, that decode servers may compute themselves without
+// changing the measurement.
 const tolerated = 0.01
 
 // checkMovement finds out whether KV moved: by the tokens that decode servers took from
@@ -156,7 +155,7 @@ func (c *prover) byTokens() bool {
 	return true
 }
 
-// prompts is how many prompt tokens were sent: as the client says, else as decode counted.
+// prompts returns how many prompt tokens were sent: from the client, else from decode's counters.
 func (e Evidence) prompts() float64 {
 	if e.PromptTokens > 0 {
 		return e.PromptTokens
@@ -167,8 +166,7 @@ func (e Evidence) prompts() float64 {
 
 func percent(part, whole float64) float64 { return min(100, 100*part/max(whole, 1)) }
 
-// sharedStore reports whether whole servers share a store: how much they find in it depends on
-// the workload.
+// sharedStore reports whether whole servers share a store. How much they find in it depends on the workload.
 func (e Evidence) sharedStore() bool {
 	return !slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.Role == steps.RoleConsumer })
 }
@@ -187,7 +185,7 @@ func (c *prover) byBytes(failures float64) bool {
 	case bytes > 0 && failures > 0:
 		c.movement = finding{Contradicted,
 			fmt.Sprintf("%.0f transfers failed, and nothing shows that decode did not prefill those prompts by itself", failures)}
-	// Caches of decode and compressed KV make this a bound for the worst only.
+	// Decode's caches and compressed KV lower the count, so this is only a loose bound.
 	case bytes > 0 && expected > 0 && bytes < 0.1*(expected-slack):
 		c.movement = finding{Contradicted, fmt.Sprintf("decode prefilled most prompts again by itself: %s moved, the prompts' KV is %s",
 			amount(bytes), amount(expected))}
@@ -197,7 +195,7 @@ func (c *prover) byBytes(failures float64) bool {
 		c.movement = finding{Unproven, "no server took KV from another, which is right only if no prefix of the workload repeats"}
 	case total == 0 && c.e.Requests > 0:
 		c.movement = finding{Contradicted, "decode prefilled again by itself: the servers count no transfer at all"}
-	// A gauge of the last transfers can stand still.
+	// A gauge of recent transfers may stay constant.
 	case engineNamed(c.e.Engine).gauge:
 		return false
 	case c.e.Requests > 0:
@@ -208,7 +206,7 @@ func (c *prover) byBytes(failures float64) bool {
 	return true
 }
 
-// byLog goes by what the servers wrote, and by devices that carried as much as KV would.
+// byLog uses the servers' log lines, and devices that carried as much as the KV.
 func (c *prover) byLog(failures float64) bool {
 	switch {
 	case failures > 0:
@@ -225,8 +223,8 @@ func (c *prover) byLog(failures float64) bool {
 	return true
 }
 
-// carriedBy reports whether the declared devices of a kind, or all of it, carried at least
-// nine tenths of the KV. Simulated servers leave this open.
+// carriedBy reports whether the devices of a kind, only the declared ones if any, carried at least nine tenths
+// of the KV. It returns false for simulated servers.
 func (e Evidence) carriedBy(kind string) bool {
 	kv := e.kvBytes()
 	if e.Simulated || kv < minProofBytes {
@@ -235,7 +233,7 @@ func (e Evidence) carriedBy(kind string) bool {
 	return e.bytesOn(kind) >= 0.9*kv
 }
 
-// minProofBytes is the least KV whose trace on a device can be distinguished from other traffic.
+// minProofBytes is the smallest amount of KV that stands out from other traffic on a device.
 const minProofBytes = 64 << 20
 
 // kvBytes is how much KV moved: as counted, else as expected.
@@ -246,8 +244,8 @@ func (e Evidence) kvBytes() float64 {
 	return e.prompts() * e.KVBytesPerToken
 }
 
-// bytesOn sums the traffic of a kind of devices, the larger direction of each. A
-// declared device counts alone.
+// bytesOn sums the traffic of the devices of a kind, the larger direction of each. If a device is declared,
+// only declared ones count.
 func (e Evidence) bytesOn(kind string) float64 {
 	declared := slices.ContainsFunc(e.NICs, func(n NICEvidence) bool { return n.Kind == kind && e.isDeclared(n.Name) })
 	sum := 0.0
@@ -259,7 +257,7 @@ func (e Evidence) bytesOn(kind string) float64 {
 	return sum
 }
 
-// isDeclared compares device names without their port: mlx5_0:1 is mlx5_0.
+// isDeclared compares device names without port numbers: mlx5_0:1 matches mlx5_0.
 func (e Evidence) isDeclared(name string) bool {
 	return slices.ContainsFunc(e.Transfer.Devices, func(d string) bool {
 		d, _, _ = strings.Cut(d, ":")
@@ -267,7 +265,7 @@ func (e Evidence) isDeclared(name string) bool {
 	})
 }
 
-// wouldProveMovement says what is missing.
+// wouldProveMovement returns what evidence is missing.
 func (e Evidence) wouldProveMovement() string {
 	if slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.After == nil }) {
 		return "the servers' metrics could not be read"
@@ -280,8 +278,8 @@ func (e Evidence) wouldProveMovement() string {
 	return "the servers have no counters of transfers; the machine's network counters, or a newer version, would show it"
 }
 
-// checkTransport finds out over what KV moved: by devices that carried it, else by what
-// the libraries wrote when they connected.
+// checkTransport decides which transport moved KV: by the devices that carried it, else by what the libraries
+// logged when they connected.
 func (c *prover) checkTransport() {
 	if connector := c.e.table().find(c.e.Transfer.Connector); connector != nil && connector.Through != "" {
 		c.transport = finding{Proved, "through " + connector.Through}
@@ -291,7 +289,7 @@ func (c *prover) checkTransport() {
 	want := c.e.Transfer.Transport
 	switch {
 	case want == "" && len(seen) == 0:
-		c.transport = finding{status: Proved} // no statement to hold it to
+		c.transport = finding{status: Proved} // no transport was declared
 	case want == "":
 		c.transport = finding{Proved, "over " + strings.Join(names(seen), " and ")}
 	case want == NCCL:
@@ -301,7 +299,7 @@ func (c *prover) checkTransport() {
 	}
 }
 
-// seen maps the transports that carried KV to what says so.
+// seen maps each transport that carried KV to its evidence.
 func (c *prover) seen() map[string]string {
 	seen := map[string]string{}
 	for _, t := range slices.Sorted(maps.Keys(c.t.carried)) {
@@ -320,7 +318,7 @@ func (c *prover) seen() map[string]string {
 			c.note("machine: %s", seen[d.transport])
 		}
 	}
-	// RDMA over Ethernet may count on both, so Ethernet speaks only where nothing else does.
+	// RDMA over Ethernet may count on both, so Ethernet counts only without other evidence.
 	if c.e.carriedBy(NICEthernet) && len(seen) == 0 {
 		seen[TCP] = fmt.Sprintf("network interfaces carried %s, the KV is %s", amount(c.e.bytesOn(NICEthernet)), amount(c.e.kvBytes()))
 		c.note("machine: %s", seen[TCP])
@@ -336,7 +334,7 @@ func names(seen map[string]string) []string {
 	return out
 }
 
-// display writes a transport for people.
+// display formats a transport for people.
 func display(t string) string {
 	switch t {
 	case NVLink:
@@ -347,7 +345,7 @@ func display(t string) string {
 	return strings.ToUpper(t)
 }
 
-// overNCCL: every channel of NCCL is NCCL.
+// overNCCL looks for any NCCL channel: all of them satisfy the declaration.
 func (c *prover) overNCCL(seen map[string]string) finding {
 	for _, t := range slices.Sorted(maps.Keys(seen)) {
 		if strings.Contains(seen[t], "NCCL INFO") {
@@ -357,7 +355,7 @@ func (c *prover) overNCCL(seen map[string]string) finding {
 	return finding{Unproven, "nothing shows that NCCL carried it; " + nccl.hint}
 }
 
-// over holds what was seen to the declared transport.
+// over compares the observed transports with the declared one.
 func (c *prover) over(want string, seen map[string]string) finding {
 	for _, t := range slices.Sorted(maps.Keys(seen)) {
 		if t != want {

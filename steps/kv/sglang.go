@@ -11,7 +11,7 @@ const SGLang = "sglang"
 
 var sglang = &engine{
 	name: SGLang, title: "SGLang", oneEnd: true,
-	httpDefault: 30000, httpSpacing: 300, // its own further ports begin 233 above
+	httpDefault: 30000, httpSpacing: 300, // the ports that it derives begin 233 above
 	ports:  func(m *Member) ([]PortNeed, error) { return one(m.Need(PortNCCL, 0, 1, 1, "nccl_port")) },
 	pinned: PortNCCL,
 	pin:    func(w *Writer) { w.setArg("nccl_port", value(w.Port(PortNCCL))) },
@@ -48,7 +48,7 @@ var sglang = &engine{
 	},
 }
 
-// sglangMode is a member's role in SGLang's words.
+// sglangMode returns a member's role in SGLang's terms.
 func sglangMode(m *Member) string {
 	if m.role == steps.RoleProducer {
 		return "prefill"
@@ -68,7 +68,7 @@ func sglangWrite(w *Writer) {
 	if form.DeviceFlag && (spec.Transport != TCP || form.Class == "") && w.Devices() != "" {
 		w.setArg("disaggregation_ib_device", w.Devices())
 	}
-	// Without it the server reports nothing of its transfers.
+	// Otherwise the server reports no transfers.
 	w.setArg("enable_metrics", true)
 	if form.Config != nil {
 		form.Config(w)

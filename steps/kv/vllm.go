@@ -38,17 +38,17 @@ var vllm = &engine{
 	lines: []Line{
 		// vLLM 0.10 to 0.33, kv_connector/v1/metrics.py.
 		{Words: []string{"KV Transfer metrics:"}, Read: func(line string) Signal { return counted(line, "Num successful transfers=") }},
-		// vLLM 0.6.4 to 0.10 with VLLM_LOGGING_LEVEL=DEBUG, simple_connector.py; the store's
-		// connector of these releases warns of the second.
+		// vLLM 0.6.4 to 0.10 with VLLM_LOGGING_LEVEL=DEBUG, simple_connector.py; the store's connector of these
+		// releases logs the second as a warning.
 		{Words: []string{"Successfully received all KVs and hidden states"}, Says: Signal{Kind: Moved}},
 		{Words: []string{"Failed to receive all KVs and hidden states"}, Says: Signal{Kind: Recomputed}},
-		// vLLM 0.13 to 0.33: the request is served without transfer.
+		// vLLM 0.13 to 0.33: the request is served without a transfer.
 		{Words: []string{"will not utilize KVTransfer"}, Says: Signal{Kind: Recomputed}},
 		{Words: []string{"Missing transfer_id in kv_transfer_params"}, Says: Signal{Kind: Recomputed}},
 	},
 }
 
-// counted is a line with the number of what moved behind a text.
+// counted reads a line that has the number of transfers or tokens after a text.
 func counted(line, behind string) Signal {
 	if n := figure(line, behind); n > 0 {
 		return Signal{Kind: Moved, Count: n}
@@ -66,11 +66,11 @@ func vllmCheckArgs(_ *Layout, m *Member) error {
 	return nil
 }
 
-// internalSpan is how far two servers' searches for free ports are kept apart: servers
-// that start together otherwise find the same one.
+// internalSpan separates the ports at which two servers start to search. Servers that start together would
+// otherwise find the same free port.
 const internalSpan = 100
 
-// internalVariable is the variable from which a vLLM server starts to look for ports.
+// internalVariable returns the variable that sets where a vLLM server starts to search for ports.
 func (m *Member) internalVariable() string {
 	if m.replicas > 1 {
 		return "VLLM_DP_MASTER_PORT"
@@ -78,14 +78,14 @@ func (m *Member) internalVariable() string {
 	return "VLLM_PORT"
 }
 
-// lifted are the settings in config that belong to kv_transfer_config itself; all others
-// are the connector's extra config.
+// lifted lists the settings in config that belong to kv_transfer_config itself; all others go into the
+// connector's extra config.
 var lifted = []string{"kv_buffer_device", "kv_buffer_size", "kv_load_failure_policy", "enable_permute_local_kv"}
 
-// vllmWrite adds --kv-transfer-config and what its connectors read from the environment.
+// vllmWrite adds --kv-transfer-config and the environment variables that its connectors read.
 func vllmWrite(w *Writer) {
 	l := w.layout
-	// The address that the server gives its peers; its own guess is the machine's first one.
+	// The address that the server tells its peers; by default it guesses the machine's first one.
 	w.SetEnv("VLLM_HOST_IP", w.Host())
 	configs := make([]any, len(l.parts))
 	for i, p := range l.parts {
@@ -102,8 +102,8 @@ func vllmWrite(w *Writer) {
 	w.args = append(w.args, steps.Arg{Name: "kv_transfer_config", Value: config})
 }
 
-// transferConfig is the configuration of one connector. It adds the variables that the
-// connector reads to w.
+// transferConfig returns the configuration of one connector. It adds the variables that the connector reads to
+// w.
 func transferConfig(w *Writer, p part) map[string]any {
 	if p.form == nil {
 		return p.raw
@@ -130,14 +130,13 @@ func transferConfig(w *Writer, p part) map[string]any {
 	return w.Top
 }
 
-// failLoads makes a decode server answer with an error when KV does not arrive. Its
-// other choice, to compute it again in silence, is what a comparison of transports must
-// not measure. The setting came with 0.13.
+// failLoads makes a decode server return an error if KV does not arrive. By default it silently computes the
+// prompt again, which would spoil a comparison of transports. The setting exists since 0.13.
 func failLoads(w *Writer) {
 	if within(w.member.Spec.Version, "0.13", "") {
 		w.Top["kv_load_failure_policy"] = "fail"
 	}
 }
 
-// hashSeed makes all servers give the same prefix the same key.
+// hashSeed makes all servers derive the same key for the same prefix.
 func hashSeed(w *Writer) { w.SetEnv("PYTHONHASHSEED", "0") }

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// figures are SGLang's metrics by their names from 0.5.5 to 0.5.23, the current one first.
-// Queried tokens are those of the prompts: all of them are looked up in the radix cache.
+// figures lists SGLang's metrics by their names from 0.5.5 to 0.5.23, the current name first. All prompt tokens
+// count as queried, because all are looked up in the radix cache.
 var figures = engine.Metrics{
 	Gauges: []engine.Metric{
 		{Name: steps.SeriesRunning, From: []string{"sglang:num_running_reqs"}},
@@ -50,13 +50,13 @@ var statistics = []engine.Pattern{
 	engine.NewPattern(`#new-token: ([0-9]+), #cached-token: ([0-9]+)`, engine.Field{Name: newTokens}, engine.Field{Name: cachedTokens}),
 }
 
-// What the share of hits is computed from.
+// The fields from which the hit rate is computed.
 const (
 	newTokens    = "new_tokens"
 	cachedTokens = "cached_tokens"
 )
 
-// startLines are what SGLang says of its start.
+// startLines matches the lines that SGLang logs at its start.
 var startLines = []engine.Pattern{
 	engine.NewPattern(`max_total_num_tokens=([0-9]+)`, engine.Field{Name: steps.StartKVTokens}),
 	engine.NewPattern(`KV [Cc]ache (?:is )?allocated\..*#tokens: ([0-9]+)`, engine.Field{Name: steps.StartKVTokens}),
@@ -68,18 +68,18 @@ var startLines = []engine.Pattern{
 	engine.NewPattern(`Capture .*graph end\. (?:Time elapsed: |elapsed=)([0-9.]+) s`, engine.Field{Name: steps.StartGraphs}),
 }
 
-// Keys and values are allocated apart.
+// Keys and values are allocated separately.
 const (
 	keyBytes   = "k_cache_bytes"
 	valueBytes = "v_cache_bytes"
 )
 
-// Observe scrapes /metrics, which SGLang has with --enable-metrics (Render sets it).
+// Observe scrapes /metrics, which SGLang serves with --enable-metrics (set by Render).
 func (s sglang) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observation, error) {
 	return figures.Scrape(ctx, s.client, ep)
 }
 
-// LogPoint reads a line of a prefill or decode batch.
+// LogPoint parses a line about a prefill or decode batch.
 func (sglang) LogPoint(line string) (map[string]float64, bool) {
 	gauges, ok := engine.Point(line, "#running-req: ", statistics)
 	if !ok {
@@ -93,7 +93,7 @@ func (sglang) LogPoint(line string) (map[string]float64, bool) {
 	return gauges, true
 }
 
-// StartFacts reads the lines of a start.
+// StartFacts parses the lines of a start.
 func (sglang) StartFacts(log []string) map[string]float64 {
 	facts := engine.StartFacts(log, startLines)
 	if kv := facts[keyBytes] + facts[valueBytes]; kv > 0 {

@@ -9,41 +9,41 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// What two sides were asked and answered is compared request by request: the index of a request is
-// that of its prompt on both sides. A head that does other work looks faster, so most differences
-// make a comparison invalid.
+// The requests and answers of two sides are compared one by one; on both sides, the index of a request is the
+// index of its prompt. A head that does different work looks faster, so most differences make a comparison
+// invalid.
 //
-// Honest sides differ, too: sampled texts are other texts, greedy ones part after a near-tie, and
-// engines cut their answers into events as they like (streaming intervals, several tokens a step,
-// tokens that queue up behind a busy loop). So what is exact is the prompt alone. All else is
-// compared as a mean over the requests, and differs where it does so grossly and by many standard
-// errors. Each threshold below is several times what two launches of one server show, and the error
-// of a mean is that of the requests' own differences, so that noise alone is never called other work.
+// Honest sides differ, too: sampled texts differ, greedy texts diverge after a near-tie, and engines split
+// their answers into events freely (streaming intervals, several tokens per step, tokens that queue up behind a
+// busy loop). So only the prompts are compared exactly. Everything else is compared as a mean over the
+// requests. It differs if the difference is large and exceeds many standard errors. Each threshold below is
+// several times what two launches of one server show. The standard error comes from the differences of single
+// requests, so noise alone never counts as different work.
 const (
-	// leastRequests is the least number of requests whose mean is compared.
+	// leastRequests is the smallest number of requests whose mean is compared.
 	leastRequests = 8
-	// otherErrors is how many standard errors a difference of means must have.
+	// otherErrors is the required difference of means in standard errors.
 	otherErrors = 6
-	// otherCharacters is the relative difference of the characters of a token. Texts of one model
-	// have the same number within a few percent, whatever is sampled: tokens that were claimed and not
-	// generated, or padded with blanks, have none.
+	// otherCharacters is the relative difference of characters per token. Texts of one model agree within a few
+	// percent, even if sampled. Tokens that were claimed but not generated, or padding with blanks, have no
+	// characters.
 	otherCharacters = 0.2
-	// otherLengths is the relative difference of the tokens of an answer, where the model ends it.
+	// otherLengths is the relative difference of tokens per answer, if the model ends it.
 	otherLengths = 0.33
-	// otherEvents is the relative difference of the tokens of an event that is worth a word.
+	// otherEvents is the relative difference of tokens per event that is reported.
 	otherEvents = 0.1
-	// otherShare is the difference of shares of the requests that is worth a word.
+	// otherShare is the difference of request shares that is reported.
 	otherShare = 0.1
-	// repeatedShare is the difference of the shares of requests whose answer another prompt got, too.
-	// Short answers (yes, no, a number) are repeated on both sides alike.
+	// repeatedShare is the difference of the shares of requests whose answer another prompt got, too. Short
+	// answers (yes, no, a number) repeat alike on both sides.
 	repeatedShare = 0.25
-	// leastMoved is the least number of answers that moved: a swap has two. Greedy answers of some
-	// length that only one prompt gets on each side do not change places by chance.
+	// leastMoved is the smallest number of moved answers; a swap has two. Long greedy answers that only one
+	// prompt gets on each side do not swap by chance.
 	leastMoved = 2
-	// movedCharacters is the least length of such an answer.
+	// movedCharacters is the smallest length of such an answer.
 	movedCharacters = 32
-	// leastCopied is the least number of answers of the base that the head gives to further prompts,
-	// and copiedShare their least share.
+	// leastCopied is the smallest number of answers of the base that the head gives to further prompts, and
+	// copiedShare their smallest share.
 	leastCopied = 3
 	copiedShare = 0.02
 	// alikeBeginnings is the share of greedy answers that begin alike below which that is said.
@@ -57,7 +57,7 @@ const (
 	greedy = "0"
 )
 
-// runPair are the requests of both sides of one pass of a repeat that both answered.
+// runPair holds the requests that both sides answered in one pass of a repeat.
 type runPair struct {
 	result.PairedRequests
 	base, head []request // as long as each other
@@ -105,7 +105,7 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	return out, true
 }
 
-// runPairs pairs the sound runs of two cells.
+// runPairs pairs the valid runs of two cells.
 func runPairs(base, head *result.Cell) []runPair {
 	type key struct{ repeat, pass int }
 	of := map[key]result.Run{}
@@ -138,7 +138,7 @@ func compares(r result.Run) bool {
 	return r.Status == result.RunOK && r.Requests != nil && r.Requests.Digest != ""
 }
 
-// pool puts the requests of all pairs together.
+// pool joins the requests of all pairs.
 func pool(pairs []runPair) (all runPair) {
 	all.Repeat = pairs[0].Repeat
 	for _, p := range pairs {
@@ -147,8 +147,8 @@ func pool(pairs []runPair) (all runPair) {
 	return all
 }
 
-// prompts compares the prompt tokens of each request. A prompt that repeats what the server answered
-// before has the length of its answers.
+// prompts compares the prompt tokens of each request. It skips prompts that repeat the server's answers, whose
+// length depends on those.
 func (p *runPair) prompts() (result.RequestDifference, bool) {
 	d := result.RequestDifference{What: result.OtherPrompts, Repeat: p.Repeat}
 	first := -1
@@ -174,8 +174,8 @@ func (p *runPair) prompts() (result.RequestDifference, bool) {
 	return d, true
 }
 
-// ratio compares Σ of / Σ to of both sides, over the requests for which use reports true. share is the
-// least difference, relative to the larger value where relative is true.
+// ratio compares Σ of / Σ to of both sides, over the requests for which use returns true. share is the smallest
+// difference, as a share of the larger value if relative.
 func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float64, share float64,
 	relative bool) (base, head float64, differs bool) {
 	var b, h, bTo, hTo []float64
@@ -192,7 +192,7 @@ func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float6
 	}
 	base, head = sum(b)/sum(bTo), sum(h)/sum(hTo)
 	squares := 0.0
-	for i := range b { // the residuals of both ratios, request by request
+	for i := range b { // the residuals of both ratios, per request
 		d := (h[i]-head*hTo[i])/meanH - (b[i]-base*bTo[i])/meanB
 		squares += d * d
 	}
@@ -217,7 +217,7 @@ func outputTokens(r request) float64 { return float64(r.output) }
 
 func counted(b, h request) bool { return b.output > 0 && h.output > 0 }
 
-// indicator returns 1 for requests of which is is true.
+// indicator returns a function that is 1 for requests that satisfy is, else 0.
 func indicator(is func(request) bool) func(request) float64 {
 	return func(r request) float64 {
 		if is(r) {
@@ -242,7 +242,7 @@ func (p *runPair) characters() (d result.RequestDifference, differs bool) {
 	return d, differs
 }
 
-// events compares how many tokens an event brings. Engines may do that as they like, so it is shown.
+// events compares the tokens per event. Engines may choose them freely, so a difference is only shown.
 func (p *runPair) events() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherEvents, Repeat: p.Repeat, Shown: true}
 	d.Base, d.Head, differs = p.ratio(counted, outputTokens, func(r request) float64 { return float64(r.events) }, otherEvents, true)
@@ -304,7 +304,7 @@ func (p *runPair) repeated() (d result.RequestDifference, differs bool) {
 	return d, difference > repeatedShare && difference > (otherErrors-1)*se
 }
 
-// texts counts how many greedy answers are equal.
+// texts counts equal greedy answers.
 func (p *runPair) texts() {
 	for i := range p.index {
 		b, h := p.base[i], p.head[i]
@@ -327,7 +327,7 @@ func (p *runPair) texts() {
 	}
 }
 
-// moved finds greedy answers that one side gave to one prompt and the other side to another one.
+// moved finds greedy answers that the two sides gave to different prompts.
 func (p *runPair) moved(name, other string, from, to []request) (result.RequestDifference, bool) {
 	d := result.RequestDifference{What: result.MovedAnswers, Repeat: p.Repeat}
 	origin, target := once(from), once(to)
@@ -356,7 +356,7 @@ func (p *runPair) moved(name, other string, from, to []request) (result.RequestD
 	return d, moved >= leastMoved || len(copied) >= leastCopied && share > copiedShare
 }
 
-// once finds the only request with a text, by its sum; -1 where there are several.
+// once maps the sum of each text to the only request with it; -1 if there are several.
 func once(side []request) map[uint32]int {
 	out := map[uint32]int{}
 	for i, r := range side {

@@ -9,11 +9,11 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// MaxRequests is the largest number of requests of a run that are compared one by one. A digest of
-// them has some 30 bytes a request.
+// MaxRequests is the largest number of requests of a run that are compared one by one. Their digest has about
+// 30 bytes per request.
 const MaxRequests = 100_000
 
-// request is one measured request as a digest has it.
+// request is one measured request in a digest.
 type request struct {
 	given     bool // it succeeded
 	continues bool // its prompt repeats answers of the server

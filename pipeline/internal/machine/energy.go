@@ -26,7 +26,7 @@ func energy(seen []probe.Snapshot, used []string, began, ended time.Time) *engin
 	return out
 }
 
-// reading of the power of a GPU.
+// reading is the power of a GPU at a time.
 type reading struct {
 	at    time.Time
 	watts float64
@@ -54,7 +54,7 @@ func energyOf(seen []probe.Snapshot, uuid string, began, ended time.Time) (joule
 	return joules, ""
 }
 
-// between is the energy of what lies within two times of the span between two readings.
+// between returns the energy between two readings, restricted to the time from began to ended.
 func between(a, b reading, began, ended time.Time) float64 {
 	from, to := a.at, b.at
 	if from.Before(began) {

@@ -16,35 +16,34 @@ import (
 
 // Times of looking after GPUs.
 const (
-	// watchEvery is the time between two looks during a run. A look costs a call of
-	// nvidia-smi, which takes some of a core for a tenth of a second.
+	// watchEvery is the interval between snapshots during a run. A snapshot calls nvidia-smi, which uses part
+	// of a core for a tenth of a second.
 	watchEvery = 5 * time.Second
-	// FreeWait is how long the driver may take to give memory back after a stop, FreeEvery
-	// the time between two polls of it.
+	// FreeWait is how long the driver may take to free memory after a stop, and FreeEvery the interval between
+	// checks.
 	FreeWait  = 60 * time.Second
 	FreeEvery = 500 * time.Millisecond
-	// memorySlack is what a GPU may hold more than before a launch: drivers keep a little.
+	// memorySlack is how much more memory than before a launch may remain in use, because drivers keep some.
 	memorySlack = 256 << 20
 )
 
-// gpus looks after the GPUs of a session. It implements engine.Machine.
+// gpus watches the GPUs of a session. It implements engine.Machine.
 type gpus struct {
 	look func(context.Context) probe.Snapshot
-	// requests of each target, by address.
+	// requests holds the GPU requests of each target, by address.
 	requests map[string][]doctor.Request
 	owner    func(ctx context.Context) func(pid int) probe.Owner
 	warn     func(text string)
 
-	// Of the launch that goes on: the machine before it, and the UUIDs of the GPUs on which
-	// it was seen.
+	// Of the current launch: the machine before it, and the UUIDs of the GPUs on which it was seen.
 	before probe.Snapshot
 	own    map[string]bool
 }
 
 var _ engine.Machine = (*gpus)(nil)
 
-// WatchGPUs returns what looks after the GPUs of the targets, nil where none can use a GPU of
-// this machine. owner finds whose the processes on them are.
+// WatchGPUs returns a watcher of the targets' GPUs, nil if no target can use a GPU of this machine. owner
+// returns a function that finds the owner of a process.
 func WatchGPUs(needs doctor.Needs, prober *probe.Prober, owner func(context.Context) func(int) probe.Owner,
 	warn func(string)) engine.Machine {
 	if !needs.MayUseGPUs() {
@@ -57,14 +56,14 @@ func WatchGPUs(needs doctor.Needs, prober *probe.Prober, owner func(context.Cont
 	return g
 }
 
-// used returns the GPUs of a target, nil if it uses none. Where the file says only how
-// many, those are taken on which processes of ours were seen in this launch, else the
-// first ones. Where it says nothing, only those count on which they were seen.
+// used returns the GPUs of a target, nil if it uses none. If the file gives only a number, these are the GPUs
+// on which our processes were seen in this launch, else the first ones. If the file gives nothing, only GPUs on
+// which they were seen count.
 func (g *gpus) used(target string) []probe.GPU {
 	requests := g.requests[target]
 	selected, sure, err := doctor.Select(requests, g.before.GPUs)
 	if err != nil {
-		return nil // the preflight has refused it
+		return nil // the preflight rejects this
 	}
 	if sure {
 		return selected
@@ -82,7 +81,7 @@ func (g *gpus) used(target string) []probe.GPU {
 	return selected
 }
 
-// learn notes on which GPUs processes of ours compute.
+// learn records on which GPUs our processes compute.
 func (g *gpus) learn(seen []probe.Snapshot, owner func(int) probe.Owner) {
 	for _, s := range seen {
 		for _, p := range s.Processes {
@@ -101,8 +100,8 @@ func (g *gpus) Before(ctx context.Context, target string) {
 	}
 }
 
-// Memory implements engine.Machine. What others have allocated meanwhile cannot be distinguished
-// from what the launch took where the driver lists no processes.
+// Memory implements engine.Machine. If the driver lists no processes, memory allocated by others meanwhile
+// cannot be separated from the launch's.
 func (g *gpus) Memory(ctx context.Context, target string) (float64, bool) {
 	if len(g.before.GPUs) == 0 || len(g.requests[target]) == 0 {
 		return 0, false
@@ -206,9 +205,9 @@ func (g *gpus) After(ctx context.Context, target string) error {
 	}
 }
 
-// held says what a launch still holds of its GPUs, "" if nothing: memory beyond what was
-// in use before it, or a process that was not there and is not known to be somebody
-// else's. What others have allocated meanwhile is not held by us.
+// held describes what a launch still holds of its GPUs, "" if nothing. That is memory beyond what was in use
+// before, or a new process that is not known to belong to others. Memory allocated by others meanwhile does not
+// count.
 func (g *gpus) held(now probe.Snapshot, used []probe.GPU, owner func(int) probe.Owner) string {
 	if now.Err != nil && len(now.GPUs) == 0 {
 		return fmt.Sprintf("the GPUs do not answer any longer (%v)", now.Err)

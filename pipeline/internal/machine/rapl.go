@@ -20,28 +20,28 @@ import (
 const Powercap = "/sys/class/powercap"
 
 const (
-	// raplEvery is the time between two readings of the counters during a run. One takes some ten
-	// microseconds; what lies between the last before the window and its begin is taken to be even.
+	// raplEvery is the interval between readings of the counters during a run. A reading takes about ten
+	// microseconds. Between readings, power is assumed constant.
 	raplEvery = time.Second
-	// maxRAPLGap is the longest time between two readings. A counter of 32 bits in units of 61 µJ holds a
-	// package of 1 kW for four minutes; one of 15 µJ, for one.
+	// maxRAPLGap is the longest time between two readings. A 32-bit counter in units of 61 µJ wraps after four
+	// minutes at 1 kW; one in units of 15 µJ, after one.
 	maxRAPLGap = 45 * time.Second
 )
 
-// raplDomain is a counter of energy that is in no other one.
+// raplDomain is an energy counter that no other one includes.
 type raplDomain struct {
 	name, dir string
-	wraps     float64 // in microjoules: it begins again from zero
+	wraps     float64 // in microjoules; the counter then restarts at zero
 }
 
-// The zones of /sys/class/powercap that count: the packages, and the memory beside them. Cores and the graphics
-// of a package are in it, psys is all of the platform, and intel-rapl-mmio shows the packages again.
+// The zones of /sys/class/powercap to count: packages, and their memory. A package includes its cores and
+// graphics, psys is the whole platform, and intel-rapl-mmio repeats the packages.
 var (
 	raplPackage = regexp.MustCompile(`^intel-rapl:\d+$`)
 	raplPart    = regexp.MustCompile(`^intel-rapl:\d+:\d+$`)
 )
 
-// raplDomains lists the counters below a folder. It fails where there are some that cannot be read.
+// raplDomains lists the counters below a folder. It fails if some are unreadable.
 func raplDomains(root string) ([]raplDomain, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func readMicrojoules(dir, file string) (float64, error) {
 
 func (d raplDomain) read() (float64, error) { return readMicrojoules(d.dir, "energy_uj") }
 
-// raplReading is what all counters showed at one moment.
+// raplReading holds all counters at one moment.
 type raplReading struct {
 	at         time.Time
 	microjoule []float64 // by domain

@@ -15,8 +15,8 @@ import (
 	"github.com/servegate/pipeline/steps/process"
 )
 
-// engineOptions returns what the engine works with: the same in a model and on machines, but for
-// what each of them adds.
+// engineOptions returns the options of the engine, common to a model and to machines, with the additions of
+// either.
 func (s *session) engineOptions(ctx context.Context) engine.Options {
 	opt := engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus, Target: s.targets.Resolve, Lane: s.lanes(s.targets),
@@ -29,13 +29,13 @@ func (s *session) engineOptions(ctx context.Context) engine.Options {
 	return s.onMachines(ctx, opt)
 }
 
-// inModel adds what a model has.
+// inModel adds the options of a model.
 func inModel(opt engine.Options, m *place.Model) engine.Options {
 	opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelledDrive(0)
 	return opt
 }
 
-// onMachines adds what real machines have, and what looks after them.
+// onMachines adds the options of real machines, and their watchers.
 func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Options {
 	opt.Ports, opt.Load = new(process.Ports), s.load
 	opt.Env = steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir}
@@ -48,8 +48,7 @@ func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Opt
 	return opt
 }
 
-// lanes are where the repeats of a plan are carried out, with the targets there; nil where its
-// places have none.
+// lanes returns a function that returns the lanes on which repeats run, nil if the places have none.
 func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 	if !s.targets.Places.Lanes() {
 		return nil
@@ -62,13 +61,13 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 	}
 }
 
-// load carries out one run of a workload, with the pipeline's access to files.
+// load runs one run of a workload, with the pipeline's access to files.
 func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
 	opt.Files, opt.Arrivals = s.opt.Config.Files, s.opt.Config.Arrivals
 	return load.Run(ctx, opt)
 }
 
-// preflight sees whether places and machine have what the plan needs.
+// preflight checks that places and machine have what the plan needs.
 func (s *session) preflight(ctx context.Context) error {
 	if err := s.targets.Places.Preflight(ctx); err != nil {
 		return err

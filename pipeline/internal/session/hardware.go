@@ -12,16 +12,16 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// hardware is what a session has to do with the machine that it runs on.
+// hardware holds the session's access to the machine that it runs on.
 type hardware struct {
-	// spawner starts nvidia-smi and the like. They are not in the journal: they come by
-	// the hundreds and leave nothing behind.
+	// spawner starts nvidia-smi and similar programs. They are not in the journal, because they are numerous
+	// and leave nothing behind.
 	spawner *spawn.Spawner
 	prober  *probe.Prober
 	needs   doctor.Needs
 }
 
-// newHardware knows what the plan needs of this machine: nothing where all is simulated.
+// newHardware determines what the plan needs of this machine: nothing if everything is simulated.
 func newHardware(opt Options, targets target.Resolver) hardware {
 	h := hardware{spawner: spawn.New(spawn.Options{Environ: opt.Environ})}
 	h.prober = probe.New(h.spawner)
@@ -40,8 +40,8 @@ func planned(opt Options) []string {
 	return out
 }
 
-// nics lists this machine's network devices; nil where servers run on others, of whose
-// traffic these devices say nothing.
+// nics returns a function that lists this machine's network devices. It returns nil if servers run on other
+// machines, whose traffic these devices do not show.
 func (s *session) nics(ctx context.Context) func() []probe.NIC {
 	if !s.targets.Places.Here(s.targets.Planned()) {
 		return nil
@@ -73,8 +73,8 @@ func (s *session) ownerOf(ctx context.Context) func(pid int) probe.Owner {
 	}
 }
 
-// examine sees whether the machine has what the plan needs. What an interrupted run has
-// left was ended a moment ago: its memory may take a while to come back.
+// examine checks that the machine has what the plan needs. It retries for a while, because the memory of
+// processes left by an interrupted run may not be free yet.
 func (s *session) examine(ctx context.Context) error {
 	opt := doctor.Options{Prober: s.machine.prober, Daemon: s.targets.Places.Daemon(), Out: s.dir.Path(), Dir: s.opt.Dir}
 	deadline := s.now().Add(machine.FreeWait)

@@ -21,8 +21,7 @@ import (
 // noRegression reports whether there is nothing to profile.
 func (s *session) noRegression() bool { return s.regression == nil }
 
-// profile profiles both sides of the regression while the places are there. Nothing that goes wrong
-// with it changes the run.
+// profile profiles both sides of the regression while the places are open. A failure does not affect the run.
 func (s *session) profile(ctx context.Context) error {
 	p := &profiling{session: s, spec: *s.opt.Config.Settings.Profile, of: *s.regression}
 	s.profiled = p.run(ctx)
@@ -32,23 +31,23 @@ func (s *session) profile(ctx context.Context) error {
 	return nil
 }
 
-// profiling is one pair in the course of being profiled.
+// profiling is one pair while it is profiled.
 type profiling struct {
 	*session
 	spec lang.Profile
 	of   regression
-	// notes of the profile, and what its launches held.
+	// notes of the profile, and the time that its launches took.
 	notes []string
 	spent plan.Spending
 }
 
-// side is what came of one side.
+// side holds the profile of one side.
 type side struct {
 	result.ProfileSide
 	summary profile.Summary
 	dirs    map[string]traceDir // by server
 	got     []steps.Profiled
-	// secret: a server of it was given a secret, which an opaque trace would show.
+	// secret means that one of its servers was given a secret, which an opaque trace would contain.
 	secret bool
 }
 
@@ -88,7 +87,7 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 	return out
 }
 
-// bill is what the launches held; nil where nothing, or nothing but a replacement of servers.
+// bill returns the cost of the launches; nil if none, or if only servers were replaced.
 func (p *profiling) bill() *result.Spent {
 	if p.spent.MachineHours == 0 || !p.of.doc.HasCost() {
 		return nil
@@ -124,7 +123,7 @@ func (p *profiling) launches() ([]plan.Launch, error) {
 	return out, nil
 }
 
-// firstOf is the first launch that measures a cell, with that run alone.
+// firstOf returns the first launch that measures a cell, with only that run.
 func firstOf(p *plan.Plan, cell string) (plan.Launch, bool) {
 	for _, rep := range p.Repeats {
 		for _, l := range rep.Launches {
@@ -139,7 +138,7 @@ func firstOf(p *plan.Plan, cell string) (plan.Launch, bool) {
 	return plan.Launch{}, false
 }
 
-// launch starts a side to be profiled, and reads what its profilers leave.
+// launch starts a side for profiling, and reads the profilers' files.
 func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	l.ID = "profile-" + s.Side + "-" + l.Target
 	targets := p.targets
@@ -169,8 +168,8 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 // stopping ends the profile of a server.
 type stopping func(context.Context) (steps.Profiled, error)
 
-// window is when the servers of a launch are profiled: as the file says, but in the middle of
-// runs that are not long enough for it.
+// window returns when to profile the servers of a launch: as set in the file, or in the middle of runs that are
+// too short for that.
 func (p *profiling) window(cell string) steps.ProfileWindow {
 	w := steps.ProfileWindow{Delay: p.spec.Delay, Window: p.spec.Window}
 	if lasts := p.lasts(cell); lasts > 0 && w.Delay+w.Window > lasts {
@@ -182,7 +181,7 @@ func (p *profiling) window(cell string) steps.ProfileWindow {
 	return w
 }
 
-// scale is how many times faster than its own time a run is; 1 in virtual time, which is its own.
+// scale returns how many times faster than real time a run is; 1 in virtual time, which measures its own time.
 func (p *profiling) scale() float64 {
 	if p.targets.Places.Model() != nil {
 		return 1
@@ -190,7 +189,7 @@ func (p *profiling) scale() float64 {
 	return max(p.opt.Plan.TimeScale, 1)
 }
 
-// lasts is the shortest valid run of a cell.
+// lasts returns the duration of the shortest valid run of a cell.
 func (p *profiling) lasts(cell string) time.Duration {
 	shortest := 0.0
 	for _, b := range p.of.doc.Benchmarks {
@@ -211,7 +210,7 @@ func (p *profiling) note(text string) {
 	}
 }
 
-// start has all servers of a launch profile themselves.
+// start starts the profiles of all servers of a launch.
 func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers []engine.Attended) []stopping {
 	stops := make([]stopping, len(servers))
 	w := p.window(l.Runs[0].Cell)
@@ -232,7 +231,7 @@ func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers [
 	return stops
 }
 
-// stop ends the profiles of all servers, and fetches what they leave elsewhere.
+// stop ends the profiles of all servers, and fetches files from elsewhere.
 func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended, stops []stopping) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.spec.Timeout, fmt.Errorf("%s have passed (timeout)", p.spec.Timeout))
 	defer cancel()
@@ -270,8 +269,7 @@ func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended
 	return nil
 }
 
-// compare sets the sides against each other by their output tokens, or by their time where
-// one of them does not count tokens.
+// compare compares the sides per output token, or per second if a side does not count tokens.
 func (p *profiling) compare(out *result.Profile, sides []*side) error {
 	work := make([]float64, len(sides))
 	out.Per = "token"
