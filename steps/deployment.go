@@ -82,7 +82,7 @@ type Observation struct {
 	At time.Time
 	// Gauges by their names of the series, see the Series constants.
 	Gauges map[string]float64
-	// Counters since the server's start, by the names below or the engine's own.
+	// Counters since the server's start, by the names of package metric or the engine's own.
 	Counters map[string]float64
 	// Exposition is the text that they were taken from, in Prometheus' format; nil where there is none.
 	Exposition func() []byte
@@ -97,37 +97,6 @@ const (
 	SeriesPrompt  = "prompt_throughput"
 	SeriesOutput  = "generation_throughput" // tokens per second
 )
-
-// The counters that all engines share.
-const (
-	CounterPromptTokens     = "prompt_tokens"
-	CounterGenerationTokens = "generation_tokens"
-	CounterPreemptions      = "preemptions"
-	CounterPrefixQueries    = "prefix_queries" // tokens
-	CounterPrefixHits       = "prefix_hits"    // tokens
-	CounterQueueSeconds     = "queue_seconds"  // that requests waited before their first step
-	CounterQueued           = "queued"         // requests that have been through the queue
-	CounterDrafts           = "drafts"         // steps of a request that verified drafted tokens
-	CounterDraftTokens      = "draft_tokens"
-	CounterAcceptedTokens   = "accepted_draft_tokens"
-	CounterExternalQueries  = "external_prefix_queries"
-	CounterExternalHits     = "external_prefix_hits" // tokens whose KV came from another server
-	CounterTransferBytes    = "kv_transfer_bytes"
-	CounterTransferSeconds  = "kv_transfer_seconds"
-	CounterTransferFailures = "kv_transfer_failures"
-)
-
-// CounterJoules is the energy that the GPUs of a server have used. A simulated server counts it itself,
-// a real one's machine does.
-const CounterJoules = "gpu_joules"
-
-// CounterCPUJoules is the energy that the processors of a machine have used, which the machine counts.
-const CounterCPUJoules = "cpu_joules"
-
-// CounterLate, of a simulated server, begins the names of counters of what happened later
-// than in its model: a point and a bound in seconds of the model's time follow
-// ("simulated_late.0.005"), and what was at most so late is counted. Real servers have none.
-const CounterLate = "simulated_late"
 
 // The figures of a start, from its log.
 const (

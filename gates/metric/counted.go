@@ -1,7 +1,60 @@
 package metric
 
-// counted returns the metrics that servers count themselves: the increase of one counter during a
-// run, divided by that of another.
+// The counters that metrics are made of, and others that all engines share. Servers count since their start; a metric is
+// made of what counters rose by while a run was measured.
+const (
+	CounterPromptTokens     = "prompt_tokens"
+	CounterGenerationTokens = "generation_tokens"
+	CounterPreemptions      = "preemptions"
+	CounterPrefixQueries    = "prefix_queries" // tokens
+	CounterPrefixHits       = "prefix_hits"    // tokens
+	CounterQueueSeconds     = "queue_seconds"  // that requests waited before their first step
+	CounterQueued           = "queued"         // requests that have been through the queue
+	CounterDrafts           = "drafts"         // steps of a request that verified drafted tokens
+	CounterDraftTokens      = "draft_tokens"
+	CounterAcceptedTokens   = "accepted_draft_tokens"
+	CounterExternalQueries  = "external_prefix_queries"
+	CounterExternalHits     = "external_prefix_hits" // tokens whose KV came from another server
+	CounterTransferBytes    = "kv_transfer_bytes"
+	CounterTransferSeconds  = "kv_transfer_seconds"
+	CounterTransferFailures = "kv_transfer_failures"
+
+	// CounterJoules is the energy that the GPUs of a server have used. A simulated server counts it itself,
+	// a real one's machine does. CounterCPUJoules is that of the processors of a machine.
+	CounterJoules    = "gpu_joules"
+	CounterCPUJoules = "cpu_joules"
+	// CounterPrice is what a run's time costs on what its target holds, in the currency of the file.
+	CounterPrice = "price"
+	// CounterLate, of a simulated server, begins the names of counters of what happened later
+	// than in its model: a point and a bound in seconds of the model's time follow
+	// ("simulated_late.0.005"), and what was at most so late is counted. Real servers have none.
+	CounterLate = "simulated_late"
+)
+
+// The counts of the load generator.
+const (
+	MeasuredSeconds = "the measured window"
+	SentRequests    = "the number of requests"
+	OutputTokens    = "the number of output tokens"
+)
+
+// Formula makes a metric of counters: (Plus + Of / By) · Factor.
+type Formula struct {
+	Of, By string
+	Plus   float64
+	Factor float64 // 0 means 1
+}
+
+// Implied bounds a metric by the share of prompt tokens that its workload repeats: no cache finds more.
+type Implied struct {
+	// Margin that engines need for what they count in other units.
+	Margin float64
+	// Exceeded says what a value beyond it means.
+	Exceeded string
+}
+
+// counted returns the metrics of what is counted during a run. Each has the formulas that give its value: the first whose
+// counters exist counts.
 func counted() []Group {
 	const drafts = ", over the measured window; the mean acceptance length of the engine's log"
 	up, down := HigherIsBetter, LowerIsBetter
@@ -9,28 +62,37 @@ func counted() []Group {
 		{ID: "acceptance.length", Label: "Acceptance length", Unit: Tokens, Direction: up, Scale: Log, Work: true,
 			Definition: "tokens that a verified step of speculative decoding gives, the model's own included: 1 + accepted / drafts; SGLang: " +
 				"generated tokens / verify calls" + drafts,
-			Source: engines},
+			Source: engines, Formulas: []Formula{
+				{Of: CounterAcceptedTokens, By: CounterDrafts, Plus: 1},
+				{Of: CounterGenerationTokens, By: CounterDrafts},
+			}},
 		{ID: "acceptance.rate", Label: "Acceptance rate", Unit: Fraction, Direction: up, Scale: Difference,
-			Definition: "accepted / drafted tokens of speculative decoding over the measured window", Source: engines},
+			Definition: "accepted / drafted tokens of speculative decoding over the measured window",
+			Source:     engines, Formulas: []Formula{{Of: CounterAcceptedTokens, By: CounterDraftTokens}}},
 		{ID: "prefix_cache.hit_rate", Label: "Prefix cache hit rate", Unit: Fraction, Direction: up, Scale: Difference, Work: true,
 			Definition: "prompt tokens found in the prefix caches of all servers / tokens looked up there, over the measured window",
-			Source:     engines},
+			Source:     engines, Formulas: []Formula{{Of: CounterPrefixHits, By: CounterPrefixQueries}},
+			// Engines count whole blocks, and the first requests of a run find an empty cache together.
+			// Less is no fault of the measurement: the cache may be off, or too small.
+			Implied: &Implied{Margin: 0.1, Exceeded: "the caches were not empty, so the run measured less prefill than it should"}},
 		{ID: "preemptions.per_request", Label: "Preemptions per request", Unit: Count, Direction: down, Scale: Difference,
-			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent", Source: engines},
+			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent",
+			Source:     engines, Formulas: []Formula{{Of: CounterPreemptions, By: SentRequests}}},
 		{ID: "server_queue.mean", Label: "Server queue mean", Unit: Seconds, Direction: down, Scale: Difference,
 			Definition: "time that requests wait in the server's queue before their first step, over the measured window; arithmetic mean",
-			Source:     engines},
+			Source:     engines, Formulas: []Formula{{Of: CounterQueueSeconds, By: CounterQueued}}},
 		{ID: "energy.per_output_token", Label: "Energy per output token", Unit: JoulesPerToken, Direction: down, Scale: Log,
 			Definition: "energy of the target's GPUs over the measured window, the integral of their power / output tokens; per token of all " +
 				"requests",
-			Source: ours},
+			Source: ours, Formulas: []Formula{{Of: CounterJoules, By: OutputTokens}}},
 		{ID: "energy.cpu_per_output_token", Label: "CPU energy per output token", Unit: JoulesPerToken, Direction: down, Scale: Log,
 			Definition: "energy of the machine's processors over the measured window, as their RAPL counters show it, memory included where it " +
 				"has a counter of its own / output tokens; of all that runs there",
-			Source: ours},
+			Source: ours, Formulas: []Formula{{Of: CounterCPUJoules, By: OutputTokens}}},
 		{ID: "cost.per_million_tokens", Label: "Cost per million output tokens", Unit: Money, Direction: down, Scale: Log, FixedByRate: true,
 			Definition: "price of the target's GPUs and machines for the time from the first send to the end of the last response / output " +
-				"tokens; start and warm-up are not in it", Source: ours},
+				"tokens; start and warm-up are not in it",
+			Source: ours, Formulas: []Formula{{Of: CounterPrice, By: OutputTokens, Factor: 1e6}}},
 	}, func(m *Metric) { m.Counted, m.MinRequests = true, 10 })
 }
 

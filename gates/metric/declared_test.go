@@ -20,7 +20,7 @@ func TestDeclared(t *testing.T) {
 	if _, ok := d.Lookup("measure.others"); ok {
 		t.Error("a metric that none declares is there")
 	}
-	if all := d.All(); len(all) != len(metric.All())+1 || all[len(all)-1] != stalls {
+	if all := d.All(); len(all) != len(metric.All())+1 || all[len(all)-1].ID != stalls.ID {
 		t.Error("All does not end with the declared metrics")
 	}
 }

@@ -1,6 +1,7 @@
 package metric_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s is of %s, which is no tool", g.Name, g.Tool)
 		}
 		for _, m := range g.Metrics {
-			if got, ok := metric.Lookup(m.ID); !ok || got != m || m.Tool != g.Tool {
+			if got, ok := metric.Lookup(m.ID); !ok || !reflect.DeepEqual(got, m) || m.Tool != g.Tool {
 				t.Errorf("Lookup(%q) = %+v, %v", m.ID, got, ok)
 			}
 			if m.Unit == "" || m.Direction == "" || m.Scale == "" || m.MinRequests < 1 || m.Definition == "" || m.Label == "" {

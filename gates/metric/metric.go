@@ -52,25 +52,15 @@
 //	kv_cache.tokens      capacity of the servers' KV caches       ours
 //	gpu_memory.used      memory that the launch took of its GPUs  ours
 //	evaluation.score     mean score of the questions              ours
-//	acceptance.length    1 + accepted / drafts                    vLLM
-//	acceptance.rate      accepted / drafted tokens                vLLM
-//	prefix_cache.hit_rate
-//	                     tokens found / looked up                 vLLM, SGLang
-//	preemptions.per_request
-//	                     preemptions / sent requests              vLLM, SGLang
-//	server_queue.mean    wait in the server's queue               vLLM, SGLang
-//	energy.per_output_token
-//	                     energy of the GPUs / output tokens       ours
-//	energy.cpu_per_output_token
-//	                     energy of the processors / output tokens ours
-//	cost.per_million_tokens
-//	                     price of the time D / output tokens      ours
 //	agreement.share      prompts with equal answers / prompts     ours
 //	first_divergence.mean
 //	                     tokens before the first other one        ours
 //	logprob_difference.mean
 //	                     |difference of log-probabilities| of the
 //	                     tokens before it                         ours
+//
+// Metrics of what servers and the machine count, such as acceptance.length and energy.per_output_token, have their
+// formulas in counted.go.
 //
 // An embedding has no tokens: of the latencies it has e2el, e2el_from_schedule and queue.
 //
@@ -168,6 +158,10 @@ type Metric struct {
 	// Counted metrics come from the counters of a server, not from the clock of the client. They
 	// exist only if the server counts, and their values can be exactly equal.
 	Counted bool
+	// Formulas give the value of a Counted metric of the registry. The first whose counters exist counts.
+	Formulas []Formula
+	// Implied bounds a Counted metric; nil if a workload implies nothing.
+	Implied *Implied
 	// Work is true for Counted metrics that show how much the servers had to compute. Sides that
 	// differ in one did different work for the same requests.
 	Work bool

@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestEveryMetricIsComplete(t *testing.T) {
 		if m.Unit == "" || m.Direction == "" || m.Scale == "" || m.Level == "" || m.MinRequests < 1 {
 			t.Errorf("%s is incomplete: %+v", m.ID, m)
 		}
-		if got, ok := metric.Lookup(m.ID); !ok || got != m {
+		if got, ok := metric.Lookup(m.ID); !ok || !reflect.DeepEqual(got, m) {
 			t.Errorf("Lookup(%q) = %+v, %v", m.ID, got, ok)
 		}
 	}
@@ -102,7 +103,7 @@ func TestMedianIsP50(t *testing.T) {
 	for _, g := range metric.Groups() {
 		p50, ok := metric.Lookup(g.Name + ".p50")
 		median, okMedian := metric.Lookup(g.Name + ".median")
-		if ok != okMedian || p50 != median {
+		if ok != okMedian || !reflect.DeepEqual(p50, median) {
 			t.Errorf("%s: median and p50 differ", g.Name)
 		}
 	}
@@ -143,8 +144,22 @@ func TestSuggest(t *testing.T) {
 func TestPackageDocNamesEveryGroup(t *testing.T) {
 	// The definitions that a reader of `go doc` finds must not fall behind the registry.
 	for _, g := range metric.Groups() {
-		if !strings.Contains(packageDoc(t), g.Name) {
+		if !g.Metrics[0].Counted && !strings.Contains(packageDoc(t), g.Name) {
 			t.Errorf("the package documentation does not define %s", g.Name)
+		}
+	}
+}
+
+// What is counted and nothing computes would be missing from every run.
+func TestCountedMetricsHaveFormulas(t *testing.T) {
+	for _, m := range metric.All() {
+		if m.Counted != (len(m.Formulas) > 0) {
+			t.Errorf("%s: counted %v, %d formulas", m.ID, m.Counted, len(m.Formulas))
+		}
+		for _, f := range m.Formulas {
+			if f.Of == "" || f.By == "" {
+				t.Errorf("%s: %+v", m.ID, f)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -67,7 +68,7 @@ func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoin
 	error)) func(context.Context) *float64 {
 	return func(ctx context.Context) *float64 {
 		o, err := observe(ctx, ep)
-		n, counted := o.Counters[steps.CounterGenerationTokens]
+		n, counted := o.Counters[metric.CounterGenerationTokens]
 		if err != nil || !counted {
 			return nil
 		}

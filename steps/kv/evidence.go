@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -81,10 +82,10 @@ func (t Table) aliases(name string) []string {
 		for _, f := range c.Forms {
 			for _, m := range f.Play.Metrics {
 				switch {
-				case name == steps.CounterTransferBytes && m.Of == TransferSizes:
+				case name == metric.CounterTransferBytes && m.Of == TransferSizes:
 					out = append(out, m.Name+"_sum")
-				case name == steps.CounterTransferBytes && m.Of == TransferredBytes,
-					name == steps.CounterTransferFailures && (m.Of == FailedTransfers || m.Of == FailedSends || m.Of == FailedLoads):
+				case name == metric.CounterTransferBytes && m.Of == TransferredBytes,
+					name == metric.CounterTransferFailures && (m.Of == FailedTransfers || m.Of == FailedSends || m.Of == FailedLoads):
 					out = append(out, m.Name)
 				}
 			}

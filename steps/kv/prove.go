@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -97,7 +98,7 @@ const tolerated = 0.01
 // checkMovement finds out whether KV moved: by the tokens that decode servers took from
 // others, else by bytes, else by the log.
 func (c *prover) checkMovement() {
-	failures, _, _ := c.e.rise(steps.CounterTransferFailures, all)
+	failures, _, _ := c.e.rise(metric.CounterTransferFailures, all)
 	failures = max(failures, c.t.failed)
 	if failures > 0 {
 		c.note("counters and log: %.0f transfers failed%s", failures, behind(c.t.failedAt))
@@ -123,11 +124,11 @@ func behind(line string) string {
 
 // byTokens compares the prompt tokens that came from other servers with those sent.
 func (c *prover) byTokens() bool {
-	hits, _, known := c.e.rise(steps.CounterExternalHits, consumes)
+	hits, _, known := c.e.rise(metric.CounterExternalHits, consumes)
 	if !known {
 		return false
 	}
-	local, _, _ := c.e.rise(steps.CounterPrefixHits, consumes)
+	local, _, _ := c.e.rise(metric.CounterPrefixHits, consumes)
 	sent := c.e.prompts()
 	expected := sent - local
 	c.note("counters of decode: %.0f prompt tokens came from another server, %.0f from its own prefix cache, %.0f were sent", hits, local,
@@ -160,7 +161,7 @@ func (e Evidence) prompts() float64 {
 	if e.PromptTokens > 0 {
 		return e.PromptTokens
 	}
-	n, _, _ := e.rise(steps.CounterPromptTokens, consumes)
+	n, _, _ := e.rise(metric.CounterPromptTokens, consumes)
 	return n
 }
 
@@ -173,12 +174,12 @@ func (e Evidence) sharedStore() bool {
 
 // byBytes goes by the engine's counters of bytes.
 func (c *prover) byBytes(failures float64) bool {
-	bytes, total, known := c.e.rise(steps.CounterTransferBytes, all)
+	bytes, total, known := c.e.rise(metric.CounterTransferBytes, all)
 	if !known {
 		return false
 	}
 	c.note("counters: %s of KV were transferred", amount(bytes))
-	local, _, _ := c.e.rise(steps.CounterPrefixHits, consumes)
+	local, _, _ := c.e.rise(metric.CounterPrefixHits, consumes)
 	expected := max(0, c.e.prompts()-local) * c.e.KVBytesPerToken
 	slack := float64(c.e.Requests) * c.e.blockTokens() * c.e.KVBytesPerToken
 	switch {
@@ -238,7 +239,7 @@ const minProofBytes = 64 << 20
 
 // kvBytes is how much KV moved: as counted, else as expected.
 func (e Evidence) kvBytes() float64 {
-	if bytes, _, known := e.rise(steps.CounterTransferBytes, all); known && bytes > 0 {
+	if bytes, _, known := e.rise(metric.CounterTransferBytes, all); known && bytes > 0 {
 		return bytes
 	}
 	return e.prompts() * e.KVBytesPerToken

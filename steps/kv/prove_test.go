@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"pgregory.net/rapid"
 )
@@ -48,9 +49,9 @@ func run(connector, transport string, tokens, hits float64, prefill, decode []st
 		Members: []MemberEvidence{
 			{Name: "prefill", Role: steps.RoleProducer, GPUs: 1, Log: prefill, Before: map[string]float64{}, After: map[string]float64{}},
 			{Name: "decode", Role: steps.RoleConsumer, GPUs: 1, Log: decode, Before: map[string]float64{
-				steps.CounterExternalHits: 5000, steps.CounterTransferFailures: 1, steps.CounterPrefixHits: 10,
+				metric.CounterExternalHits: 5000, metric.CounterTransferFailures: 1, metric.CounterPrefixHits: 10,
 			}, After: map[string]float64{
-				steps.CounterExternalHits: 5000 + hits, steps.CounterTransferFailures: 1, steps.CounterPrefixHits: 10,
+				metric.CounterExternalHits: 5000 + hits, metric.CounterTransferFailures: 1, metric.CounterPrefixHits: 10,
 			}},
 		},
 	}
@@ -83,7 +84,7 @@ func TestProve(t *testing.T) {
 	gigabytes := func(e *Evidence, nics ...NICEvidence) { e.KVBytesPerToken, e.NICs = 1e5, nics }
 	sglangRun := func(before, after float64) Evidence {
 		return run("mooncake", TCP, tokens, 0, lines(logForced, logTCP), lines(logForced, logTCP)).
-			counters(0, map[string]float64{steps.CounterTransferBytes: before}, map[string]float64{steps.CounterTransferBytes: after}).
+			counters(0, map[string]float64{metric.CounterTransferBytes: before}, map[string]float64{metric.CounterTransferBytes: after}).
 			counters(1, nil, nil).with(func(e *Evidence) { e.Engine = "sglang" })
 	}
 
@@ -99,7 +100,7 @@ func TestProve(t *testing.T) {
 		"blocks only": {run("nixl", TCP, tokens, tokens-100*16, nil, lines(logUCXTCP)), Proved,
 			"98.4 % of the prompt tokens reached decode as KV, over TCP"},
 		"cached on decode": {run("nixl", TCP, tokens, tokens/2, nil, lines(logUCXTCP)).
-			counters(1, map[string]float64{}, map[string]float64{steps.CounterExternalHits: tokens / 2, steps.CounterPrefixHits: tokens / 2}),
+			counters(1, map[string]float64{}, map[string]float64{metric.CounterExternalHits: tokens / 2, metric.CounterPrefixHits: tokens / 2}),
 			Proved, "100 % of the prompt tokens reached decode as KV, over TCP"},
 		"nixl rdma": {run("nixl", RDMA, tokens, tokens, lines(logUCXSelf, logUCXRDMA), lines(logUCXSelf, logUCXRDMA)), Proved,
 			"100 % of the prompt tokens reached decode as KV, over RDMA"},
@@ -186,7 +187,7 @@ func TestProve(t *testing.T) {
 		"recompute, bytes": {sglangRun(7, 7).with(func(e *Evidence) { e.Engine = "vllm" }), Contradicted,
 			"decode prefilled again by itself: the servers count no transfer during the run"},
 		"few bytes, the rest cached": {sglangRun(0, 1e8).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }).
-			counters(1, map[string]float64{steps.CounterPrefixHits: 0}, map[string]float64{steps.CounterPrefixHits: 0.95 * tokens}), Proved,
+			counters(1, map[string]float64{metric.CounterPrefixHits: 0}, map[string]float64{metric.CounterPrefixHits: 0.95 * tokens}), Proved,
 			"100 MB of KV moved, over TCP"},
 		"recompute, few bytes": {sglangRun(0, 1e6).with(func(e *Evidence) { e.KVBytesPerToken = 1e5 }), Contradicted,
 			"decode prefilled most prompts again by itself: 1 MB moved, the prompts' KV is 10.2 GB"},
@@ -251,8 +252,8 @@ func TestEchoIsNoEvidence(t *testing.T) {
 
 // A counter that fell began anew with its server.
 func TestRestartedCounter(t *testing.T) {
-	e := run("nixl", "", 1e5, 0, nil, nil).counters(1, map[string]float64{steps.CounterExternalHits: 9e9},
-		map[string]float64{steps.CounterExternalHits: 1e5})
+	e := run("nixl", "", 1e5, 0, nil, nil).counters(1, map[string]float64{metric.CounterExternalHits: 9e9},
+		map[string]float64{metric.CounterExternalHits: 1e5})
 	if p := Prove(e); p.Status != Proved {
 		t.Errorf("%+v", p)
 	}

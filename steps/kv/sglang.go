@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -35,8 +36,8 @@ var sglang = &engine{
 		return nil
 	},
 	counters: map[string][]string{
-		steps.CounterPrefixHits:       {"sglang:cached_tokens_total"},
-		steps.CounterTransferFailures: {"sglang:num_transfer_failed_reqs_total"},
+		metric.CounterPrefixHits:       {"sglang:cached_tokens_total"},
+		metric.CounterTransferFailures: {"sglang:num_transfer_failed_reqs_total"},
 	},
 	blockSizes: []string{"server_info.page_size", "page_size"},
 	gauge:      true,

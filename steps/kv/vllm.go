@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
@@ -24,8 +25,8 @@ var vllm = &engine{
 	write:     vllmWrite,
 	checkArgs: vllmCheckArgs,
 	counters: map[string][]string{
-		steps.CounterPrefixHits:   {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
-		steps.CounterExternalHits: {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
+		metric.CounterPrefixHits:   {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+		metric.CounterExternalHits: {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
 	},
 	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
 	silent: func(version string) string {

@@ -3,6 +3,7 @@ package sglang
 import (
 	"context"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
 )
@@ -18,21 +19,21 @@ var figures = engine.Metrics{
 		{Name: steps.SeriesOutput, From: []string{"sglang:gen_throughput"}},
 	},
 	Counters: []engine.Metric{
-		{Name: steps.CounterPromptTokens, From: []string{"sglang:prompt_tokens_total"}},
-		{Name: steps.CounterGenerationTokens, From: []string{"sglang:generation_tokens_total"}},
-		{Name: steps.CounterPreemptions, From: []string{"sglang:num_retracted_requests_total", "sglang:num_retractions"}},
-		{Name: steps.CounterPrefixQueries, From: []string{"sglang:prompt_tokens_total"}},
-		{Name: steps.CounterPrefixHits, From: []string{"sglang:cached_tokens_total"}},
-		{Name: steps.CounterQueueSeconds, From: []string{"sglang:queue_time_seconds_sum"}},
-		{Name: steps.CounterQueued, From: []string{"sglang:queue_time_seconds_count"}},
-		{Name: steps.CounterDrafts, From: []string{"sglang:spec_verify_calls_total"}},
-		{Name: steps.CounterTransferBytes, From: []string{"sglang:kv_transfer_total_mb"}, Scale: 1 << 20},
-		{Name: steps.CounterTransferSeconds, From: []string{"sglang:kv_transfer_latency_ms"}, Scale: 1e-3},
-		{Name: steps.CounterTransferFailures, From: []string{"sglang:num_transfer_failed_reqs_total"}},
+		{Name: metric.CounterPromptTokens, From: []string{"sglang:prompt_tokens_total"}},
+		{Name: metric.CounterGenerationTokens, From: []string{"sglang:generation_tokens_total"}},
+		{Name: metric.CounterPreemptions, From: []string{"sglang:num_retracted_requests_total", "sglang:num_retractions"}},
+		{Name: metric.CounterPrefixQueries, From: []string{"sglang:prompt_tokens_total"}},
+		{Name: metric.CounterPrefixHits, From: []string{"sglang:cached_tokens_total"}},
+		{Name: metric.CounterQueueSeconds, From: []string{"sglang:queue_time_seconds_sum"}},
+		{Name: metric.CounterQueued, From: []string{"sglang:queue_time_seconds_count"}},
+		{Name: metric.CounterDrafts, From: []string{"sglang:spec_verify_calls_total"}},
+		{Name: metric.CounterTransferBytes, From: []string{"sglang:kv_transfer_total_mb"}, Scale: 1 << 20},
+		{Name: metric.CounterTransferSeconds, From: []string{"sglang:kv_transfer_latency_ms"}, Scale: 1e-3},
+		{Name: metric.CounterTransferFailures, From: []string{"sglang:num_transfer_failed_reqs_total"}},
 		{Name: "num_bootstrap_failed_reqs", From: []string{"sglang:num_bootstrap_failed_reqs_total"}},
 		{Name: "num_aborted_requests", From: []string{"sglang:num_aborted_requests_total"}},
-		{Name: steps.CounterJoules, From: []string{"simulate:joules_total"}},
-		{Name: steps.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
+		{Name: metric.CounterJoules, From: []string{"simulate:joules_total"}},
+		{Name: metric.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
 	},
 }
 

@@ -19,7 +19,7 @@ func pairOf(t *testing.T, c pairCase, failP, failD []string) (p, d *member) {
 	return startMember(t, c.p), startMember(t, c.d)
 }
 
-func metric(t *testing.T, m *member, name string) float64 {
+func shown(t *testing.T, m *member, name string) float64 {
 	t.Helper()
 	resp, err := http.Get(m.url + "/metrics")
 	if err != nil {
@@ -72,16 +72,16 @@ func TestPairEvidence(t *testing.T) {
 		c := nixlCase(t, "NixlConnector", nil)
 		p, d := pairOf(t, c, nil, nil)
 		c.router(t, p, d, prompt, 3)
-		if got := metric(t, d, "vllm:nixl_bytes_transferred_sum"); got != bytes {
+		if got := shown(t, d, "vllm:nixl_bytes_transferred_sum"); got != bytes {
 			t.Errorf("decode pulled %v bytes, want %v", got, bytes)
 		}
-		if got := metric(t, p, "vllm:nixl_bytes_transferred_sum"); got != 0 {
+		if got := shown(t, p, "vllm:nixl_bytes_transferred_sum"); got != 0 {
 			t.Errorf("prefill reports that it wrote %v bytes", got)
 		}
 		if a, b := sourceMetric(t, d, "external_kv_transfer"), sourceMetric(t, d, "local_compute"); a != 320 || b != 0 {
 			t.Errorf("decode got %v tokens from outside and computed %v", a, b)
 		}
-		if got := metric(t, d, "vllm:external_prefix_cache_hits_total"); got != 320 {
+		if got := shown(t, d, "vllm:external_prefix_cache_hits_total"); got != 320 {
 			t.Errorf("%v external hits", got)
 		}
 	})
@@ -89,7 +89,7 @@ func TestPairEvidence(t *testing.T) {
 		c := nixlCase(t, "NixlPushConnector", nil)
 		p, d := pairOf(t, c, nil, nil)
 		c.router(t, p, d, prompt, 3)
-		if a, b := metric(t, p, "vllm:nixl_bytes_transferred_sum"), metric(t, d, "vllm:nixl_bytes_transferred_sum"); a != bytes || b != 0 {
+		if a, b := shown(t, p, "vllm:nixl_bytes_transferred_sum"), shown(t, d, "vllm:nixl_bytes_transferred_sum"); a != bytes || b != 0 {
 			t.Errorf("prefill wrote %v bytes, decode read %v; want %v and 0", a, b, bytes)
 		}
 	})
@@ -98,10 +98,10 @@ func TestPairEvidence(t *testing.T) {
 		c := cases[slices.IndexFunc(cases, func(c pairCase) bool { return c.name == "SGLang mooncake" })]
 		p, d := pairOf(t, c, nil, nil)
 		c.router(t, p, d, prompt, 3)
-		if got := metric(t, d, "sglang:kv_transfer_total_mb"); got != bytes/(1<<20) {
+		if got := shown(t, d, "sglang:kv_transfer_total_mb"); got != bytes/(1<<20) {
 			t.Errorf("%v MB moved, want %v", got, bytes/(1<<20))
 		}
-		if got := metric(t, d, "sglang:kv_transfer_speed_gb_s"); got <= 0 {
+		if got := shown(t, d, "sglang:kv_transfer_speed_gb_s"); got <= 0 {
 			t.Errorf("the speed is %v", got)
 		}
 	})
@@ -142,8 +142,8 @@ func TestPairLies(t *testing.T) {
 				t.Errorf("no line has %q:\n%s", line, p.log)
 			}
 		}
-		if bytes, s := metric(t, p, "vllm:mooncake_bytes_transferred_sum"),
-			metric(t, p, "vllm:mooncake_xfer_time_seconds_sum"); bytes/s > 1.25e9 {
+		if bytes, s := shown(t, p, "vllm:mooncake_bytes_transferred_sum"),
+			shown(t, p, "vllm:mooncake_xfer_time_seconds_sum"); bytes/s > 1.25e9 {
 			t.Errorf("%v bytes took %v s: that is not TCP", bytes, s)
 		}
 	})
@@ -153,7 +153,7 @@ func TestPairLies(t *testing.T) {
 		if code, answer := c.router(t, p, d, prompt, 3); code != 500 {
 			t.Fatalf("%d %v", code, answer)
 		}
-		if !strings.Contains(d.log.String(), "NIXL compatibility hash mismatch") || metric(t, d, "vllm:nixl_num_failed_transfers_total") != 1 {
+		if !strings.Contains(d.log.String(), "NIXL compatibility hash mismatch") || shown(t, d, "vllm:nixl_num_failed_transfers_total") != 1 {
 			t.Errorf("the failure leaves no trace:\n%s", d.log)
 		}
 	})

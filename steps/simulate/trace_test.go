@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	client "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/simulate/model"
@@ -56,7 +57,7 @@ func TestTraces(t *testing.T) {
 				if tokens == 0 {
 					close(started)
 				}
-				return steps.Observation{Counters: map[string]float64{steps.CounterGenerationTokens: tokens}}, nil
+				return steps.Observation{Counters: map[string]float64{metric.CounterGenerationTokens: tokens}}, nil
 			}
 			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour},
 				map[string]any{"output_dir": dir}, wait, observe)

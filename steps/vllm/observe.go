@@ -3,6 +3,7 @@ package vllm
 import (
 	"context"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
 )
@@ -18,27 +19,27 @@ var figures = engine.Metrics{
 		{Name: steps.SeriesOutput, From: []string{"vllm:avg_generation_throughput_toks_per_s"}},
 	},
 	Counters: []engine.Metric{
-		{Name: steps.CounterPromptTokens, From: []string{"vllm:prompt_tokens_total"}},
-		{Name: steps.CounterGenerationTokens, From: []string{"vllm:generation_tokens_total"}},
-		{Name: steps.CounterPreemptions, From: []string{"vllm:num_preemptions_total"}},
-		{Name: steps.CounterPrefixQueries, From: []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"}},
-		{Name: steps.CounterPrefixHits, From: []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"}},
-		{Name: steps.CounterQueueSeconds, From: []string{"vllm:request_queue_time_seconds_sum"}},
-		{Name: steps.CounterQueued, From: []string{"vllm:request_queue_time_seconds_count"}},
-		{Name: steps.CounterDrafts, From: []string{"vllm:spec_decode_num_drafts_total"}},
-		{Name: steps.CounterDraftTokens, From: []string{"vllm:spec_decode_num_draft_tokens_total"}},
-		{Name: steps.CounterAcceptedTokens, From: []string{"vllm:spec_decode_num_accepted_tokens_total"}},
-		{Name: steps.CounterExternalQueries, From: []string{"vllm:external_prefix_cache_queries_total"}},
-		{Name: steps.CounterExternalHits, From: []string{"vllm:external_prefix_cache_hits_total"}},
-		{Name: steps.CounterTransferBytes, From: []string{"vllm:nixl_bytes_transferred", "vllm:mooncake_bytes_transferred"}},
-		{Name: steps.CounterTransferSeconds, From: []string{"vllm:nixl_xfer_time_seconds", "vllm:mooncake_xfer_time_seconds"}},
-		{Name: steps.CounterTransferFailures, From: []string{"vllm:nixl_num_failed_transfers_total", "vllm:mooncake_num_failed_recvs_total"}},
+		{Name: metric.CounterPromptTokens, From: []string{"vllm:prompt_tokens_total"}},
+		{Name: metric.CounterGenerationTokens, From: []string{"vllm:generation_tokens_total"}},
+		{Name: metric.CounterPreemptions, From: []string{"vllm:num_preemptions_total"}},
+		{Name: metric.CounterPrefixQueries, From: []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"}},
+		{Name: metric.CounterPrefixHits, From: []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"}},
+		{Name: metric.CounterQueueSeconds, From: []string{"vllm:request_queue_time_seconds_sum"}},
+		{Name: metric.CounterQueued, From: []string{"vllm:request_queue_time_seconds_count"}},
+		{Name: metric.CounterDrafts, From: []string{"vllm:spec_decode_num_drafts_total"}},
+		{Name: metric.CounterDraftTokens, From: []string{"vllm:spec_decode_num_draft_tokens_total"}},
+		{Name: metric.CounterAcceptedTokens, From: []string{"vllm:spec_decode_num_accepted_tokens_total"}},
+		{Name: metric.CounterExternalQueries, From: []string{"vllm:external_prefix_cache_queries_total"}},
+		{Name: metric.CounterExternalHits, From: []string{"vllm:external_prefix_cache_hits_total"}},
+		{Name: metric.CounterTransferBytes, From: []string{"vllm:nixl_bytes_transferred", "vllm:mooncake_bytes_transferred"}},
+		{Name: metric.CounterTransferSeconds, From: []string{"vllm:nixl_xfer_time_seconds", "vllm:mooncake_xfer_time_seconds"}},
+		{Name: metric.CounterTransferFailures, From: []string{"vllm:nixl_num_failed_transfers_total", "vllm:mooncake_num_failed_recvs_total"}},
 		{Name: "nixl_num_kv_expired_reqs", From: []string{"vllm:nixl_num_kv_expired_reqs_total"}},
 		{Name: "prompt_tokens_by_source", From: []string{"vllm:prompt_tokens_by_source_total"}, Label: "source"},
 		{Name: "request_success", From: []string{"vllm:request_success_total"}, Label: "finished_reason"},
 		{Name: "admission_rejections", From: []string{"vllm:admission_rejections_total"}},
-		{Name: steps.CounterJoules, From: []string{"simulate:joules_total"}},
-		{Name: steps.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
+		{Name: metric.CounterJoules, From: []string{"simulate:joules_total"}},
+		{Name: metric.CounterLate, From: []string{"simulate:late_seconds_bucket"}, Label: "le"},
 	},
 }
 

@@ -54,6 +54,18 @@ func (m *measurement) succeeded() (requests int, promptTokens float64) {
 	return requests, promptTokens
 }
 
+// counts returns how many requests were sent, how many tokens answered them, and for how many seconds. Another load
+// generator reports the tokens.
+func (m *measurement) counts() (requests, outputTokens, seconds float64) {
+	for i := range m.records.Requests {
+		outputTokens += float64(m.records.Requests[i].OutputTokens)
+	}
+	if len(m.records.Requests) == 0 {
+		outputTokens, _ = m.run.Audit["output_tokens"].(float64)
+	}
+	return float64(m.run.Sent), outputTokens, m.run.Duration
+}
+
 // runOwnLoad measures a cell with our load generator.
 func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
 	w *watch) (measurement, error) {

@@ -43,6 +43,11 @@ func (s *server) figures() map[string]float64 {
 	return all
 }
 
+// watchLaunch adds the metrics of the launch to its run.
+func (r *runner) watchLaunch(_ context.Context, s *server, w *watch) Watcher {
+	return Watcher{Tell: func(run *result.Run) { s.ofLaunch(run, w.scale) }}
+}
+
 // ofLaunch adds the metrics of the launch to one of its runs. Those of a launch that we did
 // not make are not known. Times are in the run's own time.
 func (s *server) ofLaunch(run *result.Run, scale float64) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -9,29 +10,53 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // maxLate is how far simulated servers may fall behind their model, as a share of the
 // run's median time to first token.
 const maxLate = 0.1
 
-// takeLate removes from what a simulated server's counters rose by those that say how late
-// it was, and returns p99 of that in seconds of model time, rounded up to the next bound;
-// false for a real server, or where nothing happened.
-func takeLate(rises map[string]float64) (p99 float64, ok bool) {
-	bounds := map[float64]float64{}
-	for name, rise := range rises {
-		text, late := strings.CutPrefix(name, steps.CounterLate+".")
-		if !late {
+// watchLateness reads from what simulated servers counted how late they were, and warns of it. It is told after the
+// servers.
+func (r *runner) watchLateness(_ context.Context, s *server, w *watch) Watcher {
+	return Watcher{Tell: func(run *result.Run) {
+		takeLate(run.Server)
+		if text := tooLate(*run, w.scale); text != "" && r.first(r.late, s.Target) {
+			r.warn(cellOf(s.Target, w.label()) + ": " + text)
+		}
+	}}
+}
+
+// takeLate puts p99 of how late simulated servers were, in seconds of model time, in the place of the counters of
+// which it is made.
+func takeLate(server map[string]float64) {
+	late := map[string]map[float64]float64{} // by member
+	for name, rise := range server {
+		member, counter := splitMember(name)
+		text, is := strings.CutPrefix(counter, metric.CounterLate+".")
+		if !is {
 			continue
 		}
-		delete(rises, name)
+		delete(server, name)
+		if late[member] == nil {
+			late[member] = map[float64]float64{}
+		}
 		if bound, err := strconv.ParseFloat(text, 64); err == nil {
-			bounds[bound] = rise
+			late[member][bound] = rise
 		}
 	}
+	for member, bounds := range late {
+		if p99, known := lateP99(bounds); known {
+			server[prefixed(member, result.SimulatedLate)] = p99
+		}
+	}
+}
+
+// lateP99 rounds p99 up to the next of the bounds, at each of which it is known how much was at most so late. It is not
+// known where nothing happened.
+func lateP99(bounds map[float64]float64) (p99 float64, known bool) {
 	total := bounds[math.Inf(1)]
 	if total == 0 {
 		return 0, false
@@ -47,24 +72,13 @@ func takeLate(rises map[string]float64) (p99 float64, ok bool) {
 	return sorted[i], true
 }
 
-// warnLate warns once of each target whose simulated servers fell behind; how far they did
-// is part of every run.
-func (r *runner) warnLate(target, cell string, run result.Run, scale float64) {
-	if text := tooLate(run, scale); text != "" && r.first(r.late, target) {
-		r.warn(cellOf(target, cell) + ": " + text)
-	}
-}
-
 // tooLate says by how much the simulated servers of a run fell behind their model where
 // that is no longer small beside what was measured, "" where it is: then the times are this
 // machine's and not the model's.
 func tooLate(run result.Run, scale float64) string {
 	worst, where := 0.0, ""
 	for name, late := range run.Server {
-		member, of, named := strings.Cut(name, "/")
-		if !named {
-			member, of = "", name
-		}
+		member, of := splitMember(name)
 		if of == result.SimulatedLate && late > worst {
 			worst, where = late, member
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +27,20 @@ func TestLatenessIsTakenFromTheCounters(t *testing.T) {
 		"bounds in words":   {map[string]float64{"simulated_late.soon": 100, "simulated_late.0.5": 100, "simulated_late.+Inf": 100}, 0.5, true},
 		"only the infinite": {map[string]float64{"simulated_late.+Inf": 100}, 0, false},
 	} {
-		rises := maps.Clone(tt.rises)
-		p99, ok := takeLate(rises)
-		if p99 != tt.p99 || ok != tt.ok {
-			t.Errorf("%s: %v, %v; want %v, %v", name, p99, ok, tt.p99, tt.ok)
-		}
-		for counter := range rises {
-			if strings.HasPrefix(counter, "simulated_late") {
-				t.Errorf("%s: %s is left", name, counter)
+		for _, member := range []string{"", "decode"} {
+			server := map[string]float64{"prefill/prompt_tokens": 5}
+			for counter, rise := range tt.rises {
+				server[prefixed(member, counter)] = rise
+			}
+			takeLate(server)
+			p99, ok := server[prefixed(member, result.SimulatedLate)]
+			if p99 != tt.p99 || ok != tt.ok {
+				t.Errorf("%s: %v, %v; want %v, %v", name, p99, ok, tt.p99, tt.ok)
+			}
+			for counter := range server {
+				if strings.Contains(counter, "simulated_late.") {
+					t.Errorf("%s: %s is left", name, counter)
+				}
 			}
 		}
 	}
@@ -78,9 +83,13 @@ func TestLatenessIsToldOnceForEachTarget(t *testing.T) {
 	r := newRunner(Options{Plan: &plan.Plan{}, Bus: event.NewBus(time.Now, 0), Now: time.Now})
 	late := result.Run{Metrics: map[string]float64{"ttft.p50": 0.1}, Server: map[string]float64{result.SimulatedLate: 1}}
 	onTime := result.Run{Metrics: late.Metrics, Server: map[string]float64{result.SimulatedLate: 0.001}}
-	r.warnLate("deployment.a", "qps=1", onTime, 10)
+	tell := func(target, rate string, run result.Run) {
+		w := &watch{scale: 10, cell: plan.Cell{Values: []result.AxisValue{{Name: "qps", Value: rate}}}}
+		r.watchLateness(t.Context(), &server{job: job{Launch: plan.Launch{Target: target}}}, w).Tell(&run)
+	}
+	tell("deployment.a", "1", onTime)
 	for _, target := range []string{"deployment.a", "deployment.a", "deployment.b"} {
-		r.warnLate(target, "qps=2", late, 10)
+		tell(target, "2", late)
 	}
 	if w := r.out.Warnings; len(w) != 2 || !strings.HasPrefix(w[0], "deployment.a, qps=2: ") ||
 		!strings.HasPrefix(w[1], "deployment.b, qps=2: ") {

@@ -41,16 +41,22 @@ func (m *fakeMachine) Memory(context.Context, string) (float64, bool) {
 	return m.memory, m.memory > 0
 }
 
-func (m *fakeMachine) Watch(_ context.Context, target string) func(time.Duration) Watched {
+func (m *fakeMachine) Watch(_ context.Context, target string) Watcher {
 	m.call("watch", target)
-	return func(lasted time.Duration) Watched {
-		m.runs++
-		m.lasted = append(m.lasted, lasted)
-		w := Watched{Series: []result.Series{{Name: "gpu0_power_w", Source: "machine", T: []float64{0}, V: []float64{700}}}}
-		if m.void != nil {
-			w.Void = m.void(m.runs)
-		}
-		return w
+	return Watcher{
+		After: func(_ context.Context, lasted time.Duration) {
+			m.runs++
+			m.lasted = append(m.lasted, lasted)
+		},
+		Void: func() (result.VoidCause, string) {
+			if m.void == nil {
+				return "", ""
+			}
+			return result.VoidMachine, m.void(m.runs)
+		},
+		Tell: func(run *result.Run) {
+			run.Series = append(run.Series, result.Series{Name: "gpu0_power_w", Source: "machine", T: []float64{0}, V: []float64{700}})
+		},
 	}
 }
 
@@ -106,21 +112,6 @@ func TestMachineAtFaultVoids(t *testing.T) {
 		}
 		checkDocument(t, p, out)
 	})
-}
-
-// What the server did wrong stays its own.
-func TestMachineAtFaultExcusesNoFailure(t *testing.T) {
-	for status, want := range map[result.RunStatus]result.RunStatus{
-		result.RunOK: result.RunVoid, result.RunFailed: result.RunFailed, result.RunVoid: result.RunVoid,
-		result.RunCancelled: result.RunCancelled,
-	} {
-		run := result.Run{Status: status, Reason: "its own"}
-		Watched{Void: "throttled"}.apply(&run)
-		if run.Status != want || (run.Reason == "throttled") != (status == result.RunOK) ||
-			(run.VoidCause == result.VoidMachine) != (status == result.RunOK) {
-			t.Errorf("%s became %s (%s)", status, run.Status, run.Reason)
-		}
-	}
 }
 
 // Memory that does not come back is the machine's failure: no verdict on anybody.

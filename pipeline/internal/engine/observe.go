@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
+	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/probe"
 )
 
-// How servers are watched during a run. A scrape costs the server a few milliseconds of
-// its event loop, so there is one a second and no more, on a connection of its own.
 const (
-	scrapeEvery   = time.Second            // of the run's own time
-	scrapeLeast   = 100 * time.Millisecond // of real time, however fast a simulation runs
 	scrapeTimeout = 2 * time.Second
 	// scrapeKeep is how many scrapes are kept; then every second one is dropped, and from
 	// there on half as many are made.
@@ -34,128 +31,55 @@ type HistoryObserver interface {
 	History(ctx context.Context, ep steps.Endpoint) []steps.Observation
 }
 
-// watch observes the servers of a target during one run.
-type watch struct {
-	now    func() time.Time
-	scale  float64 // how many times faster than its own time the run is
-	views  []*view
-	relays []*relayed
-	// exposers are read for the measures that the file declares.
-	exposers     []*exposer
-	began, ended time.Time
-	stop         context.CancelFunc
-	done         sync.WaitGroup
-
-	pauses func(context.Context)                             // forgets the pauses before the run
-	attend func(context.Context) (end func(context.Context)) // nil where nothing attends
-	leave  func(context.Context)                             // that it returned
-
-	nics                  func() []probe.NIC // of the machine, where a transfer has to be proved
-	nicsBefore, nicsAfter []probe.NIC
-}
-
 // view is what one server reports during a run. Once the watch has ended it is complete.
 type view struct {
 	member        *member
 	observer      steps.Observer
 	before, after *steps.Observation // nil where the scrape failed
 	scrapes       []steps.Observation
-	err           error    // of the first scrape that failed
-	exposer       *exposer // nil where the file declares no measure of servers
+	err           error            // of the first scrape that failed
+	program       *counted.Program // nil where the file declares no measure of servers
 }
 
-// newWatch prepares the observation of a run; begin starts it.
-func (r *runner) newWatch(s *server) *watch {
-	w := &watch{now: s.lane.Clock.Now, scale: max(r.plan.TimeScale, 0), nics: func() []probe.NIC { return nil }}
-	w.pauses = func(ctx context.Context) { r.askPauses(ctx, s) }
-	if s.spec.Transfer != nil && r.o.NICs != nil {
-		w.nics = r.o.NICs
-	}
-	if w.scale == 0 {
-		w.scale = 1
-	}
-	w.relays = s.relays()
+// watchServers scrapes the metrics of all servers: counters before and after the run, gauges meanwhile.
+func (r *runner) watchServers(_ context.Context, s *server, w *watch) Watcher {
 	for _, m := range s.servers() {
 		if observer := m.Engine.Capabilities().Observer; observer != nil {
 			w.views = append(w.views, &view{member: m, observer: observer})
 		}
 	}
-	r.expose(s, w)
-	return w
-}
-
-// begin takes the counters before the first measured request and goes on until end. It
-// is called between the warm-up and the run, and returns within the time of one scrape.
-func (w *watch) begin(ctx context.Context) {
-	if w.stop != nil { // a search, at a further probe
-		return
-	}
-	each(w.views, func(v *view) {
-		if o, ok := v.scrape(ctx, beforeRun); ok {
-			v.before = &o
-		}
-	})
-	each(w.exposers, func(e *exposer) { e.look(ctx, w.now, beforeRun) })
-	each(w.relays, func(r *relayed) { r.begin(ctx) })
-	w.pauses(ctx)
-	w.nicsBefore = w.nics()
-	w.began = w.now()
-	ctx, w.stop = context.WithCancel(ctx)
-	every := max(time.Duration(float64(scrapeEvery)/w.scale), scrapeLeast)
-	for _, e := range w.exposers {
-		w.done.Go(func() { e.during(ctx, w.now, every) })
-	}
-	for _, v := range w.views {
-		if _, ok := v.observer.(HistoryObserver); ok {
-			continue
-		}
-		w.done.Go(func() { v.during(ctx, every) })
-	}
-	if w.attend != nil {
-		w.leave = w.attend(ctx)
-	}
-}
-
-// end stops the observation and takes the counters after the last request.
-func (w *watch) end(ctx context.Context) {
-	if w.stop == nil { // the run ended before its first request
-		w.views, w.relays = nil, nil
-		return
-	}
-	if w.leave != nil {
-		w.leave(ctx)
-	}
-	w.stop()
-	w.ended = w.now()
-	w.nicsAfter = w.nics()
-	w.done.Wait()
-	each(w.relays, func(r *relayed) { r.end(ctx) })
-	each(w.views, func(v *view) {
-		if c, ok := v.observer.(HistoryObserver); ok {
-			history := c.History(ctx, v.member.endpoint)
-			for i := range history {
-				v.expose(&history[i], duringRun)
+	return Watcher{
+		Before: func(ctx context.Context) {
+			each(w.views, func(v *view) { v.before = v.scrape(ctx, counted.BeforeRun) })
+		},
+		During: func(ctx context.Context, every time.Duration) {
+			each(w.views, func(v *view) { v.during(ctx, every) })
+		},
+		After: func(ctx context.Context, _ time.Duration) {
+			if !w.begun() {
+				w.views = nil
 			}
-			v.scrapes = append(v.scrapes, history...)
-		}
-		if o, ok := v.scrape(ctx, afterRun); ok {
-			v.after = &o
-		}
-	})
-	each(w.exposers, func(e *exposer) { e.look(ctx, w.now, afterRun) })
-}
-
-// each does something for all of a list at once.
-func each[T any](list []T, do func(T)) {
-	var wait sync.WaitGroup
-	for _, one := range list {
-		wait.Go(func() { do(one) })
+			each(w.views, func(v *view) { v.end(ctx) })
+		},
+		Tell: func(run *result.Run) {
+			for _, v := range w.views {
+				r.tellView(s, w, v, run)
+			}
+		},
+		Count: func(t *counted.Tally) {
+			for _, v := range w.views {
+				if v.before == nil || v.after == nil {
+					t.Unread(v.member.Name, v.err)
+				} else {
+					t.AddServer(v.before.Counters, v.after.Counters, v.member.Name)
+				}
+			}
+		},
 	}
-	wait.Wait()
 }
 
-// scrape reads what the server reports now.
-func (v *view) scrape(ctx context.Context, when moment) (steps.Observation, bool) {
+// scrape reads what the server reports now; nil if it cannot be read.
+func (v *view) scrape(ctx context.Context, when counted.Moment) *steps.Observation {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	o, err := v.observer.Observe(ctx, v.member.endpoint)
@@ -163,23 +87,23 @@ func (v *view) scrape(ctx context.Context, when moment) (steps.Observation, bool
 		if v.err == nil {
 			v.err = err
 		}
-		if v.exposer != nil && v.exposer.err == nil && when != duringRun {
-			v.exposer.err = err
+		if v.program != nil {
+			v.program.Fail(err, when)
 		}
-		return o, false
+		return nil
 	}
-	v.expose(&o, when)
+	v.show(&o, when)
 	v.scrapes = append(v.scrapes, o)
-	return o, true
+	return &o
 }
 
-// expose reads the series of the file's measures from what a server showed, and lets go of its text.
-func (v *view) expose(o *steps.Observation, when moment) {
-	if e := v.exposer; e != nil && len(e.measures) > 0 && (when != duringRun || e.sampled()) {
+// show hands the text of a scrape to the measures of the file, and lets go of it.
+func (v *view) show(o *steps.Observation, when counted.Moment) {
+	if p := v.program; p != nil && p.Wants(when) {
 		if o.Exposition == nil {
-			e.err = errors.New("it shows no metrics")
+			p.Fail(errors.New("it shows no metrics"), when)
 		} else {
-			e.read(o.Exposition(), o.At, when)
+			p.Take(o.Exposition(), o.At, when)
 		}
 	}
 	o.Exposition = nil
@@ -187,6 +111,9 @@ func (v *view) expose(o *steps.Observation, when moment) {
 
 // during scrapes again and again until ctx ends.
 func (v *view) during(ctx context.Context, every time.Duration) {
+	if _, own := v.observer.(HistoryObserver); own {
+		return
+	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for failed := 0; failed < scrapeTries; {
@@ -196,7 +123,7 @@ func (v *view) during(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		before := v.err
-		if _, ok := v.scrape(ctx, duringRun); ok {
+		if v.scrape(ctx, counted.DuringRun) != nil {
 			failed = 0
 		} else if failed++; ctx.Err() != nil {
 			v.err = before // the end of the run cut it off
@@ -218,45 +145,42 @@ func everySecond[T any](list []T) []T {
 	return kept
 }
 
-// observed adds what a watch has seen to a run. start is when the run's first request was
-// planned.
-func (r *runner) observed(s *server, w *watch, start time.Time, run *result.Run) {
-	if start.IsZero() {
-		start = w.began
+// end takes the counters after the run, and what the server kept of its course by itself.
+func (v *view) end(ctx context.Context) {
+	if c, own := v.observer.(HistoryObserver); own {
+		history := c.History(ctx, v.member.endpoint)
+		for i := range history {
+			v.show(&history[i], counted.DuringRun)
+		}
+		v.scrapes = append(v.scrapes, history...)
 	}
-	s.ofLaunch(run, w.scale)
-	r.tellAdded(s, w, run)
+	v.after = v.scrape(ctx, counted.AfterRun)
+}
+
+// tellView adds to a run what the counters of a server rose by, and the series of its metrics and log.
+func (r *runner) tellView(s *server, w *watch, v *view, run *result.Run) {
+	name := v.member.Name
+	if v.member.alone {
+		name = ""
+	}
+	for counter, rise := range v.rises() {
+		tellServer(run, name, counter, rise)
+	}
 	most := r.seriesPoints()
-	for _, v := range w.views {
-		name := v.member.Name
-		if v.member.alone {
-			name = ""
-		}
-		rises := v.rises()
-		if late, ok := takeLate(rises); ok {
-			rises[result.SimulatedLate] = late
-		}
-		for counter, rise := range rises {
-			if run.Server == nil {
-				run.Server = map[string]float64{}
-			}
-			run.Server[prefixed(name, counter)] = rise
-		}
-		at := func(t time.Time) float64 { return t.Sub(start).Seconds() * w.scale }
-		run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), at, most)...)
-		run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, w.now()), at, most)...)
-		if v.err != nil && (v.before == nil || v.after == nil) && run.Status != result.RunFailed && run.Status != result.RunCancelled {
-			r.warnUnreadableMetrics(v.member.label(s.Target), v.err)
-		}
+	run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), w.at, most)...)
+	run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, w.now()), w.at, most)...)
+	if v.err != nil && (v.before == nil || v.after == nil) {
+		r.warnUnreadableMetrics(v.member.label(s.Target), v.err, *run)
 	}
 }
 
-// The sources of series.
-const (
-	sourceMetrics = "metrics"
-	sourceLog     = "log"
-	sourceClient  = "client"
-)
+// tellServer adds a figure of a member to a run.
+func tellServer(run *result.Run, member, name string, value float64) {
+	if run.Server == nil {
+		run.Server = map[string]float64{}
+	}
+	run.Server[prefixed(member, name)] = value
+}
 
 func prefixed(member, name string) string {
 	if member == "" {
@@ -265,8 +189,19 @@ func prefixed(member, name string) string {
 	return member + "/" + name
 }
 
-// warnUnreadableMetrics warns once of a server whose metrics cannot be read.
-func (r *runner) warnUnreadableMetrics(label string, err error) {
+// splitMember returns the member, "" where the server is alone, and the name of a figure.
+func splitMember(figure string) (member, name string) {
+	if member, name, of := strings.Cut(figure, "/"); of {
+		return member, name
+	}
+	return "", figure
+}
+
+// warnUnreadableMetrics warns once of a server that serves and whose metrics cannot be read.
+func (r *runner) warnUnreadableMetrics(label string, err error, run result.Run) {
+	if run.Status == result.RunFailed || run.Status == result.RunCancelled {
+		return
+	}
 	if r.first(r.unseen, label) {
 		r.warn(fmt.Sprintf("%s: its metrics cannot be read, so the result lacks its counters and series: %v", label, err))
 	}
@@ -315,15 +250,15 @@ func derive(values map[string]float64, before, after steps.Observation, scale fl
 		}
 	}
 	if took := after.At.Sub(before.At).Seconds() * scale; took > 0 {
-		for name, counter := range map[string]string{steps.SeriesPrompt: steps.CounterPromptTokens,
-			steps.SeriesOutput: steps.CounterGenerationTokens} {
+		for name, counter := range map[string]string{steps.SeriesPrompt: metric.CounterPromptTokens,
+			steps.SeriesOutput: metric.CounterGenerationTokens} {
 			if n, ok := rise(counter); ok {
 				add(name, n/took)
 			}
 		}
 	}
-	queries, ok := rise(steps.CounterPrefixQueries)
-	hits, also := rise(steps.CounterPrefixHits)
+	queries, ok := rise(metric.CounterPrefixQueries)
+	hits, also := rise(metric.CounterPrefixHits)
 	if ok && also && queries > 0 {
 		add(steps.SeriesHitRate, hits/queries)
 	}

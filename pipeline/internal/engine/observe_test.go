@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
@@ -42,8 +43,8 @@ func (e watched) Observe(ctx context.Context, ep steps.Endpoint) (steps.Observat
 	tokens := 100 * time.Since(s.ready).Seconds()
 	return steps.Observation{
 		At: time.Now(), Gauges: map[string]float64{steps.SeriesRunning: 3},
-		Counters: map[string]float64{steps.CounterGenerationTokens: tokens, "reset": -tokens, steps.CounterPrefixQueries: tokens,
-			steps.CounterPrefixHits: tokens / 2},
+		Counters: map[string]float64{metric.CounterGenerationTokens: tokens, "reset": -tokens, metric.CounterPrefixQueries: tokens,
+			metric.CounterPrefixHits: tokens / 2},
 	}, nil
 }
 
@@ -111,7 +112,7 @@ func TestObserved(t *testing.T) {
 			out := s.run(t, t.Context())
 			run := onlyRun(t, out)
 			// The ten seconds of the run and nothing of the warm-up.
-			if got := run.Server[steps.CounterGenerationTokens]; math.Abs(got-1000) > 1e-6 {
+			if got := run.Server[metric.CounterGenerationTokens]; math.Abs(got-1000) > 1e-6 {
 				t.Errorf("%v tokens in the run, want 1000", got)
 			}
 			if _, ok := run.Server["reset"]; ok {
@@ -178,7 +179,7 @@ func TestObservedFails(t *testing.T) {
 				t.Errorf("%s: run %s %s", name, run.Status, run.Reason)
 			}
 			warned := slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "its metrics cannot be read") })
-			if warned != tt.warns || (run.Server[steps.CounterGenerationTokens] > 0) != tt.counters {
+			if warned != tt.warns || (run.Server[metric.CounterGenerationTokens] > 0) != tt.counters {
 				t.Errorf("%s: warnings %v, counters %v", name, out.Warnings, run.Server)
 			}
 			if took := time.Since(began); took > 20*time.Second+3*scrapeTimeout {

@@ -58,10 +58,8 @@ type Options struct {
 	// What the run directory keeps of it is named in the run. An error is why there is no
 	// result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
-	// Attend is called when the first measured request of a run is about to be sent, with the
-	// servers; what it returns is called after the last one, before anything is stopped. nil
-	// means that nothing does.
-	Attend func(context.Context, []Attended) (end func(context.Context))
+	// Watchers watch each run, beside what watches every run.
+	Watchers []Watch
 	// EndLeft ends the processes that killed programs have left, waits for their end and returns
 	// their numbers and commands; nil means that none is looked for.
 	EndLeft func(owners []string) ([]string, error)

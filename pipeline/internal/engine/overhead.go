@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -24,15 +25,28 @@ type relayed struct {
 	err    error
 }
 
-// relays are the members of a target that pass on what others answer.
-func (s *server) relays() []*relayed {
-	var out []*relayed
+// watchRelays measures what the routers of a target add to its latencies.
+func (r *runner) watchRelays(_ context.Context, s *server, w *watch) Watcher {
+	var relays []*relayed
 	for _, m := range s.members {
 		if relay, ok := m.Engine.(Relay); ok && m.Role == result.RoleRouter {
-			out = append(out, &relayed{member: m, relay: relay})
+			relays = append(relays, &relayed{member: m, relay: relay})
 		}
 	}
-	return out
+	return Watcher{
+		Before: func(ctx context.Context) { each(relays, func(x *relayed) { x.begin(ctx) }) },
+		After:  func(ctx context.Context, _ time.Duration) { each(relays, func(x *relayed) { x.end(ctx) }) },
+		Tell: func(run *result.Run) {
+			for _, x := range relays {
+				for name, seconds := range x.added {
+					tellServer(run, x.member.Name, name, seconds*w.scale)
+				}
+				if x.err != nil {
+					r.warnUnreadableMetrics(x.member.label(s.Target), x.err, *run)
+				}
+			}
+		},
+	}
 }
 
 func (r *relayed) begin(ctx context.Context) {
@@ -48,19 +62,4 @@ func (r *relayed) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	r.added, r.err = r.finish(ctx)
-}
-
-// tellAdded adds what relays added to a run, in the run's own time.
-func (r *runner) tellAdded(s *server, w *watch, run *result.Run) {
-	for _, x := range w.relays {
-		for name, seconds := range x.added {
-			if run.Server == nil {
-				run.Server = map[string]float64{}
-			}
-			run.Server[prefixed(x.member.Name, name)] = seconds * w.scale
-		}
-		if x.err != nil && run.Status != result.RunFailed && run.Status != result.RunCancelled {
-			r.warnUnreadableMetrics(x.member.label(s.Target), x.err)
-		}
-	}
 }

@@ -25,14 +25,10 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if !ok {
 		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
 	}
-	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: result.Coordinates(cell.Values, " "), Pass: run.Pass,
-		Text: result.Coordinates(cell.Values, " ")})
+	label := result.Coordinates(cell.Values, " ")
+	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: label, Pass: run.Pass, Text: label})
 	r.reset(ctx, s)
-	watched := r.o.Machine.Watch(ctx, s.Target)
-	w := r.newWatch(s)
-	if r.o.Attend != nil {
-		w.attend = func(ctx context.Context) func(context.Context) { return r.o.Attend(ctx, s.attended()) }
-	}
+	w := r.newWatch(ctx, s, cell)
 	take := r.runOwnLoad
 	switch {
 	case cell.Workload.Driver != nil:
@@ -41,26 +37,14 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		take = r.searched
 	}
 	got, err := take(ctx, s, bm, cell, run, w)
-	w.end(ctx)
-	r.askPauses(ctx, s)
-	seen := watched(seconds(got.run.Duration))
+	w.end(ctx, got)
 	if err != nil {
 		return nil, err
 	}
 	measured := got.run
 	measured.Between = s.between(got)
-	s.voidPaused(&measured)
-	seen.apply(&measured)
-	r.observed(s, w, got.start, &measured)
-	if measured.Status != result.RunFailed { // of a server that died nothing can be asked
-		measured.Transport = r.prove(s, w, got)
-	}
-	if len(got.records.Requests) > 0 && !r.o.Bare && cell.Workload.Answers == nil {
-		measured.Series = append(measured.Series, clientSeries(got.records, openLoop(cell.Workload.Load), r.seriesPoints())...)
-	}
-	uncounted := r.countRun(s, bm, cell, w, w.tally(seen), got.counts(), &measured)
-	r.warnLate(s.Target, result.Coordinates(cell.Values, " "), measured, w.scale)
-	r.warnFailures(s.Target, result.Coordinates(cell.Values, " "), got.records)
+	tally := r.tell(w, &measured)
+	uncounted := r.countRun(s, bm, cell, tally, &measured)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
 		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {

@@ -13,8 +13,8 @@ import (
 // pauseTimeout bounds how long a place is asked about pauses.
 const pauseTimeout = 10 * time.Second
 
-// watchPauses looks for pauses of a member until its launch has ended.
-func (s *server) watchPauses(ctx context.Context, m *member) {
+// followPauses looks for pauses of a member until its launch has ended.
+func (s *server) followPauses(ctx context.Context, m *member) {
 	watch := m.capabilities().WatchPauses
 	if watch == nil {
 		return
@@ -46,18 +46,21 @@ func (r *runner) askPauses(ctx context.Context, s *server) {
 	})
 }
 
-// voidPaused voids a run whose servers were paused, or whose launch was paused before it was
+// watchPauses voids a run whose servers were paused, or whose launch was paused before it was
 // ready: its start-up time is a metric of the run. What failed in such a run failed for that.
-func (s *server) voidPaused(run *result.Run) {
-	switch {
-	case s.paused != "":
-		run.Reason = s.paused
-	case s.pausedStart != "":
-		run.Reason = "while it started, " + s.pausedStart
-	default:
-		return
+func (r *runner) watchPauses(_ context.Context, s *server, _ *watch) Watcher {
+	return Watcher{
+		Before:  func(ctx context.Context) { r.askPauses(ctx, s) }, // forgets the pauses before the run
+		After:   func(ctx context.Context, _ time.Duration) { r.askPauses(ctx, s) },
+		Excuses: true,
+		Void: func() (result.VoidCause, string) {
+			reason := s.paused
+			if reason == "" && s.pausedStart != "" {
+				reason = "while it started, " + s.pausedStart
+			}
+			return result.VoidSuspended, reason
+		},
 	}
-	run.Status, run.VoidCause = result.RunVoid, result.VoidSuspended
 }
 
 // failedPaused returns the pause of a target as the cause of a fault, or nil if it was not paused.

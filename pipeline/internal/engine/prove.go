@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -46,18 +47,36 @@ func (o *output) evidence(since time.Time) (lines []string, from int) {
 	return lines, from
 }
 
-// prove says how KV cache moved during a run, nil where none was to move or the run says
-// nothing.
-func (r *runner) prove(s *server, w *watch, got measurement) *result.Transport {
-	if s.spec.Transfer == nil || w.stop == nil {
-		return nil
+// watchTransfer looks at the network devices before and after the run, and says how KV cache moved. It is told after
+// the servers.
+func (r *runner) watchTransfer(_ context.Context, s *server, w *watch) Watcher {
+	if s.spec.Transfer == nil {
+		return Watcher{}
 	}
+	nics := func() []probe.NIC { return nil }
+	if r.o.NICs != nil {
+		nics = r.o.NICs
+	}
+	var before, after []probe.NIC
+	return Watcher{
+		Before: func(context.Context) { before = nics() },
+		After:  func(context.Context, time.Duration) { after = nics() },
+		Tell: func(run *result.Run) {
+			if run.Status != result.RunFailed && w.begun() { // of a server that died nothing can be asked
+				run.Transport = r.prove(s, w, traffic(before, after))
+			}
+		},
+	}
+}
+
+// prove says how KV cache moved during a run, nil where the run says nothing.
+func (r *runner) prove(s *server, w *watch, nics []kv.NICEvidence) *result.Transport {
 	e := *s.spec.Transfer
-	e.Requests, e.PromptTokens = got.succeeded()
+	e.Requests, e.PromptTokens = w.got.succeeded()
 	if e.Requests == 0 {
 		return nil
 	}
-	e.NICs = traffic(w.nicsBefore, w.nicsAfter)
+	e.NICs = nics
 	e.KVBytesPerToken = s.kvBytesPerToken()
 	e.Members = nil
 	for _, m := range s.servers() {

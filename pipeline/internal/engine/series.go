@@ -2,12 +2,14 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
@@ -20,6 +22,13 @@ const (
 	leastPoints  = 10
 	budgetPoints = 700_000 // over all series of all runs
 	usualSeries  = 14      // of a run
+)
+
+// The sources of series.
+const (
+	sourceMetrics = "metrics"
+	sourceLog     = "log"
+	sourceClient  = "client"
 )
 
 // seriesPoints is how many points a series of this plan may have.
@@ -59,6 +68,19 @@ func significant(v float64) float64 {
 func rounded(v float64, digits int) float64 {
 	unit := math.Pow10(digits)
 	return math.Round(v*unit) / unit
+}
+
+// watchClient adds what the load generator saw, and warns of requests that failed.
+func (r *runner) watchClient(_ context.Context, s *server, w *watch) Watcher {
+	return Watcher{
+		Tell: func(run *result.Run) {
+			if workload := w.cell.Workload; !r.o.Bare && workload.Answers == nil {
+				run.Series = append(run.Series, clientSeries(w.got.records, openLoop(workload.Load), r.seriesPoints())...)
+			}
+			r.warnFailures(s.Target, w.label(), w.got.records)
+		},
+		Count: func(t *counted.Tally) { t.Client(w.got.counts()) },
+	}
 }
 
 // The client's own series of a run.

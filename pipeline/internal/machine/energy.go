@@ -1,27 +1,49 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/steps/probe"
 )
 
 // maxPowerGap is the longest time between two readings of a GPU's power that an integral bridges.
 const maxPowerGap = 3 * watchEvery
 
-// energy of GPUs between two times: the integral of their power, which is taken to be linear between
+// energy that was used during a run.
+type energy struct {
+	joules float64
+	// unknown says why it is not known, "" where it is; absent is true where that does not change from run to run.
+	unknown string
+	absent  bool
+}
+
+// count adds the energy to a counter of a run.
+func (e energy) count(t *counted.Tally, counter string) {
+	t.Add(counter, e.joules)
+	if e.unknown == "" {
+		return
+	}
+	why := errors.New(e.unknown)
+	if e.absent {
+		why = counted.Lasting(why)
+	}
+	t.Unknown(counter, why)
+}
+
+// gpuEnergy returns the energy of GPUs between two times: the integral of their power, which is taken to be linear between
 // two readings and constant before the first and after the last. nvidia-smi has no counter of energy
 // on all drivers.
-func energy(seen []probe.Snapshot, used []string, began, ended time.Time) *engine.Energy {
-	out := &engine.Energy{}
+func gpuEnergy(seen []probe.Snapshot, used []string, began, ended time.Time) energy {
+	var out energy
 	for _, uuid := range used {
 		joules, problem := energyOf(seen, uuid, began, ended)
 		if problem != "" {
-			return &engine.Energy{Unknown: problem}
+			return energy{unknown: problem}
 		}
-		out.Joules += joules
+		out.joules += joules
 	}
 	return out
 }

@@ -36,8 +36,8 @@ func TestEnergy(t *testing.T) {
 		"not for too long a time":    {watts(0, 100, 40, 100), []string{"a"}, 0, "was not read for 40s"},
 		"one of two does not report": {watts(0, 100, 10, 100), []string{"a", "c"}, 0, "GPU c"},
 	} {
-		got := energy(tt.seen, tt.used, at(1), at(9))
-		if math.Abs(got.Joules-tt.joules) > 1e-9 || !strings.Contains(got.Unknown, tt.problem) || (got.Unknown != "") != (tt.problem != "") {
+		got := gpuEnergy(tt.seen, tt.used, at(1), at(9))
+		if math.Abs(got.joules-tt.joules) > 1e-9 || !strings.Contains(got.unknown, tt.problem) || (got.unknown != "") != (tt.problem != "") {
 			t.Errorf("%s: %+v, want %g %q", name, got, tt.joules, tt.problem)
 		}
 	}
@@ -69,8 +69,8 @@ func TestEnergyOfSamples(t *testing.T) {
 			for s := 1 + 5*draw.Float64(); s < tt.seconds+15; s += 5 {
 				seen = append(seen, probe.Snapshot{At: at(s), GPUs: []probe.GPU{{UUID: "a", Power: mean(s-1, s)}}})
 			}
-			got := energy(seen, []string{"a"}, at(10), at(10+tt.seconds))
-			e := got.Joules/(tt.seconds*mean(10, 10+tt.seconds)) - 1
+			got := gpuEnergy(seen, []string{"a"}, at(10), at(10+tt.seconds))
+			e := got.joules/(tt.seconds*mean(10, 10+tt.seconds)) - 1
 			sum, squares = sum+e, squares+e*e
 		}
 		bias, sd := sum/float64(n), math.Sqrt(squares/float64(n))

@@ -9,8 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/probe"
 )
 
@@ -126,9 +129,9 @@ func (g *gpus) Memory(ctx context.Context, target string) (float64, bool) {
 }
 
 // Watch implements engine.Machine.
-func (g *gpus) Watch(ctx context.Context, target string) func(time.Duration) engine.Watched {
+func (g *gpus) Watch(ctx context.Context, target string) engine.Watcher {
 	if len(g.before.GPUs) == 0 || len(g.requests[target]) == 0 {
-		return func(time.Duration) engine.Watched { return engine.Watched{} }
+		return engine.Watcher{}
 	}
 	seen := []probe.Snapshot{g.look(ctx)}
 	watching, cancel := context.WithCancel(ctx)
@@ -145,20 +148,37 @@ func (g *gpus) Watch(ctx context.Context, target string) func(time.Duration) eng
 			}
 		}
 	})
-	return func(lasted time.Duration) engine.Watched {
-		ended := time.Now()
-		cancel()
-		done.Wait()
-		if ctx.Err() == nil {
-			seen = append(seen, g.look(ctx))
-		}
-		return g.watched(ctx, target, seen, ended.Add(-lasted), ended)
+	var w watched
+	return engine.Watcher{
+		After: func(ctx context.Context, lasted time.Duration) {
+			ended := time.Now()
+			cancel()
+			done.Wait()
+			if ctx.Err() == nil {
+				seen = append(seen, g.look(ctx))
+			}
+			w = g.watched(ctx, target, seen, ended.Add(-lasted), ended)
+		},
+		Void: func() (result.VoidCause, string) { return result.VoidMachine, w.void },
+		Tell: func(run *result.Run) { run.Series = append(run.Series, w.series...) },
+		Count: func(t *counted.Tally) {
+			if w.energy != nil {
+				w.energy.count(t, metric.CounterJoules)
+			}
+		},
 	}
+}
+
+// watched is what the GPUs of a target did during a run.
+type watched struct {
+	void   string  // why the run is not worth anything
+	energy *energy // nil where the target uses none
+	series []result.Series
 }
 
 // watched judges a run's snapshots. A look that was cut off by the end of the run shows
 // nothing.
-func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot, began, ended time.Time) engine.Watched {
+func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot, began, ended time.Time) watched {
 	lost := 0
 	for _, s := range seen {
 		if s.Err != nil && !errors.Is(s.Err, context.Canceled) {
@@ -172,10 +192,11 @@ func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot
 	g.learn(seen, owner)
 	used := uuids(g.used(target))
 	if len(used) == 0 {
-		return engine.Watched{}
+		return watched{}
 	}
 	void := probe.Judge(probe.Watched{Snapshots: seen, GPUs: used, Known: g.before.Processes, Owner: owner})
-	return engine.Watched{Void: void, Energy: energy(seen, used, began, ended), Series: gpuSeries(seen, used, began)}
+	joules := gpuEnergy(seen, used, began, ended)
+	return watched{void, &joules, gpuSeries(seen, used, began)}
 }
 
 // After implements engine.Machine.

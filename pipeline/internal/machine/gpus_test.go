@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -205,11 +207,9 @@ func TestWatch(t *testing.T) {
 				b.change = func(s *probe.Snapshot) { tt.change(b, s) }
 				g := b.gpus(tt.request)
 				g.Before(t.Context(), "server.a")
-				stop := g.Watch(t.Context(), "server.a")
-				time.Sleep(time.Minute - time.Second/2)
-				got := stop(50 * time.Second)
-				if !strings.Contains(got.Void, tt.void) || (got.Void == "") != (tt.void == "") {
-					t.Errorf("void %q, want %q", got.Void, tt.void)
+				void, got := watchFor(t, g, time.Minute-time.Second/2, 50*time.Second)
+				if !strings.Contains(void, tt.void) || (void == "") != (tt.void == "") {
+					t.Errorf("void %q, want %q", void, tt.void)
 				}
 				if tt.gpu == "" {
 					return
@@ -226,6 +226,17 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// watchFor watches server.a for some time, in which a run lasted, and returns why the run is void and what it was told.
+func watchFor(t *testing.T, g engine.Machine, watched, lasted time.Duration) (void string, run result.Run) {
+	t.Helper()
+	w := g.Watch(t.Context(), "server.a")
+	time.Sleep(watched)
+	w.After(t.Context(), lasted)
+	_, void = w.Void()
+	w.Tell(&run)
+	return void, run
+}
+
 // A driver that cannot be asked during a run is said, and voids nothing.
 func TestWatchWithoutAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -237,10 +248,8 @@ func TestWatchWithoutAnswers(t *testing.T) {
 		}
 		g := b.gpus(doctor.Request{Count: 2})
 		g.Before(t.Context(), "server.a")
-		stop := g.Watch(t.Context(), "server.a")
-		time.Sleep(7 * time.Second)
-		if got := stop(time.Second); got.Void != "" || len(got.Series) != 0 {
-			t.Errorf("%+v", got)
+		if void, got := watchFor(t, g, 7*time.Second, time.Second); void != "" || len(got.Series) != 0 {
+			t.Errorf("void %q, %+v", void, got)
 		}
 		if diff := cmp.Diff([]string{"the GPUs could not be looked at in 3 of 3 looks during a run"}, b.warned); diff != "" {
 			t.Error(diff)

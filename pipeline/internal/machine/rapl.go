@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
@@ -107,10 +109,8 @@ func readRAPL(domains []raplDomain, at time.Time) raplReading {
 
 // raplEnergy is what the counters rose by between two times, even within the time between two readings. A
 // counter that fell has begun again.
-func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time) *engine.Energy {
-	unknown := func(format string, args ...any) *engine.Energy {
-		return &engine.Energy{Unknown: fmt.Sprintf(format, args...)}
-	}
+func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time) energy {
+	unknown := func(format string, args ...any) energy { return energy{unknown: fmt.Sprintf(format, args...)} }
 	joules := 0.0
 	for i, now := range list {
 		switch {
@@ -149,45 +149,28 @@ func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time
 	if len(list) < 2 || list[0].at.After(began) || list[len(list)-1].at.Before(ended) {
 		return unknown("the energy of the processors was not read over the whole run")
 	}
-	return &engine.Energy{Joules: joules}
+	return energy{joules: joules}
 }
 
-// processors adds the energy of this machine's processors to what a machine watches.
-type processors struct {
-	engine.Machine
-	domains []raplDomain
-	problem string // why they cannot be read
-	now     func() time.Time
-}
-
-// WatchProcessors returns next with the energy counters below a folder, such as Powercap, watched beside; next
-// alone where there are none. next may be nil.
-func WatchProcessors(next engine.Machine, root string, now func() time.Time) engine.Machine {
+// WatchProcessors returns what watches the energy counters of this machine's processors, which are below a folder such as
+// Powercap; nil where there are none.
+func WatchProcessors(root string, now func() time.Time) engine.Watch {
 	domains, err := raplDomains(root)
-	if err == nil && len(domains) == 0 {
-		return next
+	switch {
+	case err != nil:
+		unread := energy{unknown: "the energy of the processors cannot be read: " + err.Error(), absent: true}
+		return func(context.Context, engine.WatchedRun) engine.Watcher {
+			return engine.Watcher{Count: func(t *counted.Tally) { unread.count(t, metric.CounterCPUJoules) }}
+		}
+	case len(domains) == 0:
+		return nil
 	}
-	p := &processors{Machine: next, domains: domains, now: now}
-	if next == nil {
-		p.Machine = engine.Unwatched{}
-	}
-	if err != nil {
-		p.problem = "the energy of the processors cannot be read: " + err.Error()
-	}
-	return p
+	return func(ctx context.Context, _ engine.WatchedRun) engine.Watcher { return watchDomains(ctx, domains, now) }
 }
 
-// Watch implements engine.Machine.
-func (p *processors) Watch(ctx context.Context, target string) func(time.Duration) engine.Watched {
-	stop := p.Machine.Watch(ctx, target)
-	if p.problem != "" {
-		return func(lasted time.Duration) engine.Watched {
-			w := stop(lasted)
-			w.CPUEnergy = &engine.Energy{Unknown: p.problem, Absent: true}
-			return w
-		}
-	}
-	list := []raplReading{readRAPL(p.domains, p.now())}
+// watchDomains reads energy counters until the run has ended.
+func watchDomains(ctx context.Context, domains []raplDomain, now func() time.Time) engine.Watcher {
+	list := []raplReading{readRAPL(domains, now())}
 	watching, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -196,19 +179,21 @@ func (p *processors) Watch(ctx context.Context, target string) func(time.Duratio
 		for {
 			select {
 			case <-tick.C:
-				list = append(list, readRAPL(p.domains, p.now()))
+				list = append(list, readRAPL(domains, now()))
 			case <-watching.Done():
 				return
 			}
 		}
 	})
-	return func(lasted time.Duration) engine.Watched {
-		cancel()
-		done.Wait()
-		ended := p.now()
-		list = append(list, readRAPL(p.domains, ended))
-		w := stop(lasted)
-		w.CPUEnergy = raplEnergy(p.domains, list, ended.Add(-lasted), ended)
-		return w
+	var used energy
+	return engine.Watcher{
+		After: func(_ context.Context, lasted time.Duration) {
+			cancel()
+			done.Wait()
+			ended := now()
+			list = append(list, readRAPL(domains, ended))
+			used = raplEnergy(domains, list, ended.Add(-lasted), ended)
+		},
+		Count: func(t *counted.Tally) { used.count(t, metric.CounterCPUJoules) },
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
 // The zones of a machine with two Xeons: powercap_xeon has package, core and dram of both, the platform, and the
@@ -59,7 +63,7 @@ func TestRAPLEnergy(t *testing.T) {
 		"read one time": {[]raplReading{read(5, 0, 0)}, 0, "over the whole run"},
 	} {
 		got := raplEnergy(domains, tt.list, at(5), at(15))
-		if math.Abs(got.Joules-tt.want) > 1e-6 || !strings.Contains(got.Unknown, tt.unknown) || (got.Unknown == "") != (tt.unknown == "") {
+		if math.Abs(got.joules-tt.want) > 1e-6 || !strings.Contains(got.unknown, tt.unknown) || (got.unknown == "") != (tt.unknown == "") {
 			t.Errorf("%s: %+v, want %g J, %q", name, got, tt.want, tt.unknown)
 		}
 	}
@@ -72,8 +76,7 @@ func TestWatchProcessors(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1000, 0)
-	m := WatchProcessors(nil, root, func() time.Time { return now })
-	stop := m.Watch(t.Context(), "server.vllm.new")
+	w := WatchProcessors(root, func() time.Time { return now })(t.Context(), engine.WatchedRun{Target: "server.vllm.new"})
 	for _, zone := range []string{"intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1", "intel-rapl:2"} {
 		path := filepath.Join(root, zone, "energy_uj")
 		text, err := os.ReadFile(path)
@@ -89,10 +92,15 @@ func TestWatchProcessors(t *testing.T) {
 		}
 	}
 	now = now.Add(10 * time.Second)
-	if e := stop(10 * time.Second).CPUEnergy; e == nil || math.Abs(e.Joules-500) > 1e-6 {
-		t.Errorf("%+v, want 500 J: a package and its memory", e)
+	w.After(t.Context(), 10*time.Second)
+	tally, values := counted.New(now, now), map[string]float64{}
+	tally.Client(1, 1, 10)
+	w.Count(tally)
+	tally.Count(metric.All(), nil, values)
+	if joules := values["energy.cpu_per_output_token"]; math.Abs(joules-500) > 1e-6 {
+		t.Errorf("%g, want 500 J: a package and its memory", joules)
 	}
-	if m := WatchProcessors(nil, filepath.Join(root, "none"), time.Now); m != nil {
+	if WatchProcessors(filepath.Join(root, "none"), time.Now) != nil {
 		t.Error("something is watched where there is no counter")
 	}
 }

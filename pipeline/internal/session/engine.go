@@ -43,7 +43,7 @@ func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Opt
 	opt.Probe = func(ctx context.Context) map[string]string {
 		return s.targets.Places.Facts(machine.Facts(ctx, s.spawner))
 	}
-	opt.Preflight, opt.Machine, opt.NICs = s.preflight, s.watcher(), s.nics(ctx)
+	opt.Preflight, opt.Machine, opt.NICs, opt.Watchers = s.preflight, s.gpus(), s.nics(ctx), s.watchers()
 	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Config.SecretsOf
 	return opt
 }

@@ -49,13 +49,21 @@ func (s *session) nics(ctx context.Context) func() []probe.NIC {
 	return func() []probe.NIC { return s.machine.prober.Links(ctx) }
 }
 
-// watcher returns what looks after the machine for the engine, nil for nothing.
-func (s *session) watcher() engine.Machine {
-	gpus := machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
-	if p := s.opt.Plan; p.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
-		return gpus
+// gpus returns what looks after the GPUs of the machine for the engine, nil for nothing.
+func (s *session) gpus() engine.Machine {
+	return machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
+}
+
+// watchers returns what else of the machine is watched during a run: nothing where servers are simulated, or run on others.
+func (s *session) watchers() []engine.Watch {
+	if s.opt.Plan.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
+		return nil
 	}
-	return machine.WatchProcessors(gpus, machine.Powercap, time.Now)
+	var out []engine.Watch
+	if processors := machine.WatchProcessors(machine.Powercap, time.Now); processors != nil {
+		out = append(out, processors)
+	}
+	return out
 }
 
 // ownerOf returns a function that finds whose a process on a GPU is: ours if this program

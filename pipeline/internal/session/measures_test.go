@@ -10,7 +10,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // TestMeasures rehearses examples/measures: a metric that the file declares is what the server counted, is judged
@@ -42,7 +41,7 @@ func TestMeasures(t *testing.T) {
 			}
 			for _, cell := range doc.Benchmarks[0].Cells {
 				for _, run := range cell.Runs {
-					if want := run.Server[steps.CounterDraftTokens] / float64(run.Sent*128); math.Abs(run.Metrics["measure.drafted"]-want) > 1e-9 {
+					if want := run.Server[metric.CounterDraftTokens] / float64(run.Sent*128); math.Abs(run.Metrics["measure.drafted"]-want) > 1e-9 {
 						t.Errorf("%g drafted tokens for one, and the server counted %g", run.Metrics["measure.drafted"], want)
 					}
 				}

@@ -149,10 +149,17 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	opt := p.engine
 	opt.Store, opt.Bus, opt.Target = apart{p.dir}, event.NewBus(p.now, 0), targets.Resolve
 	opt.Lane = p.lanes(targets)
-	opt.Attend = func(ctx context.Context, servers []engine.Attended) func(context.Context) {
-		stops := p.start(ctx, l, s, servers)
-		return func(ctx context.Context) { failed = p.stop(ctx, s, servers, stops) }
-	}
+	opt.Watchers = append(slices.Clone(opt.Watchers), func(_ context.Context, run engine.WatchedRun) engine.Watcher {
+		var stops []stopping
+		return engine.Watcher{
+			Before: func(ctx context.Context) { stops = p.start(ctx, l, s, run.Servers) },
+			After: func(ctx context.Context, _ time.Duration) {
+				if stops != nil {
+					failed = p.stop(ctx, s, run.Servers, stops)
+				}
+			},
+		}
+	})
 	held, err := engine.Extra(ctx, opt, p.outcome.Outputs, 0, l)
 	p.spent = p.spent.Plus(p.opt.Plan.Target(l.Target).OfLaunch(held))
 	p.settle(ctx)

@@ -388,9 +388,9 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 		return steps.Observation{}, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
 	}
 	if p.fleet == nil {
-		return observation(p, s.machine.Now(), model.Note{}), nil
+		return p.server.Observation(s.machine.Now(), model.Note{}), nil
 	}
-	return observation(p, s.machine.Now(), p.fleet.Note(p.number)), nil
+	return p.server.Observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
 // History implements engine.HistoryObserver.
@@ -401,7 +401,7 @@ func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Obser
 	}
 	var out []steps.Observation
 	for _, n := range p.fleet.Notes(p.number) {
-		out = append(out, observation(p, p.fleet.began.Add(n.At), n))
+		out = append(out, p.server.Observation(p.fleet.began.Add(n.At), n))
 	}
 	return out
 }
@@ -432,28 +432,4 @@ func (s askedServer) Profile(_ context.Context, ep steps.Endpoint,
 		}
 		return steps.Profiled{Time: recorded[len(recorded)-1].End - recorded[0].Start, Tokens: &tokens}, p.server.WriteTraces(recorded)
 	}, nil
-}
-
-func observation(p *process, at time.Time, n model.Note) steps.Observation {
-	s := n.Stats
-	o := steps.Observation{
-		At: at, Exposition: func() []byte { return p.server.Exposition(n) },
-		Gauges: map[string]float64{
-			steps.SeriesRunning: float64(s.Running), steps.SeriesWaiting: float64(s.Waiting), steps.SeriesKVUsage: s.KVUsage,
-		},
-		Counters: map[string]float64{
-			steps.CounterPromptTokens: float64(s.PromptTokens), steps.CounterGenerationTokens: float64(s.OutputTokens),
-			steps.CounterPreemptions: float64(s.Preemptions), steps.CounterPrefixQueries: float64(s.PrefixQueries),
-			steps.CounterPrefixHits:      float64(s.PrefixHits),
-			steps.CounterExternalQueries: float64(s.ExternalQueries), steps.CounterExternalHits: float64(s.ExternalHits),
-			steps.CounterQueueSeconds: s.QueueTime.Seconds(), steps.CounterQueued: float64(s.Queued),
-			steps.CounterTransferBytes: n.Moved.Bytes, steps.CounterTransferSeconds: n.Moved.Time.Seconds(),
-			steps.CounterJoules: n.Joules,
-		},
-	}
-	if d := s.Drafts; d.Steps > 0 {
-		o.Counters[steps.CounterDrafts], o.Counters[steps.CounterDraftTokens] = float64(d.Steps), float64(d.Tokens)
-		o.Counters[steps.CounterAcceptedTokens] = float64(d.Accepted)
-	}
-	return o
 }

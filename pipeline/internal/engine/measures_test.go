@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	engines "github.com/servegate/pipeline/steps/engine"
 )
 
 // TestDeclared: an exporter is read before and after a run. What a gate needs of it and is not known voids the
@@ -93,15 +93,8 @@ func TestDeclared(t *testing.T) {
 		p := &plan.Plan{Measures: []steps.Measure{tt.measure},
 			Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"},
 				Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
-		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
-		s := &server{job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}}}
-		w := r.newWatch(s)
-		w.begin(t.Context())
-		text = tt.after
-		w.end(t.Context())
+		run, err := measured(t, p, nil, func() { text = tt.after })
 		exporter.Close()
-		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10, Duration: 20}
-		err := r.countRun(s, plan.Benchmark{Addr: bm}, plan.Cell{}, w, w.tally(Watched{}), clientCounts{10, 300}, &run)
 		config, failed := errors.AsType[*ConfigError](err)
 		if failed != (tt.fails != "") || failed && (config.Range.Line != 7 || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %v", name, err)
@@ -140,26 +133,13 @@ func TestDeclaredOfRouter(t *testing.T) {
 		"absent":     {"others 1\n", "others 2\n", 0, "retries_total: no series of this name"},
 	} {
 		ofServer, ofRouter := "retries_total 1000\n", tt.before
-		s := &server{
-			job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}},
-			members: []*member{
-				{Member: &Member{Name: "decode", Role: "decode"}, endpoint: exposition(&ofServer)},
-				{Member: &Member{Name: "router", Role: result.RoleRouter}, endpoint: exposition(&ofRouter)},
-			},
+		members := []*member{
+			{Member: &Member{Name: "decode", Role: "decode", Engine: fakeEngine{}}, endpoint: exposition(&ofServer)},
+			{Member: &Member{Name: "router", Role: result.RoleRouter, Engine: fakeEngine{}}, endpoint: exposition(&ofRouter)},
 		}
 		p := &plan.Plan{Measures: []steps.Measure{retries}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: "benchmark.serving",
 			Metrics: []string{"measure.x"}}}}
-		r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil)})
-		w := &watch{}
-		r.expose(s, w)
-		if len(w.exposers) != 1 {
-			t.Fatalf("%s: %d programs are read, want the router alone", name, len(w.exposers))
-		}
-		w.exposers[0].look(t.Context(), time.Now, beforeRun)
-		ofServer, ofRouter = "retries_total 9000\n", tt.after
-		w.exposers[0].look(t.Context(), time.Now, afterRun)
-		run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10, Duration: 20}
-		err := r.countRun(s, plan.Benchmark{Addr: "benchmark.serving"}, plan.Cell{}, w, w.tally(Watched{}), clientCounts{10, 300}, &run)
+		run, err := measured(t, p, members, func() { ofServer, ofRouter = "retries_total 9000\n", tt.after })
 		if (err != nil) != (tt.fails != "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -169,63 +149,33 @@ func TestDeclaredOfRouter(t *testing.T) {
 	}
 }
 
-// TestGauge: what several programs show is joined whenever one of them is sampled, and only samples within the
-// run count.
-func TestGauge(t *testing.T) {
-	at := func(s float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(s * 1e9)) }
-	program := func(first float64, values ...float64) *exposed {
-		x := &exposed{}
-		for i, v := range values {
-			x.samples = append(x.samples, gaugeSample{at: at(first + float64(i)), sum: v, n: 2, largest: v - 1})
-		}
-		return x
-	}
-	// The last sample of the first is after the end.
-	found := []*exposed{program(1, 10, 20, 30, 99), program(1.5, 2, 4, 6)}
-	for _, tt := range []struct {
-		statistic steps.MeasureStatistic
-		across    steps.MeasureAcross
-		want      float64
-	}{
-		{steps.MeasureMean, steps.AcrossSum, (12 + 22 + 24 + 34 + 36) / 5.0},
-		{steps.MeasureMax, steps.AcrossSum, 36},
-		{steps.MeasureMax, steps.AcrossMean, 9},
-		{steps.MeasureMax, steps.AcrossMax, 29},
-	} {
-		m := steps.Measure{Series: "running", Kind: steps.MeasureGauge, Statistic: tt.statistic, Across: tt.across}
-		if got, err := ofGauge(m, found, at(0), at(3.9)); err != nil || math.Abs(got-tt.want) > 1e-12 {
-			t.Errorf("%s of %s: %g, %v, want %g", tt.statistic, tt.across, got, err, tt.want)
-		}
-	}
-	if _, err := ofGauge(steps.Measure{Series: "running"}, found, at(0), at(2.2)); err == nil ||
-		!strings.Contains(err.Error(), "was read 2 times within the run, and 5 are the least") {
-		t.Errorf("few samples: %v", err)
-	}
-	// One that shows nothing while it is busy is not described by its quiet times.
-	busy := []*exposed{program(1, 1, 1, 1, 1, 1, 1)}
-	if _, err := ofGauge(steps.Measure{Series: "running"}, busy, at(0), at(15)); err == nil ||
-		!strings.Contains(err.Error(), "running was not read for 9s of a run of 15s") {
-		t.Errorf("a gap: %v", err)
-	}
-}
-
 // TestOtherLabels: a series that one side divides otherwise is named.
 func TestOtherLabels(t *testing.T) {
 	m := steps.Measure{Name: "x", Series: "swaps_total", Kind: steps.MeasureCounter, Source: steps.MeasureServers}
 	r := newRunner(Options{Plan: &plan.Plan{Measures: []steps.Measure{m}}, Bus: event.NewBus(time.Now, 0), Now: time.Now,
 		Redact: event.NewRedactor(nil)})
 	for i, label := range []string{"gpu", "gpu", "rank", "rank"} {
-		x := &exposed{measure: m}
-		var err error
-		if x.of, x.over, err = engines.Readers(m); err != nil {
-			t.Fatal(err)
-		}
-		e := &exposer{label: fmt.Sprintf("server %d", i), measures: []*exposed{x}}
-		e.read([]byte("swaps_total{"+label+"=\"0\"} 1\n"), time.Now(), afterRun)
-		r.warnLabels([]string{"server.vllm.old", "server.vllm.new"}[i/2], &watch{exposers: []*exposer{e}})
+		p := counted.NewProgram(fmt.Sprintf("server %d", i), nil, []steps.Measure{m}, steps.MeasureServers)
+		p.Take([]byte("swaps_total{"+label+"=\"0\"} 1\n"), time.Now(), counted.AfterRun)
+		r.warnLabels([]string{"server.vllm.old", "server.vllm.new"}[i/2], []*counted.Program{p})
 	}
 	if got := r.out.Warnings; len(got) != 1 ||
 		!strings.Contains(got[0], "metric.measure.x: swaps_total has the labels rank at server 2, and gpu at server.vllm.old") {
 		t.Errorf("%q", got)
 	}
+}
+
+// measured returns a run of 10 requests in 20 s that is watched as a plan has it; meanwhile is called while it lasts.
+func measured(t *testing.T, p *plan.Plan, members []*member, meanwhile func()) (result.Run, error) {
+	t.Helper()
+	r := newRunner(Options{Plan: p, Bus: event.NewBus(time.Now, 0), Now: time.Now, Redact: event.NewRedactor(nil), Machine: Unwatched{}})
+	s := &server{job: job{lane: Lane{Clock: &LaneClock{Now: time.Now}}}, members: members}
+	w := r.newWatch(t.Context(), s, plan.Cell{})
+	w.begin(t.Context())
+	meanwhile()
+	w.end(t.Context(), measurement{run: result.Run{Sent: 10, Duration: 20, Audit: map[string]any{"output_tokens": 300.0}}})
+	run := result.Run{Status: result.RunOK, Metrics: map[string]float64{}, Sent: 10, Duration: 20}
+	tally := r.tell(w, &run)
+	err := r.countRun(s, plan.Benchmark{Addr: p.Gates[0].Benchmark}, plan.Cell{}, tally, &run)
+	return run, err
 }
