@@ -86,10 +86,7 @@ func (v *view) gateCost(g *result.Gate) []model.Line {
 
 // spent is "1.3 GPU-hours, 3.25 USD".
 func (v *view) spent(s result.Spent) string {
-	text := humanize.Hours(s.MachineHours) + " machine-hours"
-	if s.GPUHours > 0 {
-		text = humanize.Hours(s.GPUHours) + " GPU-hours"
-	}
+	text := s.Hours().Text()
 	if s.Amount != nil && v.doc.Price != nil {
 		text += ", " + humanize.Money(*s.Amount, v.doc.Price.Currency)
 	}

@@ -1,5 +1,7 @@
 package result
 
+import "github.com/servegate/pipeline/reports/humanize"
+
 // Price is the price of machines.
 type Price struct {
 	GPUHour     float64 `json:"gpu_hour,omitempty" bounds:"0,"`     // per GPU and hour
@@ -7,10 +9,36 @@ type Price struct {
 	Currency    string  `json:"currency"`                           // ISO 4217 code: "USD"
 }
 
-// Of returns the price of hours of machines and of GPUs.
-func (p Price) Of(machineHours, gpuHours float64) float64 {
-	return p.MachineHour*machineHours + p.GPUHour*gpuHours
+// Hours holds the time of machines and GPUs from the start of servers to their end.
+type Hours struct {
+	MachineHours float64 `json:"machine_hours,omitempty"`
+	GPUHours     float64 `json:"gpu_hours,omitempty"`
 }
+
+// Plus returns the sum of both.
+func (h Hours) Plus(more Hours) Hours {
+	return Hours{h.MachineHours + more.MachineHours, h.GPUHours + more.GPUHours}
+}
+
+// Times returns a share of the hours.
+func (h Hours) Times(share float64) Hours { return Hours{share * h.MachineHours, share * h.GPUHours} }
+
+// Main returns the hours of GPUs with their unit, or the hours of machines if there are no GPUs.
+func (h Hours) Main() (hours float64, unit string) {
+	if h.GPUHours > 0 {
+		return h.GPUHours, "GPU-hours"
+	}
+	return h.MachineHours, "machine-hours"
+}
+
+// Text returns "1.3 GPU-hours".
+func (h Hours) Text() string {
+	hours, unit := h.Main()
+	return humanize.Hours(hours) + " " + unit
+}
+
+// Of returns the price of hours.
+func (p Price) Of(h Hours) float64 { return p.MachineHour*h.MachineHours + p.GPUHour*h.GPUHours }
 
 // Spent is the machine time that was used, with its price.
 type Spent struct {
@@ -22,11 +50,14 @@ type Spent struct {
 	Amount *float64 `json:"amount,omitempty" bounds:"0,"`
 }
 
+// Hours returns the time without its price.
+func (s Spent) Hours() Hours { return Hours{s.MachineHours, s.GPUHours} }
+
 // Spent returns the hours with their price. The receiver may be nil.
-func (p *Price) Spent(machineHours, gpuHours float64) Spent {
-	s := Spent{MachineHours: machineHours, GPUHours: gpuHours}
+func (p *Price) Spent(h Hours) Spent {
+	s := Spent{MachineHours: h.MachineHours, GPUHours: h.GPUHours}
 	if p != nil {
-		amount := p.Of(machineHours, gpuHours)
+		amount := p.Of(h)
 		s.Amount = &amount
 	}
 	return s
@@ -145,4 +176,6 @@ func spentUntil(doc *Document, repeat int) holding {
 	return sum
 }
 
-func (h holding) spent(price *Price) Spent { return price.Spent(h.machines/3600, h.gpus/3600) }
+func (h holding) spent(price *Price) Spent {
+	return price.Spent(Hours{MachineHours: h.machines / 3600, GPUHours: h.gpus / 3600})
+}

@@ -28,9 +28,7 @@ func (r *runner) watchPrice(_ context.Context, s *server, w *watch) Watcher {
 			t.Unknown(metric.CounterPrice, errUnknownMachines)
 			return
 		}
-		hours := w.got.run.Duration / 3600
-		machines := float64(max(target.Machines, 1))
-		if amount := r.plan.Price.Of(hours*machines, hours*float64(target.GPUs)); amount > 0 {
+		if amount := r.plan.Price.Of(target.OfLaunch(w.got.run.Duration).Hours); amount > 0 {
 			t.Add(metric.CounterPrice, amount)
 		}
 	}}

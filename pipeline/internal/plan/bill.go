@@ -24,15 +24,12 @@ func (p *Plan) billText() string {
 	if e.MachineHours == 0 {
 		return ""
 	}
-	hours, unit := e.GPUHours, "GPU-hours"
-	if hours == 0 {
-		hours, unit = e.MachineHours, "machine-hours"
-	}
-	text := humanize.Hours(hours) + " " + unit
+	text := e.Hours.Text()
 	part, least := 1.0, p.least()
 	if len(p.Looks) > 1 && least < len(p.Repeats) {
 		part = float64(least) / float64(len(p.Repeats))
-		text += fmt.Sprintf(" at most, %s if all is decided after %s", humanize.Hours(part*hours), humanize.Count(least, "repeat"))
+		hours, _ := e.Times(part).Main()
+		text += fmt.Sprintf(" at most, %s if all is decided after %s", humanize.Hours(hours), humanize.Count(least, "repeat"))
 	}
 	switch {
 	case e.UnknownStarts > 0:
@@ -43,7 +40,7 @@ func (p *Plan) billText() string {
 	if p.Price == nil {
 		return text
 	}
-	amount := p.Price.Of(e.MachineHours, e.GPUHours)
+	amount := p.Price.Of(e.Hours)
 	text += "; " + humanize.Money(amount, p.Price.Currency)
 	if part < 1 {
 		text += " at most, " + humanize.Money(part*amount, p.Price.Currency) + " then"
@@ -53,7 +50,7 @@ func (p *Plan) billText() string {
 
 // unpriced warns of a price that charges for nothing of the plan; "" where there is none.
 func (p *Plan) unpriced() string {
-	if p.Price == nil || p.Estimate.MachineHours == 0 || p.Price.Of(p.Estimate.MachineHours, p.Estimate.GPUHours) > 0 {
+	if p.Price == nil || p.Estimate.MachineHours == 0 || p.Price.Of(p.Estimate.Hours) > 0 {
 		return ""
 	}
 	if p.Estimate.GPUHours > 0 {
@@ -65,11 +62,9 @@ func (p *Plan) unpriced() string {
 
 // Extra is what the profile of a regression takes on top of the repeats.
 type Extra struct {
-	Launches int     `json:"launches"`
-	Seconds  float64 `json:"seconds"` // at most, without starts of which nothing is known
-	// MachineHours and GPUHours that they hold.
-	MachineHours float64 `json:"machine_hours,omitempty"`
-	GPUHours     float64 `json:"gpu_hours,omitempty"`
+	Launches     int     `json:"launches"`
+	Seconds      float64 `json:"seconds"` // at most, without starts of which nothing is known
+	result.Hours         // that they hold
 }
 
 // profile is what the profile of a regression takes, by the pair of cells that takes longest; nil
@@ -93,9 +88,9 @@ func (b *builder) profile(p *Plan) *Extra {
 	if most == nil {
 		return nil
 	}
-	e := &Extra{Launches: 2, Seconds: most.Seconds, MachineHours: most.MachineHours, GPUHours: most.GPUHours}
+	e := &Extra{Launches: 2, Seconds: most.Seconds, Hours: most.Hours}
 	if p.OverSockets() {
-		e.MachineHours, e.GPUHours = 0, 0
+		e.Hours = result.Hours{}
 	}
 	return e
 }
@@ -122,14 +117,11 @@ func (p *Plan) extraText(e *Extra) string {
 	if p.Estimate.UnknownStarts > 0 {
 		text += ", without the start of servers"
 	}
-	switch {
-	case e.GPUHours > 0:
-		text += "; " + humanize.Hours(e.GPUHours) + " GPU-hours"
-	case e.MachineHours > 0:
-		text += "; " + humanize.Hours(e.MachineHours) + " machine-hours"
+	if e.MachineHours > 0 {
+		text += "; " + e.Hours.Text()
 	}
 	if p.Price != nil && e.MachineHours > 0 {
-		text += "; " + humanize.Money(p.Price.Of(e.MachineHours, e.GPUHours), p.Price.Currency)
+		text += "; " + humanize.Money(p.Price.Of(e.Hours), p.Price.Currency)
 	}
 	return text
 }

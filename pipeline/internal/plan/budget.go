@@ -21,11 +21,14 @@ type Budget struct {
 }
 
 // Spending is what was spent, or will be.
-type Spending struct{ MachineHours, GPUHours, Seconds float64 }
+type Spending struct {
+	result.Hours
+	Seconds float64
+}
 
 // Plus adds up what comes one after the other.
 func (s Spending) Plus(more Spending) Spending {
-	return Spending{s.MachineHours + more.MachineHours, s.GPUHours + more.GPUHours, s.Seconds + more.Seconds}
+	return Spending{s.Hours.Plus(more.Hours), s.Seconds + more.Seconds}
 }
 
 // OfLaunch is what a launch of a target spends that takes so many seconds.
@@ -33,8 +36,8 @@ func (t Target) OfLaunch(seconds float64) Spending {
 	if t.Attached {
 		return Spending{Seconds: seconds}
 	}
-	hours := seconds / 3600
-	return Spending{hours * float64(max(t.Machines, 1)), hours * float64(t.GPUs), seconds}
+	held := result.Hours{MachineHours: float64(max(t.Machines, 1)), GPUHours: float64(t.GPUs)}
+	return Spending{held.Times(seconds / 3600), seconds}
 }
 
 // limit is one bound of a budget.
@@ -58,7 +61,7 @@ func (b *Budget) limits(price *result.Price) []limit {
 		func(x float64) string { return humanize.Hours(x) + " GPU-hours" }})
 	add(limit{"time", b.Seconds, func(s Spending) float64 { return s.Seconds }, Duration})
 	if price != nil {
-		add(limit{"cost", b.Amount, func(s Spending) float64 { return price.Of(s.MachineHours, s.GPUHours) },
+		add(limit{"cost", b.Amount, func(s Spending) float64 { return price.Of(s.Hours) },
 			func(x float64) string { return humanize.Money(x, price.Currency) }})
 	}
 	return out
@@ -134,7 +137,7 @@ func (b *builder) fit(p *Plan) {
 
 // spending is what all of a plan spends.
 func (p *Plan) spending() Spending {
-	return Spending{p.Estimate.MachineHours, p.Estimate.GPUHours, p.Estimate.Seconds}
+	return Spending{p.Estimate.Hours, p.Estimate.Seconds}
 }
 
 // upTo is the plan with so many repeats at most.

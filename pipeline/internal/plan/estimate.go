@@ -121,8 +121,7 @@ func estimate(p *Plan) Estimate {
 				}
 				weight := float64(max(t.GPUs, 1))
 				held, starting, warming = held+weight*(start+runs), starting+weight*start, warming+weight*warmup
-				of := t.OfLaunch(start + runs)
-				e.MachineHours, e.GPUHours = e.MachineHours+of.MachineHours, e.GPUHours+of.GPUHours
+				e.Hours = e.Plus(t.OfLaunch(start + runs).Hours)
 			}
 			longest = max(longest, long)
 			all += long
@@ -133,7 +132,7 @@ func estimate(p *Plan) Estimate {
 		e.StartShare, e.WarmupShare = starting/held, warming/held
 	}
 	if p.OverSockets() {
-		e.MachineHours, e.GPUHours, e.StartShare, e.WarmupShare = 0, 0, 0, 0
+		e.Hours, e.StartShare, e.WarmupShare = result.Hours{}, 0, 0
 	}
 	if p.lanes() > 1 {
 		e.Sequential = all

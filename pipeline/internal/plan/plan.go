@@ -231,12 +231,11 @@ type Estimate struct {
 	// Sequential is what it would take one repeat after another, where several run side by
 	// side; else 0.
 	Sequential float64 `json:"sequential_s,omitempty"`
-	// MachineHours and GPUHours that launches hold, of which StartShare goes by until servers are
+	// Hours that launches hold, of which StartShare goes by until servers are
 	// ready and WarmupShare until their warm-up is over.
-	MachineHours float64 `json:"machine_hours,omitempty"`
-	GPUHours     float64 `json:"gpu_hours,omitempty"`
-	StartShare   float64 `json:"start_share,omitempty"`
-	WarmupShare  float64 `json:"warmup_share,omitempty"`
+	result.Hours
+	StartShare  float64 `json:"start_share,omitempty"`
+	WarmupShare float64 `json:"warmup_share,omitempty"`
 	// UnknownStarts are launches of whose start nothing says how long it takes. The figures are
 	// without it.
 	UnknownStarts int `json:"unknown_starts,omitempty"`

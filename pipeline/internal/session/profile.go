@@ -92,7 +92,7 @@ func (p *profiling) bill() *result.Spent {
 	if p.spent.MachineHours == 0 || !p.of.doc.HasCost() {
 		return nil
 	}
-	out := p.of.doc.Price.Spent(p.spent.MachineHours, p.spent.GPUHours)
+	out := p.of.doc.Price.Spent(p.spent.Hours)
 	return &out
 }
 
