@@ -18,9 +18,9 @@ import (
 
 // Options of a judgement.
 type Options struct {
-	// Assert evaluates the condition of a gate that is a limit. It may be nil when no
+	// Assert evaluates the condition of a gate that is a limit, as [lang.Config.EvalAssert] does. It may be nil when no
 	// gate is one.
-	Assert func(gate string, cell plan.Cell, in AssertInput) (AssertResult, error)
+	Assert func(gate string, cell plan.Cell, in lang.AssertInput) (limits []lang.Limit, message string, err error)
 	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
 	Baseline func(path string) (*result.Document, error)
 	// Descriptive, if not empty, is why the comparisons of the session are described and
@@ -34,21 +34,6 @@ type Options struct {
 // what stored baselines are taken from, nil for nothing.
 func OptionsOf(cfg *lang.Config, p *plan.Plan, past *history.History) Options {
 	return Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
-}
-
-// AssertResult is the outcome of a limit on one cell.
-type AssertResult struct {
-	Holds bool
-	// Message is why it does not hold.
-	Message string
-	// Limits are the comparisons that the condition consists of.
-	Limits []lang.Limit
-}
-
-// AssertInput is what the condition of a limit sees of one cell.
-type AssertInput struct {
-	Metrics          map[string]float64 // geometric means over valid runs
-	Requests, Errors int
 }
 
 // Judge fills the gates of the document, its verdict and its exit code. An error means

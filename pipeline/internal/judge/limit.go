@@ -28,16 +28,16 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 		c.add(gate, d)
 		return nil
 	}
-	found, err := c.opt.Assert(g.Addr, planned, in)
+	limits, message, err := c.opt.Assert(g.Addr, planned, in)
 	if err != nil {
 		return err
 	}
-	beyond, err := c.runsBeyond(g, planned, cell, len(found.parts()))
+	beyond, err := c.runsBeyond(g, planned, cell, len(limits))
 	if err != nil {
 		return err
 	}
 	invalid := transportExclusion(g, cell).reason
-	for i, l := range found.parts() {
+	for i, l := range limits {
 		part := c.limitDecision(d, l, i)
 		m, _ := c.doc.Metric(l.Metric)
 		switch invalid := cmp.Or(invalid, untimed(m, &result.Cell{}, cell).reason); {
@@ -46,9 +46,9 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 		case l.Holds:
 			part.Verdict = result.Pass
 		case d.N == 0 && part.Limit != nil && part.HeadValue == nil: // no run has a value, so none is beyond the limit
-			part.Verdict, part.Reason = result.Missing, found.Message
+			part.Verdict, part.Reason = result.Missing, message
 		default:
-			part.Verdict, part.Reason = result.Regression, found.Message
+			part.Verdict, part.Reason = result.Regression, message
 		}
 		if len(beyond[i]) > 0 {
 			part.Warnings = append(part.Warnings, "beyond the limit in repeat "+strings.Join(beyond[i], ", "))
@@ -56,14 +56,6 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 		c.add(gate, part)
 	}
 	return nil
-}
-
-// parts are the comparisons of a condition, or the condition itself where it is none.
-func (r AssertResult) parts() []lang.Limit {
-	if len(r.Limits) == 0 {
-		return []lang.Limit{{Holds: r.Holds}}
-	}
-	return r.Limits
 }
 
 // limitDecision is the decision on the i-th comparison of a condition.
@@ -88,7 +80,7 @@ func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result
 // unanswered returns why a limit has nothing to be set against, "" where it has. A server that
 // answered no request at all has not been measured, so nothing is known to be worse: what
 // failed is the infrastructure, unless other targets work.
-func unanswered(runs []result.Run, in AssertInput) (reason string, infrastructure bool) {
+func unanswered(runs []result.Run, in lang.AssertInput) (reason string, infrastructure bool) {
 	if in.Requests == 0 {
 		return "the cell has no valid run", false
 	}
@@ -133,11 +125,11 @@ const failedConnect = "connect"
 func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell, limits int) ([][]string, error) {
 	out := make([][]string, limits)
 	for r := range sound(cell) {
-		found, err := c.opt.Assert(g.Addr, planned, assertInput(&result.Cell{Runs: []result.Run{r}}))
+		found, _, err := c.opt.Assert(g.Addr, planned, assertInput(&result.Cell{Runs: []result.Run{r}}))
 		if err != nil {
 			return nil, err
 		}
-		for i, l := range found.parts()[:min(limits, len(found.parts()))] {
+		for i, l := range found[:min(limits, len(found))] {
 			if !l.Holds {
 				out[i] = append(out[i], strconv.Itoa(r.Pair()))
 			}
@@ -148,8 +140,8 @@ func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell
 
 // assertInput sums up runs for a condition. Failed runs count with their failed
 // requests, and with at least one, so that errors == 0 cannot hold for a dead server.
-func assertInput(cell *result.Cell) AssertInput {
-	in := AssertInput{Metrics: GeoMeans(cell)}
+func assertInput(cell *result.Cell) lang.AssertInput {
+	in := lang.AssertInput{Metrics: GeoMeans(cell)}
 	for _, r := range cell.Current() {
 		switch r.Status {
 		case result.RunOK:

@@ -23,10 +23,10 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 			Comparisons: []plan.Comparison{{Head: "head"}}}
 	}
 	assert := func(below float64) Options {
-		return Options{Assert: func(_ string, _ plan.Cell, in AssertInput) (AssertResult, error) {
+		return Options{Assert: func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
 			v := in.Metrics["ttft.p50"]
 			l := lang.Limit{Metric: "ttft.p50", Op: "<", Value: v, Limit: below, Known: true, Holds: v < below}
-			return AssertResult{Holds: l.Holds, Message: "too slow", Limits: []lang.Limit{l}}, nil
+			return []lang.Limit{l}, "too slow", nil
 		}}
 	}
 	for name, tt := range map[string]struct {

@@ -159,31 +159,52 @@ func (p *program) selfValues(metrics map[string]float64, counts map[string]int) 
 	return self
 }
 
-// EvalAssert evaluates the limit of a gate on one cell after it was measured: metrics by
-// ID, in their stored units (times in seconds), and the counts of failed and sent
-// requests. message says why the limit is not kept. A condition that hangs on a metric
+// AssertInput is what the condition of a gate sees of one cell after it was measured.
+type AssertInput struct {
+	Metrics map[string]float64 // by ID, in their stored units (times in seconds)
+	// Requests that were sent, and Errors that failed.
+	Requests, Errors int
+}
+
+// EvalAssert evaluates the condition of a gate on one cell. It returns the limits that the condition consists of, which
+// all hold where it is kept, and otherwise a message that says why it is not kept. A condition that hangs on a metric
 // without a value is not kept.
-func (c *Config) EvalAssert(g *Gate, cell Cell, metrics map[string]float64, errors,
-	requests int) (ok bool, message string, diags hcl.Diagnostics) {
-	e := c.evaluator(nil)
-	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
+func (c *Config) EvalAssert(g *Gate, cell Cell, in AssertInput) (limits []Limit, message string, diags hcl.Diagnostics) {
+	if message, diags = c.broken(g, cell, in); diags.HasErrors() {
+		return nil, "", diags
+	}
+	s := c.assertedCell(g, cell, in) // whose diagnostics are those of the whole
+	for _, part := range conjuncts(g.Assert.Condition) {
+		limits = append(limits, c.assertLimit(s, part))
+	}
+	return limits, message, diags
+}
+
+// assertedCell returns the scope of the condition of a gate on one cell.
+func (c *Config) assertedCell(g *Gate, cell Cell, in AssertInput) *scope {
+	self := c.prog.selfValues(in.Metrics, map[string]int{selfErrors: in.Errors, selfRequests: in.Requests})
+	return cellScope(c.evaluator(nil).assertScope(g, cty.ObjectVal(self)), cell)
+}
+
+// broken returns why the condition of a gate is not kept, "" where it is.
+func (c *Config) broken(g *Gate, cell Cell, in AssertInput) (message string, diags hcl.Diagnostics) {
+	s := c.assertedCell(g, cell, in)
 	v, good := s.value(g.Assert.Condition)
 	if !good {
-		return false, "", e.diags
+		return "", s.eval.diags
 	}
 	if !v.IsKnown() {
-		return false, fmt.Sprintf("the condition cannot be evaluated: %s has no value",
-			humanize.List(c.prog.missingMetrics(g.Assert.Condition, metrics))), nil
+		return fmt.Sprintf("the condition cannot be evaluated: %s has no value",
+			humanize.List(c.prog.missingMetrics(g.Assert.Condition, in.Metrics))), nil
 	}
 	held, err := convert.Convert(v, cty.Bool)
 	if err != nil || held.IsNull() {
-		return false, "", hcl.Diagnostics{problem(codeType, g.Assert.Condition.Range(), "condition must be true or false", "")}
+		return "", hcl.Diagnostics{problem(codeType, g.Assert.Condition.Range(), "condition must be true or false", "")}
 	}
 	if held.True() {
-		return true, "", nil
+		return "", nil
 	}
-	return false, s.message(g.Assert.ErrorMessage, metrics), e.diags
+	return s.message(g.Assert.ErrorMessage, in.Metrics), s.eval.diags
 }
 
 // message evaluates an error_message. What it cannot say, it says instead.
@@ -232,19 +253,6 @@ var comparisons = map[*hclsyntax.Operation][2]string{
 	hclsyntax.OpLessThan: {"<", ">"}, hclsyntax.OpLessThanOrEqual: {"<=", ">="},
 	hclsyntax.OpGreaterThan: {">", "<"}, hclsyntax.OpGreaterThanOrEqual: {">=", "<="},
 	hclsyntax.OpEqual: {"==", "=="}, hclsyntax.OpNotEqual: {"!=", "!="},
-}
-
-// AssertLimits takes the condition of a gate apart after a cell was measured, with the same
-// values as [Config.EvalAssert]. The whole condition is kept where all limits hold.
-func (c *Config) AssertLimits(g *Gate, cell Cell, metrics map[string]float64, errors, requests int) []Limit {
-	e := c.evaluator(nil)
-	self := c.prog.selfValues(metrics, map[string]int{selfErrors: errors, selfRequests: requests})
-	s := cellScope(e.assertScope(g, cty.ObjectVal(self)), cell)
-	var out []Limit
-	for _, part := range conjuncts(g.Assert.Condition) {
-		out = append(out, c.assertLimit(s, part))
-	}
-	return out
 }
 
 // conjuncts are the parts of an expression that must all hold.

@@ -51,11 +51,10 @@ func TestEvalAssert(t *testing.T) {
 		cell     int
 		metrics  map[string]float64
 		errors   int
-		ok       bool
 		message  string
 		requests int
 	}{
-		{name: "kept at the higher rate", cell: 1, metrics: slow, requests: 1000, ok: true},
+		{name: "kept at the higher rate", cell: 1, metrics: slow, requests: 1000},
 		{name: "broken at the lower rate", cell: 0, metrics: slow, requests: 1000, message: "0 of 1000 failed, TTFT p99 0.5 s at 4/s"},
 		{name: "errors", cell: 1, metrics: slow, errors: 3, requests: 1000, message: "3 of 1000 failed, TTFT p99 0.5 s at 8/s"},
 		{name: "no metric", cell: 1, requests: 1000, message: "self.ttft.p99 has no value"},
@@ -65,12 +64,13 @@ func TestEvalAssert(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ok, message, diags := cfg.EvalAssert(cfg.Gates[0], cfg.Benchmarks[0].Cells[tt.cell], tt.metrics, tt.errors, tt.requests)
+			_, message, diags := cfg.EvalAssert(cfg.Gates[0], cfg.Benchmarks[0].Cells[tt.cell],
+				lang.AssertInput{Metrics: tt.metrics, Errors: tt.errors, Requests: tt.requests})
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}
-			if ok != tt.ok || !strings.Contains(message, tt.message) {
-				t.Errorf("got %v, %q; want %v, %q", ok, message, tt.ok, tt.message)
+			if (message == "") != (tt.message == "") || !strings.Contains(message, tt.message) {
+				t.Errorf("got %q; want %q", message, tt.message)
 			}
 		})
 	}

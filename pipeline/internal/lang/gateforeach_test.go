@@ -47,9 +47,10 @@ report "file" "pr" {
 		t.Errorf("nightly %+v, pull request %+v", nightly, pr)
 	}
 	for i, holds := range map[int]bool{3: true, 4: false} {
-		ok, message, diags := cfg.EvalAssert(cfg.Gates[i], cfg.Benchmarks[0].Cells[0], map[string]float64{"ttft.p50": 0.1}, 0, 10)
-		if diags.HasErrors() || ok != holds || !holds && message != "slower than 1ms" {
-			t.Errorf("%s holds: %v, %q, %v", addrs[i], ok, message, diags)
+		in := lang.AssertInput{Metrics: map[string]float64{"ttft.p50": 0.1}, Requests: 10}
+		_, message, diags := cfg.EvalAssert(cfg.Gates[i], cfg.Benchmarks[0].Cells[0], in)
+		if diags.HasErrors() || holds != (message == "") || !holds && message != "slower than 1ms" {
+			t.Errorf("%s: %q, %v", addrs[i], message, diags)
 		}
 	}
 	if got := cfg.Reports[0].Gates; !slices.Equal(got, []string{`gate.latency["pr"]`, "gate.g"}) {

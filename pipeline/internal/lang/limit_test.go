@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
-func TestAssertLimits(t *testing.T) {
+func TestLimitsOfAnAssert(t *testing.T) {
 	metrics := map[string]float64{"ttft.p99": 0.5, "itl.mean": 0.02}
 	for condition, want := range map[string][]lang.Limit{
 		`self.errors == 0 && self.ttft.p99 < duration("100ms") * matrix.rate`: {
@@ -34,7 +34,7 @@ func TestAssertLimits(t *testing.T) {
 		src := strings.Replace(assertFile, `self.errors == 0 && self.ttft.p99 < duration("100ms") * matrix.rate`, condition, 1)
 		cfg := load(t, src)
 		g, cell := cfg.Gates[0], cfg.Benchmarks[0].Cells[1]
-		got := cfg.AssertLimits(g, cell, metrics, 2, 100)
+		got, message, diags := cfg.EvalAssert(g, cell, lang.AssertInput{Metrics: metrics, Errors: 2, Requests: 100})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", condition, diff)
 		}
@@ -42,8 +42,8 @@ func TestAssertLimits(t *testing.T) {
 		for _, l := range got {
 			all = all && l.Holds
 		}
-		if holds, _, diags := cfg.EvalAssert(g, cell, metrics, 2, 100); diags.HasErrors() || holds != all {
-			t.Errorf("%s is %v, its limits together are %v: %v", condition, holds, all, diags)
+		if diags.HasErrors() || all != (message == "") {
+			t.Errorf("%s: its limits together are %v, and the message is %q: %v", condition, all, message, diags)
 		}
 	}
 }
