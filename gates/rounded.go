@@ -9,27 +9,26 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// Values that were printed with few digits may show no spread where the truth has one, and their mean is
-// off by up to half a step of the last digit however many there are. The step is in the printed digits. It is
-// never taken from the difference of the sides, which is what is asked about: 100 in every repeat against 146
-// differ by 46 steps.
+// Values printed with few digits may have no spread although the true values have one, and their mean is off
+// by up to half a step of the last digit, however many there are. The step comes from the printed digits, never
+// from the difference of the sides, which is the question: 100 in every repeat against 146 differ by 46 steps.
 
-// alike is the relative difference below which two values are the same one.
+// alike is the relative difference below which two values are equal.
 const alike = 1e-9
 
-// Rounding is what printing values with few digits leaves unknown of the difference of two sides, on the scale
+// Rounding is the error of the difference of two sides whose values were printed with few digits, on the scale
 // of the test.
 type Rounding struct {
-	// Bias is how far the mean difference can be off: half a step on each side.
+	// Bias is the largest error of the mean difference: half a step on each side.
 	Bias float64
-	// SD is the least standard deviation of a difference: that of two errors that are uniform over a step.
+	// SD is the least standard deviation of a difference, from two errors that are uniform over a step.
 	SD float64
-	// Printed is set where the digits are those of a text. Otherwise zeros at the end may be missing.
+	// Printed is set if the digits come from a text. Otherwise zeros at the end may be missing.
 	Printed bool
 }
 
-// roundingOfSessions returns what the digits of sessions leave unknown. A session's value is the geometric mean of
-// its repeats, in which float64 hides that all of them were the same few digits.
+// roundingOfSessions returns the rounding of sessions. A session's value is the geometric mean of its repeats.
+// Its float64 has many digits even if all repeats have the same few.
 func roundingOfSessions(m metric.Metric, printed float64, base, head []float64) Rounding {
 	return roundingOfSides(m, printed, significant(base), significant(head))
 }
@@ -43,8 +42,8 @@ func significant(values []float64) []float64 {
 	return out
 }
 
-// roundingOfSides returns what the digits of both sides leave unknown. Counts are not rounded, and neither are
-// shares of the same prompts. A printed step above 0 is that of the text, in the unit of the values.
+// roundingOfSides returns the rounding of both sides. Counts and shares of the same prompts are not rounded.
+// printed is the step of the text in the unit of the values, 0 if unknown.
 func roundingOfSides(m metric.Metric, printed float64, base, head []float64) Rounding {
 	if m.Unit == metric.Count || m.Unit == metric.Bytes || m.Quality || m.Counted {
 		return Rounding{}
@@ -68,7 +67,7 @@ func roundingOfSides(m metric.Metric, printed float64, base, head []float64) Rou
 	return r
 }
 
-// digitStep returns the step of the last decimal digit that any value of both sides has, 0 where all are 0.
+// digitStep returns the step of the last decimal digit of any value, 0 if all values are 0.
 func digitStep(sides ...[]float64) float64 {
 	last, found := 0, false
 	for _, v := range slices.Concat(sides...) {
@@ -90,8 +89,8 @@ func digitStep(sides ...[]float64) float64 {
 	return math.Pow(10, float64(last))
 }
 
-// gridOf returns the smallest difference between values of one side, if it has a value twice: what a clock
-// measures does not repeat to the last digit. It is 0 where no value repeats, or all are the same.
+// gridOf returns the smallest difference between values of one side that has a value twice: times of a clock do
+// not repeat to the last digit. It returns 0 if no value repeats, or all are the same.
 func gridOf(side []float64) float64 {
 	side = slices.Sorted(slices.Values(side))
 	step, twice := 0.0, false
@@ -118,9 +117,9 @@ func smallest(values []float64) float64 {
 
 func same(a, b float64) bool { return b-a <= alike*math.Max(math.Abs(a), math.Abs(b)) }
 
-// rounded takes what rounding leaves unknown for a bias of the mean, where n differences spread by less than rounding
-// alone makes them: then all may be off by the same. They are taken to spread by that much at least, and the p
-// values become those against the least favourable bias, by which bounds are further out.
+// rounded returns the rounding as a bias of the mean if n differences spread by less than rounding alone would
+// spread them, because all may then have the same error. It sets their spread to that of rounding, and the p
+// values to those for the least favourable bias. Bounds must be wider by the bias.
 func (s *Statistic) rounded(r Rounding, n float64) (bias float64) {
 	equal := s.Exact && s.Greater == s.Less
 	if s.Noise.SD >= r.SD || equal && !r.Printed {

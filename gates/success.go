@@ -215,8 +215,8 @@ func refuseFewRuns(success []Decision) {
 	}
 }
 
-// FailingRuns returns the least number of runs of each side that can be significant at a level: each run of the head has
-// lost requests and none of the base, see runFloor.
+// FailingRuns returns the least number of runs of each side that can be significant at a level, if every run of
+// the head and none of the base has lost requests; see runFloor.
 func FailingRuns(level float64) int {
 	return int(math.Ceil(-math.Log(level) / math.Log(4)))
 }

@@ -8,15 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// rounding is the relative size below which a difference is the rounding of float64
-// arithmetic and not a measurement. A clock of nanoseconds is coarser on any run of
-// less than a quarter of an hour.
+// rounding is the relative size below which a difference is the rounding of float64 and not a
+// measurement. A nanosecond clock is coarser on any run of less than a quarter of an hour.
 const rounding = 1e-12
 
 // ErrTooFew is wrapped by the errors of tests that need more values.
 var ErrTooFew = errors.New("no test is possible")
 
-// PairedTTest is Student's t on the differences of the pairs.
+// PairedTTest is Student's t-test on the differences of the pairs.
 var PairedTTest = &Test{
 	Name: "paired_t", moderates: true,
 	Doc: "t on the differences of the repeats, of logarithms for times and rates",
@@ -37,14 +36,13 @@ var PairedTTest = &Test{
 	},
 }
 
-// PairedT tests the mean of the differences d against zero by Student's t with n − 1
-// degrees of freedom, as scipy.stats.ttest_rel of SciPy 1.17 does. It needs two finite
-// values, and sets no bounds.
+// PairedT tests the mean of the differences d against zero by Student's t with n − 1 degrees of
+// freedom, like scipy.stats.ttest_rel of SciPy 1.17. It needs two finite values, and sets no bounds.
 func PairedT(d []float64) (Statistic, error) {
 	return pairedT(d, 0)
 }
 
-// pairedT is PairedT where differences up to floor, in the unit of d, are rounding.
+// pairedT is PairedT, but treats differences up to floor, in the unit of d, as rounding.
 func pairedT(d []float64, floor float64) (Statistic, error) {
 	n := len(d)
 	if n < 2 {
@@ -64,14 +62,14 @@ func pairedT(d []float64, floor float64) (Statistic, error) {
 	return s, nil
 }
 
-// student sets the p values of Student's t with a standard error.
+// student sets the p values of Student's t for a standard error.
 func (s *Statistic) student(se float64) {
 	s.SE, s.T = se, s.Shift/se
 	s.Greater, s.Less = tSurvival(s.T, s.DF), tSurvival(-s.T, s.DF)
 }
 
-// exact sets the limits for a spread of zero: the p values are 0 and 1 by the sign of the
-// shift, both 1 for a shift of zero.
+// exact sets the results for a spread of zero: by the sign of the shift the p values are 0 and 1,
+// and both 1 for a shift of zero.
 func (s *Statistic) exact(floor float64) {
 	s.Exact, s.Greater, s.Less = true, 1, 1
 	switch {
@@ -83,8 +81,8 @@ func (s *Statistic) exact(floor float64) {
 	s.bound(0, 0)
 }
 
-// bound sets one-sided bounds a width from the shift, which can be off by a bias. With
-// tCritical of alpha standard errors each has confidence 1 − alpha.
+// bound sets one-sided bounds at a width from the shift, which may have a bias. If the width is
+// tCritical of alpha standard errors, each bound has confidence 1 − alpha.
 func (s *Statistic) bound(bias, width float64) {
 	s.Lower, s.Upper = s.Shift-bias-width, s.Shift+bias+width
 }
@@ -98,19 +96,19 @@ func meanSD(x []float64) (mean, sd float64) {
 	var squares, rest float64
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
-		rest += v - mean // what rounding left in the mean
+		rest += v - mean // the rounding error of the mean
 	}
 	n := float64(len(x))
 	return mean, math.Sqrt((squares - rest*rest/n) / (n - 1))
 }
 
-// tSurvival is P(T > t) for Student's t. The lower tail is used, because 1 − CDF would
-// lose the digits of small p values.
+// tSurvival returns P(T > t) for Student's t. It uses the lower tail, because 1 − CDF would lose
+// the digits of small p values.
 func tSurvival(t, df float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-t)
 }
 
-// tCritical is the t with P(T > t) = alpha. A Newton step brings gonum's quantile, good
+// tCritical returns the t with P(T > t) = alpha. A Newton step improves gonum's quantile, accurate
 // to ten digits, to full precision.
 func tCritical(alpha, df float64) float64 {
 	dist := distuv.StudentsT{Sigma: 1, Nu: df}
@@ -118,7 +116,7 @@ func tCritical(alpha, df float64) float64 {
 	return t + (tSurvival(t, df)-alpha)/dist.Prob(t)
 }
 
-// repeats is n with its noun.
+// repeats returns n with its noun.
 func repeats(n int) string {
 	if n == 1 {
 		return "1 repeat"
