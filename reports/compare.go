@@ -60,7 +60,7 @@ func drawn(write func(io.Writer, *model.Report, Options) error) func(io.Writer, 
 	return func(w io.Writer, sides []Side, o Options) error { return write(w, newCompared(sides, o).report(), o) }
 }
 
-// compared is a comparison with what several of its sections look up in it.
+// compared holds a comparison and what several of its sections need.
 type compared struct {
 	sides []Side
 	o     Options
@@ -80,7 +80,7 @@ func newCompared(sides []Side, o Options) *compared {
 	return c
 }
 
-// comparedSections are those of a comparison.
+// comparedSections is the table of the sections of a comparison.
 var comparedSections = []model.SectionOf[*compared]{
 	{ID: "sides", Weight: model.Attention, Build: (*compared).table},
 	{ID: "failed", Weight: model.Attention, Build: (*compared).lostRequests},

@@ -47,10 +47,10 @@ func (v *view) choose() {
 	}
 }
 
-// findingID is where a page has the i-th decision.
+// findingID returns the id of the i-th decision on a page.
 func (c *comparison) findingID(i int) string { return fmt.Sprintf("%s-%d", c.anchor, i+1) }
 
-// details are the comparisons one by one.
+// details returns the section with one part for each comparison.
 func (v *view) details() model.Section {
 	p := v.page
 	s := model.Section{Title: model.Plain("Comparisons in detail"), Controls: true}
@@ -68,7 +68,8 @@ func (v *view) details() model.Section {
 	return s
 }
 
-// detailParts are what a page has of each comparison. Another one is its function and a row here.
+// detailParts lists the functions that draw each comparison on a page. A new part is a function and
+// its entry here.
 var detailParts = []func(*view, *comparison) []model.Part{
 	(*view).findingParts, (*view).distributionParts, (*view).overRun, (*view).lagOfRuns, (*view).quantiles,
 }
@@ -186,7 +187,7 @@ func summaryWords(r verdictRow) model.Line {
 	return model.Join(" ", l, model.Plain(string(r.d.Verdict)))
 }
 
-// findingParts are the decisions with their charts and their arithmetic.
+// findingParts returns the decisions with their charts and their arithmetic.
 func (v *view) findingParts(c *comparison) []model.Part {
 	var out []model.Part
 	for i, r := range c.rows[:min(len(c.rows), maxDetailed)] {

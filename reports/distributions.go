@@ -12,13 +12,13 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// distribution is that of a group of metrics on both sides.
+// distribution holds the distributions of one group of metrics on both sides.
 type distribution struct {
 	id, label string
 	sides     []sideCurve
 }
 
-// sideCurve is the distribution of one side.
+// sideCurve holds the distribution of one side.
 type sideCurve struct {
 	name, class string
 	curve
@@ -41,7 +41,7 @@ func (c *comparison) readDistributions() {
 	}
 }
 
-// distributionParts are the percentiles and the distribution functions of both sides.
+// distributionParts draws the percentiles and the distribution functions of both sides.
 func (v *view) distributionParts(c *comparison) []model.Part {
 	var out []model.Part
 	for _, d := range c.distributions {
@@ -52,7 +52,7 @@ func (v *view) distributionParts(c *comparison) []model.Part {
 	return out
 }
 
-// quantiles are the percentiles of both sides in figures.
+// quantiles returns a table of the percentiles of both sides.
 func (v *view) quantiles(c *comparison) []model.Part {
 	t := model.Table{Columns: []model.Column{{Title: "metric"}, {Title: "side"}}}
 	for _, q := range tableQuantiles {

@@ -30,7 +30,7 @@ func writeHTML(w io.Writer, doc *result.Document, o Options, table []model.Secti
 	})
 }
 
-// pageView is what only a page shows of a document.
+// pageView holds what only a page shows of a document.
 type pageView struct {
 	size        pageSize
 	curves      []curves.Chart

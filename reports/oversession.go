@@ -9,11 +9,11 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// sessionCharts are the charts over the whole session. Another one is its function, which is false
-// where there is nothing to draw, and a row here.
+// sessionCharts lists the charts over the session. A function reports false if it has nothing to
+// draw. A new chart is a function and its entry here.
 var sessionCharts = []func(*view) (model.Chart, bool){(*view).startups, (*view).lags}
 
-// overSession has the charts over the whole session.
+// overSession returns the section with the charts over the session.
 func (v *view) overSession() model.Section {
 	s := model.Section{Title: model.Plain("Over the session"), Folded: true}
 	for _, chart := range sessionCharts {

@@ -5,8 +5,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// sections are those of a report on a document, in its order. A page has the gates first and what
-// passed below the charts. A new section is its function and a row here.
+// sections is the table of the sections of a report on a document, in their order. A page has the
+// gates first and what passed below the charts. A new section is a function and its row here.
 var sections = []model.SectionOf[*view]{
 	{ID: "gates", On: model.PageOnly, Build: (*view).gateList},
 	{ID: "findings", Weight: model.Attention, Build: (*view).findings},

@@ -27,7 +27,7 @@ func (d *Document) report() *model.Report {
 	return r
 }
 
-// sections are those of a report, on a page and elsewhere.
+// sections is the table of the sections of a report, on a page and elsewhere.
 var sections = []model.SectionOf[*Document]{
 	{ID: "findings", Weight: model.Attention, Build: (*Document).found},
 	{ID: "warnings", Weight: model.Attention, Build: (*Document).warnings},

@@ -11,7 +11,7 @@ import (
 // maxFindings is the rows of a table that are kept before anything else of it must go.
 const maxFindings = 50
 
-// reductions are the steps that make r shorter. Of the sections of one weight the last one goes first.
+// reductions returns the steps that make r shorter. Of the sections of one weight the last one goes first.
 func reductions(r *model.Report, full string) []func(*model.Report) {
 	steps := []func(*model.Report){dropLogs(full)}
 	drop := func(w model.Weight) {

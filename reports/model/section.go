@@ -13,7 +13,7 @@ type SectionOf[T any] struct {
 	Build func(T) Section
 }
 
-// Medium is where a section is shown.
+// Medium says where a section is shown.
 type Medium int
 
 // The media. Text is markdown, too.

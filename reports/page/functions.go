@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/model"
 )
 
-// functions are those of the template. What returns text of a report has cleaned and bounded it;
-// the template escapes it for its place.
+// functions holds the functions of the template. Those that return text have cleaned and bounded
+// it; the template escapes it for its place.
 var functions = template.FuncMap{
 	"line":    func(l model.Line) model.Line { return spans(l, model.MaxLine) },
 	"cell":    func(l model.Line) model.Line { return spans(l, model.MaxCell) },
@@ -29,7 +29,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// colors are the classes of icons.
+// colors holds the class of each icon that has a colour.
 var colors = map[model.Icon]string{
 	model.IconRegression: "bad", model.IconInvalid: "bad", model.IconInfrastructure: "bad",
 	model.IconWarning: "warn", model.IconInconclusive: "warn", model.IconInterrupted: "warn",
@@ -61,7 +61,7 @@ func spans(l model.Line, limit int) model.Line {
 	return out
 }
 
-// short is a title for the contents, without what is in parentheses.
+// short returns a title for the contents, without the part in parentheses.
 func short(title model.Line) string {
 	text, _, _ := strings.Cut(title.String(), " (")
 	return clean(text, model.MaxCell)
@@ -70,10 +70,10 @@ func short(title model.Line) string {
 // maxColumns bounds a table's columns.
 const maxColumns = 24
 
-// columns are those of a table that are drawn.
+// columns returns the columns that a page draws.
 func columns(t model.Table) []model.Column { return t.Columns[:min(len(t.Columns), maxColumns)] }
 
-// class is what the style sheet knows a column by.
+// class returns the classes of a column in the style sheet.
 func class(c model.Column) string {
 	class := map[model.Align]string{model.Right: "num", model.Center: "mid"}[c.Align]
 	if c.Aside {
@@ -82,7 +82,7 @@ func class(c model.Column) string {
 	return class
 }
 
-// omitted says what of a table is not drawn.
+// omitted returns how many rows and columns of a table a page leaves out.
 func omitted(t model.Table) string {
 	var parts []string
 	if t.Omitted > 0 {
@@ -94,7 +94,7 @@ func omitted(t model.Table) string {
 	return strings.Join(parts, ", ")
 }
 
-// log is the text of a log, line by line.
+// log returns the text of a log.
 func log(l model.Log) string {
 	text := make([]string, len(l.Lines))
 	for i, line := range l.Lines {

@@ -32,7 +32,7 @@ var (
 	HistoryStyle string
 )
 
-// Page is what the template draws: a report with every list of it bounded.
+// Page is a report within its bounds, as the template draws it.
 type Page struct {
 	model.Report
 	Policy, Title, Full string
@@ -40,11 +40,11 @@ type Page struct {
 	Script              template.JS
 }
 
-// Bounds are how much of each section a page draws: rows of a table, notes, and logs.
+// Bounds limits what a page draws of each section: the rows of a table and the notes, and the logs.
 type Bounds struct{ Rows, Logs int }
 
-// New is the page of a report within bounds. full says where everything is; more styles follow
-// that of all pages.
+// New returns the page of a report within bounds. full names the file with everything; styles
+// follow the style of all pages.
 func New(r *model.Report, b Bounds, full string, styles ...string) *Page {
 	style := pageStyle + strings.Join(styles, "")
 	out := &Page{
@@ -73,7 +73,7 @@ func (b Bounds) section(s model.Section) model.Section {
 	return s
 }
 
-// within returns the first of a section's parts, and notes how many more there are.
+// within returns the first parts, and notes in the section how many more there are.
 func within[T any](s *model.Section, parts []T, most int, words, more string) []T {
 	if n := len(parts) - most; n > 0 {
 		s.Omitted = append(s.Omitted, model.Plain(words+humanize.Count(n, more)))

@@ -28,7 +28,7 @@ func HTML(w io.Writer, h *History, o model.Options) error {
 // the tables beside charts.
 type pageSize struct{ charts, rows, sessions int }
 
-// pageView is what only a page shows of a history.
+// pageView holds what only a page shows of a history.
 type pageView struct {
 	size  pageSize
 	shown []*Trend // with charts

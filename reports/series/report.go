@@ -63,7 +63,7 @@ func (v *view) report() *model.Report {
 	return r
 }
 
-// sections are those of a report on a history.
+// sections is the table of the sections of a report on a history.
 var sections = []model.SectionOf[*view]{
 	{ID: "findings", Weight: model.Attention, Build: (*view).findings},
 	{ID: "warnings", Weight: model.Attention, Brief: true, Build: (*view).warnings},
