@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Evidence is what a run left behind that reports whether and how KV caches moved.
+// Evidence holds what a run recorded about whether and how KV caches moved.
 type Evidence struct {
 	// Connectors to consider; nil means all of [Connectors].
 	Connectors Table

@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Proof says how KV caches moved during a run.
+// Proof states how KV caches moved during a run.
 type Proof struct {
 	// Status is Proved, Contradicted or Unproven.
 	Status string
@@ -95,8 +95,8 @@ func (e Evidence) blockTokens() float64 {
 // changing the measurement.
 const tolerated = 0.01
 
-// checkMovement finds out whether KV moved: by the tokens that decode servers took from
-// others, else by bytes, else by the log.
+// checkMovement decides whether KV moved: by the tokens that decode servers received, else by bytes, else by
+// the log.
 func (c *prover) checkMovement() {
 	failures, _, _ := c.e.rise(metric.CounterTransferFailures, all)
 	failures = max(failures, c.t.failed)
@@ -122,7 +122,7 @@ func behind(line string) string {
 	return " (" + line + ")"
 }
 
-// byTokens compares the prompt tokens that came from other servers with those sent.
+// byTokens compares the prompt tokens received from other servers with those sent.
 func (c *prover) byTokens() bool {
 	hits, _, known := c.e.rise(metric.CounterExternalHits, consumes)
 	if !known {
@@ -172,7 +172,7 @@ func (e Evidence) sharedStore() bool {
 	return !slices.ContainsFunc(e.Members, func(m MemberEvidence) bool { return m.Role == steps.RoleConsumer })
 }
 
-// byBytes goes by the engine's counters of bytes.
+// byBytes compares the engine's byte counters with the prompts' KV.
 func (c *prover) byBytes(failures float64) bool {
 	bytes, total, known := c.e.rise(metric.CounterTransferBytes, all)
 	if !known {
@@ -237,7 +237,7 @@ func (e Evidence) carriedBy(kind string) bool {
 // minProofBytes is the smallest amount of KV that stands out from other traffic on a device.
 const minProofBytes = 64 << 20
 
-// kvBytes is how much KV moved: as counted, else as expected.
+// kvBytes returns how much KV moved: as counted, else as expected.
 func (e Evidence) kvBytes() float64 {
 	if bytes, _, known := e.rise(metric.CounterTransferBytes, all); known && bytes > 0 {
 		return bytes

@@ -28,7 +28,7 @@ var vllm = &engine{
 		metric.CounterPrefixHits:   {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
 		metric.CounterExternalHits: {"vllm:external_prefix_cache_hits_total", "vllm:external_prefix_cache_hits"},
 	},
-	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded what was asked for
+	blockSizes: []string{"server_info.vllm_config.cache_config.block_size"}, // the backend may have rounded the configured size
 	silent: func(version string) string {
 		if within(version, "", "0.10") {
 			return "this version has no counters of transfers; VLLM_LOGGING_LEVEL=DEBUG in decode's env, the machine's network counters, or a " +

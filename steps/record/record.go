@@ -61,10 +61,10 @@ type Request struct {
 // Text describes the text of an answer: content, reasoning and tool calls in the order of their events. The
 // text itself is not stored.
 type Text struct {
-	// Chars is the number of characters that are visible: neither space nor control.
+	// Chars is the number of visible characters: neither space nor control.
 	Chars int `json:"n"`
-	// Sum is a hash of the text, Begin one of its first bytes (see BeginBytes), and First one of the very first
-	// (see FirstBytes).
+	// Sum is a hash of the text, Begin a hash of its first bytes (see BeginBytes), and First of even fewer (see
+	// FirstBytes).
 	Sum   uint32 `json:"sum"`
 	Begin uint32 `json:"begin"`
 	First uint32 `json:"first"`
@@ -75,12 +75,11 @@ type Text struct {
 // BeginBytes is the number of bytes of a text that Text.Begin covers.
 const BeginBytes = 32
 
-// FirstBytes is the number of bytes of a text that Text.First covers: those of the first token, mostly.
+// FirstBytes is the number of bytes of a text that Text.First covers: usually the first token.
 const FirstBytes = 4
 
-// First returns the event that ends the time to first token: the first one with visible text. An
-// answer of which no text is known, or that has none, is timed by its first event. A request without
-// events has no First.
+// First returns the event that ends the time to first token: the first one with visible text. If no text is
+// known or visible, it returns the first event. The request must have events.
 func (r *Request) First() Event { return r.Events[r.blank()] }
 
 // blank returns the number of events before the first one with text.

@@ -37,8 +37,8 @@ var figures = engine.Metrics{
 	},
 }
 
-// statistics are the fields of SGLang's lines of batches, in whatever company. A share of
-// hits is computed from the tokens of a prefill batch.
+// statistics matches fields in SGLang's batch lines, which other fields may surround. LogPoint computes the hit
+// rate from the tokens of a prefill batch.
 //
 //	Decode batch, #running-req: 7, #token: 3580, token usage: 0.02, cuda graph: True, gen throughput (token/s): 812.11, #queue-req: 0,
 //	Prefill batch, #new-seq: 1, #new-token: 512, #cached-token: 128, token usage: 0.01, #running-req: 3, #queue-req: 0, input throughput (token/s): 4096.00

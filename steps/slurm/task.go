@@ -10,8 +10,8 @@ import (
 )
 
 // Tasks returns a spawner for programs other than servers, as steps at a place of the job. Their standard
-// output contains no messages from Slurm; those go to standard error. Signals reach the program. Each child
-// can be asked about evictions: the cancellation of a step is not one.
+// output contains no messages from Slurm; those go to standard error. Signals reach the program. Each child can
+// report its eviction; the cancellation of a step is not an eviction.
 func (j *Job) Tasks(name string, at Place) steps.Spawner {
 	return taskSpawner{name, j.Launcher(at)}
 }

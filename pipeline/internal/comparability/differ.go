@@ -46,11 +46,11 @@ const (
 	// copiedShare their smallest share.
 	leastCopied = 3
 	copiedShare = 0.02
-	// alikeBeginnings is the share of greedy answers that begin alike below which that is said.
+	// alikeBeginnings is the share of greedy answers that begin alike below which the difference is reported.
 	alikeBeginnings = 0.5
-	// leastFirsts is the least number of greedy answers whose first characters are compared, and alikeFirsts the share
-	// of them that have the same below which the sides do not answer the same. The first token of a model with fewer bits
-	// a weight is the same far more often, even for prompts without sense.
+	// leastFirsts is the smallest number of greedy answers whose first characters are compared. alikeFirsts is
+	// the share with equal first characters below which the sides give different answers. Even a model with
+	// fewer bits per weight chooses the same first token far more often, also for meaningless prompts.
 	leastFirsts = 24
 	alikeFirsts = 0.1
 	// greedy is the temperature at which texts can be compared.
@@ -60,15 +60,15 @@ const (
 // runPair holds the requests that both sides answered in one pass of a repeat.
 type runPair struct {
 	result.PairedRequests
-	base, head []request // as long as each other
-	index      []int     // of the requests
-	// firsts counts the greedy answers whose first characters are known on both sides, and alikeFirst those that have
-	// the same.
+	base, head []request // of equal length
+	index      []int     // indices of the requests
+	// firsts counts the greedy answers with first characters known on both sides, and alikeFirst those with
+	// equal ones.
 	firsts, alikeFirst int
 }
 
-// CompareRequests sets the requests of two cells against each other, false where there are none to
-// compare. Runs of other prompts are left out.
+// CompareRequests compares the requests of two cells, false if there are none to compare. It skips runs with
+// different prompts.
 func CompareRequests(benchmark string, base, head *result.Cell) (result.ComparedRequests, bool) {
 	out := result.ComparedRequests{Benchmark: benchmark, Base: base.Hash, Head: head.Hash, Pairs: []result.PairedRequests{}}
 	pairs := runPairs(base, head)
@@ -372,9 +372,9 @@ func once(side []request) map[uint32]int {
 	return out
 }
 
-// beginnings says where most greedy answers differ from the first words on. Other numerics can do
-// that to a model that is undecided, so it is no proof of other work. Nearly all answers differ in their
-// first characters only where other texts are generated, or none.
+// beginnings reports if most greedy answers differ from the first words on. Different numerics can cause that
+// in an undecided model, so it does not prove different work. But if nearly all answers differ in their first
+// characters, one side generates other texts or none.
 func beginnings(pairs []runPair) (result.RequestDifference, bool) {
 	d := result.RequestDifference{What: result.OtherBeginnings, Repeat: pairs[0].Repeat, Base: 1, Shown: true}
 	texts, alike, firsts, alikeFirst := 0, 0, 0, 0

@@ -17,10 +17,10 @@ const MaxRequests = 100_000
 type request struct {
 	given     bool // it succeeded
 	continues bool // its prompt repeats answers of the server
-	limited   bool // the limit of its length ended it
+	limited   bool // the length limit ended it
 	blank     bool // its first event with a token had no text
 	known     bool // its text is known
-	firstly   bool // the beginning of its text is known, which older digests lack
+	firstly   bool // its first characters are known; older digests lack them
 
 	prompt, output, events, chars int
 	asked, sum, begin, first      uint32
@@ -116,7 +116,7 @@ func (r *request) append(b []byte) []byte {
 	return b
 }
 
-// readRequests decodes a digest. What is broken in it ends it.
+// readRequests decodes a digest, up to the first error.
 func readRequests(digest string) []request {
 	data, err := base64.StdEncoding.DecodeString(digest)
 	if err != nil {

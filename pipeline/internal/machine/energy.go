@@ -9,13 +9,13 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// maxPowerGap is the longest time between two readings of a GPU's power that an integral bridges.
+// maxPowerGap is the longest time between two power readings of a GPU that the integral may bridge.
 const maxPowerGap = 3 * watchEvery
 
-// energy that was used during a run.
+// energy is the energy used during a run.
 type energy struct {
 	joules float64
-	// unknown says why it is not known, "" where it is; absent is true where that does not change from run to run.
+	// unknown is why the energy is unknown, "" if it is known. absent means that this is the same for all runs.
 	unknown string
 	absent  bool
 }
@@ -33,9 +33,9 @@ func (e energy) count(t *counted.Tally, counter string) {
 	t.Unknown(counter, why)
 }
 
-// gpuEnergy returns the energy of GPUs between two times: the integral of their power, which is taken to be linear between
-// two readings and constant before the first and after the last. nvidia-smi has no counter of energy
-// on all drivers.
+// gpuEnergy returns the energy of GPUs between two times: the integral of their power. Power is assumed linear
+// between readings, and constant before the first and after the last. nvidia-smi has no energy counter on some
+// drivers.
 func gpuEnergy(seen []probe.Snapshot, used []string, began, ended time.Time) energy {
 	var out energy
 	for _, uuid := range used {

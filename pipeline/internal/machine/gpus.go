@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Times of looking after GPUs.
+// Timing and limits for watching GPUs.
 const (
 	// watchEvery is the interval between snapshots during a run. A snapshot calls nvidia-smi, which uses part
 	// of a core for a tenth of a second.
@@ -169,15 +169,14 @@ func (g *gpus) Watch(ctx context.Context, target string) engine.Watcher {
 	}
 }
 
-// watched is what the GPUs of a target did during a run.
+// watched holds the observations of a target's GPUs during a run.
 type watched struct {
-	void   string  // why the run is not worth anything
-	energy *energy // nil where the target uses none
+	void   string  // why the run is void, "" if it is not
+	energy *energy // nil if the target uses no GPUs
 	series []result.Series
 }
 
-// watched judges a run's snapshots. A look that was cut off by the end of the run shows
-// nothing.
+// watched judges a run's snapshots. It ignores a snapshot cut off by the end of the run.
 func (g *gpus) watched(ctx context.Context, target string, seen []probe.Snapshot, began, ended time.Time) watched {
 	lost := 0
 	for _, s := range seen {

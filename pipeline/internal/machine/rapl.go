@@ -18,7 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
-// Powercap is where Linux shows the energy counters of processors (RAPL), Intel's and AMD's.
+// Powercap is the folder in which Linux shows the energy counters of processors (RAPL), Intel's and AMD's.
 const Powercap = "/sys/class/powercap"
 
 const (
@@ -107,8 +107,8 @@ func readRAPL(domains []raplDomain, at time.Time) raplReading {
 	return r
 }
 
-// raplEnergy is what the counters rose by between two times, even within the time between two readings. A
-// counter that fell has begun again.
+// raplEnergy returns the rise of the counters between two times, assumed uniform between readings. A counter
+// that fell has wrapped.
 func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time) energy {
 	unknown := func(format string, args ...any) energy { return energy{unknown: fmt.Sprintf(format, args...)} }
 	joules := 0.0
@@ -152,8 +152,8 @@ func raplEnergy(domains []raplDomain, list []raplReading, began, ended time.Time
 	return energy{joules: joules}
 }
 
-// WatchProcessors returns what watches the energy counters of this machine's processors, which are below a folder such as
-// Powercap; nil where there are none.
+// WatchProcessors returns a watcher of the energy counters of this machine's processors below a folder, such as
+// Powercap. It returns nil if there are no counters.
 func WatchProcessors(root string, now func() time.Time) engine.Watch {
 	domains, err := raplDomains(root)
 	switch {

@@ -90,9 +90,10 @@ func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, er
 	return engine.StepSpec{}, steps.Unsupported(addr, "no action is registered for this kind of step")
 }
 
-// cache returns the cache of steps with a cache key: in the user's cache folder, so that runs share it. The pipelines of
-// each folder have entries of their own, and so has a pipeline that judges a change: a change's own pipeline could store
-// outputs under any key, such as another image for the base. A machine without a cache folder runs every step.
+// cache returns the cache of steps with a cache key. It is in the user's cache folder, so that runs share it.
+// Each folder's pipelines have separate entries, and so does a pipeline that judges a change: the pipeline of a
+// change could store outputs under any key, such as another image for the base. Without a cache folder, every
+// step runs.
 func (s *session) cache() *store.Cache {
 	base, err := os.UserCacheDir()
 	if err != nil {

@@ -49,12 +49,13 @@ func (s *session) nics(ctx context.Context) func() []probe.NIC {
 	return func() []probe.NIC { return s.machine.prober.Links(ctx) }
 }
 
-// gpus returns what looks after the GPUs of the machine for the engine, nil for nothing.
+// gpus returns the engine's watcher of this machine's GPUs, nil for none.
 func (s *session) gpus() engine.Machine {
 	return machine.WatchGPUs(s.machine.needs, s.machine.prober, s.ownerOf, s.warn)
 }
 
-// watchers returns what else of the machine is watched during a run: nothing where servers are simulated, or run on others.
+// watchers returns the other watchers of this machine during a run, none if servers are simulated or run on
+// other machines.
 func (s *session) watchers() []engine.Watch {
 	if s.opt.Plan.Simulated != "" || !s.targets.Places.Here(s.targets.Planned()) {
 		return nil
@@ -66,8 +67,8 @@ func (s *session) watchers() []engine.Watch {
 	return out
 }
 
-// ownerOf returns a function that finds whose a process on a GPU is: ours if this program
-// has started it, or if it belongs to one of the run's places.
+// ownerOf returns a function that finds the owner of a process on a GPU. It is ours if this program started it,
+// or if it belongs to one of the run's places.
 func (s *session) ownerOf(ctx context.Context) func(pid int) probe.Owner {
 	places := s.targets.Places.Owner(ctx)
 	return func(pid int) probe.Owner {

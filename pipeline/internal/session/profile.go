@@ -96,7 +96,7 @@ func (p *profiling) bill() *result.Spent {
 	return &out
 }
 
-// launches are one of each side, with the first run of its cell in the plan.
+// launches returns one launch per side, with the first run of its cell in the plan.
 func (p *profiling) launches() ([]plan.Launch, error) {
 	d := p.of.decision
 	switch {

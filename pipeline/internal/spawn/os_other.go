@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Capabilities are none: which processes are stopped is not known without /proc.
+// Capabilities implements steps.Child. There are none: without /proc it is unknown which processes are stopped.
 func (c *child) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
 
 // attributes put the child into its own group. There is no parent death signal.
