@@ -29,6 +29,7 @@ var unreachable = map[string][]string{
 	"pipeline/internal/lang": {"net/http", "os/exec", "github.com/ory/dockertest/v3", "github.com/google/go-github", "k8s.io/client-go"},
 	"reports":                {"os/exec", "github.com/hashicorp/hcl/v2"},
 	"steps/simulate/model":   {"net", "os/exec"},
+	"steps/traffic":          {"net", "os"},
 	// A launcher is a value that the doctor is handed.
 	"pipeline/internal/doctor": {module + "steps/docker", module + "steps/slurm", module + "steps/kubernetes"},
 }

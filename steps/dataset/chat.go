@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -12,7 +13,7 @@ import (
 // conversations makes the turns of synthetic conversations: kind chat. A request contains the whole history, so
 // consecutive turns share a prefix as in a real chat. The answers in the history are made up at the requested
 // lengths, not taken from the server. The prompts are thus known beforehand and equal on every side, whatever a
-// model answers. With real_answers it is a Dialogue, whose turns contain the server's answers.
+// model answers. With real_answers they are Sessions, whose turns contain the server's answers.
 //
 // A number of users talk at once: requests 0..users-1 are their first turns, the next ones their second turns,
 // and so on. After their last turn, new users follow.
@@ -44,42 +45,49 @@ type said struct {
 	real   json.RawMessage // the server's answer, a JSON string
 }
 
-// Dialogue is a Source of conversations whose history contains the server's answers.
-type Dialogue interface {
-	Source
-	// Turns returns the number of requests per conversation.
-	Turns() int
-	// Turn returns the conversation of request i, and its turn in it, counted from 0.
-	Turn(i int) (conversation, turn int)
-	// Request returns the index of a turn; it is the inverse of Turn.
-	Request(conversation, turn int) int
-	// Continue returns Prompt(i, s) with the answers to the earlier turns as JSON strings. A nil answer is made
-	// up.
-	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
-}
-
-// dialogue makes conversations with the server's answers.
+// dialogue makes conversations with the server's answers: Sessions in which each turn waits for the one before it.
 type dialogue struct{ conversations }
 
-func (d dialogue) Turns() int { return d.turns }
+func (d dialogue) Session(i int) int {
+	conversation, _ := d.turn(i)
+	return conversation
+}
+
+func (d dialogue) Requests(session int) []int { return d.until(session, d.turns) }
+
+func (d dialogue) After(i int) ([]int, time.Duration) {
+	before := d.Answers(i)
+	return before[max(len(before)-1, 0):], 0
+}
+
+func (d dialogue) Answers(i int) []int {
+	conversation, turn := d.turn(i)
+	return d.until(conversation, turn)
+}
 
 func (d dialogue) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt {
 	return d.prompt(i, seeds, answers)
 }
 
-func (s conversations) Turn(i int) (conversation, turn int) {
+// turn returns the conversation that request i belongs to, and its turn there, from 0 on.
+func (s conversations) turn(i int) (conversation, turn int) {
 	round := i % (s.users * s.turns)
 	return i/(s.users*s.turns)*s.users + round%s.users, round / s.users
 }
 
-func (s conversations) Request(conversation, turn int) int {
-	return conversation/s.users*s.users*s.turns + turn*s.users + conversation%s.users
+// until returns the first requests of a conversation.
+func (s conversations) until(conversation, turns int) []int {
+	out := make([]int, turns)
+	for turn := range out {
+		out[turn] = conversation/s.users*s.users*s.turns + turn*s.users + conversation%s.users
+	}
+	return out
 }
 
 func (s conversations) Prompt(i int, seeds Seeds) Prompt { return s.prompt(i, seeds, nil) }
 
 func (s conversations) prompt(i int, seeds Seeds, answers []json.RawMessage) Prompt {
-	conversation, turn := s.Turn(i)
+	conversation, turn := s.turn(i)
 	var history []said
 	if s.system > 0 {
 		history = append(history, said{role: "system", tokens: s.system, r: stream(seeds.Content, streamPrefix, 0)})

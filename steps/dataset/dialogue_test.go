@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +17,8 @@ func talkSpec(turns, users int) steps.Dataset {
 	}
 }
 
-// TestTurns: every request is one turn of one conversation, and the turn before it is an
-// earlier request.
+// TestTurns: every request is one turn of one conversation, and waits for the turn before it, which is an earlier
+// request.
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns, users := rapid.IntRange(1, 9).Draw(t, "turns"), rapid.IntRange(1, 9).Draw(t, "users")
@@ -25,16 +26,21 @@ func TestTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := src.(Dialogue)
+		d := src.(Sessions)
 		i := rapid.IntRange(0, 10_000).Draw(t, "i")
-		conversation, turn := d.Turn(i)
-		if d.Request(conversation, turn) != i || turn < 0 || turn >= d.Turns() || d.Turns() != turns {
-			t.Fatalf("request %d is turn %d of conversation %d, which is request %d", i, turn, conversation, d.Request(conversation, turn))
+		requests := d.Requests(d.Session(i))
+		turn := slices.Index(requests, i)
+		if turn < 0 || len(requests) != turns || !slices.IsSorted(requests) {
+			t.Fatalf("request %d is turn %d of %v", i, turn, requests)
 		}
-		if turn > 0 && d.Request(conversation, turn-1) >= i {
-			t.Fatalf("request %d follows a later one", i)
+		if before := d.Answers(i); !slices.Equal(before, requests[:turn]) {
+			t.Fatalf("request %d repeats the answers to %v of %v", i, before, requests)
 		}
-		if d.Request(conversation+1, 0) <= d.Request(conversation, 0) {
+		after, wait := d.After(i)
+		if wait != 0 || !slices.Equal(after, requests[max(turn-1, 0):turn]) {
+			t.Fatalf("request %d waits %v after %v of %v", i, wait, after, requests)
+		}
+		if next := d.Requests(d.Session(i) + 1); next[0] <= requests[0] {
 			t.Fatal("conversations do not begin in order")
 		}
 	})
@@ -46,7 +52,7 @@ func TestContinue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, seeds := src.(Dialogue), Seeds{1, 2}
+	d, seeds := src.(Sessions), Seeds{1, 2}
 	if diff := cmp.Diff(d.Prompt(2, seeds), d.Continue(2, seeds, []json.RawMessage{nil, nil})); diff != "" {
 		t.Errorf("without answers: %s", diff)
 	}
@@ -69,7 +75,7 @@ func TestContinue(t *testing.T) {
 	plain.Options["real_answers"] = false
 	if src, err := synthesize(plain, Corpus{Chat: true}); err != nil {
 		t.Error(err)
-	} else if _, is := src.(Dialogue); is {
+	} else if _, is := src.(Sessions); is {
 		t.Error("a dialogue that nobody asked for")
 	}
 }

@@ -21,14 +21,17 @@ type Timed interface {
 	Times(n int) []time.Duration
 }
 
-// Sessions is a Timed source of sessions: requests of which some wait for others. After its end
-// it begins again with other sessions, which are as long.
+// Sessions is a source of sessions: requests of which some wait for others. Those of a trace are
+// [Timed]: a request that waits for none begins at its time, and after the end of the trace it begins again with
+// other sessions, which are as long.
 type Sessions interface {
-	Timed
-	// Session is the number of the session that request i is part of.
+	Source
+	// Session is the number of the session that request i is part of, and Requests are those of a
+	// session, ascending.
 	Session(i int) int
+	Requests(session int) []int
 	// After are the requests that must have ended before request i, all of which have smaller
-	// numbers, and how long it waits after the last of them. Without any it begins at its time.
+	// numbers, and how long it waits after the last of them.
 	After(i int) (requests []int, wait time.Duration)
 	// Answers are the requests whose answers the prompt of request i holds, in their order;
 	// nil where it holds made-up ones.
@@ -58,7 +61,8 @@ type trace struct {
 // sessions are those of a trace.
 type sessions struct {
 	trace
-	count int
+	// members are the entries of each session.
+	members [][]int
 	// real answers are put into the prompts.
 	real bool
 }
@@ -74,7 +78,7 @@ func newTrace(_ context.Context, d steps.Dataset, given Material) (Source, error
 	case given.Table.Sessions > 0 && real && !given.Chat:
 		return nil, invalid("real_answers needs endpoint \"chat\", whose messages can hold them")
 	case given.Table.Sessions > 0:
-		return sessions{t, given.Table.Sessions, real}, nil
+		return sessions{t, members(given.Table), real}, nil
 	case real:
 		return nil, invalid("%s: real_answers needs a trace of sessions, and this one does not say which requests belong together", m.spec.Path)
 	}
@@ -214,7 +218,22 @@ func (t trace) text(pieces []piece) string {
 }
 
 func (s sessions) Session(i int) int {
-	return i/len(s.entries)*s.count + s.entries[i%len(s.entries)].Turn.Session
+	return i/len(s.entries)*len(s.members) + s.entries[i%len(s.entries)].Turn.Session
+}
+
+func (s sessions) Requests(session int) []int {
+	round := session / len(s.members)
+	return s.inRound(round*len(s.entries), s.members[session%len(s.members)])
+}
+
+// members returns the entries of each session of a table.
+func members(t *Table) [][]int {
+	out := make([][]int, t.Sessions)
+	for i := range t.Entries {
+		at := t.Entries[i].Turn.Session
+		out[at] = append(out[at], i)
+	}
+	return out
 }
 
 func (s sessions) After(i int) ([]int, time.Duration) {

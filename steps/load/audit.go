@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // auditor compares the client's own state before and after a run.
@@ -38,9 +39,9 @@ func (a *auditor) fill(out *record.Audit) {
 }
 
 // finish makes the run's record of what was sent.
-func (r *runner) finish(a *auditor) record.Run {
+func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 	run := record.Run{Requests: r.records(), Goodput: r.opt.Workload.Goodput}
-	r.order.number(run.Requests)
+	r.sessions.number(run.Requests)
 	a.fill(&run.Audit)
 	r.client.clock.fill(&run.Audit)
 	if r.scale != 1 {
@@ -49,25 +50,23 @@ func (r *runner) finish(a *auditor) record.Run {
 	run.Audit.Dials = r.client.pool.dials
 	for i := range run.Requests {
 		q := &run.Requests[i]
-		q.Continues = r.continues(q.Index)
+		q.Continues = r.sessions.continues(q.Index)
 		if q.Resent {
 			run.Audit.Redials++
 		}
 	}
-	conclude(&run, planned(r.schedule, r.starts), r.work.prompts)
+	conclude(&run, plannedTimes(plan), r.work.prompts)
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
 	return run
 }
 
-// planned are the times of those requests that are sent by the schedule.
-func planned(schedule []time.Duration, starts []int) []time.Duration {
-	if len(starts) == len(schedule) {
-		return schedule
-	}
-	out := make([]time.Duration, len(starts))
-	for k, i := range starts {
-		out[k] = schedule[i]
+// plannedTimes are the times of those requests that are sent by the schedule.
+func plannedTimes(p traffic.Plan) []time.Duration {
+	planned := p.Planned()
+	out := make([]time.Duration, len(planned))
+	for k, i := range planned {
+		out[k] = p.Times[i]
 	}
 	return out
 }

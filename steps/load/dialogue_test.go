@@ -133,8 +133,7 @@ func TestLagOfTurns(t *testing.T) {
 	}
 }
 
-// TestNextTurn: a turn is due at the end of the answer before it or as planned, whenever it
-// was rendered, and a first turn is not rendered again.
+// TestNextTurn: a turn holds what was said, and a first turn is not rendered again.
 func TestNextTurn(t *testing.T) {
 	s, _ := talker(t, nil)
 	r, err := prepare(t.Context(), Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Unlimited, Requests: 6}),
@@ -143,18 +142,15 @@ func TestNextTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.client.pool.close()
-	planned := time.Now().Add(-time.Hour)
-	_, wire, due, ok, err := r.next(t.Context(), 0, planned)
-	if err != nil || !ok || !due.Equal(planned) || &wire[0] != &r.work.wires[0][0] {
-		t.Errorf("the first turn: due at %v for %v, %t, %v", due, planned, ok, err)
+	if _, wire, err := r.next(0); err != nil || &wire[0] != &r.work.wires[0][0] {
+		t.Errorf("the first turn was rendered again, %v", err)
 	}
-	answered := planned.Add(time.Minute)
-	r.talk.end(0, json.RawMessage(`"what was said"`), answered)
-	for plan, want := range map[time.Time]time.Time{planned: answered, answered.Add(time.Minute): answered.Add(time.Minute)} {
-		_, wire, due, ok, err := r.next(t.Context(), 2, plan)
-		if err != nil || !ok || !due.Equal(want) || !strings.Contains(string(wire), "what was said") {
-			t.Errorf("planned for %v, due at %v, want %v; %t, %v\n%s", plan, due, want, ok, err, wire)
-		}
+	r.sessions.keep(0, json.RawMessage(`"what was said"`))
+	if _, wire, err := r.next(2); err != nil || !strings.Contains(string(wire), "what was said") {
+		t.Errorf("%v\n%s", err, wire)
+	}
+	if r.sessions.forget(4); len(r.sessions.said) != 0 {
+		t.Errorf("kept of a conversation that is over: %v", r.sessions.said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // Model answers requests in a time of its own, without a network. What it does not have
@@ -27,25 +28,11 @@ type Model interface {
 
 // ModelTraffic is what a [Model] gets in the place of connections.
 type ModelTraffic struct {
+	traffic.Plan
 	// Request is the prompt of an index as token ids.
 	Request func(i int) (ModelRequest, error)
-	// Times at which requests are planned, ascending; nil for a closed loop.
-	Times []time.Duration
-	// Limit bounds the requests in flight of an open loop, 0 for no bound, and is the
-	// number of users of a closed one.
-	Limit int
-	// Requests and Duration end a closed loop, what comes first; 0 is no bound. Think is how
-	// long a user waits after an answer.
-	Requests        int
-	Duration, Think time.Duration
 	// Timeout ends a single request, 0 for none.
 	Timeout time.Duration
-	// After and Session are those of recorded sessions, whose requests wait for each other; nil
-	// without them. After are the requests that one waits for, and how long it waits when they
-	// have ended. Session are the requests of a closed loop's session, and when those that wait for none
-	// begin in it; without requests there are no more.
-	After   func(i int) (requests []int, wait time.Duration)
-	Session func(number int) (requests []int, at []time.Duration)
 }
 
 // ModelRequest is one request for a [Model].
@@ -66,10 +53,10 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 		return Result{}, err
 	}
 	var got Result
-	if n := opt.Workload.Warmup; n > 0 {
+	if opt.Workload.Warmup > 0 {
 		seeds := d.seeds
 		seeds.Content ^= warmupContent
-		t := ModelTraffic{Request: d.request(seeds), Limit: warmupUsers(opt.Workload), Requests: n, Timeout: opt.Workload.RequestTimeout}
+		t := ModelTraffic{Plan: warmupPlan(opt.Workload), Request: d.request(seeds), Timeout: opt.Workload.RequestTimeout}
 		if got.Warmup, err = m.Serve(ctx, t); err != nil {
 			return got, fmt.Errorf("load: stopped in the warm-up: %w", err)
 		}
@@ -89,7 +76,7 @@ type drawn struct {
 	seeds    dataset.Seeds
 	schedule []time.Duration
 	prompts  []dataset.Prompt
-	order    *order
+	sessions *sessions
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
@@ -119,7 +106,7 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if d.schedule, n, err = scheduleOf(opt, d.src); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	if d.order, err = newOrder(d.src, opt.Workload.Load, n); err != nil {
+	if d.sessions, err = newSessions(d.src, opt.Workload.Load, n); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	d.prompts = firstPrompts(d.src, n, d.seeds)
@@ -159,12 +146,8 @@ func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 
 // serve has the model serve the measured requests.
 func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
-	l := d.opt.Workload.Load
-	t := ModelTraffic{
-		Request: d.request(d.seeds), Times: d.schedule, Limit: l.MaxConcurrency, Requests: l.Requests,
-		Duration: l.Duration, Think: l.ThinkTime, Timeout: d.opt.Workload.RequestTimeout,
-	}
-	d.order.describe(&t)
+	plan := planOf(d.opt.Workload.Load, d.schedule, d.sessions)
+	t := ModelTraffic{Plan: plan, Request: d.request(d.seeds), Timeout: d.opt.Workload.RequestTimeout}
 	requests, err := m.Serve(ctx, t)
 	if err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
@@ -175,8 +158,8 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 		}
 	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
-	d.order.number(run.Requests)
-	conclude(&run, planned(d.schedule, d.order.starts(len(d.schedule))), d.prompts)
+	d.sessions.number(run.Requests)
+	conclude(&run, plannedTimes(plan), d.prompts)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }

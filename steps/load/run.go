@@ -70,9 +70,7 @@ type runner struct {
 	schedule []time.Duration // model time; nil for a closed loop
 	t0       time.Time
 	live     live
-	starts   []int  // what is sent by the schedule
-	talk     *talk  // nil without real answers in conversations
-	order    *order // nil without recorded sessions
+	sessions *sessions // nil where no request waits for another
 
 	mu   sync.Mutex
 	recs []*attempt
@@ -83,7 +81,7 @@ type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
 	coalesced coalesced
-	said      json.RawMessage // where a later turn repeats it
+	said      json.RawMessage // where a later prompt repeats it
 }
 
 // prepare checks the options and does everything that need not happen in the run: the
@@ -149,11 +147,9 @@ func (r *runner) makeWork(ctx context.Context, enc *encoder) error {
 	if r.schedule, n, err = scheduleOf(r.opt, src); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	r.talk = newTalk(src)
-	if r.order, err = newOrder(src, r.opt.Workload.Load, n); err != nil {
+	if r.sessions, err = newSessions(src, r.opt.Workload.Load, n); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	r.starts = r.order.starts(len(r.schedule))
 	r.work, err = newWork(src, enc, r.opt.seeds(), n)
 	return err
 }
@@ -197,111 +193,11 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	unwatch := r.client.clock.watch()
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
-	switch limit := r.opt.Workload.Load.MaxConcurrency; {
-	case r.opt.Workload.Load.Closed():
-		r.closedLoop(ctx)
-	case limit > 0:
-		r.bounded(ctx, limit)
-	default:
-		r.unbounded(ctx)
-	}
+	plan := planOf(r.opt.Workload.Load, r.schedule, r.sessions)
+	r.drive(ctx, plan)
 	stop()
 	unwatch()
-	return r.finish(audit)
-}
-
-// unbounded prepares every request ahead of its time, in a goroutine that then waits
-// with a connection in hand until it is released.
-func (r *runner) unbounded(ctx context.Context) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	due := func(i int) time.Time { return r.t0.Add(r.wall(r.schedule[i])) }
-	release := make([]chan struct{}, len(r.starts))
-	for k := range release {
-		release[k] = make(chan struct{})
-	}
-	wg.Go(func() {
-		for k, i := range r.starts {
-			if !sleepUntil(ctx, due(i).Add(-lead)) {
-				return
-			}
-			wg.Go(func() { r.carry(ctx, &wg, nil, i, r.schedule[i], due(i), release[k]) })
-		}
-	})
-	for k, i := range r.starts {
-		if timer.Precise(ctx, time.Until(due(i).Add(-alert))) != nil {
-			return
-		}
-		for time.Now().Before(due(i)) {
-			runtime.Gosched() // the ones before may still be on their way
-		}
-		close(release[k])
-		runtime.Gosched()
-	}
-}
-
-// bounded gives requests a free slot in the order of the schedule (as vLLM's semaphore
-// does). The wait for one is queue, not lag.
-func (r *runner) bounded(ctx context.Context, limit int) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	places := make(slots, limit)
-	for _, i := range r.starts {
-		at := r.t0.Add(r.wall(r.schedule[i]))
-		if timer.Precise(ctx, time.Until(at)) != nil {
-			return
-		}
-		at, ok := places.take(ctx, at)
-		if !ok {
-			return
-		}
-		wg.Go(func() { r.carry(ctx, &wg, places, i, r.schedule[i], at, nil) })
-	}
-}
-
-// closedLoop keeps MaxConcurrency users busy, each sending when its last answer is
-// complete and its think time over, until the number of requests or the duration is
-// reached. There is no plan:
-// Planned stays -1.
-func (r *runner) closedLoop(ctx context.Context) {
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		next int
-	)
-	l := r.opt.Workload.Load
-	more := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if (l.Requests > 0 && next >= l.Requests) || ctx.Err() != nil ||
-			(l.Duration > 0 && time.Since(r.t0) >= r.wall(l.Duration)) {
-			return 0, false
-		}
-		next++
-		return next - 1, true
-	}
-	if !sleepUntil(ctx, r.t0) {
-		return
-	}
-	switch {
-	case r.talk != nil:
-		r.conversations(ctx)
-		return
-	case r.order != nil:
-		r.sessions(ctx)
-		return
-	}
-	for range l.MaxConcurrency {
-		wg.Go(func() {
-			for i, ok := more(); ok; i, ok = more() {
-				r.send(ctx, i, -1, time.Now(), nil)
-				if l.ThinkTime > 0 && !sleepUntil(ctx, time.Now().Add(r.wall(l.ThinkTime))) {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
+	return r.finish(audit, plan)
 }
 
 // wall converts model time to wall time.

@@ -10,13 +10,11 @@ import (
 
 // send carries out one request of the run: connection, wait until due, exchange,
 // verdict. release opens when due has come; where due is in the past it is not needed.
-// planned is -1 where no schedule says it. A request that ctx stops before its send
-// leaves no record. What waited for it alone is returned.
-func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) []follower {
-	prompt, wire, due, ok, err := r.next(ctx, i, due)
-	if !ok {
-		return nil
-	}
+// planned is -1 where no schedule says it. It returns when the request ended. One that ctx stops before its send
+// leaves no record, and is not ok.
+func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) (
+	ended time.Duration, ok bool) {
+	prompt, wire, err := r.next(i)
 	begin := time.Now()
 	var cn *conn
 	reused := false
@@ -32,7 +30,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 			if cn != nil {
 				_ = cn.Close()
 			}
-			return nil
+			return 0, false
 		}
 		sent = time.Now()
 	case !reused:
@@ -61,14 +59,19 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	r.mu.Lock()
 	r.recs = append(r.recs, a)
 	r.mu.Unlock()
-	ended := r.t0.Add(r.wall(time.Duration(a.rec.Done)))
-	switch {
-	case r.talk != nil:
-		r.talk.end(i, a.said, ended)
-	case r.order != nil:
-		return r.order.end(i, a.said, ended, r.wall)
+	r.sessions.keep(i, a.said)
+	return time.Duration(a.rec.Done), true
+}
+
+// next returns the prompt of request i and its bytes. One that repeats answers is rendered now, which is the client's
+// lag.
+func (r *runner) next(i int) (p dataset.Prompt, wire []byte, err error) {
+	if !r.sessions.continues(i) {
+		return r.work.get(i)
 	}
-	return nil
+	p = r.sessions.src.Continue(i, r.work.seeds, r.sessions.answers(i))
+	wire, err = r.work.encode(i, p)
+	return p, wire, err
 }
 
 func later(a, b time.Time) time.Time {
@@ -115,8 +118,8 @@ func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt,
 	default:
 		out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 		out.several = severalAnswers(r.opt.Workload.Body)
-		out.onFirst, out.witness, out.keep = r.live.first, r.opt.Witness, r.talk != nil || r.order != nil &&
-			dataset.RealAnswers(r.opt.Workload.Dataset)
+		out.onFirst, out.witness = r.live.first, r.opt.Witness
+		out.keep = r.sessions != nil && dataset.RealAnswers(r.opt.Workload.Dataset)
 		resp, a.rec.Resent, err = r.client.exchange(ctx, cn, again, wire, deadline, out)
 		a.rec.Failure, a.rec.Error = out.classify(resp, out.end(err), ctx.Err() != nil)
 		a.coalesced = out.coalesced

@@ -107,13 +107,13 @@ func checkSessions(t *testing.T, run record.Run, l steps.Load) {
 // TestSessionsCut: where the end of a run cuts a session, none has a time, since those that are cut are the
 // long ones.
 func TestSessionsCut(t *testing.T) {
-	o := &order{src: numbered{}, members: [][]int{{0, 1}, {2}}}
+	s := &sessions{src: numbered{}}
 	for sent, want := range map[int]int{3: 3, 2: 0} { // request 1 was not sent
 		requests := make([]record.Request, 0, 3)
 		for _, i := range []int{0, 2, 1}[:sent] {
 			requests = append(requests, record.Request{Index: i})
 		}
-		o.number(requests)
+		s.number(requests)
 		got := 0
 		for i := range requests {
 			if requests[i].Session != nil {
@@ -129,8 +129,10 @@ func TestSessionsCut(t *testing.T) {
 // numbered is a source of which a session has two requests, and the next one.
 type numbered struct{ dataset.Sessions }
 
-func (numbered) Len() int          { return 3 }
-func (numbered) Session(i int) int { return i / 2 }
+func (numbered) Len() int                    { return 3 }
+func (numbered) Times(n int) []time.Duration { return make([]time.Duration, n) }
+func (numbered) Session(i int) int           { return i / 2 }
+func (numbered) Requests(session int) []int  { return [][]int{{0, 1}, {2}}[session] }
 
 // TestSessionsGoOn: after a request that failed its session goes on, and has no time.
 func TestSessionsGoOn(t *testing.T) {

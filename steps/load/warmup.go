@@ -1,13 +1,14 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/record"
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // warmupConcurrency bounds the warm-up where the load has no bound of its own.
@@ -30,39 +31,15 @@ func (r *runner) warmup(ctx context.Context) []record.Request {
 	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
 	w.opt.Witness = nil
 	w.client.clock = newClock(w.t0)
-	w.sendAll(ctx, n, warmupUsers(r.opt.Workload))
+	w.drive(ctx, warmupPlan(r.opt.Workload))
 	recs := w.records()
 	return recs
 }
 
-// warmupUsers is how many requests of the warm-up are in flight at once.
-func warmupUsers(w steps.Workload) int {
-	users := w.Load.MaxConcurrency
-	if users == 0 {
-		users = warmupConcurrency
-	}
-	return min(users, w.Warmup)
-}
-
-// sendAll sends requests 0..n-1 with so many users.
-func (r *runner) sendAll(ctx context.Context, n, users int) {
-	todo := make(chan int, n)
-	for i := range n {
-		todo <- i
-	}
-	close(todo)
-	var wg sync.WaitGroup
-	for range users {
-		wg.Go(func() {
-			for i := range todo {
-				if ctx.Err() != nil {
-					return
-				}
-				r.send(ctx, i, -1, time.Now(), nil)
-			}
-		})
-	}
-	wg.Wait()
+// warmupPlan is a closed loop of as many users as the load has requests in flight.
+func warmupPlan(w steps.Workload) traffic.Plan {
+	users := cmp.Or(w.Load.MaxConcurrency, warmupConcurrency)
+	return traffic.Plan{Limit: min(users, w.Warmup), Requests: w.Warmup}
 }
 
 // records returns what was recorded, in the order of the requests.

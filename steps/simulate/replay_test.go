@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // Model is a simulated server that is run in virtual time.
@@ -71,7 +72,7 @@ func (p Pair) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timel
 // replay serves arrivals that are all to be answered.
 func replay(f *model.Fleet, arrivals []model.Arrival) ([]model.Timeline, error) {
 	order, times := byTime(arrivals)
-	served, err := f.Serve(context.Background(), model.Traffic{Times: times, Request: func(i int) (model.Arrival,
+	served, err := f.Serve(context.Background(), model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(i int) (model.Arrival,
 		error) {
 		return arrivals[order[i]], nil
 	}})

@@ -157,7 +157,7 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 			return nil, context.Cause(ctx)
 		}
 		next := heap.Pop(&f.queue).(moment)
-		if next.idle && f.run.open == 0 {
+		if next.idle && f.run.scheduler.Over() {
 			continue
 		}
 		f.now = next.at
@@ -166,7 +166,7 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 			return nil, fmt.Errorf("virtual time: %w", f.err)
 		}
 	}
-	if f.run.open > 0 {
+	if !f.run.scheduler.Over() {
 		return nil, fmt.Errorf("virtual time: %w", errStuck)
 	}
 	return f.run.served, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps/traffic"
 	"pgregory.net/rapid"
 )
 
@@ -28,21 +29,21 @@ func drawFleet(t *rapid.T) FleetSpec {
 // drawTraffic draws an open or a closed loop of requests that all fit.
 func drawTraffic(t *rapid.T, limit int) Traffic {
 	arrivals := drawArrivals(t, limit)
-	traffic := Traffic{
+	sent := Traffic{
 		Request: func(i int) (Arrival, error) { return arrivals[i], nil },
-		Limit:   rapid.IntRange(1, 5).Draw(t, "limit"),
+		Plan:    traffic.Plan{Limit: rapid.IntRange(1, 5).Draw(t, "limit")},
 	}
 	if rapid.Bool().Draw(t, "closed") {
-		traffic.Requests, traffic.Think = len(arrivals), time.Duration(rapid.IntRange(0, 5).Draw(t, "think"))*time.Millisecond
-		return traffic
+		sent.Requests, sent.Think = len(arrivals), time.Duration(rapid.IntRange(0, 5).Draw(t, "think"))*time.Millisecond
+		return sent
 	}
 	for _, a := range arrivals {
-		traffic.Times = append(traffic.Times, a.At)
+		sent.Times = append(sent.Times, a.At)
 	}
 	if rapid.Bool().Draw(t, "unbounded") {
-		traffic.Limit = 0
+		sent.Limit = 0
 	}
-	return traffic
+	return sent
 }
 
 // TestFleetInvariants: every request of every traffic gets all of its tokens, in order and
@@ -51,13 +52,13 @@ func drawTraffic(t *rapid.T, limit int) Traffic {
 func TestFleetInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := drawFleet(t)
-		traffic := drawTraffic(t, spec.Decode[0].Config.MaxModelLen)
+		sent := drawTraffic(t, spec.Decode[0].Config.MaxModelLen)
 		serve := func() (*Fleet, []Served) {
 			f, err := NewFleet(spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			served, err := f.Serve(t.Context(), traffic)
+			served, err := f.Serve(t.Context(), sent)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,24 +66,24 @@ func TestFleetInvariants(t *testing.T) {
 		}
 		f, served := serve()
 		for i, s := range served {
-			a, _ := traffic.Request(i)
+			a, _ := sent.Request(i)
 			if s.Err != nil || len(s.Tokens) != a.Output || !slices.IsSorted(s.Tokens) || s.Tokens[0] <= s.Sent ||
 				s.Done != s.Tokens[len(s.Tokens)-1] {
 				t.Fatalf("request %d, %d tokens wanted: %+v", i, a.Output, s)
 			}
-			if traffic.Times != nil && (s.Planned != traffic.Times[i] || s.Sent < s.Planned) || traffic.Times == nil && s.Planned != -1 {
+			if sent.Times != nil && (s.Planned != sent.Times[i] || s.Sent < s.Planned) || sent.Times == nil && s.Planned != -1 {
 				t.Fatalf("request %d is planned at %v and sent at %v", i, s.Planned, s.Sent)
 			}
 		}
-		if n := mostAtOnce(served); traffic.Limit > 0 && n > traffic.Limit {
-			t.Fatalf("%d requests in flight, %d may be", n, traffic.Limit)
+		if n := mostAtOnce(served); sent.Limit > 0 && n > sent.Limit {
+			t.Fatalf("%d requests in flight, %d may be", n, sent.Limit)
 		}
 		_, again := serve()
 		if diff := cmp.Diff(served, again); diff != "" {
 			t.Fatalf("the same fleet differs: %s", diff)
 		}
 		before := f.Now()
-		if _, err := f.Serve(t.Context(), traffic); err != nil || f.Now() <= before {
+		if _, err := f.Serve(t.Context(), sent); err != nil || f.Now() <= before {
 			t.Fatalf("a second run ends at %v after %v: %v", f.Now(), before, err)
 		}
 		held := 0
@@ -156,7 +157,9 @@ func serveAll(t *rapid.T, spec FleetSpec, arrivals []Arrival) []Served {
 	for i, a := range arrivals {
 		times[i] = a.At
 	}
-	served, err := f.Serve(t.Context(), Traffic{Times: times, Request: func(i int) (Arrival, error) { return arrivals[i], nil }})
+	served, err := f.Serve(t.Context(), Traffic{
+		Plan: traffic.Plan{Times: times}, Request: func(i int) (Arrival, error) { return arrivals[i], nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // TestSpeculation: as many drafted tokens are accepted as the chance says, answers are no longer
@@ -27,7 +29,7 @@ func TestSpeculation(t *testing.T) {
 			t.Fatal(err)
 		}
 		served, err := f.Serve(context.Background(),
-			Traffic{Times: times, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
+			Traffic{Plan: traffic.Plan{Times: times}, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,30 +3,17 @@ package model
 import (
 	"errors"
 	"time"
+
+	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // Traffic is what the clients of a run send.
 type Traffic struct {
+	traffic.Plan
 	// Request makes the request of an index; its At is not used. An error ends the run.
 	Request func(i int) (Arrival, error)
-	// Times at which requests are planned, ascending, from the start of the run; nil for a closed loop.
-	Times []time.Duration
-	// Limit is how many requests may be in flight in an open loop (0 for no bound), or the
-	// number of users of a closed one.
-	Limit int
-	// Requests and Duration end a closed loop, what comes first; 0 is no bound. Think is how
-	// long a user waits after an answer.
-	Requests        int
-	Duration, Think time.Duration
 	// Timeout ends a single request; 0 means none.
 	Timeout time.Duration
-	// After are the requests that must have ended before one is sent, and how long it waits after
-	// the last of them; nil where none waits. Times say nothing of those that wait.
-	After func(i int) (requests []int, wait time.Duration)
-	// Session, where it is not nil, are the requests of a closed loop's session by its number,
-	// and how long after its begin those begin that wait for none; without requests there are no
-	// more. Each user has one after the other.
-	Session func(number int) (requests []int, at []time.Duration)
 }
 
 // Served is what became of a request. Times count from the start of the run.
@@ -57,51 +44,41 @@ type fleetRequest struct {
 	over          bool
 }
 
-// fleetRun is one run of traffic.
+// fleetRun is one run of traffic, which it drives in the fleet's time.
 type fleetRun struct {
-	fleet  *Fleet
-	t      Traffic
-	start  time.Duration
-	served []Served
-	byID   map[int]*fleetRequest
-	// waiting requests are planned and have no place among those in flight.
-	waiting  []int
-	inFlight int
-	open     int // requests or users that will still do something
-	waits    *waits
+	fleet     *Fleet
+	t         Traffic
+	start     time.Duration
+	served    []Served
+	byID      map[int]*fleetRequest
+	scheduler *traffic.Scheduler
 }
 
 // begin plans a run from now on.
 func (f *Fleet) begin(t Traffic) {
-	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, waits: newWaits(t)}
+	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, served: make([]Served, len(t.Times))}
+	for i := range r.served {
+		r.served[i].Index, r.served[i].Planned = i, -1
+	}
 	f.run, f.err = r, nil
 	for _, n := range f.servers {
 		n.notes = nil
 	}
-	if t.Times == nil {
-		r.open = t.Limit
-		for range t.Limit {
-			f.at(f.now, r.user)
-		}
-	} else {
-		r.open = len(t.Times)
-		r.served = make([]Served, len(t.Times))
-		r.waits.add(len(t.Times), 0, nil)
-		for i, at := range t.Times {
-			if r.served[i].Index = i; r.waits.on(i) {
-				r.served[i].Planned = -1
-				continue
-			}
-			f.at(r.start+at, func() {
-				r.served[i].Planned = f.now - r.start
-				r.due(i)
-			})
-		}
+	r.scheduler = traffic.New(t.Plan, r)
+	r.scheduler.Start()
+	for _, i := range t.Planned() {
+		r.At(t.Times[i], func() { r.scheduler.Due(i) })
 	}
 	if f.spec.Every > 0 {
 		f.unless(f.now+f.spec.Every, r.note)
 	}
 }
+
+// Now implements traffic.Driver.
+func (r *fleetRun) Now() time.Duration { return r.fleet.now - r.start }
+
+// At implements traffic.Driver.
+func (r *fleetRun) At(t time.Duration, do func()) { r.fleet.at(r.start+t, do) }
 
 // note writes down what the servers hold, until the run is over.
 func (r *fleetRun) note() {
@@ -111,34 +88,16 @@ func (r *fleetRun) note() {
 	r.fleet.unless(r.fleet.now+r.fleet.spec.Every, r.note)
 }
 
-// due sends a request of an open loop, or lets it wait for a place.
-func (r *fleetRun) due(i int) {
-	if r.t.Limit > 0 && r.inFlight >= r.t.Limit {
-		r.waiting = append(r.waiting, i)
-		return
-	}
-	r.send(i)
-}
-
-// user sends the next request of a closed loop, or leaves.
-func (r *fleetRun) user() {
-	if r.t.Session != nil {
-		r.session()
-		return
-	}
-	n := len(r.served)
-	if r.t.Requests > 0 && n >= r.t.Requests || r.t.Duration > 0 && r.fleet.now-r.start >= r.t.Duration {
-		r.open--
-		return
-	}
-	r.served = append(r.served, Served{Index: n, Planned: -1})
-	r.send(n)
-}
-
-// send gives the request at a place in what is served to its servers.
-func (r *fleetRun) send(at int) {
+// Send implements traffic.Driver: it gives a request to its servers.
+func (r *fleetRun) Send(req traffic.Request) {
 	f := r.fleet
+	at := req.Index
+	if r.t.Times == nil {
+		at = len(r.served)
+		r.served = append(r.served, Served{Index: req.Index})
+	}
 	s := &r.served[at]
+	s.Planned = req.Planned
 	a, err := r.t.Request(s.Index)
 	if err != nil {
 		f.err = err
@@ -149,7 +108,6 @@ func (r *fleetRun) send(at int) {
 	f.submitted++
 	q.decode = f.decode[d]
 	r.byID[q.id] = q
-	r.inFlight++
 	s.Sent, s.Input, s.Output = f.now-r.start, a.Input, a.Output
 	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
 	if r.t.Timeout > 0 {
@@ -207,21 +165,7 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 			}
 		}
 	}
-	r.inFlight--
-	r.release(s.Index)
-	if r.t.Session != nil {
-		return
-	}
-	if r.t.Times == nil {
-		r.fleet.at(r.fleet.now+r.t.Think, r.user)
-		return
-	}
-	r.open--
-	if len(r.waiting) > 0 {
-		next := r.waiting[0]
-		r.waiting = r.waiting[1:]
-		r.send(next)
-	}
+	r.scheduler.Ended(s.Index, s.Done)
 }
 
 // Arrival is one request of a replay.

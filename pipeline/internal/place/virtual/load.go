@@ -94,8 +94,7 @@ type asked struct {
 func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
 	var wanted []asked
 	served, err := m.fleet.Serve(ctx, model.Traffic{
-		Times: t.Times, Limit: t.Limit, Requests: t.Requests, Duration: t.Duration, Think: t.Think, Timeout: t.Timeout,
-		After: t.After, Session: t.Session,
+		Plan: t.Plan, Timeout: t.Timeout,
 		Request: func(i int) (model.Arrival, error) {
 			r, err := t.Request(i)
 			if err != nil {

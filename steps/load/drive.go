@@ -1,0 +1,137 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps/timer"
+	"github.com/servegate/pipeline/steps/traffic"
+)
+
+// drive sends the requests of a plan by the clock of this machine, and returns when all have ended.
+func (r *runner) drive(ctx context.Context, p traffic.Plan) {
+	d := &driver{runner: r, ctx: ctx, plan: p}
+	d.scheduler = traffic.New(p, d)
+	defer d.running.Wait()
+	if p.Times == nil {
+		if sleepUntil(ctx, r.t0) {
+			d.call(d.scheduler.Start)
+		}
+		return
+	}
+	planned := p.Planned()
+	if p.Limit > 0 { // what is sent next is only known when there is a place
+		for _, i := range planned {
+			if timer.Precise(ctx, time.Until(d.wallTime(p.Times[i]))) != nil {
+				return
+			}
+			d.call(func() { d.scheduler.Due(i) })
+		}
+		return
+	}
+	d.prepare(planned)
+	for _, i := range planned {
+		due := d.wallTime(p.Times[i])
+		if timer.Precise(ctx, time.Until(due.Add(-alert))) != nil {
+			return
+		}
+		for time.Now().Before(due) {
+			runtime.Gosched() // the ones before may still be on their way
+		}
+		d.call(func() { d.scheduler.Due(i) })
+		runtime.Gosched()
+	}
+}
+
+// driver carries out what the scheduler decides. Requests are sent by goroutines of their own.
+type driver struct {
+	runner  *runner
+	ctx     context.Context
+	plan    traffic.Plan
+	running sync.WaitGroup
+
+	mu        sync.Mutex
+	scheduler *traffic.Scheduler
+	// prepared requests wait with a connection in hand until they are released, by request.
+	prepared []chan struct{}
+}
+
+// call makes a call into the scheduler.
+func (d *driver) call(do func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	do()
+}
+
+// wallTime returns the moment of a time of the run.
+func (d *driver) wallTime(t time.Duration) time.Time { return d.runner.t0.Add(d.runner.wall(t)) }
+
+// prepare begins every request that waits for none ahead of its time.
+func (d *driver) prepare(planned []int) {
+	d.prepared = make([]chan struct{}, len(d.plan.Times))
+	for _, i := range planned {
+		if !d.plan.Waits(i) {
+			d.prepared[i] = make(chan struct{})
+		}
+	}
+	d.running.Go(func() {
+		for _, i := range planned {
+			at := d.plan.Times[i]
+			if d.prepared[i] == nil {
+				continue
+			}
+			if !sleepUntil(d.ctx, d.wallTime(at).Add(-lead)) {
+				return
+			}
+			d.running.Go(func() { d.carry(traffic.Request{Index: i, Planned: at, Due: at}, d.prepared[i]) })
+		}
+	})
+}
+
+// Now implements traffic.Driver.
+func (d *driver) Now() time.Duration {
+	return time.Duration(d.runner.model(int64(time.Since(d.runner.t0))))
+}
+
+// near is the part of a wait that is waited for precisely, which takes a file descriptor.
+const near = 5 * time.Millisecond
+
+// At implements traffic.Driver. After the end of the run nothing is done any more.
+func (d *driver) At(t time.Duration, do func()) {
+	at := d.wallTime(t)
+	if time.Until(at) <= 0 {
+		do()
+		return
+	}
+	d.running.Go(func() {
+		if timer.Sleep(d.ctx, time.Until(at)-near) == nil && timer.Precise(d.ctx, time.Until(at)) == nil {
+			d.call(do)
+		}
+	})
+}
+
+// Send implements traffic.Driver.
+func (d *driver) Send(r traffic.Request) {
+	switch {
+	case d.ctx.Err() != nil:
+	case d.prepared != nil && d.prepared[r.Index] != nil:
+		close(d.prepared[r.Index])
+	default:
+		d.running.Go(func() { d.carry(r, nil) })
+	}
+}
+
+// carry sends a request, waits until it has ended, and says so.
+func (d *driver) carry(r traffic.Request, release <-chan struct{}) {
+	ended, ok := d.runner.send(d.ctx, r.Index, r.Planned, d.wallTime(r.Due), release)
+	if !ok {
+		return
+	}
+	d.call(func() {
+		if over := d.scheduler.Ended(r.Index, ended); over {
+			d.runner.sessions.forget(r.Index)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package traffic
+
+import "time"
+
+// graph holds the requests that wait for others. Sessions are added before their requests are sent, and are
+// forgotten when their last request has ended.
+type graph struct {
+	sessions Sessions
+	// timed requests wait for their planned time as well.
+	timed bool
+	waits map[int]*wait
+	// children are the requests that wait for one.
+	children map[int][]int
+	// left counts the requests of a session that have not ended.
+	left map[int]int
+}
+
+// wait is what one request waits for.
+type wait struct {
+	left int           // requests, and the planned time, that are not over
+	then time.Duration // between the end of the last request and the send
+	due  time.Duration // from what is over
+}
+
+func newGraph(p Plan) graph {
+	return graph{sessions: p.Sessions, timed: p.Timed && p.Times != nil, waits: map[int]*wait{}, children: map[int][]int{}, left: map[int]int{}}
+}
+
+// add adds a request of a session.
+func (g *graph) add(i int) {
+	if g.sessions == nil {
+		return
+	}
+	g.left[g.sessions.Session(i)]++
+	after, then := g.sessions.After(i)
+	if len(after) == 0 {
+		return
+	}
+	w := &wait{left: len(after), then: then}
+	if g.timed {
+		w.left++
+	}
+	g.waits[i] = w
+	for _, p := range after {
+		g.children[p] = append(g.children[p], i)
+	}
+}
+
+// loosen notes that one thing that a request waits for is over, so that it is due at a time at the earliest. It
+// reports whether that was the last, and when the request is due then.
+func (g *graph) loosen(i int, at time.Duration) (due time.Duration, free bool) {
+	w := g.waits[i]
+	w.left, w.due = w.left-1, max(w.due, at)
+	if w.left > 0 {
+		return 0, false
+	}
+	delete(g.waits, i)
+	return w.due, true
+}
+
+// end notes that a request ended, and reports whether it was the last of its session.
+func (g *graph) end(i int) (over bool) {
+	if g.sessions == nil {
+		return false
+	}
+	delete(g.children, i)
+	number := g.sessions.Session(i)
+	if g.left[number]--; g.left[number] > 0 {
+		return false
+	}
+	delete(g.left, number)
+	return true
+}
