@@ -29,9 +29,8 @@ var Prediction = &Test{
 // repeats improve the value of a session, but do not narrow the interval. It needs two sessions of
 // the history; decisions need [MinSessions].
 //
-// Values that were printed with few digits spread by at least what rounding leaves unknown, as in
-// paired tests. [Rounding] describes a difference of two sessions; the test has the error of n pairs
-// of them.
+// Values printed with few digits spread by at least the rounding, as in paired tests. [Rounding]
+// describes a difference of two sessions; the test has the error of n pairs of them.
 func prediction(x Sample, set Settings) (Statistic, error) {
 	h, k := float64(len(x.Base)), float64(len(x.Head))
 	if h < 2 || k < 1 {

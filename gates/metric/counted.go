@@ -1,16 +1,16 @@
 package metric
 
-// The counters that metrics are made of, and others that all engines share. Servers count since their start; a metric is
-// made of what counters rose by while a run was measured.
+// The counters of servers since their start, by names that all engines share. A metric is computed
+// from the increases of counters during a measured run.
 const (
 	CounterPromptTokens     = "prompt_tokens"
 	CounterGenerationTokens = "generation_tokens"
 	CounterPreemptions      = "preemptions"
 	CounterPrefixQueries    = "prefix_queries" // tokens
 	CounterPrefixHits       = "prefix_hits"    // tokens
-	CounterQueueSeconds     = "queue_seconds"  // that requests waited before their first step
-	CounterQueued           = "queued"         // requests that have been through the queue
-	CounterDrafts           = "drafts"         // steps of a request that verified drafted tokens
+	CounterQueueSeconds     = "queue_seconds"  // wait of requests before their first step
+	CounterQueued           = "queued"         // requests that left the queue
+	CounterDrafts           = "drafts"         // steps that verified drafted tokens of a request
 	CounterDraftTokens      = "draft_tokens"
 	CounterAcceptedTokens   = "accepted_draft_tokens"
 	CounterExternalQueries  = "external_prefix_queries"
@@ -19,15 +19,15 @@ const (
 	CounterTransferSeconds  = "kv_transfer_seconds"
 	CounterTransferFailures = "kv_transfer_failures"
 
-	// CounterJoules is the energy that the GPUs of a server have used. A simulated server counts it itself,
-	// a real one's machine does. CounterCPUJoules is that of the processors of a machine.
+	// CounterJoules is the energy of a server's GPUs, counted by the machine, or by a simulated
+	// server itself. CounterCPUJoules is the energy of a machine's processors.
 	CounterJoules    = "gpu_joules"
 	CounterCPUJoules = "cpu_joules"
-	// CounterPrice is what a run's time costs on what its target holds, in the currency of the file.
+	// CounterPrice is the price of the time of a run on its target, in the currency of the file.
 	CounterPrice = "price"
-	// CounterLate, of a simulated server, begins the names of counters of what happened later
-	// than in its model: a point and a bound in seconds of the model's time follow
-	// ("simulated_late.0.005"), and what was at most so late is counted. Real servers have none.
+	// CounterLate begins the names of counters of a simulated server for what happened later than
+	// in its model. A dot and a bound in seconds of model time follow ("simulated_late.0.005"): it
+	// counts what was at most so late. Real servers have none.
 	CounterLate = "simulated_late"
 )
 
@@ -38,23 +38,24 @@ const (
 	OutputTokens    = "the number of output tokens"
 )
 
-// Formula makes a metric of counters: (Plus + Of / By) · Factor.
+// Formula computes a metric from counters: (Plus + Of / By) · Factor.
 type Formula struct {
 	Of, By string
 	Plus   float64
 	Factor float64 // 0 means 1
 }
 
-// Implied bounds a metric by the share of prompt tokens that its workload repeats: no cache finds more.
+// Implied is a bound on a metric: the share of prompt tokens that the workload repeats. A cache
+// cannot find more.
 type Implied struct {
-	// Margin that engines need for what they count in other units.
+	// Margin is a tolerance, because engines count in other units.
 	Margin float64
-	// Exceeded says what a value beyond it means.
+	// Exceeded explains a value above the bound.
 	Exceeded string
 }
 
-// counted returns the metrics of what is counted during a run. Each has the formulas that give its value: the first whose
-// counters exist counts.
+// counted returns the metrics of counters. The value comes from the first formula whose counters
+// exist.
 func counted() []Group {
 	const drafts = ", over the measured window; the mean acceptance length of the engine's log"
 	up, down := HigherIsBetter, LowerIsBetter
@@ -72,8 +73,8 @@ func counted() []Group {
 		{ID: "prefix_cache.hit_rate", Label: "Prefix cache hit rate", Unit: Fraction, Direction: up, Scale: Difference, Work: true,
 			Definition: "prompt tokens found in the prefix caches of all servers / tokens looked up there, over the measured window",
 			Source:     engines, Formulas: []Formula{{Of: CounterPrefixHits, By: CounterPrefixQueries}},
-			// Engines count whole blocks, and the first requests of a run find an empty cache together.
-			// Less is no fault of the measurement: the cache may be off, or too small.
+			// Engines count whole blocks, and the first requests of a run all find an empty cache.
+			// A lower value is not an error: the cache may be off, or too small.
 			Implied: &Implied{Margin: 0.1, Exceeded: "the caches were not empty, so the run measured less prefill than it should"}},
 		{ID: "preemptions.per_request", Label: "Preemptions per request", Unit: Count, Direction: down, Scale: Difference,
 			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent",

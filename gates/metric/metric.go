@@ -59,19 +59,19 @@
 //	                     |difference of log-probabilities| of the
 //	                     tokens before it                         ours
 //
-// Metrics of what servers and the machine count, such as acceptance.length and energy.per_output_token, have their
-// formulas in counted.go.
+// The formulas of metrics that servers and the machine count, such as acceptance.length and
+// energy.per_output_token, are in counted.go.
 //
 // An embedding has no tokens: of the latencies it has e2el, e2el_from_schedule and queue.
 //
-// startup, kv_cache and gpu_memory are of a launch: every run in it has the same value, and
-// a gate compares them once for each pair of targets, whatever the number of cells.
+// startup, kv_cache and gpu_memory belong to a launch: every run in it has the same value, and a
+// gate compares them once for each pair of targets, whatever the number of cells.
 //
-// agreement, first_divergence and logprob_difference are of answers, and no launch has them by
-// itself: each is of a launch and one of the base's other launches, see Metric.Mutual.
+// agreement, first_divergence and logprob_difference compare answers. A value belongs to a launch
+// and one of the base's other launches, see Metric.Mutual.
 //
-// vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of
-// SGLang 0.5.23. Where the two differ under one name, vLLM's has the name.
+// vLLM is `vllm bench serve` of vLLM 0.33, SGLang is `sglang.benchmark.serving` of SGLang 0.5.23. If
+// the two differ under one name, the name has vLLM's definition.
 package metric
 
 import "strings"
@@ -158,7 +158,7 @@ type Metric struct {
 	// Counted metrics come from the counters of a server, not from the clock of the client. They
 	// exist only if the server counts, and their values can be exactly equal.
 	Counted bool
-	// Formulas give the value of a Counted metric of the registry. The first whose counters exist counts.
+	// Formulas compute a Counted metric of the registry. The first whose counters exist is used.
 	Formulas []Formula
 	// Implied bounds a Counted metric; nil if a workload implies nothing.
 	Implied *Implied

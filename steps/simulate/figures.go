@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// gauges are what a simulated server is at a moment, and counters what it has counted until then, by the names that all
+// gauges are the present values of a simulated server, and counters its totals, by names that all
 // engines share.
 var (
 	gauges = map[string]func(model.Note) float64{
@@ -30,7 +30,7 @@ var (
 		metric.CounterTransferSeconds:  func(n model.Note) float64 { return n.Moved.Time.Seconds() },
 		metric.CounterJoules:           func(n model.Note) float64 { return n.Joules },
 	}
-	// draftCounters are there once something was drafted.
+	// draftCounters exist only after the first draft.
 	draftCounters = map[string]func(model.Drafts) float64{
 		metric.CounterDrafts:         func(d model.Drafts) float64 { return float64(d.Steps) },
 		metric.CounterDraftTokens:    func(d model.Drafts) float64 { return float64(d.Tokens) },
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// Observation returns what a server without sockets says of itself at a moment.
+// Observation returns the metrics of a server without sockets at a time.
 func (v *Virtual) Observation(at time.Time, n model.Note) steps.Observation {
 	o := steps.Observation{
 		At: at, Gauges: map[string]float64{}, Counters: map[string]float64{}, Exposition: func() []byte { return v.Exposition(n) },

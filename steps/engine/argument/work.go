@@ -124,8 +124,8 @@ func tokens(text string) (float64, bool) {
 }
 
 // workOf returns the settings and variables of a server that OtherWork compares, by the name of the
-// argument or the variable. The lists of all versions read them, and so do those of the stated version: a server that is
-// of another version completes a name that the stated one does not know.
+// argument or the variable. It uses the lists of all versions and those of the stated version,
+// because a server of another version may complete names that the stated one does not know.
 func workOf(spec steps.ServerSpec) map[string]Settings {
 	out := map[string]Settings{}
 	for _, l := range []Lists{{name: spec.Engine, known: flags.All(spec.Engine)}, NewLists(spec.Engine, "", spec.EngineVersion())} {
@@ -159,12 +159,12 @@ func (l Lists) addWork(spec steps.ServerSpec, out map[string]Settings) {
 	}
 }
 
-// hubFolders are where containers find models by their names on the hub, unless a variable says otherwise.
+// hubFolders matches the default folders of containers for models of a hub.
 var hubFolders = regexp.MustCompile(`(^|/)\.cache(/(huggingface|modelscope)(/.*)?)?$`)
 
-// FilesOfWork returns the paths of files and folders that a server's work may depend on, by what names them: the values
-// of its settings of work, and what its container mounts where models are found by their names. A value may be no path.
-// An adapter's path follows its name and a "=".
+// FilesOfWork returns the paths of files and folders that the work of a server may depend on, by
+// setting or variable: the values of its settings, and mounts at the places where models are found
+// by name. A value may not be a path. The path of an adapter follows its name and a "=".
 func FilesOfWork(spec steps.ServerSpec) map[string][]string {
 	out := map[string][]string{}
 	for name, settings := range workOf(spec) {
@@ -190,7 +190,8 @@ func FilesOfWork(spec steps.ServerSpec) map[string][]string {
 	return out
 }
 
-// elements returns the texts in the value of a setting: those of a list and of the documents in it, or the value itself.
+// elements returns the texts in the value of a setting: from a list and the documents in it, or the
+// value itself.
 func elements(text string) []string {
 	var list []any
 	if json.Unmarshal([]byte(text), &list) != nil {

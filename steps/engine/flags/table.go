@@ -118,7 +118,7 @@ type Known struct {
 	Own bool
 }
 
-// All returns the tables of all versions, the oldest first. None of them is the version's own.
+// All returns the tables of all versions, the oldest first. Own is false.
 func All(engine string) Known { return Known{Tables: index()[engine]} }
 
 // For returns the tables for a version. No version means the newest.
