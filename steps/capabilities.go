@@ -8,6 +8,13 @@ type EngineCapabilities struct {
 	Profiler Profiler
 	Sleeper  Sleeper
 	Spreader Spreader
+	// History returns what a server was in the course of its last run, where servers keep that by themselves. They are not
+	// observed meanwhile, because no time passes while a run is carried out.
+	History func(ctx context.Context, ep Endpoint) []Observation
+	// MeasureOverhead begins to measure what a router adds to the latencies of those that answer. The function that it returns
+	// ends that and returns it in seconds, by the names of reports/result (AddedPerChunk and so on); what did not occur is
+	// absent.
+	MeasureOverhead func(ctx context.Context, ep Endpoint) (end func(context.Context) (map[string]float64, error), err error)
 }
 
 // LauncherCapabilities are what a [Launcher] can do beyond starting processes; nil stands for what it cannot.

@@ -81,10 +81,13 @@ type fakeRelay struct {
 	err   error
 }
 
-var _ Relay = fakeRelay{}
-
-func (f fakeRelay) MeasureOverhead(context.Context, steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
-	return func(context.Context) (map[string]float64, error) { return f.added, f.err }, nil
+func (f fakeRelay) Capabilities() steps.EngineCapabilities {
+	added := func(context.Context) (map[string]float64, error) { return f.added, f.err }
+	return steps.EngineCapabilities{
+		MeasureOverhead: func(context.Context, steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
+			return added, nil
+		},
+	}
 }
 
 // What the router of a deployment adds is in every run; a router that does not say it

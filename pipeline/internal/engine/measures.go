@@ -35,7 +35,7 @@ func (r *runner) watchMeasures(_ context.Context, s *server, w *watch) Watcher {
 
 // programs are those of a launch, and beside it, that the measures of the file read.
 func (r *runner) programs(s *server, w *watch) []*counted.Program {
-	ownTime := slices.ContainsFunc(w.views, func(v *view) bool { _, own := v.observer.(HistoryObserver); return own })
+	ownTime := slices.ContainsFunc(w.views, (*view).keepsHistory)
 	var out []*counted.Program
 	add := func(m *member, fetch counted.Fetch, source steps.MeasureSource) *counted.Program {
 		p := counted.NewProgram(m.label(s.Target), fetch, r.plan.Measures, source)

@@ -23,14 +23,6 @@ const (
 	scrapeTries = 3
 )
 
-// HistoryObserver is an observer that keeps what a server was in the course of a run by itself,
-// and is not asked meanwhile: where time does not pass while a run is carried out.
-type HistoryObserver interface {
-	steps.Observer
-	// History is what the server was in the course of the last run.
-	History(ctx context.Context, ep steps.Endpoint) []steps.Observation
-}
-
 // view is what one server reports during a run. Once the watch has ended it is complete.
 type view struct {
 	member        *member
@@ -109,9 +101,12 @@ func (v *view) show(o *steps.Observation, when counted.Moment) {
 	o.Exposition = nil
 }
 
+// keepsHistory reports whether the server keeps what it was in the course of a run by itself.
+func (v *view) keepsHistory() bool { return v.member.Engine.Capabilities().History != nil }
+
 // during scrapes again and again until ctx ends.
 func (v *view) during(ctx context.Context, every time.Duration) {
-	if _, own := v.observer.(HistoryObserver); own {
+	if v.keepsHistory() {
 		return
 	}
 	tick := time.NewTicker(every)
@@ -147,8 +142,8 @@ func everySecond[T any](list []T) []T {
 
 // end takes the counters after the run, and what the server kept of its course by itself.
 func (v *view) end(ctx context.Context) {
-	if c, own := v.observer.(HistoryObserver); own {
-		history := c.History(ctx, v.member.endpoint)
+	if v.keepsHistory() {
+		history := v.member.Engine.Capabilities().History(ctx, v.member.endpoint)
 		for i := range history {
 			v.show(&history[i], counted.DuringRun)
 		}

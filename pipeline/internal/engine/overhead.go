@@ -5,21 +5,11 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
-// Relay is the engine of a member that passes on what others answer: a router. What it
-// adds to their latencies is part of the measurement, so every run has it.
-type Relay interface {
-	// MeasureOverhead begins to measure what the relay adds. The function that it returns ends
-	// that and returns it in seconds, by the names below; what did not occur is absent.
-	MeasureOverhead(ctx context.Context, ep steps.Endpoint) (end func(context.Context) (map[string]float64, error), err error)
-}
-
-// relayed measures what a router adds during a run.
+// relayed measures what a router adds during a run: it is part of the measurement, so every run has it.
 type relayed struct {
 	member *member
-	relay  Relay
 	finish func(context.Context) (map[string]float64, error)
 	added  map[string]float64
 	err    error
@@ -29,8 +19,8 @@ type relayed struct {
 func (r *runner) watchRelays(_ context.Context, s *server, w *watch) Watcher {
 	var relays []*relayed
 	for _, m := range s.members {
-		if relay, ok := m.Engine.(Relay); ok && m.Role == result.RoleRouter {
-			relays = append(relays, &relayed{member: m, relay: relay})
+		if m.Role == result.RoleRouter && m.Engine.Capabilities().MeasureOverhead != nil {
+			relays = append(relays, &relayed{member: m})
 		}
 	}
 	return Watcher{
@@ -52,7 +42,7 @@ func (r *runner) watchRelays(_ context.Context, s *server, w *watch) Watcher {
 func (r *relayed) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	r.finish, r.err = r.relay.MeasureOverhead(ctx, r.member.endpoint)
+	r.finish, r.err = r.member.Engine.Capabilities().MeasureOverhead(ctx, r.member.endpoint)
 }
 
 func (r *relayed) end(ctx context.Context) {

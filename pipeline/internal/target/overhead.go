@@ -5,18 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/router"
 )
 
-var _ engine.Relay = routed{}
-
-// MeasureOverhead implements engine.Relay by our router's own measurements, which go on from its
+// measureOverhead measures what our router adds by its own measurements, which go on from its
 // start: the run's are what came between two readings.
-func (routed) MeasureOverhead(ctx context.Context, ep steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
+func measureOverhead(ctx context.Context, ep steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
 	before, err := routerStats(ctx, ep)
 	if err != nil {
 		return nil, err

@@ -83,8 +83,10 @@ func (routed) Reset(context.Context, steps.Endpoint) error { return nil }
 // Describe finds nothing: the servers describe themselves.
 func (routed) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
-// Capabilities are none: the servers are watched one by one.
-func (routed) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
+// Capabilities are the router's alone: the servers are watched one by one.
+func (routed) Capabilities() steps.EngineCapabilities {
+	return steps.EngineCapabilities{MeasureOverhead: measureOverhead}
+}
 
 // Classify knows the router's own failures, not those of the engine.
 func (routed) Classify(tail []string) (class, evidence string) {

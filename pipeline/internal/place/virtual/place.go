@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -352,7 +351,7 @@ func (e askedEngine) Capabilities() steps.EngineCapabilities {
 	s := askedServer{e, e.Engine.Capabilities()}
 	out := steps.EngineCapabilities{Spreader: s.own.Spreader}
 	if s.own.Observer != nil {
-		out.Observer = s
+		out.Observer, out.History = s, s.history
 	}
 	if s.own.Profiler != nil {
 		out.Profiler = s
@@ -368,8 +367,6 @@ type askedServer struct {
 	askedEngine
 	own steps.EngineCapabilities
 }
-
-var _ engine.HistoryObserver = askedServer{}
 
 // LogPoint implements steps.Observer.
 func (s askedServer) LogPoint(line string) (map[string]float64, bool) {
@@ -393,8 +390,8 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 	return p.server.Observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
-// History implements engine.HistoryObserver.
-func (s askedServer) History(_ context.Context, ep steps.Endpoint) []steps.Observation {
+// history returns what a server was in the course of its last run.
+func (s askedServer) history(_ context.Context, ep steps.Endpoint) []steps.Observation {
 	p := s.machine.processAt(ep.BaseURL)
 	if p == nil || p.fleet == nil {
 		return nil
