@@ -66,7 +66,9 @@ func TestCountedMetrics(t *testing.T) {
 
 // TestToyMetric: a metric of a counter is one row.
 func TestToyMetric(t *testing.T) {
-	toy := metric.Metric{ID: "stalls.per_request", Counted: true, Formulas: []metric.Formula{{Of: "stalls", By: metric.SentRequests, Factor: 100}}}
+	toy := metric.Metric{ID: "stalls.per_request", Counted: true, Formulas: []metric.Formula{
+		{Of: "stalls", By: metric.SentRequests, Factor: 100},
+	}}
 	tally, values := counted.New(time.Time{}, time.Time{}), map[string]float64{}
 	tally.AddServer(map[string]float64{"stalls": 1}, map[string]float64{"stalls": 3}, "server")
 	tally.Client(10, 300, 20)

@@ -17,6 +17,9 @@
 // A planned launch is the unit of resume: when everything that it measured is in the
 // journal, a launch_done event closes it. What is not closed is measured again as a whole.
 //
+// What is watched during a run is a table of watchers: see [Watcher]. The loop calls them and
+// knows none of them.
+//
 // It does not judge (see package judge), does not know any engine or launcher, and reads
 // no HCL: everything it needs is handed in with [Options].
 package engine
