@@ -16,7 +16,11 @@ var synonyms = comparability.Synonyms()
 
 // canonicalKey returns the stored name of a parameter: snake case, one for all synonyms.
 func canonicalKey(key string) string {
-	key = slug(strings.TrimLeft(key, "-"))
+	text := strings.TrimLeft(key, "-")
+	key = slug(text)
+	if bare := slug(workUnit.ReplaceAllString(text, "")); requested(bare) {
+		key = bare
+	}
 	if s, ok := synonyms[key]; ok {
 		return s
 	}

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ var workNames = []workName{
 	{
 		key: "input_len",
 		settings: []string{"input_tokens", "prompt_tokens", "prompt_len", "prompt_length", "input_sequence_length", "input_token_length",
-			"prompt_token_length", "context_tokens", "context_length", "input_seq_len", "prompt_seq_len"},
+			"prompt_token_length", "context_tokens", "context_length", "input_seq_len", "prompt_seq_len", "tokens_in", "in_tokens", "in_len",
+			"input_size", "prompt_size"},
 		nouns: []string{"isl", "input tokens", "input length", "input len", "prompt tokens", "prompt length", "prompt len",
 			"input sequence length", "input token count", "prompt token count"},
 		count: "input",
@@ -35,16 +37,19 @@ var workNames = []workName{
 	{
 		key: "output_len",
 		settings: []string{"output_tokens", "completion_tokens", "completion_length", "output_sequence_length", "generated_tokens",
-			"response_tokens", "max_tokens", "max_new_tokens", "output_seq_len", "gen_len", "generation_length"},
+			"response_tokens", "max_tokens", "max_new_tokens", "output_seq_len", "gen_len", "generation_length", "tokens_out", "out_tokens",
+			"out_len", "output_size", "response_length"},
 		nouns: []string{"osl", "output tokens", "output length", "output len", "completion tokens", "completion length", "generated tokens",
 			"response tokens", "output sequence length", "output token count"},
 		count: "output",
 	},
 	{key: "num_prompts", settings: []string{"requests", "num_requests", "n_requests", "request_count", "number_of_requests",
 		"number_of_prompts"}},
-	{key: "request_rate", settings: []string{"target_qps", "target_rps", "target_rate", "requested_rate", "req_rate", "arrival_rate"}},
+	{key: "request_rate", settings: []string{"target_qps", "target_rps", "target_rate", "requested_rate", "req_rate", "arrival_rate",
+		"qps_target", "rps_target", "rate_target", "offered_load", "offered_rate"}},
 	{key: comparability.MaxConcurrency, settings: []string{"conc", "concur", "clients", "num_clients", "users", "num_users",
-		"concurrent_users", "concurrent_clients", "concurrent_requests", "num_concurrent_requests", "parallel_requests"}},
+		"concurrent_users", "concurrent_clients", "concurrent_requests", "num_concurrent_requests", "parallel_requests", "num_concurrent",
+		"concurrency_level", "virtual_users", "vus"}},
 	{key: comparability.Model, settings: []string{"served_model_name", "model_path", "llm"}},
 }
 
@@ -61,6 +66,15 @@ var settingNames = func() map[string]string {
 	}
 	return out
 }()
+
+// workUnit matches the unit behind the name of requested work: "Prompt len (tok)", "Target [req/s]".
+var workUnit = regexp.MustCompile(`(?i)\s*[(\[]\s*(?:tok|toks|tokens?|req/s|reqs/s|requests/s|rps|qps|#)\s*[)\]]\s*$`)
+
+// requested reports whether a parameter is requested work, by a name that measured rates do not have.
+func requested(key string) bool {
+	f := comparability.Lookup(key)
+	return settingNames[key] != "" || f != nil && f.Name != "request_rate"
+}
 
 // workFigures are the measured means and sums of the table, by their words.
 var workFigures = func() map[string]figure {
