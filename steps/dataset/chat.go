@@ -69,7 +69,7 @@ func (d dialogue) Continue(i int, seeds Seeds, answers []json.RawMessage) Prompt
 	return d.prompt(i, seeds, answers)
 }
 
-// turn returns the conversation that request i belongs to, and its turn there, from 0 on.
+// turn returns the conversation of request i, and its turn in it, counted from 0.
 func (s conversations) turn(i int) (conversation, turn int) {
 	round := i % (s.users * s.turns)
 	return i/(s.users*s.turns)*s.users + round%s.users, round / s.users

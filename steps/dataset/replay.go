@@ -21,27 +21,27 @@ type Timed interface {
 	Times(n int) []time.Duration
 }
 
-// Sessions is a source of sessions: requests of which some wait for others. Those of a trace are
-// [Timed]: a request that waits for none begins at its time, and after the end of the trace it begins again with
-// other sessions, which are as long.
+// Sessions is a source of sessions, in which some requests wait for others. The sessions of a trace are
+// [Timed]: a request that waits for none begins at its time, and after its end the trace starts over with new
+// sessions of the same lengths.
 type Sessions interface {
 	Source
-	// Session is the number of the session that request i is part of, and Requests are those of a
-	// session, ascending.
+	// Session returns the number of the session of request i. Requests returns the requests of a session,
+	// ascending.
 	Session(i int) int
 	Requests(session int) []int
-	// After are the requests that must have ended before request i, all of which have smaller
-	// numbers, and how long it waits after the last of them.
+	// After returns the requests that must have ended before request i, and how long it waits after the last of
+	// them. All have smaller numbers.
 	After(i int) (requests []int, wait time.Duration)
-	// Answers are the requests whose answers the prompt of request i holds, in their order;
-	// nil where it holds made-up ones.
+	// Answers returns the requests whose answers are part of the prompt of request i, in order. It returns nil
+	// if the answers are made up.
 	Answers(i int) []int
 	// Continue returns Prompt(i, s) with these answers as JSON strings. A nil answer is made up.
 	Continue(i int, s Seeds, answers []json.RawMessage) Prompt
 }
 
-// CheckSessions returns an *InvalidError for a load by which sessions cannot be sent, whose requests
-// wait for each other.
+// CheckSessions returns an *InvalidError for a load that cannot send sessions, whose requests wait for each
+// other.
 func CheckSessions(l steps.Load) error {
 	if l.Recorded() || l.Closed() {
 		return nil
@@ -58,12 +58,12 @@ type trace struct {
 	scale   float64
 }
 
-// sessions are those of a trace.
+// sessions makes the prompts of a trace with sessions.
 type sessions struct {
 	trace
-	// members are the entries of each session.
+	// members holds the entries of each session.
 	members [][]int
-	// real answers are put into the prompts.
+	// real means that prompts contain the server's answers.
 	real bool
 }
 
