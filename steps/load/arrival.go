@@ -217,18 +217,19 @@ func (a Arrivals) Count(l steps.Load) int {
 
 // Text describes in a few words when the requests of a load are sent: "poisson 4/s".
 func Text(l steps.Load) string {
-	text := l.Arrival
+	var text strings.Builder
+	text.WriteString(l.Arrival)
 	if in := l.Search; in != nil {
-		text += fmt.Sprintf(", %s searched from %g to %g", l.Searches(), in.Min, in.Max)
+		fmt.Fprintf(&text, ", %s searched from %g to %g", l.Searches(), in.Min, in.Max)
 	}
 	if l.Rate > 0 {
-		text += fmt.Sprintf(" %g/s", l.Rate)
+		fmt.Fprintf(&text, " %g/s", l.Rate)
 	}
 	if l.Burstiness > 0 && l.Burstiness != 1 {
-		text += fmt.Sprintf(" burstiness %g", l.Burstiness)
+		fmt.Fprintf(&text, " burstiness %g", l.Burstiness)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Options)) {
-		text += fmt.Sprintf(" %s %v", name, l.Options[name])
+		fmt.Fprintf(&text, " %s %v", name, l.Options[name])
 	}
-	return text
+	return text.String()
 }

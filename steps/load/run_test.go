@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +25,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(mockVar) != "" {
+		if err := serveMock(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func mustRun(t *testing.T, opt Options) Result {
 	t.Helper()

@@ -158,8 +158,9 @@ func Main(args []string, s Streams) int {
 // newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
-	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), arrivals: load.AllArrivals(), connectors: kv.Connectors(), places: allPlaces(),
-		publishers: allPublishers(), formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(),
+	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), arrivals: load.AllArrivals(),
+		connectors: kv.Connectors(), places: allPlaces(), publishers: allPublishers(),
+		formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(),
 		redact: redact, verbatim: s.Out}
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {

@@ -69,8 +69,9 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		paths = []string{"."}
 	}
 	cfg, diags := lang.Load(lang.Options{
-		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry, Datasets: a.datasets, Arrivals: a.arrivals,
-		Formats: a.formats.OfDocuments().Names(), Tests: a.tests, Version: Version(), Stored: f.stored,
+		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry,
+		Datasets: a.datasets, Arrivals: a.arrivals, Formats: a.formats.OfDocuments().Names(), Tests: a.tests,
+		Version: Version(), Stored: f.stored,
 	})
 	if cfg != nil {
 		a.redact.Learn(cfg.Secrets()...)

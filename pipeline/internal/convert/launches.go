@@ -34,10 +34,11 @@ var (
 // startsSlowly reports whether the server is known to need quickestStart. If nothing names it, it is
 // assumed to be the engine that the load generator belongs to.
 func (r *Run) startsSlowly() bool {
-	names := r.Tool
+	all := []string{r.Tool}
 	for _, key := range []string{"backend", "engine", "server", "runtime", "framework", "model", "served_model_name"} {
-		names += " " + r.Params[key]
+		all = append(all, r.Params[key])
 	}
+	names := strings.Join(all, " ")
 	return !quickServer.MatchString(names) && (r.served || len(r.Engine) > 0 || slowServer.MatchString(names))
 }
 

@@ -75,7 +75,7 @@ func (s *sieve) parts(text []byte, final bool) []part {
 	// Colours stand in some views and not in others.
 	bare := sifting{sieve: s, text: text, final: final, skip: true}
 	bare.run()
-	found := append(w.found, bare.found...)
+	found := slices.Concat(w.found, bare.found)
 	slices.SortFunc(found, func(a, b part) int { return cmp.Compare(a.from, b.from) })
 	return found
 }

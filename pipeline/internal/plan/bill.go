@@ -24,7 +24,7 @@ func (p *Plan) billText() string {
 	if e.MachineHours == 0 {
 		return ""
 	}
-	text := e.Hours.Text()
+	text := e.Text()
 	part, least := 1.0, p.least()
 	if len(p.Looks) > 1 && least < len(p.Repeats) {
 		part = float64(least) / float64(len(p.Repeats))
@@ -118,7 +118,7 @@ func (p *Plan) extraText(e *Extra) string {
 		text += ", without the start of servers"
 	}
 	if e.MachineHours > 0 {
-		text += "; " + e.Hours.Text()
+		text += "; " + e.Text()
 	}
 	if p.Price != nil && e.MachineHours > 0 {
 		text += "; " + humanize.Money(p.Price.Of(e.Hours), p.Price.Currency)
