@@ -9,9 +9,8 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Lane implements place.Place: a machine with a clock, ports and processes of its own, so that what
-// happens on it does not depend on which goroutine is faster. The time of all machines is that of the
-// latest.
+// Lane implements place.Place. Each lane is a machine with its own clock, ports and processes, so its results
+// do not depend on the order of goroutines. The clock of the whole machine is that of the latest lane.
 func (v *Machine) Lane(lane int) *place.Lane {
 	if v.opt.Plan.Machines == nil {
 		return nil

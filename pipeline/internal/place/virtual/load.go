@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// load carries out one run of a workload on what listens at its URL.
+// load runs one run of a workload on the process at its URL.
 func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
 	fleet, err := v.fleetAt(opt.BaseURL)
 	if err != nil {
@@ -50,15 +50,15 @@ func addressOf(text string) (string, error) {
 	return u.Host, nil
 }
 
-// client is a fleet as the load generator sees it.
+// client is a fleet from the load generator's point of view.
 type client struct {
 	machine *Machine
 	fleet   *fleet
-	// cached means that answers tell how much of their prompts was cached.
+	// cached means that responses report how much of their prompts was cached.
 	cached bool
 }
 
-// embedded is the text that prompts are made of, as token ids.
+// embedded returns the token IDs of the text that prompts are made of.
 var embedded = sync.OnceValue(func() []int { return model.Encode(dataset.Text()) })
 
 // Tokenize implements load.Model.
@@ -84,7 +84,7 @@ func (m client) Answer(prompt []int, n int) record.Answer {
 	return a
 }
 
-// asked is what a client wanted of an answer, and how it ends.
+// asked is the requested length of a response, and how it ends.
 type asked struct {
 	want   int
 	finish string
@@ -120,7 +120,7 @@ func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Reques
 	return out, nil
 }
 
-// record writes an answer down as the load generator does.
+// record records a response as the load generator does.
 func (m client) record(i int, s model.Served, a asked) record.Request {
 	q := record.Request{
 		Index: i, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
@@ -128,7 +128,7 @@ func (m client) record(i int, s model.Served, a asked) record.Request {
 		Events: make([]record.Event, 0, len(s.Tokens)),
 	}
 	for j, at := range s.Tokens {
-		if j > 0 && at == s.Tokens[j-1] { // the step that verified drafts gave several
+		if j > 0 && at == s.Tokens[j-1] { // a step that verified drafts produced several tokens
 			q.Events[len(q.Events)-1].Tokens = j + 1
 			continue
 		}

@@ -1,6 +1,6 @@
-// Package virtual is a place in virtual time. It starts the processes of simulated servers,
-// services and routers as their command lines say, without processes: what listens where is
-// known, and what is sent there is answered by the model in a time of its own.
+// Package virtual is a place in virtual time. It interprets the command lines of simulated servers, services
+// and routers without starting processes. It knows which of them listens at which address; the model answers
+// requests there in virtual time.
 package virtual
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// Kind takes everything of a plan that is carried out in virtual time.
+// Kind takes every process of a plan that runs in virtual time.
 func Kind() place.Kind {
 	return place.Kind{
 		Name:  "virtual",
@@ -32,8 +32,7 @@ func Kind() place.Kind {
 	}
 }
 
-// Machine is a machine in virtual time. It is a launcher, the ports, the clock and the load
-// generator of a run at once.
+// Machine is a machine in virtual time: the launcher, the ports, the clock and the load generator of a run.
 type Machine struct {
 	place.Base
 	opt   place.Options
@@ -44,13 +43,13 @@ type Machine struct {
 	port    int
 	at      map[string]*process // by host and port
 	lanes   map[int]*Machine
-	whole   *Machine // that a lane is a part of; nil for all of it
+	whole   *Machine // the machine that a lane is a part of; nil for a whole machine
 	number  int      // among the machines of the file
 }
 
 var _ place.Place = (*Machine)(nil)
 
-// New returns a machine whose clock begins at the time of the options.
+// New returns a machine whose clock starts at the time in the options.
 func New(opt place.Options) *Machine {
 	m := &Machine{opt: opt, at: map[string]*process{}}
 	if opt.Now != nil {
@@ -59,7 +58,7 @@ func New(opt place.Options) *Machine {
 	return m
 }
 
-// GPUs implements place.Place. A server that has the machine for itself finds them.
+// GPUs implements place.Place. A server with the machine for itself finds its GPUs.
 func (*Machine) GPUs(t place.Target, p place.Process) place.GPUs {
 	if t.Alone {
 		return place.GPUs{}
@@ -72,7 +71,7 @@ func (v *Machine) Assign(_ place.Target, p place.Process, gpus []string) (place.
 	return place.Slot{Spec: place.WithGPUs(p.Spec, gpus), Launcher: v, Self: place.Self{Program: v.opt.Self}, Ask: v.ask}, nil
 }
 
-// CheckLoad implements place.Place by what the model does not know.
+// CheckLoad implements place.Place. It rejects workloads that the model does not support.
 func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 	switch {
 	case w.Driver != nil && w.Driver.Evaluation != nil:
@@ -95,14 +94,14 @@ func (v *Machine) Model() *place.Model {
 	return &place.Model{Ports: v, Now: v.Now, AdvanceTo: v.advanceTo, Load: v.load, Try: v.try, Notes: v.notes}
 }
 
-// Now is the virtual time.
+// Now returns the virtual time.
 func (v *Machine) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.start.Add(v.elapsed)
 }
 
-// advanceTo lets time go by until t, if it is not later already.
+// advanceTo advances the time to t, unless it is later already.
 func (v *Machine) advanceTo(t time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,10 +111,10 @@ func (v *Machine) advanceTo(t time.Time) {
 	}
 }
 
-// firstPort is the first of the ports that are free.
+// firstPort is the first free port.
 const firstPort = 20000
 
-// TakeRow implements engine.Ports with numbers.
+// TakeRow implements engine.Ports. It only counts.
 func (v *Machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,7 +135,7 @@ func (*Machine) Name() string { return "virtual" }
 // Capabilities implements steps.Launcher.
 func (*Machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// process is a process that does not exist.
+// process is a simulated process, without a process of the system.
 type process struct {
 	machine *Machine
 	address string
@@ -144,10 +143,10 @@ type process struct {
 	exit    string
 	once    sync.Once
 	ready   time.Time
-	// server it plays, nil for a service or a router.
+	// server is the server that it plays, nil for a service or a router.
 	server *simulate.Virtual
 	router *router.Config
-	// fleet that it belongs to, and its number there; nil before the first request.
+	// fleet that it belongs to, and its number in it; nil before the first request.
 	fleet  *fleet
 	number int
 	asleep bool
@@ -157,10 +156,10 @@ type process struct {
 type fleet struct {
 	*model.Fleet
 	began time.Time
-	front *simulate.Virtual // that answers clients' questions
+	front *simulate.Virtual // answers clients' questions
 }
 
-// Start implements steps.Launcher. A server that fails to start is one that has ended.
+// Start implements steps.Launcher. A server that fails to start is returned as ended.
 func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	out := &process{machine: v, address: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), done: make(chan struct{}), ready: v.Now()}
 	env, err := v.environment(p)
@@ -194,7 +193,7 @@ func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 	return out, nil
 }
 
-// environment is what a process would find there, with the paths of its files.
+// environment returns the environment of a process, with the paths of its files.
 func (v *Machine) environment(p steps.Process) (func(string) string, error) {
 	_, env, err := steps.WriteFiles(p, v.opt.Folder)
 	if err != nil {
@@ -233,7 +232,7 @@ func (p *process) Stop(context.Context) error {
 	return nil
 }
 
-// processAt returns what listens at a URL, nil if nothing does.
+// processAt returns the process that listens at a URL, nil if none.
 func (v *Machine) processAt(url string) *process {
 	address, err := addressOf(url)
 	if err != nil {
@@ -244,8 +243,7 @@ func (v *Machine) processAt(url string) *process {
 	return v.at[address]
 }
 
-// serve lets time go by until all servers that were started are ready. Those of a wave
-// become so together.
+// serve advances the time until all started servers are ready. The servers of a wave become ready together.
 func (v *Machine) serve() {
 	latest := v.Now()
 	v.mu.Lock()
@@ -258,17 +256,17 @@ func (v *Machine) serve() {
 	v.advanceTo(latest)
 }
 
-// forget clears the caches of the fleet of what listens at a URL.
+// forget clears the caches of the fleet at a URL.
 func (v *Machine) forget(url string) {
 	if p := v.processAt(url); p != nil && p.fleet != nil {
 		p.fleet.ResetPrefixCaches()
 	}
 }
 
-// notesEvery is how often a run notes what its servers hold.
+// notesEvery is the interval at which a run records the state of its servers.
 const notesEvery = time.Second
 
-// errNotThere is an address at which nothing listens.
+// errNotThere means that no process listens at an address.
 var errNotThere = errors.New("nothing listens there")
 
 // fleetAt returns the fleet of the process that listens at a URL.
@@ -316,10 +314,10 @@ func (v *Machine) fleetAt(url string) (*fleet, error) {
 	return f, nil
 }
 
-// ask makes an engine ask processes that do not exist. What it renders is its own.
+// ask wraps an engine so that it queries simulated processes. Its rendering is unchanged.
 func (v *Machine) ask(engine steps.Engine) steps.Engine { return askedEngine{engine, v} }
 
-// askedEngine is an engine whose processes are of virtual time.
+// askedEngine is an engine whose processes are simulated in virtual time.
 type askedEngine struct {
 	steps.Engine
 	machine *Machine
@@ -346,7 +344,8 @@ func (askedEngine) Describe(context.Context, steps.Endpoint) (map[string]string,
 	return nil, nil
 }
 
-// Capabilities implements steps.Engine: what the engine can do with servers, with those of virtual time.
+// Capabilities implements steps.Engine. It replaces the engine's access to servers by access to those in
+// virtual time.
 func (e askedEngine) Capabilities() steps.EngineCapabilities {
 	s := askedServer{e, e.Engine.Capabilities()}
 	out := steps.EngineCapabilities{Spreader: s.own.Spreader}
@@ -390,7 +389,7 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 	return p.server.Observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
-// history returns what a server was in the course of its last run.
+// history returns the observations of a server during its last run.
 func (s askedServer) history(_ context.Context, ep steps.Endpoint) []steps.Observation {
 	p := s.machine.processAt(ep.BaseURL)
 	if p == nil || p.fleet == nil {
@@ -403,13 +402,13 @@ func (s askedServer) history(_ context.Context, ep steps.Endpoint) []steps.Obser
 	return out
 }
 
-// Profiled implements steps.Profiler, as the engine does.
+// Profiled implements steps.Profiler as the engine does.
 func (s askedServer) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSpec, error) {
 	return s.own.Profiler.Profiled(spec, dir, version)
 }
 
-// Profile implements steps.Profiler: the model records the steps of the window, and writes what
-// a profiler would have left of them.
+// Profile implements steps.Profiler. The model records the steps of the window, and writes the files of a
+// profiler.
 func (s askedServer) Profile(_ context.Context, ep steps.Endpoint,
 	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	p := s.machine.processAt(ep.BaseURL)

@@ -13,13 +13,13 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Note says what a run in virtual time is worth.
+// Note states the limits of a run in virtual time.
 const Note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
 
-// transferNote says why transports stay open there.
+// transferNote states why transports are not proved there.
 const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
 
-// notes are what a reader must know of an outcome in virtual time.
+// notes returns what a reader must know about an outcome in virtual time.
 func (v *Machine) notes(o *engine.Outcome) []string {
 	p := v.opt.Plan
 	notes := append([]string{Note}, tooLong(p, o)...)
@@ -31,8 +31,7 @@ func (v *Machine) notes(o *engine.Outcome) []string {
 	return notes
 }
 
-// tooLong lists which of the file's timeouts a run on servers would reach. In virtual time
-// nothing waits, so they end nothing.
+// tooLong lists the file's timeouts that a run on servers would reach. In virtual time they have no effect.
 func tooLong(p *plan.Plan, o *engine.Outcome) []string {
 	var notes []string
 	took := func(what string, seconds, limit float64) {
@@ -56,7 +55,7 @@ func tooLong(p *plan.Plan, o *engine.Outcome) []string {
 	return notes
 }
 
-// launch starts all members of a target, and returns where its front is.
+// launch starts all members of a target, and returns the URL of its front.
 func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error) {
 	if t.Render == nil {
 		return "", errors.New("it answers already, and virtual time has only what it starts itself")
@@ -89,14 +88,14 @@ func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string
 	return front, nil
 }
 
-// try starts a target, and sees whether what it talks to is a fleet of the model.
+// try starts a target, and checks that its front is a fleet of the model.
 func (v *Machine) try(t engine.TargetSpec) error {
 	front, err := v.launch(context.Background(), t, "check", io.Discard)
 	if err != nil {
 		return err
 	}
 	if _, err = v.fleetAt(front); errors.Is(err, errNotThere) {
-		return nil // it has ended while it started
+		return nil // it ended during its start
 	}
 	return err
 }

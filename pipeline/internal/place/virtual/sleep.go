@@ -8,13 +8,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// errAsleep is a server that is asked for tokens while it sleeps.
+// errAsleep means that a sleeping server was asked for tokens.
 var errAsleep = errors.New("it is asleep")
 
-// CheckSleep implements steps.Sleeper, as the engine does.
+// CheckSleep implements steps.Sleeper as the engine does.
 func (s askedServer) CheckSleep(spec steps.ServerSpec) error { return s.own.Sleeper.CheckSleep(spec) }
 
-// Sleep implements steps.Sleeper in the time that the weights take to move.
+// Sleep implements steps.Sleeper. It advances the time by the time to move the weights.
 func (s askedServer) Sleep(_ context.Context, ep steps.Endpoint) error {
 	p, err := s.machine.serverAt(ep)
 	if err != nil {
@@ -48,8 +48,8 @@ func (v *Machine) serverAt(ep steps.Endpoint) (*process, error) {
 	return p, nil
 }
 
-// catchUp sets the clock of a fleet that had nothing to do while others were measured to that of
-// the machine. Its own time stood still.
+// catchUp advances the clock of a fleet to that of the machine. The fleet's clock stood still while other
+// fleets were measured.
 func (f *fleet) catchUp(v *Machine) {
 	if late := v.Now().Sub(f.began.Add(f.Now())); late > 0 {
 		f.began = f.began.Add(late)
