@@ -1,39 +1,39 @@
-// Package traffic decides when the requests of a run are sent: by a schedule or by users who wait for answers, after
-// the requests that they wait for, and within a bound on those in flight. It has no clock and sends nothing itself:
-// a [Driver] does both, over connections or in virtual time.
+// Package traffic decides when the requests of a run are sent: by a schedule or by users who wait for answers,
+// after the requests that they wait for, and within a limit on requests in flight. It has no clock and sends
+// nothing itself: a [Driver] does both, over connections or in virtual time.
 package traffic
 
 import "time"
 
-// Plan says what is known of the requests of a run beforehand.
+// Plan describes the requests of a run beforehand.
 type Plan struct {
-	// Times at which requests are planned, ascending, from the start of the run; nil for a closed loop.
+	// Times holds the planned times of requests, ascending, from the start of the run; nil for a closed loop.
 	Times []time.Duration
-	// Limit bounds the requests in flight of an open loop, 0 for no bound, and is the
-	// number of users of a closed one.
+	// Limit is the largest number of requests in flight in an open loop, 0 for no limit. In a closed loop it is
+	// the number of users.
 	Limit int
-	// Requests and Duration end a closed loop, what comes first; 0 is no bound.
+	// Requests and Duration end a closed loop, whichever comes first; 0 means no limit.
 	Requests int
 	Duration time.Duration
 	// Think is how long a user waits after an answer, or after a session.
 	Think time.Duration
-	// Sessions are requests that wait for each other; nil where none does. Users of a closed loop have one
+	// Sessions holds requests that wait for each other; nil without any. Users of a closed loop have one
 	// session after the other.
 	Sessions Sessions
-	// Timed says that requests which wait for others are not sent before their planned times either. Without it
-	// Times says nothing of them.
+	// Timed means that requests that wait for others also wait for their planned times. Otherwise Times does
+	// not apply to them.
 	Timed bool
 }
 
-// Sessions are the sessions of a run, numbered from 0.
+// Sessions describes the sessions of a run, numbered from 0.
 type Sessions interface {
-	// Session returns the number of the session that a request is part of.
+	// Session returns the number of a request's session.
 	Session(i int) int
 	// After returns the requests that must have ended before a request is sent, all of its own session, and how
 	// long it waits after the last of them.
 	After(i int) (requests []int, wait time.Duration)
-	// Begin returns the requests of a session, ascending, and how long after its begin each is sent that waits for
-	// none. Without requests there are no more sessions.
+	// Begin returns the requests of a session, ascending. at holds, for those that wait for none, the time from
+	// the start of the session. Without requests there are no more sessions.
 	Begin(session int) (requests []int, at []time.Duration)
 }
 
@@ -46,7 +46,7 @@ func (p Plan) Waits(i int) bool {
 	return len(after) > 0
 }
 
-// Planned returns the requests that Times are those of, in their order.
+// Planned returns the requests to which Times applies, in order.
 func (p Plan) Planned() []int {
 	out := make([]int, 0, len(p.Times))
 	for i := range p.Times {
