@@ -61,7 +61,7 @@ func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 	return run
 }
 
-// plannedTimes are the times of those requests that are sent by the schedule.
+// plannedTimes returns the times of the requests that are sent by the schedule.
 func plannedTimes(p traffic.Plan) []time.Duration {
 	planned := p.Planned()
 	out := make([]time.Duration, len(planned))

@@ -22,7 +22,7 @@ func (r *runner) drive(ctx context.Context, p traffic.Plan) {
 		return
 	}
 	planned := p.Planned()
-	if p.Limit > 0 { // what is sent next is only known when there is a place
+	if p.Limit > 0 { // a request may have to wait, so none is prepared
 		for _, i := range planned {
 			if timer.Precise(ctx, time.Until(d.wallTime(p.Times[i]))) != nil {
 				return
@@ -68,7 +68,7 @@ func (d *driver) call(do func()) {
 // wallTime returns the moment of a time of the run.
 func (d *driver) wallTime(t time.Duration) time.Time { return d.runner.t0.Add(d.runner.wall(t)) }
 
-// prepare begins every request that waits for none ahead of its time.
+// prepare starts every request that waits for no other ahead of its time.
 func (d *driver) prepare(planned []int) {
 	d.prepared = make([]chan struct{}, len(d.plan.Times))
 	for _, i := range planned {
@@ -95,10 +95,10 @@ func (d *driver) Now() time.Duration {
 	return time.Duration(d.runner.model(int64(time.Since(d.runner.t0))))
 }
 
-// near is the part of a wait that is waited for precisely, which takes a file descriptor.
+// near is the last part of a wait, in which a precise timer is used. It takes a file descriptor.
 const near = 5 * time.Millisecond
 
-// At implements traffic.Driver. After the end of the run nothing is done any more.
+// At implements traffic.Driver. It does nothing once the run was stopped.
 func (d *driver) At(t time.Duration, do func()) {
 	at := d.wallTime(t)
 	if time.Until(at) <= 0 {
@@ -123,7 +123,7 @@ func (d *driver) Send(r traffic.Request) {
 	}
 }
 
-// carry sends a request, waits until it has ended, and says so.
+// carry sends a request, waits for its end, and reports that to the scheduler.
 func (d *driver) carry(r traffic.Request, release <-chan struct{}) {
 	ended, ok := d.runner.send(d.ctx, r.Index, r.Planned, d.wallTime(r.Due), release)
 	if !ok {

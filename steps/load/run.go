@@ -169,7 +169,7 @@ func tlsConfig(opt Options, t target) *tls.Config {
 	return cfg
 }
 
-// connections is the number to open before the run.
+// connections returns the number to open before the run.
 func (r *runner) connections() int {
 	n := maxWarmConns
 	if planned := len(r.schedule); planned > 0 && r.schedule[planned-1] > 0 {

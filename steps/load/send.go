@@ -10,8 +10,8 @@ import (
 
 // send carries out one request of the run: connection, wait until due, exchange,
 // verdict. release opens when due has come; where due is in the past it is not needed.
-// planned is -1 where no schedule says it. It returns when the request ended. One that ctx stops before its send
-// leaves no record, and is not ok.
+// planned is -1 for a request without a schedule. send returns when the request ended. If ctx stops a request before
+// its send, it leaves no record and ok is false.
 func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) (
 	ended time.Duration, ok bool) {
 	prompt, wire, err := r.next(i)
@@ -63,8 +63,8 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	return time.Duration(a.rec.Done), true
 }
 
-// next returns the prompt of request i and its bytes. One that repeats answers is rendered now, which is the client's
-// lag.
+// next returns the prompt of request i and its bytes. A prompt that repeats answers is rendered now. The time for that
+// counts as lag.
 func (r *runner) next(i int) (p dataset.Prompt, wire []byte, err error) {
 	if !r.sessions.continues(i) {
 		return r.work.get(i)

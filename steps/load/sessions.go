@@ -11,9 +11,9 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// sessions are the requests of a run that wait for each other, recorded or made up, and what was answered in them. The
-// wait is neither queue nor lag. After a request that failed its session goes on, with a made-up answer where a prompt
-// repeats answers, so that the load stays what was planned.
+// sessions holds the requests of a run that wait for each other, recorded or made up, and the answers in them. The
+// wait counts neither as queue nor as lag. After a failed request its session continues, with a made-up answer where a
+// prompt repeats answers. The load thus stays as planned.
 type sessions struct {
 	src dataset.Sessions
 	n   int // requests of the run, 0 if that is not known
@@ -46,7 +46,7 @@ func (s *sessions) recorded() bool {
 	return ok
 }
 
-// planOf is what is known of a run before it begins.
+// planOf returns the plan of a load whose requests have a schedule, sessions, or neither.
 func planOf(l steps.Load, schedule []time.Duration, s *sessions) traffic.Plan {
 	p := traffic.Plan{Times: schedule, Limit: l.MaxConcurrency, Requests: l.Requests, Duration: l.Duration, Think: l.ThinkTime}
 	if s != nil {
@@ -80,15 +80,15 @@ func (s *sessions) Begin(number int) (requests []int, at []time.Duration) {
 	return requests, at
 }
 
-// offset is when request i began in the recording, from the begin of its round.
+// offset returns when request i began in the recording, from the start of its round.
 func offset(src dataset.Timed, i int) time.Duration {
 	at := i % src.Len()
 	return src.Times(at + 1)[at]
 }
 
-// number writes down which recorded session requests are part of. Where the end of the run cut any, none is
-// numbered: the longest are cut first, and more of them on a slower server, so that the times of the
-// others would make it look faster.
+// number writes the number of its recorded session into each request. If the end of the run cut a session, none is
+// numbered: the longest are cut first, and more of them on a slower server. The times of the others would make that
+// server look faster.
 func (s *sessions) number(requests []record.Request) {
 	if s == nil || !s.recorded() {
 		return
@@ -132,7 +132,7 @@ func (s *sessions) forget(i int) {
 // continues reports whether the prompt of request i repeats answers of the server.
 func (s *sessions) continues(i int) bool { return s != nil && len(s.src.Answers(i)) > 0 }
 
-// answers are those that the prompt of request i repeats. One that failed is nil.
+// answers returns the answers that the prompt of request i repeats. The answer to a failed request is nil.
 func (s *sessions) answers(i int) []json.RawMessage {
 	repeated := s.src.Answers(i)
 	s.mu.Lock()

@@ -6,7 +6,7 @@ import "time"
 // forgotten when their last request has ended.
 type graph struct {
 	sessions Sessions
-	// timed requests wait for their planned time as well.
+	// timed says that requests wait for their planned times as well.
 	timed bool
 	waits map[int]*wait
 	// children are the requests that wait for one.
@@ -23,7 +23,10 @@ type wait struct {
 }
 
 func newGraph(p Plan) graph {
-	return graph{sessions: p.Sessions, timed: p.Timed && p.Times != nil, waits: map[int]*wait{}, children: map[int][]int{}, left: map[int]int{}}
+	return graph{
+		sessions: p.Sessions, timed: p.Timed && p.Times != nil,
+		waits: map[int]*wait{}, children: map[int][]int{}, left: map[int]int{},
+	}
 }
 
 // add adds a request of a session.
@@ -46,8 +49,8 @@ func (g *graph) add(i int) {
 	}
 }
 
-// loosen notes that one thing that a request waits for is over, so that it is due at a time at the earliest. It
-// reports whether that was the last, and when the request is due then.
+// loosen notes that one thing that a request waits for is over, and that it is due at the given time at the earliest.
+// It reports whether that was the last one, and when the request is due.
 func (g *graph) loosen(i int, at time.Duration) (due time.Duration, free bool) {
 	w := g.waits[i]
 	w.left, w.due = w.left-1, max(w.due, at)

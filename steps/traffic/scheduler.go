@@ -7,7 +7,7 @@ type Request struct {
 	Index int
 	// Planned is when the schedule has it, -1 where no schedule does.
 	Planned time.Duration
-	// Due is when nothing but its client was in its way any more: no time, no other request and no bound.
+	// Due is when the client could send it: its time had come, the requests before it had ended, and it had a place.
 	Due time.Duration
 }
 
@@ -102,7 +102,7 @@ func (s *Scheduler) release(i int, at time.Duration) (over bool) {
 	return over
 }
 
-// loosen lets a request go if what is over was the last that it waited for.
+// loosen notes that one thing that a request waits for is over. After the last one the request is sent when due.
 func (s *Scheduler) loosen(i int, at time.Duration) {
 	due, free := s.graph.loosen(i, at)
 	if !free {
@@ -171,8 +171,8 @@ func (s *Scheduler) session() {
 	}
 }
 
-// begin sends a request of a closed loop's session. After the end of the run it is left out, and those that wait for
-// it with it.
+// begin sends a request of a closed loop's session. After the end of the run it skips the request and those that wait
+// for it.
 func (s *Scheduler) begin(r Request) {
 	if s.expired() {
 		s.release(r.Index, s.driver.Now())

@@ -51,7 +51,10 @@ func period(l steps.Load) time.Duration {
 // its own, is checked, planned, sent, told apart and described.
 func TestArrivalIsOneValue(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const steady, wavy = "rate     = 20\n    requests = 10", "arrival  = \"waves\"\n    period   = \"500ms\"\n    height   = 3\n    duration = \"2s\""
+	const (
+		steady = "rate     = 20\n    requests = 10"
+		wavy   = "arrival  = \"waves\"\n    period   = \"500ms\"\n    height   = 3\n    duration = \"2s\""
+	)
 	if !strings.Contains(toyPipeline, steady) {
 		t.Fatal("the load of the toy's file has changed")
 	}

@@ -63,7 +63,7 @@ func benchmarkWorkload(arrivals load.Arrivals) steps.Schema {
 	}
 }
 
-// workloadAttrs are those of benchmarkWorkload.
+// workloadAttrs returns the arguments of benchmarkWorkload.
 func workloadAttrs() []steps.Attr {
 	return []steps.Attr{
 		{Name: "target", Type: cty.DynamicPseudoType, Required: true,
@@ -87,7 +87,7 @@ func workloadAttrs() []steps.Attr {
 	}
 }
 
-// loadSchema has what says when requests arrive, and what holds for all load models.
+// loadSchema returns the arguments of the load models, and those that all of them share.
 func loadSchema(arrivals load.Arrivals) steps.Schema {
 	s := arrivals.Schema()
 	s.Attrs = append(s.Attrs,
