@@ -2,24 +2,24 @@ package traffic
 
 import "time"
 
-// graph holds the requests that wait for others. Sessions are added before their requests are sent, and are
-// forgotten when their last request has ended.
+// graph holds the requests that wait for others. Sessions are added before their requests are sent, and removed
+// when their last request has ended.
 type graph struct {
 	sessions Sessions
 	// timed says that requests wait for their planned times as well.
 	timed bool
 	waits map[int]*wait
-	// children are the requests that wait for one.
+	// children maps a request to those that wait for it.
 	children map[int][]int
-	// left counts the requests of a session that have not ended.
+	// left counts the unfinished requests of each session.
 	left map[int]int
 }
 
-// wait is what one request waits for.
+// wait is the state of one waiting request.
 type wait struct {
-	left int           // requests, and the planned time, that are not over
-	then time.Duration // between the end of the last request and the send
-	due  time.Duration // from what is over
+	left int           // unmet conditions: ends of requests, and the planned time
+	then time.Duration // time between the end of the last request and the send
+	due  time.Duration // latest time so far
 }
 
 func newGraph(p Plan) graph {
@@ -61,7 +61,7 @@ func (g *graph) loosen(i int, at time.Duration) (due time.Duration, free bool) {
 	return w.due, true
 }
 
-// end notes that a request ended, and reports whether it was the last of its session.
+// end records that a request ended, and reports whether it was the last of its session.
 func (g *graph) end(i int) (over bool) {
 	if g.sessions == nil {
 		return false

@@ -2,41 +2,41 @@ package traffic
 
 import "time"
 
-// Request is one that is sent now.
+// Request is a request to send now.
 type Request struct {
 	Index int
-	// Planned is when the schedule has it, -1 where no schedule does.
+	// Planned is its time in the schedule, -1 without one.
 	Planned time.Duration
 	// Due is when the client could send it: its time had come, the requests before it had ended, and it had a place.
 	Due time.Duration
 }
 
-// Driver carries out what a [Scheduler] decides. Times count from the start of the run.
+// Driver executes the decisions of a [Scheduler]. Times count from the start of the run.
 type Driver interface {
 	Now() time.Duration
-	// At calls do at a time. Where the time is over it may do so before it returns.
+	// At calls do at a time. If the time is past, it may call do before it returns.
 	At(t time.Duration, do func())
-	// Send begins to send a request, and does not wait for the answer. The driver calls [Scheduler.Ended] when it
-	// has ended.
+	// Send starts sending a request without waiting for the answer. The driver calls [Scheduler.Ended] when the
+	// request has ended.
 	Send(r Request)
 }
 
-// Scheduler decides when the requests of a plan are sent. It is not safe for concurrent use: its driver makes one
-// call after the other.
+// Scheduler decides when the requests of a plan are sent. It is not safe for concurrent use: its driver makes
+// one call after the other.
 type Scheduler struct {
 	plan   Plan
 	driver Driver
 	graph  graph
-	// waiting requests are due and have no place among those in flight.
+	// waiting holds due requests that exceed the limit in flight.
 	waiting  []Request
 	inFlight int
-	// open counts the requests, or users, that will still do something.
+	// open counts the requests, or users, that are not finished.
 	open int
-	// next is the number of the request, or session, that the next user begins.
+	// next is the number of the next request, or session, for a user to begin.
 	next int
 }
 
-// New returns a scheduler that has not begun.
+// New returns a scheduler that has not started.
 func New(p Plan, d Driver) *Scheduler {
 	s := &Scheduler{plan: p, driver: d, graph: newGraph(p), open: len(p.Times)}
 	for i := range p.Times {
@@ -48,7 +48,7 @@ func New(p Plan, d Driver) *Scheduler {
 	return s
 }
 
-// Start lets the users of a closed loop begin. The requests of an open loop begin by Due.
+// Start starts the users of a closed loop. The requests of an open loop start with Due.
 func (s *Scheduler) Start() {
 	if s.plan.Times != nil {
 		return
@@ -58,10 +58,10 @@ func (s *Scheduler) Start() {
 	}
 }
 
-// Over reports whether nothing is left to do.
+// Over reports whether everything is finished.
 func (s *Scheduler) Over() bool { return s.open == 0 }
 
-// Due says that the planned time of a request has come. The driver calls it for each of [Plan.Planned].
+// Due records that the planned time of a request has come. The driver calls it for each of [Plan.Planned].
 func (s *Scheduler) Due(i int) {
 	at := s.plan.Times[i]
 	if s.graph.waits[i] != nil {
@@ -71,7 +71,7 @@ func (s *Scheduler) Due(i int) {
 	s.ready(Request{i, at, at})
 }
 
-// Ended says that a request ended at a time. It reports whether it was the last of its session.
+// Ended records that a request ended at a time. It reports whether it was the last of its session.
 func (s *Scheduler) Ended(i int, at time.Duration) (session bool) {
 	s.inFlight--
 	over := s.release(i, at)
@@ -90,7 +90,7 @@ func (s *Scheduler) Ended(i int, at time.Duration) (session bool) {
 	return over
 }
 
-// release lets those go that waited for a request alone, and a user whose session is over.
+// release frees the requests that waited only for a request, and a user whose session has ended.
 func (s *Scheduler) release(i int, at time.Duration) (over bool) {
 	for _, k := range s.graph.children[i] {
 		s.loosen(k, at+s.graph.waits[k].then)
@@ -120,7 +120,7 @@ func (s *Scheduler) loosen(i int, at time.Duration) {
 	})
 }
 
-// ready sends a request of an open loop, or lets it wait for a place.
+// ready sends a request of an open loop, or makes it wait for the limit.
 func (s *Scheduler) ready(r Request) {
 	if s.plan.Limit > 0 && s.inFlight >= s.plan.Limit {
 		s.waiting = append(s.waiting, r)
@@ -134,7 +134,7 @@ func (s *Scheduler) send(r Request) {
 	s.driver.Send(r)
 }
 
-// expired reports whether the time of a closed loop is over.
+// expired reports whether the duration of a closed loop has passed.
 func (s *Scheduler) expired() bool { return s.plan.Duration > 0 && s.driver.Now() >= s.plan.Duration }
 
 // user begins the next request or session of a user, who leaves if there is none.
