@@ -82,6 +82,8 @@ func TestScheduler(t *testing.T) {
 			"[0@0(0,0) 3@10(5,10) 1@20(-1,20) 4@30(-1,30) 2@40(-1,40) 5@50(-1,50)]", 2},
 		{"sessions with times", traffic.Plan{Times: []time.Duration{0, 1, 40, 41, 42, 90}, Sessions: sessions, Timed: true},
 			"[0@0(0,0) 1@12(1,12) 2@40(40,40) 3@41(41,41) 4@53(42,53) 5@90(90,90)]", 2},
+		{"a time within a wait", traffic.Plan{Times: []time.Duration{0, 11, 12}, Sessions: sessions, Timed: true},
+			"[0@0(0,0) 1@12(11,12) 2@22(12,22)]", 1},
 		{"a place is taken by what is sent, not by what waits", traffic.Plan{Times: []time.Duration{0, 1, 2, 3}, Sessions: sessions, Timed: true,
 			Limit: 1}, "[0@0(0,0) 3@10(3,10) 1@20(1,20) 2@30(2,30)]", 2},
 		{"users of sessions", traffic.Plan{Limit: 1, Sessions: sessions, Think: 7},
