@@ -13,51 +13,50 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Report is what a calibration found.
+// Report holds the findings of a calibration.
 type Report struct {
-	// Noise of every metric of every cell, and Gates with what they can do with it.
+	// Noise holds one entry per metric and cell. Gates states what each gate can detect at that noise.
 	Noise []history.Noise `json:"noise"`
 	Gates []Gate          `json:"gates"`
-	// Files is how many sessions of the file's repeats the pairs made up, each judged as
-	// the file says; Alarms of them had a regression or an improvement, although both
-	// sides are the same.
+	// Files is the number of sessions, each with the file's repeats, that the pairs make up. Each session is judged by
+	// the file's gates. Alarms counts the sessions with a regression or an improvement, all of them false.
 	Files  int `json:"files"`
 	Alarms int `json:"alarms"`
-	// PerFile is the number of pairs of one of them.
+	// PerFile is the number of pairs in one session.
 	PerFile int `json:"pairs_per_file"`
 }
 
-// Gate is what the noise means for one metric of a gate, in its worst cell.
+// Gate states what the noise means for one metric of a gate, in the cell with the most noise.
 type Gate struct {
 	Gate   string  `json:"gate"`
 	Metric string  `json:"metric"`
 	Cell   string  `json:"cell"` // label
 	SD     float64 `json:"sd"`
 	Margin float64 `json:"margin"`
-	// Detectable is the smallest change found with 80 % power with the file's repeats.
+	// Detectable is the smallest change detected with 80 % power at the file's repeats.
 	Detectable float64 `json:"detectable"`
-	// Repeats find a change of the margin with 80 % power; 0 for none up to gates.MaxPairs.
+	// Repeats is the number of repeats that detects a change of the margin with 80 % power, 0 if more than
+	// gates.MaxPairs are needed.
 	Repeats int `json:"repeats"`
-	// FewRequests means that the finite number of requests alone could explain the noise, so
-	// that longer runs may help.
+	// FewRequests reports that the finite number of requests alone could explain the noise. Longer runs may then help.
 	FewRequests bool `json:"few_requests,omitempty"`
-	// Passes of the file, and Between, the share of a pair's variance that is between
-	// launches, which passes do not lessen; −1 where one pass leaves that unknown.
+	// Passes is the number of passes in the file. Between is the share of a pair's variance that lies between launches,
+	// which more passes do not reduce; −1 if one pass leaves it unknown.
 	Passes  int     `json:"passes"`
 	Between float64 `json:"between_launches"`
-	// Cheapest are the repeats and passes that find a change of the margin with 80 % power
-	// in the least time, by the times that were measured; nil where that is unknown.
+	// Cheapest is the schedule that detects a change of the margin with 80 % power in the least time, by the measured
+	// times; nil if unknown.
 	Cheapest *Schedule `json:"cheapest,omitempty"`
 }
 
-// Schedule is a way to measure.
+// Schedule is a number of repeats and passes, and the time that they take.
 type Schedule struct {
 	Repeats int     `json:"repeats"`
 	Passes  int     `json:"passes"`
 	Seconds float64 `json:"seconds"` // of both sides
 }
 
-// Analyse finds the noise in the document of a calibration of p.
+// Analyse computes the noise from the document of a calibration of p.
 func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 	var r Report
 	pairs := map[string][]pair{}
@@ -77,10 +76,10 @@ func Analyse(p *plan.Plan, doc *result.Document) (Report, error) {
 	return r, r.judge(p, pairs)
 }
 
-// advise says what the noise means for the metrics of a gate.
+// advise returns what the noise means for the metrics of a gate.
 func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate {
 	if g.Expect != gates.NoRegression || g.OfQuality() {
-		return nil // no margin that the noise of launches has to stay below
+		return nil // quality gates and other expectations have no margin for the noise of launches
 	}
 	var out []Gate
 	level := p.Level(g)
@@ -120,8 +119,8 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate 
 	return out
 }
 
-// judge takes as many pairs at a time as the file has repeats and judges them as its gates
-// say: every alarm is a false one.
+// judge divides the pairs into sessions of as many pairs as the file has repeats, and judges each by the file's gates.
+// Every alarm is false.
 func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 	r.PerFile = p.Looks[len(p.Looks)-1]
 	all := 0
@@ -150,8 +149,8 @@ func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 	return nil
 }
 
-// familyOf is the family of the file's gates with the base on both sides. The sides of
-// every second pair are swapped, as the order of launches is.
+// familyOf returns the family of the file's gates with the base on both sides. It swaps the sides of every second pair,
+// as the order of launches is swapped.
 func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family, error) {
 	f := gates.Family{Alpha: p.Alpha, Moderate: true}
 	for _, g := range p.Gates {
@@ -185,7 +184,7 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 	return f, nil
 }
 
-// addSuites adds the comparisons over all cells, where all of them are there.
+// addSuites adds the comparisons over all cells to the family, where the comparisons of single cells exist.
 func addSuites(p *plan.Plan, g plan.Gate, f *gates.Family) error {
 	for _, s := range g.Suites() {
 		if !slices.ContainsFunc(f.Comparisons, func(c gates.Comparison) bool { return c.ID == g.ID(s.Heads[0], s.Metric) }) {

@@ -6,11 +6,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// mostPasses that are worth a thought.
+// mostPasses is the largest number of passes that cheapest considers.
 const mostPasses = 10
 
-// cost is what measuring takes, in seconds as measured: the start of a target, and one pass
-// of all cells of a launch.
+// cost holds measured times in seconds: launch is the start of a target, pass is one pass over all cells of a launch.
 type cost struct{ launch, pass float64 }
 
 func costOf(doc *result.Document) cost {
@@ -40,7 +39,7 @@ func costOf(doc *result.Document) cost {
 	return c
 }
 
-// cheapest is the way to find an effect that takes the least time; nil if none does.
+// cheapest returns the schedule that detects an effect in the least time, nil if none does.
 func (c cost) cheapest(n history.Noise, effect, level float64) *Schedule {
 	var best *Schedule
 	for passes := 1; passes <= mostPasses; passes++ {

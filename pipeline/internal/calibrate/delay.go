@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Delay is a proxy that makes one server look slower by a known share: whatever arrives at a time after its request is
-// handed on at that time stretched. Time to first token, time per token and every gap of a stream grow by the share, and
-// nothing of the server changes.
+// Delay is a proxy that makes one server look slower by a known share. It stretches the time from a request to each
+// part of its answer by that share. Time to first token, time per token and every gap of a stream grow by the share.
+// The server itself does not change.
 //
 //	d, err := calibrate.NewDelay("http://127.0.0.1:8000", 0.10)
-//	… send requests to d.URL() …
+//	// send requests to d.URL()
 //	err = d.Close()
 //
-// It shows whether slow-downs of a known size are found. It does not model a slow server: requests do not queue longer
-// because others do.
+// It tests whether slow-downs of a known size are detected. It does not model a slow server: requests do not queue
+// longer because others do.
 type Delay struct {
 	server   *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-// NewDelay starts a proxy in front of a server that makes its answers longer by a share: 0.10 for 10 %. A share of 0 hands
-// everything on as it comes.
+// NewDelay starts a proxy in front of a server that delays its answers by a share: 0.10 for 10 %. A share of 0 forwards
+// everything without delay.
 func NewDelay(target string, share float64) (*Delay, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -62,13 +62,13 @@ func NewDelay(target string, share float64) (*Delay, error) {
 	return d, nil
 }
 
-// began is the key of the time at which a request came.
+// began is the context key of the time at which a request arrived.
 type began struct{}
 
-// URL is where the proxy is reached.
+// URL returns the address of the proxy.
 func (d *Delay) URL() string { return "http://" + d.listener.Addr().String() }
 
-// Close ends the proxy and all requests in it.
+// Close stops the proxy and aborts all its requests.
 func (d *Delay) Close() error {
 	err := d.server.Close()
 	if served := <-d.failed; !errors.Is(served, http.ErrServerClosed) {
@@ -77,18 +77,18 @@ func (d *Delay) Close() error {
 	return err
 }
 
-// chunk is what came in one read, and when it may be handed on.
+// chunk holds the data of one read and the time at which it may be forwarded.
 type chunk struct {
 	data []byte
 	due  time.Time
 	err  error
 }
 
-// readAhead is how many chunks are read before the first of them is handed on: a stream of that many tokens, each of which
-// waits.
+// readAhead is the number of chunks that are read before the first of them is forwarded. It suffices for a stream of
+// that many tokens.
 const readAhead = 1 << 14
 
-// stretched is a body whose parts come later. It is read as fast as it comes, so that
+// stretched is a response body whose chunks are delayed. It reads the inner body as fast as the data arrives, so that
 // neither the server nor its connection waits.
 type stretched struct {
 	inner  io.ReadCloser
@@ -147,7 +147,7 @@ func (s *stretched) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the body for both sides.
+// Close closes the body for the reader and for the server.
 func (s *stretched) Close() error {
 	select {
 	case <-s.closed:

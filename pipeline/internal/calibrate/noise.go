@@ -9,16 +9,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// pair is a cell measured in two launches, by its number from 0. Both have the same passes.
+// pair holds the runs of a cell in two launches. number counts pairs from 0. Both launches have the same passes.
 type pair struct {
 	number        int
 	first, second []result.Run
 }
 
-// swapped means that the first of the two stands for the head.
+// swapped reports whether the first launch stands for the head.
 func (p pair) swapped() bool { return p.number%2 == 1 }
 
-// pairsOf are the pairs of a cell with two valid launches, in their order.
+// pairsOf returns the pairs of a cell that have two valid launches, in order.
 func pairsOf(c result.Cell) []pair {
 	type place struct{ repeat, pass int }
 	ok := map[place]result.Run{}
@@ -32,7 +32,7 @@ func pairsOf(c result.Cell) []pair {
 	var out []pair
 	for k := 1; k <= last; k += 2 {
 		p := pair{number: (k - 1) / 2}
-		for pass := range passes + 1 { // 0 where a launch has one
+		for pass := range passes + 1 { // 0 if a launch has one pass
 			first, both := ok[place{k, pass}]
 			second, also := ok[place{k + 1, pass}]
 			if both && also {
@@ -46,7 +46,7 @@ func pairsOf(c result.Cell) []pair {
 	return out
 }
 
-// values are a metric of the first passes of a pair, of those that have it in both launches.
+// values returns a metric's values in the first passes of a pair, for the passes that have the metric in both launches.
 func (p pair) values(m metric.Metric, passes int) (first, second []float64) {
 	for i := range p.first[:min(len(p.first), passes)] {
 		a, inFirst := p.first[i].Metrics[m.ID]
@@ -58,7 +58,7 @@ func (p pair) values(m metric.Metric, passes int) (first, second []float64) {
 	return first, second
 }
 
-// noiseOf is the noise of all metrics of a cell, served by a model, in a file with a number of passes.
+// noiseOf returns the noise of all metrics of a cell, for the model that serves it and the file's number of passes.
 func noiseOf(known metric.Declared, c result.Cell, model string, pairs []pair, passes int) []history.Noise {
 	var out []history.Noise
 	for _, m := range known.All() {
@@ -72,14 +72,14 @@ func noiseOf(known metric.Declared, c result.Cell, model string, pairs []pair, p
 		n := components(d)
 		n.Cell, n.Label, n.Model, n.Metric, n.Pairs = c.Hash, result.Coordinates(c.Values, " "), model, m.ID, len(d)
 		n.PairSD = n.PairSDAt(passes)
-		// What the requests could cause is a bound: the sides of a pair share most of it.
+		// Request is an upper bound, since the two sides of a pair share most of this noise.
 		n.Request = min(ofRequests(m, pairs), n.Run())
 		out = append(out, n)
 	}
 	return out
 }
 
-// differences of the passes of each pair, on the scale of the test.
+// differences returns the differences between the two launches, per pair and pass, on the scale of the test.
 func differences(m metric.Metric, pairs []pair) [][]float64 {
 	var out [][]float64
 	for _, p := range pairs {
@@ -100,9 +100,9 @@ func differences(m metric.Metric, pairs []pair) [][]float64 {
 	return out
 }
 
-// components are the parts of the variance of differences whose true mean is zero, since
-// both sides are the same. Two launches with the same content differ by √2 of what one
-// varies by, and the mean over k passes has a k-th of the variance of a pass.
+// components splits the variance of differences into its parts. The true mean is zero, since both sides are the same. A
+// difference of two launches has √2 times the standard deviation of one. The mean over k passes has 1/k of the variance
+// of a pass.
 func components(d [][]float64) history.Noise {
 	var within, freedom, squares, parts float64
 	for _, passes := range d {
@@ -129,7 +129,7 @@ func components(d [][]float64) history.Noise {
 	return n
 }
 
-// ofRequests is the part that the finite number of requests has in the spread of a mean.
+// ofRequests returns the relative standard deviation of a mean that the finite number of requests explains.
 func ofRequests(m metric.Metric, pairs []pair) float64 {
 	if m.Stat != "mean" {
 		return 0
@@ -151,8 +151,7 @@ func ofRequests(m metric.Metric, pairs []pair) float64 {
 	return math.Sqrt(variance / float64(n))
 }
 
-// between is the share of a pair's variance that is between launches; −1 where it is
-// unknown.
+// between returns the share of a pair's variance that lies between launches, −1 if unknown.
 func between(n history.Noise, passes int) float64 {
 	whole := n.PairSDAt(passes)
 	if !n.Split || whole == 0 {

@@ -1,14 +1,14 @@
-// Package calibrate measures the noise of a pipeline's cells by setting their base side
-// against itself: what differs then is the machine, the launch and chance.
+// Package calibrate measures the noise of a pipeline's cells by comparing their base side with itself. All differences
+// then come from the machine, the launch and chance.
 //
-//	aa := calibrate.Plan(p, 10, nil)       // ten pairs of launches of the base's cells
-//	… carry aa out …
-//	found := calibrate.Analyse(p, doc)     // noise per cell and metric, false alarms, advice
+//	aa, err := calibrate.Plan(p, 10, nil)      // ten pairs of launches of the base's cells
+//	// run aa, which gives doc
+//	found, err := calibrate.Analyse(p, doc)    // noise per cell and metric, false alarms, advice
 //
-// The two launches of a pair get the same prompts and arrivals, as the two sides of a
-// repeat do, and the pairs are mirrored as repeats are. Where a launch has several passes,
-// what varies between launches is separated from what varies from run to run. The noise plans later runs and is
-// shown beside them. It never decides: today's variance does.
+// The two launches of a pair get the same prompts and arrivals, as the two sides of a repeat do. Every second pair has
+// the reverse order, as repeats have. Several passes per launch separate the variance between launches from the
+// variance between runs. The noise is used to plan later runs and is shown beside them. Verdicts use the variance of
+// the session itself.
 package calibrate
 
 import (
@@ -18,10 +18,9 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// Plan is the plan that launches the base side of p's paired gates in pairs, every target
-// twice for each. passes says how often a launch measures the cells of a benchmark for
-// which the file says own; nil means as often as the file says. The first repeat of pair k
-// is 2k−1, the second 2k.
+// Plan returns a plan that launches the base side of p's paired gates in pairs, every target twice for each. passes
+// maps a benchmark's number of passes in the file to the number to measure; nil keeps the file's. The first repeat of
+// pair k is 2k−1, the second 2k.
 func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error) {
 	cells := Bases(p)
 	if len(cells) == 0 {
@@ -40,12 +39,12 @@ func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error)
 			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	if out.Cluster != nil { // both launches of a pair on the same nodes, as the sides of a repeat are
+	if out.Cluster != nil { // both launches of a pair run on the same nodes, as the sides of a repeat do
 		alone := *out.Cluster
 		alone.Lanes, alone.LaneNodes = 0, 0
 		out.Cluster = &alone
 	}
-	out.Machines = nil // nor on different machines
+	out.Machines = nil // and on the same machine
 	out.Reschedule()
 	for k := range pairs {
 		first, second := &out.Repeats[2*k], &out.Repeats[2*k+1]
@@ -55,7 +54,7 @@ func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error)
 	return &out, nil
 }
 
-// mirrored are the same launches in reverse order, with the same content.
+// mirrored returns the same launches in reverse order, with the same content.
 func mirrored(launches []plan.Launch, repeat int) []plan.Launch {
 	out := make([]plan.Launch, 0, len(launches))
 	for _, l := range slices.Backward(launches) {
@@ -64,7 +63,7 @@ func mirrored(launches []plan.Launch, repeat int) []plan.Launch {
 	return out
 }
 
-// Bases are the cells that others are compared with.
+// Bases returns the hashes of the cells that other cells are compared with.
 func Bases(p *plan.Plan) []string {
 	var out []string
 	for _, g := range p.Gates {

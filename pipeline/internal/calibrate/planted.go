@@ -9,22 +9,22 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// IsHead says which of the two repeats of a pair stands for the head, in which a slow-down
-// is planted: the second and the first by turns, as the order of the sides is mirrored.
+// IsHead reports whether a repeat stands for the head, in which a slow-down is planted. The head alternates between the
+// second and the first repeat of a pair, as the order of the sides does.
 func IsHead(repeat int) bool {
 	first := repeat%2 == 1
 	return first == pair{number: (repeat - 1) / 2}.swapped()
 }
 
-// Found is what the gates of a file said of a session with a planted slow-down.
+// Found holds the result of a file's gates on a session with a planted slow-down.
 type Found struct {
-	// Judgement of the whole family, and Pairs that it had.
+	// Judgement is the judgement of the whole family. Pairs is the number of pairs that it used.
 	Judgement gates.Judgement
 	Pairs     int
 }
 
-// Planted judges the document of a plan made by Plan as the file's gates would: the base
-// against itself, with whatever was planted in the repeats that stand for the head.
+// Planted judges the document of a plan made by Plan with the file's gates. It compares the base with itself, including
+// the slow-down in the repeats that stand for the head.
 func Planted(p *plan.Plan, doc *result.Document) (Found, error) {
 	pairs := map[string][]pair{}
 	f := Found{Pairs: p.Looks[len(p.Looks)-1]}

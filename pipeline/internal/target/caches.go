@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// caches are those that the servers of a target keep, each once. A simulated run keeps none.
+// caches returns the caches that the servers of a target keep, each once. A simulated run keeps none.
 func (r Resolver) caches(parts []place.Part) []engine.Cache {
 	var out []engine.Cache
 	if r.simulated() {

@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// mostCached is how many files of a cache are looked at: a cache of compiled code has fewer.
+// mostCached is the largest number of files of a cache that cacheState accepts. A cache of compiled code has fewer.
 const mostCached = 1_000_000
 
 // cacheState returns the state of a cache that servers keep from launch to launch: its files, their bytes, and a digest of

@@ -17,8 +17,8 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Check finds which part of the plan nothing can carry out, before anything starts. delayed
-// says that answers are to be delayed on their way.
+// Check returns which parts of the plan cannot be run, before anything starts. delayed means that answers pass through
+// a delaying proxy.
 func (r Resolver) Check(delayed bool) []error {
 	var found faults
 	for _, part := range realParts(r.Config, r.Plan) {
@@ -44,10 +44,10 @@ func (r Resolver) Check(delayed bool) []error {
 	return found
 }
 
-// faults of a file, in the order in which they were found.
+// faults holds the errors of a file, in the order in which they were found.
 type faults []error
 
-// add adds one; nil adds nothing.
+// add appends err with its place. It ignores nil.
 func (f *faults) add(addr string, at result.Range, err error) {
 	if err != nil {
 		*f = append(*f, &engine.ConfigError{Addr: addr, Range: at, Err: err})
@@ -65,14 +65,14 @@ func (r Resolver) checkTarget(found *faults, t plan.Target) {
 	}
 	placed, err := r.Placed(t.Addr)
 	if err != nil {
-		return // a fault of the layout, which resolving the target shows
+		return // an error of the layout, which resolving the target reports
 	}
 	for _, p := range r.Places.Check(placed) {
 		found.add(t.Addr, t.Range, p.Err)
 	}
 }
 
-// checkWorkload reports why a workload cannot be measured.
+// checkWorkload returns why a workload cannot be measured, nil if it can.
 func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
 	if dataset.Absent(w.Dataset) {
 		return errors.New(r.Config.Files.AbsentText(w.Dataset))
@@ -80,14 +80,14 @@ func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
 	return r.Places.CheckLoad(w, delayed)
 }
 
-// try resolves the targets that exist in a model only, and has the model start them.
+// try resolves the targets and has the model start them, if the run is simulated in a model only.
 func (r Resolver) try(found *faults) {
 	m := r.Places.Model()
 	if m == nil {
 		return
 	}
 	for _, t := range r.Plan.Targets {
-		if spec, err := r.Resolve(t.Addr, nil); err == nil { // what is wrong with it the run shows
+		if spec, err := r.Resolve(t.Addr, nil); err == nil { // the run reports errors of resolving
 			found.add(t.Addr, t.Range, m.Try(spec))
 		}
 	}
@@ -118,8 +118,8 @@ func dependsOnSteps(spec steps.ServerSpec) bool {
 	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
 }
 
-// servesEndpoint reports which target of a benchmark does not have the endpoint it uses. A
-// deployment has those that all of its servers have.
+// servesEndpoint returns an error for the first target of a benchmark that lacks the endpoint the benchmark uses. A
+// deployment has the endpoints that all its servers have.
 func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.Benchmark) error {
 	for _, c := range b.Cells {
 		for _, server := range cfg.ServersOf(c.Target) {
@@ -133,8 +133,8 @@ func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.B
 	return nil
 }
 
-// Validate finds what a file asks of its servers and datasets and they do not have, and the
-// targets that cannot be placed.
+// Validate returns which endpoints and files a configuration needs and its servers and datasets lack, and which targets
+// cannot be placed.
 func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	for _, b := range cfg.Benchmarks {
@@ -159,7 +159,7 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 	for _, addr := range All(cfg) {
 		placed, err := r.Placed(addr)
 		if err != nil {
-			continue // the plan shows it
+			continue // the plan reports it
 		}
 		for _, p := range r.Places.Check(placed) {
 			out.add(hcl.DiagError, addr+" cannot be placed", p.Err.Error(), rangeOf(cfg, addr))

@@ -19,8 +19,7 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// deployment is what makes processes of a deployment block: its layout, and the slots of its
-// processes.
+// deployment builds the processes of a deployment block. It holds the layout and the slots of the processes.
 type deployment struct {
 	Resolver
 	block  *lang.Deployment
@@ -28,11 +27,11 @@ type deployment struct {
 	layout *kv.Layout
 	// parts are the processes of the servers as the file declares them.
 	parts []place.Part
-	// slots of all processes by their names, once they are placed.
+	// slots holds the slot of each process by name, once the processes are placed.
 	slots map[string]place.Slot
 }
 
-// layOut finds the processes of a deployment. They have no slots yet.
+// layOut returns a deployment with its processes, which have no slots yet.
 func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
 	layout, err := r.Connectors.NewLayout(spec)
 	if err != nil {
@@ -42,13 +41,13 @@ func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*de
 	for i := range d.parts {
 		p := &d.parts[i]
 		p.Role = layout.Role(spec.Members[p.Server].Name)
-		// Half of a pair cannot answer a request alone: some connectors hang or crash.
+		// One half of a prefill-decode pair cannot answer a request alone: some connectors hang or crash.
 		p.Spec.Ready.NoCanary = p.Role != ""
 	}
 	return d, nil
 }
 
-// placed are the processes as they are placed: servers, services, router.
+// placed returns the processes in the order in which they are placed: servers, services, router.
 func (d *deployment) placed() place.Target {
 	t := place.Target{Processes: d.processes(d.parts), Together: d.spec.Transfer != nil}
 	for _, s := range d.spec.Services {
@@ -71,10 +70,10 @@ func (r Resolver) newDeployment(block *lang.Deployment, spec steps.DeploymentSpe
 	return d, err
 }
 
-// deployment is a target of several processes.
+// deployment resolves a target of several processes.
 func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (engine.TargetSpec, error) {
 	spec := block.Spec
-	// A simulated run carries out no step: what their outputs would be stays a placeholder.
+	// A simulated run executes no steps, so the outputs of steps stay placeholders.
 	if block.Late && !r.simulated() {
 		resolved, diags := r.Config.ResolveDeployment(block.Addr, outputs)
 		if diags.HasErrors() {
@@ -102,7 +101,7 @@ func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (en
 func (d *deployment) target() engine.TargetSpec {
 	t := engine.TargetSpec{Members: d.members(), Order: d.order(), Front: d.front(), Render: d.render, Caches: d.caches(d.parts)}
 	t.Ports = slices.Concat(d.layout.Ports(), portsOf(d.parts))
-	if d.Places.Model() != nil { // no request opens a connection, and no bytes move that could prove anything
+	if d.Places.Model() != nil { // no request opens a connection, and no bytes move that could be evidence
 		return t
 	}
 	if r := d.spec.Router; r != nil {
@@ -119,7 +118,7 @@ func (d *deployment) target() engine.TargetSpec {
 	return t
 }
 
-// order is the layout's, after the servers that answer already.
+// order returns the start order of the layout, preceded by the servers that already run at a URL.
 func (d *deployment) order() [][]string {
 	var attached []string
 	for _, p := range d.parts {
@@ -132,7 +131,8 @@ func (d *deployment) order() [][]string {
 		if p.Rank == 0 {
 			continue
 		}
-		// Beside the first process of the server: they connect while they start.
+		// The other processes start in the same wave as the first process of their server, since they connect while
+		// starting.
 		wave := slices.IndexFunc(order, func(names []string) bool { return slices.Contains(names, d.spec.Members[p.Server].Name) })
 		order[wave] = append(order[wave], p.Name)
 	}
@@ -142,7 +142,7 @@ func (d *deployment) order() [][]string {
 	return order
 }
 
-// front is what clients talk to: the router, or the only server.
+// front returns the name of the process that clients send requests to: the router, or the only server.
 func (d *deployment) front() string {
 	if d.spec.Router != nil {
 		return kv.RouterName
@@ -150,7 +150,7 @@ func (d *deployment) front() string {
 	return d.parts[0].Name
 }
 
-// members lists all processes of the target with how each is launched and asked.
+// members returns all processes of the target, with how each is launched and queried.
 func (d *deployment) members() []engine.Member {
 	var out []engine.Member
 	for i, s := range d.spec.Services {
@@ -170,7 +170,7 @@ func (d *deployment) members() []engine.Member {
 	return out
 }
 
-// beside is a process beside the servers in its slot.
+// beside sets the launcher and the engine of a process that runs beside the servers from its slot.
 func (d *deployment) beside(m engine.Member) engine.Member {
 	slot := d.slots[m.Name]
 	if m.Launcher = slot.Launcher; slot.Ask != nil {
@@ -179,8 +179,8 @@ func (d *deployment) beside(m engine.Member) engine.Member {
 	return m
 }
 
-// router is asked as the servers behind it are. It is ready when it says so and lists their
-// model; whether requests come through shows the canaries.
+// router returns the router as a member. It is queried as the servers behind it are. It is ready when it reports so and
+// lists their model. Canaries test whether requests reach the servers.
 func (d *deployment) router() engine.Member {
 	behind := d.parts[slices.IndexFunc(d.parts, func(p place.Part) bool { return p.Name == d.spec.Router.Decode[0] })]
 	served := behind.Spec
@@ -195,12 +195,12 @@ func (d *deployment) router() engine.Member {
 	})
 }
 
-// render renders all processes with the ports that were chosen for them.
+// render renders all processes with the chosen ports.
 func (d *deployment) render(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
 	return d.renderAt(launch, kv.Assigned{Ports: ports, Hosts: hostsOf(d.slots)})
 }
 
-// renderAt renders all processes at given ports, or with their symbols.
+// renderAt renders all processes with given ports, or with symbols for them.
 func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.Process, error) {
 	rendered, err := d.layout.Render(in)
 	if err != nil {
@@ -234,7 +234,7 @@ func (d *deployment) renderAt(launch string, in kv.Assigned) (map[string]engine.
 	return out, nil
 }
 
-// renderPart renders a process of a server with what the transfer adds to its block.
+// renderPart renders a process of a server, including what the transfer adds to its block.
 func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, launch string) (steps.Process, error) {
 	p.Spec = extra.Apply(d.started(p.Spec, d.slots[p.Name], d.spec.Transfer != nil || p.Spec.Spread()))
 	rendered, err := d.renderServer(p, d.spec.Members[p.Server].Name, in, portAt(in.Ports, kv.Port{Process: p.Name, Purpose: kv.PortHTTP}))
@@ -248,8 +248,8 @@ func (d *deployment) renderPart(p place.Part, extra kv.Extra, in kv.Assigned, la
 	return rendered, nil
 }
 
-// renderServer renders a process of a server at a port, or where that is not known yet with its
-// symbol. head is the first process of the server.
+// renderServer renders a process of a server with its port, or with the port's symbol. head is the name of the server's
+// first process.
 func (r Resolver) renderServer(p place.Part, head string, in kv.Assigned, port steps.Port) (steps.Process, error) {
 	e := r.Engines[p.Spec.Engine]
 	if p.Spec.Spread() {
@@ -258,8 +258,8 @@ func (r Resolver) renderServer(p place.Part, head string, in kv.Assigned, port s
 	return e.Render(p.Spec, p.Spec.ListenHost(), port)
 }
 
-// hostsOf are the addresses at which others reach processes, by their names. One without is at
-// the loopback address.
+// hostsOf returns the addresses at which processes reach each other, by name. A process without an entry is at the
+// loopback address.
 func hostsOf(slots map[string]place.Slot) map[string]string {
 	hosts := map[string]string{}
 	for name, slot := range slots {
@@ -270,7 +270,7 @@ func hostsOf(slots map[string]place.Slot) map[string]string {
 	return hosts
 }
 
-// renderRouter is our own router, as a command of this program.
+// renderRouter renders our router as a command of this program.
 func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
 	slot := d.slots[kv.RouterName]
 	self, host := slot.Self, cmp.Or(slot.Spec.Listen, r.Host)
@@ -294,7 +294,7 @@ func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
 	}
 }
 
-// backend writes a server as the router's command line takes it.
+// backend formats a server for the router's command line.
 func backend(b kv.Backend) string {
 	text := b.URL + ",name=" + b.Name
 	if b.Bootstrap != "" {
@@ -306,8 +306,8 @@ func backend(b kv.Backend) string {
 	return text
 }
 
-// canary sends short requests, each with a prompt of its own that fills several blocks of
-// KV cache, so that there is something to hand over.
+// canary returns a function that sends a short request. Each has a different prompt that fills several blocks of KV
+// cache, so that there is data to transfer.
 func canary(client *engines.Client) func(context.Context, steps.Endpoint, int) error {
 	return func(ctx context.Context, front steps.Endpoint, n int) error {
 		words := make([]string, canaryWords)

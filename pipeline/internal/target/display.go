@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/steps/simulate"
 )
 
-// Argv is the command line of a server for display, with PORT in place of the port. Of one
-// that is spread over nodes it is what all of them have in common; [Launch] has the rest.
+// Argv returns the command line of a server for display, with PORT in place of the port. For a server on several nodes
+// it returns the part that all nodes share; [Launch] returns the rest.
 func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error) {
 	if simulate {
 		spec = plain(spec)
@@ -27,7 +27,7 @@ func Argv(e steps.Engine, spec steps.ServerSpec, simulate bool) ([]string, error
 	return p.Argv, err
 }
 
-// shownPort is the port of a server that is a target by itself as a plan shows it.
+// shownPort returns the port that a plan shows for a server that is a target by itself.
 func shownPort(spec steps.ServerSpec) steps.Port {
 	if spec.Port != 0 {
 		return steps.PortNumber(spec.Port)
@@ -35,9 +35,9 @@ func shownPort(spec steps.ServerSpec) steps.Port {
 	return steps.PortSymbol("PORT")
 }
 
-// Launch describes the processes of a target as the plan shows them: ports that are
-// chosen at launch by their symbols, this program as "pipeline", secrets not at all. What
-// waits for a step is a placeholder.
+// Launch returns a function that describes the processes of a target as the plan shows them. Ports that are chosen at
+// launch appear as symbols, and this program as "pipeline". Secrets are hidden. Values that depend on a step are
+// placeholders.
 func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.Table, simulated string,
 	timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
 	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
@@ -61,15 +61,14 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.T
 	}
 }
 
-// Shown is the resolver of a plan that is only shown or checked.
+// Shown returns the resolver of a plan that is only displayed or checked.
 func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
 	dir := cfg.Folder()
 	places := place.NewSet(kinds, place.Options{Config: cfg, Plan: p, Dir: dir, Self: "pipeline", Shown: true})
 	return Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
 }
 
-// shown reports whether a server can be rendered at all; what speaks against it is said
-// before a run begins.
+// shown reports whether a server can be rendered. Check and CheckSimulation report why it cannot.
 func (r Resolver) shown(s *lang.Server) bool {
 	_, known := r.Engines[s.Kind.Name]
 	return known && (!r.simulated() || replaceable(s) == nil)
@@ -101,7 +100,7 @@ func (r Resolver) showDeployment(block *lang.Deployment) ([]plan.Process, error)
 	return showAll(d.target(), d.slots, rendered)
 }
 
-// showAll describes the processes of a target that are started, in the order of their start.
+// showAll describes the processes of a target that are started, in start order.
 func showAll(t engine.TargetSpec, slots map[string]place.Slot, rendered map[string]engine.Process) ([]plan.Process, error) {
 	var out []plan.Process
 	for wave, names := range t.Order {
@@ -121,7 +120,7 @@ func showAll(t engine.TargetSpec, slots map[string]place.Slot, rendered map[stri
 	return out, nil
 }
 
-// show describes one process as it is started in its slot.
+// show describes one process as its slot starts it.
 func show(name, role string, wave int, slot place.Slot, p steps.Process) (plan.Process, error) {
 	if slot.Show != nil {
 		var err error
@@ -154,7 +153,7 @@ func show(name, role string, wave int, slot place.Slot, p steps.Process) (plan.P
 	return out, nil
 }
 
-// gpuNames are the GPUs of a container, or how many the daemon chooses.
+// gpuNames returns the GPUs of a container, or the number that the daemon chooses.
 func gpuNames(r *steps.GPURequest) []string {
 	switch {
 	case r == nil:

@@ -13,10 +13,9 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// doubleSpec is the spec of a server in a slot as the simulator takes it: the engine's plain
-// program in place of an image or a path, since nothing of either is used. Of the container
-// block only the network remains, since the rest is about the engine's image and the
-// machine's GPUs. together says that others must reach it.
+// doubleSpec returns the spec of a server's simulated double in a slot. The engine's own program replaces an image or a
+// path. Of the container block only the network remains, since the rest concerns the engine's image and the machine's
+// GPUs. together means that other processes must reach it.
 func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
 	spec := plain(slot.Spec)
 	spec.Caches = nil
@@ -32,8 +31,8 @@ func doubleSpec(slot place.Slot, together bool) steps.ServerSpec {
 	return spec
 }
 
-// plain is a spec with the engine's own program in place of an image or a path. One whose
-// engine is not known cannot be simulated, which the checks say, and stays what it is.
+// plain returns a spec with the engine's own program in place of an image or a path. A spec of an unknown engine is
+// returned unchanged; the checks report that it cannot be simulated.
 func plain(spec steps.ServerSpec) steps.ServerSpec {
 	if spec.OwnProgram == nil {
 		return spec
@@ -42,7 +41,7 @@ func plain(spec steps.ServerSpec) steps.ServerSpec {
 	return spec
 }
 
-// ownContainer is a container of this program beside the servers, nil where it is none.
+// ownContainer returns the spec of a container of this program, nil if it does not run in a container.
 func ownContainer(self place.Self) *steps.ContainerSpec {
 	if self.Image == "" {
 		return nil
@@ -50,11 +49,11 @@ func ownContainer(self place.Self) *steps.ContainerSpec {
 	return &steps.ContainerSpec{Image: self.Image, Pull: steps.PullNever, Network: steps.NetworkHost}
 }
 
-// shortestInterval between two polls of a server that starts faster than real ones.
+// shortestInterval limits how far scaledReadiness shortens the interval between two polls.
 const shortestInterval = 50 * time.Millisecond
 
-// scaledReadiness polls more often where the model's clock runs faster: start-up times are
-// in its time, and would be known to within many seconds only.
+// scaledReadiness polls more often if the model's clock runs faster. Start-up times are in the model's time, and the
+// default interval would resolve them to many seconds only.
 func scaledReadiness(r steps.Readiness, timeScale float64) steps.Readiness {
 	r = r.WithDefaults()
 	if timeScale > 1 {
@@ -63,8 +62,8 @@ func scaledReadiness(r steps.Readiness, timeScale float64) steps.Readiness {
 	return r
 }
 
-// double turns the process of a real engine into one of its simulated double: the same argv
-// behind this program's own simulate command, the model's settings in the environment.
+// double turns the process of an engine into its simulated double. It runs the same argv behind this program's simulate
+// command, with the model's settings in the environment.
 func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self, launch string) (steps.Process, error) {
 	settings, err := settingsOf(spec, r.Dir, r.Plan.TimeScale, launch)
 	if err != nil {
@@ -82,7 +81,7 @@ func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self
 	return p, nil
 }
 
-// settingsOf a server of a file in a folder.
+// settingsOf returns the simulator's settings for a server. dir is the folder of the file.
 func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch string) (simulate.Settings, error) {
 	s := simulate.Settings{Engine: spec.Engine, Version: spec.EngineVersion(), TimeScale: timeScale, LaunchSeed: launchSeed(launch),
 		Nodes: spec.Nodes}
@@ -105,7 +104,7 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 	if err != nil {
 		return s, err
 	}
-	// The simulator's own check, so that a wrong value ends the run before it starts.
+	// Parse the settings as the simulator does, so that a wrong value is reported before the run starts.
 	if _, err := simulate.ParseSettings(string(text)); err != nil {
 		return s, err
 	}
@@ -117,7 +116,7 @@ func settingsOf(spec steps.ServerSpec, dir string, timeScale float64, launch str
 	return s, nil
 }
 
-// set sets an argument of a simulate block. Those on the size of the model have its names.
+// set sets an argument of a simulate block. Other numbers set the field of that name in the model's size.
 func set(s *simulate.Settings, name string, value any) error {
 	number, isNumber := asFloat(value)
 	text, isText := value.(string)
@@ -181,7 +180,7 @@ func asFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// launchSeed gives every launch its own noise, the same one when a run is repeated.
+// launchSeed returns a seed that differs between launches and stays the same when a run is repeated.
 func launchSeed(launch string) uint64 {
 	sum := sha256.Sum256([]byte("launch/1 " + launch))
 	return binary.BigEndian.Uint64(sum[:8])

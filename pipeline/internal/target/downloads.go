@@ -14,18 +14,17 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// hubModel matches a model that the Hugging Face hub names: an organisation and a model.
+// hubModel matches the name of a model on the Hugging Face hub: an organisation and a model.
 var hubModel = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
-// gatedModels are the beginnings of names of models that the hub gives only to accounts that have
-// accepted a licence.
+// gatedModels holds prefixes of the names of models that the hub gives only to accounts that have accepted a licence.
 var gatedModels = []string{"meta-llama/", "google/gemma-"}
 
-// hubCache is where an image that runs as root keeps what it has downloaded.
+// hubCache is the folder to which an image that runs as root downloads models.
 const hubCache = "/root/.cache/huggingface"
 
-// CheckDownloads warns of containers of the plan that download their model at every launch, and of
-// those that ask for a gated model without a token.
+// CheckDownloads warns of containers that download their model at every launch, and of containers that use a gated
+// model without a token.
 func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 	var out problems
 	if p.Simulated != "" {
@@ -33,7 +32,7 @@ func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 	}
 	for _, t := range p.Targets {
 		for _, s := range cfg.ServersOf(t.Addr) {
-			// A kind with images of its own is an engine that reads its model from the hub.
+			// Only a kind with default images is an engine that reads its model from the hub.
 			if s.Spec.Image == "" || len(s.Spec.OwnImages) == 0 || !hubModel.MatchString(s.Spec.Model) {
 				continue
 			}
@@ -52,8 +51,7 @@ func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 	return out.list
 }
 
-// keepsDownloads reports whether the folder of a container that the hub's client downloads to
-// outlives a launch.
+// keepsDownloads reports whether the container's download folder of the hub's client outlives a launch.
 func keepsDownloads(spec steps.ServerSpec) bool {
 	home, _ := steps.Getenv(spec.Env, "HF_HOME")
 	hub, _ := steps.Getenv(spec.Env, "HF_HUB_CACHE")
@@ -71,7 +69,7 @@ func keepsDownloads(spec steps.ServerSpec) bool {
 		kept = append(kept, c.Path)
 	}
 	return slices.ContainsFunc(kept, func(target string) bool {
-		// An image whose user is not root has its cache in another home.
+		// If the image's user is not root, the cache is in another home.
 		return strings.HasPrefix(dir+"/", path.Clean(target)+"/") || strings.Contains(target, "huggingface")
 	})
 }

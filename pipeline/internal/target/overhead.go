@@ -11,8 +11,8 @@ import (
 	"github.com/servegate/pipeline/steps/router"
 )
 
-// measureOverhead measures what our router adds by its own measurements, which go on from its
-// start: the run's are what came between two readings.
+// measureOverhead starts measuring the latency that our router adds, by the router's own measurements. These count from
+// the router's start, so the values of a run are the difference between two readings.
 func measureOverhead(ctx context.Context, ep steps.Endpoint) (func(context.Context) (map[string]float64, error), error) {
 	before, err := routerStats(ctx, ep)
 	if err != nil {

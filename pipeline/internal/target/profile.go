@@ -13,14 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps/nsys"
 )
 
-// ProfiledAround reports whether servers are profiled from outside of them. Those that are
-// simulated are profiled by their model, whatever the file says.
+// ProfiledAround reports whether servers are profiled from outside, by nsys. Simulated servers are profiled by their
+// model, whatever the file specifies.
 func (r Resolver) ProfiledAround() bool {
 	s := r.Config.Settings.Profile
 	return s != nil && s.Profiler == lang.ProfilerNsys && !r.simulated()
 }
 
-// Profiler returns what profiles a server of an engine: around, or the engine's own.
+// Profiler returns the profiler of a server: around if servers are profiled from outside, else the engine's own.
 func (r Resolver) Profiler(e steps.Engine, around nsys.Profiler) (steps.Profiler, error) {
 	if r.ProfiledAround() {
 		return around, nil
@@ -32,8 +32,8 @@ func (r Resolver) Profiler(e steps.Engine, around nsys.Profiler) (steps.Profiler
 	return own, nil
 }
 
-// Unprofiled reports why the servers of the target at an address cannot be profiled, nil where
-// they can. Those that answer at a url are left alone, if there are others.
+// Unprofiled returns why the servers of the target at an address cannot be profiled, nil if they can. It ignores
+// servers at a url if the target has others.
 func (r Resolver) Unprofiled(addr string) error {
 	placed, err := r.Placed(addr)
 	if err != nil {
@@ -62,8 +62,7 @@ func (r Resolver) Unprofiled(addr string) error {
 	return nil
 }
 
-// CheckProfile warns of the targets that a gate compares and that could not be profiled if it
-// regressed.
+// CheckProfile warns of compared targets that could not be profiled after a regression.
 func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
 	connectors kv.Table) hcl.Diagnostics {
 	var out problems

@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Services and the router start at once and have nothing to finish.
+// Services and the router start quickly and have no work to finish.
 const (
 	serviceTimeout  = 2 * time.Minute
 	serviceInterval = 100 * time.Millisecond
@@ -25,11 +25,11 @@ const (
 	routerGrace     = 5 * time.Second
 )
 
-// service is how a service of a deployment is asked whether it is ready. It is measured
-// by no report, so most of an engine does not apply to it.
+// service checks whether a service of a deployment is ready. No report measures it, so it implements little of an
+// engine.
 type service struct {
 	name string
-	path string // that answers 200, "" if accepting a connection is enough
+	path string // path that answers 200, "" if accepting a connection is enough
 }
 
 var _ steps.Engine = (*service)(nil)
@@ -46,7 +46,7 @@ func (s *service) Render(steps.ServerSpec, string, steps.Port) (steps.Process, e
 
 func (*service) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
-// Ready connects, and asks the path if there is one.
+// Ready connects, and requests the path if there is one.
 func (s *service) Ready(ctx context.Context, ep steps.Endpoint, _ steps.Readiness) (string, bool, error) {
 	u, err := url.Parse(ep.BaseURL)
 	if err != nil {
@@ -69,26 +69,26 @@ func (s *service) Ready(ctx context.Context, ep steps.Endpoint, _ steps.Readines
 	return steps.StateHealthy, true, nil
 }
 
-// Classify knows what all servers can fail with.
+// Classify applies the rules that all servers share.
 func (*service) Classify(tail []string) (class, evidence string) {
 	return engines.Classify(engines.SharedRules(), tail)
 }
 
-// routed is the engine of the servers behind a router, asked through it.
+// routed is the engine of the servers behind a router, queried through it.
 type routed struct{ steps.Engine }
 
 // Reset does nothing: the servers are reset one by one.
 func (routed) Reset(context.Context, steps.Endpoint) error { return nil }
 
-// Describe finds nothing: the servers describe themselves.
+// Describe returns nothing: the servers describe themselves.
 func (routed) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
-// Capabilities are the router's alone: the servers are watched one by one.
+// Capabilities returns those of the router only: the servers are watched one by one.
 func (routed) Capabilities() steps.EngineCapabilities {
 	return steps.EngineCapabilities{MeasureOverhead: measureOverhead}
 }
 
-// Classify knows the router's own failures, not those of the engine.
+// Classify recognises the router's own failures, not those of the engine.
 func (routed) Classify(tail []string) (class, evidence string) {
 	return engines.Classify(engines.SharedRules(), tail)
 }
@@ -102,7 +102,7 @@ func (d *deployment) readyPath(name string) string {
 	return ""
 }
 
-// services as the layout renders them before ports are known.
+// services returns the services as the layout renders them before ports are known.
 func (d *deployment) services() []kv.Service {
 	rendered, err := d.layout.Render(d.layout.Symbolic())
 	if err != nil {
@@ -111,8 +111,7 @@ func (d *deployment) services() []kv.Service {
 	return rendered.Services
 }
 
-// serviceContained reports whether a service runs in a container: from its image, or as a
-// container of the simulator.
+// serviceContained reports whether a service runs in a container, from its own image or as a simulated container.
 func (d *deployment) serviceContained(name string) bool {
 	if d.simulated() {
 		return d.Plan.Simulated == plan.SimulateContainer
@@ -120,7 +119,7 @@ func (d *deployment) serviceContained(name string) bool {
 	return slices.ContainsFunc(d.services(), func(s kv.Service) bool { return s.Name == name && s.Image != "" })
 }
 
-// renderService renders a service as a process, in its image, or as a double.
+// renderService renders a service as a process, in its image, or as a simulated double.
 func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, error) {
 	slot := d.slots[s.Name]
 	p := steps.Process{

@@ -14,16 +14,16 @@ import (
 	"github.com/servegate/pipeline/steps/simulate"
 )
 
-// realPart is a part of a file that a simulated run would have to take from the real world:
-// a server that already answers, a command that talks to one.
+// realPart is a part of a file that a simulated run cannot replace: a server that already runs at a URL, or a command
+// that sends requests to one.
 type realPart struct {
 	Addr  string
 	Range hcl.Range
 	Err   error
 }
 
-// realParts lists what a simulated run cannot replace and must not touch, in the order of
-// the plan. Nothing real is loaded, started or asked in a simulation of any kind.
+// realParts lists what a simulated run cannot replace and must not use, in plan order. No simulation of any kind
+// starts, loads or queries anything real.
 func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
 	var found []realPart
 	if p.Simulated == "" {
@@ -53,7 +53,7 @@ func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
 	return found
 }
 
-// replaceable reports why a simulated server cannot take the place of one of the file.
+// replaceable returns why a simulated server cannot replace a server of the file, nil if it can.
 func replaceable(s *lang.Server) error {
 	switch {
 	case s.Spec.URL != "":
@@ -67,8 +67,8 @@ func replaceable(s *lang.Server) error {
 	return nil
 }
 
-// confined reports why the command of a driver may reach past the simulated server: it
-// names an address of its own, or none that is the server's.
+// confined returns why the command of a driver may reach past the simulated server, nil if it cannot: it contains
+// another address, or lacks the server's.
 func confined(d *steps.Driver) error {
 	if !d.Runs() {
 		return nil
@@ -97,9 +97,8 @@ func confined(d *steps.Driver) error {
 	return nil
 }
 
-// CheckSimulation finds what keeps a plan from being carried out with simulated servers:
-// the parts of it that are real and cannot be replaced, as errors. Servers that would not
-// start for want of memory, and models whose size is not known, are warned of.
+// CheckSimulation returns errors for parts of a plan that are real and cannot be simulated. It warns of servers that
+// would not start for lack of memory, and of models of unknown size.
 func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	for _, r := range realParts(cfg, p) {
@@ -111,7 +110,7 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
-		if !ok { // its command line is not known before the run, or is refused in it
+		if !ok { // its command line is unknown before the run, or the run refuses it
 			seen.Virtual = r.overSockets(s)
 		}
 		switch {
@@ -130,8 +129,8 @@ func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.En
 	return out.list
 }
 
-// checkTransfers finds deployments whose connector the simulator plays in virtual time alone. What keeps a
-// deployment from being laid out is reported where it is placed.
+// checkTransfers finds deployments whose connector is simulated in virtual time only. Errors of the layout are reported
+// where the deployment is placed.
 func (r Resolver) checkTransfers(out *problems) {
 	if !r.Plan.OverSockets() {
 		return
@@ -151,8 +150,7 @@ func (r Resolver) checkTransfers(out *problems) {
 	}
 }
 
-// ValidateSimulation warns of servers whose simulate block names hardware that their model
-// does not fit on.
+// ValidateSimulation warns of servers whose simulate block names hardware that their model does not fit on.
 func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
@@ -167,7 +165,7 @@ func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine, conne
 	return out.list
 }
 
-// problems of a file. What holds of several instances of one block is reported once.
+// problems holds the diagnostics of a file. A diagnostic that several instances of a block share is added once.
 type problems struct{ list hcl.Diagnostics }
 
 func (p *problems) add(severity hcl.DiagnosticSeverity, summary, detail string, at hcl.Range) {
@@ -180,7 +178,7 @@ func (p *problems) add(severity hcl.DiagnosticSeverity, summary, detail string, 
 	p.list = append(p.list, &hcl.Diagnostic{Severity: severity, Summary: summary, Subject: at.Ptr(), Detail: detail})
 }
 
-// plannedServers are the servers of a plan's targets, each once.
+// plannedServers returns the servers of a plan's targets, each once.
 func (r Resolver) plannedServers() []*lang.Server {
 	var out []*lang.Server
 	for _, t := range r.Plan.Targets {
@@ -193,11 +191,11 @@ func (r Resolver) plannedServers() []*lang.Server {
 	return out
 }
 
-// anyPort is what a command line names that is read and not started.
+// anyPort is the port in a command line that is only inspected.
 const anyPort = 8000
 
-// inspect finds what the simulator knows of a server; false where it cannot be simulated, or
-// its command line is refused, which the run itself shows.
+// inspect returns what the simulator knows of a server. It returns false if the server cannot be simulated or its
+// command line is refused, which the run itself reports.
 func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	e, known := r.Engines[s.Kind.Name]
 	if !known || replaceable(s) != nil || dependsOnSteps(s.Spec) {
@@ -215,7 +213,7 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 	return seen, err == nil
 }
 
-// overSockets returns why the release of a server is not simulated over sockets, nil where it is or none is stated.
+// overSockets returns why the release of a server cannot be simulated over sockets, nil if it can or none is stated.
 func (r Resolver) overSockets(s *lang.Server) error {
 	if replaceable(s) != nil {
 		return nil
@@ -223,7 +221,7 @@ func (r Resolver) overSockets(s *lang.Server) error {
 	return simulate.OverSockets(s.Spec.Engine, s.Spec.EngineVersion())
 }
 
-// SizeNotes lists for a report of which models the size was not modelled, each once.
+// SizeNotes returns notes for a report on the models whose size was not modelled, each once.
 func (r Resolver) SizeNotes() []string {
 	var notes []string
 	for _, s := range r.plannedServers() {

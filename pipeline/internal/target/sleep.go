@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// checkSleep finds the measured servers of a file that are to sleep while others are measured and cannot.
+// checkSleep reports measured servers that must sleep while others are measured, and cannot.
 func checkSleep(out *problems, cfg *lang.Config, engines map[string]steps.Engine) {
 	if cfg.Settings.Resident != steps.ResidentSleep {
 		return

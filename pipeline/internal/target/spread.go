@@ -14,8 +14,7 @@ import (
 // rendezvousPort is the purpose of the port to which the processes of a server connect.
 const rendezvousPort = "rendezvous"
 
-// portsOf are the ports that the processes of servers on several nodes need beside those
-// of the first one.
+// portsOf returns the ports that servers on several nodes need in addition to the HTTP port of their first process.
 func portsOf(parts []place.Part) []kv.PortNeed {
 	var needs []kv.PortNeed
 	for _, p := range parts {
@@ -31,18 +30,18 @@ func portsOf(parts []place.Part) []kv.PortNeed {
 }
 
 const (
-	// serverSpacing keeps servers apart: SGLang derives further ports up to 233 above its own,
-	// vLLM looks for free ones upwards from a base.
+	// serverSpacing separates the ports of servers: SGLang derives further ports up to 233 above its own, vLLM searches
+	// free ones upwards from a base.
 	serverSpacing = 300
-	// rendezvousSpacing is for the further ports that SGLang takes behind the rendezvous.
+	// rendezvousSpacing leaves room for the ports that SGLang uses above the rendezvous port.
 	rendezvousSpacing = 20
 )
 
-// follower is the engine of a process beside the first of a server. Nothing asks it
-// anything: the first is ready when all are.
+// follower is the engine of a process beside the first of a server. It is never queried: the first process is ready
+// when all are.
 type follower struct{ steps.Engine }
 
-// Ready says so at once.
+// Ready returns true at once.
 func (follower) Ready(context.Context, steps.Endpoint, steps.Readiness) (string, bool, error) {
 	return stateJoined, true, nil
 }
@@ -53,14 +52,13 @@ func (follower) Reset(context.Context, steps.Endpoint) error { return nil }
 // Describe returns nothing: the first process describes the server.
 func (follower) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
-// Capabilities are none: the first process is watched for all.
+// Capabilities returns none: the first process is watched for all.
 func (follower) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }
 
 // stateJoined is the only state of a follower.
 const stateJoined = "running"
 
-// renderNode renders the process of a part, at the ports that were chosen, or with their
-// symbols.
+// renderNode renders the process of a part, with the chosen ports or their symbols.
 func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (steps.Process, error) {
 	spreader := e.Capabilities().Spreader
 	if spreader == nil {
@@ -78,7 +76,7 @@ func renderNode(e steps.Engine, p place.Part, head string, in kv.Assigned) (step
 	return rendered, err
 }
 
-// portAt is a port that was chosen, or its symbol.
+// portAt returns a chosen port, or its symbol.
 func portAt(ports map[kv.Port]int, at kv.Port) steps.Port {
 	if n := ports[at]; n != 0 {
 		return steps.PortNumber(n)
@@ -101,8 +99,8 @@ type serverTarget struct {
 	slots  map[string]place.Slot
 }
 
-// serverParts lists the processes of a server that is a target by itself. Those of one that is
-// spread are named by their nodes.
+// serverParts returns the processes of a server that is a target by itself. Processes of a server on several nodes are
+// named by their nodes.
 func serverParts(addr string, spec steps.ServerSpec) []place.Part {
 	if spec.Spread() {
 		addr = ""
@@ -110,7 +108,7 @@ func serverParts(addr string, spec steps.ServerSpec) []place.Part {
 	return place.Spread([]steps.Member{{Name: addr, Spec: spec}})
 }
 
-// placedServer is a target of one server as it is placed.
+// placedServer returns a target of one server for placement.
 func (r Resolver) placedServer(parts []place.Part) place.Target {
 	return place.Target{Processes: r.processes(parts), Alone: len(parts) == 1}
 }

@@ -1,7 +1,6 @@
-// Package target makes of a server or deployment of a file what the engine launches: its
-// processes, the order in which they are started, and their command lines in the slots that
-// their places give them. Where a run is simulated, each process is the double of a real
-// one.
+// Package target turns a server or deployment of a file into what the engine launches: its processes, their start
+// order, and their command lines in the slots that their places assign. In a simulated run each process is the double
+// of a real one.
 package target
 
 import (
@@ -24,21 +23,21 @@ type Resolver struct {
 	Config  *lang.Config
 	Plan    *plan.Plan
 	Engines map[string]steps.Engine
-	// Connectors of KV caches; nil means all.
+	// Connectors holds the connectors of KV caches; nil means all.
 	Connectors kv.Table
 	// Dir is the folder of the pipeline file.
 	Dir    string
 	Places *place.Set
-	// Slowdown makes every double slower by a share: what a self-test plants.
+	// Slowdown makes every double slower by a share, for a self-test.
 	Slowdown float64
-	// Change changes what a server is started with, of which the file says nothing: such as that
-	// it is to be profiled. contained says that it is started in a container. nil changes nothing.
+	// Change changes the spec of a server for reasons outside the file, such as profiling. contained means that the
+	// server starts in a container. nil changes nothing.
 	Change func(spec steps.ServerSpec, contained bool) (steps.ServerSpec, error)
-	// Folder makes a folder of a launch; nil where nothing is launched.
+	// Folder creates a folder for a launch; nil if nothing is launched.
 	Folder func(name string) (string, error)
 }
 
-// On is the resolver with other places: those of a lane.
+// On returns the resolver with other places, such as a lane's.
 func (r Resolver) On(places *place.Set) Resolver {
 	r.Places = places
 	return r
@@ -54,7 +53,7 @@ func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpe
 		return engine.TargetSpec{}, notATarget(addr)
 	}
 	spec := server.Spec
-	// A simulated run carries out no step: what their outputs would be stays a placeholder.
+	// A simulated run executes no steps, so the outputs of steps stay placeholders.
 	if server.Late && !r.simulated() {
 		resolved, diags := r.Config.ResolveServer(addr, outputs)
 		if diags.HasErrors() {
@@ -73,7 +72,7 @@ func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpe
 	return s.target(), nil
 }
 
-// changed is the spec of a server with what Change makes of it.
+// changed applies Change to the spec of a server that is started here.
 func (r Resolver) changed(spec steps.ServerSpec) (steps.ServerSpec, error) {
 	if r.Change == nil || spec.URL != "" {
 		return spec, nil
@@ -85,8 +84,7 @@ func notATarget(addr string) error {
 	return fmt.Errorf("%s is not a server or deployment of this pipeline", addr)
 }
 
-// Placed returns the processes of the target at an address as they are placed, as far as
-// they are known before any step.
+// Placed returns the processes of the target at an address for placement, as far as they are known before any step.
 func (r Resolver) Placed(addr string) (place.Target, error) {
 	if block := r.Config.DeploymentAt(addr); block != nil {
 		d, err := r.layOut(block, block.Spec)
@@ -102,8 +100,8 @@ func (r Resolver) Placed(addr string) (place.Target, error) {
 	return r.placedServer(serverParts(addr, server.Spec)), nil
 }
 
-// Planned returns the targets of the plan as they are placed, but for those whose layout is at
-// fault: resolving them shows it.
+// Planned returns the targets of the plan for placement. It omits targets with an invalid layout; resolving them
+// reports the error.
 func (r Resolver) Planned() []place.Target {
 	var out []place.Target
 	for _, t := range r.Plan.Targets {
@@ -114,7 +112,7 @@ func (r Resolver) Planned() []place.Target {
 	return out
 }
 
-// assign gives the processes of a target their slots, by their names.
+// assign returns the slots of a target's processes by name.
 func (r Resolver) assign(t place.Target) (map[string]place.Slot, error) {
 	slots, err := r.Places.Assign(t)
 	if err != nil {
@@ -127,7 +125,7 @@ func (r Resolver) assign(t place.Target) (map[string]place.Slot, error) {
 	return named, nil
 }
 
-// processes of servers as they are placed.
+// processes returns the processes of servers for placement.
 func (r Resolver) processes(parts []place.Part) []place.Process {
 	out := make([]place.Process, len(parts))
 	for i, p := range parts {
@@ -136,8 +134,8 @@ func (r Resolver) processes(parts []place.Part) []place.Process {
 	return out
 }
 
-// member is how the engine launches and asks a process of a server in its slot. together
-// says that others must reach it.
+// member describes how the engine launches and queries a process of a server in its slot. together means that other
+// processes must reach it.
 func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together bool) engine.Member {
 	m := engine.Member{
 		Name: p.Name, Role: cmp.Or(p.Role, result.RoleServer), Range: plan.Range(at),
@@ -155,7 +153,7 @@ func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together b
 	return m
 }
 
-// started is the spec of a server as it is started in its slot: itself, or its double.
+// started returns the spec with which a server starts in its slot: its own, or its double's.
 func (r Resolver) started(declared steps.ServerSpec, slot place.Slot, together bool) steps.ServerSpec {
 	if !r.simulated() || declared.URL != "" {
 		return slot.Spec
@@ -165,8 +163,7 @@ func (r Resolver) started(declared steps.ServerSpec, slot place.Slot, together b
 
 func (r Resolver) simulated() bool { return r.Plan.Simulated != "" }
 
-// contained reports whether a server is started in a container: from its image, or as a
-// simulated container in its place.
+// contained reports whether a server starts in a container, from its image or as a simulated container.
 func (r Resolver) contained(spec steps.ServerSpec) bool {
 	if r.simulated() {
 		return r.Plan.Simulated == plan.SimulateContainer && spec.URL == ""
@@ -174,7 +171,7 @@ func (r Resolver) contained(spec steps.ServerSpec) bool {
 	return spec.Image != ""
 }
 
-// All lists the addresses of the targets of a file: deployments, and servers outside of any.
+// All returns the addresses of the targets of a file: deployments, and servers outside of any deployment.
 func All(cfg *lang.Config) []string {
 	var out []string
 	for _, d := range cfg.Deployments {
