@@ -47,7 +47,7 @@ type Kind struct {
 	New func(Options) (Place, error)
 }
 
-// Options are what a place is made from.
+// Options configure a place.
 type Options struct {
 	Config *lang.Config
 	Plan   *plan.Plan
@@ -122,15 +122,15 @@ type Slot struct {
 	// Host is the address at which others reach the process, "" for the loopback address.
 	Host     string
 	Launcher steps.Launcher
-	// Self is how to start this program there.
+	// Self describes how to start this program there.
 	Self Self
 	// Ask wraps an engine so that it reaches processes of this place; nil leaves it unchanged.
 	Ask func(steps.Engine) steps.Engine
-	// Show returns what is started at this place for a process, for display; nil means the process itself.
+	// Show converts a process to the one started at this place, for display; nil means the process itself.
 	Show func(steps.Process) (steps.Process, error)
 }
 
-// Self is how to start this program in a slot.
+// Self describes how to start this program in a slot.
 type Self struct {
 	Program string
 	// Image that contains it, "" outside of containers.
@@ -243,7 +243,7 @@ func (Base) Here(Process) bool { return true }
 // Needs implements Place. It returns the needs unchanged.
 func (Base) Needs(n doctor.Needs) doctor.Needs { return n }
 
-// Daemon implements Place. There is no daemon.
+// Daemon implements Place. It returns nil.
 func (Base) Daemon() Daemon { return nil }
 
 // Owner implements Place. All other processes are foreign.
@@ -254,8 +254,8 @@ func (Base) Owner(context.Context) func(int) probe.Owner {
 // Facts implements Place. It returns the facts of this machine.
 func (Base) Facts(here map[string]string) map[string]string { return here }
 
-// Lane implements Place. There are no lanes.
+// Lane implements Place. It returns nil.
 func (Base) Lane(int) *Lane { return nil }
 
-// Model implements Place. The place is real.
+// Model implements Place. It returns nil.
 func (Base) Model() *Model { return nil }

@@ -7,7 +7,7 @@ import (
 )
 
 // prepare starts the measurement: it examines the machine and runs the steps of the file. Failures are part of
-// the outcome; an error means that nothing was started.
+// the outcome; an error means that it was not started.
 func (s *session) prepare(ctx context.Context) (err error) {
 	s.engine = s.engineOptions(ctx)
 	if s.measurement, err = engine.Start(ctx, s.engine); err != nil {

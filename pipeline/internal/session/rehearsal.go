@@ -38,7 +38,7 @@ type Rehearsal struct {
 	cells  map[string]measuredOn // by cell hash
 }
 
-// measuredOn is what a cell is measured on.
+// measuredOn holds the target of a cell, and its planted slowdown.
 type measuredOn struct {
 	target   string
 	slowdown float64

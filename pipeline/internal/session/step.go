@@ -8,7 +8,7 @@ import (
 // step is one step of a run.
 type step struct {
 	name string
-	// skip reports whether the step has nothing to do in this run; nil means never.
+	// skip reports whether the step is unnecessary in this run; nil means never.
 	skip func(*session) bool
 	do   func(*session, context.Context) error
 	// always means that the step runs even after another has failed.
