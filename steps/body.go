@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ownFields are the fields of a request's body that the load generator must write itself,
-// because what it records depends on them, with what to write instead.
+// ownFields maps the fields of a request's body that only the load generator may write, because its records
+// depend on them, to what to set instead.
 var ownFields = map[string]string{
 	"model": "set model or served_name of the server, or models of the benchmark", "prompt": "prompts come from the dataset",
 	"messages": "prompts come from the dataset",
@@ -19,8 +19,8 @@ var ownFields = map[string]string{
 	"n": "a request has one answer", "best_of": "a request has one answer",
 }
 
-// CheckBody says which further field of a request's body is the load generator's own, nil
-// if none is.
+// CheckBody returns a *FieldError for the first field of an additional request body that only the load
+// generator may write, or nil.
 func CheckBody(body map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if instead, own := ownFields[name]; own {
@@ -30,7 +30,7 @@ func CheckBody(body map[string]any) error {
 	return nil
 }
 
-// FieldError is a field of a body that the load generator writes itself.
+// FieldError reports a field of a body that the load generator writes itself.
 type FieldError struct{ Field, Instead string }
 
 func (e *FieldError) Error() string {

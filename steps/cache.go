@@ -1,16 +1,17 @@
 package steps
 
-// Cache is what a server keeps from launch to launch, such as what it compiled: a folder of the machine or
-// a volume of the daemon. It is no part of what a server is, so that sides with a cache each are no
-// different servers for that.
+// Cache holds the place of data that a server reuses across launches, such as compiled code: a folder of the
+// machine or a volume of the daemon. It does not count towards the server's identity, so sides that differ
+// only in their caches are equal.
 type Cache struct {
-	// Folder of the machine, meant from the pipeline file's folder, or Volume of the daemon.
+	// Folder is a folder of the machine, relative to the pipeline file's folder. Volume is a volume of the
+	// daemon.
 	Folder, Volume string
-	// Path that a container has it at, and Env the variable that names the folder to a process.
+	// Path is the mount point in a container. Env is the variable that names the folder to a process.
 	Path, Env string
 }
 
-// Name is the folder or volume.
+// Name returns the folder or volume.
 func (c Cache) Name() string {
 	if c.Volume != "" {
 		return "volume " + c.Volume
@@ -18,5 +19,5 @@ func (c Cache) Name() string {
 	return c.Folder
 }
 
-// Use is what the server knows it by.
+// Use returns how the server finds the cache: the path or the variable.
 func (c Cache) Use() string { return c.Path + c.Env }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// childGrace is the time between SIGTERM and SIGKILL of a program that is no server.
+// childGrace is the time between SIGTERM and SIGKILL for programs other than servers.
 const childGrace = 5 * time.Second
 
 // Ended reports whether done is closed.
@@ -34,7 +34,7 @@ func EndedWithin(ctx context.Context, done <-chan struct{}, d time.Duration) boo
 	return Ended(done)
 }
 
-// ExitState says how a child ended, "running" while it has not.
+// ExitState returns how a child ended, or "running" while it runs.
 func ExitState(child Child) string {
 	if !Ended(child.Done()) {
 		return "running"
@@ -68,11 +68,11 @@ func Poll(ctx context.Context, every time.Duration, done func() bool) bool {
 	return true
 }
 
-// ErrNotStarted says that a program is not there, or may not be started.
+// ErrNotStarted reports that a program does not exist, or may not be started.
 var ErrNotStarted = errors.New("it cannot be started")
 
-// Output runs a short program to its end and returns the beginning of what it prints. When ctx
-// ends before, it is killed, and the error is the cause of that.
+// Output runs a short program to its end and returns the beginning of its output. If ctx ends first, Output
+// kills the program and returns the cause.
 func Output(ctx context.Context, sp Spawner, c Command) (stdout, stderr string, err error) {
 	if sp == nil {
 		return "", "", fmt.Errorf("%w: there is no spawner", ErrNotStarted)
@@ -88,7 +88,7 @@ func Output(ctx context.Context, sp Spawner, c Command) (stdout, stderr string, 
 		err = child.Wait()
 	case <-ctx.Done():
 		if err := child.Signal("KILL"); err != nil {
-			return "", "", errors.Join(context.Cause(ctx), err) // it is left to the spawner's own end
+			return "", "", errors.Join(context.Cause(ctx), err) // the spawner ends it later
 		}
 		<-child.Done()
 		err = context.Cause(ctx)
@@ -96,11 +96,11 @@ func Output(ctx context.Context, sp Spawner, c Command) (stdout, stderr string, 
 	return string(out.kept), string(said.kept), err
 }
 
-// maxOutput bounds what is kept of a short program's output.
+// maxOutput limits the recorded output of a short program, in bytes.
 const maxOutput = 1 << 20
 
-// beginning keeps the first maxOutput bytes that are written. It is no bytes.Buffer, whose
-// ReadFrom would take everything.
+// beginning records the first maxOutput bytes written to it. It does not embed bytes.Buffer, whose ReadFrom
+// would read everything.
 type beginning struct{ kept []byte }
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -125,8 +125,8 @@ func EndChild(child Child, grace time.Duration) error {
 	return nil
 }
 
-// AwaitChild returns when child has ended: by itself, with what its Wait says, or because
-// ctx did, with the cause of that. Then it is ended as [EndChild] does.
+// AwaitChild waits until child has ended and returns the error of its Wait. If ctx ends first, it ends the
+// child as [EndChild] does and returns the cause.
 func AwaitChild(ctx context.Context, child Child, grace time.Duration) error {
 	select {
 	case <-child.Done():

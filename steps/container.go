@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// ContainerSpec is how a server runs in a container. It says nothing of the command
-// line, the environment, the port and the signals: those are the [Process]'s.
-// [ReadContainer] reads it from a container block, [ServerSpec.NewContainer] completes
-// it.
+// ContainerSpec describes how a server runs in a container. The command line, environment, port and signals
+// are in the [Process]. [ReadContainer] reads it from a container block, and [ServerSpec.NewContainer]
+// completes it.
 type ContainerSpec struct {
 	// Image to run: a name with a tag or digest, or an image ID.
 	Image string
-	// Platform such as linux/arm64, "" for the daemon's own.
+	// Platform such as linux/arm64; "" selects the daemon's.
 	Platform string
-	// Pull says when the image is pulled, "" means PullMissing.
+	// Pull is one of the Pull constants; "" means PullMissing.
 	Pull string
 
-	// Entrypoint are the words before the engine's arguments, nil for the engine's own
-	// program. It is part of Process.Argv once a process is rendered.
+	// Entrypoint holds the words before the engine's arguments; nil selects the engine's default program. It
+	// is part of Process.Argv once a process is rendered.
 	Entrypoint []string
-	// OwnEntrypoint says that Process.Argv are the arguments of the image's entrypoint.
-	// Otherwise they are the whole command line and the image's entrypoint is not used.
+	// OwnEntrypoint is true if Process.Argv holds the arguments of the image's entrypoint. Otherwise
+	// Process.Argv is the whole command line, and the image's entrypoint is not used.
 	OwnEntrypoint bool
-	// Workdir and User, "" for the image's own.
+	// Workdir and User; "" selects the image's.
 	Workdir, User string
 
 	// Network is "" or NetworkBridge, NetworkHost, or the name of a network that exists.
@@ -49,7 +48,7 @@ type ContainerSpec struct {
 	Devices []ContainerDevice
 	// CDI names devices of the Container Device Interface, for example nvidia.com/gpu=0.
 	CDI []string
-	// GPUs requested from the daemon; nil if nothing was said.
+	// GPUs requested from the daemon; nil if the file sets none.
 	GPUs *GPURequest
 	// Runtime of the daemon, for example nvidia; "" for its default.
 	Runtime string
@@ -59,14 +58,14 @@ type ContainerSpec struct {
 	// Tmpfs maps paths of the container to mount options such as size=1g.
 	Tmpfs map[string]string
 
-	// Labels of the file. The launcher adds its own.
+	// Labels of the file. The launcher adds more.
 	Labels map[string]string
 }
 
-// LabelPrefix begins the names of the labels that launchers set.
+// LabelPrefix is the prefix of the labels that launchers set.
 const LabelPrefix = "dev.pipeline."
 
-// When an image is pulled. An image that is named by its digest never is pulled twice.
+// When an image is pulled. An image that is named by its digest is pulled at most once.
 const (
 	PullMissing = "missing" // if the daemon does not have it
 	PullAlways  = "always"  // once for each session, so that all launches run the same image
@@ -77,13 +76,13 @@ const (
 const (
 	// NetworkBridge is the default: the server's port is published on the loopback address.
 	NetworkBridge = "bridge"
-	// NetworkHost is the machine's own network: no proxy between client and server.
+	// NetworkHost is the machine's network, without a proxy between client and server.
 	NetworkHost = "host"
 )
 
-// GPURequest is what a container asks its daemon for, as docker run --gpus does.
+// GPURequest holds the GPUs that a container requests from its daemon, as docker run --gpus does.
 type GPURequest struct {
-	// Count of GPUs, AllGPUs for all. It is used where IDs is empty; 0 then means none.
+	// Count of GPUs, AllGPUs for all. It is used if IDs is empty; 0 then requests none.
 	Count int
 	// IDs are indices or UUIDs.
 	IDs []string
@@ -105,24 +104,22 @@ type ContainerDevice struct {
 	Permissions string
 }
 
-// Mount is a file or folder of the machine. A relative Source is meant from the pipeline
-// file's folder.
+// Mount is a file or folder of the machine. A relative Source is resolved against the pipeline file's folder.
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
 }
 
-// Volume is a volume of the daemon. It is made when it does not exist, and stays when the
-// container goes: it is how caches live longer than a launch.
+// Volume is a volume of the daemon. It is created if it does not exist. It outlives the container, so that
+// caches last longer than a launch.
 type Volume struct {
 	Name, Target string
 	ReadOnly     bool
 }
 
-// NewContainer returns the container of a server, nil for one without an image. It is a
-// copy: the container block's settings, the image, and the server's number of GPUs where
-// the block does not say which. ROCm servers get their GPUs as devices (/dev/kfd), those
-// of CDI by name; neither needs a request.
+// NewContainer returns the container of a server, or nil for a server without an image. It is a copy of the
+// container block's settings with the image and, unless the block sets GPUs, the server's number of GPUs.
+// ROCm servers get their GPUs as devices (/dev/kfd), those of CDI by name; neither needs a request.
 func (s ServerSpec) NewContainer() *ContainerSpec {
 	if s.Image == "" {
 		return nil
@@ -151,9 +148,8 @@ func (s ServerSpec) NewContainer() *ContainerSpec {
 	return &c
 }
 
-// Program is the words before the engine's arguments that the file sets: those of
-// executable, or of the container's entrypoint. It is nil where the engine's own program
-// is meant.
+// Program returns the words before the engine's arguments that the file sets, with executable or the
+// container's entrypoint. It returns nil if the file leaves the program to the engine.
 func (s ServerSpec) Program() []string {
 	if s.Image != "" && s.Container != nil {
 		return s.Container.Entrypoint
@@ -161,8 +157,8 @@ func (s ServerSpec) Program() []string {
 	return s.Executable
 }
 
-// ListenHost is the address that a server has to listen on to be reached at the loopback
-// address: all addresses of a container with a network of its own, else loopback.
+// ListenHost returns the address that a server must listen on to be reached at the loopback address: all
+// addresses for a container with a separate network, else loopback.
 func (s ServerSpec) ListenHost() string {
 	if s.Listen != "" {
 		return s.Listen

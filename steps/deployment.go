@@ -10,9 +10,9 @@ type DeploymentSpec struct {
 	Addr     string
 	Members  []Member
 	Services []ServiceSpec
-	// Transfer is nil where no KV cache moves: replicas behind a router.
+	// Transfer is nil if no KV cache moves, as between replicas behind a router.
 	Transfer *TransferSpec
-	// Router is nil where the only member is what clients talk to.
+	// Router is nil if clients talk to the only member directly.
 	Router *RouterSpec
 }
 
@@ -32,9 +32,9 @@ const (
 	RoleBoth     = "both"
 )
 
-// TransferSpec says how the KV cache moves between members.
+// TransferSpec describes how the KV cache moves between members.
 type TransferSpec struct {
-	// Connector is the block's kind: "nixl", "mooncake", "p2p_nccl", …
+	// Connector is the block's kind: "nixl", "mooncake", "p2p_nccl" and so on.
 	Connector string
 	// Transport that is declared, "nccl", "tcp", "rdma" or "nvlink"; "" for no statement.
 	Transport string
@@ -42,7 +42,7 @@ type TransferSpec struct {
 	Devices []string
 	// Buffer in bytes, 0 for the connector's default.
 	Buffer int64
-	// Role of all members, "" if each has its own.
+	// Role of all members, "" if their roles differ.
 	Role string
 	// Config holds further settings, passed through as they are.
 	Config map[string]any
@@ -55,10 +55,10 @@ type TransferSpec struct {
 type ServiceSpec struct {
 	// Name is unique in the deployment: the kind, or the block's second label.
 	Name string
-	// Kind is "etcd", "mooncake_master", "metadata", …
+	// Kind is "etcd", "mooncake_master", "metadata" and so on.
 	Kind string
-	// Image or Executable say where it comes from. Neither means the kind's own: an image
-	// where the members have images, else its program on the machine.
+	// Image or Executable is the source of the service. If both are empty, the kind's default is used: an
+	// image if the members have images, else its program on the machine.
 	Image      string
 	Executable []string
 	Args       []Arg
@@ -76,13 +76,12 @@ type RouterSpec struct {
 	Port            int
 }
 
-// Observation is what an engine says of itself at one moment. A figure that it does not
-// tell is absent.
+// Observation holds an engine's metrics at one moment. A figure that the engine does not report is absent.
 type Observation struct {
 	At time.Time
 	// Gauges by their names of the series, see the Series constants.
 	Gauges map[string]float64
-	// Counters since the server's start, by the names of package metric or the engine's own.
+	// Counters since the server's start, by the names of package metric or the engine's names.
 	Counters map[string]float64
 	// Exposition is the text that they were taken from, in Prometheus' format; nil where there is none.
 	Exposition func() []byte

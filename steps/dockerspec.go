@@ -18,11 +18,11 @@ type DockerHost struct {
 	URL string
 	// Certs is the folder with ca.pem, cert.pem and key.pem of TLS, "" for none.
 	Certs string
-	// Address at which servers of the host are reached, "" for that of the URL.
+	// Address at which servers of the host are reached; "" selects the address of the URL.
 	Address string
 }
 
-// Problem says what is wrong with a host, "" for nothing.
+// Problem describes why a host is invalid, or returns "".
 func (h DockerHost) Problem() string {
 	u, err := url.Parse(h.URL)
 	switch {
@@ -43,7 +43,7 @@ func (h DockerHost) Problem() string {
 	return h.addressProblem()
 }
 
-// sshProblem refuses what ssh would take for one of its options.
+// sshProblem rejects addresses that ssh would read as an option.
 func (h DockerHost) sshProblem(u *url.URL) string {
 	_, password := u.User.Password()
 	switch {
@@ -72,7 +72,8 @@ func (h DockerHost) Elsewhere() bool {
 	return h.Reached() != "" && !strings.HasPrefix(h.URL, "unix:")
 }
 
-// Reached is the address at which others reach the host, "" if it has none but this machine's own.
+// Reached returns the address at which other machines reach the host, or "" if it is reachable only from this
+// machine.
 func (h DockerHost) Reached() string {
 	if h.Address != "" {
 		return h.Address

@@ -1,6 +1,6 @@
 package steps
 
-// Driver is what measures the cells of a benchmark in the place of our own load generator.
+// Driver measures the cells of a benchmark in place of the built-in load generator.
 type Driver struct {
 	// Kind is DriverExec for a program that is run once for each run, DriverEvaluation for one
 	// that asks questions and scores the answers, or DriverResults for results that were
@@ -13,9 +13,9 @@ type Driver struct {
 	Env []EnvVar `json:"-"`
 	// Output is the file, below the run's folder, in which the command leaves its results.
 	Output string `json:"output,omitempty"`
-	// Tool whose definitions hold where the results do not say it.
+	// Tool names the tool whose definitions apply if the results do not name one.
 	Tool string `json:"tool,omitempty"`
-	// Evaluation is what a program asks that scores answers; nil of any other.
+	// Evaluation describes the questions of DriverEvaluation; nil for all other kinds.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`
 }
 
@@ -23,8 +23,8 @@ type Driver struct {
 type Evaluation struct {
 	// Questions that each run has to score.
 	Questions int `json:"questions"`
-	// Score and Filter name what counts of a question with several scores, or of answers that
-	// were read in several ways; empty where there is one.
+	// Score and Filter select one score of a question with several, or one way to read its answers; empty if
+	// there is only one.
 	Score  string `json:"score,omitempty"`
 	Filter string `json:"filter,omitempty"`
 	// Accuracy is the share of questions that the model of virtual time answers, where no
@@ -39,8 +39,7 @@ const (
 	DriverResults    = "results"
 )
 
-// DriverVars are the values that a command is given when it is run, by the name that
-// follows "driver." in the file, with what they are.
+// DriverVars maps the placeholders of a command, without the prefix "driver.", to their descriptions.
 var DriverVars = map[string]string{
 	"base_url": "the server's address without a path, such as http://127.0.0.1:8000",
 	"host":     "the host in base_url",
@@ -55,5 +54,5 @@ var DriverVars = map[string]string{
 // DriverVar is the placeholder of a value. It is written as a reference in a file is.
 func DriverVar(name string) string { return "${driver." + name + "}" }
 
-// Runs reports whether a program is run in the place of our own load generator.
+// Runs reports whether a program runs in place of the built-in load generator.
 func (d *Driver) Runs() bool { return d != nil && d.Kind != DriverResults }

@@ -1,6 +1,6 @@
 package steps
 
-// EvictionError says how a place for servers was lost, or why there is none.
+// EvictionError reports how a place for servers was lost, or why none was granted.
 type EvictionError struct {
 	// Class is one word for machines, such as "node_lost".
 	Class string
@@ -8,5 +8,5 @@ type EvictionError struct {
 	Reason string
 }
 
-// Error says the reason with its class.
+// Error returns the reason with its class.
 func (e *EvictionError) Error() string { return e.Reason + " (" + e.Class + ")" }

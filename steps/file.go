@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// File is what a process finds on its disk: a configuration that an engine wants as a
-// file. The launcher writes it where the process can read it and says where in an
-// environment variable.
+// File is a file that a process reads, such as an engine's configuration. The launcher writes it and passes
+// its path in an environment variable.
 type File struct {
 	// Name is a plain file name, unique in the process.
 	Name string
@@ -31,7 +30,7 @@ func FilesIn(p Process, dir string) []EnvVar {
 	return env
 }
 
-// CheckFile fails if the name of a file could lead out of the folder that it is meant for.
+// CheckFile returns an error if the name of a file could lead out of its folder.
 func CheckFile(f File) error {
 	if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") {
 		return fmt.Errorf("%q is not a plain file name", f.Name)
@@ -39,10 +38,10 @@ func CheckFile(f File) error {
 	return nil
 }
 
-// WriteFiles writes the files of a process into a new folder on this machine. It returns the
-// folder, "" if there are no files, and the process's environment with their paths, which
-// take the place of what it says. folder makes an empty folder for a process of that name;
-// where it is nil, a process with files is refused.
+// WriteFiles writes the files of a process into a new folder on this machine. It returns the folder, "" if
+// there are no files, and the process's environment with the paths of the files, which override variables of
+// the same name. folder creates an empty folder for a process of that name; if it is nil, a process with
+// files is an error.
 func WriteFiles(p Process, folder func(name string) (string, error)) (dir string, env []EnvVar, err error) {
 	if len(p.Files) == 0 {
 		return "", p.Env, nil

@@ -8,21 +8,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Kind describes one kind of block ("server" "vllm", "dataset" "random", …) as data.
-// The language knows no kind by name. A block of a kind lives as follows:
+// Kind describes one kind of block ("server" "vllm", "dataset" "random") as data.
+// The language does not depend on kinds. A block is processed as follows:
 //
 //  1. The program lists the kind in its [Registry]. From then on the reference, `pipeline
 //     schema` and the JSON Schema of files document it.
-//  2. A file is read. The first label of a block finds the kind; its Schema sorts out the
-//     arguments and nested blocks, and what the Schema does not have is reported with what
-//     was probably meant.
+//  2. A file is read. The first label of a block finds the kind; its Schema selects the
+//     arguments and nested blocks. Unknown ones are reported with a suggestion.
 //  3. The arguments are evaluated, converted to their types and units, checked against
 //     their Enum, and filled with their defaults. The result is an [Object].
-//  4. Validate looks at the object as a whole.
-//  5. The object becomes what the rest of the program works with: a server a [ServerSpec]
-//     for the [Engine] of its name, a step the object itself for an [Action], a dataset a
-//     [Dataset], parts of a deployment those of a [DeploymentSpec].
-//  6. Where an argument is Late, steps 3 to 5 are repeated once the steps that it waits for
+//  4. Validate checks the object as a whole.
+//  5. The object is converted: a server to a [ServerSpec] for the [Engine] of its name, a
+//     dataset to a [Dataset], parts of a deployment to those of a [DeploymentSpec]. An
+//     [Action] reads the object of a step directly.
+//  6. If an argument is Late, steps 3 to 5 are repeated once the steps that it waits for
 //     have run.
 type Kind struct {
 	// Block is the block type: "server", "step", "dataset", "service", "kv_transfer", "router", "report".
@@ -31,15 +30,14 @@ type Kind struct {
 	Name   string
 	Doc    string
 	Schema Schema
-	// Program is what a server's own images run, the words before its arguments. It is nil
-	// where nothing says which engine answers: such a server is not simulated, and is not
-	// assumed to use GPUs.
+	// Program holds the words before a server's arguments in the command line of the kind's images. It is nil
+	// if the engine is unknown: such a server is not simulated, and is not assumed to use GPUs.
 	Program []string
-	// Images are the names of a server's own images, without registry and tag, as patterns of
-	// [path.Match]: their tags are versions of the engine.
+	// Images are patterns of [path.Match] for the names of the kind's images, without registry and tag. The
+	// tags of such images are versions of the engine.
 	Images []string
-	// Validate, if not nil, checks an evaluated block beyond its types. It must not do I/O.
-	// Attributes can be unknown (cty.UnknownVal): say nothing of those.
+	// Validate, if not nil, checks an evaluated block beyond its types. It must not do I/O. Attributes can be
+	// unknown (cty.UnknownVal); it must skip those.
 	Validate func(Object) []Problem
 }
 
@@ -74,18 +72,17 @@ type Attr struct {
 	// Unit of a string or number: "" or one of the Unit constants. Values are
 	// converted: durations to nanoseconds, bytes to bytes, percent to a fraction (all numbers).
 	Unit Unit
-	// Rule is what a known value must be beyond its type, nil for anything. [Schema.Check] holds
-	// a block to it.
+	// Rule is an additional condition on a known value, nil for none. [Schema.Check] applies it.
 	Rule *Rule
-	// Enum lists the allowed strings, those of the elements in a list.
+	// Enum lists the allowed strings; for a list, the allowed strings of its elements.
 	Enum enum.Values
-	// Blank says that an empty text has a meaning of its own. All other arguments refuse
-	// it: an empty variable must not turn a container into a process of this machine.
+	// Blank allows the empty string as a value. All other arguments reject it: an empty variable must not
+	// turn a container into a process of this machine.
 	Blank bool
 	Doc   string
 }
 
-// Unit is how a quantity is written in the file.
+// Unit is the notation of a quantity in the file.
 type Unit string
 
 // The units of arguments.
@@ -120,7 +117,7 @@ type Object struct {
 // the argument, then a map key if any; an empty path means the block itself.
 type Problem struct {
 	Path []string
-	// Block counts, from 0, which one is meant where a name of the path is that of several blocks.
+	// Block is the index, from 0, of the block if several share a name of the path.
 	Block   int
 	Summary string
 	Detail  string
@@ -146,11 +143,11 @@ func NewRegistry(kinds ...Kind) (*Registry, error) {
 	return r, nil
 }
 
-// CheckDeployments sets what knows whether the parts of a deployment fit together, beyond
-// what each kind checks of its own block.
+// CheckDeployments sets the function that checks whether the parts of a deployment fit together, in addition
+// to each kind's check of its block.
 func (r *Registry) CheckDeployments(layout func(DeploymentSpec) error) { r.layout = layout }
 
-// CheckDeployment says why the parts of a deployment do not fit together.
+// CheckDeployment returns an error if the parts of a deployment do not fit together.
 func (r *Registry) CheckDeployment(d DeploymentSpec) error {
 	if r.layout == nil {
 		return nil

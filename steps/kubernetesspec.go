@@ -8,7 +8,7 @@ type KubernetesSpec struct {
 	// Image has this program as its entrypoint: it holds the run's place, looks at the nodes and
 	// generates load.
 	Image string
-	// Namespace, "" for that of the context or of the Pod that this program runs in.
+	// Namespace; "" selects the namespace of the context or of the Pod that this program runs in.
 	Namespace string
 	// Context of the kubeconfig and its path, "" for the current one and the usual places.
 	Context, Kubeconfig string
@@ -29,7 +29,7 @@ type KubernetesSpec struct {
 	// NodeSelector and Tolerations of all Pods.
 	NodeSelector map[string]string
 	Tolerations  []Toleration
-	// GPUResource is what the device plugin calls a GPU.
+	// GPUResource is the device plugin's name for a GPU.
 	GPUResource string
 	// Resources of each server beside its GPUs, by name, such as cpu and rdma/hca.
 	Resources map[string]string
@@ -41,5 +41,5 @@ type KubernetesSpec struct {
 	QueueTimeout time.Duration
 }
 
-// Toleration of a taint. An empty Value stands for all.
+// Toleration of a taint. An empty Value matches all values.
 type Toleration struct{ Key, Value, Effect string }

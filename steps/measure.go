@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// MeasureKind is how the series of a measure counts.
+// MeasureKind is the type of a measure's series.
 type MeasureKind string
 
 // The kinds of series.
@@ -20,7 +20,7 @@ const (
 	MeasureGauge     MeasureKind = "gauge"
 )
 
-// MeasureSource is whose metrics a measure reads.
+// MeasureSource names the owner of the metrics that a measure reads.
 type MeasureSource string
 
 // The sources of measures.
@@ -30,7 +30,7 @@ const (
 	MeasureURL     MeasureSource = "url"
 )
 
-// MeasurePer is what the increase of a counter is divided by.
+// MeasurePer is the divisor of a counter's increase.
 type MeasurePer string
 
 // The divisors of a counter.
@@ -40,7 +40,7 @@ const (
 	PerOutputToken MeasurePer = "output_token"
 )
 
-// MeasureStatistic is what is taken of a histogram's increase or of a gauge's samples.
+// MeasureStatistic is the statistic of a histogram's increase or of a gauge's samples.
 type MeasureStatistic string
 
 // The statistics. A gauge has mean and max, a histogram all others but max.
@@ -49,7 +49,7 @@ const (
 	MeasureMax  MeasureStatistic = "max"
 )
 
-// MeasureAcross is how a gauge's series at one moment become one value.
+// MeasureAcross is the way to join a gauge's series at one moment into one value.
 type MeasureAcross string
 
 // The ways to join the series of a gauge.
@@ -66,8 +66,8 @@ var measureQuantiles = []struct {
 	minRequests int
 }{{"p50", 0.5, 20}, {"p90", 0.9, 100}, {"p95", 0.95, 200}, {"p99", 0.99, 1000}}
 
-// Measure is a metric that a file declares: what a series of Prometheus' text format did while a run was
-// measured.
+// Measure is a metric that a file declares: it is computed from a series in Prometheus' text format over the
+// measured window of a run.
 type Measure struct {
 	Name   string        `json:"name"` // of the block
 	Label  string        `json:"label,omitempty"`
@@ -82,7 +82,7 @@ type Measure struct {
 	// Statistic of a histogram or gauge, and Across of a gauge.
 	Statistic MeasureStatistic `json:"statistic,omitempty"`
 	Across    MeasureAcross    `json:"across,omitempty"`
-	// Per, or another counter Over with the same labels, is what a counter's increase is divided by.
+	// Per, or another counter Over with the same labels, is the divisor of a counter's increase.
 	Per  MeasurePer `json:"per,omitempty"`
 	Over string     `json:"over,omitempty"`
 	// AbsentIsZero is true of counters that are shown from their first event on.
@@ -97,7 +97,7 @@ type Measure struct {
 // ID of the metric: "measure.NAME".
 func (m Measure) ID() string { return metric.DeclaredGroup + "." + m.Name }
 
-// Quantile of a histogram that is asked for, 0 for its mean.
+// Quantile returns the requested quantile of a histogram, or 0 for its mean.
 func (m Measure) Quantile() float64 {
 	for _, q := range measureQuantiles {
 		if q.statistic == m.Statistic {
@@ -107,7 +107,7 @@ func (m Measure) Quantile() float64 {
 	return 0
 }
 
-// Metric is the metric that the measure is.
+// Metric returns the metric that the measure declares.
 func (m Measure) Metric() metric.Metric {
 	out := metric.Metric{
 		ID: m.ID(), Group: metric.DeclaredGroup, Stat: m.Name, Label: cmp.Or(m.Label, m.Name), Unit: m.Unit, Direction: m.Better, Scale: m.Scale,
@@ -138,7 +138,7 @@ func (m Measure) Selector() string {
 	return m.Series + "{" + strings.Join(parts, ",") + "}"
 }
 
-// Definition says in one sentence what is read where and what is made of it.
+// Definition describes in one sentence which series is read and how the value is computed from it.
 func (m Measure) Definition() string {
 	from := map[MeasureSource]string{MeasureServers: "all servers of the target", MeasureRouter: "the target's router",
 		MeasureURL: m.URL}[m.Source]

@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// NumberText writes a number of a file as people and programs do: whole numbers in full, all
-// others as the shortest decimal that reads back as the same float64. The language divides
-// with 512 bits, and 1/3 has 150 digits there that say nothing.
+// NumberText formats a number of a file: integers in full, all others as the shortest decimal that reads back
+// as the same float64. The language divides with 512 bits, so that 1/3 would have 150 digits.
 func NumberText(n *big.Float) string {
 	f, _ := n.Float64()
 	if n.IsInt() && math.Abs(f) < 1e21 {

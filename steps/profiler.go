@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Profiler profiles servers while they serve: an [Engine] that starts and stops its own profiler,
-// or one that works from outside of the server.
+// Profiler profiles servers while they serve. An [Engine] implements it by its built-in profiler or by one
+// outside of the server.
 type Profiler interface {
-	// Profiled is the spec of a server that can be profiled and leaves its traces in a folder, as
-	// the server finds it. version is the engine's as far as it is known. It is nothing that a
-	// measured server is started with.
+	// Profiled returns spec changed such that the server can be profiled and writes its traces to dir, a path
+	// as the server sees it. version is the engine's version, if known. Measured servers are started without
+	// these changes.
 	Profiled(spec ServerSpec, dir, version string) (ServerSpec, error)
-	// Profile has a server profile itself for a while. stop ends that, at once if the time is not
-	// over, and returns when the traces are written.
+	// Profile has a server profile itself for a while. stop ends that, before the time is over if necessary,
+	// and returns when the traces are written.
 	Profile(ctx context.Context, ep Endpoint, w ProfileWindow) (stop func(context.Context) (Profiled, error), err error)
 }
 
@@ -25,9 +25,9 @@ type ProfileWindow struct {
 	Delay, Window time.Duration
 }
 
-// Profiled is what was profiled of a server.
+// Profiled describes a finished profile of a server.
 type Profiled struct {
 	Time time.Duration
-	// Tokens that the server put out in that time, nil where it does not count them.
+	// Tokens that the server generated in that time, nil if it does not count them.
 	Tokens *float64
 }

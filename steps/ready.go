@@ -2,26 +2,26 @@ package steps
 
 import "time"
 
-// RefusedError is an answer that more patience does not change: the server runs, and it
-// has no such path, does not know the key, or cannot read the request.
+// RefusedError is an answer that does not change with time: the server runs, but it lacks the path, does not
+// accept the key, or cannot read the request.
 type RefusedError struct{ Err error }
 
-// Error is what the server said.
+// Error returns the text of the server's answer.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the answer's error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// StatePreparing is the state of a server before its start, while its launcher gets what
-// it needs, such as its image.
+// StatePreparing is the state of a server before its start, while its launcher gets what it needs, such as
+// its image.
 const StatePreparing = "preparing"
 
 // The states of a server on its way from start to ready, as [Engine].Ready returns them,
 // in their order. Each includes the ones before it.
 const (
-	StateStarting  = "starting"  // nothing answers at the address yet
+	StateStarting  = "starting"  // the address does not answer yet
 	StateListening = "listening" // the port accepts connections
-	StateHealthy   = "healthy"   // the engine's health endpoint says 200
+	StateHealthy   = "healthy"   // the engine's health endpoint returns 200
 	StateModels    = "models"    // the model is listed
 	StateReady     = "ready"     // one short completion came back with a token
 )
@@ -37,12 +37,12 @@ const (
 const (
 	DefaultReadyTimeout  = 10 * time.Minute
 	DefaultReadyInterval = time.Second
-	// DefaultAttachTimeout is that of a server which is said to run already.
+	// DefaultAttachTimeout is the timeout for a server that is expected to run already.
 	DefaultAttachTimeout = time.Minute
 	DefaultStopGrace     = 30 * time.Second
 )
 
-// WithDefaults fills what was left at zero; Path stays as it is, the engine knows its own.
+// WithDefaults replaces zero fields by their defaults, except Path: its default depends on the engine.
 func (r Readiness) WithDefaults() Readiness {
 	if r.Timeout <= 0 {
 		r.Timeout = DefaultReadyTimeout
@@ -53,8 +53,8 @@ func (r Readiness) WithDefaults() Readiness {
 	return r
 }
 
-// Readiness returns how long and how often to look at the server: one that is given by its
-// address is there already, and not waited for as one that loads a model.
+// Readiness returns how long and how often to poll the server. The timeout of a server with a URL is shorter,
+// because it runs already.
 func (s ServerSpec) Readiness() Readiness {
 	r := s.Ready
 	if s.URL != "" && r.Timeout <= 0 {

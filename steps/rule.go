@@ -7,17 +7,18 @@ import (
 	"slices"
 )
 
-// Rule is what a known value of an argument must be beyond its type.
+// Rule is a condition on a known value of an argument beyond its type.
 type Rule struct {
-	must, detail string // must ends a sentence that begins with the argument's name
+	must, detail string // must completes a sentence that begins with the argument's name
 	number       func(*big.Float) bool
 	text         *regexp.Regexp
 }
 
-// Number wants a number that holds. must ends a sentence that begins with the argument's name.
+// Number returns a rule that accepts numbers for which holds returns true. must completes a sentence that
+// begins with the argument's name.
 func Number(must string, holds func(*big.Float) bool) *Rule { return &Rule{must: must, number: holds} }
 
-// Whole wants a whole number from low to high.
+// Whole returns a rule that accepts integers from low to high.
 func Whole(low, high int64) *Rule {
 	return Number(fmt.Sprintf("must be a whole number from %d to %d", low, high), func(f *big.Float) bool {
 		i, acc := f.Int64()
@@ -25,14 +26,14 @@ func Whole(low, high int64) *Rule {
 	})
 }
 
-// The rules of ports, and of quantities that are or may be nothing.
+// The rules of ports, positive numbers and numbers that may be zero.
 var (
 	PortRule    = Whole(1, 65535)
 	AboveZero   = Number("must be above zero", func(f *big.Float) bool { return f.Sign() > 0 })
 	NotNegative = Number("must not be negative", func(f *big.Float) bool { return f.Sign() >= 0 })
 )
 
-// Matching wants a text, or a list of texts, that match an expression.
+// Matching returns a rule that accepts a string, or a list of strings, that matches an expression.
 func Matching(expression, must, detail string) *Rule {
 	return &Rule{must: must, detail: detail, text: regexp.MustCompile(expression)}
 }
@@ -45,7 +46,7 @@ func (r *Rule) holds(o Object, name string) bool {
 	return o.Text(name) == "" || r.text.MatchString(o.Text(name))
 }
 
-// Check holds the known arguments of a block to their rules. path leads to the block.
+// Check returns the known arguments of a block that violate their rules. path leads to the block.
 func (s Schema) Check(o Object, path ...string) []Problem {
 	var found []Problem
 	for _, a := range s.Attrs {

@@ -2,8 +2,8 @@ package steps
 
 import "slices"
 
-// Search varies a load to find the highest at which a service level objective (SLO) holds. What it
-// varies follows from the arrival: the number of users of a closed loop, or else the rate.
+// Search varies a load to find the highest load at which a service level objective (SLO) holds. It varies the
+// number of users of a closed loop, else the rate.
 type Search struct {
 	// Min and Max are the ends of the range.
 	Min float64 `json:"min"`
@@ -16,7 +16,7 @@ type Search struct {
 	SLO []Objective `json:"slo"`
 }
 
-// What a search is where its owner says nothing else.
+// Defaults of a search.
 const (
 	SearchProbes     = 8
 	SearchResolution = 0.02
@@ -39,7 +39,7 @@ type Objective struct {
 	Limit  float64 `json:"limit"`
 }
 
-// At is the load with the searched quantity set: the load of one probe.
+// At returns the load of one probe, with the searched quantity set to x.
 func (l Load) At(x float64) Load {
 	l.Search = nil
 	if l.Searches() == SearchConcurrency {
@@ -59,10 +59,10 @@ const (
 	SearchConcurrency Searched = "concurrency"
 )
 
-// Metric is the id of the metric that a search measures.
+// Metric returns the ID of the metric that a search measures.
 func (s Searched) Metric() string { return "capacity." + string(s) }
 
-// Searches is the quantity that a search of the load varies.
+// Searches returns the quantity that a search of the load varies.
 func (l Load) Searches() Searched {
 	if l.Closed() {
 		return SearchConcurrency

@@ -18,10 +18,10 @@ type ServerSpec struct {
 	Engine string
 	// OwnProgram and OwnImages are the Program and Images of its kind.
 	OwnProgram, OwnImages []string `json:"-"`
-	// Version of the engine that the flags are meant for, "" if not stated.
+	// Version of the engine that the flags are written for, "" if not stated.
 	Version string
 
-	// Exactly one of Image, Executable and URL says where the server comes from.
+	// Exactly one of Image, Executable and URL is set.
 	Image      string
 	Executable []string // argv prefix, for example ["vllm"] or ["python3", "-m", "sglang.launch_server"]
 	URL        string
@@ -37,11 +37,11 @@ type ServerSpec struct {
 	Port int
 	// Dir is the working directory of a process, "" for the pipeline file's folder.
 	Dir string
-	// Folder is where the relative paths of the server start, "" for the pipeline file's folder. The server of a change
-	// has the change's own folder, where the file before the change judges.
+	// Folder is the base of the server's relative paths, "" for the pipeline file's folder. If the file
+	// before a change judges, the server of the change uses the change's folder.
 	Folder string `json:"-"`
-	// Under are the words of a program that starts the server in place of the launcher, before
-	// its command line: a profiler. The server then runs in a group of its own.
+	// Under holds the words of a program, a profiler, that precede the server's command line and start the
+	// server in place of the launcher. The server then runs in a separate process group.
 	Under []string `json:"-"`
 	// Node that it runs on, from 0: of a Slurm job, or of the file's Docker hosts. Without
 	// either it has no meaning.
@@ -72,8 +72,8 @@ func (s ServerSpec) From(dir string) string { return cmp.Or(s.Folder, dir) }
 // folder.
 func (s ServerSpec) ModelFolder(dir string) string { return s.Path(dir, s.Model) }
 
-// Path returns where the server would find a path that it is given on this machine, given the pipeline file's folder:
-// below its working directory, or below what its container mounts.
+// Path returns the server's path for a path on this machine, given the pipeline file's folder: below its
+// working directory, or below a mount of its container.
 func (s ServerSpec) Path(dir, path string) string {
 	dir = s.From(dir)
 	if s.Container != nil {
@@ -91,7 +91,7 @@ func (s ServerSpec) Path(dir, path string) string {
 	return fromFolder(fromFolder(dir, s.Dir), path)
 }
 
-// fromFolder makes a path that starts at a folder one that is found from here.
+// fromFolder resolves path against dir.
 func fromFolder(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -126,17 +126,17 @@ func WithoutEnv(env []EnvVar, names ...string) []EnvVar {
 	return slices.DeleteFunc(slices.Clone(env), func(e EnvVar) bool { return slices.Contains(names, e.Name) })
 }
 
-// Readiness says when a server counts as ready.
+// Readiness holds the conditions under which a server counts as ready.
 type Readiness struct {
-	Path     string        // "" means the engine's own
+	Path     string        // "" means the engine's default
 	Timeout  time.Duration // from start to ready
 	Interval time.Duration // between polls
-	// NoCanary leaves the completion out that is asked for last: half of a prefill/decode
-	// pair cannot answer one alone. It then counts as ready when its model is listed.
+	// NoCanary omits the final test completion, which half of a prefill/decode pair cannot
+	// answer alone. The server then counts as ready when its model is listed.
 	NoCanary bool
 }
 
-// Process is what an engine rendered and a launcher runs. It names no engine.
+// Process is a rendered process that a launcher runs. It does not depend on the engine.
 type Process struct {
 	Name string
 	Argv []string
@@ -148,8 +148,8 @@ type Process struct {
 	// StopSignal is "TERM" unless the engine wants another; then StopGrace, then KILL.
 	StopSignal string
 	StopGrace  time.Duration
-	// Apart says that the server does not run in the group of the program that starts it, and may
-	// be there for a while when that has ended: for the grace at most.
+	// Apart is true if the server runs outside the process group of the program that starts it. It may
+	// outlive that program, for the grace at most.
 	Apart bool
 	// Container is the container to run it in, nil for a process of the machine. Dir is
 	// then not used.
@@ -172,7 +172,7 @@ func (p Process) Stopping() (signal string, grace time.Duration) {
 	return signal, grace
 }
 
-// Endpoint is how to talk to a running server.
+// Endpoint holds the address and credentials of a running server.
 type Endpoint struct {
 	BaseURL string
 	Model   string
@@ -185,10 +185,10 @@ type Engine interface {
 	Name() string
 	// Render turns a spec into a process that will listen on host:port.
 	Render(spec ServerSpec, host string, port Port) (Process, error)
-	// Ready polls once and says which state the server is in. It returns true when the
-	// server can serve; the error says why it cannot yet.
+	// Ready polls once and returns the server's state. It returns true when the server can serve; otherwise
+	// the error is the reason.
 	Ready(ctx context.Context, ep Endpoint, r Readiness) (state string, ready bool, err error)
-	// Reset clears caches between runs, as far as the engine can; ErrNoReset says that it cannot.
+	// Reset clears caches between runs, as far as the engine can. It returns ErrNoReset if the engine cannot.
 	Reset(ctx context.Context, ep Endpoint) error
 	// Describe asks the server for its version, resolved arguments and the like, as far as it reports them.
 	Describe(ctx context.Context, ep Endpoint) (map[string]string, error)
@@ -197,7 +197,7 @@ type Engine interface {
 	// Endpoints lists the workload endpoints it can serve ("completions", "chat",
 	// "generate", "embeddings", "rerank").
 	Endpoints() []string
-	// Capabilities returns what else it can do.
+	// Capabilities returns the optional features.
 	Capabilities() EngineCapabilities
 }
 
@@ -217,7 +217,7 @@ type Launcher interface {
 	// Start starts p; its output goes to log from the first byte. It returns once the
 	// process runs (not when it is ready). ctx bounds the start only.
 	Start(ctx context.Context, p Process, log io.Writer) (Server, error)
-	// Capabilities returns what else it can do.
+	// Capabilities returns the optional features.
 	Capabilities() LauncherCapabilities
 }
 
@@ -226,12 +226,12 @@ type Server interface {
 	BaseURL() string
 	// Done is closed when the process has ended by itself or was stopped.
 	Done() <-chan struct{}
-	// ExitState says how it ended ("exit status 1", "killed"); valid once Done is closed.
+	// ExitState returns how the process ended ("exit status 1", "killed"); valid once Done is closed.
 	ExitState() string
 	// Stop sends the stop signal, waits for the grace, kills, and waits until the
 	// process (and its group) is gone. It is safe to call more than once.
 	Stop(ctx context.Context) error
-	// Capabilities returns what else it can be asked.
+	// Capabilities returns the optional features.
 	Capabilities() ServerCapabilities
 }
 
@@ -242,7 +242,7 @@ type Spawner interface {
 	Spawn(ctx context.Context, c Command) (Child, error)
 }
 
-// Command to spawn. Env is complete apart from what the spawner's policy adds.
+// Command describes a process to spawn. Env is complete except for the variables of the spawner's policy.
 type Command struct {
 	Argv   []string
 	Env    []EnvVar
@@ -251,7 +251,7 @@ type Command struct {
 	Stderr io.Writer
 }
 
-// Child is a spawned process in a group of its own.
+// Child is a spawned process in a separate process group.
 type Child interface {
 	PID() int
 	// Done is closed when the process has ended, every other process of its group is
@@ -259,9 +259,9 @@ type Child interface {
 	Done() <-chan struct{}
 	// Wait blocks until Done and returns how it ended; nil for exit status 0.
 	Wait() error
-	// Signal the whole group by name: "TERM", "INT", "KILL". It is no error if the group
-	// is gone already.
+	// Signal sends a signal to the whole group by name: "TERM", "INT", "KILL". It returns nil if the group
+	// has already ended.
 	Signal(name string) error
-	// Capabilities returns what else it can be asked.
+	// Capabilities returns the optional features.
 	Capabilities() ChildCapabilities
 }

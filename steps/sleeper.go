@@ -6,12 +6,12 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
-// Sleeper is an [Engine] whose servers can give back the memory of their GPUs and stay loaded. One
-// that sleeps serves nothing until it is woken, which takes seconds where a start takes minutes.
+// Sleeper is an [Engine] whose servers can release their GPU memory and stay loaded. A sleeping server does
+// not serve until it is woken, which takes seconds; a start takes minutes.
 type Sleeper interface {
-	// CheckSleep finds what keeps a server from being put to sleep as its spec starts it.
+	// CheckSleep returns an error if a server cannot sleep when started from spec.
 	CheckSleep(spec ServerSpec) error
-	// Sleep puts a server to sleep that has nothing to do, and returns when it sleeps.
+	// Sleep puts an idle server to sleep, and returns when it sleeps.
 	Sleep(ctx context.Context, ep Endpoint) error
 	// Wake returns when the server has its memory again.
 	Wake(ctx context.Context, ep Endpoint) error

@@ -5,7 +5,7 @@ import "time"
 // SlurmSpec is the allocation of a Slurm cluster in which servers run: one job for the
 // whole of a run, with one step for each server.
 type SlurmSpec struct {
-	// Partition, Account and Constraint as sbatch takes them, "" for the cluster's default.
+	// Partition, Account and Constraint as sbatch takes them; "" selects the cluster's default.
 	Partition, Account, Constraint string
 	// Time limit of the job, 0 for the partition's default.
 	Time time.Duration
@@ -13,7 +13,7 @@ type SlurmSpec struct {
 	Nodes int
 	// GPUsPerNode that the job gets on each node.
 	GPUsPerNode int
-	// Shared says that other jobs may run on the nodes.
+	// Shared allows other jobs on the nodes.
 	Shared bool
 	// ExtraArgs are further arguments of sbatch.
 	ExtraArgs []string
@@ -21,14 +21,14 @@ type SlurmSpec struct {
 	QueueTimeout time.Duration
 	// Runtime starts the images of servers on the nodes: one of the Runtime constants.
 	Runtime string
-	// SideBySide runs repeats at once, each on nodes of its own.
+	// SideBySide runs repeats at the same time, each on separate nodes.
 	SideBySide bool
-	// LoadNode is the node, of those that a repeat has, on which the load is generated, with the
-	// router before it; nil for the machine that the command runs on.
+	// LoadNode is the index, among the nodes of a repeat, of the node that runs the load generator and the
+	// router; nil for the machine that runs the command.
 	LoadNode *int
 }
 
-// What starts images on the nodes of a cluster.
+// Runtimes that start images on the nodes of a cluster.
 const (
 	RuntimeNone      = "none"
 	RuntimePyxis     = "pyxis"     // srun --container-image, with enroot

@@ -9,13 +9,12 @@ import (
 	"github.com/hashicorp/go-version"
 )
 
-// tagVersion is how the projects tag their images: v0.11.0, v0.5.5-cu129, v0.6.4.post1.
+// tagVersion matches the tags of the projects' images: v0.11.0, v0.5.5-cu129, v0.6.4.post1.
 var tagVersion = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(-.*)?$`)
 
-// ImageVersion is the engine's version in the name of an image: 0.11.0 for
-// vllm/vllm-openai:v0.11.0, from any registry. It is "" for images that are not the
-// engine's own, whose tags may count anything, and for tags such as latest. own are the
-// names of the engine's own images, without registry and tag, as patterns of [path.Match].
+// ImageVersion returns the engine's version from the name of an image: 0.11.0 for vllm/vllm-openai:v0.11.0,
+// from any registry. It returns "" for other images, whose tags have unknown meaning, and for tags such as
+// latest. own are the names of the engine's images, without registry and tag, as patterns of [path.Match].
 func ImageVersion(image string, own []string) string {
 	image, _, _ = strings.Cut(image, "@")
 	name, tag, tagged := strings.Cut(path.Base(image), ":")
@@ -30,8 +29,8 @@ func ImageVersion(image string, own []string) string {
 	return m[1]
 }
 
-// EngineVersion is the version that a server's arguments are written for: the stated
-// one, else the one in the name of its image, else "".
+// EngineVersion returns the version that a server's arguments are written for: the stated one, else the one
+// in the name of its image, else "".
 func (s ServerSpec) EngineVersion() string {
 	if s.Version != "" {
 		return s.Version
@@ -39,14 +38,14 @@ func (s ServerSpec) EngineVersion() string {
 	return ImageVersion(s.Image, s.OwnImages)
 }
 
-// releaseNumbers begin what a project calls a release: 0.11, v0.6.4.post1, 0.20.1rc0+cpu.
+// releaseNumbers matches the leading numbers of a release: 0.11, v0.6.4.post1, 0.20.1rc0+cpu.
 var releaseNumbers = regexp.MustCompile(`^v?[0-9]{1,6}(\.[0-9]{1,6})+`)
 
 // IsRelease reports whether text begins with the numbers of a release.
 func IsRelease(text string) bool { return releaseNumbers.MatchString(text) }
 
-// CompareReleases compares two releases by their numbers; what follows these ("rc1", "post1",
-// "+cpu") does not count, and what has none comes before all.
+// CompareReleases compares two releases by their numbers. It ignores suffixes ("rc1", "post1", "+cpu"), and
+// sorts texts without numbers first.
 func CompareReleases(a, b string) int { return releaseOf(a).Compare(releaseOf(b)) }
 
 func releaseOf(text string) *version.Version {

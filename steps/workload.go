@@ -6,16 +6,16 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
-// Endpoints are what a workload can call.
+// Endpoints are the endpoints that a workload can call.
 var Endpoints = enum.Values{{Name: "completions", Doc: "OpenAI's"}, {Name: "chat", Doc: "OpenAI's"},
 	{Name: "generate", Doc: "SGLang's own"}, {Name: "embeddings", Doc: "OpenAI's"},
 	{Name: "rerank", Doc: "Jina's, as vLLM and SGLang have it"}}
 
-// Pooled reports whether answers of an endpoint are made of vectors or scores, and not of tokens.
+// Pooled reports whether an endpoint answers with vectors or scores instead of tokens.
 func Pooled(endpoint string) bool { return endpoint == "embeddings" || endpoint == "rerank" }
 
-// Workload is one cell's load, completely evaluated: what is sent, when, and how much
-// of it. Everything in it enters the identity of the cell, except Seed.
+// Workload is the completely evaluated load of one cell: content, times and number of requests. All fields
+// except the seed are part of the cell's identity.
 type Workload struct {
 	Endpoint  string  `json:"endpoint"` // one of Endpoints
 	Dataset   Dataset `json:"dataset"`
@@ -30,18 +30,18 @@ type Workload struct {
 	Models map[string]float64 `json:"models,omitempty"`
 	// Warmup is the number of requests before the measured ones: the same shapes, other content.
 	Warmup int `json:"warmup"`
-	// Driver measures in the place of our own load generator; nil is our own. With a driver
-	// nothing else of the workload is set.
+	// Driver measures in place of the built-in load generator; nil selects the built-in one. With a driver
+	// all other fields are empty.
 	Driver *Driver `json:"driver,omitempty"`
 	// RequestTimeout ends a single request (failure class timeout); 0 means none.
 	RequestTimeout time.Duration `json:"request_timeout"`
-	// Goodput are the limits that a good request keeps; zero without.
+	// Goodput holds the limits that a good request meets; zero if unset.
 	Goodput Goodput `json:"goodput,omitzero"`
-	// Answers make a run collect what is answered, and not when; nil in a run that measures.
+	// Answers makes a run collect the answers instead of their times; nil in a run that measures.
 	Answers *Answers `json:"answers,omitempty"`
 }
 
-// Answers say what of greedy answers is collected beside their text.
+// Answers selects the data that is collected beside the text of greedy answers.
 type Answers struct {
 	// Logprobs asks for the log-probability of every token.
 	Logprobs bool `json:"logprobs"`
@@ -55,7 +55,7 @@ type Goodput struct {
 	E2EL time.Duration `json:"e2el,omitempty"`
 }
 
-// Dataset says where prompts come from. Kind is the label of the dataset block.
+// Dataset describes the source of prompts. Kind is the label of the dataset block.
 type Dataset struct {
 	Kind string `json:"kind"`
 	// Lengths in tokens. InputMin..InputMax uniform; equal values mean fixed.
@@ -71,17 +71,16 @@ type Dataset struct {
 	// makes the content part of the cell's identity, and a run refuses a file that has
 	// changed since.
 	Sum string `json:"sum,omitempty"`
-	// Verbatim prompts of a file are sent as they are the first time, unless the file sets rotate:
-	// what is answered depends on all of a prompt.
+	// Verbatim prompts of a file are sent unchanged the first time, unless the file sets rotate: the answer
+	// depends on the whole prompt.
 	Verbatim bool `json:"verbatim,omitempty"`
-	// Synthetic stands for prompts that are made up because the file is not there. Only a
-	// simulated run has them.
+	// Synthetic marks generated prompts that replace a missing file. Only simulated runs use them.
 	Synthetic bool `json:"synthetic,omitempty"`
 	// Options of kinds that need more than the above.
 	Options map[string]any `json:"options,omitempty"`
 }
 
-// Load says when requests are sent.
+// Load describes when requests are sent.
 type Load struct {
 	// Arrival names the load model, one of those in package load.
 	Arrival string `json:"arrival"`
@@ -99,7 +98,7 @@ type Load struct {
 	// Ramp, when set, raises the rate linearly from RampFrom to Rate over its time.
 	Ramp     time.Duration `json:"ramp,omitempty"`
 	RampFrom float64       `json:"ramp_from,omitempty"`
-	// ThinkTime is how long a user of a closed loop waits after an answer.
+	// ThinkTime is the time that a user of a closed loop waits after an answer.
 	ThinkTime time.Duration `json:"think_time,omitempty"`
 	// Options are the arguments of load models that need others.
 	Options map[string]any `json:"options,omitempty"`
