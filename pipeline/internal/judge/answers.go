@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// measured fills in the values of a comparison: those of both sides' runs, or of their answers.
+// measured sets the values of a comparison, from both sides' runs or from their answers.
 func measured(c *gates.Comparison, doc *result.Document, benchmark string, base, head *result.Cell) {
 	if !c.Metric.Mutual {
 		c.Pairs, c.Voided = pairs(c.Metric, base, head), voided(c.Metric, base, head)
@@ -23,8 +23,8 @@ func measured(c *gates.Comparison, doc *result.Document, benchmark string, base,
 	c.Pairs, c.Clusters = all.Pairs, all.Clusters
 }
 
-// printedStep returns the smallest step of the last digit that imported values of a metric were printed with,
-// 0 where no value says its own.
+// printedStep returns the smallest step of the last digit with which imported values of a metric were printed, 0 if no
+// value states one.
 func printedStep(m metric.Metric, cells ...*result.Cell) float64 {
 	least := 0.0
 	for _, cell := range cells {
@@ -37,7 +37,7 @@ func printedStep(m metric.Metric, cells ...*result.Cell) float64 {
 	return least
 }
 
-// answersOf are the compared answers of two cells, nil where none were.
+// answersOf returns the compared answers of two cells, nil if none were compared.
 func answersOf(doc *result.Document, benchmark string, base, head *result.Cell) *result.Answers {
 	i := slices.IndexFunc(doc.Answers, func(a result.Answers) bool {
 		return a.Benchmark == benchmark && a.Base == base.Hash && a.Head == head.Hash
@@ -48,8 +48,8 @@ func answersOf(doc *result.Document, benchmark string, base, head *result.Cell) 
 	return &doc.Answers[i]
 }
 
-// partedAnswers says why what answers have in common before their first other token allows no pass: the head gives
-// other answers nearly always, and what follows that token is not compared. It is "" where that is not so.
+// partedAnswers returns why comparing answers up to their first different token allows no pass, "" if it does. The
+// head's answers nearly always differ, and the tokens after that token are not compared.
 func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) string {
 	a := answersOf(doc, g.Benchmark, base, head)
 	if !m.Mutual || m.ID == answers.Agreement || a == nil {
@@ -57,7 +57,7 @@ func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, hea
 	}
 	for _, of := range []struct {
 		metric, what string
-		share, least float64 // of the base's, and in any case
+		share, least float64 // share of the base's value, and absolute minimum
 	}{
 		{answers.Agreement, "share of equal answers", 0.1, 0.01},
 		{answers.FirstDivergence, "number of tokens before the first other one", 0.5, 0},
@@ -72,8 +72,8 @@ func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, hea
 	return ""
 }
 
-// withoutAnswers is set where answers lack what a metric is made of, or are too few: requests
-// that failed have none, and those that did not may be the easy ones.
+// withoutAnswers excludes a comparison whose answers lack the metric or are too few. Failed requests have no answer,
+// and those that succeeded may be the easy ones.
 func withoutAnswers(doc *result.Document, benchmark string, margin metric.Margin, m metric.Metric, base, head *result.Cell) exclusion {
 	if !m.Mutual {
 		return exclusion{}

@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// asserter evaluates the conditions of gates with the configuration's own expressions.
+// asserter evaluates the conditions of gates with the configuration's expressions.
 type asserter struct{ cfg *lang.Config }
 
 func (a asserter) eval(gate string, cell plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {

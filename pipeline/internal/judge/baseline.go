@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// CheckBaseline returns why a gate could not be judged against its baseline file when the
-// measurements are done: better now than after hours of them.
+// CheckBaseline returns why a gate cannot be judged against its baseline file, nil if it can. It finds errors before
+// hours of measuring.
 func CheckBaseline(p *plan.Plan, g plan.Gate) error {
 	if g.BaselineKind != result.BaselineFile {
 		return nil
@@ -20,8 +20,8 @@ func CheckBaseline(p *plan.Plan, g plan.Gate) error {
 	return err
 }
 
-// baselines reads the files of baselines for the cells of a plan: our own results, or
-// those of another tool.
+// baselines returns a function that reads a baseline file for the cells of a plan. The file holds our results or those
+// of another tool.
 func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 	return func(path string) (*result.Document, error) {
 		if store.IsRunDir(path) {
@@ -43,7 +43,7 @@ func baselines(p *plan.Plan) func(path string) (*result.Document, error) {
 	}
 }
 
-// judgedBy is the plan with only the benchmarks that are set beside a baseline file.
+// judgedBy returns the plan with only the benchmarks that are compared with a baseline file.
 func judgedBy(p *plan.Plan, path string) *plan.Plan {
 	out := *p
 	out.Benchmarks = slices.DeleteFunc(slices.Clone(p.Benchmarks), func(b plan.Benchmark) bool {
@@ -52,8 +52,8 @@ func judgedBy(p *plan.Plan, path string) *plan.Plan {
 	return &out
 }
 
-// toolOf is the tool whose definitions hold where results do not say it: that of the
-// benchmarks' drivers, "" if none says one.
+// toolOf returns the tool whose metric definitions apply if results name no tool. It is the tool of the benchmarks'
+// drivers, "" if none names one.
 func toolOf(p *plan.Plan) string {
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {

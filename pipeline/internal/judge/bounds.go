@@ -9,14 +9,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// A capacity beyond the searched range has the end of the range as its value, on both sides alike.
-// That makes a difference smaller and never turns it around, so a regression that is found is one.
-// What it hides is a head that is worse, where the base is beyond the upper end or the head beyond
-// the lower one: then there is no pass. What it hides the other way around is an improvement, which
-// is then not refuted.
+// A capacity beyond the searched range gets the end of the range as its value, on both sides alike. This shrinks a
+// difference and never reverses it, so every regression found is real. It can hide a worse head, if the base is beyond
+// the upper end or the head beyond the lower one. Then there is no pass. In the opposite cases it can hide an
+// improvement, which is then not excluded.
 
-// bound notes in a decision which of its values are bounds, and takes back a verdict in favour of
-// the head that rests on one.
+// bound marks which values of a decision are bounds, and takes back a verdict in favour of the head that rests on one.
 func bound(d *result.Decision, base, head *result.Cell) {
 	m, ok := metric.Lookup(d.Metric)
 	switch {
@@ -31,7 +29,7 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	var of *result.Search
 	d.BaseBound, _ = boundOf(base, result.AtLeast)
 	d.HeadBound, of = boundOf(head, result.AtMost)
-	if d.HeadValue == nil { // no run has one
+	if d.HeadValue == nil { // no run has a value
 		d.HeadBound = ""
 	}
 	if of != nil && d.BaseBound == "" && slices.ContainsFunc(d.Sessions, func(x float64) bool { return near(x, of.Max) || x > of.Max }) {
@@ -60,9 +58,9 @@ func bound(d *result.Decision, base, head *result.Cell) {
 	}
 }
 
-// boundLimit takes back the verdict of a limit where the capacity may be on its other side.
+// boundLimit takes back the verdict on a limit if the capacity may be on the other side of the limit.
 func boundLimit(d *result.Decision, head *result.Cell) {
-	hides := result.AtLeast // a capacity that is higher than its value
+	hides := result.AtLeast // the capacity may be higher than its value
 	if higher := d.LimitOp == ">=" || d.LimitOp == ">"; higher == (d.Verdict == result.Pass) {
 		hides = result.AtMost
 	}
@@ -73,7 +71,7 @@ func boundLimit(d *result.Decision, head *result.Cell) {
 	d.Verdict, d.Warnings, d.Reason = result.Inconclusive, nil, unknown("a launch carried", hides, of)
 }
 
-// unknown says that a capacity is beyond an end of its search, and what would show how far.
+// unknown returns a message that a capacity is beyond an end of its search, and which end to move.
 func unknown(carries string, b result.Bound, of *result.Search) string {
 	if b == result.AtMost {
 		return fmt.Sprintf("%s at most %s, the least load of the search, and by how much less is not known: lower min", carries,
@@ -83,9 +81,9 @@ func unknown(carries string, b result.Bound, of *result.Search) string {
 		capacity.Text(of.Over, of.Max))
 }
 
-// boundOf is the bound that any run of a cell has, the one that hides a worse head before the other,
-// and the search of one of its runs. A run that found no load at which the SLO holds has failed, so
-// that its pair is left out; it is at most the least load all the same.
+// boundOf returns the bound of any run of a cell, preferring the one in hides, and the search of one of its runs. A run
+// that found no load at which the SLO holds has failed, so its pair is left out. Its capacity is still at most the
+// least load.
 func boundOf(cell *result.Cell, hides result.Bound) (b result.Bound, of *result.Search) {
 	if cell == nil {
 		return "", nil
@@ -101,7 +99,7 @@ func boundOf(cell *result.Cell, hides result.Bound) (b result.Bound, of *result.
 	return b, of
 }
 
-// boundAll notes the bounds of all decisions of a document.
+// boundAll marks the bounds of all decisions of a document.
 func (c *collector) boundAll() {
 	for i := range c.doc.Gates {
 		g := &c.doc.Gates[i]

@@ -10,22 +10,21 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// cellPair are two cells under the declarations of a gate.
+// cellPair identifies two cells that a gate compares.
 type cellPair struct {
 	gate       string
 	base, head *result.Cell
 }
 
-// likeness is how alike two cells are.
+// likeness holds how two cells differ in what they measured.
 type likeness struct {
-	exclusion          // where they must not be compared
-	unknown   string   // what is known of one side only
-	notes     []string // differences that do not keep them from being compared
+	exclusion          // why they must not be compared
+	unknown   string   // properties known of one side only
+	notes     []string // differences that still allow a comparison
 }
 
-// likeness compares the runs of two cells. They must not be set against each other where the
-// sides of a repeat, or the repeats of a side, did other work, were measured by another load
-// generator or ran elsewhere, and the file does not declare that they differ in it.
+// likeness compares the runs of two cells. It excludes them if the sides of a repeat, or the repeats of a side, did
+// different work, used different load generators or ran elsewhere, unless the file declares that difference.
 func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) likeness {
 	at := cellPair{g.Addr, base, head}
 	l, known := c.compared[at]
@@ -39,7 +38,7 @@ func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *resul
 	return l
 }
 
-// warnings of a comparison for what is not known of how alike the sides are, and for what differs.
+// warnings returns warnings about properties known of one side only, and about differences.
 func (l likeness) warnings() []string {
 	if l.unknown == "" {
 		return slices.Clone(l.notes)
@@ -47,9 +46,8 @@ func (l likeness) warnings() []string {
 	return append([]string{"only one side has a known " + l.unknown + ": whether the other's is the same is unknown"}, l.notes...)
 }
 
-// declared is what the file lets the sides of a comparison differ in: the axis, what the
-// baseline lists, what their workloads differ in by the file, and the model where they are
-// servers of two.
+// declared returns the properties in which the file lets the sides of a comparison differ. They are the axis, the list
+// of the baseline, the differences between the workloads, and the model if the sides are servers of two models.
 func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Declared {
 	out := comparability.Declare(g.Axis).And(g.Differ...)
 	_, base, okBase := c.plan.Cell(cmp.Base)
@@ -60,7 +58,7 @@ func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Dec
 	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
 		out = out.And(d.Field)
 	}
-	if base.WorkKey != head.WorkKey { // prompts and arrivals are drawn by it
+	if base.WorkKey != head.WorkKey { // they determine prompts and arrivals
 		out = out.And("schedule_hash")
 	}
 	if base.Target != head.Target {
@@ -72,7 +70,8 @@ func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Dec
 	return out
 }
 
-// compareSides compares the two runs of each repeat, and lists what is known of only one of them.
+// compareSides compares the two runs of each repeat. It returns the first exclusion and the properties known of one
+// side only.
 func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown string) {
 	of := map[pass]result.Run{}
 	for r := range sound(base) {
@@ -122,8 +121,8 @@ func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 	return first
 }
 
-// differsFromFile is set when a cell and that of a baseline file are not alike. The file may be
-// another load generator's, and of other draws.
+// differsFromFile returns why a cell and the same cell of a baseline file must not be compared, "" if they may. The
+// file may come from another load generator and another seed.
 func (c *collector) differsFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
 	declared := comparability.Declare(comparability.Tool, comparability.Seed).And(g.Differ...)
 	found := comparability.Compare(comparability.OfCell(doc, base), comparability.OfCell(c.doc, head), declared).Invalid()

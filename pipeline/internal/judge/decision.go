@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// newDecision is a decision with everything but the verdict and the numbers.
+// newDecision returns a decision without verdict and numbers.
 func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) result.Decision {
 	d := result.Decision{
 		ID: g.ID(cmp.Head, id), Kind: result.KindMetric, Cell: cmp.Head, BaseCell: cmp.Base, Values: cmp.Values,
@@ -23,7 +23,7 @@ func (c *collector) newDecision(g plan.Gate, cmp plan.Comparison, id string) res
 	return d
 }
 
-// fill writes what the gates decided into the document's decision.
+// fill copies a decision of package gates into a decision of the document.
 func fill(d *result.Decision, from gates.Decision, alpha float64, expect gates.Expectation) {
 	d.Verdict, d.Reason, d.Refuted = result.Verdict(from.Verdict), from.Reason, from.Refuted
 	d.Warnings = append(d.Warnings, from.Warnings...)
@@ -49,7 +49,7 @@ func fill(d *result.Decision, from gates.Decision, alpha float64, expect gates.E
 	}
 }
 
-// fillOutcome writes what the test found.
+// fillOutcome copies the result of the test.
 func fillOutcome(d *result.Decision, from gates.Decision, alpha float64, expect gates.Expectation) {
 	found := from.Outcome
 	if level := (1 - found.Confidence) / 2; math.Abs(level-alpha) > 1e-12 {
@@ -88,9 +88,9 @@ func later(e *gates.Estimate) *result.Estimate {
 	return out
 }
 
-// GeoMeans is the geometric mean of each metric over the valid runs of a cell. A metric with a
-// value that is not positive gets the arithmetic mean, since it has no logarithm; times between
-// tokens have none where any run had its tokens in one piece.
+// GeoMeans returns the geometric mean of each metric over the valid runs of a cell. A metric with a value that is not
+// positive has no logarithm and gets the arithmetic mean. Times between tokens are omitted if any run got its tokens in
+// one piece.
 func GeoMeans(cell *result.Cell) map[string]float64 {
 	values := map[string][]float64{}
 	for r := range sound(cell) {

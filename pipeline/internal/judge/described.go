@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// described sets a cell beside the same cell of a stored document. The two were not
-// measured together, so the numbers are shown and nothing is decided.
+// described compares a cell with the same cell of a stored document. The two were measured in different sessions, so
+// the numbers are shown and the decision stays open.
 func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error {
 	doc, err := c.baseline(g.BaselinePath)
 	if err != nil {
@@ -59,8 +59,7 @@ func (c *collector) baseline(path string) (*result.Document, error) {
 	return doc, nil
 }
 
-// describe fills a decision with the values of both cells, where the file defines the metric as the session
-// does.
+// describe sets the values of both cells in a decision, if the file and the session define the metric alike.
 func (c *collector) describe(d *result.Decision, definition string, base, head *result.Cell, id string) {
 	if base == nil {
 		d.Verdict, d.Reason = result.Missing, "the baseline file has no such cell"

@@ -1,13 +1,13 @@
 package judge
 
-// exclusion is why a comparison must not be decided, from a repeat on: what an earlier look has
-// decided on other repeats stands. From 0 on is all of them.
+// exclusion is the reason why a comparison must not be decided, from a repeat on. Decisions of an earlier look on
+// earlier repeats stand. from is 0 for all repeats.
 type exclusion struct {
 	reason string
 	from   int
 }
 
-// earliest is the exclusion that leaves the fewest repeats, the first of several such.
+// earliest returns the exclusion that leaves the fewest repeats, the first of several such.
 func earliest(all ...exclusion) exclusion {
 	var first exclusion
 	for _, d := range all {

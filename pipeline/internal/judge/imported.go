@@ -12,9 +12,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Imported brings results of other tools before the gates of a configuration: they fill
-// the cells of its benchmarks by their parameters. past is what stored baselines are taken
-// from, nil for nothing.
+// Imported judges results of other tools by the gates of a configuration. It assigns the results to the cells of the
+// benchmarks by their parameters. past provides stored baselines, nil for none.
 func Imported(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past *history.History,
 	now time.Time) (*result.Document, error) {
 	planned, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
@@ -30,7 +29,7 @@ func Imported(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past
 	if opt.LaunchBy != "" || opt.OneLaunchPerFile {
 		pairLaunches(planned, doc, opt.LaunchBy != "")
 	}
-	// What is planned is what there is: no more of it can be measured here.
+	// The plan has as many repeats as the results: nothing more can be measured here.
 	repeats := mostRuns(doc)
 	p, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true, Repeat: repeats})
 	if diags.HasErrors() {
@@ -38,14 +37,14 @@ func Imported(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past
 	}
 	p.Looks, p.Targets, p.Repeats = nil, nil, nil
 	for i := range p.Benchmarks {
-		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, and that is no loss
+		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, which is not a loss
 	}
 	options := OptionsOf(cfg, p, past)
 	options.Descriptive = cmp.Or(undecidable(opt.Options, repeats), oneLaunch(runs, opt.Options), blockOrder(doc, opt.BlockOrder))
 	return doc, Judge(p, doc, options)
 }
 
-// blank are the benchmarks of a plan with their cells, before there is a result.
+// blank returns the benchmarks of a plan with their cells, without results.
 func blank(p *plan.Plan) []result.Benchmark {
 	var out []result.Benchmark
 	for _, b := range p.Benchmarks {
@@ -61,7 +60,7 @@ func blank(p *plan.Plan) []result.Benchmark {
 	return out
 }
 
-// mostRuns is the largest number of launches that a cell has runs of, at least 1.
+// mostRuns returns the largest number of launches with runs of one cell, at least 1.
 func mostRuns(doc *result.Document) int {
 	most := 1
 	for _, b := range doc.Benchmarks {
@@ -72,8 +71,8 @@ func mostRuns(doc *result.Document) int {
 	return most
 }
 
-// undecidable says why imported results allow no decision, whatever they are, and what
-// would: "" if they may.
+// undecidable returns why imported results allow no decision whatever their values, and how to change that; "" if they
+// allow one.
 func undecidable(opt convert.Options, repeats int) string {
 	switch {
 	case opt.LaunchBy == "" && !opt.OneLaunchPerFile:
@@ -84,7 +83,7 @@ func undecidable(opt convert.Options, repeats int) string {
 	return ""
 }
 
-// oneLaunch says which results that are declared to be of several launches are of one, "" for none.
+// oneLaunch returns which results that are declared as several launches come from one, "" for none.
 func oneLaunch(runs []convert.Run, opt convert.Options) string {
 	if why := convert.SharedLaunch(runs, opt); why != "" {
 		return "what is declared to be several launches is one: " + why
@@ -92,8 +91,8 @@ func oneLaunch(runs []convert.Run, opt convert.Options) string {
 	return ""
 }
 
-// blockOrder says why sides that were measured one after the other allow no decision, "" where they took turns,
-// where it is not known, or where that order is declared.
+// blockOrder returns why sides that were measured one after the other allow no decision. It returns "" if they
+// alternated, if the order is unknown, or if that order is declared.
 func blockOrder(doc *result.Document, declared bool) string {
 	for _, p := range doc.Pairings {
 		if p.Order == result.OrderNotAlternated && !declared {

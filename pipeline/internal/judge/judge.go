@@ -1,9 +1,8 @@
-// Package judge brings the measured runs of a result document before the gates: it
-// pairs the runs of two sides by repeat, hands the pairs to package gates and writes the
-// decisions back into the document.
+// Package judge judges the measured runs of a result document by the gates: it pairs the runs of two sides by repeat,
+// hands the pairs to package gates and writes the decisions back into the document.
 //
-// The same code judges a run that has just ended, a run directory ([Rejudge]) and results of other tools ([Imported]). It
-// measures nothing, and all arithmetic is in package gates.
+// The same code judges a run that has just ended, a run directory ([Rejudge]) and results of other tools ([Imported]).
+// It measures nothing, and all arithmetic is in package gates.
 package judge
 
 import (
@@ -16,28 +15,26 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Options of a judgement.
+// Options holds the options of a judgement.
 type Options struct {
-	// Assert evaluates the condition of a gate that is a limit, as [lang.Config.EvalAssert] does. It may be nil when no
-	// gate is one.
+	// Assert evaluates the condition of a gate with a limit, as [lang.Config.EvalAssert] does. It may be nil if no gate
+	// has one.
 	Assert func(gate string, cell plan.Cell, in lang.AssertInput) (limits []lang.Limit, message string, err error)
-	// Baseline reads the document of a baseline "file". It may be nil when no gate has one.
+	// Baseline reads the document of a baseline "file". It may be nil if no gate has one.
 	Baseline func(path string) (*result.Document, error)
-	// Descriptive, if not empty, is why the comparisons of the session are described and
-	// not decided.
+	// Descriptive, if not empty, is the reason why the session's comparisons are described and not decided.
 	Descriptive string
 	// History provides stored baselines; nil means an empty history.
 	History *history.History
 }
 
-// OptionsOf returns what judging a plan of a configuration needs beside the document. past is
-// what stored baselines are taken from, nil for nothing.
+// OptionsOf returns the options for judging a plan of a configuration. past provides stored baselines, nil for none.
 func OptionsOf(cfg *lang.Config, p *plan.Plan, past *history.History) Options {
 	return Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
 }
 
-// Judge fills the gates of the document, its verdict and its exit code. An error means
-// that the judgement itself could not be made, not that a gate failed.
+// Judge sets the gates of the document, its verdict and its exit code. It returns an error if judging itself failed,
+// not if a gate failed.
 func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	c := newCollector(p, doc, opt)
 	if err := c.collect(); err != nil {
@@ -59,7 +56,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	return nil
 }
 
-// collect opens every gate and adds its comparisons to the family.
+// collect adds every gate to the document and its comparisons to the family.
 func (c *collector) collect() error {
 	for _, g := range c.plan.Gates {
 		c.doc.Gates = append(c.doc.Gates, c.newGate(g))
@@ -76,7 +73,7 @@ func (c *collector) collect() error {
 	return nil
 }
 
-// collector collects the family and remembers where each decision belongs.
+// collector collects the family and records which decision of the document each comparison belongs to.
 type collector struct {
 	plan           *plan.Plan
 	doc            *result.Document
@@ -84,15 +81,15 @@ type collector struct {
 	cells          map[string]*result.Cell // by benchmark and hash
 	baselines      map[string]*result.Document
 	compared       map[cellPair]likeness
-	invalidSuccess map[position]string // comparisons of success rates that are invalid
-	shortages      map[position]string // why fewer pairs than there should be allow no pass
+	invalidSuccess map[position]string // why comparisons of success rates are invalid
+	shortages      map[position]string // why too few pairs allow no pass
 
 	family      gates.Family
 	comparisons []position
 	success     []position
 }
 
-// position is where a decision goes: a gate of the document and a decision of it.
+// position identifies a decision in the document: the index of its gate and its index in the gate.
 type position struct{ gate, decision int }
 
 func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
@@ -110,8 +107,7 @@ func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	}
 }
 
-// seed of the sign flips that stand for all of them: the plan's, so that judging again
-// draws the same.
+// seed returns the seed of the random sign flips. It comes from the plan, so that judging again draws the same.
 func seed(p *plan.Plan) uint64 {
 	if len(p.Benchmarks) == 0 {
 		return 0
@@ -154,7 +150,7 @@ func (c *collector) addComparison(gate int, g plan.Gate, cmp plan.Comparison) er
 	}
 }
 
-// head is the cell of a comparison's head.
+// head returns the head cell of a comparison.
 func (c *collector) head(g plan.Gate, cmp plan.Comparison) (*result.Cell, error) {
 	cell := c.cells[key(g.Benchmark, cmp.Head)]
 	if cell == nil {
@@ -190,7 +186,7 @@ func (c *collector) decide() error {
 	for i, d := range j.Comparisons {
 		at := c.at(c.comparisons[i])
 		fill(at, d, c.plan.Alpha, c.doc.Gates[c.comparisons[i].gate].Expect)
-		if d.Outcome != nil && c.plan.HasSuites() { // the gates' shares are no longer all there is
+		if d.Outcome != nil && c.plan.HasSuites() { // suites take part of the gates' shares
 			at.HolmLevel = d.Level
 		}
 		c.applyShortage(c.comparisons[i])
@@ -206,8 +202,8 @@ func (c *collector) decide() error {
 	return nil
 }
 
-// worst is the verdict of a gate: missing without a comparison, else the worst. Success rates
-// that pass are no improvement, and keep a gate that expects one from none.
+// worst returns the verdict of a gate: missing without a comparison, else the worst of its decisions. A gate that
+// expects an improvement reports one if a decision improved and the rest, such as success rates, pass.
 func worst(g *result.Gate) result.Verdict {
 	verdict, improved := result.Missing, false
 	for i, d := range g.Decisions {

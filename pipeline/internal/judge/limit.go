@@ -10,9 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// limit judges an assert on one cell: on the geometric means over the valid runs, with
-// the single runs beyond the limit listed. Each comparison of the condition is a decision
-// with its own value and limit.
+// limit judges an assert on one cell by the geometric means over the valid runs. It lists the single runs beyond the
+// limit. Each comparison of the condition becomes a decision with its own value and limit.
 func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	cell, err := c.head(g, on)
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	return nil
 }
 
-// limitDecision is the decision on the i-th comparison of a condition.
+// limitDecision returns the decision on the i-th comparison of a condition.
 func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result.Decision {
 	if i > 0 {
 		d.ID += "/" + strconv.Itoa(i+1)
@@ -77,9 +76,8 @@ func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result
 	return d
 }
 
-// unanswered returns why a limit has nothing to be set against, "" where it has. A server that
-// answered no request at all has not been measured, so nothing is known to be worse: what
-// failed is the infrastructure, unless other targets work.
+// unanswered returns why a limit has no value to be compared with, "" if it has one. A server that answered no request
+// was not measured, so this is not a regression. The infrastructure failed, unless other targets work.
 func unanswered(runs []result.Run, in lang.AssertInput) (reason string, infrastructure bool) {
 	if in.Requests == 0 {
 		return "the cell has no valid run", false
@@ -100,8 +98,8 @@ func unanswered(runs []result.Run, in lang.AssertInput) (reason string, infrastr
 	return "the server answered no request: " + why, true
 }
 
-// othersWork reports whether another target of the session has valid runs, so that what fails is this target. A target
-// that others are compared with is never to blame by itself.
+// othersWork reports whether another target of the session has valid runs, so that this target is the one that fails.
+// It returns false for a target that others are compared with.
 func (c *collector) othersWork(target string) bool {
 	works := false
 	for _, cell := range c.cells {
@@ -120,8 +118,7 @@ func (c *collector) othersWork(target string) bool {
 // failedConnect is the class of requests that could not connect.
 const failedConnect = "connect"
 
-// runsBeyond lists, for each comparison of a condition, the repeats whose own values break
-// it.
+// runsBeyond lists, for each comparison of a condition, the repeats whose own values violate it.
 func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell, limits int) ([][]string, error) {
 	out := make([][]string, limits)
 	for r := range sound(cell) {
@@ -138,8 +135,8 @@ func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell
 	return out, nil
 }
 
-// assertInput sums up runs for a condition. Failed runs count with their failed
-// requests, and with at least one, so that errors == 0 cannot hold for a dead server.
+// assertInput summarizes runs for a condition. Failed runs count with their failed requests, at least one, so that
+// errors == 0 does not hold for a dead server.
 func assertInput(cell *result.Cell) lang.AssertInput {
 	in := lang.AssertInput{Metrics: GeoMeans(cell)}
 	for _, r := range cell.Current() {

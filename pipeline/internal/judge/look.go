@@ -8,22 +8,20 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Look is where a session with several looks stands.
+// Look holds the state of a session with several looks.
 type Look struct {
-	// Stop is set where further repeats would not be judged.
+	// Stop reports that further repeats would not be judged.
 	Stop bool
-	// Open are the comparisons that wait for more repeats, of All; Next is the number of
-	// repeats at the next look.
+	// Open is the number of comparisons that wait for more repeats, out of All. Next is the number of repeats at the
+	// next look.
 	Open, All, Next int
-	// Settled is set where no further repeat changes the verdict of a gate, and Hopeless where
-	// none of the comparisons that matter is likely to be decided by the repeats that are left.
-	// They count where a run has a budget.
+	// Settled reports that no further repeat changes the verdict of a gate. Hopeless reports that the remaining repeats
+	// are unlikely to decide any comparison that matters. Both are set only for runs with a budget.
 	Settled, Hopeless bool
 }
 
-// TakeLook judges what a document holds so far, and returns whether to go on. It is a function
-// of the plan and of what was measured, so that a resumed session gets the same answer.
-// The document is not changed.
+// TakeLook judges what a document holds so far, and returns whether to continue. The result depends only on the plan
+// and the measurements, so a resumed session gets the same one. The document stays unchanged.
 func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 	partial := *doc
 	c := newCollector(p, &partial, opt)
@@ -45,7 +43,7 @@ func TakeLook(p *plan.Plan, doc *result.Document, opt Options) (Look, error) {
 	return look, nil
 }
 
-// sequence is the family with its looks.
+// sequence returns the family with its looks.
 func (c *collector) sequence(ended bool) gates.Sequence {
 	looks, before := c.plan.SessionLooks()
 	return gates.Sequence{
@@ -53,7 +51,7 @@ func (c *collector) sequence(ended bool) gates.Sequence {
 	}
 }
 
-// judgement judges the family: at its looks, or once.
+// judgement judges the family, at its looks or once.
 func (c *collector) judgement() (gates.Judgement, error) {
 	if len(c.plan.Looks) < 2 {
 		return gates.Judge(c.family)

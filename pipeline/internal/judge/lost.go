@@ -8,14 +8,14 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// mostLost questions are listed: what is shown is to give an idea.
+// mostLost is the number of questions that are listed, as examples.
 const mostLost = 20
 
-// rounding of means of equal scores that were added in another order.
+// rounding is the tolerance for means of equal scores that were added in another order.
 const rounding = 1e-9
 
-// loseQuestions lists which questions the head of a comparison answers worse than its base. The
-// questions of each pair of cells are listed once, however many gates compare them.
+// loseQuestions lists the questions that the head of a comparison answers worse than its base. It lists them once per
+// pair of cells, however many gates compare the two.
 func (c *collector) loseQuestions(of gates.Comparison, benchmark string, base, head *result.Cell) {
 	if of.Metric.ID != evaluationScore || slices.ContainsFunc(c.doc.Evaluations, func(e result.Evaluation) bool {
 		return e.Base == base.Hash && e.Head == head.Hash
@@ -28,8 +28,7 @@ func (c *collector) loseQuestions(of gates.Comparison, benchmark string, base, h
 	}
 }
 
-// lost compares the mean scores of two cells question by question. It reports false where they
-// cannot be paired.
+// lost compares the mean scores of two cells question by question. It returns false if they cannot be paired.
 func lost(base, head *result.Cell) (e result.Evaluation, ok bool) {
 	s, questions, problem := evaluations(base, head)
 	if problem != "" || len(s.Repeats) == 0 {

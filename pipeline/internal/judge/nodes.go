@@ -2,7 +2,7 @@ package judge
 
 import "github.com/servegate/pipeline/reports/result"
 
-// blocks names the nodes of each repeat where not all had the same; nil where they had.
+// blocks returns the nodes of each repeat, nil if all repeats ran on the same nodes.
 func blocks(runs []result.Run) map[int]string {
 	at, differ := map[int]string{}, false
 	for _, r := range runs {

@@ -11,16 +11,14 @@ import (
 )
 
 const (
-	// leastOtherWork is the least difference that is worth a word, on the scale of the metric: 1 %, or
-	// a percentage point.
+	// leastOtherWork is the least difference that is reported, on the scale of the metric: 1 %, or a percentage point.
 	leastOtherWork = 0.01
-	// otherWorkErrors is how many standard errors of the mean of the pairs it must be away from none.
+	// otherWorkErrors is how many standard errors of the mean the difference must be away from 0.
 	otherWorkErrors = 4
 )
 
-// otherWork lists how the sides of a comparison differ in what their servers had to compute for the
-// same requests: tokens that were accepted and not drafted in vain, prompts that were in a cache. A
-// decision on the difference itself needs no such word.
+// otherWork reports how the servers of both sides differ in their work for the same requests, such as accepted draft
+// tokens or cached prompts. It omits the metric of the decision itself.
 func otherWork(of string, base, head *result.Cell) []string {
 	var out []string
 	for _, m := range metric.All() {
@@ -38,8 +36,8 @@ func otherWork(of string, base, head *result.Cell) []string {
 	return out
 }
 
-// workOf is what both sides show of a metric on average, and whether they differ in it by more than
-// chance and by as much as matters.
+// workOf returns the mean of a metric on both sides, and whether they differ by more than chance and by a relevant
+// amount.
 func workOf(m metric.Metric, base, head *result.Cell) (b, h float64, differ bool) {
 	of := map[pass]float64{}
 	for r := range sound(base) {

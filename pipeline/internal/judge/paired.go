@@ -12,8 +12,7 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// paired adds the metrics of one pair of cells, and the comparison of their success
-// rates, to the family.
+// paired adds the metrics of one pair of cells, and the comparison of their success rates, to the family.
 func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	head, err := c.head(g, cmp)
 	if err != nil {
@@ -51,7 +50,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
 	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
-		return nil // nothing ran, and the metrics say missing; or metrics alone are compared
+		return nil // nothing ran, and the metrics are missing; or only metrics are compared
 	}
 	c.family.Success = append(c.family.Success, success)
 	d := c.newDecision(g, cmp, "success.rate")
@@ -67,8 +66,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	return nil
 }
 
-// calibratedElsewhere is set where the spread that a comparison is judged with is that of another
-// machine than its pairs are from.
+// calibratedElsewhere excludes a comparison whose known spread was calibrated on another machine than its pairs.
 func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
 	if comparison.Known == nil || len(c.doc.Machine) == 0 {
 		return exclusion{}
@@ -82,8 +80,8 @@ func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
 		c.plan.Variance.Calibration, strings.Join(hard, ", "))}
 }
 
-// otherVersion warns of a spread that was calibrated with another version of the engine than the base
-// has today. It stays in use, since what it allows today's pairs to spread by bounds its part.
+// otherVersion warns that the spread was calibrated with another version of the engine than the base has. The spread
+// stays in use, since the spread that it allows for today's pairs bounds its influence.
 func (c *collector) otherVersion(base *result.Cell, id string) []string {
 	then, now := c.plan.CalibratedVersion(base.Hash, id), ""
 	for _, t := range c.doc.Targets {
@@ -98,7 +96,7 @@ func (c *collector) otherVersion(base *result.Cell, id string) []string {
 		"the spread was calibrated with version %s of the engine, and the base has %s: run `pipeline calibrate` again", then, now)}
 }
 
-// shown are the pairs of a comparison as the document has them.
+// shown returns the pairs of a comparison in the form of the document.
 func shown(c gates.Comparison) (out []result.Pair) {
 	for _, p := range c.Pairs {
 		out = append(out, result.Pair{Repeat: p.Repeat, Base: p.Base, Head: p.Head, Nodes: c.Blocks[p.Repeat]})
@@ -106,7 +104,7 @@ func shown(c gates.Comparison) (out []result.Pair) {
 	return out
 }
 
-// exclude returns why a comparison has nothing to decide on, or must not be decided.
+// exclude returns why a comparison has no pairs, or why it must not be decided.
 func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell,
 	pairs int) (missing string, d exclusion) {
 	if cmp.Base == "" {
@@ -120,8 +118,8 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	return "", d
 }
 
-// unsound is set where the runs of a comparison, of which so many pairs are left, must not be decided by. It needs
-// the document and the terms of the gate alone, so that [Verify] finds the same.
+// unsound excludes a comparison whose runs must not decide it. pairs is the number of its pairs. It uses only the
+// document and the terms of the gate, so that [Verify] gets the same result.
 func unsound(doc *result.Document, benchmark string, t gates.Terms, m metric.Metric, base, head *result.Cell, pairs int) exclusion {
 	d := earliest(exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(doc, benchmark, t.Margin, m, base, head),
 		untimed(m, base, head))
@@ -131,8 +129,8 @@ func unsound(doc *result.Document, benchmark string, t gates.Terms, m metric.Met
 	return earliest(d, excludeVoids(base, head, pairs))
 }
 
-// excludeVoids is set when pairs were lost to causes outside of the system under test and
-// measuring them again did not bring them back.
+// excludeVoids excludes a comparison that lost pairs to causes outside the system under test, if measuring again did
+// not restore them.
 func excludeVoids(base, head *result.Cell, pairs int) exclusion {
 	measured := map[int]bool{}
 	var first result.Run
@@ -192,8 +190,8 @@ func overloads(cell *result.Cell) (n, from int) {
 	return n, from
 }
 
-// descriptive gives the reason why a comparison is described and not decided: there are no
-// repeats of launches, or servers that the pipeline did not launch share one.
+// descriptive returns the reason why a comparison is described and not decided, "" if it is decided. Either there are
+// no repeated launches, or the pipeline did not launch the servers.
 func (c *collector) descriptive(targets ...string) string {
 	if c.opt.Descriptive != "" {
 		return c.opt.Descriptive

@@ -13,9 +13,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// pairLaunches numbers the runs of imported results so that those of two sides which belong
-// together have one number, and notes by which rule. keyed reports that a parameter distinguishes
-// launches apart.
+// pairLaunches numbers the runs of imported results so that matching runs of two sides have the same number. It records
+// the rule of the matching. keyed means that a parameter distinguishes launches.
 func pairLaunches(p *plan.Plan, doc *result.Document, keyed bool) {
 	done := map[string]bool{}
 	for _, g := range p.Gates {
@@ -42,7 +41,7 @@ func pairLaunches(p *plan.Plan, doc *result.Document, keyed bool) {
 	countPairs(doc)
 }
 
-// sorted are the launches of a benchmark by what they measured.
+// sorted holds a benchmark whose launches are being paired along an axis.
 type sorted struct {
 	doc        *result.Document
 	benchmark  *result.Benchmark
@@ -50,12 +49,11 @@ type sorted struct {
 	keyed      bool
 }
 
-// group is cells whose sides share their launches: those of all rates, say, if each launch
+// group is a set of cells whose sides share their launches: the cells of all rates, for example, if each launch
 // measured every rate.
 type group []*result.Cell
 
-// groups are the cells by their coordinates without the axis, where no launch measured cells
-// of several: such are one group.
+// groups groups the cells by their coordinates without the axis. It merges groups that a launch measured together.
 func (s sorted) groups() []group {
 	var out []group
 	byRest := map[string]int{}
@@ -83,7 +81,7 @@ func (s sorted) groups() []group {
 	return out
 }
 
-// started are the launches of one value of the axis, in order, with their ids.
+// started holds the launches of one value of the axis, in order, with their ids.
 type started struct {
 	ids      []string
 	launches []pairing.Launch
@@ -118,7 +116,7 @@ func (s sorted) started(g group, value string) started {
 	return out
 }
 
-// name is what a launch's results call it.
+// name returns the name of a launch in its results.
 func (s sorted) name(id string) string {
 	for _, l := range s.doc.Launches {
 		if l.ID == id {
@@ -128,7 +126,7 @@ func (s sorted) name(id string) string {
 	return id
 }
 
-// values are those that the group has on the axis besides the base's, in order.
+// values returns the group's values on the axis without the base's, in order.
 func (s sorted) values(g group) []string {
 	var out []string
 	for _, c := range g {
@@ -139,8 +137,8 @@ func (s sorted) values(g group) []string {
 	return out
 }
 
-// pair numbers the runs of a group: those of the base in their order, or by the number that
-// the results give them, and those of the others as their partners.
+// pair numbers the runs of a group. Runs of the base are numbered in order, or by the number in their results; runs of
+// the other values get the number of their partner.
 func (s sorted) pair(g group) {
 	base := s.started(g, s.base)
 	number := map[string]int{}
@@ -169,7 +167,7 @@ func (s sorted) pair(g group) {
 	}
 }
 
-// renumber gives the runs of one value of the axis their numbers.
+// renumber sets the repeat numbers of the runs of one value of the axis.
 func (s sorted) renumber(g group, value string, number map[string]int) {
 	for _, c := range g {
 		if v, _ := result.SplitAxis(c.Values, s.axis); v != value {
@@ -187,7 +185,7 @@ func (s sorted) renumber(g group, value string, number map[string]int) {
 	}
 }
 
-// note keeps how the launches were paired.
+// note records how the launches were paired.
 func (s sorted) note(value string, base, head []pairing.Launch, m pairing.Match) {
 	p := result.Pairing{
 		Benchmark: s.benchmark.Addr, Axis: s.axis, Base: s.base, Head: value, Rule: string(m.Rule), How: m.Rule.Text(),
@@ -208,7 +206,7 @@ func (s sorted) note(value string, base, head []pairing.Launch, m pairing.Match)
 	s.doc.Pairings = append(s.doc.Pairings, p)
 }
 
-// pairingNotes say what is wrong with a pairing.
+// pairingNotes returns the problems of a pairing.
 func pairingNotes(p result.Pairing) []string {
 	const most = 6
 	sides := fmt.Sprintf("%s=%s and %s=%s", p.Axis, p.Base, p.Axis, p.Head)
@@ -216,7 +214,7 @@ func pairingNotes(p result.Pairing) []string {
 		return []string{sides + ": " + p.Problem}
 	}
 	if p.Pairs == 0 {
-		return nil // the gates say which side is missing
+		return nil // the gates report which side is missing
 	}
 	var out []string
 	if n := len(p.Unpaired); n > 0 {
@@ -237,7 +235,7 @@ func pairingNotes(p result.Pairing) []string {
 	return out
 }
 
-// countPairs takes as repeats the fewest pairs of a comparison, of the most that there could be.
+// countPairs sets the done repeats to the fewest pairs of a comparison, and the planned repeats to the most possible.
 func countPairs(doc *result.Document) {
 	for i, p := range doc.Pairings {
 		if i == 0 || p.Pairs < doc.RepeatsDone {

@@ -9,12 +9,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// pass is a run of a cell that has its like on the other side.
+// pass identifies a run of a cell that is compared with the same pass of the other side.
 type pass struct{ repeat, pass int }
 
 func passOf(r result.Run) pass { return pass{r.Pair(), r.Pass} }
 
-// sound are the runs of a cell that went well, those that were measured again left out.
+// sound yields the runs of a cell that succeeded, without those that were measured again.
 func sound(cell *result.Cell) iter.Seq[result.Run] {
 	return func(yield func(result.Run) bool) {
 		for _, r := range cell.Current() {
@@ -25,12 +25,11 @@ func sound(cell *result.Cell) iter.Seq[result.Run] {
 	}
 }
 
-// valid is how many runs of a cell went well.
+// valid returns the number of sound runs of a cell.
 func valid(cell *result.Cell) int { return len(slices.Collect(sound(cell))) }
 
-// pairs matches the valid runs of both sides by repeat. The launch is what a comparison has
-// many of, so the passes of a repeat make one pair: the means over the passes that both
-// sides have.
+// pairs matches the valid runs of both sides by repeat. The unit of a comparison is the launch, so the passes of a
+// repeat make one pair: the means over the passes that both sides have.
 func pairs(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	byPass := map[pass]float64{}
 	for r := range sound(base) {
@@ -61,12 +60,11 @@ func pairs(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	return out
 }
 
-// outcomes lists what became of a side's runs. Void and cancelled runs are no outcome of
-// the server. A repeat can hold several runs in which the server failed, and one that
-// went well afterwards: all of them count. The passes of one launch are one outcome: a
-// server that did not start failed once, however much was to be measured. A request that was sent
-// again, because its connection closed without an answer, counts as failed: a server that drops
-// requests is worse than one that does not, whoever asks again.
+// outcomes lists the outcomes of a side's runs. Void and cancelled runs say nothing about the server and are omitted. A
+// repeat can have several failed runs and a later one that succeeded: all of them count. The passes of one launch are
+// one outcome: a server that did not start failed once, however many passes were planned. A request that was sent again
+// because its connection closed without an answer counts as failed, since a server that drops requests is worse than
+// one that does not.
 func outcomes(runs []result.Run) []gates.Run {
 	type launch struct {
 		repeat int
@@ -91,7 +89,7 @@ func outcomes(runs []result.Run) []gates.Run {
 	return out
 }
 
-// resent is the number of requests of a run that were sent again.
+// resent returns the number of requests of a run that were sent again.
 func resent(r result.Run) int {
 	if r.Requests == nil {
 		return 0

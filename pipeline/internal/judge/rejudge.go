@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Beside returns what a run directory keeps of the files that its pipeline read.
+// Beside returns the copies in a run directory of the files that its pipeline read.
 func Beside(run string) (*lang.Stored, error) {
 	p, err := readPlan(run)
 	if err != nil {
@@ -30,15 +30,14 @@ func Beside(run string) (*lang.Stored, error) {
 			}
 		}
 	}
-	if _, err := os.Stat(out.Folder); errors.Is(err, fs.ErrNotExist) { // of an earlier version, or nothing was read
+	if _, err := os.Stat(out.Folder); errors.Is(err, fs.ErrNotExist) { // the run is of an earlier version, or read no files
 		out.Folder = store.SourceDir(run)
 	}
 	return out, nil
 }
 
-// StoredVars are the variables of a stored run in the form of the environment, so that
-// its file evaluates as it did then and another file takes those that it declares.
-// Sensitive ones are not stored and have to be given again.
+// StoredVars returns the variables of a stored run as environment variables. With them its file evaluates as it did
+// then, and another file uses those that it declares. Sensitive variables are not stored and must be given again.
 func StoredVars(run string) ([]string, error) {
 	p, err := readPlan(run)
 	if err != nil {
@@ -53,8 +52,8 @@ func StoredVars(run string) ([]string, error) {
 	return out, nil
 }
 
-// Rejudge brings the stored runs of a run directory before the gates of a configuration.
-// past is what stored baselines are taken from, nil for nothing.
+// Rejudge judges the stored runs of a run directory by the gates of a configuration. past provides stored baselines,
+// nil for none.
 func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Document, error) {
 	stored, err := readPlan(run)
 	if err != nil {
@@ -78,8 +77,8 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	return doc, Judge(p, doc, OptionsOf(cfg, p, past))
 }
 
-// adopt takes over what was decided when the run was planned, and refuses gates on what
-// was not measured.
+// adopt copies what was decided when the run was planned. It returns an error for gates on cells that were not
+// measured.
 func adopt(p, stored *plan.Plan) error {
 	repeats := map[string]int{}
 	for _, b := range stored.Benchmarks {
@@ -88,7 +87,7 @@ func adopt(p, stored *plan.Plan) error {
 	p.Again(stored.Attempt, stored.Red)
 	p.Before = stored.Before
 	p.Variance = stored.Variance
-	p.Looks = stored.Looks // those that were taken cannot be taken otherwise afterwards
+	p.Looks = stored.Looks // looks that were taken cannot change afterwards
 	for i := range p.Benchmarks {
 		b := &p.Benchmarks[i]
 		b.RepeatMin, b.RepeatMax = min(b.RepeatMin, repeats[b.Addr]), repeats[b.Addr]
@@ -102,8 +101,8 @@ func adopt(p, stored *plan.Plan) error {
 	return adoptMeasures(p, stored)
 }
 
-// adoptMeasures takes over how metrics were defined and priced that the run's file declared, and refuses
-// gates on those that the present file defines otherwise: the values of the run are not of these.
+// adoptMeasures copies the definitions and prices of the metrics that the run's file declared. It returns an error for
+// gates on metrics that the present file defines differently, since the run's values do not match that definition.
 func adoptMeasures(p, stored *plan.Plan) error {
 	then := stored.Described()
 	for _, now := range p.Described() {
@@ -129,14 +128,14 @@ func adoptMeasures(p, stored *plan.Plan) error {
 	return nil
 }
 
-// ownFile says that a configuration was read from the copy that the run directory keeps.
+// ownFile reports whether a configuration was read from the copy in the run directory.
 func ownFile(cfg *lang.Config, run string) bool {
 	files := cfg.Sources.Files
 	return len(files) > 0 && filepath.Dir(files[0].Name) == filepath.Clean(store.SourceDir(run))
 }
 
-// keepBaselines takes the baseline files of the run's own plan: paths in the file are
-// meant from where it lay then, not from where its copy lies.
+// keepBaselines uses the baseline files of the run's own plan. Paths in the file are relative to its original place,
+// not to its copy's.
 func keepBaselines(p, stored *plan.Plan) {
 	paths := map[string]string{}
 	for _, g := range stored.Gates {
@@ -147,7 +146,7 @@ func keepBaselines(p, stored *plan.Plan) {
 	}
 }
 
-// notRun says what a path is instead of the directory of a run.
+// notRun returns an error that states why a path is not the directory of a run.
 func notRun(path string, err error) error {
 	info, statErr := os.Stat(path)
 	switch {

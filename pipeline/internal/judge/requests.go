@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// otherTemplate and promptShare bound by how many tokens two engines may count one prompt
-	// differently, for tokens that only one of them adds.
+	// otherTemplate and promptShare bound how far the token counts of two engines for one prompt may differ, because
+	// one of them adds tokens.
 	otherTemplate = 4
 	promptShare   = 0.01
 )
 
-// otherRequests is set where the measured requests show that the sides did other work, and lists
-// differences that do not keep them from being compared. Where the file has the sides do other work,
-// their requests differ as they are meant to; where it gives them other models, differences are listed
-// alone. A file that compares what is answered says itself how far the texts may differ.
+// otherRequests excludes a comparison if the measured requests show that the sides did different work. It also lists
+// differences that still allow a comparison. Requests are not compared if the file declares different work. With
+// different models, differences are only listed. A gate on answers states itself how far texts may differ.
 func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
 	declared comparability.Declared) (first exclusion, notes []string) {
 	i := slices.IndexFunc(c.doc.Requests, func(r result.ComparedRequests) bool {
@@ -43,7 +42,7 @@ func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
 	return first, notes
 }
 
-// fewTokens reports whether prompts differ by no more than what engines add to them.
+// fewTokens reports whether prompts differ by no more than the tokens that engines add.
 func fewTokens(d result.RequestDifference) bool {
 	return math.Abs(d.Head-d.Base) <= max(otherTemplate, promptShare*min(d.Base, d.Head))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// scored are the scores of a cell's questions by repeat, over the passes of a launch their means.
+// scored returns the scores of a cell's questions by repeat, as means over the passes of a launch.
 func scored(cell *result.Cell) map[int]map[string]float64 {
 	out, passes := map[int]map[string]float64{}, map[int]float64{}
 	for r := range sound(cell) {
@@ -28,8 +28,8 @@ func scored(cell *result.Cell) map[int]map[string]float64 {
 	return out
 }
 
-// evaluations pairs the scores of two cells question by question, in the repeats that both have.
-// The problem is why they cannot be compared, "" if they can.
+// evaluations pairs the scores of two cells question by question, in the repeats that both have. problem states why
+// they cannot be compared, "" if they can.
 func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, problem string) {
 	b, h := scored(base), scored(head)
 	for _, repeat := range slices.Sorted(maps.Keys(h)) {
@@ -63,7 +63,7 @@ func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, p
 	return s, questions, ""
 }
 
-// relate gives a comparison of scores what its questions say. The problem is that of evaluations.
+// relate sets the values of a comparison of scores from its questions. It returns the problem of evaluations.
 func relate(c *gates.Comparison, base, head *result.Cell) (problem string) {
 	if c.Metric.ID != evaluationScore {
 		return ""
@@ -78,8 +78,8 @@ func relate(c *gates.Comparison, base, head *result.Cell) (problem string) {
 	return ""
 }
 
-// nothingToLose is set where the base scores less than the margin, so that no loss of it would be
-// possible. Simulated servers have no right answers, and are let off.
+// nothingToLose excludes a comparison whose base scores less than the margin, since a loss of the margin is impossible.
+// Simulated servers are exempt, since they have no right answers.
 func (c *collector) nothingToLose(of gates.Comparison) exclusion {
 	best := 0.0
 	for _, p := range of.Pairs {

@@ -11,8 +11,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// shortage returns why a comparison has fewer pairs than it should, "" if it has all: launches
-// without a partner, runs without a value, or answers of which too little is compared.
+// shortage returns why a comparison has fewer pairs than it should, "" if it has all. Reasons are launches without a
+// partner, runs without a value, or answers of which too little is compared.
 func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
 	if why := c.withoutPartner(g, base, head); why != "" {
 		return why
@@ -23,8 +23,8 @@ func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Ce
 	return partedAnswers(c.doc, g, m, base, head)
 }
 
-// filling are the repeats in which a launch of either side filled its caches: their start-up times are left
-// out by design, however long they took.
+// filling returns the repeats in which a launch of either side filled its caches. Their start-up times are left out by
+// design, however long they took.
 func (c *collector) filling(m metric.Metric, base, head *result.Cell) map[int]bool {
 	out := map[int]bool{}
 	if m.ID != startupTime {
@@ -42,10 +42,10 @@ func (c *collector) filling(m metric.Metric, base, head *result.Cell) map[int]bo
 	return out
 }
 
-// startupTime is the metric that a cache decides on.
+// startupTime is the metric that depends on caches.
 const startupTime = "startup.time"
 
-// filled states which start-up times were left out.
+// filled returns a note on the start-up times that were left out.
 func (c *collector) filled(m metric.Metric, base, head *result.Cell) []string {
 	repeats := slices.Sorted(maps.Keys(c.filling(m, base, head)))
 	if len(repeats) == 0 {
@@ -58,8 +58,8 @@ func (c *collector) filled(m metric.Metric, base, head *result.Cell) []string {
 	return []string{fmt.Sprintf("start-up times of repeat %s are left out, in which caches were filled or brought up to date", firstOf(names))}
 }
 
-// applyShortage takes back a verdict in favour of the head that rests on fewer pairs than there
-// should be: what is missing may be what was worse. A regression stands.
+// applyShortage takes back a verdict in favour of the head that rests on too few pairs, since the missing ones may have
+// been worse. A regression stands.
 func (c *collector) applyShortage(at position) {
 	d := c.at(at)
 	why := c.shortages[at]
@@ -95,7 +95,7 @@ func (c *collector) withoutPartner(g plan.Gate, base, head *result.Cell) string 
 	return strings.Join(parts, ", and ") + ": leave them out, or hand over the others"
 }
 
-// unmatched names the launches of a cell that have no number in common with the other, of all.
+// unmatched returns the names of the cell's launches whose number the other cell lacks, and the number of all launches.
 func (c *collector) unmatched(cell, other *result.Cell) (names []string, all int) {
 	seen := map[int]bool{}
 	for _, r := range cell.Current() {
@@ -119,7 +119,7 @@ func (c *collector) launchName(r result.Run) string {
 	return fmt.Sprintf("repeat %d", r.Pair())
 }
 
-// firstOf lists the first of some names.
+// firstOf joins the first of some names.
 func firstOf(names []string) string {
 	const most = 6
 	if len(names) > most {
@@ -128,8 +128,8 @@ func firstOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// withoutValue is set when repeats that went well on both sides have no value of a metric that
-// others have: their pairs would drop out unseen. Those that are meant to have none do not count.
+// withoutValue returns which sound repeats of both sides lack a value of a metric that other repeats have, "" if none
+// does. Their pairs would drop out unnoticed. Repeats in meant are expected to have no value and do not count.
 func withoutValue(m metric.Metric, base, head *result.Cell, meant map[int]bool) string {
 	b, h := repeatsOf(base, m.ID), repeatsOf(head, m.ID)
 	var without []string
@@ -154,8 +154,7 @@ func withoutValue(m metric.Metric, base, head *result.Cell, meant map[int]bool) 
 		m.ID, firstOf(without))
 }
 
-// repeatsOf are the repeats in which a cell has a run that went well, and whether one of
-// those has a value of a metric.
+// repeatsOf returns the repeats with a sound run of a cell, and whether one of these runs has a value of a metric.
 func repeatsOf(cell *result.Cell, id string) map[int]bool {
 	out := map[int]bool{}
 	for r := range sound(cell) {
@@ -165,7 +164,7 @@ func repeatsOf(cell *result.Cell, id string) map[int]bool {
 	return out
 }
 
-// unpairable is set where it is not known which launches of imported results belong together.
+// unpairable excludes a comparison if it is unknown which launches of imported results belong together.
 func (c *collector) unpairable(g plan.Gate, cmp plan.Comparison) exclusion {
 	for _, p := range c.doc.Pairings {
 		if p.Benchmark == g.Benchmark && p.Axis == g.Axis && p.Head == cmp.HeadValue && p.Problem != "" {

@@ -10,9 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// stored sets a cell of this session against earlier sessions of the history. The unit is
-// the session: its repeats make its value better known and the spread between sessions no
-// smaller.
+// stored compares a cell of this session with earlier sessions of the history. The unit is the session: its repeats
+// make its value more precise, but do not reduce the spread between sessions.
 func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	head, err := c.head(g, cmp)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 	return nil
 }
 
-// window asks the history for the sessions of a cell.
+// window returns the sessions of a cell in the history.
 func (c *collector) window(g plan.Gate, head *result.Cell, id string) history.Window {
 	if c.opt.History == nil || g.Stored == nil {
 		return history.Window{}
@@ -86,7 +85,7 @@ func sessions(n int, g plan.Gate) string {
 	return fmt.Sprintf("%d %s of %s", n, noun, g.Stored.Branch)
 }
 
-// prediction is the comparison of this session's value with those of the history.
+// prediction returns the comparison of this session's value with the values of the history.
 func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric, head *result.Cell, w history.Window) gates.Comparison {
 	out := c.plan.Comparison(g, cmp.Head, m)
 	out.Test, out.Unpaired = gates.Prediction, &gates.Samples{}
@@ -109,8 +108,8 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	return out
 }
 
-// unsoundHead returns why the runs of a session must not be set against a history, "" for nothing. It needs the
-// terms of the gate alone, so that [Verify] finds the same.
+// unsoundHead returns why the runs of a session must not be compared with a history, "" if they may. It uses only the
+// terms of the gate, so that [Verify] gets the same result.
 func unsoundHead(t gates.Terms, m metric.Metric, head *result.Cell) string {
 	why := untimed(m, &result.Cell{}, head).reason
 	if _, measured := GeoMeans(head)[m.ID]; measured && m.Quantile > 0 && !t.AllowOverload {
@@ -119,10 +118,9 @@ func unsoundHead(t gates.Terms, m metric.Metric, head *result.Cell) string {
 	return why
 }
 
-// failures compares how often requests fail now and did in the sessions of the history.
-// Each of those is one run, since the history does not keep the runs of a session apart, and
-// there is no repeat of theirs to pair with. Their launches are not compared: a session
-// whose server failed is no baseline.
+// failures compares the failure rate of this session with those of the sessions in the history. Each of those is one
+// run, since the history does not store the runs of a session separately, and none of their repeats can be paired.
+// Launches are not compared: a session whose server failed is not a baseline.
 func (c *collector) failures(g plan.Gate, cmp plan.Comparison, head *result.Cell, w history.Window) *gates.Success {
 	out := g.Success(cmp.Head)
 	out.Head, out.Unpaired, out.Sides = outcomes(head.Current()), true, g.Baseline+" and "+head.Target

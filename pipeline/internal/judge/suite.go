@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// suites adds the ratios of geometric means over all cells of a gate to the family. Where
-// the head of one of the cells fails more often, they can pass as little as that cell.
+// suites adds the ratios of geometric means over all cells of a gate to the family. If the head of one of the cells
+// fails more often, the suite cannot pass either.
 func (c *collector) suites(gate int, g plan.Gate) error {
 	for _, s := range g.Suites() {
 		comparison, err := s.Compare(g, c.plan.Alpha, c.family.Comparisons)
@@ -28,7 +28,7 @@ func (c *collector) suites(gate int, g plan.Gate) error {
 	return nil
 }
 
-// guard names a suite in the comparisons of success rates of its cells.
+// guard adds a suite to the comparisons of success rates of its cells.
 func (c *collector) guard(g plan.Gate, s plan.Suite, id string) {
 	for i := range c.family.Success {
 		success := &c.family.Success[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// transportExclusion returns why cells must not be judged for how their KV cache moved: it went
-// another way than declared, or not at all; or nothing proves it and the gate fails that.
+// transportExclusion excludes cells for the transport of their KV cache: it contradicts the declared one, or is
+// unproven and the gate fails on that.
 func transportExclusion(g plan.Gate, cells ...*result.Cell) exclusion {
 	d := transportOf(result.TransportContradicted, cells...)
 	if g.OnUnprovenTransport == result.Fail {
@@ -17,8 +17,8 @@ func transportExclusion(g plan.Gate, cells ...*result.Cell) exclusion {
 	return d
 }
 
-// transportOf describes the first repeat with a run that counts and whose transport has a
-// status, and how many runs there are; the zero exclusion if there is none.
+// transportOf describes the first repeat with a sound run whose transport has a status, and counts such runs. It
+// returns the zero exclusion if there is none.
 func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion {
 	var first result.Run
 	target, n, all := "", 0, 0
@@ -46,7 +46,7 @@ func transportOf(status result.TransportStatus, cells ...*result.Cell) exclusion
 		first.Transport.Reason), first.Pair()}
 }
 
-// warnOfTransport adds to the decisions of gates that want it what nothing proves.
+// warnOfTransport adds warnings of unproven transport to the decisions of gates that ask for them.
 func (c *collector) warnOfTransport() {
 	for i, g := range c.plan.Gates {
 		if g.OnUnprovenTransport != result.Warn {

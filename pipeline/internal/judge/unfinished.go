@@ -2,12 +2,11 @@ package judge
 
 import "github.com/servegate/pipeline/reports/result"
 
-// A session that did not finish passes nothing: what was not measured may have been what is worse.
-// Neither is it a regression by a test that was to be made once, with all repeats, since whoever goes
-// on with the session makes it again. What a planned look called a regression stays one, and so does
-// a limit that is broken.
+// A session that did not finish passes nothing, since the missing measurements may have been worse. A test that was
+// planned once, with all repeats, finds no regression either, since resuming the session repeats the test. A regression
+// at a planned look stands, and so does a violated limit.
 
-// unfinished says how a session ended that did not finish, "" for one that did.
+// unfinished returns how an unfinished session ended, "" for a finished one.
 func unfinished(doc *result.Document) string {
 	switch doc.Status {
 	case result.StatusInterrupted:
@@ -18,12 +17,12 @@ func unfinished(doc *result.Document) string {
 	return ""
 }
 
-// resumable reports whether repeats may be added to a session by whoever goes on with it.
+// resumable reports whether resuming the session can add repeats.
 func resumable(doc *result.Document) bool {
 	return unfinished(doc) != "" || doc.StoppedBy == result.StoppedBudget
 }
 
-// suspend takes back a verdict that a session did not come to.
+// suspend takes back a verdict if the session did not finish.
 func suspend(d *result.Decision, g *result.Gate, doc *result.Document) {
 	how := unfinished(doc)
 	if how == "" {
@@ -42,7 +41,7 @@ func suspend(d *result.Decision, g *result.Gate, doc *result.Document) {
 	d.Verdict, d.Refuted, d.NeedPairs = result.Inconclusive, false, 0
 }
 
-// suspendAll takes back what a session did not come to.
+// suspendAll takes back the verdicts of an unfinished session.
 func (c *collector) suspendAll() {
 	for i := range c.doc.Gates {
 		g := &c.doc.Gates[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// untimed is set where runs have no times between tokens because these came in one piece. It is no
-// void run, since a server that does so will do it again.
+// untimed excludes a comparison of times between tokens if the tokens of a run came in one piece. Such a run is not
+// void, since the server would do the same again.
 func untimed(m metric.Metric, base, head *result.Cell) exclusion {
 	if !m.BetweenTokens() {
 		return exclusion{}
@@ -26,8 +26,8 @@ func untimed(m metric.Metric, base, head *result.Cell) exclusion {
 	return first
 }
 
-// inOnePiece says what a run lacks of a time between tokens, "" for nothing. The median of another
-// load generator that is 0 has been drawn to 0 by requests that draw its mean and tail, too.
+// inOnePiece returns why a run has no valid time between tokens, "" if it has one. If another load generator reports a
+// median of 0, the same requests also lower its mean and tail.
 func inOnePiece(m metric.Metric, r result.Run) string {
 	value, has := r.Metrics[m.ID]
 	n, _ := r.Audit[result.OnePiece].(float64)
@@ -35,7 +35,7 @@ func inOnePiece(m metric.Metric, r result.Run) string {
 	switch {
 	case !has && n > 0:
 		return fmt.Sprintf("is not there: the tokens of %.0f of %d requests came in one piece", n, r.Sent)
-	case has && value == 0 && !m.Informational: // a spread may be
+	case has && value == 0 && !m.Informational: // the value of a spread may be 0
 		return "is 0: its tokens came in one piece"
 	case has && hasMedian && median == 0:
 		return "is of a run whose median is 0: its tokens came in one piece"
@@ -43,8 +43,7 @@ func inOnePiece(m metric.Metric, r result.Run) string {
 	return ""
 }
 
-// leftOut states how many requests a time between tokens leaves out, where that is not so many that
-// there is none.
+// leftOut warns of the number of requests that a time between tokens leaves out.
 func leftOut(m metric.Metric, base, head *result.Cell) (warnings []string) {
 	if !m.BetweenTokens() {
 		return nil
@@ -63,7 +62,7 @@ func leftOut(m metric.Metric, base, head *result.Cell) (warnings []string) {
 	return warnings
 }
 
-// side is a cell as a comparison has it.
+// side is a cell with its name in a comparison.
 type side struct {
 	name string
 	cell *result.Cell

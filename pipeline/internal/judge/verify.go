@@ -13,15 +13,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Verify judges a document again from the evidence that is in it, and returns what does not
-// follow from that: decisions whose verdict or figures are others than those of their pairs,
-// gates whose verdict is not that of their decisions, and an exit code that is not that of
-// the gates. A document from elsewhere can be published only if nothing is returned.
+// Verify judges a document again from its own evidence, and returns what contradicts that evidence. It finds decisions
+// with a verdict or figures that do not follow from their pairs. It finds gates and an exit code that do not follow
+// from the decisions. A document from elsewhere can be published only if nothing is returned.
 //
-// It cannot find out whether the runs themselves are made up, and it believes a document
-// that something is missing, invalid or not to be decided: such a comparison is not green. The
-// condition of a limit is not in the document, so that the verdict of a limit is taken as it
-// is, too.
+// Verify cannot detect fabricated runs. It believes that something is missing, invalid or undecidable, since such a
+// comparison does not pass. It also accepts the verdict of a limit, since the condition of the limit is not in the
+// document.
 func Verify(doc *result.Document, tests gates.Tests) error {
 	v := &verifier{doc: doc, tests: tests, cells: index(doc), family: gates.Family{
 		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
@@ -39,22 +37,22 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	return errors.Join(v.problems...)
 }
 
-// mostProblems are listed.
+// mostProblems is the number of problems that are listed.
 const mostProblems = 10
 
-// verifier puts the family of a document together again.
+// verifier rebuilds the family of a document.
 type verifier struct {
 	doc      *result.Document
 	tests    gates.Tests
 	cells    map[string]*result.Cell
 	family   gates.Family
-	compared []judged // by the family's comparisons
+	compared []judged // by index in family.Comparisons
 	success  []judged
 	suites   bool
 	problems []error
 }
 
-// judged is a decision of the document.
+// judged is a decision of the document with its gate.
 type judged struct {
 	gate *result.Gate
 	*result.Decision
@@ -66,7 +64,7 @@ func (v *verifier) addf(format string, args ...any) {
 	}
 }
 
-// totals checks what the document sums up.
+// totals checks the verdicts of the gates and of the document, and the exit code.
 func (v *verifier) totals() {
 	for i := range v.doc.Gates {
 		if g := &v.doc.Gates[i]; g.Verdict != worst(g) {
@@ -82,7 +80,7 @@ func (v *verifier) totals() {
 	}
 }
 
-// spending checks the bill, and that a session that its budget ended early is one.
+// spending checks the bill, and whether the session could have been stopped for the stated reason.
 func (v *verifier) spending() {
 	if want := result.NewBill(v.doc); !sameBill(v.doc.Bill, want) {
 		v.addf("the bill is not that of the launches")
@@ -103,7 +101,7 @@ func (v *verifier) spending() {
 	}
 }
 
-// sameBill reports whether two bills are the same but for rounding.
+// sameBill reports whether two bills are equal within rounding.
 func sameBill(a, b *result.Bill) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -118,7 +116,7 @@ func sameBill(a, b *result.Bill) bool {
 		})
 }
 
-// summaries checks the figures of cells.
+// summaries checks the figures of cells against their runs.
 func (v *verifier) summaries() {
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
@@ -134,7 +132,7 @@ func (v *verifier) summaries() {
 	}
 }
 
-// evaluations checks which questions are said to be lost.
+// evaluations checks the listed lost questions.
 func (v *verifier) evaluations() {
 	for i := range v.doc.Evaluations {
 		e := &v.doc.Evaluations[i]
@@ -170,7 +168,7 @@ func (v *verifier) gate(g *result.Gate) {
 			v.paired(d)
 		case g.BaselineKind == result.BaselineStored:
 			v.stored(d)
-		default: // of a file: described, and not decided
+		default: // of a file: described, not decided
 			v.checkNotGreen(d)
 		}
 	}
@@ -184,7 +182,7 @@ func (v *verifier) gate(g *result.Gate) {
 	}
 }
 
-// name of a decision in a message.
+// name returns the name of a decision for a message.
 func (d judged) name() string {
 	var at []string
 	for _, value := range d.Values {
@@ -212,7 +210,7 @@ func (v *verifier) checkMetric(d judged) {
 	}
 }
 
-// margin returns what the gate states for the decision.
+// margin returns the margin that the gate states for the decision.
 func (d judged) margin() metric.Margin {
 	if d.SuiteCells > 0 {
 		return d.gate.SuiteMargin
@@ -220,21 +218,21 @@ func (d judged) margin() metric.Margin {
 	return d.gate.Margin
 }
 
-// checkNotGreen refuses a decision that nothing in the document supports.
+// checkNotGreen reports a decision that the document has no evidence for.
 func (v *verifier) checkNotGreen(d judged) {
 	if d.Verdict != result.Inconclusive && d.Verdict != result.Missing && d.Verdict != result.Invalid {
 		v.addf("%s is %s, and has nothing to be decided by", d.name(), d.Verdict)
 	}
 }
 
-// checkNotPassed refuses a limit that holds in a session that did not finish.
+// checkNotPassed reports a limit that passes in a session that did not finish.
 func (v *verifier) checkNotPassed(d judged) {
 	if d.Verdict == result.Pass || d.Verdict == result.Improvement {
 		v.addf("%s is %s, and the session %s", d.name(), d.Verdict, unfinished(v.doc))
 	}
 }
 
-// sides are the cells of a decision; one that is not there has no runs.
+// sides returns the cells of a decision. An absent one is an empty cell.
 func (v *verifier) sides(d judged) (base, head *result.Cell) {
 	base, head = v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)]
 	if base == nil || d.BaseCell == "" {
@@ -251,7 +249,7 @@ func (v *verifier) paired(d judged) {
 	base, head := v.sides(d)
 	switch {
 	case d.SuiteCells > 0:
-		return // made of the others
+		return // built from the other comparisons
 	case d.Kind == result.KindSuccess:
 		v.addSuccess(d, gates.Success{Base: outcomes(base.Current()), Head: outcomes(head.Current()), Sides: base.Target + " and " + head.Target})
 		return
@@ -273,7 +271,7 @@ func (v *verifier) paired(d judged) {
 		c.Descriptive = d.Reason
 	}
 	if c.InvalidFrom = d.InvalidFrom; c.InvalidFrom > 0 {
-		c.Missing = "" // what an earlier look had nothing of is its runs' to say
+		c.Missing = "" // the runs show what an earlier look lacked
 		c.Invalid = cmp.Or(c.Invalid, "seen after the decision")
 	}
 	if d.BaseCell != "" {
@@ -284,7 +282,7 @@ func (v *verifier) paired(d judged) {
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 }
 
-// known is the known spread that a decision was made with.
+// known returns the known spread that a decision used.
 func (v *verifier) known(d judged) *gates.Known {
 	if d.Known == nil {
 		return nil
@@ -296,7 +294,7 @@ func (v *verifier) known(d judged) *gates.Known {
 	return &gates.Known{SD: d.Known.SD, DF: d.Known.DF, Within: v.doc.Variance.Within}
 }
 
-// comparison is what all comparisons of metrics have.
+// comparison returns the common part of all comparisons of metrics.
 func (v *verifier) comparison(d judged, m metric.Metric) gates.Comparison {
 	c := gates.Comparison{
 		ID: d.ID, Gate: d.gate.Addr, Metric: m, Claim: d.gate.Claim, Rule: d.gate.Rule, CanFail: d.gate.CanFail(),
@@ -346,7 +344,7 @@ func (v *verifier) addSuccess(d judged, s gates.Success) {
 	v.family.Success, v.success = append(v.family.Success, s), append(v.success, d)
 }
 
-// suite adds a comparison of several cells together.
+// suite adds a comparison over several cells.
 func (v *verifier) suite(d judged) {
 	var cells []gates.Comparison
 	var ids []string
@@ -371,7 +369,7 @@ func (v *verifier) suite(d judged) {
 	}
 }
 
-// checkSuites refuses a gate that states a margin for all cells together and has no decision over them.
+// checkSuites reports a gate that states a margin over all cells and has no decision over them.
 func (v *verifier) checkSuites(g *result.Gate) {
 	type of struct{ metric, head string }
 	cells, suites := map[of]int{}, map[of]bool{}
@@ -390,7 +388,7 @@ func (v *verifier) checkSuites(g *result.Gate) {
 	}
 }
 
-// checkPairs checks the pairs of a decision against those of the runs.
+// checkPairs compares the pairs of a decision with the pairs of the runs.
 func (v *verifier) checkPairs(d judged, want []result.Pair) {
 	byRepeat := map[int]result.Pair{}
 	for _, p := range d.Pairs {
@@ -408,7 +406,7 @@ func (v *verifier) checkPairs(d judged, want []result.Pair) {
 	}
 }
 
-// decisions judges the family and compares.
+// decisions judges the family and compares the decisions.
 func (v *verifier) decisions() {
 	j, taken, err := v.judge()
 	if err != nil {
@@ -439,9 +437,9 @@ func (v *verifier) judge() (gates.Judgement, []int, error) {
 	return p.Judgement, p.Taken, err
 }
 
-// checkDecision compares a decision with what its evidence gives.
+// checkDecision compares a decision with the one that its evidence gives.
 func (v *verifier) checkDecision(d judged, from gates.Decision) {
-	if d.Verdict == result.Invalid { // for a reason that is not in the document
+	if d.Verdict == result.Invalid { // the reason is not in the document
 		return
 	}
 	want := result.Decision{ID: d.ID, Kind: d.Kind, Cell: d.Cell, BaseCell: d.BaseCell, Metric: d.Metric, Margin: d.Margin, Scale: d.Scale,
@@ -505,7 +503,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 	}
 }
 
-// figure is a number that may not be there.
+// figure returns the number at x, −∞ for nil.
 func figure(x *float64) float64 {
 	if x == nil {
 		return math.Inf(-1)
@@ -513,7 +511,7 @@ func figure(x *float64) float64 {
 	return *x
 }
 
-// near reports whether two figures are the same but for the rounding of another machine.
+// near reports whether two figures are equal within the rounding of another machine.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9+1e-6*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -13,12 +13,12 @@ import (
 // causedBySide reports whether a run is void for a cause that can depend on its side.
 func causedBySide(r result.Run) bool { return r.Status == result.RunVoid && r.VoidCause.BySide() }
 
-// tryOf is one try of a pass of a repeat: the first, or one that measured it again.
+// tryOf identifies one attempt at a pass of a repeat: the first, or one that measured it again.
 type tryOf struct{ repeat, pair, pass int }
 
-// voided are the pairs of repeats whose head's run was void for a cause that can depend on
-// the side, as they were measured at first, if that befell the head in more tries than the
-// base: gates take them into account before they pass. A run without a value is one of NaN.
+// voided returns the pairs whose head run was void for a cause that can depend on the side, if the head has more such
+// attempts than the base. Gates consider these pairs before they pass. The pair holds the first-measured values, NaN
+// for a missing one.
 func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	bases, heads := tries(base), tries(head)
 	more := 0
@@ -60,8 +60,7 @@ func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
 	return out
 }
 
-// slower reports whether the first of two tries of a repeat speaks more against the head.
-// What was not measured speaks most.
+// slower reports whether the first of two attempts at a repeat is worse for the head. A missing value is the worst.
 func slower(m metric.Metric, p, than gates.Pair) bool {
 	if math.IsNaN(than.Head) || math.IsNaN(than.Base) {
 		return false

@@ -10,16 +10,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// A head that is faster because it answers something else, or worse, is no improvement. So where
-// a gate of answers or of an evaluation does not pass, improvements of speed are withheld.
+// A head that is faster because it gives different or worse answers is not an improvement. Improvements of speed are
+// therefore withheld while a gate on answers or on an evaluation does not pass.
 
-// ofQuality reports whether a decision is on what was answered.
+// ofQuality reports whether a decision is on the quality of answers.
 func ofQuality(d *result.Decision) bool {
 	m, ok := metric.Lookup(d.Metric)
 	return ok && m.Quality
 }
 
-// withholders are the gates whose decisions on what was answered are no pass.
+// withholders returns the gates with a decision on answers that does not pass.
 func withholders(list []result.Gate) []string {
 	var out []string
 	for i := range list {
@@ -32,7 +32,7 @@ func withholders(list []result.Gate) []string {
 	return out
 }
 
-// withhold makes a pass of an improvement of speed, or where one is expected leaves it undecided.
+// withhold turns an improvement of speed into a pass, or into inconclusive if the gate expects an improvement.
 func withhold(d *result.Decision, expect gates.Expectation, by []string) {
 	if len(by) == 0 || d.Verdict != result.Improvement || ofQuality(d) {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// tooFewRequests reports that a percentile of another load generator rests on too few
-// requests, "" if none does. With our own, the file is invalidSuccess before anything runs.
+// tooFewRequests returns why a percentile of another load generator rests on too few requests, "" if none does. For our
+// own load generator, validation of the file reports it before anything runs.
 func tooFewRequests(m metric.Metric, cells ...*result.Cell) string {
 	for _, cell := range cells {
 		for r := range sound(cell) {
