@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// AddFlags adds the router command's flags to fs, except for that of the protocol: parsing
-// them fills c.
+// AddFlags adds the router command's flags, except the protocol's, to fs. Parsing them fills c.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*backendFlag)(&c.Prefill), "prefill", "`server` that prefills (repeatable)")
 	fs.Var((*backendFlag)(&c.Decode), "decode", "`server` that decodes, or does both with round_robin (repeatable)")
@@ -24,8 +23,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 		"the servers are simulated: pass on when requests came, so that their model does not count the router's time")
 }
 
-// ParseArgs reads the arguments of the router command, so that whoever plays a router knows
-// its arguments. Flags that are not the router's own are left out.
+// ParseArgs reads the arguments of the router command for callers that simulate a router. It drops unknown
+// flags.
 func ParseArgs(args []string) (Config, error) {
 	var c Config
 	fs := pflag.NewFlagSet("router", pflag.ContinueOnError)

@@ -9,13 +9,13 @@ import (
 	"github.com/servegate/pipeline/steps/jsonscan"
 )
 
-// object is a JSON object of which only the top level was looked at. What is inside a value
-// stays as the bytes that came: numbers keep their digits, unknown fields their spelling.
+// object is a JSON object of which only the top level is parsed. The bytes of values are left unchanged:
+// numbers keep their digits, unknown fields their spelling.
 type object struct {
 	fields []field
 }
 
-// field is a member of the object; its raw name is spelt as it was written.
+// field is a member of the object; raw holds its name as written.
 type field struct {
 	key        string
 	raw, value []byte
@@ -26,13 +26,13 @@ type edit struct {
 	key       string
 	value     []byte
 	remove    bool
-	ifPresent bool // do not add it
+	ifPresent bool // do not add the field
 }
 
 var errNotObject = errors.New("the body must be a JSON object")
 
-// parseObject cuts a JSON object into its fields. It does not judge what is inside of
-// values beyond brackets and strings that end; the servers do.
+// parseObject splits a JSON object into its fields. Within values it checks only that brackets and strings
+// are closed; the servers check the rest.
 func parseObject(b []byte) (object, error) {
 	var o object
 	s := jsonscan.Of(b)
@@ -52,8 +52,8 @@ func parseObject(b []byte) (object, error) {
 	return o, nil
 }
 
-// get returns the value of a field, nil if there is none. Of several the last one holds,
-// as in the engines' parsers.
+// get returns the value of a field, or nil if it is absent. Of duplicates it returns the last, as the
+// engines' parsers do.
 func (o object) get(key string) []byte {
 	for _, f := range slices.Backward(o.fields) {
 		if f.key == key {
@@ -63,8 +63,8 @@ func (o object) get(key string) []byte {
 	return nil
 }
 
-// edit writes the object with the edits applied. Fields of an edited name go, however
-// often they occur, and the new value stands at the end.
+// edit returns the object with the edits applied. It removes all fields of an edited name and appends the new
+// value.
 func (o object) edit(edits ...edit) []byte {
 	size := 2
 	for _, f := range o.fields {
@@ -97,11 +97,11 @@ func comma(b []byte) []byte {
 	return b
 }
 
-// maxBatch bounds the prompts of one request; each costs a room of its own.
+// maxBatch limits the prompts of one request; each needs a separate room.
 const maxBatch = 1 << 16
 
-// batch reports whether the prompt is a list of prompts, and of how many. A list of numbers
-// is one prompt as token ids.
+// batch reports whether the prompt is a list of prompts, and their number. A list of numbers is one prompt as
+// token IDs.
 func (o object) batch() (n int, batch bool, err error) {
 	for _, key := range []string{"text", "input_ids", "prompt"} {
 		value := o.get(key)
@@ -111,7 +111,7 @@ func (o object) batch() (n int, batch bool, err error) {
 		list := jsonscan.Of(value)
 		for range list.Array {
 			if first := list.Peek(); n == 0 && first != '"' && first != '[' {
-				return 0, false, nil // of a long list of numbers no more is looked at
+				return 0, false, nil // the rest of a long list of numbers is skipped
 			}
 			list.Skip()
 			n++
@@ -127,7 +127,7 @@ func (o object) batch() (n int, batch bool, err error) {
 	return 0, false, nil
 }
 
-// toJSON writes what can always be written.
+// toJSON marshals a value whose encoding cannot fail.
 func toJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -17,22 +17,22 @@ import (
 // engine is one data-parallel rank of a Mooncake prefill server.
 type engine struct{ rank, id string }
 
-// bootstrap is what is known of a prefill server's engines. They are asked for once; an
-// answer holds for the life of the server, a failure only for who waited for it.
+// bootstrap holds the engines of a prefill server. They are queried once. An answer is valid for the life of
+// the server; a failure is returned only to the callers that waited for it.
 type bootstrap struct {
 	mu    sync.Mutex
 	query *query
 	turn  atomic.Uint64
 }
 
-// query is a question under way or answered.
+// query is a pending or answered query.
 type query struct {
 	done    chan struct{}
 	engines []engine
 	err     error
 }
 
-// engineOf returns the engine of a prefill server whose turn it is.
+// engineOf returns the prefill server's next engine, in turn.
 func (r *Router) engineOf(ctx context.Context, m *member) (engine, error) {
 	engines, err := r.engines(ctx, m)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Router) engineOf(ctx context.Context, m *member) (engine, error) {
 	return engines[(m.bootstrap.turn.Add(1)-1)%uint64(len(engines))], nil
 }
 
-// engines asks the bootstrap server of m, or waits for who does.
+// engines queries the bootstrap server of m, or waits for a pending query.
 func (r *Router) engines(ctx context.Context, m *member) ([]engine, error) {
 	b := &m.bootstrap
 	b.mu.Lock()
@@ -72,7 +72,7 @@ func (r *Router) engines(ctx context.Context, m *member) ([]engine, error) {
 	}
 }
 
-// queryBootstrap asks for GET /query: {"0": {"engine_id": "…"}, …}, one entry for each rank.
+// queryBootstrap sends GET /query, whose answer has an entry for each rank: {"0": {"engine_id": "ID"}}.
 func (r *Router) queryBootstrap(m *member) ([]engine, error) {
 	ctx, cancel := context.WithTimeoutCause(r.life, r.timeouts.Probe, errTimeout)
 	defer cancel()

@@ -17,32 +17,31 @@ import (
 type Config struct {
 	// Protocol is one of the constants, for example [NIXL].
 	Protocol string
-	// Prefill servers; none for round_robin.
+	// Prefill servers; empty for round_robin.
 	Prefill []Backend
 	// Decode servers, or all servers for round_robin.
 	Decode   []Backend
 	Timeouts Timeouts
-	// MaxBody bounds a request's body in bytes; 0 means 64 MiB.
+	// MaxBody is the limit of a request's body in bytes; 0 means 64 MiB.
 	MaxBody int64
-	// MaxBodies bounds the bodies of all requests in flight and the answers of their prefill servers together; 0
-	// means 1 GiB.
+	// MaxBodies is the limit, in bytes, of the bodies of all requests in flight and the answers of their
+	// prefill servers together; 0 means 1 GiB.
 	MaxBodies int64
-	// AllowRecompute hands requests to decode although prefill gave no parameters.
+	// AllowRecompute sends requests to decode even if prefill returned no parameters.
 	AllowRecompute bool
-	// Simulated servers stand behind the router: requests carry when they came, and when
-	// their prefill was complete, so that the servers' model does not count the router's time
-	// as its own. See [github.com/servegate/pipeline/steps/stamp].
+	// Simulated is true if the servers are simulated. Requests then carry the times of their arrival and of
+	// the end of prefill, so that the servers' model does not include the router's time. See
+	// [github.com/servegate/pipeline/steps/stamp].
 	Simulated bool
-	// Log gets a line for the first failure of each kind on each server; nil drops it.
+	// Log receives a line for the first failure of each kind on each server; nil drops it.
 	Log func(line string)
-	// Random is a source of uniform 64-bit numbers, safe for concurrent use; nil means the
-	// runtime's.
+	// Random is a source of uniform 64-bit numbers, safe for concurrent use; nil selects the runtime's.
 	Random func() uint64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Timeouts of the router. A zero takes the default.
+// Timeouts of the router. Zero selects the default.
 type Timeouts struct {
 	Dial    time.Duration // of a connection: 5 s
 	Prefill time.Duration // of the whole prefill phase of a request: 10 min
@@ -65,12 +64,12 @@ const (
 
 // Backend is a server behind the router.
 type Backend struct {
-	// Name in answers, errors and metrics; "prefill0", "decode1", … unless set.
+	// Name in answers, errors and metrics; the default is "prefill0", "decode1" and so on.
 	Name string
-	// URL is its base, for example http://127.0.0.1:8100.
+	// URL is the base URL, for example http://127.0.0.1:8100.
 	URL string
-	// BootstrapHost and BootstrapPort are where a prefill server of Mooncake or SGLang
-	// brings the two sides together. The host is the URL's unless set.
+	// BootstrapHost and BootstrapPort are the address at which a prefill server of Mooncake or SGLang
+	// connects the two sides. The host defaults to the URL's.
 	BootstrapHost string
 	BootstrapPort int
 	// KVAddr is the "ip:port" of a server's P2pNcclConnector.
@@ -136,7 +135,7 @@ func Protocols() []string {
 	return names
 }
 
-// check returns the protocol and the members of both roles, or all that is wrong.
+// check returns the protocol and the members of both roles, or all errors of the configuration.
 func (c Config) check() (protocol, []*member, []*member, error) {
 	i := slices.IndexFunc(protocols, func(p protocol) bool { return p.name == c.Protocol })
 	if i < 0 {
@@ -209,11 +208,11 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 	return &member{Backend: b, role: role, base: u}, nil
 }
 
-// headerSafe reports whether s can stand in a header as it is.
+// headerSafe reports whether s can be written to a header unchanged.
 var headerSafe = regexp.MustCompile(`^[A-Za-z0-9._\-\[\]":]+$`).MatchString
 
-// Concurrent reports whether a protocol sends a request to both servers at once; the others
-// wait for the answer of the prefill server.
+// Concurrent reports whether a protocol sends a request to both servers at once. The others wait for the
+// answer of the prefill server.
 func Concurrent(name string) bool {
 	return slices.ContainsFunc(protocols, func(p protocol) bool { return p.name == name && p.concurrent })
 }

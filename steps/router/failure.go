@@ -12,31 +12,31 @@ import (
 
 // The classes of failures.
 const (
-	classBadRequest  = "bad_request" // of the client
-	classTooLarge    = "too_large"   // body of the client
-	classOverloaded  = "overloaded"  // bodies of all clients, and of prefill's answers to them, together
+	classBadRequest  = "bad_request" // error of the client
+	classTooLarge    = "too_large"   // body of the request
+	classOverloaded  = "overloaded"  // bodies of all requests and prefill's answers to them, together
 	classUnreachable = "unreachable" // no connection to the server
 	classClosed      = "closed"      // the connection ended before an answer
 	classCut         = "cut"         // the answer ended in the middle
 	classTimeout     = "timeout"
 	classStatus      = "status"       // the server answered with another status than 2xx
-	classBadAnswer   = "bad_answer"   // prefill's answer is not understood
+	classBadAnswer   = "bad_answer"   // prefill's answer cannot be parsed
 	classNoParams    = "no_kv_params" // prefill's answer would make decode compute the prompt again
 	classBootstrap   = "bootstrap"    // of Mooncake's bootstrap server
 )
 
-// failure ends a request. Its member is nil where the client is to blame.
+// failure ends a request. Its member is nil if the client caused it.
 type failure struct {
 	class  string
 	member *member
 	err    error
-	// answer, if set, is a server's own refusal, which the client gets as it is.
+	// answer, if set, is a server's error response, which is passed to the client unchanged.
 	answer *refusal
-	// answered means that the client has got the server's own answer already.
+	// answered is true if the client already has the server's response.
 	answered bool
 }
 
-// refusal is the answer of a prefill server that did not say 2xx.
+// refusal is the response of a prefill server with a status other than 2xx.
 type refusal struct {
 	status int
 	header http.Header
@@ -52,7 +52,7 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// asFailure makes a failure of whatever prepared a request in vain.
+// asFailure converts an error of preparing a request to a failure.
 func asFailure(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
@@ -60,16 +60,15 @@ func asFailure(err error) *failure {
 	return &failure{class: classBadRequest, err: err}
 }
 
-// errClientGone is the cause of a context whose client has closed its connection;
-// errPartner of one whose other half has failed and said so.
+// errClientGone is the cause of a context whose client has closed its connection. errPartner is the cause if
+// the other half has failed and reported it.
 var (
 	errClientGone = errors.New("the client closed the connection")
 	errPartner    = errors.New("the other server failed")
 	errTimeout    = errors.New("no answer in time")
 )
 
-// exchangeError classifies what went wrong between router and server. during is the class
-// of an error that is not known better.
+// exchangeError classifies an error between router and server. during is the class of unknown errors.
 func exchangeError(ctx context.Context, m *member, err error, during string) *failure {
 	f := &failure{class: during, member: m, err: err}
 	op, isOp := errors.AsType[*net.OpError](err)
@@ -89,7 +88,7 @@ func exchangeError(ctx context.Context, m *member, err error, during string) *fa
 	return f
 }
 
-// status of the answer to the client.
+// status returns the HTTP status for the client.
 func (f *failure) status() int {
 	switch f.class {
 	case classBadRequest:
@@ -104,7 +103,7 @@ func (f *failure) status() int {
 	return http.StatusBadGateway
 }
 
-// write answers the client.
+// write sends the failure to the client.
 func (f *failure) write(w http.ResponseWriter) {
 	if a := f.answer; a != nil {
 		copyHeader(w.Header(), a.header)
@@ -120,7 +119,7 @@ func (f *failure) write(w http.ResponseWriter) {
 	writeError(w, f.status(), f.class, f.Error())
 }
 
-// writeError answers in the form of OpenAI's API.
+// writeError writes an error in the format of OpenAI's API.
 func writeError(w http.ResponseWriter, status int, class, message string) {
 	kind := "router_error"
 	if status < 500 {

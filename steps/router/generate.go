@@ -28,7 +28,7 @@ const (
 	headerFailed  = "X-Router-Failed"
 )
 
-// exchange is one request of a client and what becomes of it.
+// exchange holds the state of one request of a client.
 type exchange struct {
 	r     *Router
 	w     http.ResponseWriter
@@ -36,8 +36,8 @@ type exchange struct {
 	path  string
 	start time.Time
 
-	// ctx ends the requests to both servers. Its cause is a *failure where one half failed
-	// before the client got the first byte of the other.
+	// ctx ends the requests to both servers. Its cause is a *failure if one half failed before the client got
+	// the first byte of the other.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -51,16 +51,16 @@ type exchange struct {
 	prefillRank             string // of a data-parallel prefill server
 	stamp                   string // of the model's time, for a simulated server; "" for none
 
-	// chunks takes the delay of each chunk; nil where it is not measured.
+	// chunks records the delay of each chunk; nil if it is not measured.
 	chunks *histogram
-	// halves counts who still uses ctx and the body.
+	// halves counts the users of ctx and the body.
 	halves atomic.Int32
 
 	mu        sync.Mutex
-	committed bool // the client has got the first byte
+	committed bool // the first byte was sent to the client
 }
 
-// generate handles a request for tokens.
+// generate handles a request that generates tokens.
 func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	defer r.enter()()
 	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
@@ -71,7 +71,7 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	x.ctx, x.cancel = context.WithCancelCause(r.life)
 	stop := context.AfterFunc(req.Context(), func() { x.cancel(errClientGone) })
 	limit := time.AfterFunc(r.timeouts.Request, func() { x.cancel(errTimeout) })
-	// A client that does not read holds up a write, which no context ends.
+	// A client that does not read blocks a write, which a context cannot end.
 	conn := http.NewResponseController(w)
 	_ = conn.SetWriteDeadline(time.Now().Add(r.timeouts.Request))
 	x.halves.Add(1)
@@ -86,8 +86,8 @@ func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	x.finish(f)
 }
 
-// leave ends ctx and gives the share of memory of its bodies back once they are not used any more. Prefill may
-// answer a little later than decode; the client does not wait for that.
+// leave cancels ctx and releases the memory share of the bodies after their last use. Prefill may answer
+// later than decode; the client does not wait for it.
 func (x *exchange) leave() {
 	if x.halves.Add(-1) == 0 {
 		x.cancel(nil)
@@ -95,7 +95,7 @@ func (x *exchange) leave() {
 	}
 }
 
-// run carries the request out.
+// run processes the request.
 func (x *exchange) run() *failure {
 	if f := x.read(); f != nil {
 		return f
@@ -126,7 +126,7 @@ func (x *exchange) run() *failure {
 	return x.inTurn()
 }
 
-// read takes the client's body.
+// read reads the client's body.
 func (x *exchange) read() *failure {
 	var b bytes.Buffer
 	if n := x.req.ContentLength; n > 0 {
@@ -155,7 +155,7 @@ func (x *exchange) overloaded() *failure {
 			"(--max-bodies): send fewer requests at once, or start the router with a higher limit", x.r.maxBodies)}
 }
 
-// held reads a body and counts its bytes, which must be below the limit with those of all requests in flight.
+// held reads a body and counts its bytes. Their sum over all requests in flight must be below the limit.
 type held struct {
 	x    *exchange
 	from io.Reader
@@ -170,10 +170,10 @@ func (h held) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// dispatched notes that the first byte leaves for a server.
+// dispatched records the time at which the first byte is sent to a server.
 func (x *exchange) dispatched() { x.r.stats.dispatch.observe(x.r.now().Sub(x.start)) }
 
-// inTurn waits for prefill before it asks decode.
+// inTurn waits for prefill before it sends the request to decode.
 func (x *exchange) inTurn() *failure {
 	x.dispatched()
 	answer, f := x.runPrefill()
@@ -188,8 +188,8 @@ func (x *exchange) inTurn() *failure {
 	return x.relay(x.ask(x.decode, x.decodeBody, ""))
 }
 
-// both asks prefill and decode at once. If one fails before the client has got a byte, the
-// other is cancelled.
+// both sends the request to prefill and decode at once. If one fails before the client has got a byte, both
+// cancels the other.
 func (x *exchange) both() *failure {
 	x.dispatched()
 	x.halves.Add(1)
@@ -197,15 +197,15 @@ func (x *exchange) both() *failure {
 		defer x.leave()
 		_, f := x.runPrefill()
 		if f != nil && !x.prefillFailed(f) && x.ctx.Err() == nil {
-			// Decode is already answering, so it had what it needed; the failure is counted, and
-			// the client's answer is left alone.
+			// Decode is already answering, so it has its input. Count the failure and continue the client's
+			// answer.
 			x.r.stats.fail(f)
 		}
 	})
 	return x.relay(x.ask(x.decode, x.decodeBody, ""))
 }
 
-// prefillFailed ends the request because of f, unless the client already gets its answer.
+// prefillFailed ends the request because of f, unless the client is already receiving its answer.
 func (x *exchange) prefillFailed(f *failure) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -215,7 +215,8 @@ func (x *exchange) prefillFailed(f *failure) bool {
 	return !x.committed
 }
 
-// commit is called before the first byte goes to the client. It returns why it must not.
+// commit must be called before the first byte is sent to the client. It returns the failure that forbids
+// sending.
 func (x *exchange) commit() *failure {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -226,13 +227,13 @@ func (x *exchange) commit() *failure {
 	return nil
 }
 
-// cause is the failure of the other half, nil if there is none.
+// cause returns the failure of the other half, or nil.
 func (x *exchange) cause() *failure {
 	f, _ := errors.AsType[*failure](context.Cause(x.ctx))
 	return f
 }
 
-// maxAnswer bounds prefill's answer. Block ids of a long prompt take some kilobytes.
+// maxAnswer limits prefill's answer, in bytes. Block IDs of a long prompt take some kilobytes.
 const maxAnswer = 16 << 20
 
 // runPrefill returns prefill's whole answer.
@@ -260,12 +261,13 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 	}
 	x.r.stats.prefill.observe(x.r.now().Sub(begin))
 	if at := resp.Header.Get(stamp.Header); at != "" && x.r.simulated && !x.r.protocol.concurrent {
-		x.stamp = at // decode's part begins where prefill's ended
+		x.stamp = at // decode starts when prefill ends
 	}
 	return answer, nil
 }
 
-// readAnswer takes prefill's answer: in full where it is needed or explains a failure.
+// readAnswer reads prefill's answer. It returns the bytes only if decode needs them or they explain a
+// failure.
 func (x *exchange) readAnswer(resp *http.Response) ([]byte, error) {
 	if x.r.protocol.answer || resp.StatusCode/100 != 2 {
 		resp.Body = struct {
@@ -274,7 +276,7 @@ func (x *exchange) readAnswer(resp *http.Response) ([]byte, error) {
 		}{held{x, resp.Body}, resp.Body}
 		return readAll(resp, maxAnswer)
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	defer resp.Body.Close() //nolint:errcheck // the error has no effect
 	_, err := io.Copy(io.Discard, resp.Body)
 	return nil, err
 }
@@ -283,7 +285,7 @@ func (x *exchange) readAnswer(resp *http.Response) ([]byte, error) {
 func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string) (*http.Response, error) {
 	header := forwardHeader(x.req.Header, x.id)
 	if m.role == rolePrefill {
-		header.Del("Accept-Encoding") // its answer is for us to read
+		header.Del("Accept-Encoding") // the router must read the answer
 	}
 	if rank != "" {
 		header.Set("X-Data-Parallel-Rank", rank)
@@ -295,7 +297,7 @@ func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string
 	return x.r.send(ctx, m, http.MethodPost, x.path, x.req.URL.RawQuery, header, body)
 }
 
-// ask sends the request to the member whose answer is the client's.
+// ask sends the request to the member that answers the client.
 func (x *exchange) ask(m *member, body []byte, rank string) (*http.Response, *failure) {
 	resp, err := x.post(x.ctx, m, body, rank)
 	if err == nil {
@@ -307,7 +309,7 @@ func (x *exchange) ask(m *member, body []byte, rank string) (*http.Response, *fa
 	return nil, exchangeError(x.ctx, m, err, classClosed)
 }
 
-// finish counts the request and says to the client what is left to say.
+// finish counts the request and completes the client's answer.
 func (x *exchange) finish(f *failure) {
 	switch {
 	case f == nil:
@@ -315,7 +317,7 @@ func (x *exchange) finish(f *failure) {
 		return
 	case errors.Is(context.Cause(x.ctx), errClientGone):
 		x.r.stats.end(outcomeGone)
-		panic(http.ErrAbortHandler) // or the server would finish an answer that is none
+		panic(http.ErrAbortHandler) // otherwise the server would complete an empty answer
 	case f.member == nil:
 		x.r.stats.end(outcomeRefused)
 	default:
@@ -325,7 +327,7 @@ func (x *exchange) finish(f *failure) {
 	switch {
 	case f.answered:
 	case x.committed:
-		// The client has got a part. Only an end in the middle shows that this is not all.
+		// The client has received a part. Only an aborted connection shows that the answer is incomplete.
 		panic(http.ErrAbortHandler)
 	default:
 		f.write(x.w)

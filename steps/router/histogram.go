@@ -16,7 +16,7 @@ type histogram struct {
 
 const (
 	subBits = 5
-	octaves = 40 // up to five hours; longer counts as that
+	octaves = 40 // up to five hours; longer durations count as that
 )
 
 func bucketOf(ns uint64) int {
@@ -51,7 +51,7 @@ type Latency struct {
 	Buckets []Bucket `json:"buckets,omitempty"`
 }
 
-// Bucket counts the values up to its end and above that of the bucket before it.
+// Bucket counts the values up to its end and above the end of the previous bucket.
 type Bucket struct {
 	Upper float64 `json:"le_seconds"`
 	Count uint64  `json:"count"`
@@ -73,7 +73,7 @@ func (h *histogram) latency() Latency {
 	return l
 }
 
-// quantile is the end of the bucket that holds the value of that rank.
+// quantile returns the end of the bucket that holds the value of the given rank.
 func (l Latency) quantile(q float64) float64 {
 	rank, seen := uint64(q*float64(l.Count-1))+1, uint64(0)
 	for _, b := range l.Buckets {
@@ -84,9 +84,9 @@ func (l Latency) quantile(q float64) float64 {
 	return l.Max
 }
 
-// Since is the distribution of what came after an earlier reading of the same histogram.
-// Its largest value is only known up to its bucket. It is empty if the earlier one is not
-// of the same histogram: that of a router that was started anew.
+// Since returns the distribution of the values after an earlier reading of the same histogram. Its maximum is
+// rounded up to the end of a bucket. It is empty if the earlier reading is from another histogram, such as
+// one of a router that has restarted.
 func (l Latency) Since(earlier Latency) Latency {
 	before := map[float64]uint64{}
 	for _, b := range earlier.Buckets {

@@ -5,7 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Kinds describes the router blocks: each is a protocol between router and servers.
+// Kinds returns the router blocks: each is a protocol between router and servers.
 func Kinds() []steps.Kind {
 	kinds := make([]steps.Kind, 0, len(protocols))
 	for _, p := range protocols {
@@ -46,8 +46,7 @@ func validate(p protocol, o steps.Object) []steps.Problem {
 	return found
 }
 
-// checkList wants a list with at least one server; what the servers are is the
-// language's to check.
+// checkList requires a list with at least one server; the language checks the elements.
 func checkList(o steps.Object, name string) []steps.Problem {
 	if !o.Has(name) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// routes are the endpoints of the router.
+// routes returns the endpoints of the router.
 func (r *Router) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+pathCompletions, r.generate)
@@ -16,7 +16,7 @@ func (r *Router) routes() *http.ServeMux {
 	if r.protocol.generate {
 		mux.HandleFunc("POST "+pathGenerate, r.generate)
 	}
-	// What every server answers alike is asked of the first decode server.
+	// All servers answer these alike; the first decode server answers.
 	for _, path := range []string{
 		"GET /v1/models", "GET /version", "POST /tokenize", "POST /detokenize", "POST /v1/tokenize", "POST /v1/detokenize",
 		"GET /server_info", "GET /get_server_info", "GET /model_info", "GET /get_model_info",
@@ -34,7 +34,7 @@ func (r *Router) routes() *http.ServeMux {
 	return mux
 }
 
-// forward passes a question to the first decode server.
+// forward sends a request to the first decode server.
 func (r *Router) forward(w http.ResponseWriter, req *http.Request) {
 	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, decode: r.decode[0]}
 	x.ctx, x.cancel = context.WithCancelCause(req.Context())
@@ -49,7 +49,7 @@ func (r *Router) forward(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// pass sends the request on as it is.
+// pass sends the request unchanged.
 func (x *exchange) pass() *failure {
 	var body []byte
 	if x.req.Method == http.MethodPost {
@@ -67,18 +67,18 @@ func (x *exchange) pass() *failure {
 	return x.relay(resp, nil)
 }
 
-// MemberState is how a server answered a question that went to all.
+// MemberState holds a server's answer to a request that was sent to all servers.
 type MemberState struct {
 	Name    string `json:"name"`
 	Role    string `json:"role"`
 	URL     string `json:"url"`
 	Healthy bool   `json:"healthy"`
-	// Status of its answer, 0 if none came.
+	// Status of the answer, 0 if there is none.
 	Status int    `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// askAll asks every member at once and waits for all.
+// askAll calls ask for every member at once and waits for all.
 func (r *Router) askAll(ctx context.Context, ask func(context.Context, *member) (int, error)) []MemberState {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeouts.Probe, errTimeout)
 	defer cancel()
@@ -100,8 +100,8 @@ func (r *Router) askAll(ctx context.Context, ask func(context.Context, *member) 
 	return states
 }
 
-// members asks every server whether it is healthy; one of Mooncake's prefill servers only
-// is once its bootstrap server knows its engines.
+// members checks the health of every server. A prefill server of Mooncake is healthy only once its bootstrap
+// server knows its engines.
 func (r *Router) members(ctx context.Context) []MemberState {
 	return r.askAll(ctx, func(ctx context.Context, m *member) (int, error) {
 		status, err := r.probe(ctx, m, http.MethodGet, "/health", "", nil)
@@ -112,7 +112,7 @@ func (r *Router) members(ctx context.Context) []MemberState {
 	})
 }
 
-// probe asks one member and drops the body of its answer.
+// probe sends a request to one member and drops the body of its answer.
 func (r *Router) probe(ctx context.Context, m *member, method, path, query string, header http.Header) (int, error) {
 	to := http.Header{}
 	copyHeader(to, header)
@@ -139,7 +139,7 @@ func listed(states []MemberState) memberList {
 	return l
 }
 
-// health is 200 only when every server is healthy.
+// health returns 200 only if every server is healthy.
 func (r *Router) health(w http.ResponseWriter, req *http.Request) {
 	l := listed(r.members(req.Context()))
 	status := http.StatusOK
@@ -149,9 +149,8 @@ func (r *Router) health(w http.ResponseWriter, req *http.Request) {
 	writeJSON(w, status, l)
 }
 
-// toAll sends a request without a body to every server: a cache is reset when all are.
-// Otherwise the answer has the status of the first that refused, so that a client sees
-// what a single server would have said.
+// toAll sends a request without a body to every server; for example, all caches must be reset. If a server
+// returns an error, the answer has the status of the first such server, as a single server's answer would.
 func (r *Router) toAll(w http.ResponseWriter, req *http.Request) {
 	states := r.askAll(req.Context(), func(ctx context.Context, m *member) (int, error) {
 		return r.probe(ctx, m, req.Method, req.URL.Path, req.URL.RawQuery, req.Header)

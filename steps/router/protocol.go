@@ -16,26 +16,26 @@ const (
 	SGLang     = "sglang"
 )
 
-// protocol is how prefill and decode learn of each other in one request.
+// protocol describes how prefill and decode exchange their addresses within one request.
 type protocol struct {
 	name, doc string
-	// pairs separates prefill from decode servers; otherwise every server does both.
+	// pairs is true if prefill and decode are separate; otherwise every server does both.
 	pairs bool
 	// concurrent sends to both at once; otherwise decode waits for prefill's answer.
 	concurrent bool
-	// generate is set where SGLang's own /generate can be routed.
+	// generate is true if SGLang's /generate can be routed.
 	generate bool
-	// bootstrap and kvAddr say what the servers must state beside their URLs.
+	// bootstrap and kvAddr are true if the servers must be configured with these in addition to their URLs.
 	bootstrap, kvAddr bool
-	// answer is set where prefill's answer says what decode needs.
+	// answer is true if prefill's answer holds parameters for decode.
 	answer bool
-	// prepare sets what is sent to prefill and, in concurrent protocols, to decode.
+	// prepare sets the request to prefill and, in concurrent protocols, to decode.
 	prepare func(*Router, *exchange) error
-	// handover sets what is sent to decode from prefill's answer, in the others.
+	// handover derives the request to decode from prefill's answer, in the other protocols.
 	handover func(*Router, *exchange, []byte) error
 }
 
-// protocols that are spoken. Their fields are those of the engines' own proxies.
+// protocols lists the supported protocols. Their fields are those that the engines' proxies use.
 var protocols = []protocol{
 	{
 		name: RoundRobin, generate: true,
@@ -72,10 +72,9 @@ var (
 	nullJSON  = []byte("null")
 )
 
-// firstToken makes a request end after the prompt: one token, in one piece. With stream
-// unset a failure is a status and not an event somewhere in a stream. min_tokens would
-// contradict the single token. max_completion_tokens belongs to chat; elsewhere engines
-// that forbid unknown fields would refuse it.
+// firstToken returns the request changed to end after the prompt: one token, not streamed. Without a stream a
+// failure is a status instead of an event within the stream. min_tokens would contradict the single token.
+// max_completion_tokens is valid only for chat; engines that forbid unknown fields would reject it elsewhere.
 func (x *exchange) firstToken(more ...edit) []byte {
 	edits := []edit{
 		{key: "stream", value: falseJSON}, {key: "stream_options", remove: true}, {key: "min_tokens", remove: true},
@@ -96,8 +95,8 @@ func handoverUnchanged(_ *Router, x *exchange, _ []byte) error {
 
 const transferParams = "kv_transfer_params"
 
-// nixlParams ask a prefill server to keep its blocks for another server. Without them
-// it prefills for itself, and decode computes the prompt again and says nothing.
+// nixlParams make a prefill server retain its blocks for another server. Without them decode computes the
+// prompt again without an error.
 var nixlParams = []byte(
 	`{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}`)
 
@@ -106,7 +105,7 @@ func prepareNIXL(_ *Router, x *exchange) error {
 	return nil
 }
 
-// errNoParams is an answer of a prefill server that leaves decode on its own.
+// errNoParams reports that a prefill server's answer holds no parameters for decode.
 var errNoParams = errors.New(
 	"the answer has no kv_transfer_params, so decode would compute the prompt again; check the KV connector and the role of this server")
 
@@ -138,7 +137,7 @@ func prepareMooncake(r *Router, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	// The transfer's id is the router's own: a client may use its request id twice.
+	// The router generates the transfer ID: a client may use its request ID twice.
 	id := "xfer-" + r.uuid()
 	x.prefillBody = x.firstToken(edit{key: transferParams, value: toJSON(map[string]any{
 		"do_remote_decode": true, "do_remote_prefill": false, "transfer_id": id,
@@ -151,17 +150,16 @@ func prepareMooncake(r *Router, x *exchange) error {
 	return nil
 }
 
-// prepareP2P writes both addresses into the request id, where the connector looks for
-// them: for a port it reads the digits after the last colon, so nothing of the client's
-// is added.
+// prepareP2P writes both addresses into the request ID, where the connector reads them. The connector reads a
+// port from the digits after the last colon, so the client's ID is not included.
 func prepareP2P(r *Router, x *exchange) error {
 	x.id = fmt.Sprintf("___prefill_addr_%s___decode_addr_%s_%016x%016x", x.prefill.KVAddr, x.decode.KVAddr, r.random(), r.random())
 	x.prefillBody = x.firstToken()
 	return nil
 }
 
-// prepareSGLang sends the same to both: where the bootstrap server is, and a room in which
-// the two meet. A batch has a room for each of its prompts.
+// prepareSGLang sends the same to both: the address of the bootstrap server and the room that identifies the
+// transfer. A batch has a room for each prompt.
 func prepareSGLang(r *Router, x *exchange) error {
 	host, port := x.prefill.bootstrapHost(), x.prefill.BootstrapPort
 	n, batch, err := x.object.batch()
@@ -181,7 +179,7 @@ func prepareSGLang(r *Router, x *exchange) error {
 	return nil
 }
 
-// oneOrAll is the list of a batch, or the value of its only prompt.
+// oneOrAll returns the list for a batch, or the only element otherwise.
 func oneOrAll[T any](batch bool, list []T) []byte {
 	if batch {
 		return toJSON(list)

@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// chunkSize is what is read at once. A token's event takes some hundred bytes; every open
-// stream holds one buffer.
+// chunkSize is the size of a read, in bytes. A token's event takes some hundred bytes; every open stream
+// holds one buffer.
 const chunkSize = 4 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// relay passes a server's answer on, chunk by chunk as it comes.
+// relay forwards a server's answer, chunk by chunk, without delay.
 func (x *exchange) relay(resp *http.Response, f *failure) *failure {
 	if f != nil {
 		return f
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	defer resp.Body.Close() //nolint:errcheck // the error has no effect
 	if f := x.copy(resp); f != nil {
 		return f
 	}
@@ -29,8 +29,8 @@ func (x *exchange) relay(resp *http.Response, f *failure) *failure {
 	return nil
 }
 
-// copy writes the header together with the first chunk: until then the other half can
-// still fail, and a header alone is of no use to a client.
+// copy writes the header together with the first chunk. Until then the other half can still fail, and a
+// header alone does not help a client.
 func (x *exchange) copy(resp *http.Response) *failure {
 	buf := chunks.Get().(*[chunkSize]byte)
 	defer chunks.Put(buf)
@@ -61,7 +61,7 @@ func (x *exchange) copy(resp *http.Response) *failure {
 	}
 }
 
-// write passes a chunk on and notes how long that took.
+// write forwards a chunk and records the time that it took.
 func (x *exchange) write(chunk []byte, flush func() error) error {
 	received := x.r.now()
 	if _, err := x.w.Write(chunk); err != nil {
@@ -91,7 +91,7 @@ func (x *exchange) head(resp *http.Response) *failure {
 	return nil
 }
 
-// name says in a header which servers answered.
+// name adds headers with the names of the servers that answered.
 func (x *exchange) name(h http.Header) {
 	if x.prefill != nil {
 		h.Set(headerPrefill, x.prefill.Name)

@@ -31,7 +31,7 @@ type Router struct {
 	mux       *http.ServeMux
 	stats     stats
 
-	// life ends with Close; what outlives its request's handler belongs to it.
+	// life ends with Close. It bounds work that outlives the handler of its request.
 	life       context.Context
 	end        context.CancelFunc
 	mu         sync.Mutex
@@ -39,8 +39,7 @@ type Router struct {
 	background sync.WaitGroup
 }
 
-// New returns a router, or an error that lists all that is wrong with c. It talks to no
-// server yet.
+// New returns a router, or an error that lists all errors of c. It does not connect to servers.
 func New(c Config) (*Router, error) {
 	p, prefill, decode, err := c.check()
 	if err != nil {
@@ -65,8 +64,8 @@ func New(c Config) (*Router, error) {
 	return r, nil
 }
 
-// Close ends what is under way and waits until it has ended. A client that does not read
-// holds it up: close the server before the router, as [Router.Serve] does.
+// Close cancels pending requests and waits until they have ended. A client that does not read delays it:
+// close the HTTP server before the router, as [Router.Serve] does.
 func (r *Router) Close() {
 	r.end()
 	r.mu.Lock()
@@ -76,7 +75,7 @@ func (r *Router) Close() {
 	r.transport.CloseIdleConnections()
 }
 
-// enter counts a request in, for Close to wait for; the function counts it out.
+// enter registers a request that Close waits for; leave unregisters it.
 func (r *Router) enter() (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +86,7 @@ func (r *Router) enter() (leave func()) {
 	return r.background.Done
 }
 
-// spawn runs f beside its caller. After Close, when all it could do fails at once, f runs
-// before spawn returns.
+// spawn runs f in the background. After Close, when requests fail at once, f runs before spawn returns.
 func (r *Router) spawn(f func()) {
 	r.mu.Lock()
 	closed := r.closed
@@ -109,7 +107,7 @@ func (r *Router) all() []*member {
 	return slices.Concat(r.prefill, r.decode)
 }
 
-// pair chooses the servers of the next request.
+// pair returns the servers of the next request.
 func (r *Router) pair() (prefill, decode *member) {
 	p, d := Turn(r.turn.Add(1)-1, len(r.prefill), len(r.decode))
 	if p < 0 {
@@ -118,9 +116,9 @@ func (r *Router) pair() (prefill, decode *member) {
 	return r.prefill[p], r.decode[d]
 }
 
-// Turn is which of so many servers get the k-th request, counted from 0; prefill is -1
-// where there are none. Both lists are walked in turn; after each round in which the walks
-// meet again, decode is one step further, so that any P·D requests in a row reach all pairs.
+// Turn returns the indices of the servers for the k-th request, counted from 0; p is -1 if there are no
+// prefill servers. Both lists are used in turn. After each common multiple of their lengths, decode is
+// advanced by one, so that any P·D consecutive requests reach all pairs.
 func Turn(k uint64, prefill, decode int) (p, d int) {
 	n := uint64(decode)
 	if prefill == 0 {
@@ -138,7 +136,7 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// uuid is a random UUID, version 4.
+// uuid returns a random UUID, version 4.
 func (r *Router) uuid() string {
 	a, b := r.random(), r.random()
 	a = a&^0xf000 | 0x4000

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Serve answers clients on l until ctx ends. Then it takes no more connections and gives
-// what is under way the grace to finish before it cuts it off. It closes the router.
+// Serve answers clients on l until ctx ends. Then it closes the listener, waits for requests in flight for
+// the grace, aborts the rest, and closes the router.
 func (r *Router) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	defer r.Close()
 	srv := &http.Server{
@@ -34,7 +34,7 @@ func (r *Router) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	return served(<-failed)
 }
 
-// served is nil for a server that ended in order.
+// served returns nil for a server that was shut down.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -42,7 +42,7 @@ func served(err error) error {
 	return err
 }
 
-// lines makes a writer of a function for lines.
+// lines turns a function that takes lines into a writer.
 type lines func(string)
 
 func (f lines) Write(b []byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stats are counted while requests pass.
+// stats holds the router's counters.
 type stats struct {
 	start    time.Time
 	inFlight atomic.Int64
@@ -22,17 +22,17 @@ type stats struct {
 	logging  sync.Mutex
 	log      func(string)
 	mu       sync.Mutex
-	failures map[FailureCount]uint64 // by what is counted, whose own Count is 0
+	failures map[FailureCount]uint64 // the key's Count is 0
 }
 
-// outcome of a request.
+// outcome is the result of a request.
 type outcome int
 
 const (
 	outcomeOK      outcome = iota
-	outcomeFailed          // a server or its connection
-	outcomeRefused         // the request was wrong, or there was no room for it
-	outcomeGone            // the client left
+	outcomeFailed          // failure of a server or its connection
+	outcomeRefused         // invalid request, or no memory for it
+	outcomeGone            // the client closed its connection
 	outcomes
 )
 
@@ -61,7 +61,7 @@ func (s *stats) fail(f *failure) {
 	}
 }
 
-// say logs a line; one at a time, whoever says it.
+// say logs a line; concurrent calls are serialized.
 func (s *stats) say(line string) {
 	if s.log != nil {
 		s.logging.Lock()
@@ -70,35 +70,34 @@ func (s *stats) say(line string) {
 	}
 }
 
-// Stats is what the router knows of itself.
+// Stats holds the router's statistics.
 type Stats struct {
 	Protocol string  `json:"protocol"`
 	Uptime   float64 `json:"uptime_seconds"`
 	InFlight int64   `json:"in_flight"`
-	// Requests that ended: a request that failed, was refused as wrong or for want of room, or whose client
-	// left has not succeeded.
+	// Succeeded, Failed, Refused and ClientGone count completed requests. Refused ones were invalid or
+	// exceeded a memory limit.
 	Succeeded  uint64 `json:"succeeded"`
 	Failed     uint64 `json:"failed"`
 	Refused    uint64 `json:"refused"`
 	ClientGone uint64 `json:"client_gone"`
-	// Recomputed requests went to decode without parameters of a transfer, as allowed.
+	// Recomputed counts requests that were sent to decode without transfer parameters, as allowed.
 	Recomputed uint64         `json:"recomputed"`
 	Failures   []FailureCount `json:"failures"`
-	// Chunk is from the moment a chunk was read from a server until it was written to the
-	// client's connection. A client that does not read makes it long.
+	// Chunk is the time from reading a chunk from a server to writing it to the client's connection. A client
+	// that does not read increases it.
 	Chunk Latency `json:"chunk"`
-	// Dispatch is from the start of a client's request until it leaves for a server.
+	// Dispatch is the time from the start of a client's request to its dispatch to a server.
 	Dispatch Latency `json:"dispatch"`
-	// Handover is from prefill's answer until decode is asked.
+	// Handover is the time from prefill's answer to the request to decode.
 	Handover Latency `json:"handover"`
-	// Prefill is from the dispatch until prefill has answered in full.
+	// Prefill is the time from the dispatch to prefill's complete answer.
 	Prefill Latency       `json:"prefill"`
 	Members []MemberStats `json:"members"`
 }
 
-// FailureCount counts failures of one class on one server; no server where the client is
-// to blame. A failure of prefill while decode already answers is counted here, although
-// its request succeeded.
+// FailureCount counts failures of one class on one server; the server is empty if the client caused them. It
+// includes failures of prefill while decode already answers, although the request succeeds.
 type FailureCount struct {
 	Member string `json:"member,omitempty"`
 	Role   string `json:"role,omitempty"`
@@ -106,7 +105,7 @@ type FailureCount struct {
 	Count  uint64 `json:"count"`
 }
 
-// MemberStats counts what was sent to a server.
+// MemberStats counts the requests to a server.
 type MemberStats struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
@@ -114,7 +113,7 @@ type MemberStats struct {
 	Requests uint64 `json:"requests"`
 }
 
-// Stats returns what has been counted so far.
+// Stats returns the statistics since the start.
 func (r *Router) Stats() Stats {
 	s := &r.stats
 	out := Stats{

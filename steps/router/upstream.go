@@ -45,11 +45,11 @@ func (m *member) bootstrapURL() string {
 	return "http://" + m.bootstrapHost() + ":" + strconv.Itoa(m.BootstrapPort)
 }
 
-// idleTimeout of kept connections. uvicorn, before both engines, closes them after 5 s; a
-// request that runs into such a close would fail through no fault of the server.
+// idleTimeout of pooled connections. uvicorn, which both engines use, closes idle connections after 5 s; a
+// request at that moment would fail without a fault of the server.
 const idleTimeout = 2 * time.Second
 
-// maxIdle connections to one server are kept: as many as streams can end at once.
+// maxIdle limits the pooled connections to one server: as many as streams can end at once.
 const maxIdle = 16384
 
 func newTransport(t Timeouts) *http.Transport {
@@ -63,7 +63,7 @@ func newTransport(t Timeouts) *http.Transport {
 	}
 }
 
-// send posts or gets from a member. Nothing is tried twice once a byte was sent.
+// send sends a POST or GET request to a member. It does not retry once a byte was sent.
 func (r *Router) send(ctx context.Context, m *member, method, path, query string, header http.Header, body []byte) (*http.Response, error) {
 	u := *m.base
 	u.Path += path
@@ -79,9 +79,9 @@ func (r *Router) send(ctx context.Context, m *member, method, path, query string
 	return r.transport.RoundTrip(req)
 }
 
-// bodyAgain lets the transport take another connection where the server closed a kept one
-// before a byte was written to it. With these headers it would also send again what may
-// have arrived, and gets none.
+// bodyAgain lets the transport use another connection if the server closed a pooled one before a byte was
+// written to it. With an idempotency key the transport would also resend requests that may have arrived, so
+// bodyAgain returns nil.
 func bodyAgain(header http.Header, body []byte) func() (io.ReadCloser, error) {
 	if header["Idempotency-Key"] != nil || header["X-Idempotency-Key"] != nil {
 		return nil
@@ -93,22 +93,22 @@ func bodyAgain(header http.Header, body []byte) func() (io.ReadCloser, error) {
 var hopByHop = map[string]bool{
 	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
 	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
-	// Ours to say: the length of what we send, and that we do not wait for 100 Continue.
+	// The router sets these: the length of its body, and it does not wait for 100 Continue.
 	"Content-Length": true, "Expect": true,
 }
 
-// forwardHeader is what of a client's header goes to the servers.
+// forwardHeader returns the header for the servers from a client's header.
 func forwardHeader(from http.Header, id string) http.Header {
 	to := make(http.Header, len(from)+2)
 	copyHeader(to, from)
 	if _, set := to["User-Agent"]; !set {
-		to["User-Agent"] = []string{""} // or the transport adds Go's
+		to["User-Agent"] = []string{""} // otherwise the transport adds Go's
 	}
 	to["X-Request-Id"] = []string{id}
 	return to
 }
 
-// copyHeader copies what is not hop by hop.
+// copyHeader copies all headers except hop-by-hop ones.
 func copyHeader(to, from http.Header) {
 	var named []string
 	for _, value := range from["Connection"] {
@@ -126,12 +126,12 @@ func copyHeader(to, from http.Header) {
 	}
 }
 
-// errTooLong is an answer beyond the bound.
+// errTooLong reports an answer above the limit.
 var errTooLong = errors.New("the answer is too long")
 
-// readAll reads an answer of bounded size and closes it.
+// readAll reads an answer up to a size limit and closes it.
 func readAll(resp *http.Response, limit int64) ([]byte, error) {
-	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
+	defer resp.Body.Close() //nolint:errcheck // the error has no effect
 	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err == nil && int64(len(b)) > limit {
 		err = errTooLong
