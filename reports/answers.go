@@ -9,8 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// answers are the prompts at which the head's answers part from the base's earliest, side by
-// side.
+// answers returns the section on prompts whose answers diverge earliest between head and base, side by side.
 func (v *view) answers() model.Section {
 	s := model.Section{Folded: true}
 	shown := 0
@@ -32,7 +31,7 @@ func (v *view) answers() model.Section {
 	return s
 }
 
-// answersNote says how often launches of both sides answer as the base's other launches do.
+// answersNote states how often launches of each side answer as the base's other launches do.
 func (v *view) answersNote(a *result.Answers) model.Line {
 	last := slices.IndexFunc(a.Compared, func(c result.ComparedAnswers) bool { return c.Metric == "agreement.share" })
 	for i := range a.Compared {
@@ -61,8 +60,8 @@ func (v *view) answersNote(a *result.Answers) model.Line {
 	return model.Join(": ", name, model.Plain(text+askedFor[a.Form]), nonEmpty(a.Reason))
 }
 
-// tokensCompared returns which share of the tokens of both sides' answers was compared. It reports false where the length
-// of answers is not known.
+// tokensCompared returns the share of the tokens of each side's answers that was compared. It reports false if the
+// length of the answers is unknown.
 func (v *view) tokensCompared(a *result.Answers) (base, head float64, ok bool) {
 	var last []result.Pair
 	until := 0
@@ -82,7 +81,7 @@ func (v *view) tokensCompared(a *result.Answers) (base, head float64, ok bool) {
 	return min(1, base/b), min(1, head/h), true
 }
 
-// answerLength returns the mean number of tokens of an answer in a cell. It reports false where there is none.
+// answerLength returns the mean number of tokens of an answer in a cell. It reports false if the cell has no answers.
 func (v *view) answerLength(benchmark, hash string) (tokens float64, ok bool) {
 	at, ok := v.cell(benchmark, hash)
 	if !ok {
@@ -97,13 +96,13 @@ func (v *view) answerLength(benchmark, hash string) (tokens float64, ok bool) {
 	return tokens / float64(max(prompts, 1)), tokens > 0 && prompts > 0
 }
 
-// askedFor says in which form answers were asked for.
+// askedFor describes how answers were requested.
 var askedFor = map[result.AnswerForm]string{
 	result.AnswersStreamed:         "; asked for as the load asks: streamed",
 	result.AnswersStreamedAndWhole: "; asked for as the load asks: streamed, and once more whole for the log-probabilities",
 }
 
-// comparedName names a benchmark and the cell of a head.
+// comparedName returns the name of a benchmark with the axis values of the head's cell.
 func (v *view) comparedName(benchmark, head string) model.Line {
 	name := model.Code(benchmark)
 	if at, ok := v.cell(benchmark, head); ok && len(at.cell.Values) > 0 {
@@ -112,7 +111,7 @@ func (v *view) comparedName(benchmark, head string) model.Line {
 	return name
 }
 
-// divergenceTable shows prompts with what both sides answered. Prompts of token ids have no text.
+// divergenceTable returns the prompts with the answers of both sides. Prompts of token IDs have no text.
 func divergenceTable(a *result.Answers) model.Table {
 	asked := slices.ContainsFunc(a.Divergences, func(d result.Divergence) bool { return d.Ask != "" })
 	t := model.Table{Columns: []model.Column{{Title: "prompt", Align: model.Right}, {Title: "first other token", Align: model.Right},
@@ -131,7 +130,7 @@ func divergenceTable(a *result.Answers) model.Table {
 	return t
 }
 
-// quoted is what was answered, as it is.
+// quoted returns an answer verbatim.
 func quoted(text string) model.Line {
 	if text == "" {
 		return model.Plain(humanize.None)

@@ -18,15 +18,15 @@ func sum(symbol, meaning, value string) model.Sum {
 	return model.Sum{Symbol: symbol, Meaning: meaning, Value: value}
 }
 
-// pairTest is the paired t-test of a decision's pairs, carried out again from the values
-// in the document, so that a reader can follow it.
+// pairTest is the paired t-test of a decision, recomputed from the values in the document so that a reader can follow
+// it.
 type pairTest struct {
-	d    []float64 // of each pair, on the scale of the test, worse positive
+	d    []float64 // per pair, on the scale of the test; positive is worse
 	test gates.Statistic
 }
 
-// retest computes the test of a decision; false where it has no pairs, none that the
-// scale can hold, or was not decided by a paired t-test.
+// retest recomputes the test of a decision. It reports false if the decision was not made by a paired t-test, has
+// fewer than two pairs, or has values that the scale cannot represent.
 func retest(r verdictRow) (pairTest, bool) {
 	if r.d.Kind != result.KindMetric || len(r.d.Pairs) < 2 || !pairedT(r.gate) {
 		return pairTest{}, false
@@ -41,13 +41,13 @@ func retest(r verdictRow) (pairTest, bool) {
 	return pairTest{d, test}, err == nil
 }
 
-// pairedT reports gates that are decided by pairs of one session.
+// pairedT reports whether a gate is decided by a paired t-test within one session.
 func pairedT(g *result.Gate) bool {
 	return (g.BaselineKind == result.BaselinePaired || g.BaselineKind == "") && (g.TestName == "" || g.TestName == gates.PairedTTest.Name)
 }
 
-// worseBy is d of a pair: ln(head) − ln(base), or head − base on other scales, with the
-// sign that makes worse positive. It is not finite for values without a logarithm.
+// worseBy returns the difference d of a pair: ln(head) − ln(base) on the log scale, head − base on the others. The
+// sign makes worse positive. The result is NaN on the log scale unless both values are positive.
 func worseBy(d *result.Decision, p result.Pair) float64 {
 	diff := p.Head - p.Base
 	if onLog(d) {
@@ -59,7 +59,7 @@ func worseBy(d *result.Decision, p result.Pair) float64 {
 	return worseSign(d) * diff
 }
 
-// marginOf is the margin on the scale of the test.
+// marginOf returns the margin on the scale of the test.
 func marginOf(d *result.Decision) float64 { return d.Margin.On(cmp.Or(d.Scale, metric.Log)) }
 
 func onLog(d *result.Decision) bool { return d.Scale == "log" || d.Scale == "" }
@@ -71,13 +71,12 @@ func worseSign(d *result.Decision) float64 {
 	return 1
 }
 
-// changeOf turns a difference on the scale of the test back into a change.
+// changeOf converts a difference on the scale of the test to a change.
 func changeOf(d *result.Decision, diff float64) float64 {
 	return cmp.Or(d.Scale, metric.Log).Change(worseSign(d) * diff)
 }
 
-// sums spell out how a decision came about: from the differences of the repeats to what
-// each verdict needs.
+// sums returns the arithmetic of a decision, from the differences per repeat to the condition of each verdict.
 func (v *view) sums(r verdictRow) []model.Sum {
 	d := r.d
 	s := scaleOf(d)
@@ -119,7 +118,7 @@ func (v *view) sums(r verdictRow) []model.Sum {
 	return append(sums, v.rules(r, s)...)
 }
 
-// testSums are those of the test itself.
+// testSums returns the figures of the test itself.
 func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []model.Sum {
 	switch {
 	case r.d.Known != nil && r.d.P != nil:
@@ -152,8 +151,7 @@ func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []mod
 	return append(sums, v.intervalSum(r, s, t))
 }
 
-// storedSums are those of a decision that is not a paired t-test: what the document says
-// of it.
+// storedSums returns the figures stored in the document, for decisions other than a paired t-test.
 func (v *view) storedSums(r verdictRow, s humanize.Scale) []model.Sum {
 	d := r.d
 	var sums []model.Sum
@@ -173,14 +171,14 @@ func (v *view) storedSums(r verdictRow, s humanize.Scale) []model.Sum {
 	return append(sums, v.rules(r, s)...)
 }
 
-// changeWords is a change as the table shows it.
+// changeWords formats a change as the table does.
 func changeWords(d *result.Decision, s humanize.Scale, change float64) string {
 	c := *d
 	c.Change = &change
 	return changeText(&c, s)
 }
 
-// intervalSum is how far the bounds are from the estimate.
+// intervalSum explains the distance of the bounds from the estimate.
 func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) model.Sum {
 	text := intervalText(r.d, s)
 	level := v.decisionLevel(r)
@@ -197,7 +195,7 @@ func (v *view) intervalSum(r verdictRow, s humanize.Scale, t gates.Statistic) mo
 	return sum("interval", meaning, text)
 }
 
-// adjusted says over what p is adjusted. Gates that only warn share no error rate.
+// adjusted describes how p is adjusted. Gates that only warn share no error rate.
 func (v *view) adjusted() string {
 	if v.doc.FamilySize == 0 {
 		return "as it is, since no gate of this file can fail the run"
@@ -205,17 +203,17 @@ func (v *view) adjusted() string {
 	return "adjusted over the family of " + humanize.Count(v.doc.FamilySize, "comparison")
 }
 
-// expectsImprovement reports whether the gate of a comparison of a metric expects one.
+// expectsImprovement reports whether the row compares a metric and its gate expects an improvement.
 func expectsImprovement(r verdictRow) bool {
 	return r.gate.Expect == gates.ExpectImprovement && r.d.Kind == result.KindMetric
 }
 
-// aboutImprovement reports whether the p values of a row are those of an improvement.
+// aboutImprovement reports whether the p values of a row test for an improvement.
 func aboutImprovement(r verdictRow) bool {
 	return r.d.PBetter || expectsImprovement(r) && r.d.Verdict != result.Regression
 }
 
-// subject is what the p values of a row are about.
+// subject names what the p values of a row test for.
 func subject(r verdictRow) string {
 	if aboutImprovement(r) {
 		return "an improvement"
@@ -223,7 +221,7 @@ func subject(r verdictRow) string {
 	return "a regression"
 }
 
-// rules are the figures that the verdicts compare.
+// rules returns the figures that the verdicts compare.
 func (v *view) rules(r verdictRow, s humanize.Scale) []model.Sum {
 	d := r.d
 	var sums []model.Sum
@@ -271,8 +269,8 @@ func detectable(d *result.Decision, s humanize.Scale) string {
 	return marginText(&c, s)
 }
 
-// holmLevel is the error rate of the group of a gate: its own share, or what the others'
-// shares leave of the file's.
+// holmLevel returns the error rate of a gate's group: the gate's own share, or the rest of the file's after all
+// shares.
 func (v *view) holmLevel(g *result.Gate) float64 {
 	if g.Alpha > 0 {
 		return g.Alpha
@@ -287,7 +285,7 @@ func (v *view) holmLevel(g *result.Gate) float64 {
 	return rest
 }
 
-// digits is a number of the arithmetic: four significant digits.
+// digits formats a number with four significant digits.
 func digits(x float64) string {
 	if !humanize.Finite(x) {
 		return humanize.None
@@ -295,7 +293,7 @@ func digits(x float64) string {
 	return humanize.Minus(strconv.FormatFloat(x, 'g', 4, 64))
 }
 
-// smallP is a p-value with three significant digits, however small.
+// smallP formats a p value with three significant digits, however small it is.
 func smallP(p float64) string {
 	if !humanize.Finite(p) {
 		return humanize.None
@@ -303,7 +301,7 @@ func smallP(p float64) string {
 	return strconv.FormatFloat(p, 'g', 3, 64)
 }
 
-// near reports values that are the same but for what was lost on the way.
+// near reports whether two values are equal except for rounding.
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-6+1e-3*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// bill is what the verdict cost, in one line: "Cost of the verdict: 1.3 GPU-hours, 3.25 USD; 62 %
-// of it was not measuring (start-up 55 %)". Where some gates were decided earlier than others,
-// it names what each took, as long as there are few.
+// bill returns the cost of the verdict in one line: "Cost: 1.3 GPU-hours, 3.25 USD; 38 % of it measuring, 55 %
+// starting servers". It names the cost of up to three gates that were decided for less than the total.
 func (v *view) bill() model.Line {
 	b := v.doc.Bill
 	if b == nil {
@@ -36,15 +35,16 @@ func (v *view) bill() model.Line {
 	return model.Plain(text)
 }
 
-// shownBeside is from how many seconds on something took time that is not in the bill: below it images were
-// just found where they should be.
+// shownBeside is the time in seconds from which the time for images is shown. Below it, the images were already
+// present.
 const shownBeside = 1
 
 func durationOf(seconds float64) string {
 	return humanize.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// machines says what the gates' decisions are about where repeats took machines in turn.
+// machines states what population of machines the decisions apply to. It returns nil unless repeats used several
+// machines in turn.
 func (v *view) machines() model.Line {
 	m := v.doc.Machines
 	switch {
@@ -57,7 +57,7 @@ func (v *view) machines() model.Line {
 		"does has a standard deviation of %.3g %% between machines", m.Count, 100*m.Between))
 }
 
-// earlierGates are those that had their verdict for less than all.
+// earlierGates names the gates that were decided for less than the total cost.
 func (v *view) earlierGates(b *result.Bill) string {
 	const most = 3
 	text, shown := "", 0
@@ -74,7 +74,7 @@ func (v *view) earlierGates(b *result.Bill) string {
 	return text
 }
 
-// gateCost are the repeats after which a gate had its verdict, and what was spent until then.
+// gateCost returns the number of repeats after which a gate was decided, and the cost until then.
 func (v *view) gateCost(g *result.Gate) []model.Line {
 	i := slices.IndexFunc(v.doc.Bill.Gates, func(of result.GateBill) bool { return of.Gate == g.Addr })
 	if i < 0 {
@@ -84,7 +84,7 @@ func (v *view) gateCost(g *result.Gate) []model.Line {
 	return []model.Line{model.Plain(humanize.Count(of.Repeats, "repeat")), model.Plain(v.spent(of.Spent))}
 }
 
-// spent is "1.3 GPU-hours, 3.25 USD".
+// spent formats a cost: "1.3 GPU-hours, 3.25 USD".
 func (v *view) spent(s result.Spent) string {
 	text := s.Hours().Text()
 	if s.Amount != nil && v.doc.Price != nil {
@@ -93,5 +93,5 @@ func (v *view) spent(s result.Spent) string {
 	return text
 }
 
-// wholePercent is a share without digits behind the point.
+// wholePercent formats a share as a percentage without decimals.
 func wholePercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// client is what the load generator says of itself, and the runs that are not counted.
+// client returns the load generator's audit of itself, and the runs that do not count.
 func (v *view) client() model.Section {
 	s := model.Section{Folded: true}
 	s.Notes = slices.Concat(v.runsByReason(result.RunVoid, "run", "voided and not counted"),
@@ -48,8 +48,8 @@ func (v *view) overloaded() []model.Line {
 	return notes
 }
 
-// audit has the median and the largest value over all counted runs for each number of
-// the client's audit, and the values of each text.
+// audit returns the numbers of the client's audit, each with its median and largest value over all counted runs, and
+// the values of each text.
 func (v *view) audit() model.Table {
 	numbers := map[string][]float64{}
 	texts := map[string]map[string]bool{}
@@ -91,13 +91,13 @@ func (v *view) audit() model.Table {
 	return t
 }
 
-// isTime reports the audit's numbers that are seconds.
+// isTime reports whether a number of the audit is in seconds.
 func isTime(key string) bool {
 	return strings.HasPrefix(key, "lag_") || strings.HasPrefix(key, "gc_pause") ||
 		strings.HasPrefix(key, "clock_") || strings.HasSuffix(key, "_s") || strings.HasSuffix(key, "_seconds")
 }
 
-// median of sorted values.
+// median returns the median of sorted values.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	if n%2 == 1 {

@@ -15,32 +15,31 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Side is a result in a comparison.
+// Side is one result in a comparison.
 type Side struct {
 	Doc *result.Document
-	// Name in the table; a letter unless set.
+	// Name is the name in the table; by default a letter.
 	Name string
-	// Against is the index of the side that its changes are against: the first unless set.
+	// Against is the index of the side that this one is compared with; by default the first.
 	Against int
 }
 
-// maxSides is how many results one table takes: those without a name have a letter.
+// maxSides is the maximum number of results in a table. Results without a name are lettered.
 const maxSides = 20
 
-// maxSideName is how much of a name a table has room for.
+// maxSideName is the maximum length of a name in a table.
 const maxSideName = 30
 
-// Title is what the i-th side is called.
+// Title returns the name of the i-th side.
 func (s Side) Title(i int) string {
 	return cmp.Or(escape.Text(s.Name, maxSideName), string(rune('A'+i)))
 }
 
-// Compare writes two or more documents as one table: their cells joined with those of the
-// first by hash, else by axis values, and for each metric the geometric means over the
-// valid runs of each side, the change against another one, the number of runs and their
-// spread. It describes and judges nothing: results that were not measured alternately in
-// one session differ by everything that changed between them. Cells without a partner are
-// listed. Of the options, those about gates are ignored.
+// Compare writes two or more documents as one table. It joins their cells with the first document's by hash, else by
+// axis values. For each metric the table has the geometric mean over each side's valid runs, the change against
+// another side, the number of runs and their spread. It makes no judgement: results that were not measured
+// alternately in one session differ by everything that changed between them. Cells without a partner are listed.
+// Options about gates are ignored.
 func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	if len(sides) < 2 || len(sides) > maxSides {
 		return fmt.Errorf(
@@ -55,12 +54,12 @@ func Compare(w io.Writer, sides []Side, f Format, o Options) error {
 	return f.Comparison(w, sides, o)
 }
 
-// drawn is a comparison in a format that draws reports.
+// drawn returns the function that writes a comparison in a format that renders reports.
 func drawn(write func(io.Writer, *model.Report, Options) error) func(io.Writer, []Side, Options) error {
 	return func(w io.Writer, sides []Side, o Options) error { return write(w, newCompared(sides, o).report(), o) }
 }
 
-// compared holds a comparison and what several of its sections need.
+// compared holds a comparison and the data that several of its sections need.
 type compared struct {
 	sides []Side
 	o     Options
@@ -80,7 +79,7 @@ func newCompared(sides []Side, o Options) *compared {
 	return c
 }
 
-// comparedSections is the table of the sections of a comparison.
+// comparedSections lists the sections of a comparison.
 var comparedSections = []model.SectionOf[*compared]{
 	{ID: "sides", Weight: model.Attention, Build: (*compared).table},
 	{ID: "failed", Weight: model.Attention, Build: (*compared).lostRequests},
@@ -89,7 +88,7 @@ var comparedSections = []model.SectionOf[*compared]{
 	{ID: "notes", On: model.PageOnly, Build: (*compared).notes},
 }
 
-// report lays the comparison out, see Compare.
+// report builds the report of the comparison, see Compare.
 func (c *compared) report() *model.Report {
 	sides := c.sides
 	r := &model.Report{Icon: model.IconInfo,
@@ -136,7 +135,7 @@ func (c *compared) report() *model.Report {
 	return r
 }
 
-// documents are those of the sides.
+// documents returns the documents of the sides.
 func documents(sides []Side) []*result.Document {
 	docs := make([]*result.Document, len(sides))
 	for i, s := range sides {
@@ -145,12 +144,12 @@ func documents(sides []Side) []*result.Document {
 	return docs
 }
 
-// crossed reports whether not all changes are against the first side.
+// crossed reports whether a side is compared with another side than the first.
 func crossed(sides []Side) bool {
 	return slices.ContainsFunc(sides, func(s Side) bool { return s.Against != 0 })
 }
 
-// changesAgainst says what the changes are against.
+// changesAgainst states which side the changes are against.
 func changesAgainst(sides []Side) string {
 	if crossed(sides) {
 		return "Changes are against the side that their column names"
@@ -160,7 +159,7 @@ func changesAgainst(sides []Side) string {
 
 func documentName(d *result.Document) string { return cmp.Or(d.File, d.RunID, "(no name)") }
 
-// simulatedSides lists the simulated ones, "" if all are real.
+// simulatedSides lists the simulated sides, "" if all are real.
 func simulatedSides(sides []Side) string {
 	var names []string
 	for i, s := range sides {
@@ -181,10 +180,10 @@ func compareHTML(w io.Writer, sides []Side, o Options) error {
 	})
 }
 
-// curves are those of all sides.
+// curves returns the section with the curves of all sides.
 func (c *compared) curves() model.Section { return curves.Section(c.page.curves, c.page.size.curves) }
 
-// notes are what keeps the sides from being like.
+// notes returns the section with the reasons why the sides are not comparable like for like.
 func (c *compared) notes() model.Section {
 	s := model.Section{Title: model.Plain("What to know of the sides")}
 	for _, n := range c.o.Notes {

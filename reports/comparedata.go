@@ -10,16 +10,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// CompareSchema is the version of a comparison as JSON.
+// CompareSchema is the schema version of a comparison in JSON.
 const CompareSchema = "pipeline/comparison/1.0"
 
-// compareDocument is a comparison as JSON. Values are in the stored units; a change on the
-// log scale is a ratio − 1, on the others a difference.
+// compareDocument is a comparison in JSON. Values are in the stored units. A change is a ratio − 1 on the log scale
+// and a difference on the others.
 type compareDocument struct {
 	Schema string           `json:"schema"`
 	Sides  []compareSide    `json:"sides"`
 	Rows   []compareDataRow `json:"rows"`
-	// Failures are what became of the requests of cells in which some failed.
+	// Failures lists the cells in which requests failed.
 	Failures []compareFailures `json:"failures,omitempty"`
 	Alone    []compareAlone    `json:"alone,omitempty"`
 }
@@ -27,7 +27,7 @@ type compareDocument struct {
 type compareSide struct {
 	Name      string `json:"name"`
 	File      string `json:"file"`
-	Against   string `json:"against,omitempty"` // the side of its changes, none for the first
+	Against   string `json:"against,omitempty"` // the side that this one is compared with, none for the first
 	Simulated string `json:"simulated,omitempty"`
 }
 
@@ -41,7 +41,7 @@ type compareDataRow struct {
 	Sides     []compareValue     `json:"sides"`
 }
 
-// compareValue is one side of a row; null values are those of a side without the metric.
+// compareValue is one side of a row. Its values are null if the side lacks the metric.
 type compareValue struct {
 	Side   string   `json:"side"`
 	N      int      `json:"n"`
@@ -50,8 +50,8 @@ type compareValue struct {
 	Change *float64 `json:"change"` // against the side that it is compared with; null for the first
 }
 
-// compareFailures are the failed requests of a cell on a side and on the one that it is
-// compared with, and the p value of the side failing more.
+// compareFailures counts the failed requests of a cell on a side and on the side that it is compared with. P is the p
+// value for the side failing more.
 type compareFailures struct {
 	Values  []result.AxisValue `json:"values"`
 	Side    string             `json:"side"`
@@ -69,7 +69,7 @@ type compareAlone struct {
 	Values    []result.AxisValue `json:"values"`
 }
 
-// comparisonData is a comparison as data.
+// comparisonData returns a comparison as data.
 func comparisonData(sides []Side, o Options) compareDocument {
 	cells, alone := joinAll(documents(sides))
 	out := compareDocument{Schema: CompareSchema, Sides: []compareSide{}, Rows: []compareDataRow{}}

@@ -11,18 +11,18 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// comparedCell is a cell of the first document with its partners, nil where there is none.
+// comparedCell is a cell of the first document with its partners, nil for a document without one.
 type comparedCell struct {
 	benchmark string
 	sides     []*result.Cell
 	docs      []*result.Document // of the sides
 }
 
-// declared are the metrics that the first document describes.
+// declared returns the metrics that the first document describes.
 func (c comparedCell) declared() metric.Declared { return c.docs[0].Measures.Declared() }
 
-// samples are the values of a side; none where its file declares the metric otherwise than the
-// first does, or prices it in another currency.
+// samples returns the values of a side. It returns none if the side's file declares the metric differently from the
+// first, or prices it in another currency.
 func (c comparedCell) samples(side int, m metric.Metric) []float64 {
 	if c.sides[side] == nil {
 		return nil
@@ -34,8 +34,8 @@ func (c comparedCell) samples(side int, m metric.Metric) []float64 {
 	return samples(c.sides[side], m)
 }
 
-// joinAll joins the cells of all documents with those of the first. alone are the cells
-// without any partner, by document.
+// joinAll joins the cells of all documents with the first document's. alone lists the cells without any partner, by
+// document.
 func joinAll(docs []*result.Document) (cells []comparedCell, alone [][]cellAt) {
 	index := map[*result.Cell]int{}
 	for _, c := range allCells(docs[0]) {
@@ -60,11 +60,10 @@ func joinAll(docs []*result.Document) (cells []comparedCell, alone [][]cellAt) {
 	return cells, alone
 }
 
-// cellPair is a cell of each of two documents.
+// cellPair pairs one cell from each of two documents.
 type cellPair struct{ a, b *result.Cell }
 
-// joinCells pairs the cells of two documents: by hash, then, of those that are left, by
-// axis values where these are unambiguous.
+// joinCells pairs the cells of two documents: first by hash, then the rest by axis values if these are unambiguous.
 func joinCells(a, b *result.Document) (pairs []cellPair, onlyA, onlyB []cellAt) {
 	restA, restB := allCells(a), allCells(b)
 	for _, key := range []func(cellAt) string{
@@ -104,7 +103,7 @@ func joinBy(a, b []cellAt, key func(cellAt) string) (pairs []cellPair, restA, re
 	return pairs, restA, restB
 }
 
-// sortedValues is the axis values whatever their order.
+// sortedValues returns a key of the axis values that does not depend on their order.
 func sortedValues(values []result.AxisValue) string {
 	sorted := slices.Clone(values)
 	slices.SortFunc(sorted, func(x, y result.AxisValue) int { return cmp.Compare(x.Name, y.Name) })
@@ -115,7 +114,7 @@ func sortedValues(values []result.AxisValue) string {
 	return key.String()
 }
 
-// unmatched lists the cells that only one document has.
+// unmatched lists the cells without a partner.
 func (c *compared) unmatched() model.Section {
 	n := 0
 	for _, cells := range c.alone {

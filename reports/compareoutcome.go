@@ -8,26 +8,25 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// outcome is what became of the requests of a cell on two sides, of which at least one lost
-// some.
+// outcome counts the requests of a cell on two sides, at least one of which failed some.
 type outcome struct {
 	cell           comparedCell
 	side, against  int
 	sent, failed   int // of the side
-	sentA, failedA int // of the one that it is compared with
-	// p is that of Fisher's exact test of the requests that the side fails more, and better
-	// that it fails less.
+	sentA, failedA int // of the side that it is compared with
+	// p and better are one-sided p values of Fisher's exact test: p for the side failing more requests, better for it
+	// failing fewer.
 	p, better float64
 }
 
-// failsMore reports that one of the two fails significantly more requests.
+// failsMore reports whether the side fails significantly more requests than the other.
 func (o outcome) failsMore() bool  { return o.p < significant }
 func (o outcome) failsFewer() bool { return o.better < significant }
 
 const significant = 0.05
 
-// outcomes are those of all cells and sides in which requests failed. A table of what
-// succeeded does not show them: the requests that are lost first are the slow ones.
+// outcomes returns the outcomes of all cells and sides in which requests failed. A table of successful requests hides
+// them, and slow requests are the first to fail.
 func outcomes(cells []comparedCell, sides []Side) []outcome {
 	var out []outcome
 	for _, c := range cells {
@@ -54,7 +53,7 @@ func outcomes(cells []comparedCell, sides []Side) []outcome {
 	return out
 }
 
-// requestsOf counts the requests of a cell, and those that failed.
+// requestsOf counts the requests of a cell and the failed ones among them.
 func requestsOf(c *result.Cell) (sent, failed int) {
 	for _, r := range c.Current() {
 		if r.Status == result.RunOK || r.Status == result.RunFailed {
@@ -64,7 +63,7 @@ func requestsOf(c *result.Cell) (sent, failed int) {
 	return sent, failed
 }
 
-// lostRequests lists the outcomes, those that are no accident first.
+// lostRequests lists the outcomes, significant ones first.
 func (c *compared) lostRequests() model.Section {
 	s := model.Section{Title: model.Plain("Requests that failed")}
 	for _, significantly := range []bool{true, false} {

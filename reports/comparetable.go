@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// comparedRow is one metric of one cell: the values of each side's runs, none where the
-// side does not have it.
+// comparedRow is one metric of one cell, with the values of each side's runs. A side without the metric has none.
 type comparedRow struct {
 	benchmark string
 	values    []result.AxisValue
@@ -43,18 +42,18 @@ func (r comparedRow) repeated() bool {
 	return slices.ContainsFunc(r.sides, func(values []float64) bool { return len(values) > 1 })
 }
 
-// single reports that some side has only one run.
+// single reports whether any side of any row has only one run.
 func single(rows []comparedRow) bool {
 	return slices.ContainsFunc(rows, func(r comparedRow) bool {
 		return slices.ContainsFunc(r.sides, func(values []float64) bool { return len(values) == 1 })
 	})
 }
 
-// table has one row for each metric of each cell.
+// table returns the table with one row for each metric of each cell.
 func (c *compared) table() model.Section {
 	rows, sides := c.rows, c.sides
 	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
-	spreads := len(sides) == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no room for dashes
+	spreads := len(sides) == 2 || slices.ContainsFunc(rows, comparedRow.repeated) // a wide table has no space for empty columns
 	for i, s := range sides {
 		t.Columns = append(t.Columns, model.Column{Title: s.Title(i), Align: model.Right})
 		if spreads {
@@ -98,13 +97,13 @@ func comparisonRow(name string, r comparedRow, sides []Side, spreads bool) model
 		}
 	}
 	if len(counts) > 2 && len(slices.Compact(slices.Clone(counts))) == 1 {
-		counts = counts[:1] // a wide table has no room to say the same many times
+		counts = counts[:1] // a wide table has no space for repetition
 	}
 	row.Cells = append(row.Cells, model.Plain(strings.Join(counts, ", ")))
 	return row
 }
 
-// centers are those of the sides that have the metric.
+// centers returns the centers of the sides that have the metric.
 func (r comparedRow) centers() []float64 {
 	var out []float64
 	for _, values := range r.sides {
@@ -115,8 +114,8 @@ func (r comparedRow) centers() []float64 {
 	return out
 }
 
-// change of one side against another: a ratio − 1 on the log scale, else a difference; NaN
-// where one of them lacks the metric.
+// change returns the change of one side against another: a ratio − 1 on the log scale, else a difference. It is NaN
+// if a side lacks the metric.
 func (r comparedRow) change(side, against int) float64 {
 	if len(r.sides[side]) == 0 || len(r.sides[against]) == 0 {
 		return math.NaN()
@@ -144,9 +143,9 @@ func (r comparedRow) changeText(side, against int, s humanize.Scale) string {
 	return humanize.Percent(c)
 }
 
-// comparedMetrics are those of A that another side has, of those asked for, else of the
-// key metrics, or what the tool of the results has of the same quantity; where there is none
-// of those, all.
+// comparedMetrics returns the first side's metrics that another side has too. These are the requested ones, else the
+// key metrics (or their counterparts from the tool of the results) and the declared ones. If only the success rate is
+// left, it returns all.
 func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	declared := c.declared()
 	shared := func(id string) bool {
@@ -195,12 +194,12 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 
 const successRate = "success.rate"
 
-// hasLike reports whether some values have one of a metric, or of what another load generator has for it.
+// hasLike reports whether values contain a metric or its counterpart from another load generator.
 func hasLike(values map[string]float64, id string) bool {
 	return slices.ContainsFunc(append(likeIDs(id), id), func(id string) bool { _, ok := values[id]; return ok })
 }
 
-// likeIDs are the ids of other load generators for what a metric of the registry is to ours.
+// likeIDs returns the IDs under which other load generators report a metric of the registry.
 func likeIDs(id string) []string {
 	own := describe(nil, id)
 	var ids []string
@@ -212,8 +211,8 @@ func likeIDs(id string) []string {
 	return ids
 }
 
-// allIDs are the metrics of a cell's first side, in the order of the registry, then those of
-// other load generators, then those without a description.
+// allIDs returns the metrics of a cell's first side: first the registry's in its order, then other load generators',
+// then those without a description.
 func allIDs(c comparedCell) []string {
 	var ids []string
 	for _, m := range metric.All() {
@@ -236,8 +235,8 @@ func allIDs(c comparedCell) []string {
 	return append(ids, slices.Sorted(maps.Keys(other))...)
 }
 
-// samples are the values of a metric over the valid runs, those of the passes of a launch
-// as one; a cell with only a summary has one.
+// samples returns the values of a metric over the valid runs. The passes of a launch count as one value. A cell with
+// only a summary has one value.
 func samples(c *result.Cell, m metric.Metric) []float64 {
 	var launches [][]float64
 	at := map[int]int{} // by repeat
@@ -263,8 +262,7 @@ func samples(c *result.Cell, m metric.Metric) []float64 {
 	return values
 }
 
-// center is the geometric mean on the log scale, the mean on others and where a value
-// has no logarithm.
+// center returns the geometric mean on the log scale if all values are positive, else the mean.
 func center(m metric.Metric, values []float64) float64 {
 	if m.Scale = cmp.Or(m.Scale, metric.Log); slices.Min(values) <= 0 {
 		return metric.Mean(values)
@@ -272,7 +270,7 @@ func center(m metric.Metric, values []float64) float64 {
 	return m.Mean(values)
 }
 
-// spread is the variation of values for people.
+// spread formats the coefficient of variation of values.
 func spread(values []float64) string {
 	cv := variation(values)
 	if !humanize.Finite(cv) {
@@ -281,8 +279,8 @@ func spread(values []float64) string {
 	return strings.TrimPrefix(humanize.Percent(cv), "+")
 }
 
-// variation is the coefficient of variation (standard deviation with divisor n − 1 over the
-// mean), NaN with fewer than two values.
+// variation returns the coefficient of variation: the standard deviation (divisor n − 1) over the absolute mean. It
+// is NaN for fewer than two values.
 func variation(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()

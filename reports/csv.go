@@ -10,10 +10,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// CSV writes one row for each decision, in the order of the document, and after them one of kind
-// "objective" for each limit of a search, with the mean at the highest load that held. Values are in the
-// stored units (seconds, not milliseconds); a change on the log scale is a ratio − 1.
-// Text that a spreadsheet would take for a formula has an apostrophe before it. It has no options.
+// CSV writes one row for each decision, in the order of the document. After them it writes one row of kind
+// "objective" for each limit of a search, with the mean at the highest load that held. Values are in the stored units
+// (seconds, not milliseconds); a change on the log scale is a ratio − 1. Text that a spreadsheet would read as a
+// formula gets an apostrophe in front. CSV ignores the options.
 func CSV(w io.Writer, doc *result.Document, _ Options) error {
 	header := []string{
 		"gate", "benchmark", "kind", "cell", "values", "base_side", "head_side", "metric", "unit", "direction", "scale",
@@ -48,7 +48,7 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 
 func writeCSV(w io.Writer, header []string, rows func(row func(...string))) error {
 	out := csv.NewWriter(w)
-	_ = out.Write(header) // errors of a csv.Writer stay until Error is asked
+	_ = out.Write(header) // csv.Writer keeps errors until Error returns them
 	rows(func(record ...string) { _ = out.Write(record) })
 	out.Flush()
 	if err := out.Error(); err != nil {

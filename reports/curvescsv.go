@@ -10,13 +10,13 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// CurvesCSV writes the points of the curves of doc, one row for each figure of each point, in
-// stored units. It has no options.
+// CurvesCSV writes the points of the curves of doc, one row for each figure of each point, in stored units. It
+// ignores the options.
 func CurvesCSV(w io.Writer, doc *result.Document, _ Options) error {
 	return writeCurves(w, curves.Of(doc))
 }
 
-// capacityFigure is what a row of a capacity is called.
+// capacityFigure is the figure's name in rows of a capacity.
 const capacityFigure = "capacity"
 
 func writeCurves(w io.Writer, charts []curves.Chart) error {
@@ -43,7 +43,7 @@ func writeCurves(w io.Writer, charts []curves.Chart) error {
 	})
 }
 
-// pointRows has a row for each figure of a point.
+// pointRows writes a row for each figure of a point.
 func pointRows(c *curves.Chart, p curves.Point, figures []curves.Figure, write func(...string)) {
 	sent, failed, overloaded := 0, 0, 0
 	for _, l := range p.Launches {
@@ -62,7 +62,7 @@ func pointRows(c *curves.Chart, p curves.Point, figures []curves.Figure, write f
 			continue
 		}
 		op, limit := "", ""
-		if on := c.LimitsOn(f); len(on) == 1 { // several are no single column's
+		if on := c.LimitsOn(f); len(on) == 1 { // several limits do not fit into one column
 			op, limit = string(on[0].Op), float(on[0].Value)
 		}
 		write(float(p.Load), gpus, f.ID, escape.CSV(f.Unit), strconv.Itoa(e.N), float(e.Value), finite(e.Lower), finite(e.Upper), "",
@@ -70,7 +70,7 @@ func pointRows(c *curves.Chart, p curves.Point, figures []curves.Figure, write f
 	}
 }
 
-// finite is a number, "" for one that is none.
+// finite formats a number, "" if it is not finite.
 func finite(v float64) string { return optional(finiteOrNil(v)) }
 
 // compareCurves writes the points of the curves of all sides.

@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// pairsChart has base and head of each repeat, connected.
+// pairsChart draws base and head of each repeat, connected.
 func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id string) model.Chart {
 	s := scaleOfPairs(r.d)
 	chart := svg.Pairs{
@@ -34,8 +34,7 @@ func (v *view) pairsChart(c *comparison, r verdictRow, pairs []result.Pair, id s
 	return chart
 }
 
-// forestChart has the change of each repeat and the interval that decides, against zero
-// and the margin.
+// forestChart draws the change of each repeat and the deciding interval, against zero and the margin.
 func (v *view) forestChart(r verdictRow, pairs []result.Pair, id string) (model.Chart, bool) {
 	d := r.d
 	s := scaleOf(d)
@@ -85,7 +84,7 @@ func worseSide(d *result.Decision) string {
 	return "worse →"
 }
 
-// end is a bound, infinite where there is none.
+// end returns a bound, infinite if there is none.
 func end(bound *float64, sign int) float64 {
 	if bound == nil {
 		return math.Inf(sign)

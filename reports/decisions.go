@@ -28,8 +28,7 @@ func (r verdictRow) empty() bool {
 	return r.d.BaseValue == nil && r.d.HeadValue == nil && r.d.Verdict != result.Regression
 }
 
-// class orders rows: what fails the file, then what warns, then what is ignored, then
-// what passed.
+// class orders rows: first those that fail the file, then those that warn, then ignored ones, then passes.
 func (r verdictRow) class() int {
 	if r.passed() {
 		return 3
@@ -37,8 +36,8 @@ func (r verdictRow) class() int {
 	return slices.Index([]result.Action{result.Fail, result.Warn, result.Ignore}, r.gate.On(r.d.Verdict))
 }
 
-// worse is by how many margins the head is worse than the base, on the scale of the
-// metric. A failure of the server is worse than any latency.
+// worse returns by how many margins the head is worse than the base, on the scale of the metric. A server failure is
+// worse than any latency.
 func (r verdictRow) worse() float64 {
 	d := r.d
 	if d.Kind == result.KindSuccess {
@@ -64,9 +63,9 @@ func (r verdictRow) worse() float64 {
 	return change
 }
 
-// compareRows: regressions before what could not be decided before passes, each from the
-// worst. In one class the verdict's severity decides, then the size of the change. Among
-// passes the improvements come first.
+// compareRows orders regressions first, then undecided rows, then passes. Within a group it orders by the gate's
+// action, then by the verdict's severity, then by the size of the change, worst first. Among passes, improvements
+// come first.
 func compareRows(a, b verdictRow) int {
 	return cmp.Or(
 		cmp.Compare(a.group(), b.group()),
@@ -84,7 +83,7 @@ func (r verdictRow) order(other verdictRow) int {
 	return c
 }
 
-// group puts regressions first, whatever their gates do about them.
+// group puts regressions first, whatever action their gates take.
 func (r verdictRow) group() int {
 	switch {
 	case r.passed():
@@ -95,7 +94,7 @@ func (r verdictRow) group() int {
 	return 1
 }
 
-// findings are the rows that did not pass.
+// findings returns the section with the rows that did not pass.
 func (v *view) findings() model.Section {
 	rows, _ := v.found()
 	s := model.Section{Tables: []model.Table{v.verdictTable(rows)}}
@@ -105,8 +104,8 @@ func (v *view) findings() model.Section {
 	return s
 }
 
-// found are the rows that did not pass: those that are shown, and those that are folded. Rows without any value say
-// nothing where the infrastructure failed.
+// found returns the rows that did not pass: those to show and those to fold. If the infrastructure failed, it omits
+// rows without any value.
 func (v *view) found() (shown, folded []verdictRow) {
 	failed := v.outcome.Cause == result.CauseFailed || v.outcome.Cause == result.CauseInfrastructure
 	rows := v.where(func(r verdictRow) bool { return !r.passed() && (!failed || !r.empty()) })
@@ -116,14 +115,14 @@ func (v *view) found() (shown, folded []verdictRow) {
 	return rows, nil
 }
 
-// moreFound are the rows that did not pass beyond those that are shown.
+// moreFound returns the section with the folded rows that did not pass.
 func (v *view) moreFound() model.Section {
 	_, rows := v.found()
 	title := humanize.Count(len(rows), "more comparison") + " that did not pass"
 	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
 }
 
-// passes are the rows that passed, folded.
+// passes returns the folded section with the rows that passed.
 func (v *view) passes() model.Section {
 	rows := v.where(verdictRow.passed)
 	improved := 0
@@ -149,7 +148,7 @@ func (v *view) where(keep func(verdictRow) bool) []verdictRow {
 	return rows
 }
 
-// verdictTable is the first table of a report.
+// verdictTable returns a table of decisions, the first table of a report.
 func (v *view) verdictTable(rows []verdictRow) model.Table {
 	level, common := v.level(rows)
 	interval := "interval"
@@ -192,7 +191,7 @@ func (v *view) verdictCells(r verdictRow, commonLevel bool) []model.Line {
 	}
 }
 
-// cellName is the head's coordinates.
+// cellName returns the head's coordinates.
 func (v *view) cellName(r verdictRow) model.Line {
 	name := v.valuesName(r.d.Values)
 	if len(v.doc.Benchmarks) > 1 || name == "" {
@@ -205,7 +204,7 @@ func (v *view) cellName(r verdictRow) model.Line {
 	return line
 }
 
-// valuesName is axis values as "rate=4 input=1024", the axes that the options name only.
+// valuesName formats axis values as "rate=4 input=1024". The options can restrict it to some axes.
 func (v *view) valuesName(values []result.AxisValue) string {
 	return result.Coordinates(v.chosen(values), " ")
 }
@@ -225,7 +224,7 @@ func (v *view) chosen(values []result.AxisValue) []result.AxisValue {
 	return out
 }
 
-// metricCell is the metric, with the gate where another one judges the same.
+// metricCell names the metric, and also the gate if another gate judges the same comparison.
 func (v *view) metricCell(r verdictRow) model.Line {
 	l := metricName(r.d)
 	if v.judged[comparisonKey(r.d)] > 1 {
@@ -234,19 +233,19 @@ func (v *view) metricCell(r verdictRow) model.Line {
 	return l
 }
 
-// comparisonKey is what a decision is about, whatever its gate.
+// comparisonKey identifies the comparison of a decision, whatever its gate.
 func comparisonKey(d *result.Decision) string {
 	return strings.Join([]string{d.Cell, d.BaseCell, d.Base, d.Head, d.Metric, string(d.Kind)}, "\x00")
 }
 
-// metricName is the label with an arrow to the better side.
+// metricName returns the label with an arrow in the better direction.
 func metricName(d *result.Decision) model.Line {
 	return directed(metricLabel(d), d.Direction)
 }
 
 func metricLabel(d *result.Decision) string { return cmp.Or(d.Label, d.Metric, string(d.Kind)) }
 
-// directed is the name of a metric with an arrow to the better side.
+// directed returns the name of a metric with an arrow in the better direction.
 func directed(name string, better metric.Direction) model.Line {
 	switch better {
 	case metric.LowerIsBetter:
@@ -257,12 +256,12 @@ func directed(name string, better metric.Direction) model.Line {
 	return model.Plain(name)
 }
 
-// scaleOf is the scale of a decision's values.
+// scaleOf returns the scale of a decision's values.
 func scaleOf(d *result.Decision) humanize.Scale {
 	return humanize.ScaleFor(d.Unit, orNaN(d.BaseValue), orNaN(d.HeadValue))
 }
 
-// orNaN is a value that may be absent; a report prints what is not finite as none.
+// orNaN returns a value that may be absent. Reports print values that are not finite as none.
 func orNaN(x *float64) float64 {
 	if x == nil {
 		return math.NaN()
@@ -277,8 +276,7 @@ func changeText(d *result.Decision, s humanize.Scale) string {
 	return humanize.Percent(orNaN(d.Change))
 }
 
-// intervalText is the interval that decides, in the unit of the change. An end without a
-// bound is open.
+// intervalText formats the deciding interval in the unit of the change. An end without a bound is open.
 func intervalText(d *result.Decision, s humanize.Scale) string {
 	if d.Lower == nil && d.Upper == nil {
 		return humanize.None
@@ -300,7 +298,7 @@ func intervalText(d *result.Decision, s humanize.Scale) string {
 	return strings.TrimSpace(lower + " … " + upper + " " + unit)
 }
 
-// marginText is the margin as the file states it. Limits and success rates have none.
+// marginText formats the margin as the file states it. Limits and success rates have none.
 func marginText(d *result.Decision, s humanize.Scale) string {
 	switch {
 	case d.Kind != result.KindMetric:
@@ -316,7 +314,7 @@ func marginText(d *result.Decision, s humanize.Scale) string {
 	return humanize.PlainPercent(float64(d.Margin))
 }
 
-// verdictText is the verdict in words, with the reason and what the gate does about it.
+// verdictText returns the verdict in words, with the reason and the gate's action.
 func verdictText(r verdictRow) model.Line {
 	d := r.d
 	line := model.Plain(d.VerdictText())
@@ -350,7 +348,7 @@ func verdictText(r verdictRow) model.Line {
 	return model.Join(": ", line, model.Join("; ", why...))
 }
 
-// explained reports the verdicts that the legend explains: their reason is the rule.
+// explained reports whether the legend explains the verdict, because its reason is the rule.
 func explained(d *result.Decision) bool {
 	switch d.Verdict {
 	case result.Pass, result.Improvement:
@@ -361,13 +359,12 @@ func explained(d *result.Decision) bool {
 	return false
 }
 
-// decisionLevel is the one-sided error of each bound of a row's interval.
+// decisionLevel returns the one-sided error rate of each bound of a row's interval.
 func (v *view) decisionLevel(r verdictRow) float64 {
 	return cmp.Or(r.d.Level, v.doc.Alpha)
 }
 
-// level is the level of the rows that have an interval, 0 where none has, and whether they
-// share it.
+// level returns the level of the first row that has an interval, 0 if none has, and whether all such rows share it.
 func (v *view) level(rows []verdictRow) (level float64, common bool) {
 	common = true
 	for _, r := range rows {
@@ -388,7 +385,7 @@ func intervalName(level float64) string {
 	return humanize.PlainPercent(1-2*level) + " interval"
 }
 
-// iconOf is the icon of a verdict in view of what its gate does about it.
+// iconOf returns the icon of a verdict, given the gate's action for it.
 func iconOf(g *result.Gate, v result.Verdict) model.Icon {
 	switch v {
 	case result.Pass:
@@ -413,7 +410,7 @@ func iconOf(g *result.Gate, v result.Verdict) model.Icon {
 	return model.IconInvalid
 }
 
-// valueTexts are the values of both sides, with a sign before one that is a bound.
+// valueTexts formats the values of both sides, with a sign before a value that is a bound.
 func valueTexts(d *result.Decision) (base, head string) {
 	text := func(b result.Bound, value *float64) string {
 		if value == nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// comparison is all that was decided on one pair of cells, or one cell without a partner.
+// comparison holds all decisions on one pair of cells, or on one cell without a partner.
 type comparison struct {
 	anchor     string
 	name       model.Line
-	head, base *result.Cell // base is nil where there is none
+	head, base *result.Cell // base is nil without a partner
 	headName   string       // of the sides
 	baseName   string
 	rows       []verdictRow // worst first
-	// distributions of both sides, and how many histograms could not be read.
+	// distributions holds the distributions of both sides; unreadable counts the histograms that could not be read.
 	distributions []distribution
 	unreadable    int
 }
 
-// choose decides which comparisons have charts, and gives their decisions an anchor.
+// choose selects the comparisons that get charts, and assigns anchors to their decisions.
 func (v *view) choose() {
 	p := v.page
 	for _, c := range v.comparisons() {
@@ -74,8 +74,8 @@ var detailParts = []func(*view, *comparison) []model.Part{
 	(*view).findingParts, (*view).distributionParts, (*view).overRun, (*view).lagOfRuns, (*view).quantiles,
 }
 
-// comparisons groups the decisions by the cells that they are about, from the worst. A
-// document without gates has one comparison for each cell, of nothing with it.
+// comparisons groups the decisions by the cells that they compare, worst first. Without decisions it returns one
+// comparison without a base for each cell.
 func (v *view) comparisons() []*comparison {
 	var out []*comparison
 	byKey := map[string]*comparison{}
@@ -116,7 +116,7 @@ func (v *view) loneCells() []*comparison {
 	return out
 }
 
-// hasCharts reports comparisons of which there is something to draw.
+// hasCharts reports whether a comparison has data to draw.
 func (c *comparison) hasCharts() bool {
 	if slices.ContainsFunc(c.rows, func(r verdictRow) bool { return len(r.d.Pairs) > 0 }) {
 		return true
@@ -129,11 +129,11 @@ func (c *comparison) hasCharts() bool {
 	return false
 }
 
-// The bounds of one comparison. Sections that are beyond them are named.
+// Limits of one comparison. The report counts what exceeds them.
 const (
 	maxDetailed = 12 // decisions drawn
 	maxPairs    = 60 // repeats drawn
-	maxOpen     = 3  // comparisons that are open at first
+	maxOpen     = 3  // comparisons that are open initially
 )
 
 // detail draws c.
@@ -157,7 +157,7 @@ func (v *view) detail(c *comparison, open bool) model.Part {
 
 const maxSummary = 3
 
-// summary is the first that did not pass or improved, and how many there are.
+// summary lists the first decisions other than passes, and counts the rest.
 func (c *comparison) summary() model.Line {
 	var words []model.Line
 	rest := 0
@@ -178,7 +178,7 @@ func (c *comparison) summary() model.Line {
 	return model.Join("; ", words...)
 }
 
-// summaryWords is "TTFT p99 +14.4 % regression".
+// summaryWords formats a decision as "TTFT p99 +14.4 % regression".
 func summaryWords(r verdictRow) model.Line {
 	l := model.Plain(metricLabel(r.d))
 	if r.d.N > 0 && r.d.Kind == result.KindMetric {
@@ -219,12 +219,12 @@ func (v *view) findingPart(c *comparison, r verdictRow, id string) model.Part {
 	return f
 }
 
-// inOrder is pairs by repeat: those measured again are stored where they were measured.
+// inOrder sorts pairs by repeat. The document stores repeated measurements in the order of measurement.
 func inOrder(pairs []result.Pair) []result.Pair {
 	return slices.SortedStableFunc(slices.Values(pairs), func(a, b result.Pair) int { return cmp.Compare(a.Repeat, b.Repeat) })
 }
 
-// verdictSentence is the verdict with its figures.
+// verdictSentence returns the verdict with its figures.
 func (v *view) verdictSentence(r verdictRow) model.Line {
 	d := r.d
 	s := scaleOf(d)
@@ -244,7 +244,7 @@ func (v *view) verdictSentence(r verdictRow) model.Line {
 	return line
 }
 
-// pairsTable has the values that the charts draw.
+// pairsTable returns the values that the charts draw.
 func (v *view) pairsTable(c *comparison, r verdictRow, pairs []result.Pair) model.Table {
 	s := scaleOfPairs(r.d)
 	t := model.Table{Columns: []model.Column{

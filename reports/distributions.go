@@ -81,7 +81,7 @@ func (c *comparison) sides() []side {
 	return append(out, side{c.headName, "head", c.head})
 }
 
-// tableQuantiles are those whose figures are in a table.
+// tableQuantiles lists the quantiles shown in a table.
 var tableQuantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 
 func quantileRows(label string, sides []sideCurve) []model.Row {
@@ -105,7 +105,7 @@ func quantileRows(label string, sides []sideCurve) []model.Row {
 	return rows
 }
 
-// curveScale is the unit of the medians: the tail may have more digits.
+// curveScale returns the unit that fits the medians up to p99. The tail may need more digits.
 func curveScale(sides []sideCurve) humanize.Scale {
 	largest := 0.0
 	for _, side := range sides {
@@ -118,7 +118,7 @@ func curveScale(sides []sideCurve) humanize.Scale {
 	return humanize.ScaleFor("s", largest)
 }
 
-// percentileChart has the tail: each nine has the same width.
+// percentileChart draws the tail: each further nine has the same width.
 func percentileChart(label string, sides []sideCurve, id string) svg.Lines {
 	s := curveScale(sides)
 	chart := svg.Lines{
@@ -137,7 +137,7 @@ func percentileChart(label string, sides []sideCurve, id string) svg.Lines {
 	return chart
 }
 
-// ecdfChart has the body: the share of values up to each.
+// ecdfChart draws the body: the share of values up to each value.
 func ecdfChart(label string, sides []sideCurve, id string) svg.Lines {
 	s := curveScale(sides)
 	chart := svg.Lines{

@@ -12,11 +12,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// maxTargetColumns is how many targets a table of differences can show side by side.
+// maxTargetColumns is the maximum number of targets that a table of differences shows side by side.
 const maxTargetColumns = 4
 
-// environment is what ran: targets with their start-up times, what they hold, what their
-// routers add, in what they differ, the steps before and the machine.
+// environment returns the section on the targets (start-up times, capacities, router delays, differences), the
+// preparatory steps and the machine.
 func (v *view) environment() model.Section {
 	s := model.Section{Title: model.Plain("Environment"), Folded: true, Tables: []model.Table{
 		v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine(),
@@ -64,8 +64,7 @@ func (v *view) targets() model.Table {
 	return t
 }
 
-// comparedSides are what the sides of comparisons differ in by the plan: what a change is
-// the effect of.
+// comparedSides returns the planned differences between the sides of comparisons, which a change is the effect of.
 func (v *view) comparedSides() model.Table {
 	const most = 100
 	t := model.Table{Title: model.Plain("What the compared sides differ in"), Columns: []model.Column{
@@ -87,7 +86,7 @@ func (v *view) comparedSides() model.Table {
 	return t
 }
 
-// differences are the settings in which the targets differ.
+// differences returns the settings in which the targets differ.
 func (v *view) differences() model.Table {
 	targets := v.doc.Targets
 	if len(targets) < 2 || len(targets) > maxTargetColumns {
@@ -121,7 +120,7 @@ func (v *view) differences() model.Table {
 	return t
 }
 
-// settingsOf is what the server said of itself and the flags that it was started with.
+// settingsOf returns the settings that the server reported and the flags that it was started with.
 func settingsOf(t result.Target) map[string]string {
 	settings := maps.Clone(t.Describe)
 	if settings == nil {

@@ -15,8 +15,8 @@ import (
 // maxTail bounds the lines of a log that a report shows.
 const maxTail = 40
 
-// failures are the servers and steps that failed, with evidence and the end of the log,
-// and the requests that servers failed.
+// failures returns the section on failed servers and steps, with evidence and the end of the log, and on failed
+// requests.
 func (v *view) failures() model.Section {
 	s := model.Section{}
 	groups := v.failureGroups()
@@ -43,8 +43,7 @@ func (v *view) failures() model.Section {
 	return s
 }
 
-// failureGroup is a failure and where it happened: the same one of several launches is
-// named once.
+// failureGroup is a failure and where it happened. It groups equal failures of several launches.
 type failureGroup struct {
 	addr, log string
 	failure   *result.Failure
@@ -71,7 +70,7 @@ func (v *view) failureGroups() []*failureGroup {
 			byKey[key] = g
 			groups = append(groups, g)
 		}
-		g.failure, g.log = l.Failure, l.Log // the last one is shown
+		g.failure, g.log = l.Failure, l.Log // shows the last one
 		repeat, again := v.doc.Planned(l.Repeat)
 		text := fmt.Sprint(repeat)
 		if again {
@@ -87,7 +86,7 @@ func (v *view) failureGroups() []*failureGroup {
 	return groups
 }
 
-// phases in words; "%s" of an unknown one is shown as it is.
+// phases describes the phases of failures. Unknown phases are shown verbatim.
 var phases = map[string]string{
 	"start": "did not start",
 	"ready": "did not become ready",
@@ -125,7 +124,7 @@ func (g *failureGroup) logTitle(n int) model.Line {
 	return model.Join(" ", model.Plain("last "+humanize.Count(n, "line")+" of"), model.Code(cmp.Or(g.log, "the log of "+g.addr)))
 }
 
-// place is where a block stands in the file: "perf.hcl:12".
+// place returns the location of a block in its file: "perf.hcl:12".
 func place(r result.Range) model.Line {
 	if r.File == "" {
 		return nil
@@ -177,7 +176,7 @@ func (v *view) runsWith(status result.RunStatus) int {
 	return n
 }
 
-// eachRun calls f for the runs of every cell: all of them, or those that count.
+// eachRun calls f for the runs of every cell that which selects.
 func (v *view) eachRun(which func(result.Cell) []result.Run, f func(at cellAt, r *result.Run)) {
 	for _, at := range allCells(v.doc) {
 		for _, r := range which(*at.cell) {
@@ -186,11 +185,10 @@ func (v *view) eachRun(which func(result.Cell) []result.Run, f func(at cellAt, r
 	}
 }
 
-// allRuns of a cell, also those that were measured again.
+// allRuns returns all runs of a cell, including those that were measured again.
 func allRuns(c result.Cell) []result.Run { return c.Runs }
 
-// requestFailures are the failed requests of each target by class, over the runs that
-// count.
+// requestFailures counts the failed requests of each target by class, over the runs that count.
 func (v *view) requestFailures() (t model.Table, failed, sent int) {
 	type sum struct {
 		sent, failed int

@@ -11,13 +11,11 @@ import (
 	"github.com/servegate/pipeline/reports/text"
 )
 
-// Format is a way to write what this package reports: one row of the table of formats.
-// Whatever lists formats reads the table it was handed (the formats of a report block,
-// --format, the files of a run directory, the reference), so a new format is one value in
-// Formats and nothing else. A function that is nil means that the format does not have the
-// subject.
+// Format is an output format, one row of the table of formats. Code that lists formats reads the table that it is
+// given (the formats of a report block, --format, the files of a run directory, the reference). A new format
+// therefore only needs an entry in AllFormats. A nil function means that the format does not support the subject.
 type Format struct {
-	// Name is what report blocks and --format call it.
+	// Name identifies the format in report blocks and --format.
 	Name string
 	// Extension of its files, with the dot.
 	Extension string
@@ -25,14 +23,13 @@ type Format struct {
 	Base string
 	// MediaType of its files (RFC 6838).
 	MediaType string
-	// Escapes says what text from outside cannot become in it.
+	// Escapes names the constructs that text from outside cannot form in the output.
 	Escapes string
 	// Kept formats are written into every run directory.
 	Kept bool
-	// Warns reports whether a document's warnings are part of what is written; those of other
-	// formats are printed beside it.
+	// Warns reports whether the output contains the document's warnings. Otherwise they are printed beside it.
 	Warns bool
-	// Page formats are whole: nothing can be printed below.
+	// Page formats are complete documents, so no text can follow them.
 	Page bool
 
 	Document   func(io.Writer, *result.Document, Options) error
@@ -41,7 +38,7 @@ type Format struct {
 	Bisection  func(io.Writer, *bisection.Document, Options) error
 }
 
-// File is the name of the file with a document.
+// File returns the name of the file with a document.
 func (f Format) File() string {
 	if f.Base != "" {
 		return f.Base + f.Extension
@@ -49,11 +46,10 @@ func (f Format) File() string {
 	return "report" + f.Extension
 }
 
-// Formats is a table of formats. It is a value that the program hands down.
+// Formats is a table of formats, passed as a value by the program.
 type Formats []Format
 
-// AllFormats are the formats of this package, in the order in which they are written:
-// the document itself comes first.
+// AllFormats returns the formats of this package in the order of writing. JSON, the document itself, comes first.
 func AllFormats() Formats {
 	return Formats{
 		{
@@ -91,7 +87,7 @@ func AllFormats() Formats {
 	}
 }
 
-// Lookup finds a format by its name.
+// Lookup returns the format with the given name.
 func (fs Formats) Lookup(name string) (Format, bool) {
 	i := slices.IndexFunc(fs, func(f Format) bool { return f.Name == name })
 	if i < 0 {
@@ -100,7 +96,7 @@ func (fs Formats) Lookup(name string) (Format, bool) {
 	return fs[i], true
 }
 
-// Names are those of the formats, in the order of the table.
+// Names returns the names of the formats, in the order of the table.
 func (fs Formats) Names() []string {
 	names := make([]string, len(fs))
 	for i, f := range fs {
@@ -109,25 +105,25 @@ func (fs Formats) Names() []string {
 	return names
 }
 
-// Kept are the formats of every run directory.
+// Kept returns the formats written into every run directory.
 func (fs Formats) Kept() Formats { return fs.filter(func(f Format) bool { return f.Kept }) }
 
-// OfDocuments are the formats that a document can be written in.
+// OfDocuments returns the formats for documents.
 func (fs Formats) OfDocuments() Formats {
 	return fs.filter(func(f Format) bool { return f.Document != nil })
 }
 
-// OfComparisons are the formats that a comparison can be written in.
+// OfComparisons returns the formats for comparisons.
 func (fs Formats) OfComparisons() Formats {
 	return fs.filter(func(f Format) bool { return f.Comparison != nil })
 }
 
-// OfHistories are the formats that a history can be written in.
+// OfHistories returns the formats for histories.
 func (fs Formats) OfHistories() Formats {
 	return fs.filter(func(f Format) bool { return f.History != nil })
 }
 
-// OfBisections are the formats that a search for a culprit can be written in.
+// OfBisections returns the formats for bisections.
 func (fs Formats) OfBisections() Formats {
 	return fs.filter(func(f Format) bool { return f.Bisection != nil })
 }

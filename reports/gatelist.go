@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// gateList is every gate with its verdict and its place in the file.
+// gateList returns the section with every gate, its verdict and its place in the file.
 func (v *view) gateList() model.Section {
 	t := model.Table{Columns: []model.Column{
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true},
@@ -36,7 +36,7 @@ func (v *view) gateList() model.Section {
 			row.Cells = append(row.Cells, v.gateCost(g)...)
 		}
 	}
-	// A page begins with the gates.
+	// On a page this is the first section.
 	return model.Section{Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: v.page == nil, Tables: []model.Table{t}}
 }
 
@@ -53,7 +53,7 @@ func gateVerdict(g *result.Gate) string {
 	return g.VerdictText() + " (fails)"
 }
 
-// countOf is a number of comparisons with a verdict: "2 regressions", "2 inconclusive".
+// countOf formats a number of comparisons with a verdict: "2 regressions", "2 inconclusive".
 func countOf(n int, verdict result.Verdict) string {
 	switch verdict {
 	case result.Regression, result.Improvement, result.Pass:

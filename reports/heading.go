@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// banner says first of all that nothing was measured on a real engine.
+// banner warns that the servers were simulated. It returns nil if they were real.
 func (v *view) banner() model.Line {
 	if v.doc.Simulated == "" {
 		return nil
@@ -27,7 +27,7 @@ func (v *view) banner() model.Line {
 	return model.Line{{Text: "Simulated run:", Style: model.Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
 
-// tally counts gates by verdict, and of those that are inconclusive the refuted ones.
+// tally counts gates by verdict; refuted counts the refuted ones among the inconclusive.
 type tally struct {
 	of      map[result.Verdict]int
 	refuted int
@@ -42,7 +42,7 @@ func (t *tally) count(g *result.Gate) {
 
 func (t tally) passed() int { return t.of[result.Pass] + t.of[result.Improvement] }
 
-// heading is the verdict of the whole file.
+// heading returns the icon and the headline with the verdict of the whole file.
 func (v *view) heading() (model.Icon, model.Line) {
 	icon, text := v.verdict()
 	h := model.Plain("Performance: " + text)
@@ -65,7 +65,7 @@ func (v *view) verdict() (model.Icon, string) {
 	return causeIcons[v.outcome.Cause], text
 }
 
-// causeIcons mark the causes of outcomes.
+// causeIcons maps the causes of outcomes to icons.
 var causeIcons = map[result.Cause]model.Icon{
 	result.CauseRegression: model.IconRegression, result.CauseLimit: model.IconRegression,
 	result.CauseFailed: model.IconInfrastructure, result.CauseInfrastructure: model.IconInfrastructure,
@@ -99,7 +99,7 @@ func valuesText(d *result.Decision) string {
 	return base + " → " + head
 }
 
-// text is "1 of 2 gates regressed, 1 inconclusive".
+// text summarizes the tally: "1 of 2 gates regressed, 1 inconclusive".
 func (t tally) text(gates int) string {
 	of := fmt.Sprintf(" of %d gates", gates)
 	if gates == 1 {
@@ -133,7 +133,7 @@ func (t tally) text(gates int) string {
 	return strings.Join(parts, ", ")
 }
 
-// lead is what the reader needs to know before the table.
+// lead returns the lines above the table.
 func (v *view) lead() []model.Line {
 	var lines []model.Line
 	if v.doc.Title != "" {
@@ -147,7 +147,7 @@ func (v *view) lead() []model.Line {
 	return lines
 }
 
-// status says why there is not everything.
+// status explains why the run is incomplete or was stopped early, nil otherwise.
 func (v *view) status() model.Line {
 	reason := v.doc.StatusReason
 	switch v.doc.Status {
@@ -162,7 +162,7 @@ func (v *view) status() model.Line {
 	return nil
 }
 
-// stopped says in two words why a session with a budget took fewer repeats than planned.
+// stopped names the reason why a session with a budget took fewer repeats than planned.
 var stopped = map[result.StoppedBy]string{
 	result.StoppedBudget: "Budget spent", result.StoppedSettled: "Verdict settled", result.StoppedHopeless: "Given up",
 }
@@ -174,7 +174,7 @@ func nonEmpty(s string) model.Line {
 	return model.Plain(s)
 }
 
-// worst is one sentence with the worst findings, or with what was shown instead.
+// worst returns one sentence with the worst findings, or with the result if there are none.
 func (v *view) worst() model.Line {
 	regressions := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Regression })
 	if len(regressions) > 0 {
@@ -192,7 +192,7 @@ func (v *view) worst() model.Line {
 	return model.Plain(v.undecided(open))
 }
 
-// passed says what was shown where everything passes: what improved, and that the rest is not worse.
+// passed summarizes a run in which everything passes: what improved, and that the rest was shown not to be worse.
 func (v *view) passed() model.Line {
 	improved := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Improvement })
 	rest := len(v.rows) - len(improved)
@@ -214,7 +214,7 @@ func (v *view) passed() model.Line {
 	return append(line, model.Span{Text: "."})
 }
 
-// infrastructure says why the base fails too, each reason once.
+// infrastructure explains why the base fails too, each reason once.
 func (v *view) infrastructure(open []verdictRow) model.Line {
 	var reasons []string
 	for _, r := range open {
@@ -230,7 +230,7 @@ func (v *view) infrastructure(open []verdictRow) model.Line {
 	return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(text))
 }
 
-// next says what to do about the result.
+// next advises what to do about the result.
 func (v *view) next() model.Line {
 	text := v.outcome.Next
 	if c := v.outcome.Cause; c == result.CauseUndecided || c == result.CauseInconclusive {
@@ -242,8 +242,8 @@ func (v *view) next() model.Line {
 	return model.Line{{Text: "Next:", Style: model.Strong}, {Text: " " + text}}
 }
 
-// wouldDecide says what would decide the comparisons that are open: more repeats and what they take, or margins that
-// the repeats of this session find. It is "" where neither is known.
+// wouldDecide states what would decide the undecided comparisons: more repeats and their duration, or margins that
+// the repeats of this session can detect. It returns "" if neither is known.
 func (v *view) wouldDecide() string {
 	need := v.need()
 	if need == 0 {
@@ -264,7 +264,7 @@ func (v *view) wouldDecide() string {
 	return text + "."
 }
 
-// need is the number of repeats that would decide the comparison that needs most, 0 where that is not known.
+// need returns the largest number of repeats that an undecided comparison needs, 0 if unknown.
 func (v *view) need() int {
 	need := 0
 	for _, r := range v.rows {
@@ -275,7 +275,7 @@ func (v *view) need() int {
 	return need
 }
 
-// margins are the largest changes that a session like this one finds in comparisons that are open, by metric.
+// margins returns, per metric, the largest change that a session like this one detects in undecided comparisons.
 func (v *view) margins() string {
 	most := map[string]*result.Decision{}
 	var order []string
@@ -298,8 +298,8 @@ func (v *view) margins() string {
 	return strings.Join(parts, ", ")
 }
 
-// worstOf returns the first three findings. Those that are no measure of a metric and have one
-// reason (a server that fails in every cell) are one.
+// worstOf returns the first three findings. It merges findings that do not measure a metric and share a reason, such
+// as a server that fails in every cell.
 func (v *view) worstOf(regressions []verdictRow) model.Line {
 	const most = 3
 	var firsts []verdictRow
@@ -329,7 +329,7 @@ func (v *view) worstOf(regressions []verdictRow) model.Line {
 	return line
 }
 
-// undecided is how much could not be decided.
+// undecided counts the comparisons that could not be decided.
 func (v *view) undecided(open []verdictRow) string {
 	n, refuted := 0, 0
 	for _, r := range open {
@@ -354,7 +354,7 @@ func (v *view) undecided(open []verdictRow) string {
 	return strings.Join(parts, "; ") + ". This is not a pass."
 }
 
-// finding returns one regression or improvement in words, which is that of so many other cells, too.
+// finding describes one regression or improvement, and counts the other cells with the same one.
 func (v *view) finding(r verdictRow, others int) model.Line {
 	d := r.d
 	s := scaleOf(d)
@@ -389,10 +389,10 @@ func (v *view) finding(r verdictRow, others int) model.Line {
 	return line
 }
 
-// context is what was compared, how often, on what, and how long it took.
+// context describes what was compared, how often, on what machine, and for how long.
 func (v *view) context() model.Line { return model.Join(" · ", v.sides(), v.session()) }
 
-// session is how often, on what, and how long something was measured.
+// session describes how often, on what machine, and for how long the session measured.
 func (v *view) session() model.Line {
 	var parts []model.Line
 	if p := v.doc.RepeatsPlanned; p > 0 {
@@ -415,7 +415,7 @@ func (v *view) session() model.Line {
 	return model.Join(" · ", parts...)
 }
 
-// pairingText is "paired by the time of their measurement, alternated", of imported launches.
+// pairingText describes how imported launches were paired: "paired by the time of their measurement, alternated".
 func pairingText(pairings []result.Pairing) string {
 	var texts []string
 	for _, p := range pairings {
@@ -430,7 +430,7 @@ func pairingText(pairings []result.Pairing) string {
 	return strings.Join(texts, " and ")
 }
 
-// repeats is "6 of at most 12 repeats of 3 passes, judged at 2 looks of 5".
+// repeats describes the repeats: "6 of at most 12 repeats of 3 passes, judged at 2 looks of 5".
 func (v *view) repeats(planned int) string {
 	repeats := humanize.Count(planned, "repeat")
 	if n := v.mostPasses(); n > 1 {
@@ -443,14 +443,14 @@ func (v *view) repeats(planned int) string {
 		len(v.doc.Looks))
 }
 
-// mostPasses is how often cells are measured in a launch, at most.
+// mostPasses returns the maximum number of passes per launch.
 func (v *view) mostPasses() int {
 	most := 1
 	v.eachRun(allRuns, func(_ cellAt, r *result.Run) { most = max(most, r.Pass) })
 	return most
 }
 
-// sides is "head is chunked=on, base is chunked=off".
+// sides names the compared sides: "head is chunked=on, base is chunked=off".
 func (v *view) sides() model.Line {
 	type side struct{ axis, base, head string }
 	var sides []side
@@ -480,7 +480,7 @@ func (v *view) sides() model.Line {
 	return model.Join("; ", parts...)
 }
 
-// comparedAxis is the axis of the head's cell whose value is the name of its side.
+// comparedAxis returns the axis of the head's cell that distinguishes the sides.
 func (v *view) comparedAxis(r verdictRow) string {
 	at, ok := v.cell(r.gate.Benchmark, r.d.Cell)
 	if !ok {

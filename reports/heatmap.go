@@ -12,15 +12,15 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// The bounds of heat maps.
+// Limits of heat maps.
 const (
 	maxHeatMaps    = 20
 	maxHeatRows    = 150
 	maxHeatColumns = 24
 )
 
-// heatMaps is one map of verdicts for each benchmark with decisions: a row for each cell
-// without the compared axis, a column for each metric and value of that axis.
+// heatMaps returns the section with one map of verdicts for each benchmark with decisions. A map has a row for each
+// cell without the compared axis, and a column for each metric and value of that axis.
 func (v *view) heatMaps() model.Section {
 	gates := map[string][]*result.Gate{}
 	for _, g := range v.gates {
@@ -61,7 +61,7 @@ func (v *view) heatMaps() model.Section {
 	return s
 }
 
-// heatMatrix is the decisions of a benchmark by place.
+// heatMatrix holds the decisions of a benchmark by row and column.
 type heatMatrix struct {
 	v             *view
 	rows, columns []string
@@ -69,8 +69,7 @@ type heatMatrix struct {
 	at            map[[2]string]verdictRow
 }
 
-// heat arranges decisions in the order of cells in the document, and of metrics within
-// the gates.
+// heat arranges decisions in the order of cells in the document, and of metrics within the gates.
 func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 	h := heatMatrix{v: v, names: map[string]svg.Column{}, at: map[[2]string]verdictRow{}}
 	order := map[string]int{}
@@ -91,7 +90,7 @@ func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 				h.columns = append(h.columns, col)
 				h.names[col] = h.column(d)
 			}
-			// Of two gates on the same, the worse one counts.
+			// If two gates judge the same comparison, the worse decision counts.
 			r := verdictRow{g, d}
 			if old, ok := h.at[[2]string{row, col}]; !ok || compareRows(r, old) < 0 {
 				h.at[[2]string{row, col}] = r
@@ -102,7 +101,7 @@ func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 	return h
 }
 
-// place is the row and the column of a decision.
+// place returns the row and the column of a decision.
 func (h heatMatrix) place(g *result.Gate, d *result.Decision) (row, col string) {
 	row = h.v.valuesName(d.Values)
 	if row == "" {
@@ -128,7 +127,7 @@ func (h heatMatrix) chart(id, benchmark string) svg.Heat {
 	for _, col := range columns {
 		chart.Columns = append(chart.Columns, h.names[col])
 	}
-	// What all columns compare is in the heading.
+	// The heading states a comparison that all columns share.
 	if one := chart.Columns; len(one) > 0 && !slices.ContainsFunc(one, func(c svg.Column) bool { return c.Sub != one[0].Sub }) {
 		for i := range one {
 			one[i].Sub = ""
@@ -163,7 +162,7 @@ func (h heatMatrix) tile(r verdictRow) *svg.Tile {
 	}
 }
 
-// tileClass is the colour of a tile: its verdict, and how many margins the head is worse.
+// tileClass returns the CSS class of a tile, from its verdict and the number of margins by which the head is worse.
 func tileClass(r verdictRow) string {
 	step := func(margins float64) string {
 		switch m := math.Abs(margins); {

@@ -15,19 +15,19 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// distributions are the groups of metrics that a run keeps the histograms of.
+// distributions lists the groups of metrics whose histograms a run keeps.
 var distributions = []struct{ group, label string }{
 	{"ttft", "TTFT"}, {"tpot", "TPOT"}, {"itl", "ITL"}, {"e2el", "E2EL"},
 }
 
-// quantiles at which distributions are drawn: enough for the body and for each nine.
+// quantiles lists the quantiles at which distributions are drawn: enough for the body and for each further nine.
 var quantiles = []float64{
 	0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
 	0.9, 0.92, 0.94, 0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.998, 0.999, 0.9995, 0.9999,
 }
 
-// curve is a distribution of one side: at each quantile the median over the runs, with
-// the smallest and the largest. Runs are not pooled.
+// curve is the distribution of one side: at each quantile the median over the runs, with the smallest and the largest
+// value. Runs are not pooled.
 type curve struct {
 	runs  int
 	count int64 // values of all runs
@@ -37,11 +37,10 @@ type curve struct {
 // curvePoint is one quantile, in seconds.
 type curvePoint struct{ q, mid, low, high float64 }
 
-// maxCurveRuns bounds how many histograms are read for one curve.
+// maxCurveRuns limits the number of histograms read for one curve.
 const maxCurveRuns = 32
 
-// curveOf reads the histograms of the runs of a cell that count. Ones that cannot be
-// read are left out and counted.
+// curveOf reads the histograms of a cell's current successful runs. It omits and counts the unreadable ones.
 func curveOf(c *result.Cell, group string) (cv curve, unreadable int) {
 	var hists []*hdrhistogram.Histogram
 	least := int64(math.MaxInt64)
@@ -69,12 +68,12 @@ func curveOf(c *result.Cell, group string) (cv curve, unreadable int) {
 	return cv, unreadable
 }
 
-// acrossRuns is the median and the range of each quantile over runs of at least so many
-// values.
+// acrossRuns returns the median and the range of each quantile over the runs. least is the number of values in the
+// smallest run.
 func acrossRuns(hists []*hdrhistogram.Histogram, least int64) []curvePoint {
 	var percentiles []float64
 	for _, q := range quantiles {
-		// Beyond the last value but one there is only the largest.
+		// Higher quantiles of the smallest run all equal its maximum.
 		if q <= 0.5 || (1-q)*float64(least) >= 1-1e-9 {
 			percentiles = append(percentiles, q*100)
 		}
@@ -95,12 +94,12 @@ func acrossRuns(hists []*hdrhistogram.Histogram, least int64) []curvePoint {
 	return points
 }
 
-// errHistogram is wrapped by the errors of histograms that are not read.
+// errHistogram is wrapped by errors about unreadable histograms.
 var errHistogram = errors.New("not a histogram of this program")
 
-// decodeHistogram reads an HdrHistogram V2 compressed string. The decoder allocates what
-// the header asks for, up to 48 MiB, so a header that asks for more than a run of ours
-// has, three digits up to some days of microseconds, is refused before.
+// decodeHistogram reads an HdrHistogram V2 compressed string. The decoder allocates as much as the header demands, up
+// to 48 MiB. decodeHistogram therefore first rejects headers beyond three digits and some days of microseconds, which
+// no run of this program exceeds.
 func decodeHistogram(text string) (*hdrhistogram.Histogram, error) {
 	const (
 		maxText   = 256 << 10
@@ -124,9 +123,9 @@ func decodeHistogram(text string) (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// histogramHeader reads significant digits and highest value from the header of the V2
-// encoding: eight bytes, then compressed cookie, length, offset and digits of four bytes
-// each, lowest and highest value of eight.
+// histogramHeader reads significant digits and highest value from the header of the V2 encoding. The header has eight
+// bytes, then compressed cookie, length, offset and digits (four bytes each), and lowest and highest value (eight
+// bytes each).
 func histogramHeader(text string) (digits int32, highest int64, err error) {
 	packed := base64.NewDecoder(base64.StdEncoding, strings.NewReader(text))
 	if _, err := io.CopyN(io.Discard, packed, 8); err != nil {

@@ -10,16 +10,15 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// HTML writes doc as one page that needs nothing else: no network, no fonts, and no
-// scripts to be read (a few lines of script open and close parts). Its content security
-// policy allows its own style and script and nothing more. Where the page would be larger
-// than its budget, it has fewer charts and shorter tables; it is an error if not even its
-// shortest form fits.
+// HTML writes doc as one self-contained page that loads no network resources, fonts or scripts. A few lines of inline
+// script open and close parts. The content security policy allows only the page's own style and script. If the page
+// exceeds its budget, it gets fewer charts and shorter tables; HTML returns an error if even the shortest form does
+// not fit.
 //
 // Equal documents and options give equal pages.
 func HTML(w io.Writer, doc *result.Document, o Options) error { return writeHTML(w, doc, o, sections) }
 
-// writeHTML writes a page with the sections of a table.
+// writeHTML writes a page with the given sections.
 func writeHTML(w io.Writer, doc *result.Document, o Options, table []model.SectionOf[*view]) error {
 	drawn := curves.Of(doc)
 	return page.Write(w, o.Budget, "gates", sizes(o), func(size pageSize) *page.Page {
@@ -30,23 +29,23 @@ func writeHTML(w io.Writer, doc *result.Document, o Options, table []model.Secti
 	})
 }
 
-// pageView holds what only a page shows of a document.
+// pageView holds the data of a document that only a page shows.
 type pageView struct {
 	size        pageSize
 	curves      []curves.Chart
 	comparisons []*comparison
-	// withoutCharts is the number of comparisons that were left out.
+	// withoutCharts is the number of comparisons left out.
 	withoutCharts int
 }
 
 func (v *view) curves() model.Section { return curves.Section(v.page.curves, v.page.size.curves) }
 
-// pageSize bounds what grows with a document.
+// pageSize limits the parts of a page that grow with a document.
 type pageSize struct{ comparisons, rows, logs, curves int }
 
 func (s pageSize) bounds() page.Bounds { return page.Bounds{Rows: s.rows, Logs: s.logs} }
 
-// sizes are those to try, the largest first.
+// sizes returns the page sizes to try, largest first.
 func sizes(o Options) []pageSize {
 	full := pageSize{comparisons: max(0, cmp.Or(o.Comparisons, 40)), rows: max(1, cmp.Or(o.TableRows, 1500)), logs: 30, curves: 12}
 	all := []pageSize{full}

@@ -55,10 +55,9 @@ type (
 	}
 )
 
-// JUnit writes one test suite for each gate with one test case for each decision. A
-// verdict that fails the file is a failure where it is a regression, otherwise an error
-// (nothing was proved); one that only warns or is ignored is skipped with its reason. A
-// run that did not complete is an error of its own, in a suite named "run". It has no options.
+// JUnit writes one test suite for each gate with one test case for each decision. A verdict that fails the file is a
+// failure if it is a regression, otherwise an error (not decided). A verdict that only warns or is ignored is skipped
+// with its reason. A run that did not complete adds an error in a suite named "run". JUnit ignores the options.
 func JUnit(w io.Writer, doc *result.Document, _ Options) error {
 	v := newView(doc, Options{})
 	suites := junitSuites{Name: escape.Text(doc.File, model.MaxCell)}
@@ -163,7 +162,7 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 	return c
 }
 
-// outcome sets what the verdict is for a reader of test results.
+// outcome sets the JUnit outcome for a verdict, depending on the gate's action.
 func (c *junitCase) outcome(g *result.Gate, verdict result.Verdict, message, detail string) {
 	o := &junitOutcome{Type: string(verdict), Message: message, Text: detail}
 	switch {

@@ -10,13 +10,13 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// lag of a run's sends, in seconds.
+// lag returns the 99th percentile of the lag of a run's sends, in seconds.
 func lag(r *result.Run) (float64, bool) {
 	x, ok := r.Audit["lag_p99_s"].(float64)
 	return x, ok
 }
 
-// lagOfRuns has the client's lag in each run of the sides of c.
+// lagOfRuns draws the client's lag in each run of the sides of c.
 func (v *view) lagOfRuns(c *comparison) []model.Part {
 	chart := svg.Lines{
 		ID: c.anchor + "-lag", Title: "Lag of the client's sends in each run",
@@ -41,7 +41,7 @@ func (v *view) lagOfRuns(c *comparison) []model.Part {
 	return []model.Part{{Title: model.Plain("Lag of the client"), Charts: []model.Chart{chart}}}
 }
 
-// lags has, for each repeat, the median and the largest lag over its runs.
+// lags draws, for each repeat, the median and the largest lag over its runs.
 func (v *view) lags() (model.Chart, bool) {
 	byRepeat := map[int][]float64{}
 	v.eachRun(result.Cell.Current, func(_ cellAt, r *result.Run) {

@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// capacities are what a launch of each target is worth: how many tokens its KV caches hold
-// and how much memory it takes of its GPUs, as medians over the runs.
+// capacities returns, for each target, how many tokens its KV caches hold and how much GPU memory it takes, as
+// medians over the runs.
 func (v *view) capacities() model.Table {
 	t := model.Table{Title: model.Plain("Capacity"), Columns: []model.Column{{Title: "target", Wrap: true},
 		{Title: "KV cache, tokens", Align: model.Right}, {Title: "GPU memory", Align: model.Right}}}
@@ -24,8 +24,7 @@ func (v *view) capacities() model.Table {
 	return t
 }
 
-// routers are the latencies that the routers of deployments added to the runs, as medians
-// over them.
+// routers returns the latencies that deployments' routers added to the runs, as medians over the runs.
 func (v *view) routers() model.Table {
 	t := model.Table{Title: model.Plain("Added by the router"), Columns: []model.Column{
 		{Title: "target", Wrap: true}, {Title: "delay", Wrap: true}, {Title: "p50", Align: model.Right}, {Title: "p99", Align: model.Right},
@@ -47,8 +46,7 @@ func (v *view) routers() model.Table {
 	return t
 }
 
-// valuesOf are a figure's values in the good runs of a target, under the name itself or
-// that of a member.
+// valuesOf returns a figure's values in the successful runs of a target, under the figure's own name or a member's.
 func (v *view) valuesOf(target string, figures func(*result.Run) map[string]float64, name string) []float64 {
 	var out []float64
 	v.eachRun(result.Cell.Current, func(at cellAt, r *result.Run) {
@@ -64,7 +62,7 @@ func (v *view) valuesOf(target string, figures func(*result.Run) map[string]floa
 	return out
 }
 
-// middle is the median of values for people.
+// middle formats the median of values.
 func middle(unit string, values []float64) string {
 	if len(values) == 0 {
 		return humanize.None

@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// legend says how to read the table: what the interval is, over how many comparisons
-// the error is held, and what each verdict means.
+// legend explains the table: the interval, the number of comparisons over which the error is controlled, and each
+// verdict.
 func (v *view) legend() []model.Line {
 	if len(v.rows) == 0 {
 		return []model.Line{v.footer()}
@@ -50,8 +50,8 @@ func (v *view) legend() []model.Line {
 	return lines
 }
 
-// higherMargins says which change is a margin of metrics of which more is better: a margin
-// is a ratio, and the reciprocal of 1.05 is 4.76 % less.
+// higherMargins states which change corresponds to a margin for metrics that are better when higher. A margin is a
+// ratio, and the reciprocal of 1.05 is 4.76 % less.
 func (v *view) higherMargins() string {
 	var margins []float64
 	for _, r := range v.rows {
@@ -72,13 +72,13 @@ func (v *view) higherMargins() string {
 	return " It is a ratio, so that for ↑ a margin of " + strings.Join(words, ", of ") + "."
 }
 
-// reciprocal is the change of a metric of which more is better that a margin stands for.
+// reciprocal returns the change that a margin allows for a metric that is better when higher.
 func reciprocal(margin float64) string {
 	return humanize.Minus(strconv.FormatFloat(100*(1/(1+margin)-1), 'f', 2, 64)) + " %"
 }
 
-// rareModes says how rare a slower mode of launches may be to be missed by the repeats of
-// the rows that passed. A mean over a few launches knows nothing of what one in ten does.
+// rareModes states how rare a slower mode of launches may be for the repeats of the passed rows to miss it. A mean
+// over a few launches can miss what happens in one in ten.
 func (v *view) rareModes() string {
 	fewest := 0
 	for _, r := range v.rows {
@@ -95,7 +95,7 @@ func (v *view) rareModes() string {
 		100*(1-math.Pow(missed, 1/float64(fewest))), humanize.Count(fewest, "repeat"), humanize.PlainPercent(missed))
 }
 
-// holm says how the error rate is shared.
+// holm describes how the error rate is shared.
 func (v *view) holm() string {
 	if v.doc.FamilySize == 0 {
 		return "without a correction, since no gate of this file can fail the run"
@@ -103,8 +103,7 @@ func (v *view) holm() string {
 	return "after Holm over the family of " + humanize.Count(v.doc.FamilySize, "comparison") + " of this file"
 }
 
-// intervalLegend explains the intervals of the rows, and why some are not those of the file's
-// own error rate.
+// intervalLegend explains the intervals of the rows, and why some have another level than the file's error rate.
 func (v *view) intervalLegend() []model.Line {
 	var names []string
 	own := true
@@ -136,7 +135,7 @@ func (v *view) intervalLegend() []model.Line {
 	return []model.Line{model.Plain(text)}
 }
 
-// looksText says when the gates were judged.
+// looksText describes when the gates were judged.
 func (v *view) looksText() string {
 	numbers := make([]string, len(v.doc.Looks))
 	for i, n := range v.doc.Looks {
@@ -155,7 +154,7 @@ func (v *view) looksText() string {
 	return text
 }
 
-// special explains what only some sessions have.
+// special explains features that only some sessions have.
 func (v *view) special() []model.Line {
 	var lines []model.Line
 	if k := v.doc.Attempt; k > 0 {
@@ -193,7 +192,7 @@ func (v *view) any(has func(*result.Decision) bool) bool {
 	return slices.ContainsFunc(v.rows, func(r verdictRow) bool { return has(r.d) })
 }
 
-// count counts the rows that have something.
+// count counts the rows whose decision satisfies has.
 func (v *view) count(has func(*result.Decision) bool) (n int) {
 	for _, r := range v.rows {
 		if has(r.d) {
@@ -203,10 +202,9 @@ func (v *view) count(has func(*result.Decision) bool) (n int) {
 	return n
 }
 
-// atMargin is the chance of a regression verdict at a true change of exactly the margin, in
-// words, where the noise is well below the margin. An estimate is beyond it in one of two
-// sessions, and at one of several looks more often. A strict gate demands that the whole
-// interval is beyond the margin, which then happens as seldom as any false alarm.
+// atMargin describes the probability of a regression verdict if the true change equals the margin and the noise is
+// well below it. The estimate is beyond the margin in one of two sessions, and more often with several looks. A
+// strict gate requires the whole interval beyond the margin, which then is as rare as any false alarm.
 func (v *view) atMargin() string {
 	text := "about ½"
 	if looks := min(len(v.doc.Looks), 10); looks > 1 {
@@ -254,7 +252,7 @@ func (v *view) strictNote() string {
 	return fmt.Sprintf(" (strict, in %d of %d gates: the nearer end of the interval is beyond it)", strict, len(v.gates))
 }
 
-// expectNote says what a gate needs that expects an improvement.
+// expectNote explains the conditions of gates that expect an improvement.
 func (v *view) expectNote() string {
 	if !slices.ContainsFunc(v.rows, expectsImprovement) {
 		return ""

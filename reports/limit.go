@@ -7,8 +7,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// limitTexts are the value of a limit, what it is set against, and how much room is left.
-// Each is none where there is nothing to print.
+// limitTexts formats the value of a limited metric, the limit, and the headroom. Each is humanize.None if absent.
 func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	_, value = valueTexts(d)
 	limit, headroom = humanize.None, humanize.None
@@ -23,7 +22,7 @@ func limitTexts(d *result.Decision) (value, limit, headroom string) {
 	return value, limit, headroom
 }
 
-// headroomText is how far a value is from its limit.
+// headroomText formats how far a value is from its limit.
 func headroomText(s humanize.Scale, value, limit float64, op result.Operator) string {
 	room := limit - value
 	if op == ">" || op == ">=" {
@@ -40,7 +39,7 @@ func headroomText(s humanize.Scale, value, limit float64, op result.Operator) st
 		room, side = -room, " beyond"
 	}
 	switch {
-	case s.Unit == "%": // 1 % of 99 % would be next to nothing, and is all that may fail
+	case s.Unit == "%": // relative to a limit of 99 %, the 1 % that may fail would look like very little
 		return humanize.Number(room*s.Factor) + " pp" + side
 	case limit == 0:
 		return s.Value(room) + side

@@ -12,14 +12,14 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// keyMetrics are those that everybody asks for.
+// keyMetrics lists the metrics shown by default.
 var keyMetrics = []string{
 	"ttft.p50", "ttft.p99", "tpot.p50", "itl.p99", "e2el.p50",
 	"request_throughput.mean", "output_throughput.mean", "success.rate",
 }
 
-// keyMetricsOf are the key metrics of results. Those without tokens of answers, of embeddings, have the
-// throughput of all tokens in its place.
+// keyMetricsOf returns the key metrics of results. Results without output tokens, such as those of embeddings, have
+// total instead of output throughput.
 func keyMetricsOf(has func(id string) bool) []string {
 	ids := slices.Clone(keyMetrics)
 	if i := slices.Index(ids, "output_throughput.mean"); !has(ids[i]) {
@@ -28,10 +28,10 @@ func keyMetricsOf(has func(id string) bool) []string {
 	return ids
 }
 
-// measured is the whole matrix: the geometric means of the key metrics for every cell,
-// whether a gate judges it or not.
+// measured returns the section with the whole matrix: the geometric means of the key metrics for every cell, whether
+// or not a gate judges it.
 func (v *view) measured() model.Section {
-	// Without a gate these are the result.
+	// Without gates, these values are the result.
 	s := model.Section{Folded: len(v.gates) > 0}
 	cells := 0
 	for i := range v.doc.Benchmarks {
@@ -48,7 +48,7 @@ func (v *view) measured() model.Section {
 	return s
 }
 
-// workload is that of the cells where they all have the same.
+// workload returns the workload that all cells share, "" if they differ.
 func workload(b *result.Benchmark) string {
 	for _, c := range b.Cells {
 		if c.Workload != b.Cells[0].Workload {
@@ -66,7 +66,7 @@ func (v *view) matrix(b *result.Benchmark) model.Table {
 	return v.flatMatrix(b, ids)
 }
 
-// columnAxis is the axis whose values are columns, "" for none.
+// columnAxis returns the axis whose values become columns, "" for none.
 func (v *view) columnAxis(b *result.Benchmark) string {
 	if v.o.Cols != "" && slices.Contains(b.Axes, v.o.Cols) {
 		return v.o.Cols
@@ -82,8 +82,8 @@ func (v *view) columnAxis(b *result.Benchmark) string {
 	return ""
 }
 
-// metricsOf returns the metrics to show of b: those asked for, else the gated, the declared and the key
-// ones, in the registry's order, or all where b has none of them; always only those with a value.
+// metricsOf returns the metrics to show of b that have a value. These are the requested ones, else the gated,
+// declared and key metrics in the registry's order. If b has none of those, it returns all.
 func (v *view) metricsOf(b *result.Benchmark) []string {
 	has := func(id string) bool {
 		return slices.ContainsFunc(b.Cells, func(c result.Cell) bool { _, ok := c.Summary[id]; return ok })
@@ -122,7 +122,7 @@ func (v *view) metricsOf(b *result.Benchmark) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !has(id) })
 }
 
-// flatMatrix has one row for each cell and one column for each metric.
+// flatMatrix returns a table with one row for each cell and one column for each metric.
 func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "runs", Align: model.Right}}}
 	scales := map[string]humanize.Scale{}
@@ -157,8 +157,8 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 	return t
 }
 
-// pivot has one row for each cell without the axis and each metric, and one column for
-// each value of the axis.
+// pivot returns a table with one row for each metric of each cell without the axis, and one column for each value of
+// the axis.
 func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table {
 	t := model.Table{Columns: []model.Column{{Title: "cell", Wrap: true}, {Title: "metric", Wrap: true}}}
 	var values, keys []string
@@ -171,7 +171,7 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table
 			groups[key] = map[string]*result.Cell{}
 			keys = append(keys, key)
 		}
-		if groups[key][value] == nil { // axes that the options hide may collide: the first is shown
+		if groups[key][value] == nil { // cells may collide if the options hide an axis: shows the first
 			groups[key][value] = c
 		}
 		if !slices.Contains(values, value) {
@@ -210,7 +210,7 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 	return row
 }
 
-// boundOf is the sign before a capacity that searches of a cell did not find the end of.
+// boundOf returns the sign before a capacity that a cell's searches only bounded.
 func boundOf(c *result.Cell, id string) string {
 	if m, _ := metric.Lookup(id); m.Group != "capacity" {
 		return ""
@@ -223,7 +223,7 @@ func boundOf(c *result.Cell, id string) string {
 	return ""
 }
 
-// describe is the entry of the registry or of the document, or a bare one for an id that neither has.
+// describe returns the entry of the registry or of the document, or one with only the ID if neither has it.
 func (v *view) describe(id string) metric.Metric { return describe(v.doc.Measures.Declared(), id) }
 
 func describe(declared metric.Declared, id string) metric.Metric {
@@ -233,7 +233,7 @@ func describe(declared metric.Declared, id string) metric.Metric {
 	return metric.Metric{ID: id, Label: id}
 }
 
-// runsText is how many runs are behind a cell's summary: "5 of 6".
+// runsText formats the number of runs behind a cell's summary: "5 of 6".
 func runsText(c *result.Cell) string {
 	ok, runs := 0, c.Current()
 	for _, r := range runs {

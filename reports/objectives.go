@@ -11,22 +11,22 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// objective is one limit of an SLO in the searches of a cell: what was measured of it at the highest
-// load of each launch at which all limits held.
+// objective is one limit of an SLO in the searches of a cell, with its value at the highest load of each launch at
+// which all limits held.
 type objective struct {
 	at     cellAt
 	metric metric.Metric
 	over   result.LoadKind
 	limit  float64
 	op     result.Operator
-	// load and value are means over launches, nil where none held at any load.
+	// load and value are means over launches, nil if the limits held at no load.
 	load, value *float64
-	// launches that were searched, held those that held at some load, and broken those in which the
-	// objective was beyond its limit at the next higher load that was tried.
+	// launches counts the searched launches. held counts the launches in which all limits held at some load. broken
+	// counts those in which the objective exceeded its limit at the next higher load tried.
 	launches, held, broken int
 }
 
-// objectives are those of all searches, by cell and in the order of the SLO.
+// objectives returns the objectives of all searches, by cell and in the order of the SLO.
 func (v *view) objectives() []objective {
 	var out []objective
 	for _, at := range allCells(v.doc) {
@@ -82,7 +82,7 @@ func objectivesOf(at cellAt) []objective {
 	return out
 }
 
-// endsOf are the highest load that held and the lowest above it that did not; nil for none.
+// endsOf returns the highest load that held and the lowest failing load above it, nil for none.
 func endsOf(s *result.Search) (held, next *result.Probe) {
 	for i := range s.Probes {
 		p := &s.Probes[i]
@@ -99,7 +99,7 @@ func endsOf(s *result.Search) (held, next *result.Probe) {
 	return held, next
 }
 
-// texts are the load, the value, the limit and how much room is left.
+// texts formats the load, the value, the limit and the headroom.
 func (o objective) texts() (load, value, limit, headroom string) {
 	s := humanize.ScaleFor(string(o.metric.Unit), o.limit)
 	load, value, headroom = humanize.None, humanize.None, humanize.None
@@ -119,7 +119,7 @@ func loadUnit(k result.LoadKind) string {
 	return "req/s"
 }
 
-// objectiveSection is the table of the limits of all searches.
+// objectiveSection returns the table of the limits of all searches.
 func (v *view) objectiveSection() model.Section {
 	rows := v.objectives()
 	if len(rows) == 0 {
@@ -145,7 +145,8 @@ func (v *view) objectiveSection() model.Section {
 	}
 }
 
-// heldBehind names the cells of which most launches fell behind at the highest load that held: no limit is on what waits there.
+// heldBehind names the cells in which most launches fell behind at the highest load that held. No limit covers the
+// requests that wait there.
 func (v *view) heldBehind() []model.Line {
 	var notes []model.Line
 	for _, at := range allCells(v.doc) {

@@ -13,15 +13,15 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// figure is what a chart over the time of a run shows.
+// figure describes a chart over the time of a run.
 type figure struct {
 	title, axis string
-	series      string   // by its name
-	sources     []string // the better one first
+	series      string   // name of the series
+	sources     []string // in order of preference
 	factor      float64
 }
 
-// figures are drawn in this order, where the result has them.
+// figures lists the figures in the order of drawing.
 var figures = []figure{
 	{"Time to the first token over the run", "TTFT, ms", "ttft", []string{"client"}, 1e3},
 	{"Requests in the batch over the run", "running", "running", []string{"metrics", "log"}, 1},
@@ -32,18 +32,18 @@ var figures = []figure{
 	{"Lag of the client's sends over the run", "lag, ms", "lag", []string{"client"}, 1e3},
 }
 
-// The bounds of charts over the time of a run.
+// Limits of charts over the time of a run.
 const (
 	maxRunCharts = 16 // of a comparison
 	maxRunPoints = 40 // of a line
 	maxPoints    = 2000
 	maxMembers   = 8
-	// maxMemberName is more than the name of a block needs.
+	// maxMemberName exceeds the length that a block's name needs.
 	maxMemberName = 60
 )
 
-// overRun has what the servers and the client reported over the time of the runs of both
-// sides; of a deployment, for each of its members by itself.
+// overRun draws what servers and client reported over the time of the runs of both sides. A deployment's members are
+// drawn separately.
 func (v *view) overRun(c *comparison) []model.Part {
 	var parts []model.Part
 	drawn := 0
@@ -54,7 +54,7 @@ func (v *view) overRun(c *comparison) []model.Part {
 		}
 		for _, f := range figures {
 			chart, zero := c.runChart(f, member, fmt.Sprintf("%s-t%d", c.anchor, drawn+1))
-			// A pair has twice the charts, and half of them show that nothing ever waits.
+			// A deployment has charts for each member; omit those that are all zero.
 			if len(chart.Series) > 0 && drawn < maxRunCharts && (!zero || member == "") {
 				drawn++
 				part.Charts = append(part.Charts, chart)
@@ -67,8 +67,7 @@ func (v *view) overRun(c *comparison) []model.Part {
 	return parts
 }
 
-// seriesMembers are the members of deployments that have a figure, "" for what belongs to
-// the whole first.
+// seriesMembers returns the members of deployments that have a figure, first "" for figures of the whole.
 func (c *comparison) seriesMembers() []string {
 	var members []string
 	known := func(x result.Series) bool {
@@ -87,7 +86,7 @@ func (c *comparison) seriesMembers() []string {
 	return members
 }
 
-// runChart is a figure of a member; zero if that is all that it shows.
+// runChart draws a figure of a member. It reports whether all values are zero.
 func (c *comparison) runChart(f figure, member, id string) (chart svg.Lines, zero bool) {
 	title := f.title
 	if member != "" {
@@ -107,13 +106,13 @@ func (c *comparison) runChart(f figure, member, id string) (chart svg.Lines, zer
 			}
 		}
 	}
-	if largest == 0 { // nothing but zeros has no scale of its own
+	if largest == 0 { // zeros alone give no scale
 		chart.Y.Fixed, chart.Y.Min, chart.Y.Max = true, 0, 1
 	}
 	return chart, largest == 0
 }
 
-// of are the figure's series in the runs of a cell that count.
+// of returns the figure's series in a cell's current successful runs.
 func (f figure) of(cell *result.Cell, member string) []result.Series {
 	var out []result.Series
 	for _, r := range cell.Current() {
@@ -137,8 +136,8 @@ func (f figure) of(cell *result.Cell, member string) []result.Series {
 	return out
 }
 
-// overRuns cuts the time of the runs into equal parts, with about one point of each run in
-// a part, and takes the median, the smallest and the largest run in each.
+// overRuns divides the time of the runs into equal parts, each with about one point of every run. For each part it
+// returns the median, the smallest and the largest run.
 func overRuns(runs []result.Series, factor float64) []svg.Point {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	var lengths []float64
@@ -150,7 +149,7 @@ func overRuns(runs []result.Series, factor float64) []svg.Point {
 		}
 	}
 	slices.Sort(lengths)
-	if len(runs) == 0 || median(lengths) < 2 { // one point of each run is no course of time
+	if len(runs) == 0 || median(lengths) < 2 { // one point per run is not a time series
 		return nil
 	}
 	parts := min(max(2, int(median(lengths))), maxRunPoints)
@@ -179,7 +178,7 @@ func overRuns(runs []result.Series, factor float64) []svg.Point {
 	return points
 }
 
-// meansByPart is the mean of a series in each part of the time, NaN where it has no point.
+// meansByPart returns the mean of a series in each part of the time, NaN for a part without points.
 func meansByPart(s result.Series, lo, width float64, parts int) []float64 {
 	sums, counts := make([]float64, parts), make([]float64, parts)
 	for i := range min(len(s.T), len(s.V), maxPoints) {

@@ -37,8 +37,8 @@ func wholeTick(x float64) string {
 	return fmt.Sprint(int(x))
 }
 
-// sortPoints orders points by repeat: launches and runs are stored in the order in which
-// they were made, those of repeats measured again at the end.
+// sortPoints sorts points by repeat. The document stores launches and runs in the order of measurement, so repeated
+// ones come last.
 func sortPoints(points []svg.Point) {
 	slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// profile are the operations whose time changed most in a regression.
+// profile returns the section with the operations whose time changed most in a regression.
 func (v *view) profile() model.Section {
 	p := v.doc.Profile
 	if p == nil {
@@ -44,7 +44,7 @@ func (v *view) profile() model.Section {
 	return s
 }
 
-// profiledSide says what was profiled of a side, and where its traces are.
+// profiledSide describes what was profiled on a side, and where its traces are.
 func profiledSide(s *result.ProfileSide, per string) model.Line {
 	text := humanize.ScaleFor("s", s.Seconds).Value(s.Seconds)
 	if s.Tokens > 0 {

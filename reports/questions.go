@@ -9,7 +9,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// questions are those of evaluations that the head answers worse than the base, the most lost first.
+// questions returns the section with the evaluation questions that the head answers worse than the base, worst first.
 func (v *view) questions() model.Section {
 	s := model.Section{Folded: true}
 	worse := 0
@@ -33,7 +33,7 @@ func (v *view) questions() model.Section {
 	return s
 }
 
-// lostTable lists the questions that are lost by most.
+// lostTable lists the questions with the largest losses.
 func lostTable(e *result.Evaluation) model.Table {
 	t := model.Table{
 		Columns: []model.Column{{Title: "question", Wrap: true}, {Title: "base is right", Align: model.Right},
@@ -45,7 +45,7 @@ func lostTable(e *result.Evaluation) model.Table {
 	return t
 }
 
-// rightIn is a mean score over launches as "5 of 6", or as a share where single scores were
+// rightIn formats a mean score over launches as "5 of 6". The first number has a fraction if single scores were
 // between right and wrong.
 func rightIn(score float64, repeats int) string {
 	n := score * float64(repeats)

@@ -6,18 +6,18 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// schemas are written by TestSchemasAreCurrent from the types of the documents.
+// schemas holds the schemas that TestSchemasAreCurrent generates from the types of the documents.
 //
 //go:embed schemas/*.schema.json
 var schemas embed.FS
 
 // Schema is the JSON Schema of a kind of document.
 type Schema struct {
-	Name string // of its file, or of what is printed
+	Name string // of the file or the output
 	JSON []byte
 }
 
-// Schemas are those of all documents that others can read.
+// Schemas returns the schemas of all documents that other programs can read.
 func Schemas() []Schema {
 	out := []Schema{{"results.json", result.JSONSchema()}}
 	for _, name := range []string{"bisect", "history", "comparison"} {

@@ -5,8 +5,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// sections is the table of the sections of a report on a document, in their order. A page has the
-// gates first and what passed below the charts. A new section is a function and its row here.
+// sections lists the sections of a report on a document, in their order. A page has the gates first and the passed
+// rows below the charts. To add a section, write a function and add its row here.
 var sections = []model.SectionOf[*view]{
 	{ID: "gates", On: model.PageOnly, Build: (*view).gateList},
 	{ID: "findings", Weight: model.Attention, Build: (*view).findings},
@@ -30,11 +30,10 @@ var sections = []model.SectionOf[*view]{
 	{ID: "environment", Build: (*view).environment},
 }
 
-// Build lays doc out. It is deterministic: equal documents and options give equal
-// reports.
+// Build lays doc out. It is deterministic: equal documents and options give equal reports.
 func Build(doc *result.Document, o Options) *model.Report { return newView(doc, o).report(sections) }
 
-// report lays the document out with the sections of a table.
+// report lays the document out with the given sections.
 func (v *view) report(table []model.SectionOf[*view]) *model.Report {
 	r := &model.Report{Banner: v.banner(), Legend: v.legend(), Lead: v.lead(), Sections: model.Sections(table, v, v.page != nil)}
 	r.Icon, r.Heading = v.heading()

@@ -13,10 +13,10 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// maxSeries is how many lines one chart can show apart.
+// maxSeries is the maximum number of distinguishable lines in a chart.
 const maxSeries = 6
 
-// startups has the time from start to ready of each launch.
+// startups draws the time from start to ready of each launch.
 func (v *view) startups() (model.Chart, bool) {
 	chart := svg.Lines{
 		ID: "startup", Title: "Start-up time of each launch",
@@ -49,8 +49,8 @@ func (v *view) startups() (model.Chart, bool) {
 	return chart, len(chart.Series) > 0
 }
 
-// places are where repeats stand on an axis. Those that measured void runs again have numbers
-// above every plan's, and stand right after the others.
+// places returns the positions of repeats on an axis. Repeats that replace void runs have numbers above every plan's;
+// they are placed directly after the others.
 func places(launches []result.Launch) map[int]int {
 	at := map[int]int{}
 	for _, l := range launches {
@@ -64,7 +64,7 @@ func places(launches []result.Launch) map[int]int {
 	return at
 }
 
-// lastName is the end of an address, in which addresses differ.
+// lastName returns the end of an address, where addresses differ.
 func lastName(addr string) string {
 	const most = 14
 	return term.CutLeft(escape.Text(model.ShortAddr(addr), 0), most)

@@ -11,10 +11,9 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Summary appends doc as markdown to the file at path, the step summary of a GitHub job
-// (the value of GITHUB_STEP_SUMMARY, which the caller reads). What the file holds already
-// counts against markdown.SummaryBudget; a smaller Options.Budget is kept. The text passes through
-// mask, which hides secrets; nil hides nothing.
+// Summary appends doc as markdown to the file at path, the step summary of a GitHub job (the caller reads its path
+// from GITHUB_STEP_SUMMARY). The existing content of the file counts against markdown.SummaryBudget; a smaller
+// Options.Budget applies. The text passes through mask, which hides secrets; nil hides nothing.
 func Summary(path string, doc *result.Document, o Options, mask func([]byte) []byte) (err error) {
 	budget := markdown.SummaryBudget
 	info, err := os.Stat(path)

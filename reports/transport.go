@@ -11,8 +11,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// transports says how the KV cache of each deployment moved, from what was seen during
-// its runs. No reader should have to believe a label.
+// transports states how the KV cache of each deployment was transferred, as observed during its runs.
 func (v *view) transports() model.Section {
 	byTarget := map[string]*transported{}
 	var all transported
@@ -52,7 +51,7 @@ type transported struct {
 	intent                               string
 	runs, proved, contradicted, unproven int
 	reasons                              map[string]int
-	worst                                string // what a run that is not proved says
+	worst                                string // reason of a run without proof
 }
 
 func (t *transported) add(p *result.Transport) {
@@ -78,7 +77,7 @@ func (t *transported) row(addr string) model.Row {
 	}}
 }
 
-// usual is the reason of most runs.
+// usual returns the reason of most runs.
 func (t *transported) usual() string {
 	return slices.SortedFunc(maps.Keys(t.reasons), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))

@@ -6,20 +6,20 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// view is a document with what several sections look up in it.
+// view holds a document with the lookups that several sections share.
 type view struct {
 	doc    *result.Document
 	o      Options
 	gates  []*result.Gate
 	rows   []verdictRow // all decisions, worst first
 	cells  map[string]cellAt
-	judged map[string]int // decisions about the same comparison
-	// outcome is what the gates that are shown come to.
+	judged map[string]int // number of decisions on each comparison
+	// outcome is the outcome of the shown gates.
 	outcome result.Outcome
-	// several sides are compared: rows say which.
+	// severalSides is set if several sides are compared, so that rows name them.
 	severalSides bool
-	// page has what only a page shows, and anchors are where it says more about a decision; nil in
-	// other formats.
+	// page holds page-only data, and anchors the places on the page with details of a decision; both are nil in other
+	// formats.
 	page    *pageView
 	anchors map[*result.Decision]string
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/servegate/pipeline/reports/model"
 )
 
-// warnings are those of the document and of its decisions, each once.
+// warnings returns the warnings of the document and of its decisions, each once.
 func (v *view) warnings() model.Section {
 	places := map[string][]model.Line{}
 	var order []string
