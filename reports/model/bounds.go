@@ -1,6 +1,6 @@
 package model
 
-// The bounds of untrusted text in one place of a report, in runes.
+// Limits of untrusted text in one place of a report, in runes.
 const (
 	MaxCell  = 160  // a table cell
 	MaxLine  = 600  // a span of a line of prose

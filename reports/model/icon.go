@@ -1,13 +1,13 @@
 package model
 
-// Icon marks a verdict. It never stands alone: a word says the same.
+// Icon marks a verdict. A word with the same meaning always accompanies it.
 type Icon int
 
 // The icons.
 const (
 	NoIcon Icon = iota
 	IconRegression
-	IconWarning // a verdict that its gate only warns of
+	IconWarning // a verdict for which its gate only warns
 	IconInvalid // invalid or missing
 	IconInconclusive
 	IconPass
@@ -32,8 +32,8 @@ var icons = map[Icon]struct{ markdown, text string }{
 	IconInfo:           {"ℹ️", "i"},
 }
 
-// Emoji is the icon for markdown.
+// Emoji returns the icon for markdown.
 func (i Icon) Emoji() string { return icons[i].markdown }
 
-// Symbol is the icon of one column for terminals.
+// Symbol returns the icon for terminals, one column wide.
 func (i Icon) Symbol() string { return icons[i].text }

@@ -1,5 +1,5 @@
-// Package model is a report before any format: headings, notes, tables and logs as plain
-// data. All text in it is raw and possibly hostile; what renders it escapes it.
+// Package model represents a report independently of its format: headings, notes, tables and logs as plain data. All
+// text in it is raw and possibly hostile; renderers must escape it.
 package model
 
 import (
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Report is what is said of a result document, a comparison or a history.
+// Report is a report on a result document, a comparison or a history.
 type Report struct {
-	// Banner comes before everything else: the run was simulated.
+	// Banner comes first and states that the run was simulated.
 	Banner Line
-	// Icon and Heading are the verdict, the subject of a mail.
+	// Icon and Heading state the verdict, like the subject of a mail.
 	Icon    Icon
 	Heading Line
-	// Lead is a few lines: the worst findings, what was compared on what.
+	// Lead is a few lines: the worst findings, the compared sides and the machine.
 	Lead     []Line
 	Sections []Section
 	// Legend explains the table.
@@ -23,18 +23,18 @@ type Report struct {
 
 // Section is a titled part of a report.
 type Section struct {
-	// ID is the section's address on a page, and stands for a title that it lacks.
+	// ID is the section's anchor on a page, and replaces a missing title.
 	ID    string
 	Title Line
 	// Folded sections are closed until the reader opens them.
 	Folded bool
-	// Brief sections are part of a brief text although they are folded, with their first notes.
+	// Brief sections appear in a brief text with their first notes, even if they are folded.
 	Brief  bool
 	Weight Weight
 	Notes  []Line
 	Tables []Table
 	Logs   []Log
-	// Omitted says what was left out of the section.
+	// Omitted describes what was left out of the section.
 	Omitted []Line
 
 	// Only pages draw charts and parts.
@@ -44,12 +44,12 @@ type Section struct {
 	Parts []Part
 	// Grid puts the parts side by side.
 	Grid bool
-	// Controls are buttons that open and close all parts.
+	// Controls adds buttons that open and close all parts.
 	Controls bool
 }
 
-// Weight says when a report that must get shorter loses the body of a section: those with details
-// first, and those that need attention after the rows of all tables have got fewer.
+// Weight sets the order in which sections lose their bodies when a report must shrink. Details go first. Sections
+// that need attention go last, after the rows of all tables were reduced.
 type Weight int
 
 // The weights of sections.
@@ -59,17 +59,17 @@ const (
 	Attention
 )
 
-// Chart is a drawing; package svg has them.
+// Chart is a drawing; package svg implements charts.
 type Chart interface{ SVG() string }
 
-// Part is a part of a section, or of another part, that pages open and close. Parts without an ID
-// are either tables or arithmetic behind their title, or charts below it.
+// Part is a collapsible part of a section or of another part on a page. A part without an ID has either tables or
+// arithmetic folded under its title, or charts below it.
 type Part struct {
 	ID             string
 	Icon           Icon
 	Title, Summary Line
 	Open           bool
-	// Reason stands above the charts, Notes beside them, and Footnotes below everything else.
+	// Reason appears above the charts, Notes beside them, and Footnotes below everything else.
 	Reason Line
 	Notes  []Line
 	Charts []Chart
@@ -83,12 +83,12 @@ type Part struct {
 // Sum is one line of arithmetic.
 type Sum struct{ Symbol, Meaning, Value string }
 
-// Table is rows of cells under columns.
+// Table has rows of cells under columns.
 type Table struct {
 	Title   Line
 	Columns []Column
 	Rows    []Row
-	// Omitted is the number of rows that were left out at the end.
+	// Omitted is the number of rows left out at the end.
 	Omitted int
 }
 
@@ -109,14 +109,13 @@ func (t Table) HasIcons() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Icon != NoIcon })
 }
 
-// Column of a table.
+// Column is a column of a table.
 type Column struct {
 	Title string
 	Align Align
 	// Wrap allows the text renderer to break the column's cells into lines.
 	Wrap bool
-	// Aside leaves the column out on the page of a phone, where it would push the ones that
-	// matter most off the screen.
+	// Aside hides the column on narrow screens, so that the important columns fit.
 	Aside bool
 }
 
@@ -124,7 +123,7 @@ type Column struct {
 type Row struct {
 	Icon  Icon
 	Cells []Line
-	// Anchor is the id of the place in the same page that says more, for HTML.
+	// Anchor is the ID of the place on the same page with details, for HTML.
 	Anchor string
 }
 
@@ -134,7 +133,7 @@ type Log struct {
 	Lines []string
 }
 
-// Align of a column.
+// Align is the alignment of a column.
 type Align int
 
 // The alignments.
@@ -153,7 +152,7 @@ type Span struct {
 	Style Style
 }
 
-// Style of a span.
+// Style is the style of a span.
 type Style int
 
 // The styles.
@@ -163,13 +162,13 @@ const (
 	Mono // names and values, shown verbatim
 )
 
-// Plain is a line of unmarked text.
+// Plain returns a line of unmarked text.
 func Plain(s string) Line { return Line{{Text: s}} }
 
-// Code is a line with a name or a value.
+// Code returns a line with a name or a value.
 func Code(s string) Line { return Line{{Text: s, Style: Mono}} }
 
-// Join concatenates lines with a separator between those that are not empty.
+// Join concatenates the lines that are not empty, with a separator between them.
 func Join(sep string, lines ...Line) Line {
 	var out Line
 	for _, l := range lines {
@@ -184,7 +183,7 @@ func Join(sep string, lines ...Line) Line {
 	return out
 }
 
-// String is the text without styles, not escaped.
+// String returns the text without styles, not escaped.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, span := range l {
@@ -193,8 +192,7 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Draw puts the spans together. Escaping trims what it takes for the edge of a text;
-// within a line it is the place between two spans, and stays.
+// Draw concatenates the escaped spans. It keeps the spaces between spans, which escaping would trim.
 func (l Line) Draw(escape func(s Style, text string) string) string {
 	var b strings.Builder
 	for i, s := range l {
@@ -210,7 +208,7 @@ func (l Line) Draw(escape func(s Style, text string) string) string {
 	return b.String()
 }
 
-// ShortAddr is an address without the name of its block: "prefill" of benchmark.prefill.
+// ShortAddr returns an address without its block type: "prefill" for benchmark.prefill.
 func ShortAddr(addr string) string {
 	_, name, ok := strings.Cut(addr, ".")
 	if !ok {

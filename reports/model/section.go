@@ -2,28 +2,28 @@ package model
 
 import "slices"
 
-// SectionOf is a row of a table of sections: how one is built from a T. A new section is a
-// function and its row.
+// SectionOf is a row of a table of sections and builds a section from a T. To add a section, write a function and add
+// its row.
 type SectionOf[T any] struct {
 	ID     string
 	On     Medium
 	Weight Weight
 	Brief  bool
-	// Build may leave everything but the title empty: such a section is left out.
+	// Build returns the section. A section with only a title is left out.
 	Build func(T) Section
 }
 
-// Medium says where a section is shown.
+// Medium defines where a section is shown.
 type Medium int
 
-// The media. Text is markdown, too.
+// The media. Text includes markdown.
 const (
 	Everywhere Medium = iota
 	TextOnly
 	PageOnly
 )
 
-// Sections builds those of a table that a page, or a text, has, without tables that have no rows.
+// Sections builds the sections of a table for a page or for text. It drops tables without rows and empty sections.
 func Sections[T any](table []SectionOf[T], of T, page bool) []Section {
 	var out []Section
 	for _, row := range table {
