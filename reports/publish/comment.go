@@ -1,18 +1,18 @@
 package publish
 
-// CommentMode is what becomes of the comments of earlier runs on a pull request.
+// CommentMode defines what happens to the comments of earlier runs on a pull request.
 type CommentMode string
 
 // The modes.
 const (
 	CommentUpdate       CommentMode = "update"         // one comment, edited
-	CommentHideAndNew   CommentMode = "hide-and-new"   // a new one, the earlier are folded as outdated
-	CommentDeleteAndNew CommentMode = "delete-and-new" // a new one, the earlier are deleted
-	CommentNew          CommentMode = "new"            // a new one, the earlier stay
+	CommentHideAndNew   CommentMode = "hide-and-new"   // a new one, earlier ones are folded as outdated
+	CommentDeleteAndNew CommentMode = "delete-and-new" // a new one, earlier ones are deleted
+	CommentNew          CommentMode = "new"            // a new one, earlier ones stay
 	CommentNever        CommentMode = "never"
 )
 
-// CommentModes lists them.
+// CommentModes returns all modes.
 func CommentModes() []CommentMode {
 	return []CommentMode{CommentUpdate, CommentHideAndNew, CommentDeleteAndNew, CommentNew, CommentNever}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Guard publishes something and returns the warnings, one of them for a panic: a fault in publishing never ends a
-// measurement. A publisher's own goroutines need it as well.
+// Guard publishes something and returns the warnings. It turns a panic into a warning, so that a fault in publishing
+// never ends a measurement. A publisher must also use it in its own goroutines.
 func Guard(publish func() []string) (warnings []string) {
 	if err := Contained(func() error { warnings = publish(); return nil }); err != nil {
 		warnings = append(warnings, "not everything was published: "+err.Error())

@@ -6,39 +6,39 @@ import (
 	"github.com/servegate/pipeline/reports/series"
 )
 
-// TrackerOptions say how issues are kept.
+// TrackerOptions configures a tracker.
 type TrackerOptions struct {
-	// Labels of new issues.
+	// Labels are the labels of new issues.
 	Labels []string
-	// DryRun writes nothing and says what would be done.
+	// DryRun writes nothing and reports what would be done.
 	DryRun bool
 	// Allowed returns why this job must not write issues, nil if it may.
 	Allowed func() error
 }
 
-// Tracker keeps issues on the series of a history that regressed.
+// Tracker keeps issues on the regressed series of a history.
 type Tracker interface {
-	// Sync brings the issues in line with a history.
+	// Sync updates the issues to match a history.
 	Sync(context.Context, *series.History) Tracked
-	// Answer writes which commit it was into the issue of the worst series that has no answer yet.
-	// find searches for it.
+	// Answer writes the culprit commit into the issue of the worst series without an answer. It calls find to search
+	// for the commit.
 	Answer(ctx context.Context, h *series.History, find func(key string) (string, error)) Tracked
 }
 
-// Tracked is what was done, or would be.
+// Tracked lists what was done, or would be done in a dry run.
 type Tracked struct {
 	Done []IssueDone
-	// Notes say what was left as it is and why; Warnings what was not taken.
+	// Notes lists what was left unchanged and why; Warnings lists what was rejected.
 	Notes    []string
 	Warnings []string
 }
 
-// IssueDone is one issue.
+// IssueDone describes the action on one issue.
 type IssueDone struct {
 	Action string // "opened", "updated", "reopened" or "closed"
 	Key    string
 	Title  string
-	// Number and URL are 0 and "" in a dry run of one that is not there yet.
+	// Number and URL are 0 and "" in a dry run for an issue that does not exist yet.
 	Number int
 	URL    string
 }

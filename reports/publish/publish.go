@@ -1,8 +1,8 @@
-// Package publish defines what this program needs of a place where verdicts are published. The
-// command line has a table of such places, a [Kind] each; GitHub is one (package reports/github).
+// Package publish defines the interface to services on which verdicts are published. The command line has a table of
+// them, one [Kind] each; GitHub is one (package reports/github).
 //
-// A [Publisher] is of the job that this program runs in. Whatever goes wrong with it is a warning:
-// the verdict alone decides how a run ends.
+// A [Publisher] serves the job in which this program runs. Its failures are warnings: only the verdict determines the
+// exit status.
 package publish
 
 import (
@@ -13,111 +13,110 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Kind returns the publisher of a job for one kind of place: it is a row of the table.
+// Kind returns the publisher for a job on one service. It is a row of the table.
 type Kind func(Job) Publisher
 
-// Job is what a publisher knows of the job that this program runs in.
+// Job describes to a publisher the job in which this program runs.
 type Job struct {
 	Getenv func(string) string
-	// Matrix is what the inputs of the job say of its leg of a matrix, "" for none.
+	// Matrix holds the job's leg of a matrix according to its inputs, "" for none.
 	Matrix string
-	// Transport reaches the place; nil is that of the standard library.
+	// Transport sends requests to the service; nil means the standard library's.
 	Transport http.RoundTripper
-	// Mask hides secrets in what is posted.
+	// Mask hides secrets in posted text.
 	Mask func(string) string
-	// Note and Warn tell the user something.
+	// Note and Warn inform the user.
 	Note, Warn func(text string)
 }
 
-// Publisher publishes what a job measures or has measured.
+// Publisher publishes the progress and the results of a job.
 type Publisher interface {
-	// Name is the kind of the report blocks that say what is published: "github".
+	// Name returns the kind of report blocks that configure the publisher: "github".
 	Name() string
-	// Here reports whether this program runs in a job of the place.
+	// Here reports whether this program runs in a job of the service.
 	Here() bool
-	// Usable returns why nothing can be published from here, nil if something can.
+	// Usable returns why publishing is impossible from here, nil if it is possible.
 	Usable() error
-	// Change returns what the job is about, and with which rights. What is not known counts against it.
+	// Change returns the job's change and rights. It assumes the worst about unknown facts.
 	Change() Change
 
-	// Run returns what publishes a run that is about to begin.
+	// Run returns the publisher of a run that is about to begin.
 	Run(RunOptions) Run
 	// Post publishes a stored result.
 	Post(context.Context, *result.Document, []Settings) Posted
-	// Posted returns what was last published of a verdict.
+	// Posted returns what was last published about a verdict.
 	Posted() Posted
-	// Annotations returns the gates that did not pass as lines for the log of the job, if the run
-	// could not publish them.
+	// Annotations returns the gates that did not pass as lines for the job's log, if the run could not publish them.
 	Annotations(*result.Document) []string
-	// Clean ends what a program that was killed has left under way, and returns warnings.
+	// Clean finishes what a killed program left in progress, and returns warnings.
 	Clean(context.Context) []string
 
-	// Respond carries out the command that started the job, such as to accept a verdict. workflow
-	// names the one that measures.
+	// Respond executes the command that started the job, such as accepting a verdict. workflow names the workflow
+	// that measures.
 	Respond(ctx context.Context, workflow string) (Response, error)
-	// Tracker returns what keeps issues on series that regressed.
+	// Tracker returns a tracker for issues on regressed series.
 	Tracker(TrackerOptions) (Tracker, error)
 }
 
-// Run publishes a run while it goes on. Its methods return warnings: that something could not be
-// published never changes how a run ends.
+// Run publishes the progress of a run. Its methods return warnings: a failure to publish never changes how a run
+// ends.
 type Run interface {
 	// Start publishes that the run has begun.
 	Start(ctx context.Context) []string
-	// Finish publishes how it ended; ctx is done where the run was interrupted.
+	// Finish publishes the result of the run; ctx is done if the run was interrupted.
 	Finish(ctx context.Context, doc *result.Document) []string
-	// Abort publishes that it ended without a result.
+	// Abort publishes that the run ended without a result.
 	Abort(ctx context.Context, err error) []string
 }
 
-// RunOptions are what is published of a run.
+// RunOptions configures the publishing of a run.
 type RunOptions struct {
 	Settings []Settings
-	// Simulated says that the run measures nothing.
+	// Simulated means that the run measures nothing real.
 	Simulated bool
-	// Configuration reports whether a run without a result failed by its configuration.
+	// Configuration reports whether the error of a run without a result is due to its configuration.
 	Configuration func(error) bool
 }
 
-// Settings say what is posted.
+// Settings defines what is posted.
 type Settings struct {
-	// Comment is the mode of the comment; "" and Never write none.
+	// Comment is the mode of the comment; "" and CommentNever write none.
 	Comment CommentMode
 	// Key distinguishes several reports on one pull request.
 	Key string
-	// Check is the name of the check run, Status that of the commit status; "" for none.
+	// Check is the name of the check run, Status the name of the commit status; "" for none.
 	Check  string
 	Status string
-	// Report chooses what is shown.
+	// Report selects what is shown.
 	Report reports.Options
-	// Untrusted marks a result that untrusted code has made.
+	// Untrusted marks a result produced by untrusted code.
 	Untrusted bool
-	// Changed is what the pull request does to the gates that judge it.
+	// Changed lists the pull request's changes to the gates that judge it.
 	Changed []GateChange
 	// BaseJudges is set if the file of the base judged, so that Changed had no effect.
 	BaseJudges bool
-	// Leg is the job that reports; the publisher sets it.
+	// Leg is the reporting job; the publisher sets it.
 	Leg Leg
-	// Base is the commit that the head was measured against, "" if only the event says one.
+	// Base is the commit that the head was measured against, "" if only the event names one.
 	Base string
-	// Command repeats the run at a shell, "" if it is not known.
+	// Command repeats the run in a shell, "" if unknown.
 	Command string
-	// Bisect searches for the commit of a regression, without the ends; "" where the file does not
-	// say how.
+	// Bisect is the command that searches for the commit of a regression, without the range's ends; "" if the file
+	// does not configure it.
 	Bisect string
 }
 
-// Nothing reports whether nothing is to be posted.
+// Nothing reports whether the settings post nothing.
 func (s Settings) Nothing() bool {
 	return (s.Comment == "" || s.Comment == CommentNever) && s.Check == "" && s.Status == ""
 }
 
-// GateChange is a setting of a gate before and after a change; without values the setting
-// is what became of the whole gate, "new" or "removed".
+// GateChange is a setting of a gate before and after a change. Without values, Setting is "new" or "removed" and
+// applies to the whole gate.
 type GateChange struct{ Gate, Setting, Old, New string }
 
-// Leg is the job that reports: one of several of a workflow run that may report on the same
-// file, most often the legs of a matrix. The zero value is the only one.
+// Leg is the reporting job: one of several jobs of a workflow run that may report on the same file, usually a leg of
+// a matrix. The zero value is the only job.
 type Leg struct {
 	Job string
 	// Matrix is "gpu=h100 tp=2", "" for a job without one; Values are "h100" and "2".
@@ -125,17 +124,17 @@ type Leg struct {
 	Values []string
 }
 
-// Posted is what was written.
+// Posted describes what was posted.
 type Posted struct {
 	CommentURL string
 	CheckURL   string
-	// Notes say why there was nothing to post to; Warnings what went wrong.
+	// Notes lists why there was nowhere to post; Warnings lists what failed.
 	Notes    []string
 	Warnings []string
 }
 
-// Response is what became of a command.
+// Response is the outcome of a command.
 type Response struct {
-	// Done says what was done, "" if nothing; Refused why not.
+	// Done describes what was done, "" if nothing; Refused gives the reason for a refusal.
 	Done, Refused string
 }
