@@ -68,24 +68,23 @@ func (d *driver) call(do func()) {
 // wallTime returns the moment of a time of the run.
 func (d *driver) wallTime(t time.Duration) time.Time { return d.runner.t0.Add(d.runner.wall(t)) }
 
-// prepare starts every request that waits for no other ahead of its time.
+// prepare starts requests ahead of their times, unless they wait for others.
 func (d *driver) prepare(planned []int) {
 	d.prepared = make([]chan struct{}, len(d.plan.Times))
-	for _, i := range planned {
-		if !d.plan.Waits(i) {
-			d.prepared[i] = make(chan struct{})
-		}
-	}
 	d.running.Go(func() {
 		for _, i := range planned {
 			at := d.plan.Times[i]
-			if d.prepared[i] == nil {
-				continue
-			}
 			if !sleepUntil(d.ctx, d.wallTime(at).Add(-lead)) {
 				return
 			}
-			d.running.Go(func() { d.carry(traffic.Request{Index: i, Planned: at, Due: at}, d.prepared[i]) })
+			d.call(func() {
+				if d.Now() >= at || !d.scheduler.Ready(i) {
+					return // Send starts it
+				}
+				release := make(chan struct{})
+				d.prepared[i] = release
+				d.running.Go(func() { d.carry(traffic.Request{Index: i, Planned: at, Due: at}, release) })
+			})
 		}
 	})
 }

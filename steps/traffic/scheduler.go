@@ -71,6 +71,12 @@ func (s *Scheduler) Due(i int) {
 	s.ready(Request{i, at, at})
 }
 
+// Ready reports, before the planned time of a request, whether it waits for nothing else.
+func (s *Scheduler) Ready(i int) bool {
+	w := s.graph.waits[i]
+	return w == nil || w.left == 1 && w.due <= s.plan.Times[i]
+}
+
 // Ended records that a request ended at a time. It reports whether it was the last of its session.
 func (s *Scheduler) Ended(i int, at time.Duration) (session bool) {
 	s.inFlight--

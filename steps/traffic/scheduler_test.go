@@ -114,3 +114,25 @@ func TestScheduler(t *testing.T) {
 		})
 	}
 }
+
+// TestReady: before its planned time a request is ready when all that it waits for has ended, and the wait after that
+// ends in time.
+func TestReady(t *testing.T) {
+	c := &clock{took: func(int) time.Duration { return 10 }}
+	p := traffic.Plan{Times: []time.Duration{0, 11, 40}, Sessions: chain{number: 1, requests: 3}, Timed: true}
+	c.scheduler = traffic.New(p, c)
+	ready := func() []bool { return []bool{c.scheduler.Ready(0), c.scheduler.Ready(1), c.scheduler.Ready(2)} }
+	if got := ready(); !slices.Equal(got, []bool{true, false, false}) {
+		t.Errorf("at the start: %v", got)
+	}
+	c.scheduler.Due(0)
+	c.scheduler.Ended(0, 10)
+	if got := ready(); got[1] || got[2] {
+		t.Errorf("request 1 waits until 12 and is planned for 11: %v", got)
+	}
+	c.scheduler.Due(1)
+	c.scheduler.Ended(1, 22)
+	if got := ready(); !got[2] {
+		t.Errorf("all before request 2 has ended: %v", got)
+	}
+}
