@@ -19,8 +19,8 @@ type Trial struct {
 	Container *steps.ContainerSpec
 }
 
-// try asks the API server which Pods of a run it would refuse, such as for a quota or for the security of
-// Pods, and returns its words. Nothing is made: the requests are dry runs.
+// try asks the API server by dry runs which Pods of a run it would reject, for example because of a quota or
+// Pod security. It returns the server's messages and creates nothing.
 func (r *Run) try(ctx context.Context, trials []Trial) ([]string, error) {
 	pods := []*core.Pod{r.keeperPod()}
 	pods[0].Name = r.objectName("keeper")
@@ -39,7 +39,7 @@ func (r *Run) try(ctx context.Context, trials []Trial) ([]string, error) {
 		err := r.ask(ctx, func(ctx context.Context) error { return r.dryRun(ctx, pod) })
 		_, refusedSo := errors.AsType[*steps.EvictionError](refusal(err))
 		switch {
-		case err == nil || strings.Contains(err.Error(), "does not support dry run"): // a webhook says so
+		case err == nil || strings.Contains(err.Error(), "does not support dry run"): // the error of a webhook
 		case refusedSo || strings.Contains(err.Error(), "denied the request"): // by a webhook, with any status
 			text := pod.Annotations[nameLabel] + ": " + steps.Line(err.Error(), maxReason)
 			if !slices.Contains(refused, text) {
@@ -58,11 +58,11 @@ func (r *Run) dryRun(ctx context.Context, pod *core.Pod) error {
 	return err
 }
 
-// anyNode stands for the node of a Pod that is not made.
+// anyNode replaces the node's name in a Pod that is not created.
 const anyNode = "any"
 
-// missingPullSecrets returns the pull secrets of the file that the namespace does not have. A secret that
-// cannot be made because it is there needs no right to read it.
+// missingPullSecrets returns the pull secrets of the file that are missing in the namespace. It tries to
+// create each by a dry run, which needs no right to read secrets.
 func (r *Run) missingPullSecrets(ctx context.Context) []string {
 	var missing []string
 	for _, name := range r.opt.Spec.PullSecrets {
@@ -78,8 +78,8 @@ func (r *Run) missingPullSecrets(ctx context.Context) []string {
 	return missing
 }
 
-// warnPullSecrets warns of pull secrets that are not there: the kubelet starts Pods without them where it has their
-// images, and elsewhere pulls without credentials.
+// warnPullSecrets warns of missing pull secrets. The kubelet then starts Pods without them if it has their
+// images, and otherwise pulls without credentials.
 func (r *Run) warnPullSecrets(ctx context.Context) {
 	if missing := r.missingPullSecrets(ctx); len(missing) > 0 {
 		r.opt.Warn(fmt.Sprintf("namespace %s does not have %s of pull_secrets: a node that has not pulled the images before pulls them "+
@@ -88,14 +88,14 @@ func (r *Run) warnPullSecrets(ctx context.Context) {
 	}
 }
 
-// beingDeleted is what the API server says of a namespace that is being deleted.
+// beingDeleted is part of the API server's message about a namespace that is being deleted.
 const beingDeleted = "because it is being terminated"
 
-// neverCreated are texts of the Job controller about a Pod that it cannot create, however often it tries.
+// neverCreated are messages of the Job controller about a Pod that it can never create.
 var neverCreated = []string{"no PriorityClass with name", "must specify", "violates PodSecurity", " usage per ",
 	"max limit to request ratio", beingDeleted}
 
-// uncreatable says why the Job will never have a Pod, "" while that is not known.
+// uncreatable returns the reason why the Job can never create a Pod, or "" if none is known.
 func (r *Run) uncreatable(ctx context.Context) string {
 	said := r.warnings(ctx, "involvedObject.kind=Job,involvedObject.name="+r.job, r.job)
 	if slices.ContainsFunc(neverCreated, func(text string) bool { return strings.Contains(said, text) }) {

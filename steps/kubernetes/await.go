@@ -37,24 +37,24 @@ func (r *Run) get(ctx context.Context, name string) (pod *core.Pod, err error) {
 	return pod, err
 }
 
-// until says of a Pod whether it is what is waited for.
+// until reports whether a Pod has reached the awaited state.
 type until func(*core.Pod) bool
 
-// running: its container runs, or has run.
+// running reports whether the container runs or has run.
 func running(pod *core.Pod) bool {
 	state := stateOf(pod)
 	return state.Running != nil || state.Terminated != nil
 }
 
-// pulled: its image is on the node, whatever became of the container.
+// pulled reports whether the image is on the node, whatever the container's state.
 func pulled(pod *core.Pod) bool {
 	state := stateOf(pod)
 	return running(pod) || state.Waiting != nil && slices.Contains([]string{"CreateContainerError", "RunContainerError",
 		"CreateContainerConfigError"}, state.Waiting.Reason)
 }
 
-// awaitPod returns a Pod once it is what is waited for. How long that may take depends on what is in
-// the way: room on the cluster, the pull of an image, or nothing of the kind.
+// awaitPod returns a Pod once done reports true. The timeout depends on the cause of the delay: room on the
+// cluster, the pull of an image, or neither.
 func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod, error) {
 	began, scheduled, told := time.Now(), time.Time{}, ""
 	for {
@@ -92,7 +92,8 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 	}
 }
 
-// unscheduled is the end of the wait for a node.
+// unscheduled ends the wait for a node: it returns an error if the Pod cannot be scheduled or the wait took
+// too long.
 func (r *Run) unscheduled(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	why := unschedulable(pod)
 	if missing := missingClaim.FindString(why); missing != "" {
@@ -106,13 +107,14 @@ func (r *Run) unscheduled(ctx context.Context, pod *core.Pod, waited time.Durati
 		pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod)))
 }
 
-// gateWait is how long a queue that admits a Pod may take without a word about it.
+// gateWait is how long a queue may take to admit a Pod before its wait is reported.
 const gateWait = 3 * time.Second
 
-// gated reports whether a Pod is kept from the scheduler, as by its queue.
+// gated reports whether a Pod is withheld from the scheduler, for example by its queue.
 func gated(pod *core.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
 
-// heldBack is why a Pod has no node, in the words of the scheduler and of the queue that has not admitted it.
+// heldBack returns why a Pod has no node, in the words of the scheduler and of the queue that has not
+// admitted it.
 func (r *Run) heldBack(ctx context.Context, pod *core.Pod) string {
 	why := cmp.Or(unschedulable(pod), "the scheduler says nothing")
 	if queue := pod.Labels[queueLabel]; queue != "" && gated(pod) {
@@ -122,10 +124,10 @@ func (r *Run) heldBack(ctx context.Context, pod *core.Pod) string {
 	return why
 }
 
-// missingClaim is what a scheduler says of a claim that nobody has made.
+// missingClaim matches a scheduler's message about a claim that does not exist.
 var missingClaim = regexp.MustCompile(`persistentvolumeclaim "[^"]*" not found`)
 
-// unschedulable is what the scheduler, or whoever holds the Pod back, says.
+// unschedulable returns the message of the scheduler, or of the controller that withholds the Pod.
 func unschedulable(pod *core.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == core.PodScheduled && c.Status != core.ConditionTrue {
@@ -135,11 +137,12 @@ func unschedulable(pod *core.Pod) string {
 	return ""
 }
 
-// notPulled are the reasons of a container that waits because of its image. The first try is not
-// among them: the kubelet makes others.
+// notPulled are the reasons of a container that waits because of its image. A first failed pull does not
+// count, because the kubelet retries.
 var notPulled = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 
-// unstarted is the end of the wait for a container on its node.
+// unstarted ends the wait for a container on its node: it returns an error if the image cannot be pulled or
+// the wait took too long.
 func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	state := stateOf(pod)
 	if w := state.Waiting; w != nil && slices.Contains(notPulled, w.Reason) {
@@ -161,7 +164,7 @@ func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration
 		reason, r.eventsOf(ctx, "Pod", pod.Name)))
 }
 
-// said is the message of a state, or where that only says to wait what the events said before.
+// said returns the message of a state, or the events before it if the message reports only a back-off.
 func (r *Run) said(ctx context.Context, pod *core.Pod, message string) string {
 	if !strings.HasPrefix(message, "Back-off") || strings.Contains(message, ": ") {
 		return message
@@ -169,7 +172,7 @@ func (r *Run) said(ctx context.Context, pod *core.Pod, message string) string {
 	return r.eventsOf(ctx, "Pod", pod.Name)
 }
 
-// maxEvents is how many events are quoted, the latest.
+// maxEvents is the number of events that are quoted, the latest ones.
 const maxEvents = 3
 
 // eventsOf quotes the warnings about an object.
@@ -177,7 +180,7 @@ func (r *Run) eventsOf(ctx context.Context, kind, name string) string {
 	return cmp.Or(r.warnings(ctx, "involvedObject.kind="+kind+",involvedObject.name="+name, name), "there are no events about it")
 }
 
-// warnings quotes those about the selected objects whose names begin so, "" for none.
+// warnings quotes the warnings about the selected objects whose names begin with prefix, or returns "".
 func (r *Run) warnings(ctx context.Context, selector, prefix string) string {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.CallWait)
 	defer cancel()

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// released reports whether a version names one source: a build from a changed or unknown tree has a version that
-// others have as well.
+// released reports whether a version identifies one source. Builds from a changed or unknown tree share their
+// version.
 func released(version string) bool {
 	return version != "" && !strings.Contains(version, "devel") && !strings.Contains(version, "dirty")
 }
 
-// build identifies a program without such a version by its content.
+// build identifies a program whose version is ambiguous by its content.
 type build struct {
 	Platform string `json:"platform"`
 	Sum      string `json:"sum"`
 }
 
-// buildOf reads a program. What cannot be read is no build.
+// buildOf returns the build of a program. It returns the zero build if the file cannot be read.
 func buildOf(path string) (build, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -36,8 +36,8 @@ func buildOf(path string) (build, error) {
 	return build{runtime.GOOS + "/" + runtime.GOARCH, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// doubt says why a program in an image may be another than this one, although both have the same version; "" where
-// it is the same.
+// doubt returns why a program in an image may differ from this one although both have the same version, or ""
+// if they are equal.
 func doubt(image, version string, theirs, ours build) string {
 	if released(version) || theirs == ours {
 		return ""

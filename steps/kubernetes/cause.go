@@ -31,7 +31,8 @@ func imageID(pod *core.Pod) string {
 	return ""
 }
 
-// disruptions are the reasons of the condition DisruptionTarget, which says who took a Pod away.
+// disruptions maps the reasons of the condition DisruptionTarget, which names the cause of a Pod's removal,
+// to classes.
 var disruptions = map[string]string{
 	"PreemptionByScheduler":  ClassEvicted,
 	"EvictionByEvictionAPI":  ClassEvicted,
@@ -40,10 +41,10 @@ var disruptions = map[string]string{
 	"DeletionByPodGC":        ClassNodeLost,
 }
 
-// terminationTarget is the condition of a Pod that Kueue takes away, whatever its reason.
+// terminationTarget is the condition of a Pod that Kueue removes, for any reason.
 const terminationTarget core.PodConditionType = "TerminationTarget"
 
-// disruption is the class of a condition that says who took a Pod away, "" for others.
+// disruption returns the class of a condition that names the cause of a Pod's removal, "" for others.
 func disruption(c core.PodCondition) string {
 	switch {
 	case c.Status != core.ConditionTrue:
@@ -63,7 +64,7 @@ var podReasons = map[string]string{
 	"UnexpectedAdmissionError": ClassRefused, "OutOfcpu": ClassRefused, "OutOfmemory": ClassRefused, "OutOfpods": ClassRefused,
 }
 
-// lost says how a Pod has lost its place, in the cluster's words; nil where it has not.
+// lost returns how a Pod has lost its place, in the cluster's words, or nil.
 func lost(pod *core.Pod) error {
 	about := fmt.Sprintf("Pod %s (%s)", pod.Name, pod.Annotations[nameLabel])
 	for _, c := range pod.Status.Conditions {
@@ -86,7 +87,7 @@ func lost(pod *core.Pod) error {
 	return nil
 }
 
-// takenAway says how the place of a Pod that we have not asked to end was lost, nil while it has it.
+// takenAway returns how a Pod that the run did not delete has lost its place, or nil.
 func (r *Run) takenAway(pod *core.Pod) error {
 	if err := lost(pod); err != nil {
 		return err
@@ -97,8 +98,8 @@ func (r *Run) takenAway(pod *core.Pod) error {
 	return nodeSilent(pod)
 }
 
-// deleted is the loss of a Pod that somebody else has deleted. Where the keeper lost its place before,
-// the cluster has deleted the Pod with the Job, and the loss is the keeper's.
+// deleted returns the loss of a Pod that another party has deleted. If the keeper has lost its place before,
+// the cluster has deleted the Pod with the Job, and deleted returns the keeper's loss.
 func (r *Run) deleted(pod *core.Pod) error {
 	if err := r.keeperLoss(); err != nil {
 		return err
@@ -111,7 +112,7 @@ func deletedPod(pod *core.Pod) error {
 		pod.Annotations[nameLabel], pod.Spec.NodeName))
 }
 
-// placeLoss is an error that is the loss of a place, nil where it is another, which says nothing of a place.
+// placeLoss returns err if it reports the loss of a place, else nil.
 func placeLoss(err error) error {
 	if lost, ok := errors.AsType[*steps.EvictionError](err); ok {
 		return lost
@@ -127,7 +128,7 @@ func memoryLimit(pod *core.Pod) string {
 	return limit.String()
 }
 
-// nodeSilent says that the node of a Pod, which is said to run, has not been heard of.
+// nodeSilent returns an error if the node of a running Pod is not ready.
 func nodeSilent(pod *core.Pod) error {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == core.PodReady && c.Status != core.ConditionTrue && stateOf(pod).Running != nil && pod.DeletionTimestamp == nil {
@@ -138,7 +139,7 @@ func nodeSilent(pod *core.Pod) error {
 	return nil
 }
 
-// exitState says how a container ended.
+// exitState describes how a container ended.
 func exitState(t *core.ContainerStateTerminated) string {
 	text := fmt.Sprintf("exit status %d", t.ExitCode)
 	if n := t.ExitCode - 128; n > 0 && n < 32 {

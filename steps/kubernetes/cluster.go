@@ -23,35 +23,35 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// cluster is a namespace of a cluster as this program reaches it.
+// cluster holds the connection to a namespace of a cluster.
 type cluster struct {
 	opt       Options
 	client    api.Interface
 	config    *rest.Config // nil for a fake
 	namespace string
 	context   string // of the kubeconfig, "" without one
-	// inside says that this program runs in a Pod of it.
+	// inside is true if this program runs in a Pod of the cluster.
 	inside bool
-	// patience with an API server that does not answer: a wrong address shows soon, and a run that has
-	// begun waits longer.
+	// patience is the time without an answer of the API server before a request fails: short at first, so
+	// that a wrong address shows soon, and longer for a run that has begun.
 	patience time.Duration
-	// silence and denials are how long it has answered no request, and denied what was granted.
+	// silence and denials record how long the server has not answered, and how long it has denied granted
+	// rights.
 	silence, denials silence
-	// granted says that the user had all rights when the run began.
+	// granted is true if the user had all rights when the run began.
 	granted bool
 }
 
-// How many requests a second this program makes at most: client-go's five are meant for
-// controllers.
+// Rate limits of this program's requests. The default of client-go, five a second, is for controllers.
 const (
 	requestsPerSecond = 50
 	requestsAtOnce    = 100
 )
 
-// firstPatience is that with an API server that has not answered yet.
+// firstPatience is the patience with an API server that has not answered yet.
 const firstPatience = 10 * time.Second
 
-// connect finds the cluster and the namespace. It sends nothing.
+// connect finds the cluster and the namespace. It sends no requests.
 func connect(opt Options) (*cluster, error) {
 	opt.complete()
 	c := &cluster{opt: opt, patience: min(opt.Patience, firstPatience)}
@@ -71,10 +71,10 @@ func connect(opt Options) (*cluster, error) {
 	return c, err
 }
 
-// quiet keeps client-go from writing to standard error: what fails is an error of its call as well.
+// quiet stops client-go from writing to standard error; each call also returns its error.
 var quiet = sync.OnceFunc(func() { runtime.ErrorHandlers = nil })
 
-// configure reads the kubeconfig, or inside a Pod without one its service account.
+// configure reads the kubeconfig. In a Pod without one it uses the Pod's service account.
 func (c *cluster) configure() (config *rest.Config, namespace string, err error) {
 	spec, rules := c.opt.Spec, &clientcmd.ClientConfigLoadingRules{}
 	switch {
@@ -122,22 +122,22 @@ func (c *cluster) ownAccount() (*rest.Config, string, error) {
 	return config, strings.TrimSpace(string(namespace)), err
 }
 
-// silence is how long an API server has answered no request as it should. Many ask at the same time and one after the
-// other, and patience with it is that of all of them.
+// silence records how long an API server has not given a proper answer. All concurrent and successive
+// requests share one limit.
 type silence struct {
 	mu            sync.Mutex
 	since, latest time.Time // of requests without such an answer; zero while there is one
 }
 
-// broken notes such an answer.
+// broken records a proper answer.
 func (s *silence) broken() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = time.Time{}
 }
 
-// goesOn notes a request without an answer, and returns how long there has been none. What was long ago, when nobody
-// asked again, does not count.
+// goesOn records a request without a proper answer, and returns the time since the first one. It starts again
+// if the previous request was longer ago than patience.
 func (s *silence) goesOn(now time.Time, patience time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,16 +179,16 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 	}
 }
 
-// grantWait is how long an API server may deny what it has granted before: one that was started anew does
+// grantWait is how long an API server may deny a right that it granted before: after a restart it denies all
 // until it has read its roles.
 const grantWait = time.Minute
 
-// denied reports whether a request was refused for want of a right.
+// denied reports whether a request failed because the user lacks a right.
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
 }
 
-// silent reports whether an error is none of the API server's decisions: it is away, or busy.
+// silent reports whether an error is not a decision of the API server: the server is unreachable or busy.
 func silent(err error) bool {
 	if err == nil {
 		return false
@@ -201,19 +201,19 @@ func silent(err error) bool {
 		return false
 	}
 	if strings.Contains(err.Error(), "getting credentials") {
-		return false // the kubeconfig's own program failed
+		return false // the kubeconfig's credential program failed
 	}
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// nameResources says what to do about a quota that wants amounts to be named.
+// nameResources is the advice for a quota that requires resource amounts.
 const nameResources = "; set resources and load_resources in the kubernetes block"
 
-// regrant says what to do about a right that was lost in the middle of a run.
+// regrant is the advice for a right that was lost during a run.
 const regrant = "; see that the RoleBinding of this user is still there, `pipeline init --kubernetes` writes it"
 
-// refusal makes of what the API server refuses a loss of the place, in its words.
+// refusal converts a rejection by the API server to the loss of a place, in the server's words.
 func refusal(err error) error {
 	switch {
 	case err == nil:

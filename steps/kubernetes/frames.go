@@ -20,8 +20,8 @@ import (
 // TaskFolder has the folders of tasks in their Pod.
 const TaskFolder = "/var/run/pipeline/tasks"
 
-// orderHead is the first line that a task gets. The content of its files follows in their order, and
-// then names of signals, one a line.
+// orderHead is the first line of a task's input. The contents of its files follow in their order, and then
+// names of signals, one per line.
 type orderHead struct {
 	// Args of this program; the folder follows them.
 	Args  []string  `json:"args"`
@@ -39,7 +39,7 @@ type order struct {
 	paths []string
 }
 
-// newOrder is what a command needs: its arguments but for the program and the folder, and the files of
+// newOrder returns the input of a command: its arguments without the program and the folder, and the files of
 // the folder.
 func newOrder(c steps.Command, folder string) (order, error) {
 	if len(c.Argv) < 2 || c.Argv[len(c.Argv)-1] != folder {
@@ -112,13 +112,13 @@ func receive(in *bufio.Reader, folder string) (orderHead, error) {
 	return head, nil
 }
 
-// frame is a line before a piece of what a task says.
+// frame is the line before a piece of a task's output.
 type frame struct {
-	// Stream is where the piece belongs: one of the streams, or "" for a file.
+	// Stream is one of the streams, or "" for a file.
 	Stream string `json:"stream,omitempty"`
 	File   string `json:"file,omitempty"`
 	Size   int64  `json:"size"`
-	// Ended says how the task ended, "" for success; it is the last frame.
+	// Ended is how the task ended, "" for success; it is in the last frame only.
 	Ended *string `json:"ended,omitempty"`
 }
 
@@ -127,10 +127,10 @@ const (
 	streamErr = "err"
 )
 
-// maxFrame bounds the line before a piece.
+// maxFrame limits the length of the line before a piece.
 const maxFrame = 1 << 12
 
-// frameReader takes apart what a task says, whichever pieces it comes in.
+// frameReader parses a task's output, which may arrive in pieces of any size.
 type frameReader struct {
 	stdout, stderr io.Writer
 	folder         string
@@ -169,7 +169,7 @@ func (f *frameReader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin begins a frame by its line.
+// begin parses the line of a frame.
 func (f *frameReader) begin() error {
 	f.now = frame{}
 	err := json.Unmarshal(f.line, &f.now)
@@ -218,10 +218,10 @@ func (f *frameReader) whole() error {
 	return f.file.CloseAtomicallyReplace()
 }
 
-// end is how the task ended, given how its stream did.
+// end returns how the task ended, given the error of its stream.
 func (f *frameReader) end(stream error) error {
 	if f.file != nil {
-		_ = f.file.Cleanup() // of a whole file it does nothing
+		_ = f.file.Cleanup() // has no effect on a complete file
 	}
 	switch {
 	case f.err != nil:

@@ -13,14 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// keeper is what is known of the Pod of the run's Job. When that Pod loses its place, the Job fails and
-// the cluster deletes all Pods of the run with it, on whatever nodes they are.
+// keeper holds the state of the Pod of the run's Job. If that Pod loses its place, the Job fails and the
+// cluster deletes all Pods of the run, on all nodes.
 type keeper struct {
 	mu   sync.Mutex
 	lost error // nil while it has its place
 }
 
-// keeperLoss says how the keeper lost its place, nil while it has it.
+// keeperLoss returns how the keeper lost its place, or nil.
 func (r *Run) keeperLoss() error {
 	r.keeper.mu.Lock()
 	defer r.keeper.mu.Unlock()
@@ -36,14 +36,14 @@ func (r *Run) terminating(ctx context.Context) bool {
 	return err != nil && strings.Contains(err.Error(), beingDeleted)
 }
 
-// watchKeeper looks at the keeper until ctx ends or the keeper is gone.
+// watchKeeper polls the keeper until ctx ends or the keeper is gone.
 func (r *Run) watchKeeper(ctx context.Context, name string) {
 	for steps.Sleep(ctx, r.opt.Poll) == nil && r.lookAtKeeper(ctx, name) {
 	}
 }
 
-// lookAtKeeper notes how the keeper lost its place, and reports whether there is more to see. A
-// condition that says who took it away counts more than its deletion, which follows.
+// lookAtKeeper records how the keeper lost its place, and reports whether to continue. A condition that names
+// the cause takes precedence over the deletion that follows it.
 func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
 	once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
 	defer cancel()

@@ -57,8 +57,8 @@ func (l *Launcher) Prepare(ctx context.Context, p steps.Process) error {
 	return nil
 }
 
-// Start runs p as a Pod; its output goes to log from the first byte. It returns once its container
-// runs, or has ended again. Whatever it made is removed if it fails or ctx ends.
+// Start runs p as a Pod; its output goes to log from the first byte. It returns once its container runs or
+// has ended. If it fails or ctx ends, it removes all that it created.
 func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	s, err := l.start(ctx, p, log)
 	if err != nil {

@@ -13,15 +13,15 @@ type Left struct {
 	RunID          string
 }
 
-// Found is what runs have in a namespace.
+// Found lists the Jobs of runs in a namespace.
 type Found struct {
 	Where Where
 	// Left are the Jobs whose mark fits, and Kept those whose mark does not.
 	Left, Kept []Left
 }
 
-// Leftovers lists the Jobs of runs in the namespace by whether their mark fits. Of Options those are used that
-// say how the cluster is reached.
+// Leftovers lists the Jobs of runs in the namespace, separated by fits. It uses only the Options for the
+// connection to the cluster.
 func Leftovers(ctx context.Context, opt Options, fits func(runID, owner string) bool) (Found, error) {
 	c, err := connect(opt)
 	if err != nil {
@@ -51,7 +51,8 @@ func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) 
 	return out, err
 }
 
-// Cleanup removes what [Leftovers] finds. What is gone is Left, and what could not be removed is in the error.
+// Cleanup removes the Jobs that [Leftovers] finds. Left holds the removed ones; the error describes the
+// others.
 func Cleanup(ctx context.Context, opt Options, fits func(runID, owner string) bool) (Found, error) {
 	c, err := connect(opt)
 	if err != nil {

@@ -31,7 +31,7 @@ type follower struct {
 	recent map[string]int
 }
 
-// follow copies until the container has ended and its log was read to the end.
+// follow copies until the container has ended and its log is complete.
 func (f *follower) follow(ctx context.Context, ended <-chan struct{}) {
 	for {
 		over := steps.Ended(ended)
@@ -52,13 +52,13 @@ func (f *follower) follow(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
-// logs asks for the log of our container of a Pod. A webhook may have put others beside it.
+// logs requests the log of the Pod's main container. A webhook may have added other containers.
 func (r *Run) logs(pod string, opt *core.PodLogOptions) *rest.Request {
 	opt.Container = containerName
 	return r.client.CoreV1().Pods(r.namespace).GetLogs(pod, opt)
 }
 
-// copy copies one stream from the last line on.
+// copy copies one stream, starting at the last line.
 func (f *follower) copy(ctx context.Context, follow bool) error {
 	opt := &core.PodLogOptions{Follow: follow, Timestamps: true}
 	if !f.last.IsZero() {
@@ -73,8 +73,8 @@ func (f *follower) copy(ctx context.Context, follow bool) error {
 	return f.lines(stream, follow)
 }
 
-// lines passes on the lines of a stream that were not seen in one before. One that is cut off comes whole in
-// the next.
+// lines forwards the lines of a stream that earlier streams did not contain. A truncated line is complete in
+// the next stream.
 func (f *follower) lines(stream io.Reader, follow bool) error {
 	seen := maps.Clone(f.recent)
 	in := bufio.NewReader(stream)
@@ -96,11 +96,11 @@ func (f *follower) lines(stream io.Reader, follow bool) error {
 	}
 }
 
-// write passes a line on without its time, with which each begins.
+// write forwards a line without its leading timestamp.
 func (f *follower) write(line []byte) error {
 	stamp, text, _ := bytes.Cut(line, []byte(" "))
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
-	if err != nil { // the kubelet's own words
+	if err != nil { // a message of the kubelet
 		_, err = f.to.Write(line)
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Labels and annotations of what a run makes.
+// Labels and annotations of the run's objects.
 const (
 	managedLabel = "app.kubernetes.io/managed-by"
 	managedBy    = "pipeline"
@@ -27,10 +27,10 @@ var (
 	labelValid = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 )
 
-// maxName keeps the name of a Pod, which is its host name, below 63 characters.
+// maxName limits the name of a Pod, which is also its host name, to 63 characters.
 const maxName = 36
 
-// objectName makes of any name one that no other object has, of this run or another.
+// objectName converts any name to one that is unique among all objects of all runs.
 func (r *Run) objectName(name string) string {
 	slug := strings.Trim(notInName.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	slug = strings.Trim(slug[:min(len(slug), maxName)], "-")
@@ -40,7 +40,7 @@ func (r *Run) objectName(name string) string {
 	return "pipeline-" + slug + "-" + strings.ToLower(rand.Text()[:10])
 }
 
-// labelValue is a text as a label, or its hash where it cannot be one.
+// labelValue converts a text to a label value: the text itself, or its hash if it is not a valid one.
 func labelValue(text string) string {
 	if labelValid.MatchString(text) {
 		return text

@@ -18,37 +18,37 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Want is what a node must offer: room for each of some groups of servers, one group after the other. A
-// node that only generates load needs nothing.
+// Want holds the requirements of a node: room for each of some groups of servers, which run one group after
+// the other. A node that only generates load has none.
 type Want struct{ Groups [][]*steps.ContainerSpec }
 
 // Node of a run.
 type Node struct {
 	Name string
-	// Address at which others reach what uses its network.
+	// Address at which others reach servers in the node's network.
 	Address string
 	// Program is the path of this program in our image.
 	Program string
 	// Facts of the machine.
 	Facts map[string]string
-	// Selector of the Pod that has chosen it. A queue has added the labels of the flavor that it took.
+	// Selector of the Pod that chose the node. It includes the labels of the flavor that a queue has added.
 	Selector map[string]string
 }
 
 // Nodes of the run by their number, none before Open.
 func (r *Run) Nodes() []Node { return r.nodes }
 
-// Look is what this program says of the machine that it is started on.
+// Look holds the facts that this program prints about its machine.
 type Look struct {
 	Version string            `json:"version"`
 	Program string            `json:"program"`
 	Facts   map[string]string `json:"facts"`
-	// Build says which program has a Version that others have as well.
+	// Build identifies the program if its version is ambiguous.
 	Build build `json:"build,omitzero"`
 }
 
-// chooseNodes has the scheduler choose as many nodes as are wanted, no two the same, by Pods that ask
-// for what their servers will, and look at their machines. All are there at once, and gone when it
+// chooseNodes lets the scheduler choose a distinct node for each want, by Pods with the same requests as the
+// servers. The Pods inspect their machines. All exist at the same time, and are gone when chooseNodes
 // returns.
 func (r *Run) chooseNodes(ctx context.Context, wants []Want) error {
 	r.nodes = make([]Node, len(wants))
@@ -87,8 +87,8 @@ func (r *Run) lookPod(number int, w Want) *core.Pod {
 	return pod
 }
 
-// room is the most that a group of servers takes of each resource, with what the load generator takes on its
-// node beside them; on a node without servers it is what the load generator takes.
+// room returns the maximum of each resource over the groups of servers, plus the load generator's share if it
+// runs on the node. For a node without servers it returns the load generator's share.
 func (r *Run) room(number int, w Want) core.ResourceRequirements {
 	if len(slices.Concat(w.Groups...)) == 0 {
 		return r.loadRoom()
@@ -117,8 +117,8 @@ func (r *Run) room(number int, w Want) core.ResourceRequirements {
 	return requirements(most)
 }
 
-// claims are the volumes of all servers of a node, which the scheduler then finds a node for that reaches them.
-// No container mounts them.
+// claims returns the volumes of all servers of a node. They make the scheduler choose a node that can mount
+// them. No container mounts them.
 func claims(w Want) []core.Volume {
 	var out []core.Volume
 	seen := map[string]bool{}
@@ -134,7 +134,8 @@ func claims(w Want) []core.Volume {
 	return out
 }
 
-// compareBuilds warns where the program on the nodes may be another than this one, whose version says nothing.
+// compareBuilds warns if the program on the nodes may differ from this one although both have the same
+// ambiguous version.
 func (r *Run) compareBuilds(theirs []build) {
 	if released(r.opt.Version) {
 		return
@@ -152,7 +153,7 @@ func (r *Run) compareBuilds(theirs []build) {
 	}
 }
 
-// lookAt starts a Pod that looks, and reads what it says.
+// lookAt creates a Pod that inspects its node, and reads its output.
 func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 	if err := r.create(ctx, pod); err != nil {
 		return Node{}, build{}, err
@@ -179,7 +180,7 @@ func (r *Run) lookAt(ctx context.Context, pod *core.Pod) (Node, build, error) {
 		Selector: now.Spec.NodeSelector}, look.Build, nil
 }
 
-// killed is the exit status of what the kernel has killed.
+// killed is the exit status of a process that the kernel has killed.
 const killed = 128 + int32(syscall.SIGKILL)
 
 // readLook reads the line of a Pod that looks, which then waits to be removed.
@@ -208,7 +209,7 @@ func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
 		}
 		switch t := stateOf(now).Terminated; {
 		case t == nil:
-		case t.ExitCode == killed: // nobody else kills it; the kubelet does not always see why
+		case t.ExitCode == killed: // only the kernel kills it; the kubelet does not always report why
 			return Look{}, fmt.Errorf("looking at node %s: Pod %s was killed: %s: its limit of memory is %s", now.Spec.NodeName, pod,
 				exitState(t), memoryLimit(now))
 		default:
@@ -253,7 +254,7 @@ func (r *Run) pullPod(node Node, c *steps.ContainerSpec) *core.Pod {
 	return pod
 }
 
-// pullPolicies by what a container block says.
+// pullPolicies maps the pull setting of a container block to the policy of a Pod.
 var pullPolicies = map[string]core.PullPolicy{
 	"": core.PullIfNotPresent, steps.PullMissing: core.PullIfNotPresent, steps.PullAlways: core.PullAlways, steps.PullNever: core.PullNever,
 }

@@ -7,37 +7,37 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Options of a run in a cluster. Spec and RunID are required; other zero values mean the defaults.
+// Options of a run in a cluster. Spec and RunID are required; other zero values select the defaults.
 type Options struct {
 	Spec steps.KubernetesSpec
-	// Dir is the folder that the path of a kubeconfig is meant from.
+	// Dir is the base of a relative path of the kubeconfig.
 	Dir string
 	// Getenv finds a variable of the environment; nil finds none.
 	Getenv func(string) string
-	// RunID and Owner mark what is made, for [Leftovers]. Owner may be "".
+	// RunID and Owner label the created objects, for [Leftovers]. Owner may be "".
 	RunID, Owner string
-	// Version that this program must have in the image, and Self its path here, by whose content builds are told
-	// apart that have no version of their own.
+	// Version that this program must have in the image. Self is its path here; its content identifies builds
+	// with an ambiguous version.
 	Version, Self string
 	// Lifetime bounds the run from its first Pod on, the wait for nodes apart; 0 for no bound.
 	Lifetime time.Duration
-	// Tell is called with news of waiting, Warn with what speaks against the results.
+	// Tell receives progress of waits, Warn receives problems that affect the results.
 	Tell, Warn func(text string)
 
-	// Silence is how long the keeper waits for a sign of life; 5 min.
+	// Silence is how long the keeper waits without a heartbeat; default 5 min.
 	Silence time.Duration
-	// Patience is how long an API server that does not answer is asked again; 2 min.
+	// Patience is how long to retry an API server that does not answer; default 2 min.
 	Patience time.Duration
-	// CallWait bounds one request; 15 s.
+	// CallWait limits one request; default 15 s.
 	CallWait time.Duration
-	// StartWait is how long a scheduled Pod may take to start, its image apart; 2 min.
+	// StartWait is how long a scheduled Pod may take to start, without the pull of its image; default 2 min.
 	StartWait time.Duration
-	// PullWait is how long the pull of an image may take; 30 min.
+	// PullWait is how long the pull of an image may take; default 30 min.
 	PullWait time.Duration
-	// KillWait is how long a Pod may take to vanish after its grace; 2 min, since a kubelet may look for an API
-	// server that was away with pauses of half a minute.
+	// KillWait is how long a Pod may take to vanish after its grace; default 2 min, since a kubelet may wait
+	// half a minute between retries after an outage of the API server.
 	KillWait time.Duration
-	// Poll is the time between two looks at what is waited for; 300 ms.
+	// Poll is the interval between polls; default 300 ms.
 	Poll time.Duration
 }
 
@@ -81,5 +81,5 @@ func evicted(class, reason string) error {
 	return &steps.EvictionError{Class: class, Reason: steps.Line(reason, maxReason)}
 }
 
-// maxReason bounds what is quoted of a cluster's words.
+// maxReason limits the length of a quoted message of the cluster.
 const maxReason = 600

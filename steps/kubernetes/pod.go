@@ -24,7 +24,7 @@ const (
 // containerName of the only container of each Pod.
 const containerName = "main"
 
-// CheckContainer says why a container cannot be one of a Pod.
+// CheckContainer returns an error if a container cannot run as a Pod.
 func CheckContainer(c *steps.ContainerSpec) error {
 	for _, no := range []struct {
 		set           bool
@@ -59,8 +59,8 @@ func checkTmpfs(c *steps.ContainerSpec) error {
 	return nil
 }
 
-// podOf describes the Pod of a process on a node. held is the secret with its secret variables and
-// its files, "" where it has none.
+// podOf returns the Pod of a process on a node. held is the secret with its secret variables and its files,
+// "" if there is none.
 func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) {
 	c := p.Container
 	guard, err := security(c)
@@ -105,7 +105,7 @@ func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) 
 	return pod, nil
 }
 
-// bare is a Pod that the run's Job owns, without a container.
+// bare returns a Pod without containers that the run's Job owns.
 func (r *Run) bare(name, role string) *core.Pod {
 	s := r.opt.Spec
 	pod := &core.Pod{
@@ -132,7 +132,7 @@ func (r *Run) bare(name, role string) *core.Pod {
 // undisturbed asks autoscalers to leave a Pod where it is.
 var undisturbed = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 
-// meta is what all objects of a run have: names that say what they are, and marks.
+// meta returns the metadata that all objects of a run share: a descriptive name, labels and annotations.
 func (r *Run) meta(name, role string) meta.ObjectMeta {
 	out := meta.ObjectMeta{
 		Name:        r.objectName(name),
@@ -153,8 +153,8 @@ func bind(spec *core.PodSpec, node string) {
 	}}}
 }
 
-// environment of a process: what is secret, and references to secrets of the namespace, never stand
-// in the Pod.
+// environment returns the environment of a process. Secret values are not in the Pod; it refers to secrets of
+// the namespace.
 func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 	var out []core.EnvVar
 	fromSecret := func(name, secret, key string) {
@@ -170,7 +170,7 @@ func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 	}
 	for i, e := range steps.FilesIn(p, filesFolder) {
 		switch {
-		case refs[e.Name] != "": // the file's own reference comes first
+		case refs[e.Name] != "": // the file's reference takes precedence
 		case e.Secret:
 			fromSecret(e.Name, held, secretKey(i))
 		default:
@@ -180,7 +180,7 @@ func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 	return out
 }
 
-// secretOf is what a process has that does not belong in its Pod, nil for nothing.
+// secretOf returns the secret with the data of a process that must not be in its Pod, or nil.
 func (r *Run) secretOf(p steps.Process) (*core.Secret, error) {
 	data := map[string][]byte{}
 	for i, e := range steps.FilesIn(p, filesFolder) {

@@ -12,15 +12,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// smallRoom is what the keeper asks for, and a Pod that only pulls an image: a quota on processors or
-// memory admits no Pod that names none. The keeper sleeps, and takes about 20 MiB. A LimitRange can have a
-// least amount, 100m of a processor as a rule, and bound the ratio of limits to requests.
+// smallRoom returns the requests of the keeper and of a Pod that only pulls an image: a quota on processors
+// or memory rejects Pods without requests. The keeper sleeps and uses about 20 MiB. A LimitRange can set a
+// minimum, usually 100m of a processor, and a maximum ratio of limits to requests.
 func smallRoom() core.ResourceRequirements {
 	return requirements(core.ResourceList{core.ResourceCPU: resource.MustParse("100m"), core.ResourceMemory: resource.MustParse("128Mi")})
 }
 
-// loadRoom is what the Pod of the load generator asks for: what the file says, which is its limit as
-// well, or little and no limit, since a limit of processors would delay its requests.
+// loadRoom returns the requests of the load generator's Pod. Values of the file are its limits as well. By
+// default it requests little and has no limit, since a processor limit would delay its requests.
 func (r *Run) loadRoom() core.ResourceRequirements {
 	if own := amountsOf(r.opt.Spec.LoadResources); len(own) > 0 {
 		return requirements(own)
@@ -29,7 +29,7 @@ func (r *Run) loadRoom() core.ResourceRequirements {
 		core.ResourceMemory: resource.MustParse("128Mi")}}
 }
 
-// resources of a server: what it asks for is its limit, too.
+// resources returns a server's requests, which are also its limits.
 func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 	amounts := amountsOf(r.opt.Spec.Resources)
 	if c.Memory > 0 {
@@ -41,7 +41,7 @@ func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 	return requirements(amounts)
 }
 
-// amountsOf reads what a block says of resources, which its reader has checked.
+// amountsOf parses the resources of a block, which its reader has validated.
 func amountsOf(said map[string]string) core.ResourceList {
 	amounts := core.ResourceList{}
 	for name, amount := range said {
@@ -59,8 +59,8 @@ func requirements(amounts core.ResourceList) core.ResourceRequirements {
 	return core.ResourceRequirements{Limits: amounts, Requests: amounts}
 }
 
-// altered lists the resources of a container that the cluster made others than was asked, as a
-// LimitRange of the namespace or a webhook does; "" for none.
+// altered lists the resources of a container that the cluster has changed, as a LimitRange of the namespace
+// or a webhook does; "" if none.
 func altered(asked, got core.ResourceRequirements) string {
 	var out []string
 	for _, part := range []struct {
@@ -87,7 +87,7 @@ func altered(asked, got core.ResourceRequirements) string {
 	return strings.Join(out, ", ")
 }
 
-// tellAltered warns of a server whose resources the cluster made others than was asked, once.
+// tellAltered warns once of a server whose resources the cluster has changed.
 func (r *Run) tellAltered(server, what string) {
 	if what == "" {
 		return

@@ -11,16 +11,16 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Right is what the user of a run must be allowed to do in the namespace.
+// Right is a permission that a run needs in the namespace.
 type Right struct {
 	Group, Resource string // with the subresource after a slash
 	Verbs           []string
-	// Why it is needed.
+	// Reason for the need.
 	Why string
 }
 
-// Rights that a run needs in the namespace, and no others. Streams are got or created, as the
-// version of the API server has it.
+// Rights lists exactly the rights that a run needs in the namespace. The verb for streams, get or create,
+// depends on the version of the API server.
 func Rights() []Right {
 	return []Right{
 		{"batch", "jobs", []string{"create", "get", "list", "delete"}, "the Job that owns all that a run makes"},
@@ -33,7 +33,7 @@ func Rights() []Right {
 	}
 }
 
-// checkRights names all rights that are missing.
+// checkRights returns an error that lists all missing rights.
 func (c *cluster) checkRights(ctx context.Context) error {
 	missing, err := c.missingRights(ctx)
 	if err != nil || len(missing) == 0 {
@@ -47,7 +47,7 @@ func (c *cluster) checkRights(ctx context.Context) error {
 	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; %s", c.namespace, strings.Join(missing, ", "), advice))
 }
 
-// rightCount returns how many rights a run needs, each verb counted.
+// rightCount returns the number of rights that a run needs, each verb counted.
 func rightCount() (n int) {
 	for _, r := range Rights() {
 		n += len(r.Verbs)
@@ -55,7 +55,7 @@ func rightCount() (n int) {
 	return n
 }
 
-// missingRights asks the API server for each right, and returns those that are missing as verb and resource.
+// missingRights asks the API server about each right, and returns the missing ones as verb and resource.
 func (c *cluster) missingRights(ctx context.Context) ([]string, error) {
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Run is what a run has in a cluster.
+// Run holds the objects of a run in a cluster.
 type Run struct {
 	*cluster
 	// Of the Job that owns all else.
@@ -26,7 +26,7 @@ type Run struct {
 	owner meta.OwnerReference
 
 	nodes []Node
-	// unqueued warns of a queue that nobody keeps, once.
+	// unqueued makes the warning about a queue without a controller appear once.
 	unqueued sync.Once
 	// images that were pulled, by node and reference.
 	images sync.Map
@@ -37,10 +37,10 @@ type Run struct {
 	keeper  keeper
 
 	mu      sync.Mutex
-	tunnels map[string]string // the direct address of a server by that of its tunnel
+	tunnels map[string]string // direct address of a server by the address of its tunnel
 }
 
-// New returns a run that has nothing in the cluster yet. It sends nothing.
+// New returns a run without objects in the cluster. It sends no requests.
 func New(opt Options) (*Run, error) {
 	c, err := connect(opt)
 	if err != nil {
@@ -52,8 +52,8 @@ func New(opt Options) (*Run, error) {
 // Namespace in which everything is made.
 func (r *Run) Namespace() string { return r.namespace }
 
-// Open sees whether the user has the rights, makes the Job that owns everything else, and chooses
-// the nodes by what each must offer. When it fails nothing is left.
+// Open checks the user's rights, creates the Job that owns all other objects, and chooses the nodes by their
+// wants. If it fails it removes everything.
 func (r *Run) Open(ctx context.Context, wants []Want) error {
 	if err := r.checkRights(ctx); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (r *Run) Open(ctx context.Context, wants []Want) error {
 	return nil
 }
 
-// warnOthers warns of other runs in the namespace, which may use the same nodes at the same time. That they
-// cannot be listed is no reason to end this one.
+// warnOthers warns of other runs in the namespace, which may use the same nodes at the same time. If they
+// cannot be listed, this run continues.
 func (r *Run) warnOthers(ctx context.Context) {
 	found, err := r.leftovers(ctx, func(run, _ string) bool { return run != r.opt.RunID })
 	if err != nil || len(found.Left) == 0 {
@@ -86,14 +86,14 @@ func (r *Run) warnOthers(ctx context.Context) {
 		r.namespace, strings.Join(names, ", ")), maxReason))
 }
 
-// undo removes what a start that failed has made.
+// undo removes the objects of a failed start.
 func (r *Run) undo(ctx context.Context) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.KillWait)
 	defer cancel()
 	return r.Close(ending)
 }
 
-// The keeper's own command, behind the entrypoint of our image.
+// Arguments of the keeper, after the entrypoint of the image.
 const (
 	Worker = "pod-worker"
 	// The words after it.
@@ -105,7 +105,7 @@ const (
 	beatFile   = "beat"
 )
 
-// begin makes the Job and waits until its Pod, the keeper, runs.
+// begin creates the Job and waits until its Pod, the keeper, runs.
 func (r *Run) begin(ctx context.Context) error {
 	keeper := r.keeperPod()
 	job := &batch.Job{ObjectMeta: r.meta("run", "keeper"), Spec: batch.JobSpec{
@@ -147,7 +147,7 @@ func (r *Run) keeperPod() *core.Pod {
 	return keeper
 }
 
-// deadline of the Job, in seconds: that of the run after all waits that come before its time counts.
+// deadline returns the Job's deadline in seconds: the limit of the run plus all waits before it applies.
 func (r *Run) deadline() *int64 {
 	if r.opt.Lifetime == 0 {
 		return nil // the keeper's silence is bound enough
@@ -155,8 +155,8 @@ func (r *Run) deadline() *int64 {
 	return new(seconds(r.opt.Lifetime + r.opt.Spec.QueueTimeout + r.opt.PullWait + r.opt.StartWait))
 }
 
-// createJob makes a Job. A request without an answer may have made it all the same: then it is there
-// under its name, which nobody else has.
+// createJob creates a Job. A request without an answer may have succeeded: createJob then finds the Job by
+// its unique name.
 func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, err error) {
 	jobs := r.client.BatchV1().Jobs(r.namespace)
 	err = r.ask(ctx, func(ctx context.Context) (err error) {
@@ -214,8 +214,8 @@ func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 // beatEvery is the time between two signs of life.
 const beatEvery = 20 * time.Second
 
-// beat shows the keeper that the run lives: an annotation of its own Pod, which it finds in a file.
-// One that does not arrive is followed by others.
+// beat sends the keeper a heartbeat: an annotation of its Pod, which it reads as a file. Errors are ignored,
+// because others follow.
 func (r *Run) beat(ctx context.Context, pod string) {
 	for n := 1; steps.Sleep(ctx, min(beatEvery, r.opt.Silence/4)) == nil; n++ {
 		once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
@@ -225,8 +225,8 @@ func (r *Run) beat(ctx context.Context, pod string) {
 	}
 }
 
-// Close removes all that the run has made, and waits until it is gone, as long as ctx allows. What is
-// left then goes with the Job, and the Job at the keeper's end.
+// Close removes all objects of the run and waits until they are gone, as long as ctx allows. The Job's
+// deletion removes the rest, and the keeper's end removes the Job.
 func (r *Run) Close(ctx context.Context) error {
 	if r.beating != nil {
 		r.beating()
@@ -243,7 +243,7 @@ func (r *Run) Close(ctx context.Context) error {
 	return nil
 }
 
-// removeRun deletes the Job of a run and waits until nothing that it owns runs any longer.
+// removeRun deletes the Job of a run and waits until all its Pods have ended.
 func (c *cluster) removeRun(ctx context.Context, job, runID string) error {
 	if err := c.removeJob(ctx, job); err != nil {
 		return err
@@ -266,8 +266,8 @@ func (c *cluster) removeRun(ctx context.Context, job, runID string) error {
 	}
 }
 
-// removeJob deletes a Job with all that it owns and waits until it is gone. Its Pods do not get their
-// grace, since whoever waits for it has ended its servers before.
+// removeJob deletes a Job with all objects that it owns and waits until it is gone. Its Pods get no grace,
+// since callers that wait have stopped its servers before.
 func (c *cluster) removeJob(ctx context.Context, name string) error {
 	jobs := c.client.BatchV1().Jobs(c.namespace)
 	foreground := meta.DeletePropagationForeground

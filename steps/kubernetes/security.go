@@ -10,11 +10,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// ownUser is whom this program runs as in its own Pods: nobody that an image or a node knows.
+// ownUser is the user ID of this program in its own Pods, an ID without an account on images and nodes.
 const ownUser = 65532
 
-// confine gives a Pod of ours no more rights than the level "restricted" of the Pod Security Standards
-// leaves: namespaces of many clusters admit no others.
+// confine restricts a Pod of this program to the level "restricted" of the Pod Security Standards: namespaces
+// of many clusters reject others.
 func confine(pod *core.PodSpec) {
 	pod.SecurityContext = &core.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: new(int64(ownUser)), RunAsGroup: new(int64(ownUser)),
@@ -27,7 +27,7 @@ func confine(pod *core.PodSpec) {
 	}
 }
 
-// security of a server's container, nil for the cluster's own.
+// security returns the security context of a server's container, nil for the cluster's default.
 func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
 	var s core.SecurityContext
 	set := c.Privileged
@@ -63,7 +63,7 @@ func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
 	return &s, nil
 }
 
-// securityOptions of a container that a Pod has as well, in Docker's words.
+// securityOptions maps Docker's security options to those of a Pod.
 var securityOptions = map[string]func(*core.SecurityContext){
 	"no-new-privileges":      noNewPrivileges,
 	"no-new-privileges=true": noNewPrivileges,
@@ -77,7 +77,7 @@ var securityOptions = map[string]func(*core.SecurityContext){
 
 func noNewPrivileges(s *core.SecurityContext) { s.AllowPrivilegeEscalation = new(false) }
 
-// runAs sets the user, a number or two with a colon between, as a Pod takes no names.
+// runAs sets the user from a number, or two separated by a colon; a Pod does not accept names.
 func runAs(s *core.SecurityContext, text string) error {
 	user, group, two := strings.Cut(text, ":")
 	uid, err := strconv.ParseInt(user, 10, 64)
@@ -104,7 +104,7 @@ func capabilities(names []string) []core.Capability {
 	return out
 }
 
-// numbers of texts that security has checked.
+// numbers parses numbers that security has validated.
 func numbers(texts []string) []int64 {
 	var out []int64
 	for _, t := range texts {

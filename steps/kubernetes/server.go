@@ -25,7 +25,7 @@ type Server struct {
 	image   string // its ID
 	pod     *core.Pod
 	held    string // its secret
-	altered string // what of its resources the cluster made others than was asked
+	altered string // changes that the cluster made to its resources
 	tunnel  *tunnel
 
 	// asked reports whether we have asked the Pod to end.
@@ -41,7 +41,7 @@ type Server struct {
 
 var _ steps.Server = (*Server)(nil)
 
-// direct is where it answers in the cluster: at its node, or at the Pod's own address.
+// direct returns the server's address in the cluster: the node's, or the Pod's.
 func (s *Server) direct() string {
 	address := s.pod.Status.PodIP
 	if s.pod.Spec.HostNetwork {
@@ -62,15 +62,15 @@ func (s *Server) reach(ctx context.Context) (err error) {
 	return err
 }
 
-// unreach closes the tunnel of a server that has ended. Its address stands for the server until that is
-// stopped: another program may listen at it on the node of the load.
+// unreach closes the tunnel of a server that has ended. Until Stop the address still belongs to the server:
+// another program may listen at it on the load node.
 func (s *Server) unreach() {
 	if s.tunnel != nil {
 		s.tunnel.close()
 	}
 }
 
-// BaseURL is where it will answer.
+// BaseURL returns the server's URL.
 func (s *Server) BaseURL() string {
 	if s.tunnel != nil {
 		return "http://" + s.tunnel.address
@@ -81,7 +81,7 @@ func (s *Server) BaseURL() string {
 // Done is closed when the container has ended, or its Pod is gone, and its log is complete.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// ExitState says how it ended, "running" while it has not.
+// ExitState returns how the server ended, or "running".
 func (s *Server) ExitState() string {
 	if !steps.Ended(s.done) {
 		return "running"
@@ -94,7 +94,7 @@ func (s *Server) Capabilities() steps.ServerCapabilities {
 	return steps.ServerCapabilities{Describe: s.Describe, Evicted: s.Evicted}
 }
 
-// Describe says which image it runs and where.
+// Describe returns the image and its location.
 func (s *Server) Describe() map[string]string {
 	about := map[string]string{"kubernetes.image": s.process.Container.Image, "kubernetes.node": s.run.nodes[s.node].Name}
 	if s.image != "" {
@@ -135,7 +135,7 @@ const logWait = 10 * time.Second
 
 // await returns how the container ended.
 func (s *Server) await(ctx context.Context) (state string, lostBy error) {
-	var taken error // why it is being taken away, which its Pod says before it is gone
+	var taken error // cause of its removal, which the Pod reports before it is gone
 	heard := time.Now()
 	for {
 		pod, err := s.run.get(ctx, s.pod.Name)
@@ -157,7 +157,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 		if t := stateOf(pod).Terminated; t != nil {
 			return exitState(t), s.loss(pod)
 		}
-		// Nobody will say how it ended: its requests would hang until they time out.
+		// Its exit will not be reported: its requests would hang until they time out.
 		if gone := nodeSilent(pod); gone == nil {
 			heard = time.Now()
 		} else if time.Since(heard) > nodeWait {
@@ -175,7 +175,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 	}
 }
 
-// loss says how the server's place was lost, nil while it has it or where we have asked it to end.
+// loss returns how the server's place was lost, or nil; also nil after Stop has begun.
 func (s *Server) loss(pod *core.Pod) error {
 	if err := lost(pod); err != nil || s.asked.Load() || pod.DeletionTimestamp == nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Server) loss(pod *core.Pod) error {
 	return s.run.deleted(pod)
 }
 
-// nodeWait is how long a node may be said not to be ready.
+// nodeWait is how long a node may be reported as not ready.
 const nodeWait = 30 * time.Second
 
 // lookWait bounds the question whether a node still answers.
@@ -240,8 +240,9 @@ func (r *Run) kubeletSilent(ctx context.Context, pod *core.Pod) error {
 		pod.Annotations[nameLabel], err))
 }
 
-// Stop asks the Pod to end, waits for the grace, kills, and waits until it is gone. When ctx is
-// cancelled, the kill comes at once; a deadline of ctx shortens nothing. Later calls wait for the first and return its result.
+// Stop asks the Pod to end, waits for the grace, kills it, and waits until it is gone. If ctx is cancelled,
+// Stop kills at once; a deadline of ctx does not shorten the grace. Later calls wait for the first and return
+// its result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		if err := s.end(ctx); err != nil {
@@ -251,8 +252,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// hurriedWait bounds the wait for the end of a Pod when the program was asked to end: the Job takes what
-// is left with it.
+// hurriedWait limits the wait for the end of a Pod when the program is interrupted: deleting the Job removes
+// the rest.
 const hurriedWait = 3 * time.Second
 
 func (s *Server) end(ctx context.Context) error {
@@ -273,7 +274,7 @@ func (s *Server) end(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+wait)
 	defer cancel()
 	if s.nodeGone() {
-		// Nobody there answers: the object goes, and what runs there goes when the node comes back.
+		// The node does not answer. Delete the object; its processes end when the node returns.
 		return errors.Join(r.deletePod(last, s.pod.Name, 0), r.deleteSecret(last, s.held))
 	}
 	if err := r.deletePod(last, s.pod.Name, seconds(grace)); err != nil {
@@ -302,8 +303,8 @@ func (s *Server) end(ctx context.Context) error {
 	return errors.Join(err, r.deleteSecret(last, s.held))
 }
 
-// interrupted is closed when the program was asked to end. That somebody waits no longer is no reason to
-// leave a Pod: an API server that was away needs its time.
+// interrupted returns a channel that is closed when the program is asked to end. A caller's deadline does not
+// close it: the Pod must be deleted even if the API server was away.
 func interrupted(ctx context.Context) (asked <-chan struct{}, release func() bool) {
 	out := make(chan struct{})
 	return out, context.AfterFunc(ctx, func() {
@@ -313,13 +314,14 @@ func interrupted(ctx context.Context) (asked <-chan struct{}, release func() boo
 	})
 }
 
-// nodeGone reports whether the server is known to be lost with its node, on which nobody will end anything.
+// nodeGone reports whether the server is known to be lost with its node, where its processes cannot be
+// stopped.
 func (s *Server) nodeGone() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
 	defer cancel()
 	pod, err := s.run.client.CoreV1().Pods(s.run.namespace).Get(ctx, s.pod.Name, podGet)
 	if err != nil || steps.Ended(s.done) && s.lost == nil {
-		return false // what is not known is tried
+		return false // if unknown, try
 	}
 	return ofLostNode(lost(pod)) || ofLostNode(nodeSilent(pod))
 }

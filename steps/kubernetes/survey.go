@@ -12,26 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Survey is what a cluster says of itself to this user. Nothing is made for it.
+// Survey describes a cluster as this user sees it. It is made without creating objects.
 type Survey struct {
 	Where   Where
 	Version string
-	// NoNamespace says that the namespace is not there, as far as this user may see it.
+	// NoNamespace is true if the namespace does not exist, as far as this user may see.
 	NoNamespace bool
 	// Missing are the rights that a run lacks, as verb and resource.
 	Missing []string
-	// Terminating says that the namespace is being deleted.
+	// Terminating is true if the namespace is being deleted.
 	Terminating bool
-	// Refused are Pods of a run that the API server would refuse, each with its words.
+	// Refused are Pods of a run that the API server would reject, each with its messages.
 	Refused []string
-	// NoPullSecrets are pull secrets of the file that the namespace does not have.
+	// NoPullSecrets are pull secrets of the file that are missing in the namespace.
 	NoPullSecrets []string
-	// Nodes that the block chooses from, by name, with how many GPUs Pods can have there; nil where this user
-	// may not list nodes, which no run does.
+	// Nodes that match the block, by name, with their number of GPUs for Pods; nil if this user may not list
+	// nodes, a right that runs do not need.
 	Nodes []NodeGPUs
 }
 
-// Where is the namespace of a cluster that was asked.
+// Where describes the namespace and the cluster of the survey.
 type Where struct {
 	Namespace string
 	Server    string // its address
@@ -61,7 +61,8 @@ func (c *cluster) where() Where {
 	return w
 }
 
-// Examine surveys a cluster, and asks it whether it would admit the Pods of a run that starts some containers.
+// Examine surveys a cluster, and asks it whether it would admit the Pods of a run that starts the given
+// containers.
 func Examine(ctx context.Context, opt Options, trials []Trial) (Survey, error) {
 	r, err := New(opt)
 	if err != nil {

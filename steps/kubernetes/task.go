@@ -19,8 +19,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tasks starts commands of this program in a Pod of a node, which is made for the first. Each gets a
-// folder that is as the one here when it starts, and whose files are brought back when it has ended.
+// Tasks starts commands of this program in a Pod of a node, which it creates for the first command. Each
+// command gets a copy of its folder, and the files of the folder are copied back when it has ended.
 type Tasks struct {
 	run  *Run
 	node int
@@ -32,8 +32,7 @@ type Tasks struct {
 // Tasks on a node, by its number.
 func (r *Run) Tasks(node int) *Tasks { return &Tasks{run: r, node: node} }
 
-// In returns a spawner of tasks with a folder of this machine, which is the last argument of each of
-// their commands.
+// In returns a spawner of tasks with a folder of this machine, which is the last argument of each command.
 func (t *Tasks) In(folder string) steps.Spawner { return taskSpawner{t, folder} }
 
 type taskSpawner struct {
@@ -41,7 +40,7 @@ type taskSpawner struct {
 	folder string
 }
 
-// place returns the Pod of the tasks. One that was lost since the last task is replaced.
+// place returns the Pod of the tasks. It replaces a Pod that was lost since the last task.
 func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +60,7 @@ func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
 	return made, err
 }
 
-// gone says why the Pod takes no task any longer, nil while it does.
+// gone returns why the Pod cannot run more tasks, or nil.
 func (t *Tasks) gone(ctx context.Context) (why, err error) {
 	now, err := t.run.get(ctx, t.pod.Name)
 	if apierrors.IsNotFound(err) {
@@ -79,7 +78,7 @@ func (t *Tasks) gone(ctx context.Context) (why, err error) {
 	return nil, nil
 }
 
-// make makes the Pod and waits until it runs.
+// make creates the Pod and waits until it runs.
 func (t *Tasks) make(ctx context.Context) (*core.Pod, error) {
 	r := t.run
 	pod := r.loadPod(t.node, r.nodes[t.node])
@@ -96,7 +95,7 @@ func (t *Tasks) make(ctx context.Context) (*core.Pod, error) {
 // loadPod describes the Pod of the load generator on a node.
 func (r *Run) loadPod(number int, node Node) *core.Pod {
 	pod := r.bare(fmt.Sprintf("load%d", number), "load")
-	pod.Spec.HostNetwork = true // no bridge between the client and what it measures
+	pod.Spec.HostNetwork = true // no bridge between the client and the server
 	pod.Spec.Containers = []core.Container{{
 		Name: containerName, Image: r.opt.Spec.Image, Args: []string{Worker, workerWait},
 		VolumeMounts: []core.VolumeMount{{Name: "work", MountPath: TaskFolder}}, Resources: r.loadRoom(),

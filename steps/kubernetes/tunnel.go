@@ -14,12 +14,12 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// throughTunnels reports whether servers are asked through the API server: from outside of the
-// cluster, where the load comes from a node. What is measured does not pass there.
+// throughTunnels reports whether servers are reached through the API server: from outside of the cluster, if
+// a node generates the load. Measured requests do not use tunnels.
 func (r *Run) throughTunnels() bool { return !r.inside && r.opt.Spec.LoadNode != nil }
 
-// tunnel leads from a port of this machine to one of a Pod. While the connection to the API server is
-// broken it leads nowhere; then it is opened again at the same port.
+// tunnel forwards a port of this machine to a port of a Pod. After the connection to the API server breaks,
+// it is opened again at the same port.
 type tunnel struct {
 	address string
 	end     context.CancelFunc
@@ -68,7 +68,7 @@ func (r *Run) hold(life context.Context, t *tunnel, ended <-chan struct{}, pod s
 }
 
 // forward forwards a port of this machine, 0 for any, to one of a Pod until life or the connection ends. It
-// returns once that works, or ctx ends.
+// returns once forwarding works or ctx ends.
 func (r *Run) forward(ctx, life context.Context, pod string, local, port int) (int, <-chan struct{}, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(r.config)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *Run) remember(tunnel, direct string) {
 	r.tunnels[tunnel] = direct
 }
 
-// forget a tunnel, unless another server has its address now.
+// forget removes a tunnel, unless another server uses its address now.
 func (r *Run) forget(tunnel, direct string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +133,7 @@ func (r *Run) forget(tunnel, direct string) {
 	}
 }
 
-// Direct is the address of a server in the cluster, where url is that of a tunnel to it.
+// Direct returns the address of a server in the cluster if url is the address of a tunnel to it.
 func (r *Run) Direct(url string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

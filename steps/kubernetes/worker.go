@@ -15,13 +15,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// InPod is this program's side in a Pod of its image.
+// InPod runs the part of this program that executes in a Pod.
 type InPod struct {
 	Self    string // path of this program
 	Version string
 	// Facts describes the machine.
 	Facts func(context.Context) map[string]string
-	// Spawner starts this program anew for a task.
+	// Spawner starts this program as a new process for a task.
 	Spawner steps.Spawner
 	In      io.Reader
 	Out     io.Writer
@@ -32,7 +32,7 @@ type InPod struct {
 	Sleep func(context.Context, time.Duration) error
 }
 
-// Work carries out what the words behind [Worker] say, until ctx ends.
+// Work executes the command in words, which follow [Worker], until ctx ends.
 func (w InPod) Work(ctx context.Context, words []string) error {
 	switch {
 	case len(words) == 3 && words[0] == workerKeep:
@@ -60,8 +60,8 @@ func (w InPod) Work(ctx context.Context, words []string) error {
 	return fmt.Errorf("%q is not known", strings.Join(words, " "))
 }
 
-// keep returns when a file has not changed for so long: then nobody needs what the Job owns. The
-// times are of this machine alone.
+// keep returns when a file has not changed for silence: the run is then dead, and the Job's objects can be
+// deleted. It uses only this machine's clock.
 func (w InPod) keep(ctx context.Context, file string, silence time.Duration) error {
 	now, sleep := time.Now, steps.Sleep
 	if w.Now != nil {
@@ -114,8 +114,8 @@ func (w InPod) task(ctx context.Context) error {
 	return frames.write(frame{Ended: &ended}, nil)
 }
 
-// passSignals sends a child the signals that lines name, and ends it when they end: nobody is there
-// any longer who waits for it.
+// passSignals sends a child the signals that lines name, and ends it when the input ends, because its parent
+// is then gone.
 func passSignals(in *bufio.Reader, child steps.Child) {
 	for {
 		line, err := in.ReadString('\n')
