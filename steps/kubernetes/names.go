@@ -27,7 +27,8 @@ var (
 	labelValid = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 )
 
-// maxName limits the name of a Pod, which is also its host name, to 63 characters.
+// maxName limits the readable part of an object's name, so that the name of a Pod, which is also its host
+// name, stays below 63 characters.
 const maxName = 36
 
 // objectName converts any name to one that is unique among all objects of all runs.

@@ -6,7 +6,7 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// rules are vLLM's own messages (0.6 to 0.33), then the shared ones.
+// rules returns vLLM's messages (0.6 to 0.33), then the shared ones.
 func rules() []engine.Rule {
 	own := []engine.Rule{
 		engine.NewRule("gpu_busy", `Free memory on device .* on startup is less than desired GPU memory utilization`),

@@ -6,10 +6,10 @@ import (
 	"github.com/servegate/pipeline/steps/serverblock"
 )
 
-// images are the engine's own.
+// images are the engine's images.
 var images = []string{"vllm-openai*"}
 
-// versionOf is the version that the flags of a server are for.
+// versionOf returns the version that a server's flags are written for.
 func versionOf(spec steps.ServerSpec) string {
 	spec.OwnImages = images
 	return spec.EngineVersion()

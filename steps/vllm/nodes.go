@@ -13,19 +13,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The forms in which vLLM is spread over nodes: by its own processes, which later versions
-// can, or as a Ray cluster, which all can.
+// Arguments that spread vLLM over nodes: by vLLM's processes in later versions, or as a Ray cluster
+// in all versions.
 const (
 	flagNodes  = "--nnodes"
 	backendArg = "distributed_executor_backend"
 	backendRay = "ray"
 )
 
-// byPlace are the arguments that each node gets by its place.
+// byPlace are the arguments that depend on a node's rank.
 var byPlace = []string{"nnodes", "n", "node_rank", "r", "master_addr", "master_port", "headless"}
 
-// hostIP is the address that the workers of a node announce. Without it vLLM takes that of
-// the default route, which need not be the network between the nodes.
+// hostIP is the address that the workers of a node announce. By default vLLM uses the address of
+// the default route, which may not be on the network between the nodes.
 const hostIP = "VLLM_HOST_IP"
 
 func checkNodes(o steps.Object, version string) []steps.Problem {
@@ -46,7 +46,7 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 	return found
 }
 
-// backendOf is the executor that a block names, "" if it does not say.
+// backendOf returns the executor that a block sets, or "".
 func backendOf(o steps.Object, known argument.Lists) string {
 	for name, value := range argument.Args(o) {
 		if known.Full(name) == backendArg {
@@ -58,11 +58,10 @@ func backendOf(o steps.Object, known argument.Lists) string {
 
 // RenderNode renders the process of one node.
 //
-// With args.distributed_executor_backend = "ray" the nodes are a Ray cluster of the
-// server's own: the first starts its head, waits for the others, and becomes the server;
-// the others wait for the head and join. Else each node runs vLLM, which joins its
-// processes itself (--nnodes); all but the first are headless. It fails for versions that
-// cannot.
+// With args.distributed_executor_backend = "ray" the nodes form a separate Ray cluster. The first
+// node starts its head, waits for the others, and becomes the server; the others wait for the head
+// and join. Otherwise each node runs vLLM, which connects its processes itself (--nnodes); all but
+// the first are headless. It returns an error for versions that cannot.
 func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
 	words, err := serverFlags(spec)
 	if err != nil {
@@ -90,13 +89,13 @@ func nodeEnv(spec steps.ServerSpec, at steps.NodePlace) []steps.EnvVar {
 	return engine.ForcedEnv(serverEnv(spec), steps.EnvVar{Name: hostIP, Value: at.Host})
 }
 
-// rayWait has the first node wait until all are there. Its server would else find fewer
-// GPUs than it needs, and versions before 0.8 give up then.
+// rayWait makes the first node wait until all nodes have joined. Otherwise its server would find
+// too few GPUs, and versions before 0.8 then exit.
 const rayWait = `import ray,sys; ray.init(address=sys.argv[1], log_to_driver=False); sys.exit(sum(n["Alive"] for n in ray.nodes()) < int(sys.argv[2]))`
 
-// rayNode is a node of a Ray cluster. A script is needed, since head and server are one
-// process to whoever starts them: in containers the server finds its node's Ray only in
-// its own container. What it starts ends with it, and the script ends when Ray does.
+// rayNode returns the process of a node of a Ray cluster. A script starts head and server as one
+// process: in containers the server finds its node's Ray only in the same container. The children of
+// the script end with it, and it ends when Ray does.
 func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.Process, error) {
 	if _, set := steps.Getenv(spec.Env, "RAY_ADDRESS"); set {
 		return steps.Process{},
@@ -119,8 +118,8 @@ func rayNode(spec steps.ServerSpec, at steps.NodePlace, words []string) (steps.P
 	return engine.Process(spec, argv, env, at.Listen, at.Port), nil
 }
 
-// rayTools are Ray's program and the interpreter that has its module: those beside vLLM's
-// own program where a path names it.
+// rayTools returns Ray's program and the interpreter that has its module: those in the folder of
+// vLLM's program if a path names it.
 func rayTools(executable []string) (ray, python string) {
 	for _, word := range slices.Backward(executable) {
 		base := path.Base(word)

@@ -43,10 +43,10 @@ var figures = engine.Metrics{
 	},
 }
 
-// statistics are the fields of vLLM's line of statistics, in whatever order and company.
+// statistics match the fields of vLLM's line of statistics, in any order and among others.
 //
 //	Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: 16.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%
-//	Avg prompt throughput: …, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
+//	Avg prompt throughput: 64.0 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
 var statistics = []engine.Pattern{
 	engine.NewPattern(`Avg prompt throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesPrompt}),
 	engine.NewPattern(`Avg generation throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesOutput}),
@@ -56,7 +56,7 @@ var statistics = []engine.Pattern{
 	engine.NewPattern(`, Prefix cache hit rate: (?:GPU: )?([0-9.]+)%`, engine.Field{Name: steps.SeriesHitRate, Scale: engine.Percent}),
 }
 
-// startLines are what vLLM says of its start.
+// startLines match the lines that vLLM logs at its start.
 var startLines = []engine.Pattern{
 	engine.NewPattern(`KV cache size: ([0-9,]+) tokens`, engine.Field{Name: steps.StartKVTokens}),
 	engine.NewPattern(`Available KV cache memory: ([0-9.]+) GiB`, engine.Field{Name: steps.StartKVBytes, Scale: engine.GiB}),
@@ -73,7 +73,7 @@ var startLines = []engine.Pattern{
 	engine.NewPattern(`Maximum concurrency for ([0-9,]+) tokens per request`, engine.Field{Name: startLength}),
 }
 
-// Figures that stand in for the capacity in tokens, which V0 does not print.
+// Figures from which the capacity in tokens is computed, which V0 does not log.
 const (
 	startBlocks = "kv_cache_blocks"
 	startLength = "max_model_len"
@@ -90,8 +90,8 @@ func (vllm) LogPoint(line string) (map[string]float64, bool) {
 	return engine.Point(line, "Avg prompt throughput: ", statistics)
 }
 
-// StartFacts reads the lines of a start. Versions that report blocks instead of tokens have
-// their capacity from the concurrency, which has two digits behind the point.
+// StartFacts reads the lines of a start. For versions that report blocks instead of tokens it
+// computes the capacity from the concurrency, which has two decimals.
 func (vllm) StartFacts(log []string) map[string]float64 {
 	facts := engine.StartFacts(log, startLines)
 	if _, told := facts[steps.StartKVTokens]; !told {

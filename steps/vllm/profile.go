@@ -10,17 +10,16 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// flagProfiler configures vLLM's profiler since 0.13. Before, and until 0.15, variables of the
-// environment do.
+// flagProfiler configures vLLM's profiler since 0.13. Environment variables do until 0.15.
 const flagProfiler = "profiler_config"
 
-// Profiled adds what starts vLLM with its profiler: workers only, without Python's stacks,
-// which would make the traces several times as large.
+// Profiled adds the settings that start vLLM with its profiler: workers only, without Python
+// stacks, which would make the traces several times as large.
 func (vllm) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSpec, error) {
 	if slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return argument.FullName(spec, a.Name) == flagProfiler }) {
 		return spec, fmt.Errorf("%s: args.%s is set in the file, so nothing else can configure the profiler; remove it", spec.Addr, flagProfiler)
 	}
-	// what is built without tags is 0.1
+	// builds without tags have the version 0.1
 	if since := func(v string) bool { return steps.CompareReleases(version, v) >= 0 }; since("0.6") && !since("0.13") {
 		spec.Env = engine.ForcedEnv(spec.Env,
 			steps.EnvVar{Name: "VLLM_TORCH_PROFILER_DIR", Value: dir},

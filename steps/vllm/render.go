@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// Render returns the process of a server, with its container if it has an image: then the
-// image's own entrypoint, which differs from version to version, is not used.
+// Render returns the process of a server, with its container if it has an image. The image's
+// entrypoint, which differs from version to version, is not used.
 //
 // The words before the model come from executable, or from the container's entrypoint:
 //
@@ -31,7 +31,7 @@ func (vllm) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.P
 	return engine.Process(spec, append(argv, words...), serverEnv(spec), host, port), nil
 }
 
-// serverFlags are the flags that say what is served and how.
+// serverFlags returns the flags of the model and its serving.
 func serverFlags(spec steps.ServerSpec) ([]string, error) {
 	if err := engine.Startable(spec); err != nil {
 		return nil, err
@@ -78,18 +78,18 @@ func prefix(executable []string, model string) []string {
 	return append(argv, "--model", model)
 }
 
-// lists are the flags that a version knows.
+// lists returns the flags of a version.
 func lists(version string) argument.Lists { return argument.NewLists(Name, "vLLM", version) }
 
-// style of vLLM's parser. Since 0.8 arguments are made from its configuration classes and
-// know --no-; before, flags only switch on.
+// style returns the flag style of vLLM's parser. Since 0.8 arguments are generated from its
+// configuration classes and support --no-; before, flags can only be switched on.
 func style(version string) argument.FlagStyle {
 	parser, other := version, argument.NegateFalse
 	switch {
 	case !steps.IsRelease(version):
 	case steps.CompareReleases(version, "0.8") < 0:
 		other = argument.OmitFalse
-	case steps.CompareReleases(version, "0.11") < 0: // its neighbour before 0.8 is no model
+	case steps.CompareReleases(version, "0.11") < 0: // the list before 0.8 does not apply
 		parser = "0.11.0"
 	}
 	known := lists(parser)

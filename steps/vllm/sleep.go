@@ -11,11 +11,11 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// flagSleep has vLLM allocate weights and KV cache so that they can be given back.
+// flagSleep makes vLLM allocate weights and KV cache such that they can be released.
 const flagSleep = "enable_sleep_mode"
 
-// CheckSleep implements steps.Sleeper. The paths that are asked exist in the development mode,
-// which Render sets.
+// CheckSleep implements steps.Sleeper. The endpoints exist in the development mode, which Render
+// sets.
 func (vllm) CheckSleep(spec steps.ServerSpec) error {
 	if !argument.SettingsOf(spec).On(flagSleep) {
 		return errors.New("it gives no memory back as it is started; set " + flagSleep + " = true in args")
@@ -26,7 +26,7 @@ func (vllm) CheckSleep(spec steps.ServerSpec) error {
 	return nil
 }
 
-// Sleep implements steps.Sleeper at level 1: the weights go to the memory of the host.
+// Sleep implements steps.Sleeper at level 1, which moves the weights to the memory of the host.
 func (v vllm) Sleep(ctx context.Context, ep steps.Endpoint) error {
 	if err := v.client.Move(ctx, ep, "/sleep?level=1", nil); err != nil {
 		return err
@@ -42,14 +42,14 @@ func (v vllm) Wake(ctx context.Context, ep steps.Endpoint) error {
 	return v.awaitSleeping(ctx, ep, false)
 }
 
-// How often and how far apart a server is asked whether it sleeps: some versions answer before
-// they have moved everything.
+// Number and interval of the polls for the sleep state: some versions answer before they have moved
+// all data.
 const (
 	sleepingAttempts = 100
 	sleepingPause    = 200 * time.Millisecond
 )
 
-// awaitSleeping returns when GET /is_sleeping says what it should.
+// awaitSleeping waits until GET /is_sleeping returns want.
 func (v vllm) awaitSleeping(ctx context.Context, ep steps.Endpoint, want bool) error {
 	for i := 1; ; i++ {
 		is, err := v.sleeping(ctx, ep)

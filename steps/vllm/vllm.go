@@ -1,11 +1,11 @@
 // Package vllm renders and talks to vLLM servers.
 //
 //	e := vllm.New()
-//	p, err := e.Render(spec, "127.0.0.1", 20000) // vllm serve MODEL --host 127.0.0.1 --port 20000 …
+//	p, err := e.Render(spec, "127.0.0.1", 20000) // vllm serve MODEL --host 127.0.0.1 --port 20000
 //	state, ready, err := e.Ready(ctx, steps.Endpoint{BaseURL: "http://127.0.0.1:20000", Model: spec.Model}, spec.Ready)
 //
-// It knows the flags' form, not their names: arguments pass through, and vLLM itself
-// rejects what it does not know. It starts no process and keeps no state.
+// It checks the form of flags, not their names: arguments pass through, and vLLM itself
+// rejects unknown ones. It does not start processes and has no state.
 package vllm
 
 import (
@@ -21,7 +21,7 @@ import (
 // Name of the kind.
 const Name = "vllm"
 
-// vllm is stateless: everything it learns it returns.
+// vllm is stateless.
 type vllm struct {
 	client *engine.Client
 	wait   func(context.Context, time.Duration) error
@@ -30,10 +30,10 @@ type vllm struct {
 // New returns the engine.
 func New() steps.Engine { return vllm{client: engine.NewClient(), wait: steps.Sleep} }
 
-// Name is "vllm".
+// Name returns "vllm".
 func (vllm) Name() string { return Name }
 
-// Endpoints that vLLM serves and the load generator can use.
+// Endpoints returns the endpoints that vLLM serves and the load generator can use.
 func (vllm) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 
 // Ready polls once; see [engine.Poll] for the states.
@@ -46,11 +46,11 @@ func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (
 }
 
 // Reset clears the prefix cache by POST /reset_prefix_cache, which exists with
-// VLLM_SERVER_DEV_MODE=1 (Render sets it). Without it the error is [steps.ErrNoReset].
-// vLLM refuses while blocks are in use, so it is asked again a few times.
+// VLLM_SERVER_DEV_MODE=1 (Render sets it). Without it the error is [steps.ErrNoReset]. vLLM refuses
+// while blocks are in use, so Reset retries a few times.
 func (v vllm) Reset(ctx context.Context, ep steps.Endpoint) error {
 	return v.client.Reset(ctx, ep, "/reset_prefix_cache", "; start vLLM with VLLM_SERVER_DEV_MODE=1", v.wait, func(a engine.Answer) bool {
-		// Older versions answer 200 without a body and do not say whether it worked.
+		// Older versions answer 200 without a body and do not report success.
 		var result struct {
 			Success *bool `json:"success"`
 		}
@@ -58,9 +58,9 @@ func (v vllm) Reset(ctx context.Context, ep steps.Endpoint) error {
 	})
 }
 
-// Describe asks for the version, the longest context and, in the development mode, the
-// resolved configuration. Keys: version, model, model_root, max_model_len and
-// server_info.*. It fails only if the server says nothing at all.
+// Describe asks for the version, the longest context and, in the development mode, the resolved
+// configuration. Keys: version, model, model_root, max_model_len and server_info.*. It fails only
+// if the server returns no facts.
 func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]string, error) {
 	facts := engine.Facts{}
 	models, err := v.client.Models(ctx, ep)
@@ -76,8 +76,8 @@ func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]strin
 		}
 	}
 	if a, ierr := v.client.GetSlow(ctx, ep, "/server_info?config_format=json"); ierr == nil && a.OK() {
-		// A body that is not JSON says nothing; the other facts stand. Its environment
-		// part holds the machine's variables, which are not the server's business.
+		// Ignore a body that is not JSON; the other facts remain. The environment part holds
+		// variables of the machine, not of the server.
 		_ = facts.JSON("server_info", a.Body, "vllm_env", "system_env")
 	}
 	if len(facts) == 0 {
