@@ -8,13 +8,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// unprovenTransport is the argument for a KV transfer, which has no verdict.
+// unprovenTransport is the argument for a KV transfer that no counter and no log proves. It has no verdict.
 const unprovenTransport = "on_unproven_transport"
 
 // actionArgument returns the name of the argument for a verdict.
 func actionArgument(v result.Verdict) string { return "on_" + string(v) }
 
-// actionAttrs documents what a gate does about verdicts.
+// actionAttrs returns the arguments that set a gate's action for each verdict.
 func actionAttrs() []steps.Attr {
 	action := func(name string, otherwise result.Action, doc string) steps.Attr {
 		return steps.Attr{Name: name, Type: cty.String, Enum: enum.Of(result.Fail, result.Warn, result.Ignore),
@@ -29,18 +29,18 @@ func actionAttrs() []steps.Attr {
 	}
 }
 
-// actions reads what a gate does about verdicts, whose terms are known.
+// actions reads a gate's action for each verdict. It runs after terms.
 func (e *evaluator) actions(g *Gate, b *block, o object) {
 	for _, v := range result.ActedOn() {
 		*g.At(v) = result.Action(o.Text(actionArgument(v)))
 	}
 	if g.Expect == gates.ExpectImprovement && !b.has(actionArgument(result.Inconclusive)) {
-		g.OnInconclusive = result.Fail // what was not shown is not there
+		g.OnInconclusive = result.Fail // an improvement that was not shown fails
 	}
 	g.OnUnprovenTransport = result.Action(o.Text(unprovenTransport))
 }
 
-// ActionSettings lists what a gate does about verdicts.
+// ActionSettings lists a gate's action for each verdict.
 func (g *Gate) ActionSettings() (list []Setting) {
 	for _, v := range result.ActedOn() {
 		list = append(list, Setting{actionArgument(v), string(*g.At(v))})

@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// reference is a traversal that names something of the file: its first names are the
-// address, the rest leads into its value.
+// reference is a traversal that refers to something in the file. Its first names are the address, the rest
+// leads into its value.
 type reference struct {
 	root string
 	addr string        // "server.vllm.sut"; for a metric "metric.ttft"
@@ -22,10 +22,10 @@ type reference struct {
 // root is the first name of a reference.
 type root struct {
 	name string
-	// labels is the number of names that follow it in an address, 0 for what is no address.
+	// labels is the number of names that follow it in an address, 0 if it has no address.
 	labels int
 	RefDoc
-	// absent says where it exists, for what does not exist everywhere.
+	// absent explains where the name exists, if it does not exist everywhere.
 	absent string
 }
 
@@ -55,7 +55,7 @@ var roots = []root{
 	{"metric", 1, RefDoc{"metric.GROUP.STAT, metric.measure.NAME", "A metric, of the registry or of a measure block."}, ""},
 }
 
-// rootNamed returns the root with a name, one without a name if there is none.
+// rootNamed returns the root with a name, or the zero root if there is none.
 func rootNamed(name string) root {
 	for _, r := range roots {
 		if r.name == name {
@@ -65,8 +65,8 @@ func rootNamed(name string) root {
 	return root{}
 }
 
-// parseReference splits a traversal. The problem is nil if it is an address in form;
-// whether anything has it is another question.
+// parseReference splits a traversal. It returns a problem if the traversal does not have the form of an
+// address. It does not check that the address exists.
 func parseReference(t hcl.Traversal) (reference, *hcl.Diagnostic) {
 	root := t.RootName()
 	n := rootNamed(root).labels
@@ -105,7 +105,7 @@ func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", diag.TraversalText(t)), detail)
 }
 
-// stepName is the name in a step of a traversal: .name or ["name"].
+// stepName returns the name in a step of a traversal: .name or ["name"].
 func stepName(step hcl.Traverser) (string, bool) {
 	switch s := step.(type) {
 	case hcl.TraverseRoot:

@@ -13,18 +13,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// answersRoot is the type of the blocks that collect answers. To everything after it such a
-// block is a benchmark whose runs measure no times.
+// answersRoot is the type of the blocks that collect answers. Later stages treat such a block as a benchmark
+// whose runs measure no times.
 const answersRoot = "answers"
 
 // Bounds and defaults of answers.
 const (
 	defaultAnswers = 200
-	// maxAnswerTokens of a launch: each is compared with those of every other launch.
+	// maxAnswerTokens is the maximum of a launch: its answers are compared with those of every other launch.
 	maxAnswerTokens = 400_000
-	// answersWarmup are requests before those that are kept.
+	// answersWarmup is the number of requests before the first answer that is kept.
 	answersWarmup = 4
-	// leastAnswerRepeats leave two other launches of the base to compare each launch with.
+	// leastAnswerRepeats leaves two other launches of the base to compare each launch with.
 	leastAnswerRepeats = 3
 )
 
@@ -57,7 +57,7 @@ func answersType() *blockType {
 	}
 }
 
-// answersWorkload are the arguments that may differ from cell to cell.
+// answersWorkload returns the arguments that may differ from cell to cell.
 func answersWorkload() steps.Schema {
 	var attrs []steps.Attr
 	for _, a := range workloadAttrs() {
@@ -99,8 +99,8 @@ func (e *evaluator) repeatLikeOthers(bm *Benchmark, b *block) {
 	}
 }
 
-// decidedByAnswers are the fields of a request that would make answers other than greedy ones, or
-// end them elsewhere than the model does.
+// decidedByAnswers lists the request fields that would make answers other than greedy, or end them elsewhere
+// than the model does.
 var decidedByAnswers = []string{"stop", "stop_token_ids", "min_tokens", "logprobs", "top_logprobs", "return_logprob", "seed",
 	"top_p", "top_k", "min_p"}
 
@@ -135,7 +135,8 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 	return target, w
 }
 
-// checkAnswers refuses gates that set answers against something else, or that could not decide.
+// checkAnswers refuses metrics of answers on a benchmark that collects none, metrics of times on answers, and
+// gates on answers that could not decide.
 func (e *evaluator) checkAnswers(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	collects := rootOf(bm.Addr) == answersRoot
 	for _, m := range g.Metrics {

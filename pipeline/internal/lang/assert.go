@@ -15,13 +15,13 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// The counts that an assert knows beside the metrics.
+// The counts that self holds beside the metrics.
 const (
 	selfErrors   = "errors"
 	selfRequests = "requests"
 )
 
-// limit evaluates and checks a gate with an assert, as far as that goes before the run.
+// limit evaluates and checks a gate with an assert, as far as possible before the run.
 func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	a := b.one("assert")
 	ok := true
@@ -50,19 +50,19 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	}
 }
 
-// checkedMessages is the number of cells for which an error_message is tried out. To
-// print a number takes longer than all else that is done for a cell, and where a message
-// fails after a run, another is shown in its place.
+// checkedMessages is the number of cells for which an error_message is evaluated before the run. Printing a
+// number takes longer than everything else done for a cell. A message that fails after a run is replaced by a
+// default.
 const checkedMessages = 100
 
-// assertScope is the scope of an assert's expressions, without the cell.
+// assertScope returns the scope of an assert's expressions, without the cell.
 func (e *evaluator) assertScope(g *Gate, self cty.Value) *scope {
 	s := e.scopeOf(g.instance).with("self", self)
 	s.check = e.prog.checkSelf
 	return s
 }
 
-// checkResult checks the type of an expression whose value only a run knows.
+// checkResult checks the type of an expression whose value is known only after a run.
 func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want cty.Type) {
 	v, ok := s.value(expr)
 	if !ok {
@@ -78,7 +78,7 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 	}
 }
 
-// adviseAssert warns of percentiles that too few requests make mostly luck.
+// adviseAssert warns of percentiles over too few requests.
 func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 	for _, t := range g.Assert.Condition.Variables() {
 		m, ok := e.prog.metricAt(t, "self")
@@ -89,7 +89,7 @@ func (e *evaluator) adviseAssert(g *Gate, c Cell) {
 	}
 }
 
-// checkSelf finds references below self that name no metric.
+// checkSelf reports references below self that name no metric.
 func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 	if t.RootName() != "self" || len(t) < 2 {
 		return nil
@@ -133,8 +133,8 @@ func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 	return problem(codeReference, t[:3].SourceRange(), fmt.Sprintf("there is no self.%s.%s", group, stat), detail)
 }
 
-// selfValues makes the object self. Without counts it is that of plan time; a metric
-// without a value is unknown.
+// selfValues returns the attributes of self. A metric or count without a value is unknown, as all are at plan
+// time.
 func (p *program) selfValues(metrics map[string]float64, counts map[string]int) map[string]cty.Value {
 	self := map[string]cty.Value{}
 	for _, name := range []string{selfErrors, selfRequests} {
@@ -159,21 +159,21 @@ func (p *program) selfValues(metrics map[string]float64, counts map[string]int) 
 	return self
 }
 
-// AssertInput is what the condition of a gate sees of one cell after it was measured.
+// AssertInput holds what was measured in one cell, for the condition of a gate.
 type AssertInput struct {
 	Metrics map[string]float64 // by ID, in their stored units (times in seconds)
-	// Requests that were sent, and Errors that failed.
+	// Requests counts the requests sent, Errors those that failed.
 	Requests, Errors int
 }
 
-// EvalAssert evaluates the condition of a gate on one cell. It returns the limits that the condition consists of, which
-// all hold where it is kept, and otherwise a message that says why it is not kept. A condition that hangs on a metric
-// without a value is not kept.
+// EvalAssert evaluates the condition of a gate on one cell. It returns the limits that make up the condition,
+// which all hold if the condition does. If it does not hold, it returns a message that explains why. A
+// condition that depends on a metric without a value does not hold.
 func (c *Config) EvalAssert(g *Gate, cell Cell, in AssertInput) (limits []Limit, message string, diags hcl.Diagnostics) {
 	if message, diags = c.broken(g, cell, in); diags.HasErrors() {
 		return nil, "", diags
 	}
-	s := c.assertedCell(g, cell, in) // whose diagnostics are those of the whole
+	s := c.assertedCell(g, cell, in) // its diagnostics repeat those of broken
 	for _, part := range conjuncts(g.Assert.Condition) {
 		limits = append(limits, c.assertLimit(s, part))
 	}
@@ -186,7 +186,7 @@ func (c *Config) assertedCell(g *Gate, cell Cell, in AssertInput) *scope {
 	return cellScope(c.evaluator(nil).assertScope(g, cty.ObjectVal(self)), cell)
 }
 
-// broken returns why the condition of a gate is not kept, "" where it is.
+// broken returns why the condition of a gate does not hold, "" if it holds.
 func (c *Config) broken(g *Gate, cell Cell, in AssertInput) (message string, diags hcl.Diagnostics) {
 	s := c.assertedCell(g, cell, in)
 	v, good := s.value(g.Assert.Condition)
@@ -207,7 +207,7 @@ func (c *Config) broken(g *Gate, cell Cell, in AssertInput) (message string, dia
 	return s.message(g.Assert.ErrorMessage, in.Metrics), s.eval.diags
 }
 
-// message evaluates an error_message. What it cannot say, it says instead.
+// message evaluates an error_message. If it has no value, message returns a default text.
 func (s *scope) message(expr hcl.Expression, metrics map[string]float64) string {
 	v, ok := s.value(expr)
 	if !ok {
@@ -235,27 +235,27 @@ func (p *program) missingMetrics(expr hcl.Expression, metrics map[string]float64
 // Limit is one comparison of an assert's condition, with its numbers on one cell. A
 // condition is the conjunction of its limits.
 type Limit struct {
-	// Metric is the ID of the metric that is limited, "" where it is a count or arithmetic.
+	// Metric is the ID of the limited metric, "" for a count or arithmetic.
 	Metric string
 	// Text is the limited side as the file writes it.
 	Text string
-	// Op is "<", "<=", ">", ">=", "==" or "!=", as if the limited side stood on its left; "" for
-	// a part of the condition that is no comparison of numbers, which has neither value nor limit.
+	// Op is "<", "<=", ">", ">=", "==" or "!=", with the limited side on the left. It is "" for a part of the
+	// condition that does not compare numbers. Such a part has neither Value nor Limit.
 	Op           string
 	Value, Limit float64
-	// Known is false where the limited side has no value.
+	// Known is false if the limited side has no value.
 	Known bool
 	Holds bool
 }
 
-// comparisons are the operators of a limit, with what they are seen from the other side.
+// comparisons maps the operators of a limit to their text as written and with the sides swapped.
 var comparisons = map[*hclsyntax.Operation][2]string{
 	hclsyntax.OpLessThan: {"<", ">"}, hclsyntax.OpLessThanOrEqual: {"<=", ">="},
 	hclsyntax.OpGreaterThan: {">", "<"}, hclsyntax.OpGreaterThanOrEqual: {">=", "<="},
 	hclsyntax.OpEqual: {"==", "=="}, hclsyntax.OpNotEqual: {"!=", "!="},
 }
 
-// conjuncts are the parts of an expression that must all hold.
+// conjuncts returns the parts of an expression that must all hold.
 func conjuncts(expr hcl.Expression) []hcl.Expression {
 	switch x := expr.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -297,7 +297,7 @@ func (c *Config) assertLimit(s *scope, expr hcl.Expression) Limit {
 	return out
 }
 
-// numberOf is a finite number that an expression has.
+// numberOf returns the value of an expression if it is a finite number.
 func numberOf(s *scope, expr hcl.Expression) (float64, bool) {
 	v, ok := s.value(expr)
 	if !ok || v.ContainsMarked() || !v.IsKnown() || v.IsNull() || v.Type() != cty.Number {

@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// The number of sessions of a stored baseline. Ten are what a prediction interval needs.
+// The number of sessions of a stored baseline. A prediction interval needs ten.
 const (
 	defaultSessions = 10
 	maxSessions     = 10_000
@@ -61,7 +61,7 @@ func (e *evaluator) fillBaseline(out *Baseline, o object) {
 	out.Differ = textsOf(o.Object, "differ")
 }
 
-// textsOf is an argument that is a list of strings.
+// textsOf returns an argument that is a list of strings.
 func textsOf(o steps.Object, name string) []string {
 	out, err := o.Texts(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func textsOf(o steps.Object, name string) []string {
 	return out
 }
 
-// besideFile makes a path absolute that is meant from the pipeline file's folder.
+// besideFile makes a path absolute. Relative paths start in the pipeline file's folder.
 func (e *evaluator) besideFile(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.prog.dir, path)

@@ -68,7 +68,7 @@ func (e *evaluator) excluded(b *block, cell *scope) bool {
 	return false
 }
 
-// settings evaluates what holds for all cells.
+// settings evaluates the arguments that hold for all cells.
 func (e *evaluator) settings(bm *Benchmark, b *block) {
 	o := e.evaluate([]layer{{b, e.newScope()}}, benchmarkSettings(), false)
 	bm.Description = o.Text("description")
@@ -87,7 +87,7 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 	bm.Limits = e.limits(o)
 }
 
-// repeats reads how often every side is measured.
+// repeats reads how often each side is measured.
 func (e *evaluator) repeats(bm *Benchmark, o object) {
 	bm.RepeatMin, bm.RepeatMax, bm.Passes = defaultRepeats, defaultRepeats, 1
 	for _, r := range o.Blocks["repeat"] {
@@ -118,7 +118,7 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 // leastLook is the least number of repeats after which a session may stop early.
 const leastLook = 4
 
-// leastLook is 2 where a calibration knows the spread of pairs: so few show next to none themselves.
+// leastLook returns 2 if a calibration supplies the spread of pairs, which two pairs cannot estimate, else 4.
 func (e *evaluator) leastLook() int {
 	if s := e.prog.settings; s != nil && s.one("variance") != nil {
 		return 2
@@ -141,8 +141,8 @@ func (e *evaluator) repeatBound(o object, r steps.Object, name, of string, most 
 	return n
 }
 
-// maxPasses of a cell in a launch: what more would average out is less than what varies
-// between launches.
+// maxPasses limits the passes of a cell in a launch. More would average out less than what varies between
+// launches.
 const maxPasses = 100
 
 // limits reads the client's limits: durations in seconds, shares as fractions.
@@ -169,7 +169,7 @@ func (e *evaluator) limits(o object) map[string]float64 {
 	return out
 }
 
-// targetOf is the address that the value of the argument target names.
+// targetOf returns the address to which the value of the argument target refers.
 func (e *evaluator) targetOf(v cty.Value, at hcl.Range) (string, *hcl.Diagnostic) {
 	if id, ok := e.refID(v); ok {
 		switch {

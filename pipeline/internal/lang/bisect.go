@@ -7,25 +7,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Bisect says how the candidates of a search for the one that made a server slower become
-// servers of the file.
+// Bisect describes how the candidates of a bisection become servers of the file.
 type Bisect struct {
-	// Good and Candidate are the names of the variables that get the good end, and the candidate
-	// that is compared with it.
+	// Good and Candidate name the variables that hold the good end and the candidate compared with it.
 	Good, Candidate string
-	// Candidates in order, the good end first; nil for the commits of Repository.
+	// Candidates lists the candidates in order, the good end first; nil for the commits of Repository.
 	Candidates []string
-	// Repository is the folder of a git repository, meant from the pipeline file's.
+	// Repository is the folder of a git repository, relative to the pipeline file's folder.
 	Repository string
-	// Build makes a candidate in a checkout of its commit; nil where there is nothing to build.
+	// Build makes a candidate in a checkout of its commit; nil if there is nothing to build.
 	Build *BisectBuild
 }
 
 // BisectBuild is the command that makes a candidate.
 type BisectBuild struct {
-	// Command, its environment, outputs and timeout, as those of a step "exec".
+	// Command holds the command with its environment, outputs and timeout, as a step "exec" does.
 	Command steps.Object
-	// Disk bounds what one checkout with its build takes, in bytes.
+	// Disk limits the size of one checkout with its build, in bytes.
 	Disk int64
 }
 
@@ -66,7 +64,7 @@ func bisectSchema() steps.Schema {
 	}}}
 }
 
-// readBisect reads a bisect block and finds what is wrong with it beyond types.
+// readBisect reads a bisect block and checks it beyond types.
 func readBisect(o steps.Object) (*Bisect, []steps.Problem) {
 	s := &Bisect{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
 	found := bisectSchema().Check(o)

@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
-// block is a block of a file, its arguments and nested blocks sorted out by its type.
-// Nothing in it is evaluated.
+// block is a block of a file, with its arguments and nested blocks sorted by its type. Nothing in it is
+// evaluated.
 type block struct {
 	typ    *blockType
 	kind   steps.Kind // with typ.byKind
@@ -22,13 +22,14 @@ type block struct {
 	blocks []*block
 	// header is the range from the type to the last label.
 	header hcl.Range
-	// hasErrors says that problems make the evaluation of the block pointless.
+	// hasErrors is true if problems make the evaluation of the block pointless.
 	hasErrors bool
-	// hasUnknown says that the block holds something unknown, perhaps what is missed elsewhere.
+	// hasUnknown is true if the block holds something unknown, perhaps a misspelling of what is missing
+	// elsewhere.
 	hasUnknown bool
 }
 
-// label is the last label: the block's own name.
+// label returns the last label: the block's own name.
 func (b *block) label() string {
 	if len(b.labels) == 0 {
 		return ""
@@ -50,8 +51,8 @@ func (b *block) nested(typ string) []*block {
 // one returns the first nested block of a type, nil if there is none.
 func (b *block) one(typ string) *block { return b.nth(typ, 0) }
 
-// nth returns the n-th nested block of a type, counted from 0, or the last one before it; nil if
-// there is none.
+// nth returns the n-th nested block of a type, counted from 0. It returns the last one if there are fewer, and
+// nil if there is none.
 func (b *block) nth(typ string, n int) *block {
 	var found *block
 	for _, c := range b.blocks {
@@ -66,10 +67,10 @@ func (b *block) nth(typ string, n int) *block {
 	return found
 }
 
-// has reports whether an argument is there.
+// has reports whether the block has an argument.
 func (b *block) has(attr string) bool { return b.attrs[attr] != nil }
 
-// at is the range of an argument's value, or of the block's header without it.
+// at returns the range of an argument's value, or of the block's header if the argument is not set.
 func (b *block) at(attr string) hcl.Range {
 	if a := b.attrs[attr]; a != nil {
 		return a.Expr.Range()
@@ -87,7 +88,7 @@ func (b *block) sorted() []*hclsyntax.Attribute {
 	return out
 }
 
-// decoder sorts blocks out by their types.
+// decoder decodes blocks by their types.
 type decoder struct {
 	registry *steps.Registry
 	root     *blockType
@@ -122,7 +123,7 @@ func headerOf(src *hclsyntax.Block) hcl.Range {
 	return r
 }
 
-// labels checks number and spelling of the labels.
+// labels checks the number and spelling of the labels.
 func (d *decoder) labels(src *hclsyntax.Block, t *blockType) bool {
 	most, least := len(t.labels), len(t.labels)-t.optional
 	switch {
@@ -145,7 +146,7 @@ func (d *decoder) labels(src *hclsyntax.Block, t *blockType) bool {
 	return true
 }
 
-// usage is how a block is written: server "KIND" "NAME" { … }.
+// usage returns how a block is written: server "KIND" "NAME" { … }.
 func usage(t *blockType) string {
 	var b strings.Builder
 	b.WriteString(t.name)
@@ -160,7 +161,7 @@ func (d *decoder) unknownKind(src *hclsyntax.Block, t *blockType) {
 		didYouMean(src.Labels[0], t.kindNames(d.registry), "kinds of "+t.name)))
 }
 
-// attributes takes the arguments that the type knows and reports the others.
+// attributes takes the arguments that the type has and reports the others.
 func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 	all := block{attrs: body.Attributes}
 	for _, a := range all.sorted() {
@@ -197,7 +198,7 @@ func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s has no argument %q", t.name, a.Name), detail))
 }
 
-// nested takes the blocks that the type knows and reports the others.
+// nested decodes the blocks that the type has and reports the others.
 func (d *decoder) nested(body *hclsyntax.Body, b *block) {
 	count := map[string]int{}
 	first := map[string]hcl.Range{}
@@ -220,7 +221,7 @@ func (d *decoder) nested(body *hclsyntax.Body, b *block) {
 	}
 }
 
-// unknownBlock reports a block that is not allowed where it is.
+// unknownBlock reports a block in a place where it is not allowed.
 func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 	summary := fmt.Sprintf("%s has no block %q", parent.name, src.Type)
 	detail := didYouMean(src.Type, parent.childNames(), "blocks of "+parent.name)
@@ -243,7 +244,7 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 	d.report(problem(codeBlock, headerOf(src), summary, detail))
 }
 
-// home says where a block that is known elsewhere belongs, "" if it is known nowhere.
+// home advises where to put a block that another block type has, "" if none has it.
 func (d *decoder) home(name string, parent *blockType) string {
 	if parent.name != rootName && d.root.child(name) != nil {
 		return fmt.Sprintf("Put it at the top of the file, outside of the %s block.", parent.name)
@@ -260,35 +261,33 @@ func (d *decoder) home(name string, parent *blockType) string {
 	return fmt.Sprintf("Put it inside %s.", homes[0])
 }
 
-// blockType describes a block of the language itself, as data: the same tables decode
-// files, word the diagnostics and make the reference documentation.
+// blockType describes a block of the language itself, as data. The same tables decode files, word the
+// diagnostics and make the reference documentation.
 type blockType struct {
 	name string
 	// labels are the names of the labels, for messages: "kind", "name".
 	labels []string
-	// optional is how many of the labels, from the last, may be left out.
+	// optional is the number of labels, counted from the last, that may be left out.
 	optional int
 	doc      string
-	// schema of the arguments. With byKind it is added to that of the kind that the
-	// first label names in the registry.
+	// schema holds the arguments. With byKind, the schema of the kind that the first label names is added.
 	schema steps.Schema
 	byKind bool
-	// kinds of the language itself, beside those in the registry.
+	// kinds holds the kinds of the language itself, beside those in the registry.
 	kinds []steps.Kind
-	// free documents the arguments of a block whose names the file chooses, "" if
-	// there are none.
+	// free documents arguments whose names the file chooses, "" if there are none.
 	free   string
 	nested []*blockType
-	// min and max number of blocks within their parent; max 0 means any number.
+	// min and max limit the number of blocks within their parent; max 0 means any number.
 	min, max int
 }
 
-// fromSchema is the block type of a nested block of a kind.
+// fromSchema returns the block type of a nested block of a kind.
 func fromSchema(b steps.BlockSchema) *blockType {
 	return &blockType{name: b.Type, labels: b.Labels, doc: b.Doc, schema: b.Schema, min: b.Min, max: b.Max}
 }
 
-// with is the type of a block whose first label is k: both schemas together.
+// with returns the type of a block of kind k, with both schemas together.
 func (t *blockType) with(k steps.Kind) *blockType {
 	both := *t
 	both.schema = steps.Schema{
@@ -298,8 +297,7 @@ func (t *blockType) with(k steps.Kind) *blockType {
 	return &both
 }
 
-// all lists the kinds of a block type, in the order of the documentation: those of the registry
-// come before those of the language itself.
+// all lists the kinds of a block type in the order of the documentation: first those of the registry.
 func (t *blockType) all(registry *steps.Registry) []steps.Kind {
 	var out []steps.Kind
 	for _, name := range registry.Names(t.name) {
@@ -338,8 +336,8 @@ func (t *blockType) kindOf(registry *steps.Registry, labels []string) (steps.Kin
 	return t.kind(registry, labels[0])
 }
 
-// kindWith returns the first kind that has an argument, "" if none has. Kinds that are all of the
-// registry, such as servers, do not share arguments by chance.
+// kindWith returns the first kind that has an argument, "" if none has. It returns "" for types whose kinds are
+// all in the registry, such as servers.
 func (t *blockType) kindWith(registry *steps.Registry, argument string) string {
 	if t.kinds == nil {
 		return ""
@@ -352,7 +350,7 @@ func (t *blockType) kindWith(registry *steps.Registry, argument string) string {
 	return ""
 }
 
-// children are the types of the blocks that may be nested.
+// children returns the types of the blocks that may be nested.
 func (t *blockType) children() []*blockType {
 	out := slices.Clone(t.nested)
 	for _, b := range t.schema.Blocks {
@@ -387,8 +385,7 @@ func (t *blockType) childNames() []string {
 	return names
 }
 
-// homes finds the blocks below t that a block (or an argument, with attr) may stand in,
-// as they are written: "benchmark { load { … } }".
+// homes lists where below t a block (or an argument, with attr) may be written: "benchmark { load { … } }".
 func (t *blockType) homes(registry *steps.Registry, name string, attr bool) []string {
 	var out []string
 	for _, c := range t.children() {

@@ -7,13 +7,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Budget bounds what a run spends; what is zero bounds nothing.
+// Budget limits what a run spends. Zero means no limit.
 type Budget struct {
-	// GPUTime is time × GPUs that launches hold.
+	// GPUTime limits the GPUs that launches hold, times how long they hold them.
 	GPUTime time.Duration
-	// Time is that of the whole run.
+	// Time limits the whole run.
 	Time time.Duration
-	// Cost is an amount of money.
+	// Cost limits the money spent.
 	Cost Money
 }
 
@@ -27,8 +27,7 @@ func budgetSchema() steps.Schema {
 	}}
 }
 
-// readBudget reads a budget block beside a price, nil where there is none, and finds what is wrong
-// with it beyond types.
+// readBudget reads a budget block and checks it beyond types. price is nil if the file has none.
 func readBudget(o steps.Object, price *Price) (*Budget, []steps.Problem) {
 	s := &Budget{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
 	found := budgetSchema().Check(o)

@@ -14,12 +14,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Config is an evaluated pipeline: every block decoded against its schema, every
-// plan-time expression evaluated, every for_each and matrix expanded. What can only be
-// known at run time is kept as an expression behind the methods of Config.
+// Config is an evaluated pipeline. Every block is decoded by its schema, every plan-time expression is
+// evaluated, and every for_each and matrix is expanded. Values known only at run time stay expressions, which
+// the methods of Config evaluate.
 type Config struct {
 	Sources *syntax.Sources
-	// Tests are the significance tests that gates name; nil stands for the standard ones.
+	// Tests are the significance tests that gates name; nil means the standard ones.
 	Tests       gates.Tests
 	Settings    Settings
 	Variables   []Variable
@@ -32,32 +32,32 @@ type Config struct {
 	Reports     []*Report
 	// Measures are the metrics that the file declares, in source order.
 	Measures []steps.Measure
-	// LeftOut are the addresses of gates that SelectGates has left out.
+	// LeftOut lists the addresses of the gates that SelectGates left out.
 	LeftOut []string
-	// Read are the texts of the files that file and templatefile read, by their path in the pipeline's folder.
+	// Read holds the texts of the files that file and templatefile read, by their path in the pipeline's
+	// folder.
 	Read map[string]string
-	// Stored says that the pipeline is judged without the files beside it: those of datasets are not there.
+	// Stored is true if the pipeline is judged without the files beside it, such as those of datasets.
 	Stored bool
 	// Files opens the files of datasets.
 	Files *datasets.Files
-	// Arrivals are the load models; nil stands for those of the program.
+	// Arrivals are the load models; nil means the program's own.
 	Arrivals load.Arrivals
 
-	// prog and values are what expressions are evaluated with again at run time.
+	// prog and values are used to evaluate expressions again at run time.
 	prog    *program
 	values  map[string]cty.Value // of variables, by address
 	secrets []string
-	// taken are the files that say what servers of the head's side are, by their address;
-	// see TakeHead.
+	// taken maps servers of the head's side, by address, to the file that describes them; see TakeHead.
 	taken map[string]*Config
-	// files are the models and other files of work that were compared with those of taken.
+	// files caches comparisons of models and other files of work with those of taken.
 	files *sameFiles
 }
 
 // Sources are the files that a pipeline was loaded from.
 type Sources = syntax.Sources
 
-// Settings is the pipeline block.
+// Settings holds the arguments of the pipeline block.
 type Settings struct {
 	Description   string
 	Alpha         float64       // 0.05 unless set
@@ -66,25 +66,25 @@ type Settings struct {
 	Slurm         *steps.SlurmSpec      // nil: the servers run on this machine
 	Docker        *steps.DockerSpec     // nil: containers run at the daemon of DOCKER_HOST
 	Kubernetes    *steps.KubernetesSpec // nil: no server is a Pod
-	Machines      *Machines             // nil: all repeats have the same machines
-	Bisect        *Bisect               // nil: the file cannot be searched
-	Price         *Price                // nil: nobody says what machines cost
+	Machines      *Machines             // nil: all repeats run on the same machines
+	Bisect        *Bisect               // nil: the file cannot be bisected
+	Price         *Price                // nil: no prices are known
 	Profile       *Profile              // nil: nothing is profiled
-	Budget        *Budget               // nil: a run spends what its repeats take
+	Budget        *Budget               // nil: no limit
 	Resident      string                // one of steps.Residents; "": one server at a time
 	SlurmRange    hcl.Range
 	MachinesRange hcl.Range
 	BudgetRange   hcl.Range
-	// ResidentRange is that of Resident.
+	// ResidentRange is the range of the argument resident.
 	ResidentRange hcl.Range
-	// Variance is nil where only today's pairs say how much they spread.
+	// Variance is nil if only today's pairs estimate their spread.
 	Variance      *Variance
 	VarianceRange hcl.Range
-	// ClusterRange is where the kubernetes block says how its cluster is reached.
+	// ClusterRange is the range of the argument that selects the cluster, or else of the kubernetes block.
 	ClusterRange hcl.Range
 }
 
-// Variable as it was resolved.
+// Variable is a resolved variable.
 type Variable struct {
 	Name      string
 	Value     cty.Value // marked when sensitive
@@ -117,8 +117,8 @@ type Server struct {
 // Deployment is a set of servers that serve as one target.
 type Deployment struct {
 	Addr string
-	// Spec is all of it as it is launched, late values as those of Server.Spec; the other
-	// fields say where in the file its parts are.
+	// Spec describes the whole deployment as it is launched, with late values as in Server.Spec. The other
+	// fields locate its parts in the file.
 	Spec      steps.DeploymentSpec
 	Late      bool // Spec must be resolved again by ResolveDeployment before a launch
 	Servers   []*Server
@@ -129,7 +129,7 @@ type Deployment struct {
 	Range     hcl.Range
 }
 
-// Part of a deployment: a service, a KV transfer or a router.
+// Part is a service, a KV transfer or a router of a deployment.
 type Part struct {
 	Addr   string
 	Kind   steps.Kind
@@ -137,7 +137,7 @@ type Part struct {
 	Range  hcl.Range
 }
 
-// Benchmark with its expanded matrix.
+// Benchmark is a benchmark with its expanded matrix.
 type Benchmark struct {
 	Addr        string
 	Description string
@@ -146,40 +146,40 @@ type Benchmark struct {
 	Excluded    int
 	RepeatMin   int
 	RepeatMax   int
-	// Passes of every cell in each launch, from 1.
+	// Passes is how often each launch measures every cell, at least 1.
 	Passes  int
 	Seed    uint64
 	Timeout time.Duration // of one run; 0: derived by plan
-	// Limits of the client's audit; nil means defaults.
+	// Limits holds the limits of the client's audit; nil means defaults.
 	Limits      map[string]float64
 	Range       hcl.Range
 	TargetRange hcl.Range
 }
 
-// Axis of a matrix.
+// Axis is an axis of a matrix.
 type Axis struct {
 	Name   string
 	Values []string // as text for people, in source order
 	Range  hcl.Range
 }
 
-// Cell of a matrix.
+// Cell is a cell of a matrix.
 type Cell struct {
-	// Values are the coordinates as text for people: "base", "4", "server.vllm.sut[\"base\"]".
+	// Values holds the coordinates as text for people: "base", "4", "server.vllm.sut[\"base\"]".
 	Values   []result.AxisValue
 	Target   string // address of a server instance or a deployment
 	Workload steps.Workload
 	typed    []cty.Value // of Values, as expressions see them
 }
 
-// Baseline says what cells are compared with.
+// Baseline describes what cells are compared with.
 type Baseline struct {
 	Addr  string // baseline.paired.merge_base
 	Kind  result.BaselineKind
 	Axis  string // paired: the axis that is compared
 	Value string // paired: the text of the base's value
 	Path  string // file: path, absolute
-	// stored
+	// Branch, Sessions and Match select the sessions of a stored baseline.
 	Branch   string
 	Sessions int
 	Match    []string
@@ -189,7 +189,7 @@ type Baseline struct {
 	Range  hcl.Range
 }
 
-// Gate is one set of conditions on one benchmark.
+// Gate is a set of conditions on one benchmark.
 type Gate struct {
 	Addr        string
 	Description string
@@ -212,7 +212,7 @@ type Assert struct {
 	ErrorMessage hcl.Expression
 }
 
-// Report says who reads the result.
+// Report describes where results are reported.
 type Report struct {
 	Addr    string
 	Kind    string   // "file", "summary", or one of the registry, such as "github"

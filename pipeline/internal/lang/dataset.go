@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The arguments of datasets that benchmarks know, too. All others become options.
+// The arguments that datasets and benchmarks share. All others become options.
 const (
 	inputLen  = "input_len"
 	outputLen = "output_len"
@@ -68,8 +68,8 @@ func (e *evaluator) dataset(ent *entity) {
 	}
 }
 
-// sum notes the content of a dataset's file. One that is not there is left to those who
-// know whether the run needs it.
+// sum sets the checksum of a dataset's file. It does not report a missing file: callers know whether the run
+// needs it.
 func (e *evaluator) sum(d *dataset, o object) {
 	if d.spec.Path == "" {
 		return
@@ -86,8 +86,8 @@ func (e *evaluator) sum(d *dataset, o object) {
 	d.spec.Sum = sum
 }
 
-// fileAccess opens the files of datasets: those beside the pipeline file, and what the
-// machine's owner allows.
+// fileAccess opens the files of datasets: those beside the pipeline file and those that the machine's owner
+// allows.
 func fileAccess(dir string, opt Options) *datasets.Files {
 	files := &datasets.Files{Kinds: opt.Datasets, Dir: dir}
 	if opt.Env != nil {
@@ -100,11 +100,10 @@ func fileAccess(dir string, opt Options) *datasets.Files {
 	return files
 }
 
-// maxTokens is the longest length that is accepted, in tokens.
+// maxTokens is the longest length accepted, in tokens.
 const maxTokens = 100_000_000
 
-// lengths reads a length in tokens: a number, or { min, max }. It is 0, 0 where nothing
-// is set.
+// lengths reads a length in tokens: a number, or { min, max }. It returns 0, 0 if nothing is set.
 func lengths(v cty.Value) (low, high int, err error) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return 0, 0, nil
@@ -129,7 +128,7 @@ func lengths(v cty.Value) (low, high int, err error) {
 	return low, high, err
 }
 
-// whole reads a whole number between two bounds.
+// whole reads an integer between two bounds, both included.
 func whole(v cty.Value, low, high int64) (int, error) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || v.Type() != cty.Number {
 		return 0, fmt.Errorf("it must be a whole number")

@@ -21,8 +21,7 @@ func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
 	return e.each(ent, targetType(), func(inst instance) cty.Value { return e.deploymentInstance(inst, ent.block) })
 }
 
-// deploymentInstance evaluates one deployment, files it under its address and returns
-// its value.
+// deploymentInstance evaluates one deployment, stores it under its address and returns its value.
 func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 	d := &Deployment{Addr: inst.addr, Range: b.header, Spec: steps.DeploymentSpec{Addr: inst.addr}}
 	e.deployments[inst.addr] = d
@@ -49,7 +48,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		}
 	}
 	e.checkDuplicateParts(d)
-	if e.problems() == before { // what has errors already would only be reported twice
+	if e.problems() == before { // a faulty deployment would only be reported twice
 		e.checkLayout(d)
 		e.checkTransport(d, b)
 	}
@@ -78,7 +77,7 @@ func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) ct
 		if !ok {
 			continue
 		}
-		own := *s // a scope of its own: its expressions are evaluated before self is there
+		own := *s // a scope of its own, because its expressions are evaluated before self exists
 		own.prepared = map[hcl.Expression]*prepared{}
 		values[nested.label()] = e.serverInstance(instance{addr: addr}, nested, e.layersOf(chain, &own), false)
 		srv := e.servers[addr]
@@ -153,11 +152,11 @@ func checkMember(t hcl.Traversal, self cty.Value) *hcl.Diagnostic {
 	return checkPath(t, 1, self)
 }
 
-// The arguments that parts of deployments have in common, as spec knows those of servers.
-// What a kind of transfer has beyond them goes into its options.
+// transferArguments lists the arguments that all kinds of transfer share. Other arguments of a kind become
+// options.
 var transferArguments = []string{"transport", "devices", "buffer", "role", "config"}
 
-// serviceSpec turns a service block into what its launcher gets.
+// serviceSpec converts a service block for its launcher.
 func (e *evaluator) serviceSpec(p Part, o object) steps.ServiceSpec {
 	name := p.Kind.Name
 	if len(o.Labels) > 1 {
@@ -173,7 +172,7 @@ func (e *evaluator) serviceSpec(p Part, o object) steps.ServiceSpec {
 	}
 }
 
-// transferSpec turns a kv_transfer block into what a layout is made of.
+// transferSpec converts a kv_transfer block for the layout.
 func (e *evaluator) transferSpec(p Part, o object) *steps.TransferSpec {
 	t := &steps.TransferSpec{
 		Connector: p.Kind.Name, Transport: o.Text("transport"), Devices: textsOf(o.Object, "devices"),
@@ -194,8 +193,8 @@ func (e *evaluator) transferSpec(p Part, o object) *steps.TransferSpec {
 	return t
 }
 
-// routerSpec turns a router block into what a layout is made of. Elements that are no
-// servers of the deployment are left out: checkRouter reports them.
+// routerSpec converts a router block for the layout. It leaves out elements that are not servers of the
+// deployment, which checkRouter reports.
 func (e *evaluator) routerSpec(inst instance, p Part) *steps.RouterSpec {
 	return &steps.RouterSpec{
 		Protocol: p.Kind.Name, Port: p.Object.Int("port"),
@@ -203,7 +202,7 @@ func (e *evaluator) routerSpec(inst instance, p Part) *steps.RouterSpec {
 	}
 }
 
-// memberNames are the labels of the deployment's servers in a list.
+// memberNames returns the labels of the deployment's servers in a list.
 func (e *evaluator) memberNames(inst instance, v cty.Value) []string {
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || isMap(v) {
 		return nil
@@ -219,8 +218,8 @@ func (e *evaluator) memberNames(inst instance, v cty.Value) []string {
 	return names
 }
 
-// checkLayout asks the registry whether the parts fit together, and reports what does not
-// at the server that the message names, or else at the deployment.
+// checkLayout asks the registry whether the parts fit together. It reports a problem at the part that the
+// message names, or else at the deployment.
 func (e *evaluator) checkLayout(d *Deployment) {
 	err := e.prog.registry.CheckDeployment(d.Spec)
 	if err == nil {
@@ -230,7 +229,7 @@ func (e *evaluator) checkLayout(d *Deployment) {
 	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", diag.Sentence(errors.New(text))))
 }
 
-// rangeOf is the place of the part that a message names.
+// rangeOf returns the range of the part that a message names, or else of the deployment.
 func (d *Deployment) rangeOf(text string) hcl.Range {
 	for _, s := range d.Servers {
 		name := strings.TrimPrefix(s.Addr, d.Addr+".server.")
@@ -247,7 +246,7 @@ func (d *Deployment) rangeOf(text string) hcl.Range {
 	return d.Range
 }
 
-// problems counts the problems so far that stop a pipeline.
+// problems returns the number of errors reported so far.
 func (e *evaluator) problems() int {
 	n := 0
 	for _, d := range e.diags {

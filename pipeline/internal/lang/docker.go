@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxDockerHosts bounds how many daemons one run may have.
+// maxDockerHosts limits the daemons of one run.
 const maxDockerHosts = 64
 
 // dockerSchema describes the docker block.
@@ -26,7 +26,7 @@ func dockerSchema() steps.Schema {
 	}}}
 }
 
-// readDocker reads a docker block and finds what is wrong with it beyond types.
+// readDocker reads a docker block and checks it beyond types.
 func readDocker(o steps.Object) (*steps.DockerSpec, []steps.Problem) {
 	s := &steps.DockerSpec{}
 	var found []steps.Problem

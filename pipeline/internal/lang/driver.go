@@ -59,8 +59,8 @@ func driverType() *blockType {
 	}
 }
 
-// driverValue is what driver means within a driver block: placeholders that are replaced
-// when the command is run.
+// driverValue returns the object driver of a driver block. It holds placeholders that are replaced when the
+// command is run.
 func driverValue() cty.Value {
 	values := make(map[string]cty.Value, len(steps.DriverVars))
 	for name := range steps.DriverVars {
@@ -69,13 +69,13 @@ func driverValue() cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// undriven are the parts of a benchmark that only our own load generator uses.
+// undriven lists the parts of a benchmark that only our own load generator uses.
 var undriven = []string{
 	"dataset", "endpoint", "input_len", "output_len", "prefix_len", "ignore_eos", "temperature", "body", "models", "request_timeout",
 	"warmup", "load", "goodput", "limits",
 }
 
-// drivenSchema is what a benchmark with a driver still says of a cell.
+// drivenSchema returns the arguments that a cell of a benchmark with a driver has.
 func drivenSchema(kind string) steps.Schema {
 	a, _ := steps.Schema{Attrs: workloadAttrs()}.Attr("target")
 	a.Required = kind != steps.DriverResults
@@ -99,7 +99,7 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 	return c.target(), w
 }
 
-// checkDriver reports, once for a benchmark, what its driver has no use for.
+// checkDriver reports, once for a benchmark, arguments that its driver does not use.
 func (e *evaluator) checkDriver(b *block) bool {
 	if b.one("driver").hasErrors {
 		return false // reported
@@ -141,7 +141,7 @@ func (e *evaluator) driverCommand(o object, out *steps.Driver) {
 // maxQuestions bounds an evaluation: results.json holds every score.
 const maxQuestions = 20_000
 
-// questions reads what an evaluation asks.
+// questions reads the settings of an evaluation.
 func (e *evaluator) questions(o object) *steps.Evaluation {
 	if o.Text("tool") != "" {
 		e.report(problem(codeArgument, o.at("tool"), "a driver that evaluates has no tool",

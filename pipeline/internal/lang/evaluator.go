@@ -16,18 +16,16 @@ import (
 	ctyfunction "github.com/zclconf/go-cty/cty/function"
 )
 
-// evaluator evaluates a program, each name when it is first referred to and once. The
-// order of blocks in the file does not matter therefore, and names that are being
-// evaluated form a path in which a cycle shows.
+// evaluator evaluates a program. It evaluates each name once, when it is first referred to, so that the order
+// of blocks in the file does not matter. The names that are being evaluated form a path, which shows a cycle.
 type evaluator struct {
 	*reporter
 	prog *program
-	// meter bounds what all expressions take together, and functions are those that pay to
-	// it.
+	// meter limits what all expressions together may take. functions charge their cost to it.
 	meter     *meter.Meter
 	functions map[string]ctyfunction.Function
 	vars      map[string]cty.Value // by address: "var.rate"
-	// outputs of steps by address and name; nil at plan time.
+	// outputs holds the outputs of steps by address and name; nil at plan time.
 	outputs map[string]map[string]string
 
 	nodes     map[string]*node
@@ -43,20 +41,20 @@ type evaluator struct {
 	benchmarks  map[string]*Benchmark
 	baselines   map[string]*Baseline
 	measureList []steps.Measure
-	measured    bool // measureList is complete, or being made
+	measured    bool // measureList is complete or in progress
 
 	secrets map[string]bool
 	// workloadSchema is evaluated for every cell.
 	workloadSchema steps.Schema
-	// cells were expanded so far, in all benchmarks.
+	// cells counts the cells expanded so far, in all benchmarks.
 	cells int
-	// pods are the settings that servers become Pods by, nil where they do not.
+	// pods holds the settings of servers that become Pods, nil without a kubernetes block.
 	pods *pods
-	// files of datasets.
+	// files opens the files of datasets.
 	files *datasets.Files
 }
 
-// node is one name during evaluation.
+// node is the state of one name during evaluation.
 type node struct {
 	running, done bool
 	cyclic        bool // its value needs itself
@@ -83,7 +81,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 	}
 }
 
-// refer evaluates what a reference names and checks the keys and attributes that follow.
+// refer evaluates the target of a reference and checks the keys and attributes that follow.
 func (e *evaluator) refer(r reference) (cty.Value, bool) {
 	if r.root == "metric" {
 		return e.metricValue(r.path[1]), true
@@ -102,8 +100,8 @@ func (e *evaluator) refer(r reference) (cty.Value, bool) {
 	return v, true
 }
 
-// value evaluates the name addr, which is referred to at a place. ok is false if its
-// value cannot be used; why has been reported then.
+// value evaluates the name addr, which is referred to at a place. It returns false if the value cannot be used.
+// The reason has then been reported.
 func (e *evaluator) value(addr string, at hcl.Range) (cty.Value, bool) {
 	n := e.nodes[addr]
 	if n == nil {
@@ -157,8 +155,8 @@ func (e *evaluator) compute(addr string) (cty.Value, bool) {
 	return named(ent.addr, ent.block), true
 }
 
-// keep counts a value that stays in memory, and reports the one that is too much. The
-// message begins with of.
+// keep charges a value that stays in memory to the meter. It returns false and reports a value beyond the
+// limit. The message begins with of.
 func (e *evaluator) keep(at hcl.Range, of string, v cty.Value) bool {
 	if over := e.meter.Keep(v); over != nil {
 		e.report(problem(codeTooMuch, at, of+over.Summary, over.Detail))
@@ -196,7 +194,7 @@ func shorten(list []string, mark string) []string {
 	return slices.Concat(list[:ends], []string{mark}, list[len(list)-ends:])
 }
 
-// checkPath finds the first name of a traversal, from its step on, that v does not have.
+// checkPath returns the problem of the first name of a traversal, from its step from on, that v does not have.
 func checkPath(t hcl.Traversal, from int, v cty.Value) *hcl.Diagnostic {
 	for i, step := range t[from:] {
 		name, static := stepName(step)

@@ -13,8 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// explain makes a diagnostic of hcl's own one of ours: with a code, in our style, and
-// with "did you mean" where hcl has none.
+// explain rewrites a diagnostic of hcl in our style, with a code. It adds "did you mean" where hcl has none.
 func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) {
 	if e.meter.Exceeded() {
 		_ = diag.WithCode(hcl.Diagnostics{d}, codeTooMuch) // it changes d itself
@@ -44,8 +43,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 	}
 }
 
-// missingKey finds the index that an evaluation failed at, if it is a known key that a
-// known map does not have.
+// missingKey returns the index at which an evaluation failed, if a known map lacks that known key.
 func (e *evaluator) missingKey(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) (key string, names []string, found bool) {
 	if d.Subject == nil {
 		return "", nil, false
@@ -84,8 +82,8 @@ func walk[T hclsyntax.Node](expr hcl.Expression, visit func(T)) {
 	})
 }
 
-// quantityHere explains an operator that got a text with a unit where it needs a number:
-// self.ttft.p99 < "500ms". It is "" for all other problems.
+// quantityHere explains an operator that got a text with a unit instead of a number: self.ttft.p99 < "500ms".
+// It returns "" for all other problems.
 func quantityHere(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) string {
 	advice := ""
 	walk(expr, func(op *hclsyntax.BinaryOpExpr) {
@@ -98,7 +96,7 @@ func quantityHere(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.EvalContext) 
 	return advice
 }
 
-// inNumbers says how a text with a unit is written as a number.
+// inNumbers explains how to write a text with a unit as a number, "" if it has no unit.
 func inNumbers(expr hclsyntax.Expression, ctx *hcl.EvalContext) string {
 	switch expr.(type) {
 	case *hclsyntax.TemplateExpr, *hclsyntax.ScopeTraversalExpr, *hclsyntax.LiteralValueExpr:

@@ -7,10 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxInstances of one block. Each is a server to launch or a step to run.
+// maxInstances limits the instances of one block. Each is a server to launch or a step to run.
 const maxInstances = 1000
 
-// instance is one block of those that for_each makes, or the only one without it.
+// instance is one of the blocks that for_each makes, or the only one without for_each.
 type instance struct {
 	addr  string
 	key   string
@@ -18,7 +18,7 @@ type instance struct {
 	each  cty.Value // { key, value }, with keyed
 }
 
-// instances of a block; memoised, since a cycle through for_each must end.
+// instances holds the instances of a block. They are memoised, because a cycle through for_each must end.
 type instances struct {
 	list []instance
 	ok   bool
@@ -29,7 +29,7 @@ func (e *evaluator) instances(b *block, addr string) ([]instance, bool) {
 	if known, ok := e.instanced[b]; ok {
 		return known.list, known.ok
 	}
-	e.instanced[b] = instances{} // while it is being found out
+	e.instanced[b] = instances{} // while it is being expanded
 	list, ok := e.expand(b, addr)
 	e.instanced[b] = instances{list, ok}
 	return list, ok
@@ -64,7 +64,7 @@ func (e *evaluator) expand(b *block, addr string) ([]instance, bool) {
 	return out, true
 }
 
-// checkForEach finds what is wrong with the value of for_each.
+// checkForEach returns the problem of a value of for_each, nil if it has none.
 func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnostic {
 	at := expr.Range()
 	bare, marks := v.Unmark()
@@ -93,7 +93,7 @@ func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnost
 	return nil
 }
 
-// scopeOf is the scope of the expressions of an instance.
+// scopeOf returns the scope of an instance's expressions.
 func (e *evaluator) scopeOf(inst instance) *scope {
 	s := e.newScope()
 	if inst.keyed {
@@ -102,8 +102,8 @@ func (e *evaluator) scopeOf(inst instance) *scope {
 	return s
 }
 
-// each evaluates the instances of a block and gathers their values: the only one, or a map
-// by key, whose elements are of a type.
+// each evaluates the instances of a block. It returns the value of the only one, or a map of values of type
+// elem by key.
 func (e *evaluator) each(ent *entity, elem cty.Type, evaluate func(instance) cty.Value) (cty.Value, bool) {
 	list, ok := e.instances(ent.block, ent.addr)
 	if !ok {
@@ -123,8 +123,8 @@ func (e *evaluator) each(ent *entity, elem cty.Type, evaluate func(instance) cty
 	return cty.MapVal(byKey), true
 }
 
-// targetType is the type of the value of a server or deployment. All have one type, so
-// that lists and conditions can mix them.
+// targetType returns the type of the value of a server or deployment. All have one type, so that lists and
+// conditions can mix them.
 func targetType() cty.Type {
 	return cty.Object(map[string]cty.Type{
 		"id": cty.String, "name": cty.String, "key": cty.String,
@@ -132,8 +132,8 @@ func targetType() cty.Type {
 	})
 }
 
-// targetValue is the value of one instance. The url of a server that is not started yet
-// is unknown, and so is a model that waits for a step.
+// targetValue returns the value of one instance. The url of a server that has not started is unknown, and so is
+// a model that waits for a step.
 func targetValue(inst instance, name, kind, model, url string, modelLate bool) cty.Value {
 	key, m, u := cty.NullVal(cty.String), cty.StringVal(model), cty.UnknownVal(cty.String)
 	if inst.keyed {
@@ -159,7 +159,7 @@ func (e *evaluator) refID(v cty.Value) (string, bool) {
 	return id, ok && e.isAddress(id)
 }
 
-// idOf is the attribute id of an object, if that is a known string.
+// idOf returns the attribute id of an object, if it is a known string.
 func idOf(v cty.Value) (string, bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("id") {
 		return "", false

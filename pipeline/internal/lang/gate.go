@@ -39,7 +39,7 @@ func (e *evaluator) gate(inst instance, b *block) *Gate {
 	return g
 }
 
-// gateValues is what a reference to a gate stands for: one, or one for each key.
+// gateValues returns the value of a reference to a gate: one value, or one for each key.
 func (e *evaluator) gateValues(ent *entity) (cty.Value, bool) {
 	return e.each(ent, cty.Object(map[string]cty.Type{"id": cty.String, "name": cty.String}), func(inst instance) cty.Value {
 		e.gates[inst.addr] = true
@@ -47,12 +47,12 @@ func (e *evaluator) gateValues(ent *entity) (cty.Value, bool) {
 	})
 }
 
-// named is the value of a block that has an address and a name alone.
+// named returns the value of a block that has only an address and a name.
 func named(addr string, b *block) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(addr), "name": cty.StringVal(b.label())})
 }
 
-// gateArguments are the arguments of a gate that are plain values.
+// gateArguments returns the arguments of a gate that are plain values.
 func gateArguments(tests gates.Tests) (schema steps.Schema) {
 	for _, a := range gateType(tests).schema.Attrs {
 		if a.Name != "metrics" && a.Name != "where" && a.Name != metaForEach {
@@ -66,8 +66,8 @@ func isTrue(o object, name string) bool {
 	return o.Known(name) && o.Value(name).True()
 }
 
-// named is the address that an argument refers to, which must be a block of the type
-// that the argument is named after, or of another that may stand for it.
+// named returns the address to which an argument refers. The block must be of the type that the argument is
+// named after, or of a type in also.
 func (e *evaluator) named(o object, name string, also ...string) string {
 	if !o.Has(name) || !o.Value(name).IsKnown() {
 		return ""
@@ -84,14 +84,14 @@ func (e *evaluator) listEntities(root string) string {
 	return listNames(e.prog.names[root], describeRoot(root))
 }
 
-// comparisonArguments are what a gate without an assert needs, with advice where it lacks it.
+// comparisonArguments lists what a gate without an assert needs, with advice if it is missing.
 var comparisonArguments = []struct{ name, advice string }{
 	{"baseline", "what the cells are compared with, such as baseline.paired.merge_base"},
 	{"metrics", "what is compared, such as [metric.ttft.p99]"},
 	{"margin", "the smallest change that anyone would act on, such as \"5%\""},
 }
 
-// checkForm finds gates that are neither a comparison nor a limit, or both.
+// checkForm reports gates that are neither a comparison nor a limit, or both.
 func (e *evaluator) checkForm(b *block) bool {
 	if b.one("assert") != nil {
 		for _, name := range e.comparisonOnly() {
@@ -122,7 +122,7 @@ func (e *evaluator) checkForm(b *block) bool {
 	return false
 }
 
-// where chooses the cells that the gate is about.
+// where selects the cells of the gate.
 func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 	src := b.attrs["where"]
 	scope := e.scopeOf(g.instance)
@@ -155,7 +155,7 @@ func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchma
 	e.checkAnswers(g, b, base, bm)
 }
 
-// share reads a fraction above 0, or from 0 on, and up to most; 0 if it is not set.
+// share reads a fraction up to most, and above 0 unless zero is set. It returns 0 if the argument is not set.
 func (e *evaluator) share(o object, name string, zero bool, most float64, advice string) float64 {
 	if !o.Known(name) {
 		return 0
@@ -186,7 +186,7 @@ func (e *evaluator) metrics(g *Gate, b *block) {
 		at := elementRange(src.Expr, i)
 		m, ok := e.metricOf(elem)
 		switch {
-		case !elem.IsKnown(): // what it refers to has a problem of its own
+		case !elem.IsKnown(): // the problem of its reference has been reported
 		case !ok:
 			e.report(e.notMetric(elem, at))
 		case slices.ContainsFunc(g.Metrics, func(x metric.Metric) bool { return x.ID == m.ID }):

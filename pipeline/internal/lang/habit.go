@@ -2,10 +2,10 @@ package lang
 
 import "slices"
 
-// use is where a name stands.
+// use is a set of syntactic positions of a name.
 type use int
 
-// The uses.
+// The positions of a name.
 const (
 	inBlock     use = 1 << iota // NAME { … }
 	inRoot                      // NAME.something
@@ -14,16 +14,15 @@ const (
 	inExtending                 // NAME = … of a block that may extend another
 )
 
-// habit is a name that other languages have, and how the same is done here.
+// habit holds names from other languages, and how this language does the same.
 type habit struct {
 	uses  use
 	names []string
 	here  string
 }
 
-// habits come from Terraform, Terragrunt, Packer, docker bake, GitHub Actions, k6 and
-// Nomad, and from earlier versions of this program: a name of theirs is no misspelt name of
-// ours, however near one may be.
+// habits come from Terraform, Terragrunt, Packer, docker bake, GitHub Actions, k6 and Nomad, and from earlier
+// versions of this program. Such a name is not treated as a misspelt name of this language, however similar.
 var habits = []habit{
 	{inBlock, []string{"lanes"},
 		"This version measures one repeat at a time on a machine. Start several runners, or spread repeats over the machines of a docker, " +
@@ -89,8 +88,7 @@ var habits = []habit{
 	{inCall, []string{"string", "str", "int", "number", "float", "bool"}, "Write tostring(…), tonumber(…) or tobool(…)."},
 }
 
-// here says how what another language calls name is done here, "" if there is no such
-// habit.
+// here explains how to do here what another language calls name, "" if there is no such habit.
 func here(name string, as use) string {
 	for _, h := range habits {
 		if h.uses&as != 0 && slices.Contains(h.names, name) {

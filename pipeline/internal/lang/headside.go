@@ -18,21 +18,20 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// headSays are the fields of a server that a change may set in a file that it does not
-// judge by: they say what program is measured and how it is configured. All other fields
-// say what work it does, on what machine, or how it is watched.
+// headSays lists the fields of a server that a change may set although the file before it judges. They select
+// the program that is measured and its configuration. All other fields select its work and its machine, or how
+// it is watched.
 var headSays = []string{"Version", "Image", "Executable", "Args", "Env", "Dir"}
 
-// plantable are the settings of a simulate block that a change can plant, and not remove.
+// plantable lists the settings of a simulate block that a change can raise, but not lower.
 var plantable = []string{"slowdown", "corrupt"}
 
-// TakeHead lets the servers on the head's side be what another file says of them, as far as
-// a change may say it: their image or executable, arguments and environment. c is the file
-// before the change and head the file after it; everything else stays as c has it, so that a
-// change is not judged by what it says of the judgement itself.
+// TakeHead takes the servers on the head's side from another file, as far as a change may set them: their image
+// or executable, arguments and environment. c is the file before the change and head the file after it.
+// Everything else stays as in c, so that a change cannot alter how it is judged.
 //
-// The servers on the base's side are those that a paired baseline compares others with. An
-// error says which difference of the head's servers cannot be taken over.
+// The servers on the base's side are those with which a paired baseline compares others. TakeHead returns an
+// error for a difference of the head's servers that cannot be taken over.
 func (c *Config) TakeHead(head *Config) error {
 	base, targets := c.sides()
 	taken := map[string]*Config{}
@@ -66,11 +65,10 @@ func (c *Config) TakeHead(head *Config) error {
 	return c.stillDiffer(base, before)
 }
 
-// JudgesChange reports whether the file is the one before a change, and its head's servers are those of the change.
+// JudgesChange reports whether c is the file before a change, with the head's servers taken from the change.
 func (c *Config) JudgesChange() bool { return c.taken != nil }
 
-// sides are the targets of all cells, and those among them that a paired baseline compares
-// others with.
+// sides returns the targets with which a paired baseline compares others, and the targets of all cells.
 func (c *Config) sides() (base, all []string) {
 	for _, b := range c.Benchmarks {
 		for _, cell := range b.Cells {
@@ -98,7 +96,7 @@ func (c *Config) isBase(g *Gate, cell Cell) bool {
 	return value == base.Value
 }
 
-// takeTarget checks that a target of the head can be taken over, and lists its servers.
+// takeTarget checks that a target of the head can be taken over, and adds its servers to taken.
 func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config) error {
 	ours, theirs := c.serversOf([]string{addr}), head.serversOf([]string{addr})
 	for _, s := range ours {
@@ -123,7 +121,7 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 	return nil
 }
 
-// serversOf are the servers that targets consist of.
+// serversOf returns the servers of targets.
 func (c *Config) serversOf(targets []string) []*Server {
 	var out []*Server
 	for _, addr := range c.targets() {
@@ -134,7 +132,7 @@ func (c *Config) serversOf(targets []string) []*Server {
 	return out
 }
 
-// takeServer merges the head's part into a server.
+// takeServer merges the head's fields into a server.
 func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
 	from := c.taken[s.Addr]
 	if from == nil {
@@ -150,7 +148,7 @@ func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
 	}
 }
 
-// Folder returns the folder of the pipeline's file: relative paths in it start here.
+// Folder returns the folder of the pipeline's file. Relative paths in the file start there.
 func (c *Config) Folder() string {
 	if c.Sources == nil || len(c.Sources.Files) == 0 || c.Sources.Files[0].Name == syntax.StdinName {
 		return "."
@@ -162,9 +160,10 @@ func (c *Config) Folder() string {
 	return dir
 }
 
-// sameFilesOfWork refuses a server of the head that finds another model in the change's checkout, or another file that
-// an argument of its work names: a chat template, a tokenizer, an adapter, a file of arguments. The paths are equal, so
-// that only the files show it. The working directory is the change's to choose, and the files are sought from there.
+// sameFilesOfWork refuses a server of the head if the change's checkout holds another model, or another file
+// that an argument of its work names: a chat template, a tokenizer, an adapter, a file of arguments. The paths
+// are equal, so only the files show it. The change may set the working directory, in which the files are looked
+// up.
 func (c *Config) sameFilesOfWork(head *Config, base, own steps.ServerSpec) error {
 	if base.URL != "" {
 		return nil
@@ -187,7 +186,7 @@ func (c *Config) sameFilesOfWork(head *Config, base, own steps.ServerSpec) error
 	return nil
 }
 
-// targets are the addresses of everything that could be measured.
+// targets returns the addresses of everything that can be measured.
 func (c *Config) targets() []string {
 	var out []string
 	for _, s := range c.Servers {
@@ -199,8 +198,8 @@ func (c *Config) targets() []string {
 	return out
 }
 
-// merged is a server with what a change may say of it. name is an argument that it may not
-// change and does, "" if there is none.
+// merged returns a server with the fields that a change may set. name is an argument that the change sets but
+// must not, "" if there is none.
 func merged(base, head steps.ServerSpec) (out steps.ServerSpec, name string) {
 	out = base
 	into, from := reflect.ValueOf(&out).Elem(), reflect.ValueOf(head)
@@ -232,7 +231,7 @@ func withoutImage(c *steps.ContainerSpec) *steps.ContainerSpec {
 	return &bare
 }
 
-// argumentOf is what a field of a server is called in the file.
+// argumentOf returns the name of a server's field in the file.
 func argumentOf(field string) string {
 	switch field {
 	case "Engine":
@@ -247,9 +246,8 @@ func argumentOf(field string) string {
 	return strings.ToLower(field)
 }
 
-// planted are the settings of a simulated server, with the larger of both slow-downs and of
-// both shares of wrong answers: a change can show in a rehearsal what it would cost, and cannot
-// make its server better.
+// planted returns the settings of a simulated server, with the larger slow-down and the larger share of wrong
+// answers of both. In a rehearsal a change can thus show what it would cost, but cannot make its server better.
 func planted(base, head map[string]any) map[string]any {
 	out := base
 	for _, name := range plantable {
@@ -259,7 +257,7 @@ func planted(base, head map[string]any) map[string]any {
 			}
 			out[name] = head[name]
 			if name == "slowdown" {
-				out["slow_op"] = head["slow_op"] // which says where that time goes
+				out["slow_op"] = head["slow_op"] // it selects where that time goes
 			}
 		}
 	}
@@ -276,8 +274,8 @@ func number(v any) float64 {
 	return 0
 }
 
-// stillDiffer refuses a change that takes away what made a server of the head's side
-// another one than that of the base's side: nothing would be measured then.
+// stillDiffer refuses a change that removes the difference between a server of the head's side and one of the
+// base's side. Nothing would be measured then.
 func (c *Config) stillDiffer(base []string, before map[string]steps.ServerSpec) error {
 	others := c.serversOf(base)
 	for _, s := range c.serversOf(c.targets()) {
@@ -299,7 +297,7 @@ func (c *Config) stillDiffer(base []string, before map[string]steps.ServerSpec) 
 	return nil
 }
 
-// differing are the arguments by which the servers of two sides can differ, as text.
+// differing returns the arguments by which the servers of two sides can differ, as text.
 func differing(s steps.ServerSpec) map[string]string {
 	out := map[string]string{}
 	put := func(name string, value any) { out[name] = fmt.Sprintf("%#v", value) }
@@ -314,7 +312,7 @@ func differing(s steps.ServerSpec) map[string]string {
 	return out
 }
 
-// resolveTaken merges what the head's file says of a server after its steps have run.
+// resolveTaken merges the head's description of a server after its steps have run.
 func (c *Config) resolveTaken(addr string, spec steps.ServerSpec,
 	outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
 	from := c.taken[addr]
@@ -328,7 +326,7 @@ func (c *Config) resolveTaken(addr string, spec steps.ServerSpec,
 	return c.mergedLate(from, spec, theirs)
 }
 
-// resolveMembers does so for the servers of a deployment.
+// resolveMembers does the same for the servers of a deployment.
 func (c *Config) resolveMembers(d *Deployment, outputs map[string]map[string]string) hcl.Diagnostics {
 	if len(d.Servers) == 0 || c.taken[d.Servers[0].Addr] == nil {
 		return nil
@@ -367,17 +365,16 @@ func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.Se
 	return out, nil
 }
 
-// Difference is an argument that two files write differently, or a block that one of them
-// does not have: its argument is "new" or "removed" then.
+// Difference is an argument that two files write differently, or a block that only one of them has. The
+// argument of such a block is "new" or "removed".
 type Difference struct {
 	Addr     string // "baseline.paired.base", "local.rates", "pipeline"
 	Argument string // "load.rate"
-	Old, New string // as they are written; "" for an argument that is not there
+	Old, New string // as written; "" for an argument that is not there
 }
 
-// Differences lists what a change does to a file, in the order of the addresses. It
-// compares what is written: an argument that is unchanged can still have another value
-// through a local or a variable, which is listed itself.
+// Differences lists what a change does to a file, in the order of the addresses. It compares text. An unchanged
+// argument can have another value through a local or a variable, which is listed itself.
 func Differences(before, after *Config) []Difference {
 	was, is := before.written(), after.written()
 	var out []Difference
@@ -399,14 +396,14 @@ func Differences(before, after *Config) []Difference {
 	return out
 }
 
-// union are the sorted keys of two maps.
+// union returns the sorted keys of two maps.
 func union[V any](a, b map[string]V) []string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return slices.Sorted(maps.Keys(all))
 }
 
-// written are the arguments of all blocks as they are written, by address and name.
+// written returns the arguments of all blocks as they are written, by address and name.
 func (c *Config) written() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	if c.prog == nil {
@@ -431,8 +428,8 @@ func (c *Config) written() map[string]map[string]string {
 	return out
 }
 
-// writtenIn adds the arguments of a block and of those in it. Blocks of one type and name are
-// distinguished by their number.
+// writtenIn adds the arguments of a block and of its nested blocks. A number distinguishes blocks of one type
+// and name.
 func (c *Config) writtenIn(b *block, path string, into map[string]string) {
 	for name, a := range b.attrs {
 		into[path+name] = c.writtenText(a.Expr)
@@ -448,7 +445,7 @@ func (c *Config) writtenIn(b *block, path string, into map[string]string) {
 	}
 }
 
-// writtenText is an expression on one line, a plain string without its quotes.
+// writtenText returns an expression on one line, a plain string without its quotes.
 func (c *Config) writtenText(expr hclsyntax.Expression) string {
 	text := c.Sources.Text(expr.Range())
 	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {

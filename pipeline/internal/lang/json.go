@@ -16,9 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// This file turns a file in the JSON syntax into the tree that the same file in the native
-// syntax has, with places in the JSON text. What follows knows one tree only: bounds on
-// evaluation, secrets, differences between two files and diagnostics hold for both.
+// This file converts a file in the JSON syntax into the tree of the same file in the native syntax, with places
+// in the JSON text. Later stages handle one kind of tree, so bounds on evaluation, secrets, differences between
+// two files and diagnostics work for both.
 
 // jsonReader reads one file.
 type jsonReader struct {
@@ -26,8 +26,8 @@ type jsonReader struct {
 	file syntax.File
 }
 
-// body turns an object into the body of a block of type t. A property is a block where the
-// type has one of its name, else an argument.
+// body converts an object into the body of a block of type t. A property becomes a block if the type has one of
+// its name, else an argument.
 func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {
 	at := object.Range()
 	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: at, EndRange: hcl.Range{Filename: at.Filename,
@@ -66,8 +66,8 @@ func (r jsonReader) isUnknownBlock(name string, t *blockType, value hcl.Expressi
 	return isObject(value) && (!diags.HasErrors() || t.name == rootName || r.home(name, t) != "" || here(name, inBlock) != "")
 }
 
-// blocks turns a value into blocks of type t. Its objects have the labels as keys, from
-// the outside to the inside; a list stands for several blocks.
+// blocks converts a value into blocks of type t. The keys of its objects are the labels, from the outside to
+// the inside. A list makes several blocks.
 func (r jsonReader) blocks(t *blockType, b *hclsyntax.Block, value hcl.Expression) []*hclsyntax.Block {
 	if list, diags := hcl.ExprList(value); !diags.HasErrors() {
 		var out []*hclsyntax.Block
@@ -91,7 +91,7 @@ func (r jsonReader) blocks(t *blockType, b *hclsyntax.Block, value hcl.Expressio
 			labelled := *b
 			labelled.Labels = slices.Concat(b.Labels, []string{r.key(p.Key)})
 			labelled.LabelRanges = slices.Concat(b.LabelRanges, []hcl.Range{p.Key.Range()})
-			labelled.TypeRange = p.Key.Range() // the header is one line
+			labelled.TypeRange = p.Key.Range() // so that the header is one line
 			out = append(out, r.blocks(t, &labelled, p.Value)...)
 		}
 		return out
@@ -102,8 +102,8 @@ func (r jsonReader) blocks(t *blockType, b *hclsyntax.Block, value hcl.Expressio
 	return []*hclsyntax.Block{&out}
 }
 
-// areLabels reports whether the properties of an object can only be labels that may be
-// left out: each holds an object, and none is an argument or a block of the type.
+// areLabels reports whether the properties of an object can only be optional labels: each holds an object, and
+// none is an argument or a block of the type.
 func (r jsonReader) areLabels(properties []hcl.KeyValuePair, t *blockType) bool {
 	for _, p := range properties {
 		name := r.key(p.Key)
@@ -114,7 +114,7 @@ func (r jsonReader) areLabels(properties []hcl.KeyValuePair, t *blockType) bool 
 	return len(properties) > 0
 }
 
-// jsonUsage is how a block is written: {"server": {"KIND": {"NAME": {…}}}}.
+// jsonUsage returns how a block is written: {"server": {"KIND": {"NAME": {…}}}}.
 func jsonUsage(t *blockType) string {
 	text := "{…}"
 	for _, label := range slices.Backward(t.labels) {
@@ -123,8 +123,8 @@ func jsonUsage(t *blockType) string {
 	return fmt.Sprintf("{%q: %s}", t.name, text)
 }
 
-// argument is the value of an argument. Types and references are written as strings
-// without ${…}: "list(string)", "server.vllm.base".
+// argument converts the value of an argument. Types and references are written as strings without ${…}:
+// "list(string)", "server.vllm.base".
 func (r jsonReader) argument(t *blockType, name string, value hcl.Expression) hclsyntax.Expression {
 	if name == metaExtends || name == metaDependsOn || name == "type" && t.name == "variable" {
 		return r.expression(value, syntax.Expression)
@@ -132,7 +132,7 @@ func (r jsonReader) argument(t *blockType, name string, value hcl.Expression) hc
 	return r.expression(value, syntax.Template)
 }
 
-// expression turns a value into an expression. Strings are read by parse.
+// expression converts a value into an expression. parse reads its strings.
 func (r jsonReader) expression(value hcl.Expression, parse func([]byte, string) (hclsyntax.Expression,
 	hcl.Diagnostics)) hclsyntax.Expression {
 	at := value.Range()
@@ -163,8 +163,8 @@ func (r jsonReader) expression(value hcl.Expression, parse func([]byte, string) 
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at}
 }
 
-// text reads a string. One that is a single ${…} is the expression in it. "${" also begins
-// an expression where a string without it would be one.
+// text converts a string. A single ${…} becomes the expression in it. A string that begins with "${" is read as
+// a template even if parse expects an expression.
 func (r jsonReader) text(value hcl.Expression, parse func([]byte, string) (hclsyntax.Expression, hcl.Diagnostics)) hclsyntax.Expression {
 	text := r.key(value)
 	if strings.HasPrefix(text, "${") {
@@ -189,7 +189,7 @@ func (r jsonReader) text(value hcl.Expression, parse func([]byte, string) (hclsy
 	return expr
 }
 
-// key is the text of a string, as it stands in the file: hcl would normalize it.
+// key returns a string as it is written in the file: hcl would normalize it.
 func (r jsonReader) key(value hcl.Expression) string {
 	var text string
 	if err := json.Unmarshal(value.Range().SliceBytes(r.file.Bytes), &text); err != nil {
@@ -199,8 +199,8 @@ func (r jsonReader) key(value hcl.Expression) string {
 	return text
 }
 
-// places maps the bytes of a string's text to where they stand in the file, behind the
-// quote at the start of the range.
+// places returns a function that maps ranges in a string's text to ranges in the file. The text begins behind
+// the quote at the start of at.
 func (r jsonReader) places(at hcl.Range) func(hcl.Range) hcl.Range {
 	raw := at.SliceBytes(r.file.Bytes)
 	start := hcl.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + 1}
@@ -230,8 +230,8 @@ func (r jsonReader) places(at hcl.Range) func(hcl.Range) hcl.Range {
 	}
 }
 
-// escapedRune is the length of \uXXXX, or of the two of a surrogate pair, and that of the
-// rune in the text.
+// escapedRune returns the length of \uXXXX, or of both halves of a surrogate pair, and the length of the rune
+// in the text.
 func escapedRune(raw []byte) (escaped, decoded int) {
 	unit := func(raw []byte) (rune, bool) {
 		var u uint16
@@ -255,8 +255,7 @@ func escapedRune(raw []byte) (escaped, decoded int) {
 
 var rangeType = reflect.TypeFor[hcl.Range]()
 
-// movePlaces replaces every range in a tree of expressions or in a diagnostic, once where
-// parts of it are shared.
+// movePlaces replaces every range in a tree of expressions or in a diagnostic. It replaces shared parts once.
 func movePlaces(v reflect.Value, move func(hcl.Range) hcl.Range, seen map[any]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -60,7 +60,7 @@ func kubernetesSchema() steps.Schema {
 	}}
 }
 
-// readKubernetes reads a kubernetes block and finds what is wrong with it beyond types.
+// readKubernetes reads a kubernetes block and checks it beyond types.
 func readKubernetes(o steps.Object) (*steps.KubernetesSpec, []steps.Problem) {
 	r := kubernetesReader{o: o, found: kubernetesSchema().Check(o)}
 	s := &steps.KubernetesSpec{
@@ -71,7 +71,7 @@ func readKubernetes(o steps.Object) (*steps.KubernetesSpec, []steps.Problem) {
 		LoadResources: r.pairs("load_resources"), Secrets: r.secrets(),
 		QueueTimeout: o.Duration("queue_timeout"), Nodes: o.Int("nodes"),
 	}
-	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type lets nothing else through
+	s.PullSecrets, _ = o.Texts("pull_secrets") // the schema's type excludes anything else
 	r.names(s)
 	if o.Known("load_node") {
 		node := o.Int("load_node")
@@ -82,10 +82,10 @@ func readKubernetes(o steps.Object) (*steps.KubernetesSpec, []steps.Problem) {
 	return s, r.found
 }
 
-// checkClaim says why a volume's name cannot be that of a PersistentVolumeClaim.
+// checkClaim returns why a volume's name cannot name a PersistentVolumeClaim, nil if it can.
 func checkClaim(name string) error { return validName(name, validation.IsDNS1123Subdomain) }
 
-// validName is what Kubernetes says against a name, without its examples.
+// validName returns Kubernetes' objection to a name, without its examples, nil if it has none.
 func validName(name string, rules ...func(string) []string) error {
 	for _, rule := range rules {
 		if found := rule(name); len(found) > 0 {
@@ -123,7 +123,7 @@ func (r *kubernetesReader) name(argument, name string, rules ...func(string) []s
 	}
 }
 
-// selector checks the labels that nodes shall have.
+// selector checks the labels that nodes must have.
 func (r *kubernetesReader) selector(s *steps.KubernetesSpec) {
 	for _, key := range slices.Sorted(maps.Keys(s.NodeSelector)) {
 		err := validName(key, validation.IsQualifiedName)
@@ -157,7 +157,7 @@ var (
 )
 
 func (r *kubernetesReader) tolerations() []steps.Toleration {
-	texts, _ := r.o.Texts("tolerations") // the schema's type lets nothing else through
+	texts, _ := r.o.Texts("tolerations") // the schema's type excludes anything else
 	var out []steps.Toleration
 	for _, text := range texts {
 		m := tolerated.FindStringSubmatch(text)
@@ -172,7 +172,7 @@ func (r *kubernetesReader) tolerations() []steps.Toleration {
 	return out
 }
 
-// resources checks names and amounts; those of GPUs are the servers' own.
+// resources checks names and amounts. The servers set their number of GPUs themselves.
 func (r *kubernetesReader) resources(s *steps.KubernetesSpec) {
 	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || standardResource(s.GPUResource)) {
 		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.",
@@ -182,7 +182,7 @@ func (r *kubernetesReader) resources(s *steps.KubernetesSpec) {
 	r.amounts(s, "load_resources", s.LoadResources)
 }
 
-// amounts checks one argument.
+// amounts checks the resources of one argument.
 func (r *kubernetesReader) amounts(s *steps.KubernetesSpec, argument string, said map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		amount, err := resource.ParseQuantity(said[name])
@@ -201,7 +201,7 @@ func (r *kubernetesReader) amounts(s *steps.KubernetesSpec, argument string, sai
 	}
 }
 
-// resourceFault says why a container cannot ask for a resource of a name, "" where it can.
+// resourceFault returns why a container cannot request a resource, "" if it can.
 func resourceFault(name string) string {
 	domain, _, two := strings.Cut(name, "/")
 	switch {
@@ -229,7 +229,7 @@ func (r *kubernetesReader) secrets() map[string]string {
 		object, key, two := strings.Cut(all[name], "/")
 		if !variable.MatchString(name) || !two || validName(object, validation.IsDNS1123Subdomain) != nil ||
 			validName(key, validation.IsConfigMapKey) != nil {
-			// At the block, since the line of the argument would be shown: somebody may have written the secret itself.
+			// At the block: a diagnostic shows the line of the argument, which may hold the secret itself.
 			r.found = append(r.found, steps.Problem{
 				Summary: fmt.Sprintf("what %q of secrets stands for is not a reference to a secret", name),
 				Detail:  "Write { VARIABLE = \"SECRET/KEY\" }: the name of a secret of the namespace and one of its keys.",

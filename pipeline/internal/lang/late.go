@@ -18,8 +18,8 @@ type lateSource struct {
 	at   hcl.Range
 }
 
-// follow visits every reference of an expression to something of the file, through
-// locals. seen holds the locals that were visited.
+// follow visits every reference of an expression to something in the file, through locals. seen holds the
+// locals visited so far.
 func (p *program) follow(expr hcl.Expression, seen map[string]bool, visit func(reference)) {
 	for _, t := range expr.Variables() {
 		r, d := parseReference(t)
@@ -37,7 +37,7 @@ func (p *program) follow(expr hcl.Expression, seen map[string]bool, visit func(r
 	}
 }
 
-// lateSources finds what makes an expression late.
+// lateSources returns the references that make an expression late.
 func (e *evaluator) lateSources(expr hcl.Expression) []lateSource {
 	var out []lateSource
 	e.prog.follow(expr, map[string]bool{}, func(r reference) {
@@ -59,8 +59,8 @@ func (e *evaluator) lateSources(expr hcl.Expression) []lateSource {
 	return out
 }
 
-// knownEnough reports whether a value holds nothing that is unknown, apart from the
-// parts of references that nothing uses: a server is known before its url is.
+// knownEnough reports whether a value contains nothing unknown. It ignores parts of references that nothing
+// uses: a server is known before its url is.
 func (e *evaluator) knownEnough(v cty.Value) bool {
 	v, _ = v.Unmark()
 	switch {
@@ -83,8 +83,8 @@ func (e *evaluator) knownEnough(v cty.Value) bool {
 	return true
 }
 
-// notYet is the problem of a value that is needed now and exists only at run time. what
-// names it in a sentence, purpose (may be "") is why it is needed now.
+// notYet returns the problem of a value that is needed now but exists only at run time. what names the value in
+// a sentence. purpose is why it is needed now, or "".
 func (e *evaluator) notYet(expr hcl.Expression, what, purpose string) *hcl.Diagnostic {
 	sources := e.lateSources(expr)
 	at := expr.Range()
@@ -134,8 +134,8 @@ func (e *evaluator) stepsOf(exprs []hcl.Expression) []string {
 	return slices.Compact(out)
 }
 
-// instancesOf lists the instances that a reference to a block with for_each names: the
-// one with its key, or all.
+// instancesOf lists the instances to which a reference to a block with for_each refers: the one with its key,
+// or all.
 func (e *evaluator) instancesOf(r reference) []string {
 	list, ok := e.instances(e.prog.entities[r.addr].block, r.addr)
 	if !ok {

@@ -15,54 +15,52 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Options of loading a pipeline.
+// Options configures how a pipeline is loaded.
 type Options struct {
-	// Paths of files and folders, which make one pipeline together; "-" is Stdin.
+	// Paths are files and folders, which make one pipeline together; "-" is Stdin.
 	Paths []string
 	Stdin io.Reader
-	// Vars are values of variables, the last of a name wins. They go before VarFiles,
-	// and those before Env.
+	// Vars are values of variables; the last of a name wins. They take precedence over VarFiles, and those over
+	// Env.
 	Vars     []VarArg
 	VarFiles []string
 	// Env gives the environment as os.Environ does; nil means none.
 	Env func() []string
 	// Registry holds the kinds of blocks.
 	Registry *steps.Registry
-	// Datasets are the kinds of datasets, whose blocks are in Registry; nil stands for those of
-	// the program.
+	// Datasets are the kinds of datasets, whose blocks are in Registry; nil means the program's own.
 	Datasets datasets.Kinds
-	// Arrivals are the load models; nil stands for those of the program.
+	// Arrivals are the load models; nil means the program's own.
 	Arrivals load.Arrivals
-	// Formats are the names of the formats that a report of kind file can be written in.
+	// Formats are the names of the formats of a report of kind file.
 	Formats []string
-	// Tests are the significance tests that a gate can name; nil stands for the standard ones.
+	// Tests are the significance tests that a gate can name; nil means the standard ones.
 	Tests gates.Tests
-	// Version of the program, for required_version; "" or no version passes all.
+	// Version is the program's version, for required_version; "" or an invalid one passes all.
 	Version string
-	// MaxCells of one matrix; 0 means DefaultMaxCells.
+	// MaxCells limits the cells of one matrix; 0 means DefaultMaxCells.
 	MaxCells int
-	// Stored has what a stored run keeps of the files beside its pipeline; nil reads those that are there.
+	// Stored holds a stored run's copy of the files beside its pipeline; nil reads the files themselves.
 	Stored *Stored
 }
 
-// Stored is what a stored run keeps of the files that its pipeline read.
+// Stored holds what a stored run keeps of the files that its pipeline read.
 type Stored struct {
-	// Folder holds copies of those that file and templatefile read.
+	// Folder holds copies of the files that file and templatefile read.
 	Folder string
-	// Sums are the SHA-256 of the files of datasets by their path.
+	// Sums holds the SHA-256 of the files of datasets by their path.
 	Sums map[string]string
 }
 
 // VarArg is one value of a variable: a string as it is, anything else as HCL or JSON.
 type VarArg struct {
 	Name, Text string
-	// Origin is where it comes from, for messages: "--var".
+	// Origin names the source of the value in messages: "--var".
 	Origin string
 }
 
-// Load reads and evaluates a pipeline. All problems are returned at once, sorted by
-// place. The Config is never nil, so that sources can be shown beside the problems; with
-// errors it is partial.
+// Load reads and evaluates a pipeline. It returns all problems at once, sorted by place. The Config is never
+// nil, so that sources can be shown beside the problems. After errors it is partial.
 func Load(opt Options) (*Config, hcl.Diagnostics) {
 	src, diags := syntax.Load(opt.Paths, opt.Stdin)
 	cfg := &Config{Sources: src, Tests: opt.Tests, Settings: Settings{Alpha: defaultAlpha}}
@@ -73,7 +71,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	rep.report(diags...)
 	prog := parse(src, opt, rep)
 	e := newEvaluator(prog, map[string]cty.Value{}, rep)
-	// For a file that needs another version this is the only problem reported.
+	// For a file that needs another version, this is the only problem reported.
 	if d := newEvaluator(prog, nil, rep).checkVersion(opt.Version); d != nil {
 		return cfg, hcl.Diagnostics{d}
 	}
@@ -82,12 +80,13 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 	}
 	e.load(cfg, opt)
 	cfg.prog, cfg.values, cfg.secrets, cfg.Read = prog, e.vars, secretList(e.secrets), prog.read
-	prog.read = nil // what is evaluated again may be so by several goroutines
+	prog.read = nil // later evaluations may run in several goroutines
 	redact(e.diags, cfg.secrets)
 	return cfg, diag.Sorted(e.all())
 }
 
-// Declared lists the variables that a pipeline declares, whatever else is wrong with it.
+// Declared lists the variables that a pipeline declares. It ignores all problems except those of reading and
+// syntax.
 func Declared(opt Options) ([]string, hcl.Diagnostics) {
 	src, diags := syntax.Load(opt.Paths, opt.Stdin)
 	if diags.HasErrors() {
@@ -100,7 +99,7 @@ func Declared(opt Options) ([]string, hcl.Diagnostics) {
 	return names, nil
 }
 
-// load evaluates everything, each thing after what it needs.
+// load evaluates everything, in the order of dependencies.
 func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Variables = e.resolveVariables(opt)
 	cfg.Settings = e.pipelineSettings()
@@ -147,8 +146,8 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	}
 }
 
-// evaluateNames evaluates all that can be referred to by value, used or not: a mistake
-// is reported even where nothing depends on it.
+// evaluateNames evaluates everything that can be referred to by value, used or not. A mistake is reported even
+// if nothing depends on it.
 func (e *evaluator) evaluateNames() {
 	for _, addr := range slices.Sorted(maps.Keys(e.prog.locals)) {
 		e.value(addr, e.prog.locals[addr].NameRange)
@@ -169,7 +168,7 @@ func (p *program) of(typ string) []*entity {
 	return out
 }
 
-// fill lists what was evaluated in source order, instances in the order of their keys.
+// fill copies the results to cfg in source order, instances in the order of their keys.
 func (e *evaluator) fill(cfg *Config) {
 	for _, ent := range e.prog.order {
 		list, _ := e.instances(ent.block, ent.addr)

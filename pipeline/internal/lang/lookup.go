@@ -40,7 +40,7 @@ func (c *Config) GateAt(addr string) *Gate {
 	return find(c.Gates, addr, func(g *Gate) string { return g.Addr })
 }
 
-// ServersOf returns the servers that the target at an address consists of.
+// ServersOf returns the servers of the target at an address.
 func (c *Config) ServersOf(addr string) []*Server {
 	if d := c.DeploymentAt(addr); d != nil {
 		return d.Servers
@@ -51,9 +51,8 @@ func (c *Config) ServersOf(addr string) []*Server {
 	return nil
 }
 
-// SelectGates keeps the gates that match one of the patterns, with what they need: the
-// benchmarks that none of them is about are left out, too. A pattern is a name or an
-// address, with * and ? as in names of files. LeftOut lists the gates that are not kept.
+// SelectGates keeps the gates that match one of the patterns, and the benchmarks that they judge. A pattern is
+// a name or an address, with * and ? as in names of files. LeftOut lists the other gates.
 func (c *Config) SelectGates(patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -87,8 +86,7 @@ func (c *Config) SelectGates(patterns []string) error {
 	return nil
 }
 
-// trimReports takes gates that were left out from the reports, and reports that are about
-// no other.
+// trimReports removes gates that were left out from the reports, and reports that list no other gate.
 func (c *Config) trimReports(keep map[string]bool) {
 	c.Reports = slices.DeleteFunc(c.Reports, func(r *Report) bool {
 		if len(r.Gates) == 0 {
@@ -99,11 +97,11 @@ func (c *Config) trimReports(keep map[string]bool) {
 	})
 }
 
-// matchesGate reports whether a pattern is that of a gate: of its address or name, as they
-// are or without the key of for_each.
+// matchesGate reports whether a pattern matches the address or name of a gate, with or without the key of
+// for_each.
 func matchesGate(pattern, addr string) (bool, error) {
 	block, _, _ := strings.Cut(addr, "[")
-	pattern = strings.ReplaceAll(pattern, "[", `\[`) // of a key; only * and ? are special
+	pattern = strings.ReplaceAll(pattern, "[", `\[`) // a key's bracket; only * and ? are special
 	for _, name := range []string{addr, block, gateName(addr), gateName(block)} {
 		if ok, err := path.Match(pattern, name); ok || err != nil {
 			return ok, err

@@ -9,12 +9,12 @@ import (
 
 // Machines spreads the repeats of a run over the machines of its docker, slurm or kubernetes block.
 type Machines struct {
-	// Between is the standard deviation of what a change does from machine to machine, as a share; 0
-	// means that gates judge the mean over the machines that there are.
+	// Between is the standard deviation of a change's effect from machine to machine, as a share. With 0 gates
+	// judge the mean over the machines of the run.
 	Between float64
 }
 
-// mostBetween bounds Machines.Between: beyond it no gate decides anything.
+// mostBetween is the upper limit of Machines.Between: beyond it no gate decides anything.
 const mostBetween = 0.5
 
 // machinesSchema describes the machines block.
@@ -27,7 +27,7 @@ func machinesSchema() steps.Schema {
 	}}
 }
 
-// readMachines reads a machines block and finds what is wrong with it beyond types.
+// readMachines reads a machines block and checks it beyond types.
 func readMachines(o steps.Object) (*Machines, []steps.Problem) {
 	s := &Machines{Between: o.Float("between")}
 	found := machinesSchema().Check(o)

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// marginForm is how a margin is written, which says what it is a margin of.
+// marginForm is how a margin is written, which determines its quantity.
 type marginForm int
 
 const (
@@ -24,7 +24,7 @@ const (
 	natsForm                     // "0.01 nats"
 )
 
-// absoluteForms are the units of margins that are differences, and what one of them is.
+// absoluteForms lists the units of margins that are differences, with the size of each unit.
 var absoluteForms = []struct {
 	suffix string
 	form   marginForm
@@ -39,7 +39,7 @@ var absoluteForms = []struct {
 	{"nat", natsForm, 1},
 }
 
-// absolute reads a margin with a unit of its own.
+// absolute reads a margin that has a unit.
 func absolute(text string) (x float64, form marginForm, ok bool) {
 	for _, f := range absoluteForms {
 		number, has := strings.CutSuffix(strings.TrimSpace(text), f.suffix)
@@ -57,7 +57,7 @@ func inUnit(m metric.Metric) bool {
 	return m.Scale == metric.Difference && !m.ByTime() && !slices.Contains([]metric.Unit{metric.Tokens, metric.Nats, metric.Fraction}, m.Unit)
 }
 
-// formOf is how margins of a metric are written, and an example.
+// formOf returns how margins of a metric may be written, and an example.
 func formOf(m metric.Metric) (forms []marginForm, example string) {
 	switch {
 	case inUnit(m):
@@ -76,8 +76,8 @@ func formOf(m metric.Metric) (forms []marginForm, example string) {
 	return []marginForm{ratioForm, numberForm}, "5%"
 }
 
-// marginOf reads the margin of a gate: a ratio less one, or a difference in the unit of metrics
-// that can be zero, of which there is no ratio.
+// marginOf reads the margin of a gate: a ratio less one, or a difference in the metric's unit. Metrics that can
+// be zero have no ratio.
 func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	if !o.Known("margin") {
 		return
@@ -92,7 +92,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 	e.checkMargin(g, b, form)
 }
 
-// marginForm is how the margin is written.
+// marginForm returns how the margin is written.
 func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
 	v, ok := e.scopeOf(g.instance).value(b.attrs["margin"].Expr)
 	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
@@ -105,7 +105,7 @@ func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
 	return form
 }
 
-// checkMargin refuses a margin that is none of the gate's metrics.
+// checkMargin refuses a margin whose form does not fit all of the gate's metrics.
 func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 	for _, m := range g.Metrics {
 		forms, example := formOf(m)
@@ -116,7 +116,7 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 		case (form == ratioForm || form == numberForm) && g.Margin == 0:
 			continue // 0 is 0 in any unit
 		case m.Informational:
-			continue // it is refused as such
+			continue // refused elsewhere
 		case inUnit(m):
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by difference, and the margin is no number in its unit", m.ID),
 				fmt.Sprintf("Its values can be zero, so that there is no percentage of them. Write a number without a unit, such as margin = 0.05, "+

@@ -15,7 +15,7 @@ import (
 // DefaultMaxCells is the largest matrix that is expanded.
 const DefaultMaxCells = 10_000
 
-// maxTotal is how many of the largest matrices a pipeline may have in all.
+// maxTotal limits the cells of a pipeline, in multiples of the largest matrix.
 const maxTotal = 10
 
 // axis is an evaluated axis.
@@ -24,8 +24,7 @@ type axis struct {
 	values []cty.Value
 }
 
-// matrix evaluates the axes of a benchmark, in source order. ok is false if they cannot
-// be expanded.
+// matrix evaluates the axes of a benchmark, in source order. ok is false if they cannot be expanded.
 func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 	m := b.one("matrix")
 	if m == nil {
@@ -79,7 +78,7 @@ func (e *evaluator) axis(src *hclsyntax.Attribute, s *scope) (axis, bool) {
 	return a, ok
 }
 
-// checkAxis finds what keeps a value from being a list of axis values.
+// checkAxis returns why a value cannot be a list of axis values, nil if it can.
 func (e *evaluator) checkAxis(src *hclsyntax.Attribute, v cty.Value) *hcl.Diagnostic {
 	at := src.Expr.Range()
 	bare, marks := v.Unmark()
@@ -107,7 +106,7 @@ func (e *evaluator) checkAxis(src *hclsyntax.Attribute, v cty.Value) *hcl.Diagno
 		fmt.Sprintf("It is %s. Write %s = [ … ].", typeName(ty), src.Name))
 }
 
-// cellText is the text of one value on an axis.
+// cellText returns the text of one value on an axis.
 func (e *evaluator) cellText(src *hclsyntax.Attribute, v cty.Value) (string, *hcl.Diagnostic) {
 	at := src.Expr.Range()
 	if v.ContainsMarked() {
@@ -123,8 +122,7 @@ func (e *evaluator) cellText(src *hclsyntax.Attribute, v cty.Value) (string, *hc
 		"Values are strings, numbers, bools, servers and deployments, or objects with a name.")
 }
 
-// valueText writes a value of an axis for people: a server by its address, an object by
-// its name.
+// valueText returns a value of an axis as text for people: a server's address, an object's name.
 func (e *evaluator) valueText(v cty.Value) (string, bool) {
 	switch {
 	case v.IsNull() || !v.IsKnown():
@@ -145,7 +143,7 @@ func (e *evaluator) valueText(v cty.Value) (string, bool) {
 	return "", false
 }
 
-// elementRange is the range of an element of a list expression, or of the expression.
+// elementRange returns the range of an element of a list expression, or else of the expression.
 func elementRange(expr hcl.Expression, index cty.Value) hcl.Range {
 	if t, ok := expr.(*hclsyntax.TupleConsExpr); ok {
 		if i, _ := index.AsBigFloat().Int64(); int(i) < len(t.Exprs) {
@@ -178,8 +176,7 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 	return false
 }
 
-// combinations expands the product into cells that have nothing but coordinates: the last
-// axis changes fastest.
+// combinations expands axes into cells that have only coordinates. The last axis changes fastest.
 func combinations(axes []axis) []Cell {
 	out := []Cell{{Values: []result.AxisValue{}}}
 	for _, a := range axes {

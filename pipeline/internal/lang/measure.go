@@ -43,7 +43,7 @@ func (e *evaluator) measures() []steps.Measure {
 	return e.measureList
 }
 
-// declared are the metrics of the file's measures.
+// declared returns the metrics of the file's measures.
 func (e *evaluator) declared() metric.Declared {
 	var out metric.Declared
 	for _, m := range e.measures() {
@@ -52,8 +52,8 @@ func (e *evaluator) declared() metric.Declared {
 	return out
 }
 
-// groups are those of the registry, of other load generators, and that of the file's measures, of which
-// names alone are known before they are evaluated.
+// groups returns the groups of the registry, of other load generators, and of the file's measures. Measures
+// have only names, because they may not be evaluated yet.
 func (p *program) groups() []metric.Group {
 	groups := slices.Concat(metric.Groups(), metric.Foreign())
 	g := metric.Group{Name: metric.DeclaredGroup}
@@ -67,7 +67,7 @@ func (p *program) groups() []metric.Group {
 	return groups
 }
 
-// lookup finds a metric of the registry, of another load generator, or the name of a measure.
+// lookup returns a metric of the registry or of another load generator, or a measure with its name alone.
 func (p *program) lookup(id string) (metric.Metric, bool) {
 	if m, ok := metric.Lookup(id); ok {
 		return m, true
@@ -80,7 +80,7 @@ func (p *program) lookup(id string) (metric.Metric, bool) {
 	return metric.Metric{}, false
 }
 
-// undeclared is the problem of a reference to a measure that the file does not have.
+// undeclared returns the problem of a reference to a measure that the file does not have.
 func (p *program) undeclared(t hcl.Traversal, name string) *hcl.Diagnostic {
 	var names []string
 	for _, ent := range p.of(measureRoot) {

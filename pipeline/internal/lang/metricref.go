@@ -78,7 +78,7 @@ func metricGroups() []string {
 	return names
 }
 
-// lastName is the first name of what follows a group, if it is a constant.
+// lastName returns the first name after a group, if it is a constant.
 func lastName(rest hcl.Traversal) (string, bool) {
 	if len(rest) == 0 {
 		return "", false
@@ -86,8 +86,8 @@ func lastName(rest hcl.Traversal) (string, bool) {
 	return stepName(rest[0])
 }
 
-// metricValue is the value of a group of metrics: an object of its statistics; of a tool, one
-// of its groups.
+// metricValue returns the value of a group of metrics: an object of its statistics. For a tool it returns an
+// object of its groups.
 func (e *evaluator) metricValue(group string) cty.Value {
 	if tool, ok := metric.ForeignTool(group); ok {
 		groups := map[string]cty.Value{}
@@ -105,7 +105,7 @@ func (e *evaluator) metricValue(group string) cty.Value {
 		}
 		for _, m := range g.Metrics {
 			known, ok := e.declared().Lookup(m.ID)
-			if !ok { // a measure with a problem of its own, which is reported where it is
+			if !ok { // a faulty measure, which is reported at its block
 				stats[m.Stat] = cty.DynamicVal
 				continue
 			}
@@ -123,7 +123,7 @@ func (e *evaluator) metricValue(group string) cty.Value {
 	return cty.ObjectVal(stats)
 }
 
-// metricOf is the metric that a value stands for.
+// metricOf returns the metric that a value stands for.
 func (e *evaluator) metricOf(v cty.Value) (metric.Metric, bool) {
 	id, _ := idOf(v)
 	text, ok := strings.CutPrefix(id, "metric.")
@@ -133,7 +133,7 @@ func (e *evaluator) metricOf(v cty.Value) (metric.Metric, bool) {
 	return e.declared().Lookup(text)
 }
 
-// metricAt is the metric that a traversal names: self.GROUP.STAT, metric.GROUP.STAT.
+// metricAt returns the metric that a traversal names: self.GROUP.STAT, metric.GROUP.STAT.
 func (p *program) metricAt(t hcl.Traversal, root string) (metric.Metric, bool) {
 	if t.IsRelative() || len(t) < 3 || t.RootName() != root {
 		return metric.Metric{}, false
@@ -143,7 +143,7 @@ func (p *program) metricAt(t hcl.Traversal, root string) (metric.Metric, bool) {
 	return p.lookup(group + "." + stat)
 }
 
-// notMetric is the problem of an element of metrics that is no metric.
+// notMetric returns the problem of an element of metrics that does not refer to a metric.
 func (e *evaluator) notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
 	if group, stats, ok := e.groupOf(v); ok {
 		return problem(codeType, at, fmt.Sprintf("metric.%s is a group of metrics", group),
@@ -157,7 +157,7 @@ func (e *evaluator) notMetric(v cty.Value, at hcl.Range) *hcl.Diagnostic {
 	return problem(codeType, at, "metrics must hold references to metrics", "Refer to them, such as metric.ttft.p99, without quotes.")
 }
 
-// groupOf is the group of metrics that a value stands for, and its statistics.
+// groupOf returns the group of metrics that a value stands for, and its statistics.
 func (e *evaluator) groupOf(v cty.Value) (group string, stats []string, ok bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
 		return "", nil, false
@@ -173,7 +173,7 @@ func (e *evaluator) groupOf(v cty.Value) (group string, stats []string, ok bool)
 	return group, slices.Compact(stats), len(stats) > 0
 }
 
-// usualStat is the statistic of a group that is gated most often.
+// usualStat returns the statistic of a group that is gated most often.
 func usualStat(stats []string) string {
 	for _, name := range []string{"p99", "mean", "rate", "share"} {
 		if slices.Contains(stats, name) {
@@ -183,8 +183,8 @@ func usualStat(stats []string) string {
 	return stats[0]
 }
 
-// suggestMetric finds the metric that a wrong id most likely meant: by its letters, or by
-// a word that a group has in its name.
+// suggestMetric returns the metric that a wrong id most likely meant, by its letters or by a word in a group's
+// name.
 func suggestMetric(id string) string {
 	if near := metric.Suggest(id); near != "" {
 		return near
@@ -223,7 +223,7 @@ func statsOf(group string) []string {
 	return stats
 }
 
-// otherNames are what other tools call groups of metrics.
+// otherNames maps other tools' names to groups of metrics.
 var otherNames = map[string]string{
 	"throughput": "output_throughput", "tps": "output_throughput", "tokens_per_second": "output_throughput", "tokens": "output_throughput",
 	"rps": "request_throughput", "qps": "request_throughput", "latency": "e2el", "e2e": "e2el", "e2e_latency": "e2el", "duration": "e2el",
@@ -231,7 +231,7 @@ var otherNames = map[string]string{
 	"success": "success", "errors": "success", "error_rate": "success", "failures": "success",
 }
 
-// groupWord is the group that a word stands for.
+// groupWord returns the group that a word stands for, "" if none.
 func groupWord(word string) string {
 	if name := otherNames[word]; name != "" && metricGroup(name) {
 		return name

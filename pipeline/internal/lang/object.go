@@ -18,7 +18,7 @@ type layer struct {
 	scope *scope
 }
 
-// object is an evaluated block with what is needed to point into it.
+// object is an evaluated block, with its layers to locate problems.
 type object struct {
 	steps.Object
 	layers []layer
@@ -26,8 +26,7 @@ type object struct {
 	late   bool // an argument waits for the run
 }
 
-// evaluate evaluates the arguments and nested blocks of schema. An abstract block may
-// lack what is required.
+// evaluate evaluates the arguments and nested blocks of schema. An abstract block may lack required ones.
 func (e *evaluator) evaluate(layers []layer, schema steps.Schema, abstract bool) object {
 	own := layers[len(layers)-1].block
 	o := object{layers: layers, ok: true, Object: steps.Object{
@@ -48,11 +47,11 @@ func (e *evaluator) evaluate(layers []layer, schema steps.Schema, abstract bool)
 	return o
 }
 
-// unset is the value of an argument that the file does not set.
+// unset returns the value of an argument that the file does not set.
 func (e *evaluator) unset(own *block, a steps.Attr, abstract bool) (cty.Value, bool) {
 	if a.Required && !abstract {
 		if own.hasUnknown {
-			return cty.UnknownVal(a.Type), false // it may be what is misspelt
+			return cty.UnknownVal(a.Type), false // what is unknown may be its misspelling
 		}
 		e.report(problem(codeMissing, own.header, fmt.Sprintf("%s is missing", a.Name),
 			fmt.Sprintf("%s needs the argument %s. %s", own.typ.name, a.Name, a.Doc)))
@@ -64,8 +63,8 @@ func (e *evaluator) unset(own *block, a steps.Attr, abstract bool) (cty.Value, b
 	return cty.NullVal(a.Type), true
 }
 
-// argument evaluates an argument over layers: the last one that has it wins, and maps of
-// flags and variables are merged.
+// argument evaluates an argument over layers. The last layer that sets it wins. The maps args and env are
+// merged.
 func (e *evaluator) argument(layers []layer, a steps.Attr) (cty.Value, bool) {
 	out, ok := cty.NullVal(a.Type), true
 	for _, l := range layers {
@@ -83,8 +82,8 @@ func (e *evaluator) argument(layers []layer, a steps.Attr) (cty.Value, bool) {
 	return out, ok
 }
 
-// mergeMaps merges two maps or objects by key, the second over the first. Null, or
-// anything that is no map, replaces the first as a whole.
+// mergeMaps merges two maps or objects by key. Keys of the second win. If one of them is not a map, mergeMaps
+// returns the second.
 func mergeMaps(base, over cty.Value) cty.Value {
 	b, baseMarks := base.Unmark()
 	o, overMarks := over.Unmark()
@@ -112,7 +111,7 @@ func isList(v cty.Value) bool {
 	return !v.IsMarked() && v.IsKnown() && !v.IsNull() && (v.Type().IsListType() || v.Type().IsTupleType())
 }
 
-// nestedObjects evaluates the nested blocks of a type: those of the last layer that has any.
+// nestedObjects evaluates the nested blocks of a type, from the last layer that has any.
 func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool) {
 	for _, l := range slices.Backward(o.layers) {
 		blocks := l.block.nested(t.Type)
@@ -138,7 +137,7 @@ func (e *evaluator) nestedObjects(o *object, t steps.BlockSchema, abstract bool)
 	}
 }
 
-// expressions are all that an object was evaluated from.
+// expressions returns all expressions from which an object was evaluated.
 func (o object) expressions() []hcl.Expression {
 	var out []hcl.Expression
 	for _, l := range o.layers {
@@ -179,11 +178,11 @@ func (e *evaluator) check(o *object, kind steps.Kind, skip func(steps.Problem) b
 	}
 }
 
-// at finds the range that a path of a steps.Problem leads to: nested blocks, then an
-// argument, then a key. It goes as far as the file does.
+// at returns the range to which a path of a steps.Problem leads: nested blocks, then an argument, then a key.
+// It follows the path as far as the file does.
 func (o object) at(path ...string) hcl.Range { return o.atBlock(0, path...) }
 
-// atBlock is at, with the n-th block where a name of the path is that of several.
+// atBlock is like at, but takes the n-th block if several have a name of the path.
 func (o object) atBlock(n int, path ...string) hcl.Range {
 	own := o.layers[len(o.layers)-1].block
 	if len(path) == 0 {
@@ -215,7 +214,7 @@ func within(b *block, n int, path []string) (hcl.Range, bool) {
 	return hcl.Range{}, false
 }
 
-// keyRangeOf is the range of a key in an object expression, or that of the expression.
+// keyRangeOf returns the range of a key in an object expression, or else of the expression.
 func keyRangeOf(expr hcl.Expression, key string) hcl.Range {
 	found := expr.Range()
 	if x, ok := expr.(hclsyntax.Expression); ok && key != "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// pods is what the kubernetes block says of servers that become Pods.
+// pods holds the settings of the kubernetes block for servers that become Pods.
 type pods struct {
 	spec *steps.KubernetesSpec
-	// loadNode is the place of the argument.
+	// loadNode is the range of the argument load_node.
 	loadNode hcl.Range
 }
 
-// cluster keeps what a kubernetes block says of other blocks.
+// cluster stores the settings of a kubernetes block that other blocks are checked against.
 func (e *evaluator) cluster(s *Settings, o object) {
 	if s.Kubernetes == nil {
 		return
@@ -29,14 +29,14 @@ func (e *evaluator) cluster(s *Settings, o object) {
 	e.pods = &pods{spec: s.Kubernetes, loadNode: o.at("kubernetes", "load_node")}
 }
 
-// checkPod finds what a server that becomes a Pod cannot have.
+// checkPod reports settings that a server in a Pod cannot have.
 func (e *evaluator) checkPod(o object, s steps.ServerSpec) {
 	if e.pods == nil || s.Image == "" {
 		return
 	}
 	for _, v := range s.Env {
 		if _, both := e.pods.spec.Secrets[v.Name]; both {
-			// At the block, since the line of the argument would be shown, with what may be a secret.
+			// At the block: a diagnostic shows the line of the argument, which may hold a secret.
 			e.report(problem(codeCheck, o.at(), fmt.Sprintf("%s is set by env and by secrets of the kubernetes block", v.Name),
 				"All servers get the variables of secrets. Remove one of the two."))
 		}
@@ -52,7 +52,7 @@ func (e *evaluator) checkPod(o object, s steps.ServerSpec) {
 	}
 }
 
-// checkLoadNode sets the node of the load against those of the servers.
+// checkLoadNode compares the node of the load with the nodes of the servers.
 func (e *evaluator) checkLoadNode() {
 	if e.pods == nil || e.pods.spec.LoadNode == nil || len(e.servers) == 0 {
 		return

@@ -10,10 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Price is what machines cost, in one currency.
+// Price holds what machines cost, in one currency.
 type Price struct {
-	// GPUHour and MachineHour are the prices of an hour of one GPU and of one machine; 0 where
-	// nothing is charged for it.
+	// GPUHour and MachineHour are the prices of an hour of one GPU and of one machine; 0 means no charge.
 	GPUHour, MachineHour float64
 	// Currency is the code of ISO 4217, such as "USD".
 	Currency string
@@ -28,7 +27,7 @@ func priceSchema() steps.Schema {
 	}}
 }
 
-// readPrice reads a price block and finds what is wrong with it beyond types.
+// readPrice reads a price block and checks it beyond types.
 func readPrice(o steps.Object) (*Price, []steps.Problem) {
 	p := new(Price)
 	found := priceSchema().Check(o)
@@ -67,7 +66,7 @@ type Money struct {
 	Currency string
 }
 
-// moneyForm is a number and a currency, with or without a space between.
+// moneyForm matches a number and an optional currency, with or without a space between them.
 var moneyForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`)
 
 // ParseMoney reads an amount with its currency: "2.50 USD".

@@ -11,29 +11,29 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
-// problem is an error at a place. Summary is lower case without a stop, detail is whole
-// sentences that say what to do.
+// problem returns an error at a place. summary is lower case without a full stop. detail is whole sentences
+// that explain what to do.
 func problem(code diag.Code, at hcl.Range, summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: at.Ptr(), Extra: code}
 }
 
-// warning is a problem that does not stop anything.
+// warning returns a problem that does not stop the run.
 func warning(code diag.Code, at hcl.Range, summary, detail string) *hcl.Diagnostic {
 	d := problem(code, at, summary, detail)
 	d.Severity = hcl.DiagWarning
 	return d
 }
 
-// place names a range within a sentence: "main.hcl:3".
+// place formats a range for a sentence: "main.hcl:3".
 func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
 }
 
-// maxProblems are shown. A generated file can have very many, and more are of no use.
+// maxProblems limits the problems shown. A generated file can have very many.
 const maxProblems = 500
 
-// reporter collects diagnostics. The same problem at the same place is kept once: an
-// argument is evaluated for every cell, and a parent's for every child.
+// reporter collects diagnostics. It keeps one problem at one place once, because an argument is evaluated for
+// every cell, and a parent's for every child.
 type reporter struct {
 	diags   hcl.Diagnostics
 	seen    map[string]bool
@@ -74,13 +74,13 @@ func (r *reporter) report(diags ...*hcl.Diagnostic) {
 	}
 }
 
-// manyNames are too many to list, or to look for a misspelt one among.
+// manyNames is the largest number of names that are listed.
 const manyNames = 1000
 
-// listedNames is how many names a message lists before it gives up.
+// listedNames is the largest number of names in a message.
 const listedNames = 12
 
-// didYouMean ends a message about an unknown name: "Did you mean X?", else what there is.
+// didYouMean returns the end of a message about an unknown name: "Did you mean X?", else the names that exist.
 func didYouMean(given string, names []string, what string) string {
 	if name := enum.Nearest(given, names); name != "" {
 		return fmt.Sprintf("Did you mean %s?", name)
@@ -88,7 +88,7 @@ func didYouMean(given string, names []string, what string) string {
 	return listNames(names, what)
 }
 
-// listNames says which names there are: "The arguments are a, b and c."
+// listNames returns a sentence that lists names: "The arguments are a, b and c."
 func listNames(names []string, what string) string {
 	if len(names) > manyNames {
 		return fmt.Sprintf("There are %d %s.", len(names), what)
@@ -105,18 +105,18 @@ func listNames(names []string, what string) string {
 	return fmt.Sprintf("The %s are %s.", what, humanize.List(names))
 }
 
-// Codes of the problems that this package finds. Texts may be reworded, codes may not.
+// Codes of the problems that this package reports. Texts may be reworded, codes may not.
 const (
 	codeBlock     diag.Code = "P2001" // a block that does not exist, or not here
 	codeArgument  diag.Code = "P2002" // an argument that does not exist, or not here
 	codeMissing   diag.Code = "P2003" // an argument, block or label that is missing
-	codeDuplicate diag.Code = "P2004" // a name or a block that is there twice
+	codeDuplicate diag.Code = "P2004" // a name or a block that exists twice
 	codeKind      diag.Code = "P2005" // a kind (first label) that does not exist
 	codeLabel     diag.Code = "P2006" // a label that cannot be a name, or one too many
 	codeVersion   diag.Code = "P2007" // the file is for another version of the program
 	codeMany      diag.Code = "P2008" // more problems than are shown
 
-	codeReference  diag.Code = "P2101" // nothing has the name that is referred to
+	codeReference  diag.Code = "P2101" // a reference to a name that does not exist
 	codeScope      diag.Code = "P2102" // the name exists, but not here
 	codeCycle      diag.Code = "P2103" // blocks refer to each other in a circle
 	codeLate       diag.Code = "P2104" // the value exists only at run time
@@ -132,7 +132,7 @@ const (
 	codeVariableMissing diag.Code = "P2301" // a variable without a value
 	codeVariableUnknown diag.Code = "P2302" // a value for a variable that does not exist
 	codeVariableValue   diag.Code = "P2303" // a value that the variable cannot take
-	codeValidation      diag.Code = "P2304" // a validation block says no
+	codeValidation      diag.Code = "P2304" // a validation block refuses the value
 
 	codeMatrix diag.Code = "P2401" // an axis that cannot be expanded
 	codeCells  diag.Code = "P2402" // too many cells, or none
@@ -140,7 +140,7 @@ const (
 	codeLoad   diag.Code = "P2404" // a workload that makes no sense
 
 	codeGate     diag.Code = "P2501" // a gate that is incomplete or contradicts itself
-	codeRefused  diag.Code = "P2502" // a gate that could not decide, or says nothing
+	codeRefused  diag.Code = "P2502" // a gate that could not decide anything
 	codeShares   diag.Code = "P2503" // shares of alpha that do not add up
 	codeBaseline diag.Code = "P2504" // a baseline that does not fit the benchmark
 )

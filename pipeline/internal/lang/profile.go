@@ -9,23 +9,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Profile says how a pair of launches is profiled after a gate has regressed.
+// Profile describes how a pair of launches is profiled after a gate has regressed.
 type Profile struct {
 	Profiler string // ProfilerTorch or ProfilerNsys
-	// Delay is the time from the first measured request until the profiler starts, and Window how
-	// long it is on.
+	// Delay is the time from the first measured request until the profiler starts. Window is how long it runs.
 	Delay, Window time.Duration
-	// Timeout bounds how long a profiler may take to write what it has.
+	// Timeout limits how long a profiler may take to write its traces.
 	Timeout time.Duration
-	// MaxSize is the most that the traces of both sides may take in the run directory, in bytes.
+	// MaxSize limits the traces of both sides in the run directory, in bytes.
 	MaxSize int64
 }
 
-// What profiles.
+// The profilers.
 const (
-	// ProfilerTorch is torch's profiler, as the engine starts and stops it.
+	// ProfilerTorch is torch's profiler, which the engine starts and stops.
 	ProfilerTorch = "torch"
-	// ProfilerNsys is Nsight Systems, which needs nothing of the engine.
+	// ProfilerNsys is Nsight Systems, which needs no support from the engine.
 	ProfilerNsys = "nsys"
 )
 
@@ -37,7 +36,7 @@ const (
 	defaultProfileSize    = 256 << 20
 )
 
-// profileWindow bounds what a profiler writes: ten minutes are six gigabytes a side.
+// profileWindow limits the size of a profile: ten minutes are six gigabytes a side.
 var profileWindow = steps.Number("must be above zero, and ten minutes at most", func(f *big.Float) bool {
 	return f.Sign() > 0 && f.Cmp(big.NewFloat(float64(maxProfileWindow))) <= 0
 })
@@ -66,8 +65,7 @@ func profileSchema() steps.Schema {
 	}}
 }
 
-// readProfile reads a profile block, nil for one that is not enabled, and finds what is wrong
-// with it beyond types.
+// readProfile reads a profile block and checks it beyond types. It returns nil for a block that is not enabled.
 func readProfile(o steps.Object) (*Profile, []steps.Problem) {
 	problems := profileSchema().Check(o)
 	if o.Known("enabled") && o.Value("enabled").False() {

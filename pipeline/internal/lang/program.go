@@ -12,16 +12,16 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// program is the parsed pipeline: every block decoded and every name indexed, nothing
-// evaluated. It does not change after parse.
+// program is the parsed pipeline: every block is decoded and every name indexed, but nothing is evaluated. Only
+// read changes after parse.
 type program struct {
 	registry *steps.Registry
 	tests    gates.Tests
 	arrivals load.Arrivals
-	dir      string            // folder that paths in the file are meant from
+	dir      string            // folder in which relative paths of the file start
 	readDir  string            // folder that file and templatefile read
-	read     map[string]string // texts of what they have read
-	sums     map[string]string // of datasets' files that are not there; nil reads them
+	read     map[string]string // texts of the files that were read
+	sums     map[string]string // of datasets' files, from a stored run; nil reads the files
 	maxCells int
 
 	settings  *block // the pipeline block, nil if there is none
@@ -32,7 +32,7 @@ type program struct {
 	names     map[string][]string             // addresses by their root
 }
 
-// note keeps the text of a file that the pipeline reads while it is loaded.
+// note records the text of a file that the pipeline reads while it is loaded.
 func (p *program) note(name, text string) {
 	if p.read != nil {
 		p.read[filepath.Clean(name)] = text
@@ -73,7 +73,7 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	return p
 }
 
-// empty is the problem of a pipeline without a block.
+// empty returns the problem of a pipeline without a block, nil if it has one.
 func (p *program) empty(src *Sources) *hcl.Diagnostic {
 	if len(p.order)+len(p.locals)+len(p.variables) > 0 || p.settings != nil || len(src.Files) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (p *program) empty(src *Sources) *hcl.Diagnostic {
 	return problem(codeMissing, at, "the file holds no block", "Nothing would be measured. `pipeline init` writes a file to begin with.")
 }
 
-// baseDir is the folder that paths in the file are meant from.
+// baseDir returns the folder in which relative paths of the file start.
 func baseDir(src *Sources) string {
 	if len(src.Files) == 0 {
 		return "."
@@ -101,7 +101,7 @@ func (d *decoder) attributesOfFile(body *hclsyntax.Body) {
 	}
 }
 
-// index files the blocks of one file under their addresses.
+// index stores the blocks of one file under their addresses.
 func (p *program) index(root *block, rep *reporter) {
 	for _, b := range root.blocks {
 		switch b.typ.name {
@@ -137,7 +137,7 @@ func (p *program) indexLocals(b *block, rep *reporter) {
 	}
 }
 
-// indexEntity files a block with labels. A block whose labels are wrong has no address.
+// indexEntity stores a block with labels under its address. A block whose labels are wrong has none.
 func (p *program) indexEntity(b *block, rep *reporter) bool {
 	if len(b.labels) != len(b.typ.labels) {
 		return false
@@ -152,7 +152,7 @@ func (p *program) indexEntity(b *block, rep *reporter) bool {
 	return true
 }
 
-// address of a block at the top of a file.
+// address returns the address of a block at the top of a file.
 func address(b *block) string {
 	addr := b.typ.name
 	if addr == "variable" {

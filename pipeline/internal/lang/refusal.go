@@ -37,9 +37,9 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	e.checkPairs(g, b, base, bm)
 }
 
-// checkPairs looks at every pair of cells that the gate compares: there must be one, and
-// both must do the same work. Cells whose base the matrix excludes are left out of the
-// gate, with a warning: a comparison with nothing would always be missing.
+// checkPairs checks every pair of cells that the gate compares: both cells must exist and do the same work. It
+// removes cells whose base the matrix excludes from the gate, with a warning, because their comparison would
+// always be missing.
 func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]Cell{}
 	for _, c := range bm.Cells {
@@ -83,8 +83,8 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 	}
 }
 
-// otherWork is what two workloads differ in although the baseline does not declare it. The
-// bound on concurrency may be the very thing compared, and so may be the way of asking.
+// otherWork returns the differences of two workloads that the baseline does not declare. The bound on
+// concurrency may differ, and so may the endpoint if neither is pooled.
 func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 	declared := comparability.Declare(base.Differ...).And(comparability.MaxConcurrency)
 	if !steps.Pooled(a.Endpoint) && !steps.Pooled(b.Endpoint) {
@@ -94,7 +94,7 @@ func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 	return slices.DeleteFunc(found, func(d comparability.Difference) bool { return d.Declared || d.Shown })
 }
 
-// refuse reports gates that could not decide anything with what the file plans.
+// refuse reports gates that could not decide anything with the repeats and workloads of the file.
 func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind == result.BaselinePaired && bm.RepeatMax < 2 {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
@@ -115,7 +115,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 			e.report(problem(codeRefused, at, fmt.Sprintf("metric.%s needs to know the machines", m.ID),
 				fmt.Sprintf("%s answers before the run begins, and how many GPUs and machines serve there is not known, so it would always be "+
 					"missing. Have it launched, or compare metric.output_throughput.", e.answering(bm))))
-		case !m.Quality || m.Mutual: // those of answers have words of their own
+		case !m.Quality || m.Mutual: // metrics of answers have messages of their own
 		case base.Kind != result.BaselinePaired:
 			e.report(problem(codeRefused, b.at("baseline"), fmt.Sprintf("metric.%s needs a paired baseline", m.ID),
 				fmt.Sprintf("What is answered is compared question by question, and %s of kind %s has no questions.", base.Addr, base.Kind)))
@@ -132,7 +132,7 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	}
 }
 
-// answering is a server that a benchmark measures and that is not launched, "" if there is none.
+// answering returns a server that a benchmark measures but does not launch, "" if there is none.
 func (e *evaluator) answering(bm *Benchmark) string {
 	for _, c := range bm.Cells {
 		var servers []*Server
@@ -150,7 +150,7 @@ func (e *evaluator) answering(bm *Benchmark) string {
 	return ""
 }
 
-// rangeOfMetric is where a gate lists a metric.
+// rangeOfMetric returns the range at which a gate lists a metric.
 func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 	src := b.attrs["metrics"].Expr
 	found := src.Range()
@@ -165,16 +165,16 @@ func (e *evaluator) rangeOfMetric(b *block, m metric.Metric) hcl.Range {
 // evaluationScore is the metric of an evaluation.
 const evaluationScore = "evaluation.score"
 
-// asker is what wants a metric: a gate, or an objective of a search.
+// asker identifies the user of a metric: a gate, or an objective of a search.
 type asker struct {
-	addr string // what is measured
-	verb string // what is done to a metric
+	addr string // address of the benchmark
+	verb string // "gate" or "limit"
 }
 
-// instead proposes another metric at the begin of a sentence.
+// instead returns the verb for the start of a sentence that proposes another metric.
 func (a asker) instead() string { return strings.ToUpper(a.verb[:1]) + a.verb[1:] }
 
-// refusal is why a metric cannot be judged under a workload, nil if it can.
+// refusal returns why a metric cannot be judged under a workload, nil if it can.
 func (p *program) refusal(m metric.Metric, who asker, w steps.Workload, at hcl.Range) *hcl.Diagnostic {
 	l := w.Load
 	evaluated := w.Driver != nil && w.Driver.Evaluation != nil
@@ -234,7 +234,7 @@ func (p *program) refusal(m metric.Metric, who asker, w steps.Workload, at hcl.R
 		fmt.Sprintf("A run of %s has %d. %s Plan requests = %d or more%s.", who.addr, n, whyRequests(m), m.MinRequests, who.smallerStat(m, n)))
 }
 
-// whyRequests says where the least number of requests comes from.
+// whyRequests explains the least number of requests of a metric.
 func whyRequests(m metric.Metric) string {
 	if m.Quantile > 0.5 {
 		return fmt.Sprintf("Fewer than 10 of them lie beyond the p%.4g, so it is mostly luck.", 100*m.Quantile)
@@ -242,7 +242,7 @@ func whyRequests(m metric.Metric) string {
 	return fmt.Sprintf("That is too few for the %s.", m.Stat)
 }
 
-// smallerStat offers the highest percentile that n requests carry.
+// smallerStat proposes the highest percentile for which n requests are enough, "" if there is none.
 func (a asker) smallerStat(m metric.Metric, n int) string {
 	for _, stat := range []string{"p95", "p90", "p50", "mean"} {
 		other, ok := metric.Lookup(m.Group + "." + stat)
@@ -284,7 +284,7 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 	}
 }
 
-// suite refuses a comparison over all cells where their values have no partners.
+// suite refuses a comparison over all cells if their values cannot be paired.
 func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	switch {
 	case g.SuiteMargin == 0:
@@ -298,8 +298,8 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 	}
 }
 
-// checkLaunchMetrics refuses metrics of a launch where a gate has no two launches to compare, or
-// where a server is not launched at all.
+// checkLaunchMetrics refuses metrics of a launch if both sides share one launch, or if a server is not
+// launched.
 func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	bases := map[string]string{} // targets
 	for _, c := range bm.Cells {

@@ -25,7 +25,7 @@ func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
 	return r
 }
 
-// postOptions returns the arguments that are set of a kind that publishes.
+// postOptions returns the arguments that are set, for a kind that publishes.
 func postOptions(o object) map[string]string {
 	kind := o.layers[0].block.kind
 	if kind.Block == "" {

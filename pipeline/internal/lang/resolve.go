@@ -9,15 +9,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// evaluator evaluates the file again, with the outputs of steps if there are any.
+// evaluator returns an evaluator of the file, with the outputs of steps if there are any.
 func (c *Config) evaluator(outputs map[string]map[string]string) *evaluator {
 	e := newEvaluator(c.prog, c.values, &reporter{})
 	e.outputs = outputs
 	return e
 }
 
-// ResolveServer evaluates a server after its steps have run. outputs are by step address
-// and name. Every argument of the result is known.
+// ResolveServer evaluates a server after its steps have run. outputs are indexed by step address and name.
+// Every argument of the result is known.
 func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
 	e, diags := c.again(addr, "server", outputs)
 	if diags.HasErrors() {
@@ -46,8 +46,8 @@ func (c *Config) ResolveStep(addr string, outputs map[string]map[string]string) 
 	return e.steps[addr].Object, nil
 }
 
-// again evaluates the instance addr of a block of a type, and what that refers to. What
-// others wait for is not its problem; that it waits for something itself is.
+// again evaluates the instance addr of a block of type typ, and what it refers to. It fails if the instance
+// itself still waits for a step, but not if others do.
 func (c *Config) again(addr, typ string, outputs map[string]map[string]string) (*evaluator, hcl.Diagnostics) {
 	if outputs == nil {
 		outputs = map[string]map[string]string{}
@@ -66,7 +66,7 @@ func (c *Config) again(addr, typ string, outputs map[string]map[string]string) (
 	}}
 }
 
-// instanceAgain evaluates one instance and returns the errors of that alone.
+// instanceAgain evaluates one instance and returns the errors of this evaluation.
 func (e *evaluator) instanceAgain(ent *entity, inst instance) hcl.Diagnostics {
 	late, needs := false, []string(nil)
 	switch ent.block.typ.name {

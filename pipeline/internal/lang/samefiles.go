@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// sameFiles compares folders, and remembers what it has compared: a model is large.
+// sameFiles compares files and folders, and caches the results: a model is large.
 type sameFiles struct {
 	known map[[2]string]bool
 }
 
-// equal reports whether two paths hold the same files with the same content, or are both absent. What cannot be read
-// differs.
+// equal reports whether two paths hold the same files with the same content, or are both absent. Unreadable
+// files differ.
 func (s *sameFiles) equal(a, b string) bool {
 	key := [2]string{a, b}
 	if same, ok := s.known[key]; ok {
@@ -53,8 +53,8 @@ func sameTree(a, b string) bool {
 	return true
 }
 
-// absent reports whether there is no such path, or the text cannot be one, as a chat template that an argument holds
-// itself.
+// absent reports whether a path does not exist, or its text cannot be a path, such as a chat template given as
+// an argument.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) ||
 		errors.Is(err, syscall.EINVAL)

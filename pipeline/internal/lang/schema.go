@@ -14,8 +14,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// SchemaDoc describes the language, for editors and for the reference documentation. It
-// is made from the tables that decode files.
+// SchemaDoc describes the language, for editors and for the reference documentation. It is made from the tables
+// that decode files.
 type SchemaDoc struct {
 	FormatVersion string      `json:"format_version"`
 	Blocks        []BlockDoc  `json:"blocks"`
@@ -29,7 +29,7 @@ type BlockDoc struct {
 	Type   string   `json:"type"`
 	Kind   string   `json:"kind,omitempty"`
 	Labels []string `json:"labels,omitempty"`
-	// OptionalLabels is how many of them, from the last, may be left out.
+	// OptionalLabels is the number of labels, counted from the last, that may be left out.
 	OptionalLabels int           `json:"optional_labels,omitempty"`
 	Doc            string        `json:"doc"`
 	Arguments      []ArgumentDoc `json:"arguments,omitempty"`
@@ -90,7 +90,7 @@ func Schema(registry *steps.Registry, formats []string, tests gates.Tests, arriv
 	return doc
 }
 
-// blockDocs describes a block type, once for each kind that it has.
+// blockDocs describes a block type, once for each of its kinds.
 func blockDocs(t *blockType, registry *steps.Registry) []BlockDoc {
 	if !t.byKind {
 		return []BlockDoc{blockDoc(t, registry)}

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxExcludes of a matrix: each is evaluated for each cell.
+// maxExcludes limits the exclude blocks of a matrix: each is evaluated for each cell.
 const maxExcludes = 100
 
 // Defaults of a benchmark.
@@ -42,8 +42,7 @@ func matrixType() *blockType {
 	}
 }
 
-// benchmarkWorkload are the arguments that may differ from cell to cell: they can refer
-// to matrix.
+// benchmarkWorkload returns the arguments that may differ from cell to cell: they can refer to matrix.
 func benchmarkWorkload(arrivals load.Arrivals) steps.Schema {
 	return steps.Schema{
 		Attrs: workloadAttrs(),
@@ -99,7 +98,7 @@ func loadSchema(arrivals load.Arrivals) steps.Schema {
 	return s
 }
 
-// benchmarkSettings are the arguments that hold for all cells.
+// benchmarkSettings returns the arguments that hold for all cells.
 func benchmarkSettings() steps.Schema {
 	return steps.Schema{
 		Attrs: []steps.Attr{
@@ -123,7 +122,7 @@ func benchmarkSettings() steps.Schema {
 	}
 }
 
-// limitsSchema are the client's limits.
+// limitsSchema returns the client's limits.
 func limitsSchema() steps.Schema {
 	limit := func(name string, unit steps.Unit, doc string) steps.Attr {
 		return steps.Attr{Name: name, Type: cty.Number, Unit: unit, Doc: doc}

@@ -8,11 +8,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// rootName is what a whole file is called as a block type.
+// rootName is the name of a whole file as a block type.
 const rootName = "file"
 
-// rootType lists the blocks of a file, in the order of the documentation. Reports can be
-// written in formats, gates judge by tests, and requests come by arrivals.
+// rootType lists the blocks of a file, in the order of the documentation. formats, tests and arrivals are those
+// that its reports, gates and loads can name.
 func rootType(formats []string, tests gates.Tests, arrivals load.Arrivals) *blockType {
 	return &blockType{name: rootName, nested: []*blockType{
 		pipelineType(), variableType(), localsType(), stepType(), serverType(), deploymentType(),
@@ -20,7 +20,7 @@ func rootType(formats []string, tests gates.Tests, arrivals load.Arrivals) *bloc
 	}}
 }
 
-// expr is an argument that is not evaluated like others; its doc says what it takes.
+// expr returns an argument that is not evaluated like others. doc describes its value.
 func expr(name string, required bool, doc string) steps.Attr {
 	return steps.Attr{Name: name, Type: cty.DynamicPseudoType, Required: required, Doc: doc}
 }
@@ -89,7 +89,7 @@ func variableType() *blockType {
 	}
 }
 
-// conditionBlock is a block with a condition and what to say where it does not hold.
+// conditionBlock returns a block with a condition and a message for when it does not hold.
 func conditionBlock(name, doc, condition string) steps.BlockSchema {
 	return steps.BlockSchema{Type: name, Doc: doc, Schema: steps.Schema{Attrs: []steps.Attr{
 		expr("condition", true, condition),

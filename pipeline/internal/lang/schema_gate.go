@@ -11,10 +11,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// defaultAlpha is the chance of a false alarm in a file.
+// defaultAlpha is the default probability of a false alarm in a file.
 const defaultAlpha = 0.05
 
-// defaultBranch of a stored baseline.
+// defaultBranch is the default branch of a stored baseline.
 const defaultBranch = "main"
 
 func baselineType() *blockType {

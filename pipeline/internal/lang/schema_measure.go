@@ -12,11 +12,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// measureUnits are those of the registry that a measure can have; any other text is shown as it is.
+// measureUnits lists the registry's units that a measure can have. Any other text is shown as it is.
 var measureUnits = []metric.Unit{metric.Seconds, metric.Fraction, metric.Count, metric.Tokens, metric.Bytes, metric.JoulesPerToken,
 	metric.TokensPerSecond, metric.RequestsPerSec}
 
-// The names of series and labels in Prometheus' text format, and of units that fit into a column.
+// The forms of names of series and labels in Prometheus' text format, and of units that fit into a column.
 var (
 	seriesName = steps.Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is no name of a series",
 		"It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
@@ -72,7 +72,7 @@ func measureSchema() steps.Schema {
 	}}
 }
 
-// readMeasure reads a measure block and finds what is wrong with it beyond types.
+// readMeasure reads a measure block and checks it beyond types.
 func readMeasure(name string, o steps.Object) (steps.Measure, []steps.Problem) {
 	m := steps.Measure{
 		Name: name, Label: o.Text("description"), Source: steps.MeasureSource(o.Text("source")), URL: o.Text("url"), Series: o.Text("series"),
@@ -121,7 +121,7 @@ func (r *measureReader) labels(name string) map[string]string {
 	return out
 }
 
-// kindArguments are the arguments that belong to some kinds of series only.
+// kindArguments lists the arguments that only some kinds of series have.
 var kindArguments = []struct {
 	name  string
 	kinds []steps.MeasureKind
@@ -132,7 +132,7 @@ var kindArguments = []struct {
 	{"over", []steps.MeasureKind{steps.MeasureCounter}},
 }
 
-// check finds arguments that do not fit together, and settles what is not set.
+// check reports arguments that do not fit together, and sets defaults.
 func (r *measureReader) check(m *steps.Measure) {
 	for _, a := range kindArguments {
 		ok := false

@@ -10,31 +10,31 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is where an expression is evaluated: what the names each, matrix, self and driver mean
-// there, if anything. All other names mean the same everywhere.
+// scope is where an expression is evaluated. It defines the names each, matrix, self and driver. All other
+// names mean the same everywhere.
 type scope struct {
 	eval *evaluator
-	// locals are the values of each, matrix, self and driver; absent where they do not exist.
+	// locals holds the values of each, matrix, self and driver, without those that do not exist here.
 	locals map[string]cty.Value
-	// absent says, for a name that is not in locals, why.
+	// absent explains why a name is not in locals.
 	absent map[string]string
-	// check, if not nil, finds wrong references that begin with a local name.
+	// check, if not nil, returns the problem of a wrong reference that begins with a local name.
 	check func(hcl.Traversal) *hcl.Diagnostic
-	// only, if not "", is the one root that may be referred to; onlyWhy says why.
+	// only, if not "", is the one root that may be referred to; onlyWhy explains why.
 	only, onlyWhy string
 	// cell names the cell, for messages: "side=base rate=4".
 	cell string
-	// prepared holds what is known of an expression before the locals are; cells share it.
+	// prepared holds expressions prepared before the locals are known. Cells share it.
 	prepared map[hcl.Expression]*prepared
 }
 
 // prepared is an expression with its references resolved.
 type prepared struct {
 	ctx *hcl.EvalContext
-	// metered is the expression as it is evaluated.
+	// metered is the expression as it is evaluated, with its cost counted.
 	metered hcl.Expression
-	ok      bool // all references are good
-	// varies says that the value depends on matrix or self, which change from cell to cell.
+	ok      bool // all references are valid
+	// varies is true if the value depends on matrix or self, which change from cell to cell.
 	varies  bool
 	done    bool
 	value   cty.Value
@@ -45,7 +45,7 @@ func (e *evaluator) newScope() *scope {
 	return &scope{eval: e, prepared: map[hcl.Expression]*prepared{}}
 }
 
-// with is the scope with a local name more. Expressions prepared in one hold in both.
+// with returns the scope with one more local name. Both scopes share prepared expressions.
 func (s *scope) with(name string, v cty.Value) *scope {
 	out := *s
 	out.locals = maps.Clone(s.locals)
@@ -56,8 +56,8 @@ func (s *scope) with(name string, v cty.Value) *scope {
 	return &out
 }
 
-// value evaluates an expression. ok is false if a problem was reported, here or where a
-// name that it refers to is declared; the value is then unknown.
+// value evaluates an expression. ok is false if a problem was reported, here or at the declaration of a name to
+// which it refers. The value is then unknown.
 func (s *scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
 	p := s.prepare(expr)
 	if !p.ok {
@@ -67,7 +67,7 @@ func (s *scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
 		return p.value, p.valueOK
 	}
 	if s.eval.meter.Spent() {
-		return cty.DynamicVal, false // reported where the last step was taken
+		return cty.DynamicVal, false // reported when the meter ran out
 	}
 	ctx := p.ctx.NewChild()
 	ctx.Variables = s.locals
@@ -87,7 +87,7 @@ func (s *scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
 	return v, ok
 }
 
-// note names the cell at the end of a message.
+// note returns the sentence that names the cell, for the end of a message.
 func (s *scope) note() string {
 	if s.cell == "" {
 		return ""
@@ -95,7 +95,7 @@ func (s *scope) note() string {
 	return fmt.Sprintf(" This is so in the cell %s.", s.cell)
 }
 
-// noteFor is the note if the expression has another value in each cell.
+// noteFor returns the note if the value of the expression varies from cell to cell.
 func (s *scope) noteFor(expr hcl.Expression) string {
 	if p := s.prepared[expr]; p != nil && p.varies {
 		return s.note()
@@ -127,7 +127,7 @@ func (s *scope) prepare(expr hcl.Expression) *prepared {
 	return p
 }
 
-// resolve evaluates what a traversal refers to, and enters it under its name.
+// resolve evaluates the target of a traversal and adds it to names.
 func (s *scope) resolve(t hcl.Traversal, names tree) bool {
 	r, d := parseReference(t)
 	if d == nil {
@@ -147,7 +147,7 @@ func (s *scope) resolve(t hcl.Traversal, names tree) bool {
 	return ok
 }
 
-// checkLocal finds what is wrong with a reference to each, matrix, self or driver.
+// checkLocal returns the problem of a wrong reference to each, matrix, self or driver.
 func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	root := t.RootName()
 	v, ok := s.locals[root]
@@ -175,7 +175,7 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 		didYouMean(root+"."+name, names, "names below "+root))
 }
 
-// tree holds values by path, and becomes nested objects.
+// tree holds values by path. It is converted to nested objects.
 type tree map[string]any
 
 func (t tree) enter(path []string, v cty.Value) {

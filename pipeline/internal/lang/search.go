@@ -47,7 +47,7 @@ func searchBlock() steps.BlockSchema {
 	}
 }
 
-// searching reads a load that is searched. The rest of the load is checked as that of a probe.
+// searching reads a load that is searched. It checks the rest of the load as a probe's.
 func (c cell) searching(o, in steps.Object, l steps.Load) steps.Load {
 	s := &steps.Search{
 		Min: c.number(in, "min", aboveZero, "load", "search", "min"), Max: c.number(in, "max", aboveZero, "load", "search", "max"),
@@ -72,7 +72,7 @@ func (c cell) searching(o, in steps.Object, l steps.Load) steps.Load {
 	return l
 }
 
-// checkSearch finds a search that cannot be made.
+// checkSearch reports a search that cannot be made.
 func (c cell) checkSearch(o steps.Object, l steps.Load) {
 	s, what := l.Search, l.Searches()
 	whole := func(x float64) bool { return x == math.Trunc(x) }
@@ -125,7 +125,7 @@ func (c cell) hasRate(l steps.Load) bool {
 	return err == nil && m.HasRate()
 }
 
-// probed is the block of a load as that of a probe would be.
+// probed returns the block of a load as a probe would have it.
 func (c cell) probed(o steps.Object) steps.Object {
 	searched := "rate"
 	if o.Text("arrival") == load.Closed {
@@ -158,7 +158,7 @@ func (c cell) objective(i int, b steps.Object) (steps.Objective, bool) {
 	return steps.Objective{Metric: m.ID, Limit: limit}, detail == ""
 }
 
-// slo is where an argument of one of the slo blocks is.
+// slo returns the range of an argument of the i-th slo block.
 func (c cell) slo(i int, name string) hcl.Range {
 	if l := c.block.one("load"); l != nil && l.one("search") != nil {
 		if blocks := l.one("search").nested("slo"); i < len(blocks) {
@@ -199,7 +199,7 @@ func limitOf(v cty.Value, m metric.Metric) (limit float64, problem string) {
 	return limit, ""
 }
 
-// checkObjectives finds objectives that a probe could not measure.
+// checkObjectives reports objectives that a probe could not measure, and repeated ones.
 func (c cell) checkObjectives(w steps.Workload) {
 	if w.Load.Search == nil {
 		return
@@ -220,5 +220,5 @@ func (c cell) checkObjectives(w steps.Workload) {
 	}
 }
 
-// capacityGroup is the group of metrics of searches.
+// capacityGroup is the group of the metrics of searches.
 const capacityGroup = "capacity"

@@ -15,22 +15,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// This file finds what is well formed and cannot be meant: what no machine can do, and
-// what decides nothing.
+// This file finds settings that are well formed but cannot be meant, because no machine can do them or because
+// they decide nothing.
 
-// Bounds of a workload that no client and no server goes beyond.
+// Bounds of a workload that no client and no server exceeds.
 const (
 	maxRate = 100_000 // requests per second
-	// leastTimeout of a request is below what a round trip and a token take; usualTimeout
-	// is below what a first token takes under load.
+	// leastTimeout is shorter than a round trip and a token take. usualTimeout is shorter than a first token
+	// takes under load.
 	leastTimeout = 10 * time.Millisecond
 	usualTimeout = time.Second
 )
 
-// contextArguments are what engines call the longest sequence.
+// contextArguments lists the engines' names for the longest sequence.
 var contextArguments = []string{"max_model_len", "context_length"}
 
-// checkSense finds a cell that no server can answer.
+// checkSense reports a cell that no server can answer.
 func (c cell) checkSense(target string, w steps.Workload) {
 	if w.Load.Rate > maxRate {
 		c.fail("rate is higher than any client sends", fmt.Sprintf("It is %g requests per second, and at most %d can be planned.", w.Load.Rate,
@@ -78,9 +78,8 @@ func (c cell) checkContext(target string, w steps.Workload) {
 	}
 }
 
-// warnOfUnusedAxes reports axes that nothing refers to: their cells are measured again
-// and again under other names. The axis of a paired baseline is judged by what the sides
-// differ in.
+// warnOfUnusedAxes reports axes that nothing refers to: their cells measure the same under other names. It
+// skips the axis of a paired baseline, whose sides are compared elsewhere.
 func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
 	m := b.one("matrix")
 	if m == nil {
@@ -120,8 +119,8 @@ func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
 	}
 }
 
-// usualLimit is the largest value that a limit on a metric has in practice, in the unit in
-// which it is stored. It is 0 for metrics that have none.
+// usualLimit returns the largest value that a limit on a metric has in practice, in the stored unit. It returns
+// 0 for metrics that have none.
 func usualLimit(m metric.Metric) float64 {
 	switch {
 	case m.Unit == metric.Fraction:
@@ -152,7 +151,7 @@ func (e *evaluator) adviseUnits(s *scope, condition hcl.Expression) {
 	})
 }
 
-// selfMetric is the metric that an expression is, if it is self.GROUP.STAT.
+// selfMetric returns the metric of an expression of the form self.GROUP.STAT.
 func (p *program) selfMetric(expr hcl.Expression) (metric.Metric, bool) {
 	t, diags := hcl.AbsTraversalForExpr(expr)
 	if diags.HasErrors() {
@@ -163,7 +162,7 @@ func (p *program) selfMetric(expr hcl.Expression) (metric.Metric, bool) {
 
 func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expression) {
 	if refersToSelf(expr) {
-		return // compared with what was measured
+		return // compared with another measured value
 	}
 	v, ok := s.value(expr)
 	most := usualLimit(m)
@@ -183,7 +182,7 @@ func (e *evaluator) adviseLimit(s *scope, m metric.Metric, expr hclsyntax.Expres
 		fmt.Sprintf("%g seconds is %s. If milliseconds are meant, write duration(\"%gms\").", x, time.Duration(x*float64(time.Second)), x)))
 }
 
-// checkDecides refuses a condition that is the same whatever was measured.
+// checkDecides refuses a condition that does not depend on what was measured.
 func (e *evaluator) checkDecides(v cty.Value, condition hcl.Expression) {
 	bare, marks := v.Unmark()
 	if len(marks) > 0 || bare.IsNull() || !bare.IsKnown() || bare.Type() != cty.Bool {
@@ -193,11 +192,11 @@ func (e *evaluator) checkDecides(v cty.Value, condition hcl.Expression) {
 		"An assert is a limit on metrics. Refer to one, such as self.ttft.p99 < duration(\"500ms\")."))
 }
 
-// leastRepeats of a paired comparison that is worth its time: the bound of three pairs is
-// twice as wide as that of five.
+// leastRepeats is the least number of repeats of a paired comparison that is worth its time. The bound of three
+// pairs is twice as wide as with five.
 const leastRepeats = 4
 
-// adviseRepeats warns of sessions that find only changes that are too large to be overlooked.
+// adviseRepeats warns of sessions that find only changes too large to be overlooked.
 func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 	if base.Kind != result.BaselinePaired || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return
@@ -207,10 +206,10 @@ func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchma
 			"`pipeline plan` shows what each number finds.", g.Addr, bm.Addr, leastRepeats)))
 }
 
-// leastAlpha is the smallest chance of a false alarm that any number of repeats reaches.
+// leastAlpha is the smallest probability of a false alarm that any number of repeats reaches.
 const leastAlpha = 1e-6
 
-// checkAlpha refuses a chance that no test gets below.
+// checkAlpha refuses an alpha that no test reaches.
 func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
 	if alpha <= 0 || alpha >= leastAlpha {
 		return true
@@ -222,7 +221,7 @@ func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
 
 // checkTransport reports transports that the servers of a deployment cannot use.
 func (e *evaluator) checkTransport(d *Deployment, b *block) {
-	// What a node lets a container have is the cluster's own affair.
+	// On a cluster its own configuration decides what a container gets.
 	cluster := e.prog.settings != nil && (e.prog.settings.one("slurm") != nil || e.prog.settings.one("kubernetes") != nil)
 	for _, p := range checkTransport(d.Spec, !cluster) {
 		at := d.Range

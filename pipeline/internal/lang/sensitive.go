@@ -12,19 +12,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// mark is the type of this package's marks, so that no other package's can be equal.
+// mark is the type of this package's marks, so that no mark of another package is equal.
 type mark string
 
-// sensitive is the one mark of the language. A value that carries it reaches only
-// arguments that their schema calls sensitive.
+// sensitive is the only mark of the language. A value that carries it reaches only arguments that their schema
+// calls sensitive.
 const sensitive mark = "sensitive"
 
-// leastSecret is the length of the shortest text that is treated as a secret. Shorter
-// ones would blank out ordinary words.
+// leastSecret is the length of the shortest text that is treated as a secret. Hiding shorter ones would blank
+// out ordinary words.
 const leastSecret = 6
 
-// markedPart finds the first marked part of a value and says which: "" is the value
-// itself, otherwise a key or index such as "HF_TOKEN" or "2".
+// markedPart finds the first marked part of a value. part is its key, such as "HF_TOKEN", or "" for the value
+// itself and for elements of lists.
 func markedPart(v cty.Value) (part string, marked bool) {
 	if v.IsMarked() {
 		return "", true
@@ -63,8 +63,8 @@ func secretTexts(v cty.Value, within bool, into map[string]bool) {
 	}
 }
 
-// namedSecrets collects what is a secret by its name or form, though it was not marked: a
-// key that is written into env, the password of an address.
+// namedSecrets collects secrets that were not marked, by their name or form: a key that is written into env,
+// the password of an address.
 func namedSecrets(name string, v cty.Value, into map[string]bool) {
 	v, _ = v.Unmark()
 	switch {
@@ -85,15 +85,14 @@ func namedSecrets(name string, v cty.Value, into map[string]bool) {
 	}
 }
 
-// Secrets returns every secret text of the pipeline, for the redactor: the values of
-// sensitive variables, whatever the file makes of them for sensitive arguments, and what
-// stands there as a secret by its name.
+// Secrets returns every secret text of the pipeline, for the redactor: the values of sensitive variables,
+// values of sensitive arguments made from them, and unmarked values that are secrets by their name.
 func (c *Config) Secrets() []string {
 	return slices.Clone(c.secrets)
 }
 
-// SecretsOf returns the secrets that outputs of steps bring: those that have the name of one, and
-// those that reach a variable, a header or a key that has it.
+// SecretsOf returns the secrets in outputs of steps: those named like a secret, and those that reach a
+// variable, a header or a key named like one.
 func (c *Config) SecretsOf(outputs map[string]map[string]string) []string {
 	before := map[string]bool{}
 	for _, text := range c.secrets {
@@ -109,7 +108,7 @@ func (c *Config) SecretsOf(outputs map[string]map[string]string) []string {
 			for _, text := range secret.Values(name, value) {
 				texts[text] = true
 			}
-			// What is a part of a secret is one, unless it is an ordinary word.
+			// A part of a secret is a secret, too, unless it is an ordinary word.
 			part := func(text string) bool { return text != "" && strings.Contains(text, value) }
 			if len(secret.Values("SECRET", value)) > 0 && slices.ContainsFunc(slices.Collect(maps.Keys(texts)), part) {
 				texts[value] = true
@@ -119,7 +118,7 @@ func (c *Config) SecretsOf(outputs map[string]map[string]string) []string {
 	return secretList(texts)
 }
 
-// secretsWith evaluates what can take outputs of steps, and returns the secrets that it meets.
+// secretsWith evaluates the blocks that can take outputs of steps, and returns the secrets found.
 func (c *Config) secretsWith(outputs map[string]map[string]string) map[string]bool {
 	e := c.evaluator(outputs)
 	for _, typ := range []string{"step", "server", "deployment"} {
@@ -130,12 +129,12 @@ func (c *Config) secretsWith(outputs map[string]map[string]string) map[string]bo
 	return e.secrets
 }
 
-// secretList is a set of texts in order, without those too short to hide.
+// secretList returns the sorted texts of a set, without those too short to hide.
 func secretList(texts map[string]bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(text string) bool { return len(text) < leastSecret })
 }
 
-// warnOfShort says that a secret is too short to be masked in logs and reports.
+// warnOfShort warns of a secret that is too short to be masked in logs and reports.
 func (e *evaluator) warnOfShort(d declaration, v cty.Value) {
 	texts := map[string]bool{}
 	secretTexts(v, true, texts)
@@ -149,8 +148,8 @@ func (e *evaluator) warnOfShort(d declaration, v cty.Value) {
 	}
 }
 
-// redact takes secrets out of the texts of diagnostics. Functions and conversions do not
-// quote marked values; this is the second belt.
+// redact removes secrets from the texts of diagnostics. Functions and conversions do not quote marked values,
+// so this is a second safeguard.
 func redact(diags hcl.Diagnostics, secrets []string) {
 	if len(secrets) == 0 {
 		return
@@ -165,7 +164,7 @@ func redact(diags hcl.Diagnostics, secrets []string) {
 	}
 }
 
-// secretHere is the problem of a secret in an argument that shows it.
+// secretHere returns the problem of a secret in an argument that is shown.
 func secretHere(at hcl.Range, name, part string) *hcl.Diagnostic {
 	what := name
 	if part != "" {

@@ -30,7 +30,7 @@ func (e *evaluator) isAbstract(b *block) bool {
 	return !v.IsNull() && v.True()
 }
 
-// serverInstance evaluates one server, files it under its address and returns its value.
+// serverInstance evaluates one server, stores it under its address and returns its value.
 func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abstract bool) cty.Value {
 	o := e.evaluate(layers, b.kind.Schema, abstract)
 	srv := &Server{Addr: inst.addr, Kind: b.kind, Range: b.header, Late: o.late}
@@ -53,10 +53,10 @@ func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abst
 	return targetValue(inst, b.label(), b.kind.Name, text, o.Text("url"), !modelKnown)
 }
 
-// sourceNames are the arguments that say where a server comes from.
+// sourceNames returns the arguments that define where a server comes from.
 func sourceNames() []string { return []string{"image", "executable", "url"} }
 
-// checkSource reports a server that comes from nowhere, or from two places.
+// checkSource reports a server without a source, or with several.
 func (e *evaluator) checkSource(o object) bool {
 	var set []string
 	for _, name := range sourceNames() {
@@ -68,7 +68,7 @@ func (e *evaluator) checkSource(o object) bool {
 	case !o.ok || len(set) == 1:
 		return true
 	case len(set) == 0 && o.layers[len(o.layers)-1].block.hasUnknown:
-		return false // it may be what is misspelt
+		return false // what is unknown may be its misspelling
 	case len(set) == 0:
 		e.report(problem(codeMissing, o.at(), "server has no image, executable or url",
 			"Exactly one of them says where the server comes from: a container image, a program on this machine, or the address of a server that "+
@@ -80,7 +80,7 @@ func (e *evaluator) checkSource(o object) bool {
 	return false
 }
 
-// aboutSource finds problems that checkSource has reported already.
+// aboutSource reports whether checkSource has already reported a problem.
 func aboutSource(p steps.Problem) bool {
 	if len(p.Path) == 0 {
 		return true
@@ -88,8 +88,7 @@ func aboutSource(p steps.Problem) bool {
 	return slices.Contains(sourceNames(), p.Path[0])
 }
 
-// dependencies lists the steps that an object waits for: those it refers to, and those
-// that depends_on names.
+// dependencies lists the steps that an object waits for: those to which it refers, in depends_on or elsewhere.
 func (e *evaluator) dependencies(o object) []string {
 	for _, l := range o.layers {
 		if src := l.block.attrs[metaDependsOn]; src != nil {
@@ -99,7 +98,7 @@ func (e *evaluator) dependencies(o object) []string {
 	return e.stepsOf(o.expressions())
 }
 
-// checkDependsOn reports elements of depends_on that are no steps.
+// checkDependsOn reports elements of depends_on that are not steps.
 func (e *evaluator) checkDependsOn(expr hcl.Expression) {
 	elements, diags := hcl.ExprList(expr)
 	if diags.HasErrors() {
@@ -125,11 +124,11 @@ func (e *evaluator) checkDependsOn(expr hcl.Expression) {
 	}
 }
 
-// maxAncestors of a server. More are not readable, and each is evaluated for each child.
+// maxAncestors limits the ancestors of a server. More are not readable, and each is evaluated for each child.
 const maxAncestors = 20
 
-// ancestors returns a server block with those that it extends, the furthest first. The
-// block itself is named addr.
+// ancestors returns a server block after those that it extends, the furthest first. addr is the address of the
+// block itself.
 func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
 	chain := []*entity{{addr: addr, block: b}}
 	for {
@@ -159,7 +158,7 @@ func (e *evaluator) ancestors(addr string, b *block) ([]*entity, bool) {
 	}
 }
 
-// parent finds the block that extends names.
+// parent returns the block that extends names.
 func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Diagnostic) {
 	at := expr.Range()
 	t, diags := hcl.AbsTraversalForExpr(expr)
@@ -190,8 +189,8 @@ func (e *evaluator) parent(child *entity, expr hcl.Expression) (*entity, *hcl.Di
 	return parent, nil
 }
 
-// extendsCycle reports a cycle of parents. Whichever of them was looked at first, the
-// path begins with the first by name, so that one cycle is reported once.
+// extendsCycle reports a cycle of parents. The path begins with the first block by name, so that one cycle is
+// reported once.
 func (e *evaluator) extendsCycle(cycle []*entity) {
 	first := 0
 	for i, c := range cycle {
@@ -210,8 +209,8 @@ func (e *evaluator) extendsCycle(cycle []*entity) {
 		strings.Join(lines, "\n")+"\nBreak it at one of these places."))
 }
 
-// layersOf pairs a block and its ancestors with their scopes. Expressions of an ancestor
-// have its own scope: each is the child's alone.
+// layersOf pairs a block and its ancestors with their scopes. Expressions of an ancestor have their own scope,
+// in which the name each does not exist.
 func (e *evaluator) layersOf(chain []*entity, own *scope) []layer {
 	layers := make([]layer, len(chain))
 	for i, c := range chain {

@@ -55,7 +55,8 @@ func (e *evaluator) pipelineSettings() Settings {
 	return s
 }
 
-// settingsBlock evaluates a block of the pipeline block, nil where it is not there, and says where it is.
+// settingsBlock evaluates a block of the pipeline block and returns its range. out is nil if there is no such
+// block.
 func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.Object) (*T, []steps.Problem)) (out *T, at hcl.Range) {
 	for _, inner := range o.Blocks[name] {
 		var found []steps.Problem
@@ -66,7 +67,7 @@ func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.O
 	return out, at
 }
 
-// placeBlocks evaluates the blocks that say where servers run.
+// placeBlocks evaluates the blocks that define where servers run.
 func (e *evaluator) placeBlocks(s *Settings, o object) {
 	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", readSlurm)
 	s.Docker, _ = settingsBlock(e, o, "docker", readDocker)
@@ -76,7 +77,7 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 	e.machines(s, o)
 }
 
-// machines evaluates the block that spreads repeats over those of another one.
+// machines evaluates the machines block, which needs a block with machines.
 func (e *evaluator) machines(s *Settings, o object) {
 	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", readMachines)
 	if s.Machines == nil {
@@ -96,7 +97,7 @@ func (e *evaluator) machines(s *Settings, o object) {
 	}
 }
 
-// checkOnePlace refuses a second block that says where servers run.
+// checkOnePlace refuses a second block that defines where servers run.
 func (e *evaluator) checkOnePlace(o object) {
 	first := ""
 	for _, block := range []string{"slurm", "docker", "kubernetes"} {
@@ -112,14 +113,14 @@ func (e *evaluator) checkOnePlace(o object) {
 	}
 }
 
-// reportOf reports the problems of a block within another.
+// reportOf reports the problems of a nested block.
 func (e *evaluator) reportOf(o object, block string, found []steps.Problem) {
 	for _, p := range found {
 		e.report(problem(codeCheck, o.atBlock(p.Block, append([]string{block}, p.Path...)...), p.Summary, p.Detail))
 	}
 }
 
-// checkBisectVariables finds names of variables that the file does not declare.
+// checkBisectVariables reports names of variables that the file does not declare.
 func (e *evaluator) checkBisectVariables(s *Bisect, o object) {
 	var declared []string
 	for _, b := range e.prog.variables {
@@ -135,8 +136,8 @@ func (e *evaluator) checkBisectVariables(s *Bisect, o object) {
 	check("candidate", s.Candidate)
 }
 
-// checkVersion compares the file's required_version with the program's. It comes first:
-// to an old program the rest of a newer file is nonsense.
+// checkVersion compares the file's required_version with the program's version. It runs first, because an old
+// program does not understand a newer file.
 func (e *evaluator) checkVersion(have string) *hcl.Diagnostic {
 	if e.prog.settings == nil || !e.prog.settings.has("required_version") {
 		return nil

@@ -42,7 +42,7 @@ func slurmSchema() steps.Schema {
 	}}
 }
 
-// readSlurm reads a slurm block and finds what is wrong with it beyond types.
+// readSlurm reads a slurm block and checks it beyond types.
 func readSlurm(o steps.Object) (*steps.SlurmSpec, []steps.Problem) {
 	s := &steps.SlurmSpec{
 		Partition: o.Text("partition"), Account: o.Text("account"), Constraint: o.Text("constraint"),
@@ -53,7 +53,7 @@ func readSlurm(o steps.Object) (*steps.SlurmSpec, []steps.Problem) {
 		s.Shared = o.Value("exclusive").False()
 	}
 	s.SideBySide = o.Known("side_by_side") && o.Value("side_by_side").True()
-	s.ExtraArgs, _ = o.Texts("extra_args") // the schema's type lets nothing else through
+	s.ExtraArgs, _ = o.Texts("extra_args") // the schema's type excludes anything else
 	found := slurmSchema().Check(o)
 	add := func(name, summary, detail string) {
 		found = append(found, steps.Problem{Path: []string{name}, Summary: summary, Detail: detail})
@@ -74,12 +74,12 @@ func readSlurm(o steps.Object) (*steps.SlurmSpec, []steps.Problem) {
 	return s, found
 }
 
-// ownArgs are the options of sbatch that the launcher sets itself: another value would
-// break how it finds and ends its job.
+// ownArgs lists the options of sbatch that the launcher sets itself. Another value would break how it finds and
+// ends its job.
 var ownArgs = []string{"--wrap", "--parsable", "--wait", "--array", "--job-name", "--comment", "--nodes", "--requeue", "--test-only",
 	"--clusters", "--hold", "--chdir", "--output", "--error"}
 
-// extraArg says what is wrong with one of the further arguments, "" for nothing.
+// extraArg returns the problem of one of the further arguments, "" if it has none.
 func extraArg(a string) string {
 	name, _, _ := strings.Cut(a, "=")
 	switch {

@@ -13,15 +13,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// latePrefix begins the text that stands for a value which waits for a step.
+// latePrefix begins the text that stands for a value waiting for a step.
 const latePrefix = "(known after "
 
-// IsLate reports whether a text of a server stands for a value that waits for a step.
+// IsLate reports whether a text of a server stands for a value waiting for a step.
 func IsLate(text string) bool { return strings.HasPrefix(text, latePrefix) }
 
-// spec turns an evaluated server block into what an engine gets. It is the one place
-// that knows the arguments of servers by name. What waits for the run is shown as
-// "(known after step.exec.build)".
+// spec converts an evaluated server block for its engine. Only this function maps the arguments of servers by
+// name. Values that wait for the run are shown as "(known after step.exec.build)".
 func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpec {
 	text := func(name string) string {
 		if o.Has(name) && !o.Known(name) {
@@ -40,7 +39,7 @@ func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpe
 	}
 }
 
-// knownAfter stands for the value of an argument that waits for steps.
+// knownAfter returns the text that stands for the value of an argument waiting for steps.
 func (e *evaluator) knownAfter(o object, name string) string {
 	var exprs []hcl.Expression
 	for _, l := range o.layers {
@@ -51,7 +50,7 @@ func (e *evaluator) knownAfter(o object, name string) string {
 	return latePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
 }
 
-// container is the container block. What is wrong in it, the kind's check has said.
+// container returns the container block. The kind's check has reported its problems.
 func container(o object) *steps.ContainerSpec {
 	for _, b := range o.Blocks["container"] {
 		c, _ := serverblock.ReadContainer(b)
@@ -60,7 +59,7 @@ func container(o object) *steps.ContainerSpec {
 	return nil
 }
 
-// caches are the cache blocks. What is wrong in them, the kind's check has said.
+// caches returns the cache blocks. The kind's check has reported their problems.
 func caches(o object) []steps.Cache {
 	var out []steps.Cache
 	for _, b := range o.Blocks["cache"] {
@@ -69,7 +68,7 @@ func caches(o object) []steps.Cache {
 	return out
 }
 
-// words is an argument that is a string or a list of strings.
+// words returns an argument that is a string or a list of strings.
 func (e *evaluator) words(o object, name string) []string {
 	if o.Has(name) && !o.Known(name) {
 		return []string{e.knownAfter(o, name)}
@@ -91,7 +90,7 @@ func readiness(o object) steps.Readiness {
 	return r.WithDefaults()
 }
 
-// settings is a nested block as a map of plain values, without those that are not set.
+// settings returns a nested block as a map of plain values, without those that are not set.
 func settings(o object, typ string) map[string]any {
 	blocks := o.Blocks[typ]
 	if len(blocks) == 0 {
@@ -106,8 +105,7 @@ func settings(o object, typ string) map[string]any {
 	return out
 }
 
-// args lists the engine's arguments in source order: those of the parent first, then new
-// ones. Keys that are computed come last, sorted.
+// args lists the engine's arguments in source order, the parent's first. Computed keys come last, sorted.
 func (e *evaluator) args(o object) []steps.Arg {
 	v := o.Value("args")
 	if v == cty.NilVal || !isMap(v) {
@@ -133,8 +131,7 @@ func (e *evaluator) args(o object) []steps.Arg {
 	return out
 }
 
-// keyOrder visits the keys of an object expression as visitKeys does, and also those of
-// locals that it is made of.
+// keyOrder visits the keys of an object expression as visitKeys does, and also the keys of locals in it.
 func (e *evaluator) keyOrder(expr hclsyntax.Expression, seen map[string]bool, take func(string)) {
 	switch x := expr.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -183,8 +180,8 @@ func (e *evaluator) environment(o object) []steps.EnvVar {
 	return out
 }
 
-// plain turns a value into Go's own: string, bool, int64, float64, []any, map[string]any
-// or nil. What is unknown becomes late.
+// plain converts a value to a Go value: string, bool, int64, float64, []any, map[string]any or nil. An unknown
+// value becomes late.
 func plain(v cty.Value, late string) any {
 	v, _ = v.UnmarkDeep()
 	switch {
@@ -216,7 +213,7 @@ func plain(v cty.Value, late string) any {
 	return nil
 }
 
-// plainNumber keeps whole numbers whole.
+// plainNumber returns integers as int64, other numbers as float64.
 func plainNumber(v cty.Value) any {
 	f := v.AsBigFloat()
 	if i, exact := f.Int64(); exact == 0 {

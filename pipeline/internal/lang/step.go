@@ -11,7 +11,7 @@ func (e *evaluator) step(ent *entity) (cty.Value, bool) {
 	return e.each(ent, cty.DynamicPseudoType, func(inst instance) cty.Value { return e.stepInstance(inst, ent.block) })
 }
 
-// stepInstance evaluates one step, files it under its address and returns its value.
+// stepInstance evaluates one step, stores it under its address and returns its value.
 func (e *evaluator) stepInstance(inst instance, b *block) cty.Value {
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, b.kind.Schema, false)
 	e.check(&o, b.kind, nil)
@@ -25,9 +25,8 @@ func (e *evaluator) stepInstance(inst instance, b *block) cty.Value {
 	})
 }
 
-// outputsOf is the value of a step's outputs: strings that are known once it has run.
-// The argument outputs of a kind names them, as a list or as the keys of a map; a step
-// of a kind without it has none.
+// outputsOf returns the value of a step's outputs: strings that are known once the step has run. The argument
+// outputs names them, as a list or as the keys of a map. A step of a kind without that argument has none.
 func (e *evaluator) outputsOf(addr string, o object) cty.Value {
 	values := map[string]cty.Value{}
 	for _, name := range outputNames(o) {
@@ -60,8 +59,8 @@ func outputNames(o object) []string {
 	return names
 }
 
-// inOrder sorts steps such that each comes after those that it depends on, and in source
-// order otherwise. Cycles have been reported before.
+// inOrder sorts steps so that each comes after those on which it depends, otherwise in source order. Cycles
+// have been reported before.
 func inOrder(list []*Step) []*Step {
 	byAddr := map[string]*Step{}
 	for _, s := range list {

@@ -12,13 +12,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// term is an argument that states a gate's terms, gates.Terms: how it is documented, read and shown.
+// term is an argument for one of a gate's terms, gates.Terms. It holds how the argument is documented, read and
+// shown.
 type term struct {
 	steps.Attr
-	// ofLimits are arguments that may stand beside assert.
+	// ofLimits is true for arguments that may stand beside assert.
 	ofLimits bool
 	read     func(e *evaluator, g *Gate, b *block, o object)
-	// text for people, "" where it is not set.
+	// text returns the value for people, "" if it is not set.
 	text func(c *Config, g *Gate) string
 }
 
@@ -91,8 +92,8 @@ func termAttrs(tests gates.Tests) (attrs []steps.Attr) {
 	return attrs
 }
 
-// terms reads the terms of a gate, whose metrics are known. Beside an assert those of comparisons have no
-// meaning and are not read.
+// terms reads the terms of a gate, whose metrics are known. It ignores terms of comparisons beside an assert,
+// where they have no meaning.
 func (e *evaluator) terms(g *Gate, b *block, o object) {
 	for _, t := range terms(e.prog.tests) {
 		if b.one("assert") == nil || t.ofLimits || !b.has(t.Name) {
@@ -112,10 +113,10 @@ func (e *evaluator) comparisonOnly() []string {
 	return names
 }
 
-// Setting is an argument of a gate with its value for people, "" where it is not set.
+// Setting is an argument of a gate with its value for people, "" if it is not set.
 type Setting struct{ Name, Value string }
 
-// Terms lists what a gate states about its comparisons.
+// Terms lists the terms of a gate's comparisons.
 func (c *Config) Terms(g *Gate) (list []Setting) {
 	for _, t := range terms(c.Tests) {
 		list = append(list, Setting{t.Name, t.text(c, g)})
@@ -130,7 +131,7 @@ func expectationOf(o object) gates.Expectation {
 	return gates.NoRegression
 }
 
-// marginText is empty for a limit, which has no margin.
+// marginText returns the margin for people, "" for a limit, which has none.
 func marginText(g *Gate) string {
 	if g.Margin == 0 || len(g.Metrics) == 0 {
 		return ""
@@ -145,7 +146,7 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'g', 4, 64) + " %"
 }
 
-// testDoc says what each test is for.
+// testDoc documents the argument test, with the purpose of each test.
 func testDoc(tests gates.Tests) string {
 	parts := make([]string, 0, len(tests))
 	for _, t := range tests.OfRuns() {

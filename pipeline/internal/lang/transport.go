@@ -9,16 +9,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// rdmaDevice are the names that Linux gives devices for RDMA: of Mellanox, Broadcom, Intel,
-// Amazon, Chelsio, Huawei, Alibaba, and those after their place on the bus.
+// rdmaDevice matches Linux's names of RDMA devices: of Mellanox, Broadcom, Intel, Amazon, Chelsio, Huawei,
+// Alibaba, and those after their place on the bus.
 var rdmaDevice = regexp.MustCompile(`^(mlx[45]_|bnxt_re|irdma|rdmap|efa_|cxgb|hns_|erdma_|rocep|roceo|ibp|ibs|qedr|mthca|hfi)[0-9a-z_:.]*`)
 
-// networkInterface are the names that Linux gives interfaces of the network.
+// networkInterface matches Linux's names of network interfaces.
 var networkInterface = regexp.MustCompile(`^(eth|en[opsx]|bond|lo$|wlan|br-|docker)[0-9a-z]*`)
 
-// checkTransport finds transports that the servers of a deployment cannot use as they are
-// launched; containers says that those with an image are containers of Docker. The first
-// element of a path is "kv_transfer", or "server" with its name behind.
+// checkTransport reports transports that the servers of a deployment cannot use as they are launched.
+// containers is true if servers with an image are containers of Docker. The first element of a path is
+// "kv_transfer", or "server" followed by its name.
 func checkTransport(d steps.DeploymentSpec, containers bool) []steps.Problem {
 	if d.Transfer == nil {
 		return nil
@@ -68,7 +68,7 @@ func checkRDMA(d steps.DeploymentSpec, containers bool) []steps.Problem {
 	return found
 }
 
-// checkRDMAContainer finds what a container lacks that RDMA needs.
+// checkRDMAContainer reports what a container lacks for RDMA.
 func checkRDMAContainer(m steps.Member) []steps.Problem {
 	c := m.Spec.Container
 	if c == nil {

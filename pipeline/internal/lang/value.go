@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// attribute evaluates one argument by its schema. The value is of the schema's type,
-// and unknown if ok is false. A null value stands for an argument that is not set.
+// attribute evaluates one argument by its schema. The value has the schema's type, and is unknown if ok is
+// false. A null value means that the argument is not set.
 func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, ok bool) {
 	raw, ok := s.value(src.Expr)
 	if !ok {
@@ -42,8 +42,8 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 	return v, true
 }
 
-// meta evaluates an argument that belongs to the language; null if it is not set, or not
-// known now.
+// meta evaluates an argument of the language itself. It returns null if the argument is not set, or not known
+// now.
 func (s *scope) meta(b *block, name string) cty.Value {
 	if src := b.attrs[name]; src != nil {
 		a, _ := b.typ.schema.Attr(name)
@@ -54,8 +54,7 @@ func (s *scope) meta(b *block, name string) cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// contextOf is the context in which an expression was evaluated, for the values that a
-// diagnostic shows.
+// contextOf returns the context in which an expression was evaluated, for the values that a diagnostic shows.
 func (s *scope) contextOf(expr hcl.Expression) *hcl.EvalContext {
 	p := s.prepared[expr]
 	if p == nil || p.ctx == nil {
@@ -66,7 +65,7 @@ func (s *scope) contextOf(expr hcl.Expression) *hcl.EvalContext {
 	return ctx
 }
 
-// convert turns a raw value into what the schema asks for.
+// convert converts a raw value as the schema requires, and checks it.
 func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
 	at := expr.Range()
 	if part, marked := markedPart(v); marked && !a.Sensitive {
@@ -93,8 +92,8 @@ func (s *scope) convert(expr hcl.Expression, a steps.Attr, v cty.Value) (cty.Val
 	return out, checkEnum(expr, a, out)
 }
 
-// checkBlank refuses an empty text, and a list that begins with one, where the schema does
-// not say that it means something. A secret may be empty: it is for pull requests of forks.
+// checkBlank refuses an empty text, and a list that begins with one, unless the schema allows it. A secret may
+// be empty, as it is in pull requests of forks.
 func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic {
 	if a.Blank || a.Sensitive || len(a.Enum) > 0 {
 		return nil
@@ -112,7 +111,7 @@ func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic 
 		"Write what it is, or null to leave it out. If it comes from a variable, that has no value here.")
 }
 
-// checkEnum finds a string that is none of the allowed ones, in a list or alone.
+// checkEnum reports a string that is not one of the allowed values, in a list or alone.
 func checkEnum(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic {
 	if len(a.Enum) == 0 || v.ContainsMarked() {
 		return nil
@@ -140,8 +139,8 @@ func checkName(at hcl.Range, a steps.Attr, v cty.Value) *hcl.Diagnostic {
 	return problem(codeValue, at, fmt.Sprintf("%s must be one of %s", a.Name, a.Enum), detail)
 }
 
-// checkLate reports whether an argument may be unknown now: if it is a late one, and all
-// that it waits for are outputs of steps.
+// checkLate reports an argument that must not be unknown now. It allows a late argument that waits only for
+// outputs of steps.
 func (s *scope) checkLate(expr hcl.Expression, a steps.Attr) *hcl.Diagnostic {
 	sources := s.eval.lateSources(expr)
 	started := func(l lateSource) bool { return !l.step }
@@ -168,7 +167,7 @@ func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	return out, nil
 }
 
-// typeName is a type in a sentence.
+// typeName returns a type with its article, for a sentence.
 func typeName(t cty.Type) string {
 	switch {
 	case t == cty.DynamicPseudoType:
@@ -179,7 +178,7 @@ func typeName(t cty.Type) string {
 	return "a " + t.FriendlyName()
 }
 
-// units are the quantities that texts stand for.
+// units defines how texts are parsed as quantities.
 var units = map[steps.Unit]struct {
 	name, example string
 	parse         func(string) (cty.Value, error)
@@ -209,7 +208,7 @@ func percentage(text string) (cty.Value, error) {
 	return cty.NumberFloatVal(f), err
 }
 
-// convertUnit turns a quantity into a number: nanoseconds, bytes or a fraction.
+// convertUnit converts a quantity to a number: nanoseconds, bytes or a fraction.
 func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
 	bare, marks := v.Unmark()
 	unit := units[a.Unit]
@@ -229,8 +228,8 @@ func convertUnit(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	return n.WithMarks(marks), nil
 }
 
-// checkNumbers refuses numbers that no machine number can hold. What follows counts in
-// float64, and writes JSON, which has no infinity.
+// checkNumbers refuses numbers beyond float64. Later stages compute in float64 and write JSON, which has no
+// infinity.
 func checkNumbers(at hcl.Range, name string, v cty.Value) *hcl.Diagnostic {
 	v, _ = v.Unmark()
 	switch {

@@ -21,10 +21,10 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// envPrefix of the environment variables that set variables.
+// envPrefix is the prefix of the environment variables that set variables.
 const envPrefix = "PIPELINE_VAR_"
 
-// declaration is a variable block, decoded.
+// declaration is a decoded variable block.
 type declaration struct {
 	name      string
 	block     *block
@@ -38,17 +38,17 @@ type declaration struct {
 	description string
 }
 
-// given is a value from outside the file for a variable.
+// given is a value for a variable from outside the file.
 type given struct {
 	text string // raw text, to be parsed by the declared type
-	// value and at are set instead of text where the value comes from a file.
+	// value is set instead of text if the value comes from a file. at is its range, if the file is HCL.
 	value  cty.Value
 	at     *hcl.Range
 	origin string
 }
 
-// resolveVariables decides the value of every variable: the last of the environment,
-// --var-file and --var, else the default.
+// resolveVariables determines the value of every variable: the last one from the environment, --var-file and
+// --var, else the default.
 func (e *evaluator) resolveVariables(opt Options) []Variable {
 	declared := e.declarations()
 	values := e.collectGiven(opt, declared)
@@ -147,7 +147,7 @@ func (d declaration) accept(v cty.Value) (cty.Value, error) {
 	return convert.Convert(v, d.typ)
 }
 
-// misfit explains an error of accept, without the value where that is a secret.
+// misfit explains an error of accept. It leaves out the value of a sensitive variable.
 func (d declaration) misfit(err error) string {
 	want := typeexpr.TypeString(d.typ.WithoutOptionalAttributesDeep())
 	if d.sensitive {
@@ -156,7 +156,7 @@ func (d declaration) misfit(err error) string {
 	return fmt.Sprintf("It must be of type %s: %s.", want, err)
 }
 
-// resolve decides the value of one variable.
+// resolve determines the value of one variable.
 func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin string, ok bool) {
 	if d.hasErrors {
 		return cty.DynamicVal, "", false
@@ -185,7 +185,7 @@ func (e *evaluator) resolve(d declaration, values []given) (v cty.Value, origin 
 	return v, last.origin, true
 }
 
-// about is the description at the end of a message.
+// about returns the description, for the end of a message.
 func (d declaration) about() string {
 	if d.description == "" {
 		return ""
@@ -193,7 +193,7 @@ func (d declaration) about() string {
 	return " It is described as: " + d.description
 }
 
-// parse turns a given value into one of the variable's type.
+// parse converts a given value to the variable's type.
 func (d declaration) parse(g given) (cty.Value, error) {
 	if g.value != cty.NilVal {
 		return d.accept(g.value)
@@ -211,9 +211,8 @@ func (d declaration) parse(g given) (cty.Value, error) {
 	return d.accept(v)
 }
 
-// likeDefault is a text given to a variable without a type: a number or a bool where the
-// default is one and the text can be, so that a file reads a value that was given as it
-// reads its own.
+// likeDefault converts a text given to a variable without a type. It returns a number or a bool if the default
+// is one and the text can be converted, else the text. A file thus reads a given value as it reads its own.
 func (d declaration) likeDefault(text string) cty.Value {
 	v := cty.StringVal(text)
 	if d.def == cty.NilVal || d.def.IsNull() || d.def.Type() != cty.Number && d.def.Type() != cty.Bool {
@@ -252,7 +251,7 @@ func (e *evaluator) validate(d declaration) {
 	}
 }
 
-// refused is the problem of a value that a validation does not allow.
+// refused returns the problem of a value that a validation does not allow.
 func (e *evaluator) refused(s *scope, d declaration, cond, message hcl.Expression) *hcl.Diagnostic {
 	text := "The value is not allowed."
 	if v, ok := s.value(message); ok {
@@ -266,10 +265,9 @@ func (e *evaluator) refused(s *scope, d declaration, cond, message hcl.Expressio
 	return p
 }
 
-// collectGiven gathers the values from outside by name, in the order of their
-// precedence: the environment, then files, then arguments. A name that no variable has
-// is an error where it was written for this pipeline, and nothing in the environment,
-// which other pipelines share.
+// collectGiven gathers the values from outside by name, in ascending precedence: the environment, then files,
+// then arguments. An unknown name is an error in files and arguments. It is ignored in the environment, which
+// other pipelines share.
 func (e *evaluator) collectGiven(opt Options, declared []declaration) map[string][]given {
 	out := map[string][]given{}
 	var names []string
@@ -391,8 +389,8 @@ func readJSONObject(path string) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// parseValue parses a value as it is written in a file, from a command line or the
-// environment: HCL, which takes JSON too. References and functions are not allowed.
+// parseValue parses a value from a command line or the environment. It is written as in a file: HCL, which
+// includes JSON. References and functions are not allowed.
 func parseValue(text string) (cty.Value, error) {
 	errNotValue := errors.New(`it is not a value; write it as in a file, for example 5, true, ["a", "b"] or {"a": 1}`)
 	src, diags := syntax.Load([]string{"-"}, strings.NewReader("value = "+text+"\n"))

@@ -7,17 +7,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Variance says where a file takes the spread of its pairs from that is known before they
-// are measured.
+// Variance defines where a file takes the spread of its pairs from, before they are measured.
 type Variance struct {
-	// Calibration is the file of one, meant from the pipeline file's folder; "" is the newest of
-	// the history on such a machine.
+	// Calibration is the path of a calibration's file; "" means the newest one in the history for such a
+	// machine.
 	Calibration string
-	// Within is how many times as large as in the calibration the spread may be today.
+	// Within is the largest ratio of today's spread to the calibration's.
 	Within float64
 }
 
-// The bounds of Within, which are what the gates accept, and what it is unless set.
+// The bounds of Within that the gates accept, and its default.
 const (
 	defaultWithin = 1.5
 	leastWithin   = 1.1
@@ -35,7 +34,7 @@ func varianceSchema() steps.Schema {
 	}}
 }
 
-// readVariance reads a variance block and finds what is wrong with it beyond types.
+// readVariance reads a variance block and checks it beyond types.
 func readVariance(o steps.Object) (*Variance, []steps.Problem) {
 	s := &Variance{Calibration: o.Text("calibration"), Within: defaultWithin}
 	found := varianceSchema().Check(o)

@@ -22,8 +22,8 @@ type cell struct {
 	block *block
 }
 
-// workload evaluates what is sent to what in one cell. What is wrong is reported once,
-// for the first cell that has it.
+// workload evaluates the target and the workload of one cell. It reports a problem once, for the first cell
+// that has it.
 func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workload) {
 	c := cell{evaluator: e, scope: s, block: b}
 	c.object = e.evaluate([]layer{{b, s}}, e.workloadSchema, false)
@@ -54,7 +54,7 @@ func (e *evaluator) workload(b *block, s *scope) (target string, w steps.Workloa
 	return target, w
 }
 
-// checkTimes finds a load at the times of a dataset that has none.
+// checkTimes reports a load at the recorded times of a dataset that has none.
 func (c cell) checkTimes(w steps.Workload) {
 	if !w.Load.Recorded() || w.Dataset.Kind == "" {
 		return
@@ -99,7 +99,7 @@ func (c cell) target() string {
 	return id
 }
 
-// dataset is the dataset with what the benchmark overrides.
+// dataset returns the dataset with the benchmark's overrides.
 func (c cell) dataset() steps.Dataset {
 	v := c.Value("dataset")
 	if !c.Has("dataset") || !v.IsKnown() {
@@ -144,7 +144,7 @@ func (c cell) override(d *dataset, name string, low, high *int) {
 	*low, *high = a, b
 }
 
-// allowed reports an override that the kind of dataset does not have.
+// allowed reports whether the kind of dataset has an argument. If not, the override is a problem.
 func (c cell) allowed(d *dataset, name string) bool {
 	if d.has(name) {
 		return true
@@ -153,8 +153,8 @@ func (c cell) allowed(d *dataset, name string) bool {
 	return false
 }
 
-// checkLengths checks lengths against each other, once both places have been read. Only
-// kinds whose lengths are free need them.
+// checkLengths checks lengths against each other, after both places have been read. Only kinds with an argument
+// input_len need them.
 func (c cell) checkLengths(d *dataset, spec steps.Dataset) {
 	if !d.has(inputLen) {
 		return
@@ -201,7 +201,7 @@ func (c cell) goodput(o steps.Object, endpoint string) (g steps.Goodput) {
 	return g
 }
 
-// body holds the extra fields of the request.
+// body returns the extra fields of the request.
 func (c cell) body() map[string]any {
 	if !c.Known("body") {
 		return nil
@@ -213,7 +213,7 @@ func (c cell) body() map[string]any {
 	return fields
 }
 
-// models are the names that requests are sent to, with their weights.
+// models returns the names of the models that requests are sent to, with their weights.
 func (c cell) models() map[string]float64 {
 	if !c.Known("models") {
 		return nil
@@ -256,7 +256,7 @@ func (c cell) number(o steps.Object, name string, bound int, path ...string) flo
 	return x
 }
 
-// maxRequests of one run: each is a record of its own.
+// maxRequests limits the requests of one run: each becomes a record.
 const maxRequests = 10_000_000
 
 // count reads a whole number; 0 if it is not set.
@@ -275,7 +275,7 @@ func (c cell) count(o steps.Object, name string, low int64, path ...string) int 
 	return n
 }
 
-// load reads when requests are sent.
+// load reads the load block, which defines when requests are sent.
 func (c cell) load(o steps.Object) steps.Load {
 	l := steps.Load{
 		Arrival:        o.Text("arrival"),
@@ -306,10 +306,10 @@ func (c cell) load(o steps.Object) steps.Load {
 	return l
 }
 
-// fixedArguments of a load have a field of their own. All others are options.
+// fixedArguments lists the arguments of a load that have a field. All others are options.
 var fixedArguments = []string{"arrival", "rate", "burstiness", "max_concurrency", "requests", "duration", "ramp", "think_time"}
 
-// loadOptions reads the arguments that only some load models know.
+// loadOptions reads the arguments that only some load models have.
 func (c cell) loadOptions(o steps.Object) map[string]any {
 	var out map[string]any
 	for name, v := range o.Attrs {
@@ -323,12 +323,12 @@ func (c cell) loadOptions(o steps.Object) map[string]any {
 	return out
 }
 
-// setIn reports which arguments and blocks of a block are set.
+// setIn returns a function that reports whether an argument or block of o is set.
 func setIn(o steps.Object) func(name string) bool {
 	return func(name string) bool { return o.Has(name) || len(o.Blocks[name]) > 0 }
 }
 
-// checkLoad finds arguments that contradict each other.
+// checkLoad reports arguments that contradict each other.
 func (c cell) checkLoad(o steps.Object, l steps.Load) {
 	switch {
 	case o.Has("requests") == o.Has("duration"):
@@ -349,8 +349,8 @@ func (c cell) checkLoad(o steps.Object, l steps.Load) {
 	}
 }
 
-// requestsOf returns how many requests a run of a load has, the fewest of any probe where the rate is searched. It
-// is 0 where only the server says it: in a closed loop bounded by time.
+// requestsOf returns how many requests a run of a load has. For a searched rate it returns the fewest of any
+// probe. It returns 0 if only the server determines the number: in a closed loop bounded by time.
 func (p *program) requestsOf(l steps.Load) int {
 	if l.Search != nil && !l.Closed() {
 		l = l.At(l.Search.Min)
