@@ -9,11 +9,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// outOfBudget reports whether the next of the rounds that are left would exceed the budget, or after a
-// look those until the next one, and takes what is left off the schedule if so. What a run may spend is
-// known before each repeat and never within one, so that no launch is paid for whose partner is not
-// measured; what lies behind the last look that is reached decides nothing. The first repeat is always
-// measured.
+// outOfBudget reports whether the next round would exceed the budget, or after a look the rounds until the next look.
+// If so, it removes all remaining rounds from the schedule. The budget is checked before each repeat and never within
+// one, so that every paid launch has a measured partner. Repeats after the last look that is reached would decide
+// nothing. The first repeat is always measured.
 func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
 	first, done := left[0][0].Index, r.out.RepeatsDone
 	if r.plan.Budget == nil || done == 0 || r.wasResumed(left[0]) {
@@ -43,8 +42,8 @@ func (r *runner) outOfBudget(left [][]plan.Repeat) bool {
 	return true
 }
 
-// untilLook are the rounds until the next look, where one was just taken, or else the next round: a
-// session that has begun goes as far as its budget does, and may be cheaper than it seems.
+// untilLook returns the rounds until the next look, if one was just taken, else the next round. A session between looks
+// goes as far as its budget allows, and may be cheaper than estimated.
 func (r *runner) untilLook(left [][]plan.Repeat) [][]plan.Repeat {
 	if len(r.plan.Looks) < 2 || !slices.Contains(r.plan.Looks, left[0][0].Index-1) {
 		return left[:1]
@@ -57,7 +56,7 @@ func (r *runner) untilLook(left [][]plan.Repeat) [][]plan.Repeat {
 	return left
 }
 
-// wasResumed reports whether nothing of the repeats is left to be launched.
+// wasResumed reports whether all launches of the repeats were already done before the run was resumed.
 func (r *runner) wasResumed(round []plan.Repeat) bool {
 	for _, rep := range round {
 		for _, l := range rep.Launches {
@@ -69,7 +68,7 @@ func (r *runner) wasResumed(round []plan.Repeat) bool {
 	return true
 }
 
-// spending is what the run has spent, with what it had before it was resumed.
+// spending returns what the run has spent, including the time before it was resumed.
 func (r *runner) spending() plan.Spending {
 	var sum plan.Spending
 	for _, l := range r.out.Launched {
@@ -83,8 +82,8 @@ func (r *runner) spending() plan.Spending {
 	return sum
 }
 
-// expected is what repeats side by side will spend: launches take as long as those of their target
-// took on average, or as the plan has it where none was measured.
+// expected returns what repeats side by side will spend. A launch takes as long as the target's launches did on
+// average, or as the plan estimates if none was measured.
 func (r *runner) expected(round []plan.Repeat) plan.Spending {
 	var sum plan.Spending
 	longest := 0.0
@@ -105,7 +104,7 @@ func (r *runner) expected(round []plan.Repeat) plan.Spending {
 	return sum
 }
 
-// usual is how long launches of a target take, in seconds.
+// usual returns how long launches of a target take, in seconds.
 func (r *runner) usual(l plan.Launch) float64 {
 	sum, n := 0.0, 0
 	for _, done := range r.out.Launched {

@@ -6,16 +6,17 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Cache is what a member of a target keeps from launch to launch.
+// Cache is a folder or volume that a member of a target keeps from launch to launch.
 type Cache struct {
-	// Name of the folder or volume, and At, what the server knows it by.
+	// Name is the name of the folder or volume. At is its name inside the server.
 	Name, At string
-	// Make makes the folder if it is missing, and State looks into it; nil where that is not done from here.
+	// Make creates the folder if it is missing, and State returns its state. Both are nil if the folder is not on this
+	// machine.
 	Make  func() error
 	State func() (result.CacheState, error)
 }
 
-// makeCaches makes the folders that a target keeps: what starts it looks for them first.
+// makeCaches creates the cache folders of a target, since its launcher requires them.
 func makeCaches(t TargetSpec) error {
 	for _, c := range t.Caches {
 		if c.Make == nil {
@@ -28,14 +29,13 @@ func makeCaches(t TargetSpec) error {
 	return nil
 }
 
-// filled are the caches of a target on the machines of a lane, by the name of both: those that some launch
-// there has left with something in it. A target that has none yet was not launched there.
+// filled holds the non-empty caches of each target on the machines of a lane, by the name of both. A target without an
+// entry was not launched there.
 type filled map[string]map[string]bool
 
-// beginWithCaches notes in which state a launch finds its caches. The first launch of a target fills them, or
-// brings up to date what an earlier version left, and one that finds a cache emptied fills it again: its
-// start-up time is that of a compilation and not comparable with others. Which launches these are does not
-// depend on how long they take.
+// beginWithCaches records the state in which a launch finds its caches. The first launch of a target fills or updates
+// them. A launch that finds a cache emptied fills it again. Its start-up time includes a compilation and is not
+// comparable with others. The duration of a launch does not decide whether it counts as filling.
 func (r *runner) beginWithCaches(s *server) {
 	r.mu.Lock()
 	before, launched := r.filled[s.keeper()]
@@ -50,7 +50,7 @@ func (r *runner) beginWithCaches(s *server) {
 	}
 }
 
-// leaveCaches notes in which state a launch that has ended leaves its caches.
+// leaveCaches records the state in which an ended launch leaves its caches.
 func (r *runner) leaveCaches(s *server) {
 	if s.began.IsZero() {
 		return
@@ -66,7 +66,7 @@ func (r *runner) leaveCaches(s *server) {
 // keeper names a target on the machines of a lane.
 func (s *server) keeper() string { return s.Target + " " + s.lane.Nodes }
 
-// filledBefore takes over what an earlier part of the run has filled.
+// filledBefore adds the caches that an earlier part of the run has filled.
 func (r *runner) filledBefore(l Launched) {
 	nodes := ""
 	for _, run := range l.Runs {
@@ -77,7 +77,7 @@ func (r *runner) filledBefore(l Launched) {
 	}
 }
 
-// add takes over what a launch has left, if it served at all.
+// add adds the non-empty caches of a launch, if the launch became ready.
 func (f filled) add(keeper string, l result.Launch) {
 	if len(l.Caches) == 0 || l.Startup == 0 {
 		return
@@ -92,7 +92,7 @@ func (f filled) add(keeper string, l result.Launch) {
 	}
 }
 
-// stateOf a cache, nil where it is not known.
+// stateOf returns the state of a cache, nil if unknown.
 func (r *runner) stateOf(s *server, c Cache) *result.CacheState {
 	if c.State == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 var errUnknownMachines = counted.Lasting(errors.New("servers of it answer already, and what they run on is not known"))
 
-// watchPrice adds the cost of the time of a run where the file has a price for what the target holds. Nobody has counted
-// the machines of a server that answered before the run.
+// watchPrice adds the cost of a run's time, if the file has a price for what the target holds. The machines of a server
+// that answered before the run are unknown.
 func (r *runner) watchPrice(_ context.Context, s *server, w *watch) Watcher {
 	i := slices.IndexFunc(r.plan.Targets, func(x plan.Target) bool { return x.Addr == s.Target })
 	if r.plan.Price == nil || i < 0 {
@@ -34,10 +34,10 @@ func (r *runner) watchPrice(_ context.Context, s *server, w *watch) Watcher {
 	}}
 }
 
-// countRun adds the metrics of what was counted to a run. One that a gate needs and that has no value voids
-// the run; where no server of the target counts it, the file asks for what is not there.
+// countRun adds the metrics of counters to a run. A metric without a value that a gate needs voids the run. If no
+// server of the target counts it, countRun returns a ConfigError.
 func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t *counted.Tally, run *result.Run) error {
-	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // whose probes are of many loads
+	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // a search's probes have different loads
 		return nil
 	}
 	missing := t.Count(metric.All(), r.plan.Measures, run.Metrics)
@@ -67,7 +67,7 @@ func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t *count
 	return nil
 }
 
-// needs finds a gate that judges a benchmark by a metric.
+// needs returns a gate that judges a benchmark by a metric.
 func (r *runner) needs(benchmark, id string) (plan.Gate, bool) {
 	for _, g := range r.plan.Gates {
 		if g.Benchmark == benchmark && slices.Contains(g.Metrics, id) {

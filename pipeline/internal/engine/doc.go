@@ -1,25 +1,23 @@
-// Package engine carries a plan out: steps, then launch after launch with its runs, with
-// one journal from which a killed run goes on.
+// Package engine executes a plan: first the steps, then the launches with their runs. It writes a journal from which a
+// killed run resumes.
 //
-//	m, err := engine.Start(ctx, engine.Options{Plan: p, Store: dir, Bus: bus, Target: resolve, …})
+//	m, err := engine.Start(ctx, engine.Options{Plan: p, Store: dir, Bus: bus, Target: resolve})
 //	m.Prepare()
 //	for m.Measure() {
-//		m.Take(judge.TakeLook(…)) // of m.Outcome()
+//		m.Take(judge.TakeLook(p, doc, opt)) // doc holds m.Outcome()
 //	}
 //	outcome, err := m.End()
 //	doc := engine.Document(p, outcome, engine.About{Tool: "pipeline 1.0", RunID: id})
 //
-// What a server does wrong is an outcome, not an error: a launch that fails and a server
-// that dies leave failed runs with the reason, and the gates decide what they mean. What
-// is wrong with the machine or the client (a full disk, both sides of a comparison that
-// fail, a process that cannot be stopped) ends the run as an infrastructure failure.
+// A failure of a server is an outcome, not an error: a launch that fails or a server that dies leaves failed runs with
+// the reason, and the gates decide what they mean. A failure of the machine or the client (a full disk, both sides of a
+// comparison that fail, a process that cannot be stopped) ends the run as an infrastructure failure.
 //
-// A planned launch is the unit of resume: when everything that it measured is in the
-// journal, a launch_done event closes it. What is not closed is measured again as a whole.
+// The unit of resume is a planned launch: when all its measurements are in the journal, a launch_done event closes it.
+// A launch that is not closed is measured again as a whole.
 //
-// What is watched during a run is a table of watchers: see [Watcher]. The loop calls them and
-// knows none of them.
+// A table of watchers defines what is watched during a run: see [Watcher].
 //
-// It does not judge (see package judge), does not know any engine or launcher, and reads
-// no HCL: everything it needs is handed in with [Options].
+// The package does not judge (see package judge), does not know any engine or launcher, and reads no HCL: [Options]
+// provides everything.
 package engine

@@ -16,16 +16,15 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// About says who made a document.
+// About identifies the tool, the run and the code of a document.
 type About struct {
 	Tool  string // "pipeline 0.1.0 (commit)"
 	RunID string
-	// Source is the code that was measured, nil where it is not known.
+	// Source is the code that was measured, nil if unknown.
 	Source *result.Source
 }
 
-// Document writes down what was measured. Gates, verdict and exit code are left to the
-// judge.
+// Document returns the measurements as a document. Package judge adds gates, verdict and exit code.
 func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	doc := &result.Document{
 		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, Source: about.Source, File: p.File, Title: p.Title,
@@ -66,8 +65,8 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	return doc
 }
 
-// compareDigests sets the answers, and the measured requests, of the cells that gates compare against
-// each other. Their digests have done their work then, and stay in the journal.
+// compareDigests compares the answers and the measured requests of the cells that gates compare. It then removes their
+// digests from the document; the journal keeps them.
 func compareDigests(p *plan.Plan, doc *result.Document) (list []result.Answers, requests []result.ComparedRequests) {
 	cells := map[string]*result.Cell{}
 	for i := range doc.Benchmarks {
@@ -125,8 +124,7 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 	return out
 }
 
-// workloadText is a workload in one line for people: "poisson 4/s, 200 requests, random
-// 256→16".
+// workloadText describes a workload in one line: "poisson 4/s, 200 requests, random 256→16".
 func workloadText(w steps.Workload) string {
 	if w.Answers != nil {
 		return fmt.Sprintf("answers to %d prompts of %s, %s tokens each, %d at once", w.Load.Requests, w.Dataset.Kind,

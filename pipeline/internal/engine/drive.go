@@ -18,28 +18,28 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// DriveOptions are what a driver measures.
+// DriveOptions describes one run of another load generator.
 type DriveOptions struct {
 	Driver *steps.Driver
-	// Values of steps.DriverVars that depend on the run; the driver adds those of its folder.
+	// Values holds the steps.DriverVars that depend on the run. The driver adds those of its folder.
 	Values map[string]string
-	// Name of what the driver leaves in the run directory.
+	// Name is the name of the driver's files in the run directory.
 	Name string
-	// Log takes what the program writes.
+	// Log receives the program's output.
 	Log io.Writer
 }
 
-// measurement is a measured run, whichever load generator measured it.
+// measurement is a measured run of any load generator.
 type measurement struct {
 	run     result.Run
 	records record.Run // of our own load generator
-	start   time.Time  // of the first planned request, zero if that is not known
-	// first is when its first request was sent, and last when all were answered; zero if not known.
+	start   time.Time  // of the first planned request, zero if unknown
+	// first is when the first request was sent, last is when all were answered; zero if unknown.
 	first, last time.Time
 	cause       error // why the server cannot be used any longer
 }
 
-// succeeded is how many requests succeeded, and how many tokens their prompts had.
+// succeeded returns the number of successful requests and the number of their prompt tokens.
 func (m *measurement) succeeded() (requests int, promptTokens float64) {
 	for i := range m.records.Requests {
 		if q := &m.records.Requests[i]; q.Failure == "" {
@@ -54,8 +54,8 @@ func (m *measurement) succeeded() (requests int, promptTokens float64) {
 	return requests, promptTokens
 }
 
-// counts returns how many requests were sent, how many tokens answered them, and for how many seconds. Another load
-// generator reports the tokens.
+// counts returns the number of sent requests, the number of output tokens, and the duration in seconds. Another load
+// generator reports the tokens itself.
 func (m *measurement) counts() (requests, outputTokens, seconds float64) {
 	for i := range m.records.Requests {
 		outputTokens += float64(m.records.Requests[i].OutputTokens)
@@ -80,8 +80,8 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 	return measurement{run: measured, records: got.Run, start: got.Start, first: got.First, last: got.Last, cause: cause}, nil
 }
 
-// driven has another load generator measure a cell. Where it fails while the server still
-// serves, the run is void: nothing was measured, and nothing says that the server did it.
+// driven measures a cell with another load generator. If that fails while the server still serves, the run is void,
+// since the server is not known to be the cause.
 func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
 	if r.o.Drive == nil {
 		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range,
@@ -101,7 +101,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	w.begin(inner)
 	begun := s.lane.Clock.Now()
 	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})
-	if len(measured.Scores) > 0 { // a load generator says itself how long it measured
+	if len(measured.Scores) > 0 { // other load generators report how long they measured
 		measured.Duration = s.lane.Clock.Now().Sub(begun).Seconds()
 	}
 	out := measurement{run: measured}
@@ -125,7 +125,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	return out, log.Close()
 }
 
-// driverValues are what a driver is given of the server and the run.
+// driverValues returns the variables of a driver that depend on the server and the run.
 func driverValues(s *server, run plan.Run) (map[string]string, error) {
 	u, err := url.Parse(s.front.endpoint.BaseURL)
 	if err != nil {
@@ -144,8 +144,8 @@ func driverValues(s *server, run plan.Run) (map[string]string, error) {
 	}, nil
 }
 
-// driverText is a driver for people: its program and what stands before the first flag,
-// such as "driven by vllm bench serve".
+// driverText describes a driver by its program and the words before the first flag, such as "driven by vllm bench
+// serve".
 func driverText(d *steps.Driver) string {
 	words := []string{"driven by"}
 	if d.Evaluation != nil {
@@ -160,7 +160,7 @@ func driverText(d *steps.Driver) string {
 	return strings.Join(words, " ")
 }
 
-// runName names what a run leaves in the run directory.
+// runName returns the name of a run's files in the run directory.
 func (r *runner) runName(s *server, run plan.Run) string {
 	name := fmt.Sprintf("r%d-%s", s.repeat, run.Cell)
 	if run.Pass > 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// eta estimates how much of the schedule is done and how long the rest will take. Starts that
-// are left take as long as those that were measured did, and runs as much longer than the plan's
-// estimate as those that have ended. Only what has ended counts, so that the estimate
-// does not move while a start or a run goes on. It is safe for concurrent use.
+// eta estimates how much of the schedule is done and how long the rest will take. Remaining starts take as long as the
+// measured ones on average. The plan's estimate of the remaining runs is scaled by the ratio of the runs that have
+// ended. Only ended starts and runs count, so that the estimate does not move during one. It is safe for concurrent
+// use.
 type eta struct {
 	now    func() time.Time
 	start  time.Time
@@ -20,17 +20,17 @@ type eta struct {
 
 	mu       sync.Mutex
 	last     time.Time // when a start or a run ended
-	launches int       // that are left
-	starts   int       // that were measured
-	starting float64   // seconds that these took
-	runs     float64   // estimate of the runs that are left
+	launches int       // remaining
+	starts   int       // measured
+	starting float64   // seconds of the measured starts
+	runs     float64   // estimate of the remaining runs
 	done     float64   // estimate of the runs that have ended
-	took     float64   // seconds that these took
+	took     float64   // seconds of the runs that have ended
 	index    int       // runs done or skipped
 	total    int
 }
 
-// The correction is bounded, since it is a guess from few runs at first.
+// maxCorrection bounds the correction, since it comes from few runs at first.
 const maxCorrection = 5
 
 func newETA(p *plan.Plan, now func() time.Time) *eta {
@@ -55,7 +55,7 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 	return e
 }
 
-// runsOf is the estimate of the runs of a launch.
+// runsOf returns the estimate of the runs of a launch.
 func (e *eta) runsOf(l plan.Launch) float64 {
 	sum := 0.0
 	for _, run := range l.Runs {
@@ -64,10 +64,10 @@ func (e *eta) runsOf(l plan.Launch) float64 {
 	return sum
 }
 
-// of is the estimate of a launch with its runs.
+// of returns the estimate of a launch with its runs.
 func (e *eta) of(l plan.Launch) float64 { return e.launch + e.runsOf(l) }
 
-// put adds a launch to what is left, or takes it off for a sign of −1.
+// put adds a launch to the remaining schedule, or removes it if sign is −1.
 func (e *eta) put(l plan.Launch, sign int) {
 	e.launches += sign
 	e.runs += float64(sign) * e.runsOf(l)
@@ -78,22 +78,22 @@ func (e *eta) put(l plan.Launch, sign int) {
 	}
 }
 
-// skip takes a launch that is not carried out off the schedule.
+// skip removes a launch that is not executed from the schedule.
 func (e *eta) skip(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.put(l, -1)
 }
 
-// add puts a launch that was not planned on the schedule.
+// add adds a launch that was not planned to the schedule.
 func (e *eta) add(l plan.Launch) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.put(l, 1)
 }
 
-// launched notes that a start is ready, after so many seconds. The end of the launch before it is part of what the next
-// ones cost. The first one has none, and what else comes before it comes once.
+// launched records that a start became ready after took seconds. From the second start on it includes the end of the
+// previous launch, since later starts have that cost too.
 func (e *eta) launched(attempt int, took float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,14 +106,14 @@ func (e *eta) launched(attempt int, took float64) {
 	e.ended(attempt, now)
 }
 
-// failed notes that a start has failed.
+// failed records that a start has failed.
 func (e *eta) failed(attempt int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ended(attempt, e.now())
 }
 
-// ended takes a launch off what is left, at its first attempt.
+// ended removes a launch from the remaining ones, at its first attempt.
 func (e *eta) ended(attempt int, now time.Time) {
 	e.last = now
 	if attempt == 1 {
@@ -121,7 +121,7 @@ func (e *eta) ended(attempt int, now time.Time) {
 	}
 }
 
-// dropped notes that a run is not carried out.
+// dropped records that a run is not executed.
 func (e *eta) dropped(cell string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -129,7 +129,7 @@ func (e *eta) dropped(cell string) {
 	e.index++
 }
 
-// ran notes that a run has ended.
+// ran records that a run has ended.
 func (e *eta) ran(cell string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -141,14 +141,14 @@ func (e *eta) ran(cell string) {
 	e.index++
 }
 
-// position is the number of the current run and of all runs.
+// position returns the number of the current run and of all runs.
 func (e *eta) position() (index, total int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return min(e.index+1, e.total), e.total
 }
 
-// estimate returns the seconds since the start and those that are left.
+// estimate returns the elapsed and the remaining seconds.
 func (e *eta) estimate() (elapsed, left float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +161,7 @@ func (e *eta) estimate() (elapsed, left float64) {
 		correction = min(max(e.took/e.done, 1.0/maxCorrection), maxCorrection)
 	}
 	starts, runs := float64(max(0, e.launches))*start, max(0, e.runs)*correction
-	// What goes on has been going on since the last end, and is one start or one run.
+	// The current start or run has taken the time since the last end, at most the longest one.
 	longest := start
 	for _, cell := range e.cell {
 		longest = max(longest, cell*correction)

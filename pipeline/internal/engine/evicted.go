@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// excuse puts the loss of a place, or its pause, before what a target seems to have done.
+// excuse replaces a fault by the loss or the pause of the target's place, if there was one.
 func (r *runner) excuse(ctx context.Context, s *server, f *fault) *fault {
 	err := s.evicted(ctx, f)
 	if err == nil {
@@ -19,8 +19,8 @@ func (r *runner) excuse(ctx context.Context, s *server, f *fault) *fault {
 	return &fault{phase: f.phase, class: f.class, err: err}
 }
 
-// evicted returns the loss of a place that keeps a target from serving: the machine's
-// fault, whatever else there is to see. Nil if every member has its place.
+// evicted returns the loss of a place that keeps a target from serving, nil if every member has its place. It is the
+// machine's fault, whatever else failed.
 func (s *server) evicted(ctx context.Context, f *fault) error {
 	if lost, ok := errors.AsType[*steps.EvictionError](f.err); ok {
 		return &machineError{lost}

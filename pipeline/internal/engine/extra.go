@@ -12,15 +12,15 @@ import (
 
 // Attended is a server of a launch that is being measured.
 type Attended struct {
-	// Addr of its block, and its Name in the target.
+	// Addr is the address of the server's block, Name its name in the target.
 	Addr, Name string
 	Engine     steps.Engine
 	Endpoint   steps.Endpoint
-	// Running is what its launcher started.
+	// Running is the server that the launcher started.
 	Running steps.Server
 }
 
-// attended are the servers of a launch.
+// attended returns the servers of a launch.
 func (s *server) attended() []Attended {
 	var out []Attended
 	for _, m := range s.servers() {
@@ -29,10 +29,9 @@ func (s *server) attended() []Attended {
 	return out
 }
 
-// Extra launches a target once more and measures one cell in it, beside the run of the plan and
-// without a trace in it: no event, no sample, no verdict. o are the options of the run, with
-// a store and a bus of the launch's own; outputs are those of the run's steps. It returns for how
-// many seconds the machines were held, and why the cell could not be measured.
+// Extra launches a target once more and measures one cell in it. The run of the plan gets no event, sample or verdict
+// from it. o holds the options of the run, with another store and bus for this launch. outputs holds the outputs of the
+// run's steps. Extra returns for how many seconds the machines were held, and why the cell could not be measured.
 func Extra(ctx context.Context, o Options, outputs Outputs, lane int, l plan.Launch) (held float64, err error) {
 	p := *o.Plan
 	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil

@@ -7,14 +7,14 @@ import (
 	"github.com/servegate/pipeline/steps/process"
 )
 
-// fault is why a target cannot be measured, or not any longer: an outcome.
+// fault is the reason why a target cannot be measured, or not any longer. It is an outcome, not an error.
 type fault struct {
-	phase string // of result.Failure
-	class string // where the log does not say
+	phase string // Phase of result.Failure
+	class string // used if the log shows no cause
 	err   error
 }
 
-// The phases of result.Failure that launches have.
+// These are the phases of result.Failure for launches.
 const (
 	phaseStart = "start"
 	phaseReady = "ready"
@@ -41,10 +41,10 @@ var (
 	errUnhealthy     = errors.New("the server lives but does not serve any longer")
 )
 
-// startFailed is the class of a start that failed for a cause that nothing names.
+// startFailed is the class of a failed start without a known cause.
 const startFailed = "start_failed"
 
-// causes are the classes of what the log says nothing about.
+// causes holds the classes of failures that the log does not explain.
 var causes = []struct {
 	err   error
 	class string
@@ -72,20 +72,19 @@ func newFault(phase string, err error) *fault {
 	return &fault{phase: phase, class: classOf(err), err: err}
 }
 
-// machineError is what keeps a server from being started and is not its fault: the run
-// must end.
+// machineError is an error that is not the server's fault. The run must end.
 type machineError struct{ err error }
 
 func (e *machineError) Error() string { return e.err.Error() }
 func (e *machineError) Unwrap() error { return e.err }
 
-// memberError is what went wrong with one member of a target.
+// memberError is an error of one member of a target.
 type memberError struct {
 	member *member
 	err    error
 }
 
-// Error names the member where there are others.
+// Error names the member if the target has several.
 func (e *memberError) Error() string {
 	if e.member.alone {
 		return e.err.Error()
@@ -95,7 +94,7 @@ func (e *memberError) Error() string {
 
 func (e *memberError) Unwrap() error { return e.err }
 
-// blamed is the member that an error is about, nil if it is about none.
+// blamed returns the member that an error is about, nil if there is none.
 func blamed(err error) *member {
 	if of, ok := errors.AsType[*memberError](err); ok {
 		return of.member

@@ -8,16 +8,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// The metrics of a launch.
+// These are the metrics of a launch.
 const (
 	metricStartup   = "startup.time"
 	metricKVTokens  = "kv_cache.tokens"
 	metricGPUMemory = "gpu_memory.used"
 )
 
-// recordGPUMemory notes how much of its GPUs' memory a launch that is ready has allocated.
+// recordGPUMemory records how much GPU memory a ready launch has allocated.
 func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
-	if s.front.Spec.URL != "" { // it was there before us
+	if s.front.Spec.URL != "" { // it ran before us
 		return
 	}
 	used, ok := r.o.Machine.Memory(ctx, s.Target)
@@ -29,8 +29,7 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	}
 }
 
-// figures of a launch: what the machine shows of it and, of a single server, what its log
-// says of its start.
+// figures returns the figures of a launch: those of the machine and, for a single server, those of its start log.
 func (s *server) figures() map[string]float64 {
 	if !s.spec.alone() {
 		return s.launch.Figures
@@ -48,8 +47,8 @@ func (r *runner) watchLaunch(_ context.Context, s *server, w *watch) Watcher {
 	return Watcher{Tell: func(run *result.Run) { s.ofLaunch(run, w.scale) }}
 }
 
-// ofLaunch adds the metrics of the launch to one of its runs. Those of a launch that we did
-// not make are not known. Times are in the run's own time.
+// ofLaunch adds the metrics of the launch to one of its runs. They are unknown if the server ran before us. Times are
+// in the run's own time.
 func (s *server) ofLaunch(run *result.Run, scale float64) {
 	if run.Metrics == nil {
 		return
@@ -65,8 +64,8 @@ func (s *server) ofLaunch(run *result.Run, scale float64) {
 	}
 }
 
-// kvTokens is the capacity of all servers, 0 if one of them does not report its own: the
-// others' would be compared with all of another launch.
+// kvTokens returns the KV cache capacity of all servers, 0 if one does not report its capacity. A partial sum would be
+// compared with a full one.
 func (s *server) kvTokens() float64 {
 	sum := 0.0
 	for _, m := range s.servers() {

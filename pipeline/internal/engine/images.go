@@ -13,11 +13,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// images gets the images of all launches before the first of them: no pull falls beside a launch, and
-// one that fails costs no GPU time. Lanes with machines of their own pull at the same time. A launch
-// asks for its images once more, which are there then.
+// images pulls the images of all launches before the first launch. So no pull runs during a launch, and a failed pull
+// costs no GPU time. Lanes pull at the same time if they have separate machines. Each launch requests its images again
+// and finds them present.
 func (r *runner) images(ctx context.Context) error {
-	if r.plan.Simulated != "" { // by this program, which is there
+	if r.plan.Simulated != "" { // simulated servers are this program, which is present
 		return nil
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -26,7 +26,7 @@ func (r *runner) images(ctx context.Context) error {
 	for _, rep := range r.lanesLeft() {
 		all.Go(func() {
 			if err := r.imagesOf(ctx, rep); err != nil {
-				end(err) // the first is the cause of all others
+				end(err) // the first error causes all others
 			}
 		})
 	}
@@ -37,7 +37,7 @@ func (r *runner) images(ctx context.Context) error {
 	return r.bus.Err()
 }
 
-// lanesLeft are the launches that are left, as one repeat for each lane: lanes have nodes of their own.
+// lanesLeft returns the remaining launches as one repeat per lane, since each lane has its nodes.
 func (r *runner) lanesLeft() []plan.Repeat {
 	var out []plan.Repeat
 	for _, rep := range r.plan.Repeats {
@@ -58,7 +58,7 @@ func (r *runner) lanesLeft() []plan.Repeat {
 	return out
 }
 
-// imagesOf gets the images that the targets of a lane are started from, each once on every node.
+// imagesOf pulls the images of the targets of a lane, each once per node.
 func (r *runner) imagesOf(ctx context.Context, rep plan.Repeat) error {
 	lane := r.lane(rep)
 	type image struct {
@@ -93,7 +93,7 @@ type contained struct {
 	prepare func(context.Context, steps.Process) error
 }
 
-// contained lists the processes of a launch whose images a launcher gets.
+// contained lists the processes of a launch whose images a launcher pulls.
 func (r *runner) contained(j job) ([]contained, error) {
 	s := &server{job: j, target: r.plan.Target(j.Target)}
 	var err error
@@ -125,7 +125,7 @@ func (r *runner) contained(j job) ([]contained, error) {
 	return out, nil
 }
 
-// image gets an image. That it cannot be got says nothing about a server.
+// image pulls an image. A failed pull is not the server's fault.
 func (r *runner) image(ctx context.Context, of contained, nodes string) error {
 	image := result.Image{Image: of.process.Container.Image, For: of.process.Name, Nodes: nodes}
 	start := image

@@ -14,38 +14,38 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// Lane is a part of a cluster, or a machine of several, that repeats are carried out on.
+// Lane is a part of a cluster, or one of several machines, on which repeats run.
 type Lane struct {
 	// Target resolves a target on the nodes of the lane, as Options.Target does.
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
-	// Nodes are their names, with commas between; "" for the one machine that there is.
+	// Nodes holds the names of the nodes, separated by commas; "" if there is only one machine.
 	Nodes string
-	// Clock and ports of a lane in a model; nil means those of the run.
+	// Clock and Ports belong to a lane in a model; nil means the clock and the ports of the run.
 	Clock *LaneClock
 	Ports Ports
-	// Load carries out one run of a workload from elsewhere, from LoadNode; nil means that
-	// Options.Load does, from here. A load generator that is lost is a [load.LostError].
+	// Load executes one run of a workload on LoadNode; nil means that Options.Load does, on this machine. It returns a
+	// [load.LostError] if the load generator is lost.
 	Load     func(context.Context, LoadRun) (load.Result, error)
 	LoadNode string
 }
 
-// LaneClock is the time of a lane of its own, as a model has it.
+// LaneClock is the clock of one lane in a model.
 type LaneClock struct {
 	Now func() time.Time
-	// AdvanceTo lets time go by until t, if it is not later already.
+	// AdvanceTo advances the clock to t, if it is not later already.
 	AdvanceTo func(t time.Time)
 }
 
-// LoadRun is what a load generator elsewhere is given.
+// LoadRun describes a run of a load generator on another node.
 type LoadRun struct {
 	load.Options
-	// Name of what is left of it in the run directory.
+	// Name is the name of its files in the run directory.
 	Name string
-	// Log takes what it says.
+	// Log receives its output.
 	Log io.Writer
 }
 
-// generate carries out a workload from where the load of a lane comes from.
+// generate executes a workload with the load generator of the lane.
 func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load.Options) (load.Result, error) {
 	if s.lane.Load == nil {
 		return r.o.Load(ctx, opt)
@@ -62,7 +62,7 @@ func (r *runner) generate(ctx context.Context, s *server, run plan.Run, opt load
 	return got, err
 }
 
-// lane is where a repeat is carried out.
+// lane returns the lane of a repeat, with its defaults set.
 func (r *runner) lane(rep plan.Repeat) Lane {
 	lane := Lane{Target: r.o.Target}
 	if r.o.Lane != nil {
@@ -83,8 +83,7 @@ type laneError struct{ err error }
 func (e *laneError) Error() string { return "the run ended on other nodes" }
 func (e *laneError) Unwrap() error { return e.err }
 
-// round carries out repeats side by side, each on a lane of its own. What ends one ends
-// all. It reports whether the run is over.
+// round executes repeats side by side, each on its lane. An error of one ends all. It reports whether the run is over.
 func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err error) {
 	switch {
 	case len(round) == 1:
@@ -109,8 +108,7 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 		})
 	}
 	all.Wait()
-	// As if they had come one after the other: what follows from an outcome must not depend
-	// on which lane was faster.
+	// Sort the launches as if they had run one after the other: decisions must not depend on which lane was faster.
 	slices.SortStableFunc(r.out.Launched, func(a, b Launched) int { return cmp.Compare(a.Repeat, b.Repeat) })
 	if err != nil {
 		return false, err
@@ -118,7 +116,7 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 	return r.repeatsEnd(0, round...)
 }
 
-// oneByOne carries repeats out one after another.
+// oneByOne executes repeats one after another.
 func (r *runner) oneByOne(ctx context.Context, round []plan.Repeat) (over bool, err error) {
 	for _, rep := range round {
 		if over, err := r.repeat(ctx, rep, 0); err != nil || over {
@@ -128,7 +126,8 @@ func (r *runner) oneByOne(ctx context.Context, round []plan.Repeat) (over bool, 
 	return false, nil
 }
 
-// launches launches every target of a repeat once, and those of repeats that stay loaded beside each other.
+// launches launches every target of the repeats once. If servers stay resident, it launches those of several repeats
+// beside each other.
 func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat) error {
 	unfinished := r.unfinished(reps)
 	var resident []job
@@ -158,7 +157,7 @@ func (r *runner) launches(ctx context.Context, replaces int, reps ...plan.Repeat
 	return nil
 }
 
-// due reports whether a launch is to be carried out, and keeps what an earlier part of the run has done.
+// due reports whether a launch must be executed. It adopts the launch from an earlier part of the run if there is one.
 func (r *runner) due(l plan.Launch, replaces int, again bool) bool {
 	if replaces > 0 {
 		r.eta.add(l)
@@ -175,9 +174,8 @@ func (r *runner) due(l plan.Launch, replaces int, again bool) bool {
 	return true
 }
 
-// elsewhere reports whether a repeat was begun on other nodes than those that it is gone on
-// with: then all of its sides are measured again, since what differs between nodes would
-// look like what differs between sides.
+// elsewhere reports whether a repeat began on other nodes than its present ones. All its sides are then measured again,
+// since differences between nodes would look like differences between sides.
 func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 	other, left := "", 0
 	for _, l := range rep.Launches {
@@ -200,8 +198,7 @@ func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 	return true
 }
 
-// repeatsEnd emits the end of repeats that have ended together, and applies the policy on targets
-// that fail.
+// repeatsEnd emits the end of repeats that ended together, and applies the policy on failing targets.
 func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err error) {
 	for _, rep := range ended {
 		r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats), Replaces: replaces})
@@ -215,7 +212,7 @@ func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err 
 	return r.stopAfter(ended[len(ended)-1].Index)
 }
 
-// add keeps what came of a launch.
+// add records a launch.
 func (r *runner) add(l Launched) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

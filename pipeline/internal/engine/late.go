@@ -14,12 +14,11 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// maxLate is how far simulated servers may fall behind their model, as a share of the
-// run's median time to first token.
+// maxLate is how far simulated servers may fall behind their model, as a share of the run's median time to first token.
 const maxLate = 0.1
 
-// watchLateness reads from what simulated servers counted how late they were, and warns of it. It is told after the
-// servers.
+// watchLateness computes from the counters of simulated servers how late they were, and warns of it. It must come after
+// watchServers in the list.
 func (r *runner) watchLateness(_ context.Context, s *server, w *watch) Watcher {
 	return Watcher{Tell: func(run *result.Run) {
 		takeLate(run.Server)
@@ -29,8 +28,7 @@ func (r *runner) watchLateness(_ context.Context, s *server, w *watch) Watcher {
 	}}
 }
 
-// takeLate puts p99 of how late simulated servers were, in seconds of model time, in the place of the counters of
-// which it is made.
+// takeLate replaces the lateness counters of simulated servers by the p99 of their lateness, in seconds of model time.
 func takeLate(server map[string]float64) {
 	late := map[string]map[float64]float64{} // by member
 	for name, rise := range server {
@@ -54,8 +52,8 @@ func takeLate(server map[string]float64) {
 	}
 }
 
-// lateP99 rounds p99 up to the next of the bounds, at each of which it is known how much was at most so late. It is not
-// known where nothing happened.
+// lateP99 returns the p99 of the lateness, rounded up to the next bound. bounds maps each bound to the number of events
+// that were at most that late. The p99 is unknown if there were no events.
 func lateP99(bounds map[float64]float64) (p99 float64, known bool) {
 	total := bounds[math.Inf(1)]
 	if total == 0 {
@@ -64,7 +62,7 @@ func lateP99(bounds map[float64]float64) (p99 float64, known bool) {
 	sorted := slices.Sorted(maps.Keys(bounds))
 	i := slices.IndexFunc(sorted, func(bound float64) bool { return bounds[bound] >= 0.99*total })
 	if math.IsInf(sorted[i], 1) {
-		i-- // all that is known is that it is more
+		i-- // p99 is above the last finite bound
 	}
 	if i < 0 {
 		return 0, false
@@ -72,9 +70,8 @@ func lateP99(bounds map[float64]float64) (p99 float64, known bool) {
 	return sorted[i], true
 }
 
-// tooLate says by how much the simulated servers of a run fell behind their model where
-// that is no longer small beside what was measured, "" where it is: then the times are this
-// machine's and not the model's.
+// tooLate returns by how much the simulated servers of a run fell behind their model, "" if that is small compared with
+// the measured times. If it is not, the times are the machine's and not the model's.
 func tooLate(run result.Run, scale float64) string {
 	worst, where := 0.0, ""
 	for name, late := range run.Server {

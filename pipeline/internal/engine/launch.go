@@ -18,15 +18,15 @@ type job struct {
 	plan.Launch
 	repeat, replaces int
 	lane             Lane
-	seat             *seat     // among launches that stay loaded together; nil for none
-	got              *Launched // what came of it so far
+	seat             *seat     // among resident launches; nil for none
+	got              *Launched // its results so far
 }
 
-// attempts is how often a launch is tried within its repeat: a server that died in the
-// middle of a run is started once more for the cells that are left.
+// attempts is how often a launch is tried within its repeat: a server that died during a run is started once more for
+// the remaining cells.
 const attempts = 2
 
-// attemptID names an attempt in the document; the first has the plan's own name.
+// attemptID names an attempt in the document. The first has the name in the plan.
 func attemptID(planned string, attempt int) string {
 	if attempt == 1 {
 		return planned
@@ -34,14 +34,14 @@ func attemptID(planned string, attempt int) string {
 	return fmt.Sprintf("%s~%d", planned, attempt)
 }
 
-// planned is the launch of the plan that an attempt belongs to. No address ends like
-// that: names have no tilde, and an instance key ends with a quote and a bracket.
+// planned returns the launch of the plan that an attempt belongs to. The suffix is unambiguous: names contain no tilde,
+// and an instance key ends with a quote and a bracket.
 func planned(attempt string) string {
 	return strings.TrimSuffix(attempt, fmt.Sprintf("~%d", attempts))
 }
 
-// launch carries out a planned launch: all runs in one start of the target, or in two if
-// the server dies in the middle. It returns an error only if the run must end.
+// launch executes a planned launch: all runs in one start of the target, or in two if the server dies in between. It
+// returns an error only if the run must end.
 func (r *runner) launch(ctx context.Context, j job) error {
 	j.got = &Launched{ID: j.ID, Repeat: j.repeat, Target: j.Target}
 	defer func() { r.add(*j.got) }()
@@ -55,8 +55,7 @@ func (r *runner) launch(ctx context.Context, j job) error {
 		last := attempt == attempts
 		runs = end.left
 		if once && !last {
-			// No later repeat tries this target again, so it is tried here, with
-			// the cell in which it died.
+			// No later repeat tries this target again, so it is tried here, including the cell in which it died.
 			if !end.ready {
 				r.notMeasured(j, attempt, runs, end.failure)
 			}
@@ -71,14 +70,14 @@ func (r *runner) launch(ctx context.Context, j job) error {
 	return r.bus.Err()
 }
 
-// ending is how an attempt ended.
+// ending describes how an attempt ended.
 type ending struct {
-	ready   bool // it served at some time
+	ready   bool // it became ready
 	failure *result.Failure
 	left    []plan.Run // not measured
 }
 
-// attempt is one start of a target with its runs.
+// attempt executes one start of a target with its runs.
 func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Run) (ending, error) {
 	s, err := r.open(j, attempt)
 	if err != nil {
@@ -101,7 +100,7 @@ func (r *runner) attempt(ctx context.Context, j job, attempt int, runs []plan.Ru
 	return end, err
 }
 
-// passes measures the runs of a server that serves, until one shows that it does no more.
+// passes measures the runs of a ready server, until the server fails in one.
 func (r *runner) passes(ctx context.Context, s *server, attempt int, runs []plan.Run) (ending, *fault, error) {
 	for i, run := range runs {
 		if f := r.turnOf(ctx, s, len(s.Runs)-len(runs)+i); f != nil {
@@ -123,8 +122,8 @@ func (r *runner) passes(ctx context.Context, s *server, attempt int, runs []plan
 	return ending{ready: true}, nil, nil
 }
 
-// notMeasured records the runs that a failed launch could not carry out: each is a
-// failure of the server, as far as its cell is concerned.
+// notMeasured records the runs that a failed launch could not execute. Each counts as a failure of the server in its
+// cell.
 func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *result.Failure) {
 	for _, run := range runs {
 		r.record(j, run, result.Run{
@@ -134,7 +133,7 @@ func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *resul
 	}
 }
 
-// record keeps a run and emits its event.
+// record adds a run to the launch and emits its event.
 func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
 	measured.Pass = run.Pass
@@ -154,7 +153,7 @@ func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	})
 }
 
-// runText is a run in one line.
+// runText describes a run in one line.
 func runText(label string, run result.Run) string {
 	if run.Status != result.RunOK {
 		return fmt.Sprintf("%s: %s: %s", label, run.Status, run.Reason)

@@ -11,16 +11,15 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// looksAfter reports whether a round of repeats is followed by a look that can end the run:
-// the last look is the judgement of what was measured, and ends nothing. A look that falls
-// into a round is taken when all of it is there.
+// looksAfter reports whether a round of repeats is followed by a look that can end the run. The last look is the
+// judgement and ends nothing. A look within a round is taken when the round is complete.
 func (r *runner) looksAfter(round []plan.Repeat) bool {
 	last := round[len(round)-1].Index
 	return len(r.plan.Looks) > 1 && last < len(r.plan.Repeats) &&
 		slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(r.plan.Looks, rep.Index) })
 }
 
-// look takes what is left after a repeat off the schedule if a look has decided everything.
+// look removes the remaining repeats from the schedule if a look has decided everything.
 func (r *runner) look(l judge.Look, repeat int) (decided bool, err error) {
 	text := fmt.Sprintf("look after %d of %d repeats: %d of %d comparisons are decided", repeat, len(r.plan.Repeats), l.All-l.Open, l.All)
 	why, cause := "every comparison is decided", result.StoppedBy("")
@@ -45,7 +44,7 @@ func (r *runner) look(l judge.Look, repeat int) (decided bool, err error) {
 	return true, errors.Join(r.bus.Err(), r.stopAtTheEnd())
 }
 
-// leave takes what is left off the schedule.
+// leave removes the remaining repeats from the schedule.
 func (r *runner) leave(left []plan.Repeat, cause result.StoppedBy, why string) {
 	for _, rep := range left {
 		for _, launch := range rep.Launches {

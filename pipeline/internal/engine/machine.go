@@ -2,18 +2,18 @@ package engine
 
 import "context"
 
-// Machine looks after the hardware that targets use. What is wrong with it is not the
-// servers' fault: it voids a run or ends the whole.
+// Machine monitors the hardware that targets use. Its errors are not the servers' fault: they void a run or end the
+// whole.
 type Machine interface {
-	// Before notes what is in use before a target is launched.
+	// Before records what is in use before a target is launched.
 	Before(ctx context.Context, target string)
-	// Memory is what a target that is ready has allocated of its GPUs' memory since Before, in
-	// bytes; not ok where it has none or that is not known.
+	// Memory returns the GPU memory that a ready target has allocated since Before, in bytes; ok is false if it has
+	// none or that is unknown.
 	Memory(ctx context.Context, target string) (bytes float64, ok bool)
-	// Watch watches the machine while a run of a target lasts.
+	// Watch watches the machine during a run of a target.
 	Watch(ctx context.Context, target string) Watcher
-	// After waits until what a target used is free again, a bounded time. It returns at
-	// once when ctx ends. An error means that something is held, which ends the run.
+	// After waits, for a bounded time, until the resources of a target are free again. It returns at once when ctx
+	// ends. It returns an error if a resource is still held, which ends the run.
 	After(ctx context.Context, target string) error
 }
 
@@ -22,7 +22,7 @@ func (r *runner) watchMachine(ctx context.Context, s *server, _ *watch) Watcher 
 	return r.o.Machine.Watch(ctx, s.Target)
 }
 
-// Unwatched is a machine that nothing looks after.
+// Unwatched is a machine without monitoring.
 type Unwatched struct{}
 
 // Before implements Machine.

@@ -17,10 +17,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// measure reduces the records of a run and says what it is worth. In this order: failed, if
-// the server failed; void, if the load generator was lost, which says nothing of the server;
-// failed, if the load could not be carried out, or no request succeeded; void, if the client
-// was the limit; ok otherwise, also with failed requests in it.
+// measure reduces the records of a run and sets its status. The checks apply in this order. The run failed if the
+// server failed. It is void if the load generator was lost. It failed if the load could not be executed or no request
+// succeeded. It is void if the client was the limit. It is ok otherwise, also with some failed requests.
 func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, cause, err error) result.Run {
 	out := reduce(run)
 	if w.Answers == nil && !r.o.Bare {
@@ -28,7 +27,7 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
 	if w.Answers != nil {
-		limit, void = "", "" // what is answered does not depend on when it was asked
+		limit, void = "", "" // answers do not depend on when requests were sent
 	}
 	lost, isLost := errors.AsType[*load.LostError](err)
 	switch {
@@ -55,8 +54,7 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 		}
 		out.Metrics = map[string]float64{"success.rate": float64(out.Sent-out.Failed) / float64(out.Sent)}
 	default:
-		// A failed run has records, but no metrics: what it would show is the part that
-		// the failure left.
+		// A failed run has records but no metrics, since these would show only the part before the failure.
 		out.Metrics, out.Histograms = record.Reduce(run), r.histograms(run)
 		if n := record.OnePiece(run); n > 0 {
 			out.Audit[result.OnePiece] = float64(n)
@@ -76,8 +74,8 @@ func (r *runner) histograms(run record.Run) map[string]string {
 	return out
 }
 
-// reduce is the part of a run that does not depend on its status. Requests that we
-// cancelled because the server failed count as failed.
+// reduce returns the part of a run that does not depend on its status. Requests that we cancelled because the server
+// failed count as failed.
 func reduce(run record.Run) result.Run {
 	out := result.Run{
 		Duration:   float64(run.Duration) / 1e9,
@@ -106,16 +104,16 @@ func classes(failures map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// maxSaid bounds what a server's words take in a reason.
+// maxSaid bounds the length of a server's error text in a reason.
 const maxSaid = 300
 
-// words are said, masked before they are cut, and in between fit for one line.
+// words returns the most frequent error text, with secrets masked, escaped for one line and cut.
 func (r *runner) words(run record.Run) string {
 	return escape.Text(r.o.Redact.String(said(run)), maxSaid)
 }
 
-// warnFailures warns of failed requests among others that succeeded, once for a cell: a
-// class alone says nothing of what the server had against them.
+// warnFailures warns of failed requests among successful ones, once per cell. It includes the server's error text,
+// since the class alone does not explain a failure.
 func (r *runner) warnFailures(target, label string, run record.Run) {
 	failed, classes := record.Failures(run)
 	if failed == 0 || failed == len(run.Requests) {
@@ -132,8 +130,7 @@ func cellOf(target, label string) string {
 	return strings.TrimSuffix(target+", "+label, ", ")
 }
 
-// said are the words that failed requests were most often answered with, as the server or
-// the connection put them.
+// said returns the most frequent error text of failed requests, as the server or the connection reported it.
 func said(run record.Run) string {
 	counts, most := map[string]int{}, ""
 	for i := range run.Requests {
@@ -151,8 +148,8 @@ func said(run record.Run) string {
 	return ": " + most
 }
 
-// audit flattens the client's account of itself; times in seconds. All numbers are
-// float64, as they are when they come back from a journal.
+// audit flattens the client's audit; times are in seconds. All numbers are float64, as they are when read from a
+// journal.
 func audit(a record.Audit) map[string]any {
 	sec := func(ns int64) float64 { return float64(ns) / 1e9 }
 	out := map[string]any{
@@ -174,8 +171,8 @@ func audit(a record.Audit) map[string]any {
 	return out
 }
 
-// limits turns a benchmark's limits into the load generator's: durations in seconds,
-// shares as fractions. What is not set keeps its default.
+// limits converts a benchmark's limits to the load generator's: durations in seconds, shares as fractions. Unset limits
+// keep their defaults.
 func limits(set map[string]float64) load.Limits {
 	return load.Limits{
 		LagP99:    seconds(set["lag_p99"]),

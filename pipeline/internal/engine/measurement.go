@@ -7,25 +7,25 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// Measurement carries a plan out in parts: first it prepares, then it measures up to each look of
-// the plan. The caller takes the looks and says what they showed.
+// Measurement executes a plan in parts: it prepares, then it measures up to each look of the plan. The caller takes the
+// looks and passes their results to Take.
 type Measurement struct {
 	r *runner
-	// ctx of all parts: it ends with the caller's, and with the timeout of the plan.
+	// ctx is the context of all parts. It ends with the caller's, and with the timeout of the plan.
 	ctx  context.Context
 	stop func() // ends the heartbeat and the timeout
 
-	left [][]plan.Repeat // rounds that were not begun
+	left [][]plan.Repeat // rounds that have not begun
 	last int             // the last repeat before the look that is due
 	over bool
 	err  error // why the run failed
 }
 
-// Start begins to carry a plan out. It returns ErrPlanChanged, and begins nothing, if the run to
-// resume has another plan. A measurement must be ended.
+// Start starts executing a plan. It returns ErrPlanChanged if the run to resume has another plan. The caller must call
+// End.
 //
-// When ctx ends, requests are cancelled, all servers are stopped with a short grace, and the method
-// that was called returns within some 5 seconds.
+// When ctx ends, requests are cancelled, all servers are stopped with a short grace, and the current method returns
+// within some 5 seconds.
 func Start(ctx context.Context, options Options) (*Measurement, error) {
 	r := newRunner(options.withDefaults())
 	if r.o.Resume != nil {
@@ -41,7 +41,7 @@ func Start(ctx context.Context, options Options) (*Measurement, error) {
 	return &Measurement{r: r, ctx: ctx, left: besides(r.plan.Rounds()), stop: func() { stopHeart(); cancel() }}, nil
 }
 
-// Prepare examines the machine, carries out the steps of the file and pulls images.
+// Prepare examines the machine, executes the steps of the file and pulls images.
 func (m *Measurement) Prepare() {
 	for _, part := range []func(context.Context) error{m.r.begin, m.r.steps, m.r.images} {
 		if m.err = part(m.ctx); m.err != nil {
@@ -51,8 +51,7 @@ func (m *Measurement) Prepare() {
 	}
 }
 
-// Measure measures up to the next look and reports whether one is due. If none is, the measurement
-// is over.
+// Measure measures up to the next look and reports whether one is due. If none is, the measurement is over.
 func (m *Measurement) Measure() (look bool) {
 	if m.over {
 		return false
@@ -62,8 +61,8 @@ func (m *Measurement) Measure() (look bool) {
 	return look
 }
 
-// advance carries out rounds until a look is due or no round is left. Void runs are measured again
-// before a look, so that it has all the pairs that it will ever have.
+// advance executes rounds until a look is due or no round is left. It measures void runs again before a look, so that
+// the look has all its pairs.
 func (m *Measurement) advance() (look bool, err error) {
 	for len(m.left) > 0 {
 		if m.r.outOfBudget(m.left) {
@@ -86,11 +85,11 @@ func (m *Measurement) advance() (look bool, err error) {
 	return false, m.r.stopAtTheEnd()
 }
 
-// Outcome returns what was measured so far.
+// Outcome returns the measurements so far.
 func (m *Measurement) Outcome() *Outcome { return m.r.out }
 
-// Take ends the measurement if the look that was due shows that nothing more must be measured. err
-// is why the look could not be taken, which fails the run.
+// Take ends the measurement if the look shows that no more measurements are needed. err states why the look could not
+// be taken, which fails the run.
 func (m *Measurement) Take(l judge.Look, err error) {
 	if err == nil {
 		m.over, err = m.r.look(l, m.last)
@@ -100,15 +99,14 @@ func (m *Measurement) Take(l judge.Look, err error) {
 	}
 }
 
-// End returns what was measured however the run ended; status and reason of the outcome say how.
-// The error is nil or a *ConfigError, which comes with an outcome.
+// End returns the measurements however the run ended. The outcome holds the status and its reason. The error is nil or
+// a *ConfigError, which comes with an outcome.
 func (m *Measurement) End() (*Outcome, error) {
 	defer m.stop()
 	return m.r.finish(m.ctx, m.err)
 }
 
-// Run carries the plan out and asks look at each look of the plan. It returns what Start and End
-// return.
+// Run executes the plan and calls look at each look of the plan. It returns the results of Start and End.
 func Run(ctx context.Context, options Options, look func(*Outcome) (judge.Look, error)) (*Outcome, error) {
 	m, err := Start(ctx, options)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// watchMeasures reads what the measures of the file are made of: from servers, routers and exporters. Servers that are
-// watched anyway hand on what they show.
+// watchMeasures reads the data of the file's measures from servers, routers and exporters. Servers that are watched
+// already pass on their metrics.
 func (r *runner) watchMeasures(_ context.Context, s *server, w *watch) Watcher {
 	programs := r.programs(s, w)
 	return Watcher{
@@ -33,7 +33,7 @@ func (r *runner) watchMeasures(_ context.Context, s *server, w *watch) Watcher {
 	}
 }
 
-// programs are those of a launch, and beside it, that the measures of the file read.
+// programs returns the programs of a launch, and the exporters, that the file's measures read.
 func (r *runner) programs(s *server, w *watch) []*counted.Program {
 	ownTime := slices.ContainsFunc(w.views, (*view).keepsHistory)
 	var out []*counted.Program
@@ -64,11 +64,11 @@ func (r *runner) programs(s *server, w *watch) []*counted.Program {
 	return append(out, counted.Exporters(r.plan.Measures, r.plan.Simulated != "")...)
 }
 
-// labels are the names of the labels that a measure's series has at a target.
+// labels holds the label names of a measure's series at a target.
 type labels struct{ target, names string }
 
-// warnLabels warns once where a measure adds up series with other labels than those of a target before it:
-// the programs may not count the same.
+// warnLabels warns once if a measure sums series whose labels differ from those of an earlier target, since the
+// programs may not count the same.
 func (r *runner) warnLabels(target string, programs []*counted.Program) {
 	for _, p := range programs {
 		for _, of := range p.Labels() {
@@ -82,8 +82,8 @@ func (r *runner) warnLabels(target string, programs []*counted.Program) {
 	}
 }
 
-// labelled notes the labels of a measure at a target, and returns those of the first target that has
-// others.
+// labelled records the labels of a measure at a target. It returns the labels of the first target, and whether they
+// differ.
 func (r *runner) labelled(id, target, names string) (labels, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,19 +19,19 @@ import (
 // member is one process of one start of a target.
 type member struct {
 	*Member
-	alone   bool // it is the whole target
+	alone   bool // it is the only member of the target
 	process Process
 	log     *store.Log
-	output  *output      // what it writes, on its way to the log
+	output  *output      // writes to the log and parses the output
 	running steps.Server // nil until it runs
 	began   time.Time    // when it was started
-	// paused returns how the member was paused since the last call; nil if its place cannot tell.
+	// paused returns why the member was paused since the last call; nil if its place does not report pauses.
 	paused   func(context.Context) (string, error)
 	endpoint steps.Endpoint
-	about    result.Member // what the document says of it
+	about    result.Member // its description in the document
 }
 
-// label names the member for people: the target itself where it is all of it.
+// label returns the name of the member in messages: the target's name if it is the only one.
 func (m *member) label(target string) string {
 	if m.alone {
 		return target
@@ -39,7 +39,7 @@ func (m *member) label(target string) string {
 	return target + " " + m.Name
 }
 
-// openMembers opens the log of every member, in the order of their start.
+// openMembers opens the log of every member, in start order.
 func (r *runner) openMembers(s *server, log string) error {
 	for _, wave := range s.spec.Order {
 		for _, name := range wave {
@@ -81,7 +81,7 @@ func (s *server) closeLogs() error {
 	return errors.Join(errs...)
 }
 
-// logErr is the first error of writing a log.
+// logErr returns the first error of writing a log.
 func (s *server) logErr() error {
 	for _, m := range s.members {
 		if err := m.log.Err(); err != nil {
@@ -96,7 +96,7 @@ func (s *server) named(name string) *member {
 	return s.members[slices.IndexFunc(s.members, func(m *member) bool { return m.Name == name })]
 }
 
-// servers are the members that are measured, in the order of their start.
+// servers returns the members that are measured, in start order.
 func (s *server) servers() []*member {
 	var out []*member
 	for _, m := range s.members {
@@ -107,8 +107,7 @@ func (s *server) servers() []*member {
 	return out
 }
 
-// start starts a member's process or container, or attaches to a server that answers
-// already.
+// start starts a member's process or container, or attaches to a server that already runs.
 func (r *runner) start(ctx context.Context, s *server, m *member) error {
 	m.began = s.lane.Clock.Now()
 	if m.Spec.URL != "" {
@@ -141,9 +140,8 @@ func servedName(spec steps.ServerSpec) string {
 	return spec.Model
 }
 
-// awaitReady waits until all members of a wave are ready. It returns as soon as one of
-// them cannot become so, or any member of the target ends: the others would wait for it
-// in vain.
+// awaitReady waits until all members of a wave are ready. It returns as soon as one of them cannot become ready or any
+// member of the target ends, since the others would wait in vain.
 func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error {
 	ctx, cancel := s.while(ctx)
 	defer cancel()
@@ -151,17 +149,17 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	defer fail(nil)
 	each(wave, func(name string) {
 		if err := r.awaitMember(ctx, s, s.named(name)); err != nil {
-			fail(err) // the first counts: what the others say then follows from it
+			fail(err) // the first error causes the others
 		}
 	})
 	return context.Cause(ctx)
 }
 
-// patientLooks is how often in a row a server that runs already may refuse to answer. A
-// server that is started here is another matter: what is in front of it can come up first.
+// patientLooks is how often in a row a server that already runs may refuse to answer. A server that is started here may
+// refuse longer, since a proxy in front of it can start first.
 const patientLooks = 3
 
-// again counts the looks in a row that a server has refused.
+// again counts the consecutive refusals of a server.
 func again(before int, err error) int {
 	if _, ok := errors.AsType[*steps.RefusedError](err); ok {
 		return before + 1
@@ -169,7 +167,7 @@ func again(before int, err error) int {
 	return 0
 }
 
-// awaitMember polls until a member serves, the context ends, or no time is left.
+// awaitMember polls until a member serves, the context ends, or its timeout passes.
 func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	ready := m.Spec.Readiness()
 	ctx, cancel := context.WithTimeoutCause(ctx, ready.Timeout, errNotReady)
@@ -179,8 +177,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	state, why, refused := "", error(nil), 0
 	for {
 		now, ok, err := r.poll(ctx, m, ready)
-		// A look that the end of the time cut off says nothing about the server: the one
-		// before it does.
+		// A poll that the timeout cut off shows nothing about the server, so the previous result is kept.
 		if ok || why == nil || ctx.Err() == nil {
 			why = err
 			if now != state && now != "" {
@@ -211,7 +208,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	}
 }
 
-// reached notes a state of a starting member and emits its event.
+// reached records a state of a starting member and emits its event.
 func (r *runner) reached(s *server, m *member, state string) {
 	m.about.States = append(m.about.States, result.State{Name: state, At: s.lane.Clock.Now().Sub(s.began).Seconds()})
 	shown := state
@@ -221,15 +218,14 @@ func (r *runner) reached(s *server, m *member, state string) {
 	r.emit(s, event.Event{Type: event.LaunchState, State: shown, Text: m.label(s.Target) + ": " + state})
 }
 
-// poll is one look at a member, bounded so that a connection that hangs costs one look.
+// poll checks once whether a member is ready. Its timeout bounds the cost of a connection that hangs.
 func (r *runner) poll(ctx context.Context, m *member, ready steps.Readiness) (string, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	return m.Engine.Ready(ctx, m.endpoint, ready)
 }
 
-// describe asks the launcher and the member what it is. That it does not say is no
-// failure.
+// describe asks the launcher and the member for a description. A missing description is not a failure.
 func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
@@ -256,7 +252,7 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	}
 }
 
-// capabilities returns what the process of a member can be asked, nothing until it runs.
+// capabilities returns the capabilities of a member's process, none until it runs.
 func (m *member) capabilities() steps.ServerCapabilities {
 	if m.running == nil {
 		return steps.ServerCapabilities{}
@@ -264,8 +260,8 @@ func (m *member) capabilities() steps.ServerCapabilities {
 	return m.running.Capabilities()
 }
 
-// sameRelease reports whether two versions of an engine are of one release, as far as both
-// are known.
+// sameRelease reports whether two versions of an engine belong to one release. It returns true if one of them is
+// unknown.
 func sameRelease(declared, own string) bool {
 	return !steps.IsRelease(declared) || !steps.IsRelease(own) || steps.CompareReleases(declared, own) == 0
 }

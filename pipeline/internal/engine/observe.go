@@ -16,24 +16,24 @@ import (
 
 const (
 	scrapeTimeout = 2 * time.Second
-	// scrapeKeep is how many scrapes are kept; then every second one is dropped, and from
-	// there on half as many are made.
+	// scrapeKeep is the largest number of scrapes to keep. Beyond it every second scrape is dropped and the interval
+	// doubles.
 	scrapeKeep = 600
-	// scrapeTries is how many scrapes in a row may fail before the rest are not made.
+	// scrapeTries is the number of consecutive failed scrapes after which scraping stops.
 	scrapeTries = 3
 )
 
-// view is what one server reports during a run. Once the watch has ended it is complete.
+// view holds the reports of one server during a run. It is complete when the watch has ended.
 type view struct {
 	member        *member
 	observer      steps.Observer
-	before, after *steps.Observation // nil where the scrape failed
+	before, after *steps.Observation // nil if the scrape failed
 	scrapes       []steps.Observation
 	err           error            // of the first scrape that failed
-	program       *counted.Program // nil where the file declares no measure of servers
+	program       *counted.Program // nil if the file declares no measure of servers
 }
 
-// watchServers scrapes the metrics of all servers: counters before and after the run, gauges meanwhile.
+// watchServers scrapes the metrics of all servers: counters before and after the run, gauges in between.
 func (r *runner) watchServers(_ context.Context, s *server, w *watch) Watcher {
 	for _, m := range s.servers() {
 		if observer := m.Engine.Capabilities().Observer; observer != nil {
@@ -70,7 +70,7 @@ func (r *runner) watchServers(_ context.Context, s *server, w *watch) Watcher {
 	}
 }
 
-// scrape reads what the server reports now; nil if it cannot be read.
+// scrape reads the current metrics of the server; nil if they cannot be read.
 func (v *view) scrape(ctx context.Context, when counted.Moment) *steps.Observation {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (v *view) scrape(ctx context.Context, when counted.Moment) *steps.Observati
 	return &o
 }
 
-// show hands the text of a scrape to the measures of the file, and lets go of it.
+// show passes the text of a scrape to the measures of the file, and releases it.
 func (v *view) show(o *steps.Observation, when counted.Moment) {
 	if p := v.program; p != nil && p.Wants(when) {
 		if o.Exposition == nil {
@@ -101,10 +101,10 @@ func (v *view) show(o *steps.Observation, when counted.Moment) {
 	o.Exposition = nil
 }
 
-// keepsHistory reports whether the server keeps what it was in the course of a run by itself.
+// keepsHistory reports whether the server records its metrics during a run itself.
 func (v *view) keepsHistory() bool { return v.member.Engine.Capabilities().History != nil }
 
-// during scrapes again and again until ctx ends.
+// during scrapes repeatedly until ctx ends.
 func (v *view) during(ctx context.Context, every time.Duration) {
 	if v.keepsHistory() {
 		return
@@ -121,7 +121,7 @@ func (v *view) during(ctx context.Context, every time.Duration) {
 		if v.scrape(ctx, counted.DuringRun) != nil {
 			failed = 0
 		} else if failed++; ctx.Err() != nil {
-			v.err = before // the end of the run cut it off
+			v.err = before // the end of the run interrupted the scrape
 			return
 		}
 		if len(v.scrapes) >= scrapeKeep {
@@ -140,7 +140,7 @@ func everySecond[T any](list []T) []T {
 	return kept
 }
 
-// end takes the counters after the run, and what the server kept of its course by itself.
+// end reads the counters after the run, and the server's own history if it keeps one.
 func (v *view) end(ctx context.Context) {
 	if v.keepsHistory() {
 		history := v.member.Engine.Capabilities().History(ctx, v.member.endpoint)
@@ -152,7 +152,7 @@ func (v *view) end(ctx context.Context) {
 	v.after = v.scrape(ctx, counted.AfterRun)
 }
 
-// tellView adds to a run what the counters of a server rose by, and the series of its metrics and log.
+// tellView adds the increase of a server's counters to a run, and the series of its metrics and log.
 func (r *runner) tellView(s *server, w *watch, v *view, run *result.Run) {
 	name := v.member.Name
 	if v.member.alone {
@@ -184,7 +184,7 @@ func prefixed(member, name string) string {
 	return member + "/" + name
 }
 
-// splitMember returns the member, "" where the server is alone, and the name of a figure.
+// splitMember splits the name of a figure into the member, "" for a single server, and the figure.
 func splitMember(figure string) (member, name string) {
 	if member, name, of := strings.Cut(figure, "/"); of {
 		return member, name
@@ -202,8 +202,8 @@ func (r *runner) warnUnreadableMetrics(label string, err error, run result.Run) 
 	}
 }
 
-// rises is what each counter rose by. A counter that is new has risen from nothing; one
-// that fell was reset and says nothing.
+// rises returns the increase of each counter. A counter that is new started at 0. A counter that fell was reset and is
+// omitted.
 func (v *view) rises() map[string]float64 {
 	if v.before == nil || v.after == nil {
 		return nil
@@ -217,9 +217,8 @@ func (v *view) rises() map[string]float64 {
 	return out
 }
 
-// points returns the gauges of the scrapes, and the values that follow from the counters of two
-// scrapes where the engine has no gauge: throughput in tokens per second of the run's own time,
-// and the share of prefix cache hits.
+// points returns the gauges of the scrapes. If the engine has no such gauge, it derives values from the counters of two
+// scrapes: throughput in tokens per second of the run's own time, and the share of prefix cache hits.
 func (v *view) points(scale float64) []point {
 	var out []point
 	for i, o := range v.scrapes {

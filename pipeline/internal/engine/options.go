@@ -14,110 +14,106 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// Outputs of the steps carried out so far: by step address, then by name.
+// Outputs holds the outputs of the steps so far: by step address, then by name.
 type Outputs = map[string]map[string]string
 
-// Options of a run.
+// Options holds the options of a run.
 type Options struct {
 	Plan *plan.Plan
-	// Store keeps the evidence; *store.Dir is one.
+	// Store stores the evidence; *store.Dir implements it.
 	Store Store
 	Bus   *event.Bus
 
-	// Target resolves a target once the outputs of all steps are known. It is called
-	// anew for every launch. An error is a fault of the file.
+	// Target resolves a target once the outputs of all steps are known. It is called for every launch. An error is a
+	// fault of the file.
 	Target func(addr string, outputs Outputs) (TargetSpec, error)
-	// Lane is where the repeats of a lane of the plan are carried out; nil means that there is
-	// one, and Target resolves what it launches.
+	// Lane returns the lane of the plan with a number; nil means that there is one lane, and Target resolves its
+	// targets.
 	Lane func(lane int) Lane
-	// Step resolves a step once the outputs of the steps before it are known. It may be
-	// nil for a plan without steps. An error is a fault of the file.
+	// Step resolves a step once the outputs of the steps before it are known. It may be nil for a plan without steps.
+	// An error is a fault of the file.
 	Step func(addr string, outputs Outputs) (StepSpec, error)
-	// Ports hands out free ports; *process.Ports is one.
+	// Ports reserves free ports; *process.Ports implements it.
 	Ports Ports
-	// Env is what steps are given to work with; Log is set by the engine.
+	// Env is the environment of the steps; the engine sets Log.
 	Env steps.ActionEnv
-	// Cache of steps that have a cache key; nil means that none is kept.
+	// Cache caches steps that have a cache key; nil means no cache.
 	Cache *store.Cache
-	// Probe describes the machine, once; nil means not at all.
+	// Probe describes the machine, once; nil means no description.
 	Probe func(context.Context) map[string]string
-	// NICs lists the machine's network devices with what they have carried; nil means that
-	// nobody looks.
+	// NICs lists the machine's network devices with their traffic counters; nil means no list.
 	NICs func() []probe.NIC
-	// Preflight sees, before anything is started, whether the machine has what the plan
-	// needs; nil means that nothing is looked at. An error is the machine's fault.
+	// Preflight checks before the start whether the machine has what the plan needs; nil means no check. An error is
+	// the machine's fault.
 	Preflight func(context.Context) error
-	// Machine looks after the hardware that targets use; nil means that nothing does.
+	// Machine monitors the hardware that targets use; nil means no monitoring.
 	Machine Machine
-	// Front gives the address that the load of a planned repeat is sent to in place of a
-	// server's own, and what ends it; nil means the server's own.
+	// Front returns the address to which a planned repeat sends its load in place of the server's, and a function that
+	// stops it; nil means the server's address.
 	Front func(repeat int, baseURL string) (url string, stop func() error, err error)
-	// Load carries out one run of a workload; nil means load.Run.
+	// Load executes one run of a workload; nil means load.Run.
 	Load func(context.Context, load.Options) (load.Result, error)
-	// Drive has another load generator carry out one run; nil means that no plan has one.
-	// What the run directory keeps of it is named in the run. An error is why there is no
-	// result.
+	// Drive executes one run with another load generator; nil means that no plan needs one. The run names its files in
+	// the run directory. An error states why there is no result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
-	// Watchers watch each run, beside what watches every run.
+	// Watchers watch each run, in addition to the watchers of every run.
 	Watchers []Watch
-	// EndLeft ends the processes that killed programs have left, waits for their end and returns
-	// their numbers and commands; nil means that none is looked for.
+	// EndLeft ends the processes that killed programs have left, waits for their end and returns their numbers and
+	// commands; nil means that left processes stay.
 	EndLeft func(owners []string) ([]string, error)
 	// Now is the clock for time stamps; nil means time.Now.
 	Now func() time.Time
-	// After is the clock for waits between two questions to a server; nil means time.After.
+	// After is the clock for waits between two polls of a server; nil means time.After.
 	After func(time.Duration) <-chan time.Time
 
-	// Secrets returns the secrets that outputs of steps bring; nil means that none does.
+	// Secrets returns the secrets in outputs of steps; nil means none.
 	Secrets func(Outputs) []string
-	// Redact masks secrets in what servers say of themselves; nil masks nothing.
+	// Redact masks secrets in text from servers; nil masks nothing.
 	Redact *event.Redactor
-	// Bare leaves out of runs what decides nothing: histograms and series over time.
+	// Bare omits the parts of runs that decide nothing: histograms and series over time.
 	Bare bool
 	// KeepGoing measures the other targets to the end when one is given up.
 	KeepGoing bool
-	// Resume is what an earlier part of this run has done; nil starts from the beginning.
+	// Resume holds the state of an earlier part of this run; nil starts from the beginning.
 	Resume *State
 }
 
-// StepSpec is a step that is ready to be carried out.
+// StepSpec is a resolved step.
 type StepSpec struct {
 	Action steps.Action
 	Object steps.Object
 }
 
-// Store keeps what a run leaves behind.
+// Store stores the files of a run.
 type Store interface {
-	// WriteJSON writes a value under the name of a file.
+	// WriteJSON writes a value to the file with a name.
 	WriteJSON(name string, v any) error
-	// WriteRecords writes the records of a run and returns the name of their file, "" for
-	// none.
+	// WriteRecords writes the records of a run and returns the name of their file, "" for none.
 	WriteRecords(name string, write func(io.Writer) error) (file string, err error)
 	// Log opens the log of a process.
 	Log(name string) (*store.Log, error)
 }
 
-// Ports hands out ports of a host; each is kept from others until it is released.
+// Ports reserves ports of a host. Each stays reserved until it is released.
 type Ports interface {
-	// TakeRow reserves count free ports in a row. The next spacing ports from the first on
-	// are given to no other process.
+	// TakeRow reserves count free consecutive ports. No other process gets one of the spacing ports from first on.
 	TakeRow(host string, count, spacing int) (first int, release func(), err error)
-	// Hold keeps a port that the file asks for, and those after it, from being handed out.
+	// Hold keeps count ports from first on, which the file chooses, from being reserved for others.
 	Hold(first, count int) (release func())
 }
 
-// Limits of time that no file sets.
+// These time limits cannot be set in a file.
 const (
-	describeTimeout = 60 * time.Second // what a server says of itself is worth no more
+	describeTimeout = 60 * time.Second // a description is worth no longer wait
 	resetTimeout    = 60 * time.Second
-	pollTimeout     = 60 * time.Second // one look at readiness; a canary on a slow machine included
-	healthTimeout   = 10 * time.Second // for a server that failed requests to show that it lives
-	stopMargin      = 30 * time.Second // beyond the grace, for the kill and what follows it
-	interruptGrace  = 4 * time.Second  // grace of all servers once we were asked to end: 7 s is all there is
+	pollTimeout     = 60 * time.Second // one check of readiness, including a canary on a slow machine
+	healthTimeout   = 10 * time.Second // for a server with failed requests to answer a poll
+	stopMargin      = 30 * time.Second // beyond the grace, for the kill and the clean-up
+	interruptGrace  = 4 * time.Second  // grace of all servers after an interrupt; all must end within 7 s
 	heartbeat       = 60 * time.Second
 )
 
-// localhost is where servers that we start are reached.
+// localhost is the address of servers that we start.
 const localhost = "127.0.0.1"
 
 func (o *Options) withDefaults() Options {

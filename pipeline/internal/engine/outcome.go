@@ -9,16 +9,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Outcome is what a run brought, before anything is judged.
+// Outcome holds the results of a run before the judgement.
 type Outcome struct {
 	Started, Ended time.Time
-	// Status is one of result's: complete, interrupted or failed. A run that ended early
-	// because one side does not work is complete: that is a finding.
+	// Status is one of result's: complete, interrupted or failed. A run that ended early because one side does not work
+	// is complete, since that is a finding.
 	Status result.Status
 	Reason string
-	// StoppedBy is why a run with a budget took fewer repeats than it had planned.
+	// StoppedBy is the reason why a run with a budget took fewer repeats than planned.
 	StoppedBy result.StoppedBy
-	// Cause of an interruption: context.Cause of the context that Run was given.
+	// Cause of an interruption: context.Cause of the context passed to Start.
 	Cause error
 
 	Machine  map[string]string
@@ -26,16 +26,16 @@ type Outcome struct {
 	Steps    []result.Step
 	Outputs  Outputs // of the steps
 	Images   []result.Image
-	// Spent is what the run held machines for, with what it had before it was resumed.
+	// Spent is the machine time of the run, including the time before it was resumed.
 	Spent plan.Spending
-	// Launched holds the planned launches in the order of their execution; an
-	// interrupted one, with what it had finished, is the last.
+	// Launched holds the planned launches in execution order. An interrupted launch is the last, with its finished
+	// runs.
 	Launched    []Launched
 	RepeatsDone int
 	Warnings    []string
 }
 
-// Launched is a planned launch with all that came of it.
+// Launched is a planned launch with all its results.
 type Launched struct {
 	ID       string // of the plan
 	Repeat   int
@@ -53,8 +53,8 @@ type CellRun struct {
 // failed reports whether any attempt of the launch failed.
 func (l Launched) failed() bool { return l.failures() > 0 }
 
-// refusal is why none of the launch's requests succeeded, in any of its runs, though the
-// server ran, or none of its searches found a load at which the SLO holds: "" if one did.
+// refusal returns why all runs of the launch failed although the server ran: no request succeeded, or no search found a
+// load at which the SLO holds. It returns "" if a run succeeded.
 func (l Launched) refusal() string {
 	reason := ""
 	for _, r := range l.Runs {
@@ -80,10 +80,10 @@ func (l Launched) failures() int {
 // ErrTimeout is the cause when the pipeline's own timeout ends a run.
 var ErrTimeout = errors.New("the pipeline's timeout has passed")
 
-// ErrPlanChanged says that a run cannot go on because its plan is another now.
+// ErrPlanChanged reports that a run cannot be resumed because its plan has changed.
 var ErrPlanChanged = errors.New("the plan has changed since the run began")
 
-// ConfigError is a fault of the file that shows only when it is carried out.
+// ConfigError is an error in the file that is detected only during the run.
 type ConfigError struct {
 	Addr  string
 	Range result.Range
@@ -92,5 +92,5 @@ type ConfigError struct {
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.Addr, e.Err) }
 
-// Unwrap returns the fault.
+// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// What is kept of a process's output in memory. A failed start of vLLM writes its cause
-// and then, for each process that waited, a traceback: more than the log's own tail.
+// These limits bound the output of a process that is kept in memory. A failed start of vLLM writes its cause and then a
+// traceback for each process that waited: more than the log's own tail.
 const (
 	maxStartLines  = 4000
 	maxRecentLines = 1000
@@ -19,9 +19,8 @@ const (
 	maxLogPoints   = 20_000
 )
 
-// output hands what a member writes on to its log and reads the lines on their way: the
-// first ones for the figures of the start, the last ones for the cause of a failure, and
-// the gauges in between. It is safe for concurrent use.
+// output writes a member's output to its log and parses the lines. It keeps the first ones for the figures of the
+// start, the last ones for the cause of a failure, and all gauges. It is safe for concurrent use.
 type output struct {
 	next     io.Writer
 	observer steps.Observer // nil if the engine cannot be watched
@@ -31,12 +30,12 @@ type output struct {
 	current []byte
 	start   []string               // the first lines
 	recent  []string               // the last lines
-	points  []point                // the gauges of lines
-	tells   func(line string) bool // of transfers; nil where none are to be proved
+	points  []point                // the gauges in lines
+	tells   func(line string) bool // reports lines about transfers; nil if no transfer is checked
 	traces  []trace
 }
 
-// point is what an engine reported at one moment.
+// point holds the values that an engine reported at one time.
 type point struct {
 	at     time.Time
 	values map[string]float64
@@ -46,7 +45,7 @@ func newOutput(next io.Writer, engine steps.Engine, now func() time.Time) *outpu
 	return &output{next: next, observer: engine.Capabilities().Observer, now: now}
 }
 
-// Write hands p on and reads it.
+// Write parses p and writes it to the log.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	for rest := p; len(rest) > 0; {
@@ -82,7 +81,7 @@ func (o *output) line(text string) {
 	}
 }
 
-// last are the last lines so far. Secrets in them are not masked.
+// last returns the last lines so far. Secrets in them are not masked.
 func (o *output) last() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +92,7 @@ func (o *output) last() []string {
 	return append([]string(nil), recent[max(0, len(recent)-maxRecentLines):]...)
 }
 
-// figures of the start, nil if the engine reports none.
+// figures returns the figures of the start, nil if the engine reports none.
 func (o *output) figures() map[string]float64 {
 	if o.observer == nil {
 		return nil
@@ -108,7 +107,7 @@ func (o *output) figures() map[string]float64 {
 	return facts
 }
 
-// between are the gauges of lines that came within a time.
+// between returns the gauges of lines between two times.
 func (o *output) between(from, to time.Time) []point {
 	o.mu.Lock()
 	defer o.mu.Unlock()

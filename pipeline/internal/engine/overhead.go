@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// relayed measures what a router adds during a run: it is part of the measurement, so every run has it.
+// relayed measures the latency that a router adds during a run. It is part of every run.
 type relayed struct {
 	member *member
 	finish func(context.Context) (map[string]float64, error)

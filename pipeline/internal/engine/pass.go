@@ -18,8 +18,8 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// pass measures one cell once. The fault is why the server cannot be used any longer;
-// the run is recorded then as failed. The error ends the whole run.
+// pass measures one cell once. The fault states why the server cannot be used any longer; the run is then recorded as
+// failed. The error ends the whole run.
 func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, error) {
 	bm, cell, ok := r.plan.Cell(run.Cell)
 	if !ok {
@@ -67,8 +67,8 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	return nil, errors.Join(r.bus.Err(), s.logErr())
 }
 
-// between is the time from the last answer of the run before to the first request of a run, in
-// seconds: what the program takes to finish one and to prepare the next.
+// between returns the time from the last answer of the previous run to the first request of this one, in seconds. The
+// program needs it to finish one run and to prepare the next.
 func (s *server) between(m measurement) float64 {
 	before := s.answered
 	s.answered = m.last
@@ -94,8 +94,8 @@ func (r *runner) reset(ctx context.Context, s *server) {
 	}
 }
 
-// send carries out the workload. cause is why the server cannot be used any longer; err
-// is why the load generator could not do its work.
+// send executes the workload. cause states why the server cannot be used any longer; err states why the load generator
+// failed.
 func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
 	w *watch) (got load.Result, cause, err error) {
 	inner, cancel := s.within(ctx, bm, errHung)
@@ -126,13 +126,13 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 	return got, nil, nil
 }
 
-// faultOfTheFile reports whether a workload cannot be made, whatever the server does.
+// faultOfTheFile reports whether a workload cannot be generated, whatever the server does.
 func faultOfTheFile(err error) bool {
 	var invalid *dataset.InvalidError
 	return errors.Is(err, steps.ErrUnsupported) || errors.As(err, &invalid)
 }
 
-// placeLost says that the load generator lost its node, and with it the run its servers' job.
+// placeLost reports whether the load generator lost its node, and with it the job of the servers.
 func placeLost(err error) bool {
 	_, ok := errors.AsType[*steps.EvictionError](err)
 	return ok
@@ -147,9 +147,8 @@ func anyFailed(run record.Run) bool {
 	return false
 }
 
-// alive asks a server that failed requests whether it still serves. One that has died
-// may take a moment until its process is gone, and an engine that has died may leave a
-// process that answers nothing but errors.
+// alive polls a server with failed requests until it serves again or healthTimeout passes. The process of a dead server
+// may take a moment to exit. A dead engine may also leave a process that answers only with errors.
 func (r *runner) alive(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, errUnhealthy)
 	defer cancel()
@@ -181,8 +180,8 @@ func (r *runner) progress(s *server, bm plan.Benchmark, cell plan.Cell, run plan
 	}
 }
 
-// redactAnswer masks secrets in an answer. Where one was there its tokens go, in which it could
-// still be read.
+// redactAnswer masks secrets in an answer. It removes the tokens of an answer with a secret, since they would reveal
+// it.
 func (r *runner) redactAnswer(a *record.Answer) {
 	if a == nil {
 		return

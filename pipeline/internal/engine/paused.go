@@ -10,10 +10,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// pauseTimeout bounds how long a place is asked about pauses.
+// pauseTimeout bounds how long a query for pauses may take.
 const pauseTimeout = 10 * time.Second
 
-// followPauses looks for pauses of a member until its launch has ended.
+// followPauses watches for pauses of a member until its launch has ended.
 func (s *server) followPauses(ctx context.Context, m *member) {
 	watch := m.capabilities().WatchPauses
 	if watch == nil {
@@ -24,7 +24,7 @@ func (s *server) followPauses(ctx context.Context, m *member) {
 	m.paused = watch(ctx)
 }
 
-// askPauses notes how the members of a target were paused since it was last called.
+// askPauses records why the members of a target were paused since its last call.
 func (r *runner) askPauses(ctx context.Context, s *server) {
 	limited, cancel := context.WithTimeout(ctx, pauseTimeout)
 	defer cancel()
@@ -46,11 +46,11 @@ func (r *runner) askPauses(ctx context.Context, s *server) {
 	})
 }
 
-// watchPauses voids a run whose servers were paused, or whose launch was paused before it was
-// ready: its start-up time is a metric of the run. What failed in such a run failed for that.
+// watchPauses voids a run whose servers were paused. It also voids a run whose launch was paused before it was ready,
+// since start-up time is a metric of the run. Failures in such a run are attributed to the pause.
 func (r *runner) watchPauses(_ context.Context, s *server, _ *watch) Watcher {
 	return Watcher{
-		Before:  func(ctx context.Context) { r.askPauses(ctx, s) }, // forgets the pauses before the run
+		Before:  func(ctx context.Context) { r.askPauses(ctx, s) }, // discards the pauses before the run
 		After:   func(ctx context.Context, _ time.Duration) { r.askPauses(ctx, s) },
 		Excuses: true,
 		Void: func() (result.VoidCause, string) {

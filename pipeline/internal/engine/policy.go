@@ -10,15 +10,12 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
-// patience is the number of failures of a target after which it is not launched again. A
-// target that is compared with others is launched until that comparison is decided, since
-// servers that are alike fail as well.
+// patience is the number of failures after which a target is not launched again. A target that is compared with others
+// is launched until that comparison is decided, since equal servers fail equally often.
 const patience = 2
 
-// failures counts how often a target has failed: the repeats in which any of its
-// launches did, or in which none of its requests succeeded, since a second try within a
-// repeat has the same conditions. A plan of one repeat has nothing else to count than the
-// tries.
+// failures counts the failures of a target. It counts repeats in which a launch failed or no request succeeded, since a
+// second attempt within a repeat has the same conditions. In a plan of one repeat it counts the attempts.
 func failures(p *plan.Plan, done []Launched, target string) int {
 	n := 0
 	for _, l := range done {
@@ -49,8 +46,7 @@ func givenUp(p *plan.Plan, done []Launched, target string) bool {
 	})
 }
 
-// outcomes are the repeats in which both targets were launched, in their order, with
-// whether each failed.
+// outcomes returns for each repeat in which both targets were launched whether each failed, in order.
 func outcomes(done []Launched, base, head string) (b, h []bool) {
 	failed := map[string]map[int]bool{base: {}, head: {}}
 	for _, l := range done {
@@ -66,22 +62,21 @@ func outcomes(done []Launched, base, head string) (b, h []bool) {
 	return b, h
 }
 
-// stop says why a run must not go on after what was done so far.
+// stop states why a run must end.
 type stop struct {
-	// infrastructure is set when no statement on the head is possible: exit 4.
+	// infrastructure reports that no statement on the head is possible: exit 4.
 	infrastructure bool
-	// final is set when nothing is left to go on with.
+	// final reports that no target is left to continue with.
 	final  bool
 	reason string
 }
 
-// decideStop applies the policy on targets that fail. It is a function of the plan and of
-// what was done, so that a resumed run decides the same.
+// decideStop applies the policy on failing targets. The result depends only on the plan and the launches so far, so
+// that a resumed run gets the same.
 //
 //   - All targets given up: infrastructure.
-//   - A target that others are compared with given up: infrastructure, since the head
-//     cannot be blamed for its base.
-//   - Another target given up: a finding. Nothing that is left to measure would change it.
+//   - A target that others are compared with given up: infrastructure, since the head cannot be blamed for its base.
+//   - Another target given up: a finding. No further measurement would change it.
 //
 // It returns nil while no target is given up.
 func decideStop(p *plan.Plan, done []Launched) *stop {

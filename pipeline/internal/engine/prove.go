@@ -10,20 +10,20 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// How many lines of a member's log are kept that say something of its transfers: those of
-// the start, in which connections are made, and the last ones.
+// These limits bound the kept log lines about transfers: those of the start, in which connections are made, and the
+// last ones.
 const (
 	maxStartTraces = 1000
 	maxTraces      = 4000
 )
 
-// trace is a line of a log that says something of transfers.
+// trace is a log line about transfers.
 type trace struct {
 	at   time.Time
 	line string
 }
 
-// traced keeps the lines about transfers; o.mu is held.
+// traced keeps the lines about transfers. The caller must hold o.mu.
 func (o *output) traced(line string) {
 	if o.tells == nil || !o.tells(line) {
 		return
@@ -34,7 +34,7 @@ func (o *output) traced(line string) {
 	o.traces = append(o.traces, trace{o.now(), line})
 }
 
-// evidence are the kept lines, and the index of the first one since a time.
+// evidence returns the kept lines, and the index of the first one since a time.
 func (o *output) evidence(since time.Time) (lines []string, from int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,8 +47,8 @@ func (o *output) evidence(since time.Time) (lines []string, from int) {
 	return lines, from
 }
 
-// watchTransfer looks at the network devices before and after the run, and says how KV cache moved. It is told after
-// the servers.
+// watchTransfer reads the network devices before and after the run, and determines how KV cache moved. It must come
+// after watchServers in the list.
 func (r *runner) watchTransfer(_ context.Context, s *server, w *watch) Watcher {
 	if s.spec.Transfer == nil {
 		return Watcher{}
@@ -62,14 +62,14 @@ func (r *runner) watchTransfer(_ context.Context, s *server, w *watch) Watcher {
 		Before: func(context.Context) { before = nics() },
 		After:  func(context.Context, time.Duration) { after = nics() },
 		Tell: func(run *result.Run) {
-			if run.Status != result.RunFailed && w.begun() { // of a server that died nothing can be asked
+			if run.Status != result.RunFailed && w.begun() { // a server that died cannot be queried
 				run.Transport = r.prove(s, w, traffic(before, after))
 			}
 		},
 	}
 }
 
-// prove says how KV cache moved during a run, nil where the run says nothing.
+// prove determines how KV cache moved during a run. It returns nil if no request succeeded.
 func (r *runner) prove(s *server, w *watch, nics []kv.NICEvidence) *result.Transport {
 	e := *s.spec.Transfer
 	e.Requests, e.PromptTokens = w.got.succeeded()
@@ -90,10 +90,9 @@ func (r *runner) prove(s *server, w *watch, nics []kv.NICEvidence) *result.Trans
 	return t
 }
 
-// kvBytesPerToken is what a token takes of the KV cache: the memory of a server's cache
-// over the tokens that fit into it, as the server says both at its start. Where several
-// GPUs share a server its figure of memory is that of one of them, so nothing is known. Of
-// servers that differ the least counts: what moves is compared with it.
+// kvBytesPerToken returns the bytes of KV cache per token: the memory of a server's cache over its capacity in tokens,
+// as logged at the start. It returns 0 if a server uses several GPUs, since its memory figure covers only one of them.
+// If servers differ, it returns the least, since it is compared with the transferred bytes.
 func (s *server) kvBytesPerToken() float64 {
 	least := 0.0
 	for _, m := range s.servers() {
@@ -108,7 +107,7 @@ func (s *server) kvBytesPerToken() float64 {
 	return least
 }
 
-// evidenceOf is what one server left behind during the run.
+// evidenceOf returns the evidence of one server during the run.
 func (w *watch) evidenceOf(m *member) kv.MemberEvidence {
 	e := kv.MemberEvidence{Name: m.Name, Role: m.Role, GPUs: m.Spec.GPUs, Describe: m.about.Describe}
 	e.Log, e.RunFrom = m.output.evidence(w.began)
@@ -126,8 +125,8 @@ func (w *watch) evidenceOf(m *member) kv.MemberEvidence {
 	return e
 }
 
-// traffic is what each device carried between two looks. Interfaces without hardware pass
-// on what others carry, but for the loopback, over which servers of one machine talk.
+// traffic returns what each device transferred between two readings. It ignores interfaces without hardware, which
+// forward the traffic of others. It includes the loopback, over which servers on one machine communicate.
 func traffic(before, after []probe.NIC) []kv.NICEvidence {
 	type key struct {
 		name string

@@ -9,11 +9,10 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// replacement plans the next repeat that measures void runs again: of the first repeat
-// that still has any, with all sides of the cells concerned, in the order of that repeat
-// and with its content. It returns false when there is nothing left to do, or when the
-// cap is reached: those runs stay void. It is a function of the plan and of what was
-// done, so that a resumed run goes on in the same way.
+// replacement plans the next repeat that measures void runs again. It takes the first repeat that still has void runs,
+// and measures all sides of the affected cells, in the order and with the content of that repeat. It returns false if
+// no void runs are left or the cap is reached: those runs stay void. The result depends only on the plan and the
+// launches so far, so that a resumed run gets the same.
 func replacement(p *plan.Plan, done []Launched) (r plan.Repeat, replaces int, ok bool) {
 	groups := ComparedTogether(p)
 	open, spent := voids(groups, done)
@@ -32,8 +31,8 @@ func replacement(p *plan.Plan, done []Launched) (r plan.Repeat, replaces int, ok
 	return plan.Repeat{}, 0, false
 }
 
-// replaceCap is how often a cell with its sides may be measured again, over all cells and
-// repeats: 30 % of what is planned, rounded up.
+// replaceCap returns how often a cell with its sides may be measured again, over all cells and repeats: 30 % of the
+// planned number, rounded up.
 func replaceCap(p *plan.Plan, groups map[string]string) int {
 	type place struct {
 		repeat int
@@ -50,8 +49,8 @@ func replaceCap(p *plan.Plan, groups map[string]string) int {
 	return (len(planned)*3 + 9) / 10
 }
 
-// ComparedTogether names, for each cell, the group of all cells that it is compared with,
-// directly or not, by the first of them. A cell that nothing is compared with is alone.
+// ComparedTogether returns, for each cell, the group of all cells that it is compared with, directly or not. A group is
+// named by one of its cells. A cell without a comparison is alone.
 func ComparedTogether(p *plan.Plan) map[string]string {
 	groups := map[string]string{}
 	for _, b := range p.Benchmarks {
@@ -75,8 +74,8 @@ func ComparedTogether(p *plan.Plan) map[string]string {
 	return groups
 }
 
-// voids returns the groups with a cell whose latest run for a planned repeat is void, by
-// that repeat and in the order of their runs, and how often groups were measured again.
+// voids returns the groups with a cell whose latest run for a planned repeat is void, by that repeat and in run order.
+// It also returns how often groups were measured again.
 func voids(groups map[string]string, done []Launched) (open map[int][]string, spent int) {
 	type place struct {
 		name   string // of a cell or a group
@@ -113,7 +112,7 @@ func voids(groups map[string]string, done []Launched) (open map[int][]string, sp
 	return open, len(again)
 }
 
-// only returns a repeat with another number and with the runs of some cells alone.
+// only returns a repeat with another number that contains only the runs of some cells.
 func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 	out := plan.Repeat{Index: index, Lane: r.Lane}
 	for _, l := range r.Launches {
@@ -126,9 +125,8 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 	return out
 }
 
-// lastRepeat is the largest number of a repeat so far. Repeats that measure void runs again
-// are numbered above all that a plan can have, so that more of the plan's own can still be
-// added to the session.
+// lastRepeat returns the largest repeat number so far. Repeats that measure void runs again get numbers above all that
+// a plan can have, so that the session can still add planned repeats.
 func lastRepeat(p *plan.Plan, done []Launched) int {
 	last := max(len(p.Repeats), plan.MaxRepeats)
 	for _, l := range done {

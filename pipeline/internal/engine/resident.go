@@ -17,8 +17,8 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// residents are the launches of a repeat that stay loaded at the same time and take turns. One at
-// a time has its turn, from the start of its first process on; the others wait.
+// residents holds the launches of a repeat that stay loaded at the same time and take turns. One launch at a time has
+// its turn, which begins with the start of its first process; the others wait.
 type residents struct {
 	mu      sync.Mutex
 	loaded  map[string]string  // targets of launches whose processes may hold the machine
@@ -26,21 +26,21 @@ type residents struct {
 	stopped []string           // targets that were stopped while others were loaded
 }
 
-// seat is the place of a launch among residents; nil for a launch that has the machine to itself.
+// seat coordinates the turns of one launch among residents; nil for a launch that has the machine to itself.
 type seat struct {
 	among *residents
-	turns int           // that the launch takes, its start left out
-	turn  chan int      // its turn, and how many in a row
-	back  chan struct{} // the turn goes back
+	turns int           // number of its turns, without its start
+	turn  chan int      // starts its turns; sends how many in a row
+	back  chan struct{} // returns the turn
 	gone  chan struct{} // closed when the launch has ended
 
-	at    int           // the turn that it is in, 0 while it starts
-	left  int           // turns in a row after this one
-	began time.Time     // of the time in which it has the turn
-	spent time.Duration // before that
+	at    int           // number of the current turn, 0 during the start
+	left  int           // further turns in a row
+	began time.Time     // start of the current turn
+	spent time.Duration // time of the earlier turns
 }
 
-// takeTurns carries out the launches of a repeat that stay loaded together. What ends one ends all.
+// takeTurns executes the resident launches of a repeat together. An error of one ends all.
 func (r *runner) takeTurns(ctx context.Context, jobs []job) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -55,7 +55,7 @@ func (r *runner) takeTurns(ctx context.Context, jobs []job) error {
 		all.Go(func() {
 			defer close(s.gone)
 			if s.await(ctx) != nil {
-				return // it was never begun
+				return // it did not begin
 			}
 			if failed := r.launch(ctx, j); failed != nil {
 				once.Do(func() { err = failed; end(&residentError{failed}) })
@@ -78,15 +78,15 @@ type residentError struct{ err error }
 func (e *residentError) Error() string { return "the run ended with another server of the repeat" }
 func (e *residentError) Unwrap() error { return e.err }
 
-// inARow are turns of one seat, one after the other.
+// inARow is a number of consecutive turns of one seat.
 type inARow struct {
 	seat  *seat
 	turns int
 }
 
-// order is who has a turn when: all start, and then measure in mirrored order (A B, B A A B …), so
-// that a linear drift falls on all sides alike. The last to start is the first to measure, and no
-// server sleeps between two turns of its own.
+// order returns the order of the turns. All launches start, and then measure in mirrored order (A B, B A, A B and so
+// on), so that a linear drift affects all sides equally. The last to start measures first, and no server sleeps between
+// two of its consecutive turns.
 func order(seats []*seat) []inARow {
 	var out []inARow
 	add := func(s *seat) {
@@ -113,7 +113,7 @@ func order(seats []*seat) []inARow {
 	return out
 }
 
-// give has a launch take turns in a row, and returns when it waits for the next or has ended.
+// give gives a launch a number of turns in a row. It returns when the launch waits for its next turn or has ended.
 func (s *seat) give(ctx context.Context, turns int) {
 	select {
 	case s.turn <- turns:
@@ -129,7 +129,7 @@ func (s *seat) give(ctx context.Context, turns int) {
 	}
 }
 
-// await returns when it is the launch's turn.
+// await waits for the launch's turn.
 func (s *seat) await(ctx context.Context) error {
 	select {
 	case n := <-s.turn:
@@ -140,8 +140,7 @@ func (s *seat) await(ctx context.Context) error {
 	}
 }
 
-// turnOf returns when it is the turn of a launch to carry out a run of its schedule. The fault is why
-// it cannot.
+// turnOf waits for the turn in which a launch executes a run of its schedule. The fault states why it cannot.
 func (r *runner) turnOf(ctx context.Context, s *server, run int) *fault {
 	if s.seat == nil {
 		return nil
@@ -157,7 +156,7 @@ func (r *runner) turnOf(ctx context.Context, s *server, run int) *fault {
 	return nil
 }
 
-// pauseUntilTurn hands the machine to the next launch, and takes it over again.
+// pauseUntilTurn hands the machine to the next launch, and waits for the next turn.
 func (r *runner) pauseUntilTurn(ctx context.Context, s *server) error {
 	if err := r.sleep(ctx, s); err != nil {
 		return err
@@ -177,7 +176,7 @@ func (r *runner) pauseUntilTurn(ctx context.Context, s *server) error {
 	return r.wake(ctx, s)
 }
 
-// sleepers are the servers of a launch with the engines that put them to sleep.
+// sleepers returns the servers of a launch with the sleepers of their engines.
 func (s *server) sleepers() (map[*member]steps.Sleeper, error) {
 	out := map[*member]steps.Sleeper{}
 	for _, m := range s.servers() {
@@ -190,8 +189,8 @@ func (s *server) sleepers() (map[*member]steps.Sleeper, error) {
 	return out, nil
 }
 
-// move puts the servers of a launch to sleep or wakes them, and returns how long that took. What goes wrong
-// is the machine's fault: nothing is said of how a server serves by one that does not sleep.
+// move puts the servers of a launch to sleep or wakes them, and returns how long that took in seconds. Errors are the
+// machine's fault, since a server that does not sleep may still serve well.
 func (r *runner) move(ctx context.Context, s *server, state, failed string, do func(context.Context, steps.Sleeper,
 	steps.Endpoint) error) (float64, error) {
 	sleepers, err := s.sleepers()
@@ -214,7 +213,7 @@ func (r *runner) move(ctx context.Context, s *server, state, failed string, do f
 	return took, nil
 }
 
-// sleep puts the servers of a launch to sleep, and sees that their memory is free.
+// sleep puts the servers of a launch to sleep, and checks that their memory is free.
 func (r *runner) sleep(ctx context.Context, s *server) error {
 	if r.plan.Resident != steps.ResidentSleep {
 		return nil
@@ -234,7 +233,7 @@ func (r *runner) sleep(ctx context.Context, s *server) error {
 	return r.seeFreed(ctx, s)
 }
 
-// wake wakes the servers of a launch, and sees that they serve.
+// wake wakes the servers of a launch, and checks that they serve.
 func (r *runner) wake(ctx context.Context, s *server) error {
 	if exits := s.exits(); len(exits) > 0 {
 		name := slices.Sorted(maps.Keys(exits))[0]
@@ -258,7 +257,7 @@ func (r *runner) wake(ctx context.Context, s *server) error {
 	return nil
 }
 
-// lastWords is what the log of a member says of its end, "" for nothing that is known.
+// lastWords returns the cause of a member's end according to its log, "" if unknown.
 func (s *server) lastWords(name string) string {
 	m := s.named(name)
 	class, evidence := m.Engine.Classify(m.output.last())
@@ -268,15 +267,15 @@ func (s *server) lastWords(name string) string {
 	return ": " + evidence
 }
 
-// Limits of what a server that sleeps may hold, and for how long after it said that it sleeps.
+// These limits bound what a sleeping server may hold, and for how long after it fell asleep.
 const (
-	mostAsleep = 0.5 // of what it held awake: a start without sleep mode gives nothing back
+	mostAsleep = 0.5 // of its memory when awake; a server without sleep mode frees none
 	freeWait   = 10 * time.Second
 	freePause  = 500 * time.Millisecond
 )
 
-// seeFreed checks that a server that sleeps has given its GPU memory back, as far as that can be
-// seen: the next one would be refused its memory, which is not its fault.
+// seeFreed checks that a sleeping server has freed its GPU memory, as far as that is visible. Otherwise the next server
+// would lack memory, which is not its fault.
 func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	awake := s.launch.Figures[steps.StartGPUBytes]
 	if awake <= 0 {
@@ -305,7 +304,7 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	}
 }
 
-// held is what the others hold of the GPUs' memory while they sleep.
+// held returns the GPU memory in bytes that the other launches hold while they sleep.
 func (a *residents) held(but string) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -324,7 +323,7 @@ func (a *residents) hold(launch string, bytes float64) {
 	a.asleep[launch] = bytes
 }
 
-// beside lists the targets that are loaded beside a launch.
+// beside returns the targets that are loaded beside a launch.
 func (a *residents) beside(launch string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -337,7 +336,7 @@ func (a *residents) beside(launch string) []string {
 	return others
 }
 
-// occupy notes the machine before a launch, or before the first of those that stay loaded together.
+// occupy calls Machine.Before ahead of a launch, or ahead of the first of several resident launches.
 func (r *runner) occupy(ctx context.Context, j job) {
 	if j.seat == nil {
 		r.o.Machine.Before(ctx, j.Target)
@@ -353,8 +352,8 @@ func (r *runner) occupy(ctx context.Context, j job) {
 	}
 }
 
-// vacate waits until the machine is free again of a launch, or of all that were loaded together
-// when the last of them has ended.
+// vacate waits until the machine is free again after a launch, or after the last of the launches that were loaded
+// together.
 func (r *runner) vacate(ctx context.Context, s *server) error {
 	if s.seat == nil {
 		return r.o.Machine.After(ctx, s.Target)
@@ -376,11 +375,11 @@ func (r *runner) vacate(ctx context.Context, s *server) error {
 	return errors.Join(errs...)
 }
 
-// memoryClasses are failures of a start that a server which is loaded already may have caused.
+// memoryClasses holds the start failures that another loaded server may have caused.
 var memoryClasses = []string{"gpu_busy", "out_of_memory", hostMemory, "kv_cache_too_small"}
 
-// crowded is a failure that says nothing of a server, since others were loaded beside it; nil for
-// any other.
+// crowded returns an error if a start failed for lack of memory while other servers were loaded, which is not the
+// server's fault; else nil.
 func (s *server) crowded(f *result.Failure) error {
 	if s.seat == nil || f.Phase == phaseRun || !slices.Contains(memoryClasses, f.Class) {
 		return nil
@@ -394,7 +393,7 @@ func (s *server) crowded(f *result.Failure) error {
 		s.Target, strings.Join(others, " and "), f.Class, f.Evidence)}
 }
 
-// had is for how long a launch has had its machines: of those that take turns, the time of its own.
+// had returns for how long a launch has had its machines. For resident launches it returns the time of its turns.
 func (r *runner) had(s *server) time.Duration {
 	if s.seat == nil {
 		return s.lane.Clock.Now().Sub(s.began)
@@ -402,8 +401,8 @@ func (r *runner) had(s *server) time.Duration {
 	return s.seat.spent + r.o.Now().Sub(s.seat.began)
 }
 
-// unfinished reports whether repeats whose launches stay loaded together were cut off before their
-// end. All of them is measured again then: sides that took no turns would not be those of a pair.
+// unfinished reports whether resident repeats were interrupted before their end. They are then measured again as a
+// whole, since sides that did not take turns do not form pairs.
 func (r *runner) unfinished(reps []plan.Repeat) bool {
 	done, all := 0, 0
 	for _, rep := range reps {
@@ -434,8 +433,8 @@ func besides(rounds [][]plan.Repeat) [][]plan.Repeat {
 	return out
 }
 
-// together are the launches that stay loaded together: those of a repeat, or by target those of
-// repeats beside each other.
+// together groups the launches that stay loaded together: all launches of a repeat, or by target those of repeats
+// beside each other.
 func together(jobs []job, byTarget bool) [][]job {
 	if !byTarget && len(jobs) > 0 {
 		return [][]job{jobs}

@@ -13,35 +13,34 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// State is what a run has done so far, according to its journal.
+// State holds the progress of a run according to its journal.
 type State struct {
 	RunID   string
 	Started time.Time
 	Seq     int           // of the last event
 	Last    time.Time     // of the last event
-	Took    time.Duration // by all parts of the run, without what lies between them
-	// Plan as it was when the run began.
+	Took    time.Duration // by all parts of the run, without the time between them
+	// Plan is the plan with which the run began.
 	Plan *plan.Plan
-	// Launched holds the planned launches that are complete.
+	// Launched holds the complete planned launches.
 	Launched []Launched
 	Steps    []StepDone
 	Describe map[string]map[string]string
 	Images   []result.Image
-	// Owners of the processes that were started: the programs that have carried the run out.
+	// Owners holds the programs that executed the run and own its processes.
 	Owners   []string
 	Warnings []string
 
-	probes map[searchOf][]result.Probe // of searches that had not ended
+	probes map[searchOf][]result.Probe // of unfinished searches
 }
 
-// StepDone is a step that is done, with its outputs.
+// StepDone is a finished step with its outputs.
 type StepDone struct {
 	Step    result.Step
 	Outputs map[string]string
 }
 
-// LoadState reads the plan and the journal of a run directory. A torn last line is left
-// out.
+// LoadState reads the plan and the journal of a run directory. It ignores a torn last line.
 func LoadState(dir *store.Dir) (*State, error) {
 	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}, probes: map[searchOf][]result.Probe{}}
 	if err := dir.ReadJSON(store.PlanFile, s.Plan); err != nil {
@@ -58,15 +57,15 @@ func LoadState(dir *store.Dir) (*State, error) {
 	return s, nil
 }
 
-// forgive drops the failed launches of a run that ended as an infrastructure failure:
-// whoever resumes it has repaired something, and they are to be tried again.
+// forgive drops the failed launches of a run that ended as an infrastructure failure. They are tried again, since the
+// cause was presumably repaired before resuming.
 func (s *State) forgive() {
 	if st := decideStop(s.Plan, s.Launched); st != nil && st.infrastructure {
 		s.Launched = slices.DeleteFunc(s.Launched, Launched.failed)
 	}
 }
 
-// check says why a state does not belong to a plan.
+// check returns why a state does not belong to a plan, nil if it does.
 func (s *State) check(p *plan.Plan) error {
 	if s.Plan.Fingerprint != p.Fingerprint {
 		what := plan.Differences(s.Plan, p)
@@ -78,17 +77,17 @@ func (s *State) check(p *plan.Plan) error {
 	return nil
 }
 
-// builder replays a journal. What belongs to a launch counts once it is closed.
+// builder replays a journal. The results of a launch count once the launch is closed.
 type builder struct {
 	state *State
 	open  map[string]*Launched // by planned launch
-	// judged: the session that is replayed has come to its gates or its reports.
+	// judged reports that the replayed session has reached its gates or reports.
 	judged bool
 }
 
 func (b *builder) add(e event.Event) error {
 	s := b.state
-	if e.Type != event.Version && !s.Last.IsZero() { // which begins a further part, after a time that is nobody's
+	if e.Type != event.Version && !s.Last.IsZero() { // a version event begins a new part; the time between parts counts for neither
 		s.Took += e.Time.Sub(s.Last)
 	}
 	s.Seq, s.Last = e.Seq, e.Time
@@ -105,7 +104,7 @@ func (b *builder) add(e event.Event) error {
 			s.Steps = append(s.Steps, StepDone{*e.Step, e.Outputs})
 		}
 	case event.Diagnostic:
-		// What comes after the gates is about reports, which a resumed run writes again.
+		// Warnings after the gates are about reports, which a resumed run writes again.
 		if e.Severity == event.Warning && !b.judged && !slices.Contains(s.Warnings, e.Text) {
 			s.Warnings = append(s.Warnings, e.Text)
 		}
@@ -130,7 +129,7 @@ func (b *builder) add(e event.Event) error {
 			s.probes[at] = append(s.probes[at], *e.Probe)
 		}
 	case event.RunEnd:
-		if e.Run == nil || e.Run.Status != result.RunCancelled { // a search that was interrupted goes on where it was
+		if e.Run == nil || e.Run.Status != result.RunCancelled { // an interrupted search resumes where it was
 			delete(s.probes, searchOf{planned(e.Launch), e.Cell, e.Pass})
 		}
 		if l := b.open[planned(e.Launch)]; l != nil && e.Run != nil {
@@ -146,8 +145,8 @@ func (b *builder) add(e event.Event) error {
 	return nil
 }
 
-// launchStart opens a planned launch. A first attempt starts it over: what an earlier one
-// that was cut off has measured does not count.
+// launchStart opens a planned launch. A first attempt resets the launch: the results of an earlier, interrupted one do
+// not count.
 func (b *builder) launchStart(e event.Event) {
 	id := planned(e.Launch)
 	if id == e.Launch || b.open[id] == nil {
@@ -164,8 +163,8 @@ func (b *builder) attempt(e event.Event) {
 	l.Attempts = append(l.Attempts, *e.Started)
 }
 
-// JournalSpawn returns a hook for the spawner that notes every process, so that a later
-// run can find what this one leaves when it is killed. owner names this program.
+// JournalSpawn returns a hook for the spawner that records every process in the journal. A later run can then find the
+// processes that this one leaves if it is killed. owner names this program.
 func JournalSpawn(bus *event.Bus, owner string) func(pid int, start uint64, argv []string) {
 	return func(pid int, start uint64, argv []string) {
 		bus.Emit(event.Event{Type: event.ProcessStart, Process: &event.Process{PID: pid, Start: start, Argv: argv, Owner: owner}})

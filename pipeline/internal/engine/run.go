@@ -16,16 +16,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// runner is one execution.
+// runner is one execution of a plan.
 type runner struct {
 	o       Options
 	plan    *plan.Plan
 	bus     *event.Bus
 	out     *Outcome
-	mu      sync.Mutex // of out, warned, unseen, filled and late, while repeats run side by side
+	mu      sync.Mutex // guards out, warned, unseen, filled and late, while repeats run side by side
 	outputs Outputs
 	eta     *eta
-	resumed map[string]Launched // by id of the plan
+	resumed map[string]Launched // by ID in the plan
 	warned  map[string]bool
 	unseen  map[string]bool   // servers whose metrics cannot be read
 	labels  map[string]labels // of measures, by the first target that has them
@@ -63,8 +63,7 @@ func newRunner(o Options) *runner {
 	return r
 }
 
-// replace measures void runs again, as far as the cap goes. It reports whether the run is
-// over.
+// replace measures void runs again, up to the cap. It reports whether the run is over.
 func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	for {
 		rep, replaces, ok := replacement(r.plan, r.out.Launched)
@@ -77,7 +76,7 @@ func (r *runner) replace(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// begin ends what a killed run left, and writes down what this one is about.
+// begin ends the processes that a killed run left, and writes the plan and the description of the machine.
 func (r *runner) begin(ctx context.Context) error {
 	if r.o.Resume != nil {
 		ended, err := r.o.EndLeft(r.o.Resume.Owners)
@@ -114,7 +113,7 @@ func (r *runner) repeat(ctx context.Context, rep plan.Repeat, replaces int) (ove
 	return r.repeatsEnd(replaces, rep)
 }
 
-// stopAfter reports whether targets that fail end the run after a repeat.
+// stopAfter reports whether failing targets end the run after a repeat.
 func (r *runner) stopAfter(repeat int) (over bool, err error) {
 	st := decideStop(r.plan, r.out.Launched)
 	switch {
@@ -129,7 +128,7 @@ func (r *runner) stopAfter(repeat int) (over bool, err error) {
 	return true, nil
 }
 
-// stopAtTheEnd is the policy's last word on a run that kept going.
+// stopAtTheEnd warns of remaining void runs, and returns an error if the run ends as an infrastructure failure.
 func (r *runner) stopAtTheEnd() error {
 	groups := ComparedTogether(r.plan)
 	if open, spent := voids(groups, r.out.Launched); len(open) > 0 {
@@ -142,7 +141,7 @@ func (r *runner) stopAtTheEnd() error {
 	return nil
 }
 
-// finish turns the way a run ended into its status.
+// finish sets the status of the run from the error that ended it.
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	out := r.out
 	out.Ended, out.Outputs, out.Spent = r.o.Now(), r.outputs, r.spending()
@@ -167,7 +166,7 @@ func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	return out, nil
 }
 
-// warn adds a warning once and shows it.
+// warn adds a warning once and emits it.
 func (r *runner) warn(text string) {
 	text = r.o.Redact.String(text)
 	if !r.first(r.warned, text) {
@@ -179,7 +178,7 @@ func (r *runner) warn(text string) {
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 }
 
-// first reports whether something is reported for the first time, and notes that it was.
+// first records what in told, and reports whether it was absent before.
 func (r *runner) first(told map[string]bool, what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +189,7 @@ func (r *runner) first(told map[string]bool, what string) bool {
 	return true
 }
 
-// heartbeat emits a sign of life each minute until the returned function is called.
+// heartbeat emits a heartbeat event each minute until the returned function is called.
 func (r *runner) heartbeat(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// searched measures a cell by a search: a run of many probes, each at a load of its own.
+// searched measures a cell by a search: one run of many probes, each at a different load.
 func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run,
 	w *watch) (out measurement, err error) {
 	search, err := capacity.New(cell.Workload.Load)
@@ -54,8 +54,7 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 	return out, nil
 }
 
-// carriedOut reports whether a run says what its server does with a load: that all requests fail is
-// an answer, too.
+// carriedOut reports whether a run shows how its server handles a load. A run in which all requests fail does, too.
 func carriedOut(run result.Run) bool {
 	switch run.Status {
 	case result.RunFailed:
@@ -71,7 +70,7 @@ func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell p
 	step *capacity.Step) (measurement, error) {
 	cell.Workload.Load = step.Load
 	run.Seed = capacity.Seed(run.Seed, step.Number)
-	run.ShapeSeed = 0 // a draw of arrivals for each probe and repeat
+	run.ShapeSeed = 0 // different arrivals for each probe and repeat
 	got, err := r.runOwnLoad(ctx, s, bm, cell, run, w)
 	if err != nil || len(got.records.Requests) == 0 {
 		return got, err
@@ -81,7 +80,7 @@ func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell p
 	return got, err
 }
 
-// conclude writes what a search has found into its run.
+// conclude sets the results of a search in its run.
 func (r *runner) conclude(run *result.Run, search *capacity.Search, goesOn bool) {
 	run.Search = search.Found()
 	run.Sent, run.Failed = search.Carried()
@@ -104,8 +103,8 @@ func (r *runner) conclude(run *result.Run, search *capacity.Search, goesOn bool)
 	run.Metrics = search.Metrics()
 }
 
-// probed are the probes of a run that an interrupted session has made. Where a repeat has nodes they may be
-// others than before, which the journal does not say of probes: the search begins anew.
+// probed returns the probes that an interrupted session has made in a run. On a cluster the search starts anew, since
+// the nodes may differ and the journal does not record them for probes.
 func (r *runner) probed(s *server, run plan.Run) []result.Probe {
 	if r.o.Resume == nil {
 		return nil
@@ -122,20 +121,20 @@ func (r *runner) probed(s *server, run plan.Run) []result.Probe {
 	return probes
 }
 
-// searchOf names a search of the plan.
+// searchOf identifies a search of the plan.
 type searchOf struct {
 	launch, cell string
 	pass         int
 }
 
-// A server is asked drainPolls times, drainPause apart, whether it has finished what its client has given up.
+// drain polls at most drainPolls times, drainPause apart, whether the servers have finished requests that the client
+// abandoned.
 const (
 	drainPolls = 60
 	drainPause = time.Second
 )
 
-// drain waits until no server of a target has a request left: those that ran into their timeout
-// are not those of the next probe.
+// drain waits until no server of a target has requests left, so that timed-out requests do not disturb the next probe.
 func (r *runner) drain(ctx context.Context, s *server) {
 	left := drainPolls
 	for _, m := range s.servers() {
@@ -158,7 +157,7 @@ func (r *runner) drain(ctx context.Context, s *server) {
 	}
 }
 
-// busy reports whether a server says that it has requests left.
+// busy reports whether a server has requests left.
 func busy(ctx context.Context, observer steps.Observer, at steps.Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, drainPolls*drainPause)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// The points of series. A document of thousands of runs must still be one that our own
-// reader accepts, so the runs of a plan share a budget.
+// These limits bound the points of series. The runs of a plan share a budget, so that our reader accepts a document of
+// thousands of runs.
 const (
 	mostPoints   = 300
 	leastPoints  = 10
@@ -24,19 +24,19 @@ const (
 	usualSeries  = 14      // of a run
 )
 
-// The sources of series.
+// These are the sources of series.
 const (
 	sourceMetrics = "metrics"
 	sourceLog     = "log"
 	sourceClient  = "client"
 )
 
-// seriesPoints is how many points a series of this plan may have.
+// seriesPoints returns how many points a series of this plan may have.
 func (r *runner) seriesPoints() int {
 	return min(mostPoints, max(leastPoints, budgetPoints/(usualSeries*max(1, r.plan.Estimate.Runs))))
 }
 
-// series turns points into one series for each of their values, by name.
+// series turns points into one series per value name.
 func series(member, source string, points []point, at func(time.Time) float64, most int) []result.Series {
 	byName := map[string]*result.Series{}
 	for _, p := range points {
@@ -59,9 +59,9 @@ func series(member, source string, points []point, at func(time.Time) float64, m
 	return out
 }
 
-// significant rounds to four digits: no chart shows more, and a document holds many.
+// significant rounds to four significant digits, which suffice for charts and keep the document small.
 func significant(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // which it has just written
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // parses its own output
 	return short
 }
 
@@ -70,7 +70,7 @@ func rounded(v float64, digits int) float64 {
 	return math.Round(v*unit) / unit
 }
 
-// watchClient adds what the load generator saw, and warns of requests that failed.
+// watchClient adds the series of the load generator, and warns of failed requests.
 func (r *runner) watchClient(_ context.Context, s *server, w *watch) Watcher {
 	return Watcher{
 		Tell: func(run *result.Run) {
@@ -83,19 +83,19 @@ func (r *runner) watchClient(_ context.Context, s *server, w *watch) Watcher {
 	}
 }
 
-// The client's own series of a run.
+// These are the client's own series of a run.
 const (
 	seriesTTFT = "ttft" // median of the requests planned in a part of the run, seconds
-	seriesLag  = "lag"  // largest of them, seconds of real time
+	seriesLag  = "lag"  // largest lag of these requests, seconds of real time
 )
 
-// openLoop reports whether nothing but the client delays a send: no user and no place in flight is waited for.
+// openLoop reports whether only the client can delay a send, since no concurrency limit applies.
 func openLoop(l steps.Load) bool { return l.MaxConcurrency == 0 }
 
-// clientParts is into how many parts of equal length a run is cut for the client's series.
+// clientParts is the number of equal parts into which a run is divided for the client's series.
 const clientParts = 60
 
-// begin is when a request was planned, or sent where it had no plan but waited for others.
+// begin returns when a request was planned, or when it was sent if it had to wait for others.
 func begin(q record.Request) int64 {
 	if q.Planned < 0 && q.Session != nil {
 		return q.Sent
@@ -103,8 +103,8 @@ func begin(q record.Request) int64 {
 	return q.Planned
 }
 
-// clientSeries are the time to the first token, and the lag of the sends behind the plan
-// where nothing but the client can cause it, over the time of a run.
+// clientSeries returns the time to first token over the time of a run. In an open loop it also returns how far sends
+// lag behind the plan.
 func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 	requests := slices.Clone(run.Requests)
 	slices.SortStableFunc(requests, func(a, b record.Request) int { return cmp.Compare(begin(a), begin(b)) })

@@ -23,18 +23,17 @@ type server struct {
 	target   plan.Target
 	spec     TargetSpec
 	members  []*member // in the order of their start
-	front    *member   // that clients talk to
-	releases []func()  // give the ports back and end the watch for pauses
+	front    *member   // that clients send requests to
+	releases []func()  // release the ports and stop watching for pauses
 	began    time.Time // when the first member was started
-	probe    int       // of the search that goes on, from 1
-	answered time.Time // the last answer of the run before, zero where none was just measured
+	probe    int       // of the current search, from 1
+	answered time.Time // the last answer of the previous run, zero if there is none
 	launch   result.Launch
-	// paused says how the target was paused when that was last asked, and pausedStart how before
-	// it was ready.
+	// paused states how the target was paused at the last query, pausedStart how it was paused before it was ready.
 	paused, pausedStart string
 }
 
-// snapshot is the launch as it is now, for an event that outlives it.
+// snapshot returns a copy of the launch for an event that outlives it.
 func (s *server) snapshot() *result.Launch {
 	launch := s.launch
 	launch.Figures = s.figures()
@@ -71,7 +70,7 @@ func (r *runner) config(s *server, err error) error {
 	return &ConfigError{Addr: s.Target, Range: s.target.Range, Err: err}
 }
 
-// emit completes an event about a server.
+// emit completes and emits an event about a server.
 func (r *runner) emit(s *server, e event.Event) {
 	e.Launch, e.Target, e.Repeat, e.Repeats, e.Replaces = s.launch.ID, s.Target, s.repeat, len(r.plan.Repeats), s.replaces
 	if e.Addr == "" {
@@ -110,7 +109,7 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 		s.launch.Startup = s.lane.Clock.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}
-	r.askPauses(ctx, s) // after the start-up was timed: a place takes its time to answer
+	r.askPauses(ctx, s) // after start-up was timed, since the query takes time
 	s.pausedStart = s.paused
 	r.recordGPUMemory(ctx, s)
 	r.eta.launched(s.launch.Attempt, s.lane.Clock.Now().Sub(s.began).Seconds())
@@ -119,9 +118,9 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 	return nil
 }
 
-// render takes the ports of a launch, renders its processes, and gets what they need.
+// render reserves the ports of a launch, renders its processes, and prepares what they need.
 func (r *runner) render(ctx context.Context, s *server) error {
-	if s.spec.Render == nil { // it answers already
+	if s.spec.Render == nil { // it already runs
 		return nil
 	}
 	ports, err := r.takePorts(s)
@@ -138,8 +137,8 @@ func (r *runner) render(ctx context.Context, s *server) error {
 	return r.prepare(ctx, s)
 }
 
-// takePorts takes the ports that the processes need. Those that the file asks for are kept
-// from being chosen for others.
+// takePorts reserves the ports that the processes need. It first holds those that the file sets, so that they are not
+// chosen for others.
 func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	ports := map[kv.Port]int{}
 	for _, need := range s.spec.Ports {
@@ -162,15 +161,15 @@ func (r *runner) takePorts(s *server) (map[kv.Port]int, error) {
 	return ports, nil
 }
 
-// release gives the ports back and ends the watch for pauses.
+// release releases the ports and stops watching for pauses.
 func (s *server) release() {
 	for _, release := range s.releases {
 		release()
 	}
 }
 
-// prepare gets what the members need, which is no part of their start-up. What cannot be
-// got, such as an image of a registry that is down, says nothing about the server.
+// prepare gets what the members need, outside their start-up time. A failure, such as a registry that is down, is not
+// the server's fault.
 func (r *runner) prepare(ctx context.Context, s *server) error {
 	told := false
 	for _, m := range s.members {
@@ -189,8 +188,8 @@ func (r *runner) prepare(ctx context.Context, s *server) error {
 	return nil
 }
 
-// sendCanaries sends requests through the front until every pair of servers has met, so
-// that no handshake falls into a run and one that fails is seen before it.
+// sendCanaries sends requests through the front until every pair of servers has been used. So no handshake falls into a
+// run, and a failing one is detected before it.
 func (r *runner) sendCanaries(ctx context.Context, s *server) error {
 	if s.spec.Canaries == 0 {
 		return nil
@@ -212,8 +211,8 @@ func (r *runner) sendCanaries(ctx context.Context, s *server) error {
 	return nil
 }
 
-// canaryTries is how often a request between a pair may fail before the pair counts as
-// broken: more would only make a broken handshake look like a slow start.
+// canaryTries is how often a request between a pair may fail before the pair counts as broken. More attempts would make
+// a broken handshake look like a slow start.
 const canaryTries = 3
 
 // canary sends one request through the front, again if it fails.
@@ -232,10 +231,10 @@ func (s *server) canary(ctx context.Context, n int) error {
 	}
 }
 
-// statePairs is the state of a deployment whose servers are ready and connected.
+// statePairs is the state of a deployment whose servers are ready and connect to each other.
 const statePairs = "pairs"
 
-// while returns a context that ends when a member that was started does.
+// while returns a context that ends when a started member ends.
 func (s *server) while(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, m := range s.members {
@@ -253,7 +252,7 @@ func (s *server) while(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { cancel(nil) }
 }
 
-// within is while with the time that a benchmark gives its runs, and the cause of its end.
+// within returns the context of while with the benchmark's timeout for a run; late is the cause of the timeout.
 func (s *server) within(ctx context.Context, bm plan.Benchmark, late error) (context.Context, context.CancelFunc) {
 	ctx, cancel := s.while(ctx)
 	if bm.Timeout <= 0 {
@@ -263,8 +262,8 @@ func (s *server) within(ctx context.Context, bm plan.Benchmark, late error) (con
 	return ctx, func() { stop(); cancel() }
 }
 
-// describeAll asks every member what it is. What the members of a deployment say is
-// flattened for the target, with their names before it.
+// describeAll asks every member for a description. The descriptions of a deployment's members are merged for the
+// target, prefixed with their names.
 func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
 	all := map[string]string{}
 	for _, m := range s.members {
@@ -285,7 +284,7 @@ func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
 	return all
 }
 
-// end stops a server that has done its work.
+// end stops a server that has finished its runs.
 func (r *runner) end(ctx context.Context, s *server) error {
 	err := r.stop(ctx, s)
 	r.held(s)
@@ -298,8 +297,7 @@ func (r *runner) end(ctx context.Context, s *server) error {
 	return errors.Join(err, r.bus.Err())
 }
 
-// abandon stops a server because the whole run must end, for a cause that matters more
-// than what goes wrong with the stop.
+// abandon stops a server because the whole run must end. It returns cause and reports errors of the stop as a warning.
 func (r *runner) abandon(ctx context.Context, s *server, cause error) error {
 	if err := r.end(ctx, s); err != nil {
 		r.warn(err.Error())
@@ -307,8 +305,8 @@ func (r *runner) abandon(ctx context.Context, s *server, cause error) error {
 	return cause
 }
 
-// fail stops a server that does not serve (any longer) and says why. The error is not nil
-// if the cause is not the server's: the run must end then.
+// fail stops a server that does not serve and returns the failure. It returns an error if the server is not the cause,
+// so that the run must end.
 func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure, error) {
 	if config, ok := errors.AsType[*ConfigError](f.err); ok {
 		return nil, r.abandon(ctx, s, config)
@@ -334,8 +332,7 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	return s.launch.Failure, errors.Join(err, r.bus.Err())
 }
 
-// exits returns how members have ended by themselves, by name. Processes that exit after this
-// call were stopped by us.
+// exits returns how members have ended by themselves, by name. Processes that exit after this call were stopped by us.
 func (s *server) exits() map[string]string {
 	out := map[string]string{}
 	for _, m := range s.members {
@@ -351,8 +348,8 @@ func (s *server) exits() map[string]string {
 	return out
 }
 
-// failure finds the cause in the logs, which must be closed, or in what a launcher said,
-// or takes what we saw.
+// failure determines the cause from the logs, which must be closed, from what a launcher reported, or from the fault
+// itself.
 func (r *runner) failure(s *server, f *fault, exits map[string]string, starved []memberError) *result.Failure {
 	m, class, evidence := s.cause(f, starved)
 	if !m.alone && !strings.HasPrefix(evidence, m.Name+": ") {
@@ -368,9 +365,9 @@ func (r *runner) failure(s *server, f *fault, exits map[string]string, starved [
 	}
 }
 
-// cause finds the member that is to blame, and what its log says: the one that the fault
-// is about, or another one where that one's log says nothing. A server that waits for its
-// peer in vain knows less than the peer, and one whose worker the kernel has killed, less than the kernel.
+// cause returns the member that is to blame, with the class and evidence from its log. It starts with the member of the
+// fault, and tries the others if that log shows no cause. The kernel's report of killed processes takes precedence over
+// a symptom in a log.
 func (s *server) cause(f *fault, starved []memberError) (m *member, class, evidence string) {
 	first := blamed(f.err)
 	if first == nil {
@@ -378,7 +375,7 @@ func (s *server) cause(f *fault, starved []memberError) (m *member, class, evide
 	}
 	class, evidence = first.Engine.Classify(first.output.last())
 	if unknown(class) && f.class == startFailed {
-		// A daemon without a driver for GPUs says so before there is a log.
+		// A container daemon without a GPU driver fails before there is a log.
 		class, evidence = first.Engine.Classify([]string{f.err.Error()})
 	}
 	if engines.Symptom(class) && len(starved) > 0 {
@@ -399,10 +396,10 @@ func (s *server) cause(f *fault, starved []memberError) (m *member, class, evide
 	return first, f.class, f.err.Error()
 }
 
-// hostMemory is the class of a server that was out of the machine's memory.
+// hostMemory is the class of a server that ran out of the machine's memory.
 const hostMemory = "host_out_of_memory"
 
-// starved lists what the kernel has killed for want of memory, by member.
+// starved returns the members with processes that the kernel has killed for lack of memory.
 func (s *server) starved(ctx context.Context) (found []memberError) {
 	for _, m := range s.members {
 		if starved := m.capabilities().Starved; starved != nil {
@@ -416,23 +413,22 @@ func (s *server) starved(ctx context.Context) (found []memberError) {
 
 func unknown(class string) bool { return class == "" || class == "unknown" }
 
-// held notes for how long a launch that is over has had its machines. One that was never begun,
-// or that was there before us, has held none.
+// held records for how long an ended launch has held its machines. A launch that did not begin, or a server that ran
+// before us, has held none.
 func (r *runner) held(s *server) {
 	if !s.began.IsZero() && s.front.Spec.URL == "" {
 		s.launch.Held = r.had(s).Seconds()
 	}
 }
 
-// keep adds the attempt to the launch it belongs to.
+// keep adds the attempt to its launch.
 func (r *runner) keep(s *server) {
 	r.leaveCaches(s)
 	s.got.Attempts = append(s.got.Attempts, *s.snapshot())
 }
 
-// stop ends all members, closes their logs and waits until the machine is free again. An
-// error means that something is left running or that a log is not whole: nothing can be
-// trusted after that.
+// stop stops all members, closes their logs and waits until the machine is free again. An error means that a process
+// still runs or that a log is incomplete: no later result can be trusted.
 func (r *runner) stop(ctx context.Context, s *server) error {
 	told, cancel := stopContext(ctx)
 	defer cancel()
@@ -445,10 +441,9 @@ func (r *runner) stop(ctx context.Context, s *server) error {
 	return errors.Join(errs...)
 }
 
-// teardown lists the members that run in groups that are stopped one after the other:
-// the router, so that nothing new comes in; the servers that decode, before those that
-// hold their KV cache; those that prefill, and the further nodes of servers, whose first
-// ends them in order; the services. When time is short all are
+// teardown returns the running members in groups that are stopped one after the other. First the router, so that no new
+// requests arrive. Then the servers that decode, before those that hold their KV cache. Then those that prefill, and
+// the further nodes of servers, whose first process ends them in order. Last the services. After ctx has ended all are
 // stopped at once.
 func (s *server) teardown(ctx context.Context) [][]*member {
 	groups := make([][]*member, 4)
@@ -487,8 +482,8 @@ func (s *server) stopGroup(ctx context.Context, group []*member) []error {
 	return errs
 }
 
-// stopContext returns a context for stopping. It ends a few seconds after we are asked to end
-// ourselves, be it before or during the stop. A launcher kills when it ends.
+// stopContext returns a context for stopping. It ends a few seconds after ctx ends, be it before or during the stop. A
+// launcher kills its process when the context ends.
 func stopContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	stopping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	told := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })

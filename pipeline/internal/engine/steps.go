@@ -14,7 +14,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// steps carries out all steps in the order of the plan. One that fails ends the run.
+// steps executes all steps in plan order. A failing step ends the run.
 func (r *runner) steps(ctx context.Context) error {
 	before := map[string]StepDone{}
 	if r.o.Resume != nil {
@@ -24,7 +24,7 @@ func (r *runner) steps(ctx context.Context) error {
 	}
 	for _, s := range r.plan.Steps {
 		if d, ok := before[s.Addr]; ok && usable(d.Outputs) {
-			// What is measured next must be the same thing that was measured before.
+			// Reuse the outputs, so that the run continues to measure the same thing.
 			r.learn(s.Addr, d.Outputs)
 			r.out.Steps = append(r.out.Steps, d.Step)
 			continue
@@ -79,7 +79,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 		r.warn(fmt.Sprintf("%s is not cached, since its outputs hold a secret", s.Addr))
 	default:
 		if err := r.o.Cache.Store(s.Addr, key, outputs); err != nil {
-			r.warn(err.Error()) // the step is done; only the next run pays
+			r.warn(err.Error()) // the step is done; only the next run must repeat it
 		}
 	}
 	r.endStep(done, outputs, fmt.Sprintf("%s: done in %s", s.Addr, short(seconds(done.Duration))))
@@ -93,7 +93,7 @@ func (r *runner) cached(addr, key string) (map[string]string, bool) {
 	return r.o.Cache.Load(addr, key)
 }
 
-// carryOut runs a step's action with a log of its own.
+// carryOut runs a step's action with its log.
 func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (result.Step, map[string]string, error) {
 	done := result.Step{Addr: s.Addr, Status: result.StepDone}
 	log, err := r.o.Store.Log(s.Addr)
@@ -108,7 +108,7 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 	outputs, err := spec.Action.Run(ctx, env, spec.Object)
 	done.Duration = r.o.Now().Sub(began).Seconds()
 	if err == nil {
-		r.learn(s.Addr, outputs) // before the log is closed, which may have them
+		r.learn(s.Addr, outputs) // before the log is closed, which may contain them
 	}
 	closed := log.Close()
 	if err != nil {
@@ -122,13 +122,13 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 	return done, outputs, closed
 }
 
-// learn keeps the outputs of a step, and has what is secret in them masked from here on.
+// learn records the outputs of a step, and masks the secrets in them from now on.
 func (r *runner) learn(addr string, outputs map[string]string) {
 	r.outputs[addr] = maps.Clone(outputs)
 	r.o.Redact.Learn(r.o.Secrets(r.outputs)...)
 }
 
-// secret reports whether outputs hold something that is masked.
+// secret reports whether outputs contain masked text.
 func (r *runner) secret(outputs map[string]string) bool {
 	for _, value := range outputs {
 		if r.o.Redact.String(value) != value {
@@ -146,7 +146,7 @@ func (r *runner) endStep(s result.Step, outputs map[string]string, text string) 
 	})
 }
 
-// short writes a duration for people: to the tenth of a second below a minute.
+// short formats a duration: to a tenth of a second below a minute, else to a second.
 func short(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1f s", d.Seconds())

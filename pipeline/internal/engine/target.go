@@ -8,30 +8,30 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// TargetSpec is a target that is ready to be launched: the processes that serve together.
-// A single server is a target of one member.
+// TargetSpec is a target that is ready to be launched: the processes that serve together. A single server is a target
+// of one member.
 type TargetSpec struct {
-	// Members are all processes of the target: its servers, services and router.
+	// Members holds all processes of the target: its servers, services and router.
 	Members []Member
-	// Order of the start: the names of the members that are started together, wave after
-	// wave. The next wave is started when the one before it is ready.
+	// Order holds the names of the members that start together, wave by wave. A wave starts when the one before it is
+	// ready.
 	Order [][]string
-	// Front is the name of the member that clients talk to.
+	// Front is the name of the member that clients send requests to.
 	Front string
-	// Ports that are taken before anything is rendered.
+	// Ports lists the ports that are reserved before rendering.
 	Ports []kv.PortNeed
-	// Render says how each member is started, by its name, with the first port of every
-	// need. launch is the launch's id. An error is a fault of the file.
+	// Render returns how each member is started, by name. ports holds the first port of every need, launch is the
+	// launch's id. An error is a fault of the file.
 	Render func(launch string, ports map[kv.Port]int) (map[string]Process, error)
-	// Canaries is how many requests are sent through the front before it counts as ready,
-	// so that every prefill server has met every decode server; 0 for a single server.
+	// Canaries is the number of requests that are sent through the front before it counts as ready, so that every pair
+	// of a prefill and a decode server is used; 0 for a single server.
 	Canaries int
 	// Canary sends one of them. n counts from 0 and changes the content.
 	Canary func(ctx context.Context, front steps.Endpoint, n int) error
-	// Caches that the members keep from launch to launch.
+	// Caches holds the caches that the members keep from launch to launch.
 	Caches []Cache
-	// Transfer is what is known beforehand of the evidence that KV cache moves between the
-	// members; nil where none does.
+	// Transfer holds the evidence of KV cache transfers between the members that is known beforehand; nil if there are
+	// none.
 	Transfer *kv.Evidence
 }
 
@@ -39,32 +39,32 @@ type TargetSpec struct {
 type Member struct {
 	// Name is unique in the target.
 	Name string
-	// Role as in result.Member: "producer", "consumer", "both" or "server" of a server;
-	// "service" or "router".
+	// Role is the role in result.Member: "producer", "consumer", "both" or "server" for a server, "service" or
+	// "router".
 	Role  string
 	Range result.Range
-	// Spec of a server. Of a service or the router it says what applies to all: address in
-	// the file, model, readiness, grace.
+	// Spec is the spec of a server. For a service or the router it holds the common part: address in the file, model,
+	// readiness, grace.
 	Spec steps.ServerSpec
-	// Engine knows how the member says that it is ready, and why it failed.
+	// Engine checks whether the member is ready, and classifies its failures.
 	Engine steps.Engine
-	// Launcher is not used where Spec.URL names a server that already answers.
+	// Launcher is not used if Spec.URL names a server that already runs.
 	Launcher steps.Launcher
 }
 
-// Process of a member.
+// Process is a rendered process of a member.
 type Process struct {
 	steps.Process
-	// ReadyURL is where readiness is asked, "" for the process's own address.
+	// ReadyURL is the address for readiness checks, "" for the process's own address.
 	ReadyURL string
 }
 
-// isServer reports whether a member is one of those that are measured.
+// isServer reports whether a member is measured.
 func (m *Member) isServer() bool {
 	return m.Role != result.RoleService && m.Role != result.RoleRouter && m.Role != result.RoleNode
 }
 
-// prepare returns what has to be done before a member starts, nil for nothing.
+// prepare returns the function to call before a member starts, nil for none.
 func (m *Member) prepare() func(context.Context, steps.Process) error {
 	if m.Launcher == nil {
 		return nil
@@ -72,7 +72,7 @@ func (m *Member) prepare() func(context.Context, steps.Process) error {
 	return m.Launcher.Capabilities().Prepare
 }
 
-// member returns a member by its name; names of waves without one are faults of the code.
+// member returns the member with a name, nil if there is none, which is a bug.
 func (t *TargetSpec) member(name string) *Member {
 	for i := range t.Members {
 		if t.Members[i].Name == name {
@@ -82,5 +82,5 @@ func (t *TargetSpec) member(name string) *Member {
 	return nil
 }
 
-// alone says that the target is a single server, which no report calls a member.
+// alone reports whether the target is a single server, which reports do not list as a member.
 func (t *TargetSpec) alone() bool { return len(t.Members) == 1 }

@@ -2,10 +2,9 @@ package engine
 
 import "github.com/servegate/pipeline/steps"
 
-// warmed is a workload whose warm-up, if it has one, reaches every server of the target, and
-// every pair of a prefill and a decode server: the router sends that many requests in a row
-// to other ones. What a pair does only once, such as connecting for KV transfers, is then
-// over before the first measured request.
+// warmed returns a workload whose warm-up, if it has one, reaches every server of the target and every pair of a
+// prefill and a decode server. The router distributes consecutive requests over all of them. So one-time work of a
+// pair, such as connecting for KV transfers, is done before the first measured request.
 func warmed(w steps.Workload, servers []*member) steps.Workload {
 	if w.Warmup == 0 {
 		return w

@@ -12,27 +12,27 @@ import (
 )
 
 // Watcher watches a launch while one run is measured. Its functions are called in the order of its fields, and those of
-// several watchers in the order of their list; After in the reverse order, so that what begins first ends last. A function
-// that is nil does nothing.
+// several watchers in list order. After is called in reverse order, so that the first to begin ends last. A nil
+// function is skipped.
 type Watcher struct {
 	// Before is called between the warm-up and the first measured request.
 	Before func(ctx context.Context)
-	// During is called at the first measured request and returns when ctx ends. every is the time between two looks.
+	// During is called at the first measured request and returns when ctx ends. every is the time between two readings.
 	During func(ctx context.Context, every time.Duration)
-	// After is called after the last request, or after a run that ended before its first one, with how long the
-	// run lasted.
+	// After is called after the last request, or after a run that ended before its first one. lasted is the duration of
+	// the run.
 	After func(ctx context.Context, lasted time.Duration)
-	// Void returns why the run says nothing of its servers; an empty reason means that it does. A run that failed stays
-	// failed, unless the watcher excuses it.
+	// Void returns why the run does not represent its servers; an empty reason means that it does. A failed run stays
+	// failed, unless Excuses is set.
 	Void    func() (cause result.VoidCause, reason string)
 	Excuses bool
-	// Tell writes into the run what was seen.
+	// Tell adds what was observed to the run.
 	Tell func(run *result.Run)
-	// Count adds what was counted, of which metrics are made.
+	// Count adds counters, from which metrics are computed.
 	Count func(t *counted.Tally)
 }
 
-// Watch returns what watches one run. It is called before the warm-up.
+// Watch returns the watcher of one run. It is called before the warm-up.
 type Watch func(ctx context.Context, run WatchedRun) Watcher
 
 // WatchedRun is the run that is watched: the target and the servers of its launch.
@@ -41,35 +41,35 @@ type WatchedRun struct {
 	Servers []Attended
 }
 
-// watchers are what watches every run, beside those of the options.
+// watchers holds the watchers of every run, in addition to those of the options.
 var watchers = []func(*runner, context.Context, *server, *watch) Watcher{
 	(*runner).watchMachine,
 	(*runner).watchPauses,
 	(*runner).watchLaunch,
 	(*runner).watchServers,
-	(*runner).watchLateness, // reads what the servers counted
-	(*runner).watchMeasures, // reads what the servers showed
+	(*runner).watchLateness, // reads the servers' counters
+	(*runner).watchMeasures, // reads the servers' metrics
 	(*runner).watchRelays,
-	(*runner).watchTransfer, // reads what the servers counted
+	(*runner).watchTransfer, // reads the servers' counters
 	(*runner).watchPrice,
 	(*runner).watchClient,
 }
 
-// How servers are watched during a run. A look costs the server a few milliseconds of
-// its event loop, so there is one a second and no more, on a connection of its own.
+// These limits control how servers are watched during a run. A scrape costs the server a few milliseconds of its event
+// loop, so there is at most one a second, on a separate connection.
 const (
 	scrapeEvery = time.Second            // of the run's own time
 	scrapeLeast = 100 * time.Millisecond // of real time, however fast a simulation runs
 )
 
-// watch is all that watches one run.
+// watch holds the watchers of one run.
 type watch struct {
 	now   func() time.Time
 	scale float64 // how many times faster than its own time the run is
 	cell  plan.Cell
 	rows  []Watcher
-	// began is when the first measured request was about to be sent, zero of a run that ended before it, and ended
-	// when the last one was answered.
+	// began is when the first measured request was about to be sent, zero for a run that ended before it. ended is when
+	// the last request was answered.
 	began, ended time.Time
 	got          measurement // what was measured
 	views        []*view     // of the servers
@@ -78,7 +78,7 @@ type watch struct {
 	done sync.WaitGroup
 }
 
-// newWatch makes what watches a run of a cell. It must be ended.
+// newWatch returns the watch of a run of a cell. The caller must call end.
 func (r *runner) newWatch(ctx context.Context, s *server, cell plan.Cell) *watch {
 	w := &watch{now: s.lane.Clock.Now, scale: max(r.plan.TimeScale, 0), cell: cell}
 	if w.scale == 0 {
@@ -94,7 +94,7 @@ func (r *runner) newWatch(ctx context.Context, s *server, cell plan.Cell) *watch
 	return w
 }
 
-// begin begins to watch. It is called between the warm-up and the run; at a further probe of a search it does nothing.
+// begin starts watching. It is called between the warm-up and the run; at further probes of a search it does nothing.
 func (w *watch) begin(ctx context.Context) {
 	if w.begun() {
 		return
@@ -120,7 +120,7 @@ func (w *watch) label() string { return result.Coordinates(w.cell.Values, " ") }
 // begun reports whether the run got as far as its first request.
 func (w *watch) begun() bool { return !w.began.IsZero() }
 
-// end ends the watch of a run, of which got was measured.
+// end ends the watch of a run with its measurement.
 func (w *watch) end(ctx context.Context, got measurement) {
 	w.got = got
 	if w.begun() {
@@ -135,7 +135,7 @@ func (w *watch) end(ctx context.Context, got measurement) {
 	}
 }
 
-// tell writes what was seen into a run, and returns what was counted.
+// tell adds what was observed to a run, and returns the counters.
 func (r *runner) tell(w *watch, run *result.Run) *counted.Tally {
 	t := counted.New(w.began, w.ended)
 	for _, x := range w.rows {
@@ -154,7 +154,7 @@ func (r *runner) tell(w *watch, run *result.Run) *counted.Tally {
 	return t
 }
 
-// at returns how long after the first planned request of the run a time is, in seconds of the run's own time.
+// at returns how long after the first planned request t is, in seconds of the run's own time.
 func (w *watch) at(t time.Time) float64 {
 	start := w.got.start
 	if start.IsZero() {
@@ -163,7 +163,7 @@ func (w *watch) at(t time.Time) float64 {
 	return t.Sub(start).Seconds() * w.scale
 }
 
-// each does something for all of a list at once.
+// each calls do for all elements of a list concurrently.
 func each[T any](list []T, do func(T)) {
 	var wait sync.WaitGroup
 	for _, one := range list {
