@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// actionCommand is what action.yml starts. Its inputs come as environment variables, so
-// that nothing a pull request can write is ever part of a script.
+// actionCommand implements action.yml. Its inputs are environment variables, so that no text from a pull request
+// becomes part of a script.
 func (a *app) actionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "action", Short: "Run as a GitHub Action: inputs from PIPELINE_ACTION_*", Hidden: true, Args: cobra.NoArgs,
@@ -42,10 +42,10 @@ func (a *app) actionCommand() *cobra.Command {
 	}
 }
 
-// input of the action.
+// input returns an input of the action.
 func (a *app) input(name string) string { return a.Getenv("PIPELINE_ACTION_" + name) }
 
-// inputFlags returns the inputs that are set as flags.
+// inputFlags returns flags for the inputs that are set.
 func (a *app) inputFlags(names ...string) []string {
 	var out []string
 	for _, name := range names {
@@ -73,14 +73,14 @@ func (a *app) actionRun(ctx context.Context) error {
 		args = append(args, "--var", v)
 	}
 	args = append(args, lines(a.input("ARGS"))...)
-	before, _ := store.ReadDocument(out) // mostly there is none
+	before, _ := store.ReadDocument(out) // usually absent
 	code := a.runAs(ctx, append(args, "--", file))
 	a.outputs(out, code, before)
 	return exit(code, nil)
 }
 
-// freeResults is the folder for the results of a step that names none: a job that uses the
-// action twice has two.
+// freeResults returns an unused results folder for a step that names none. A job that uses the action twice thus gets
+// two.
 func freeResults() string {
 	const name = "pipeline-results"
 	for n := 1; ; n++ {
@@ -101,8 +101,7 @@ func (a *app) actionComment(ctx context.Context) error {
 	return exit(code, nil)
 }
 
-// actionCleanup does what a run that was killed could not do any more. It is tidying: it
-// never fails a job.
+// actionCleanup cleans up after a killed run. It only warns about failures and never fails a job.
 func (a *app) actionCleanup(ctx context.Context) error {
 	for _, text := range a.publisher().Clean(ctx) {
 		a.warn(text)
@@ -113,8 +112,8 @@ func (a *app) actionCleanup(ctx context.Context) error {
 	return nil
 }
 
-// trusted refuses to run untrusted code where it could take something with it: with
-// the rights and secrets of the default branch, or on a machine that lives on.
+// trusted returns an error if the job must not run untrusted code: with the rights and secrets of the default branch,
+// or on a persistent machine.
 func (a *app) trusted() error {
 	if a.input("ALLOW_UNTRUSTED") == "true" {
 		return nil
@@ -129,9 +128,8 @@ func (a *app) runAs(ctx context.Context, args []string) int {
 	return a.exitCode(root.ExecuteContext(ctx))
 }
 
-// outputs writes the action's outputs. A result that was there before is not this run's:
-// a run that was refused has no verdict. Outputs are best effort: the verdict alone sets
-// the exit code.
+// outputs writes the action's outputs. It ignores a result from before the run, because a refused run has no verdict.
+// A failure to write only warns: the verdict alone sets the exit code.
 func (a *app) outputs(dir string, code int, before *result.Document) {
 	var doc *result.Document
 	if dir != "" {
@@ -154,10 +152,10 @@ func lines(text string) []string {
 	return out
 }
 
-// output of the action.
+// output is an output of the action.
 type output struct{ name, value string }
 
-// outputsOf lists the outputs. Those of a result are empty where there is none.
+// outputsOf lists the outputs. Without a result, its outputs are empty.
 func outputsOf(dir string, code int, doc *result.Document, posted publish.Posted) []output {
 	report, verdict, regressions, gates := "", "", "", ""
 	if doc != nil {
@@ -170,10 +168,10 @@ func outputsOf(dir string, code int, doc *result.Document, posted publish.Posted
 	}
 }
 
-// maxSummary bounds the gates of the output summary-json; results.json holds all.
+// maxSummary limits the gates in the output summary-json; results.json has all.
 const maxSummary = 500
 
-// summaryJSON is the gates as one line.
+// summaryJSON returns the gates as one line of JSON.
 func summaryJSON(doc *result.Document) string {
 	type gate struct {
 		Gate    string         `json:"gate"`
@@ -192,8 +190,8 @@ func summaryJSON(doc *result.Document) string {
 	return string(text)
 }
 
-// writeOutputs appends to the file that the runner names, if it does, with secrets masked:
-// later steps print what they find there.
+// writeOutputs appends the outputs to the file that the runner names, if any. It masks secrets, because later steps
+// print the outputs.
 func writeOutputs(path string, values []output, mask func(string) string) error {
 	if path == "" {
 		return nil
@@ -203,7 +201,7 @@ func writeOutputs(path string, values []output, mask func(string) string) error 
 		return err
 	}
 	for _, v := range values {
-		// The form with a random delimiter takes any text.
+		// A random delimiter allows any text.
 		mark := "EOF_" + rand.Text()
 		if _, err := fmt.Fprintf(f, "%s<<%s\n%s\n%s\n", v.name, mark, mask(v.value), mark); err != nil {
 			return errors.Join(err, f.Close())
@@ -212,8 +210,8 @@ func writeOutputs(path string, values []output, mask func(string) string) error 
 	return f.Close()
 }
 
-// actionRespond carries out the command in the comment of the event. A command without
-// the right to it, or in vain, fails no job: anybody can write comments.
+// actionRespond executes the command in the comment of the event. An unauthorized or ineffective command does not
+// fail the job, because anyone can write comments.
 func (a *app) actionRespond(ctx context.Context) error {
 	if err := a.publisher().Usable(); err != nil {
 		return exit(exitUsage, err)

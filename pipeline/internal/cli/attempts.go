@@ -15,18 +15,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// tries remembers how often a change was measured on this machine. The zero value
-// remembers nothing.
+// tries records how often a change was measured on this machine. The zero value records nothing.
 type tries struct {
 	ledger history.Attempts
 	change history.Change
 	known  bool
 }
 
-// tries of a plan's change. They are counted where a pass lets a change in: in workflows of
-// pull requests and merge queues. At a machine of their own people may try as often as
-// they like, a nightly job measures the same commit again on purpose, and a rehearsal
-// shows nothing of the change.
+// tries returns the attempts at a plan's change. It counts them only for unmerged changes, in workflows of pull
+// requests and merge queues, where a pass lets the change in. On their own machines people may try as often as they
+// like. A nightly job measures the same commit again on purpose, and a simulated run does not test the change.
 func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	c := a.change()
 	base, err := os.UserCacheDir()
@@ -38,7 +36,7 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 		Leg: strings.Join(append([]string{f.post.key, a.Getenv("GITHUB_JOB"), a.input("MATRIX")}, f.plan.only...), "\n"),
 	}
 	switch {
-	case c.Number > 0 && c.Queued: // what the queue measures was green before
+	case c.Number > 0 && c.Queued: // a queued change has already passed
 		change.ID = fmt.Sprintf("%s#%d queued", c.Repo, c.Number)
 	case c.Number > 0:
 		change.ID = fmt.Sprintf("%s#%d", c.Repo, c.Number)
@@ -51,9 +49,8 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	return tries{history.Attempts{Dir: filepath.Join(base, "pipeline", "attempts")}, change, true}
 }
 
-// count makes a plan the attempt that it is, and says how to go on with the last one
-// instead. Where the runner counts more attempts than this machine remembers, it is not
-// known what became of them.
+// count sets the attempt number of a plan, and suggests resuming the last attempt. If the runner counts more attempts
+// than this machine remembers, the results of the others are unknown.
 func (t tries) count(a *app, p *plan.Plan) {
 	if !t.known {
 		return
@@ -82,7 +79,7 @@ func (t tries) count(a *app, p *plan.Plan) {
 	}
 }
 
-// note remembers a run that was judged.
+// note records a judged run.
 func (t tries) note(a *app, p *plan.Plan, res *session.Result) {
 	if !t.known || res == nil || res.Document.Status != result.StatusComplete || res.Document.Verdict == "" {
 		return
@@ -97,7 +94,7 @@ func (t tries) note(a *app, p *plan.Plan, res *session.Result) {
 	}
 }
 
-// red are the gates that regressed.
+// red returns the regressed gates.
 func red(doc *result.Document) []string {
 	var out []string
 	for i := range doc.Gates {

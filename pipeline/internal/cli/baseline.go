@@ -90,7 +90,7 @@ func (a *app) baselineSave() *cobra.Command {
 	return cmd
 }
 
-// added says which record was written.
+// added prints the name of the added record, or converts the error to an exit status.
 func (a *app) added(name string, err error) error {
 	switch {
 	case errors.Is(err, history.ErrExists):
@@ -143,7 +143,7 @@ func writeRecordList(w io.Writer, h *history.History) error {
 	return tw.Flush()
 }
 
-// line is a foreign text in a table of a terminal.
+// line escapes foreign text for a table on a terminal.
 func line(text string) string { return escape.Text(text, 200) }
 
 func short(commit string) string { return commit[:min(12, len(commit))] }
@@ -195,15 +195,15 @@ func writeRecord(w io.Writer, r history.Record) error {
 	return tw.Flush()
 }
 
-// annotation is a command that says something of a session, in a record of its own.
+// annotation is a command that annotates a session in a separate record.
 type annotation struct {
 	use, short, long string
 	kind             history.Kind
-	// expires is what happens at the time of the flag of this name, "" for no such flag.
+	// expires describes the effect of --expires, "" for a command without the flag.
 	expires string
-	// find picks the session by the argument; nil picks it by its ID.
+	// find returns the session for the argument; nil finds it by ID.
 	find func(*history.History, string) (history.Record, error)
-	// flags, if not nil, adds flags and returns what they add to the annotation.
+	// flags, if not nil, adds flags and returns a function that copies their values into the annotation.
 	flags func(*cobra.Command) func(history.Record, *history.Annotation) error
 }
 
@@ -215,7 +215,7 @@ func (a *app) annotationCommand(n annotation) *cobra.Command {
 		Use: n.use, Short: n.short, Long: n.long, Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-				// People write them on their own machines, whatever branch they are on.
+				// People annotate from their own machines, on any branch.
 				if p := a.provenance(ctx, sp); p.unmerged != "" {
 					return exit(exitUsage, p.checkBranch())
 				}
@@ -290,7 +290,7 @@ func (a *app) acceptCommand() *cobra.Command {
 	})
 }
 
-// measuredRun is a session of the history, or a run directory.
+// measuredRun returns a session of the history, or of a run directory if arg is one.
 func measuredRun(h *history.History, arg string) (history.Record, error) {
 	if _, err := os.Stat(arg); err == nil {
 		doc, err := store.ReadDocument(arg)
@@ -302,7 +302,7 @@ func measuredRun(h *history.History, arg string) (history.Record, error) {
 	return h.Find(arg)
 }
 
-// cellNamed is the hash of a run's cell by its label or hash; "" for no name.
+// cellNamed returns the hash of the run's cell with the given label or hash; "" for an empty name.
 func cellNamed(r history.Record, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -323,7 +323,7 @@ func cellNamed(r history.Record, name string) (string, error) {
 	return hash, nil
 }
 
-// expiry reads a date or a time from now.
+// expiry parses a date or a duration from now.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -89,7 +89,7 @@ func (a *app) bisectCommand() *cobra.Command {
 	return cmd
 }
 
-// bisectExit is the exit status of an answer.
+// bisectExit returns the exit status for an answer.
 func bisectExit(d *bisection.Document) int {
 	switch d.Answer {
 	case bisection.None:
@@ -100,7 +100,7 @@ func bisectExit(d *bisection.Document) int {
 	return exitUndecided
 }
 
-// bisect searches, and writes the answer beside what was measured.
+// bisect searches, and writes the answer next to the measurements.
 func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisection.Document, error) {
 	if err := a.trusted(); err != nil && !f.allowUntrusted {
 		return nil, exit(exitUsage, fmt.Errorf("a search builds and runs every commit that it looks at: %w", err))
@@ -123,14 +123,14 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	if err != nil {
 		return nil, err
 	}
-	// Builds get what every step gets of the environment: no secrets.
+	// Builds get the same environment as every step, without secrets.
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
 	s, err := a.newSearch(ctx, f, cfg, paths, sp)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.Folder.Close() }() // every entry of its journal is synced
+	defer func() { _ = s.Folder.Close() }() // its journal is already synced
 	fmt.Fprintf(a.Err, "search: %s\n", s.Folder.Path())
 	for _, note := range machineNotes(p) {
 		fmt.Fprintf(a.Err, "note: %s\n", note)
@@ -147,8 +147,8 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 	return doc, nil
 }
 
-// checkSearch plans the file with the defaults of its variables: what no candidate changes, such as
-// a pattern that matches nothing, is found before anything is built.
+// checkSearch plans the file with the defaults of its variables. It finds errors that no candidate changes, such as a
+// pattern without matches, before anything is built.
 func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) (*plan.Plan, error) {
 	f.run.plan.ignoreNoise, f.run.plan.allowIdentical = true, true
 	p, diags, err := a.buildPlan(cfg, f.run.plan, paths)
@@ -164,7 +164,7 @@ func (a *app) checkSearch(f bisectFlags, cfg *lang.Config, paths []string) (*pla
 	return p, nil
 }
 
-// machineNotes say on which machines a search measures, where there are several.
+// machineNotes explains on which machines a search measures if there are several.
 func machineNotes(p *plan.Plan) []string {
 	if p.Machines == nil || p.Machines.Count < 2 {
 		return nil
@@ -173,8 +173,8 @@ func machineNotes(p *plan.Plan) []string {
 		"change that only another machine shows is not found.", p.Machines.Count)}
 }
 
-// searchError is how a search ends that has no answer, or could not write it. What a file is at
-// fault for is there again after --resume; a full disk need not be.
+// searchError converts the error of a search without an answer. It suggests --resume unless the file caused the
+// error, because resuming would repeat such an error.
 func (a *app) searchError(ctx context.Context, s *bisect.Search, err error) error {
 	if said, ok := errors.AsType[*exitError](err); ok && said.code != exitInfrastructure && !errors.Is(err, bisect.ErrInterrupted) {
 		return err
@@ -244,7 +244,7 @@ func candidates(ctx context.Context, repo git.Repo, list []string, f bisectFlags
 	return bisect.Commits(ctx, repo, f.good, f.bad, files)
 }
 
-// sourceNames are the absolute paths of the files of a pipeline.
+// sourceNames returns the absolute paths of a pipeline's files.
 func sourceNames(cfg *lang.Config) []string {
 	var out []string
 	for _, s := range cfg.Sources.Files {
@@ -255,7 +255,7 @@ func sourceNames(cfg *lang.Config) []string {
 	return out
 }
 
-// digest is a hash of what decides the measurements of a search besides its candidates.
+// digest hashes the settings, other than candidates, that determine a search's measurements.
 func digest(cfg *lang.Config, f bisectFlags) string {
 	h := sha256.New()
 	for _, s := range cfg.Sources.Files {
@@ -270,7 +270,7 @@ func digest(cfg *lang.Config, f bisectFlags) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// bisectFolder is where a search is kept.
+// bisectFolder returns the folder of a search.
 func bisectFolder(f bisectFlags) (string, error) {
 	base := filepath.Join(".pipeline", "bisect")
 	out := f.run.out
@@ -292,7 +292,7 @@ func bisectFolder(f bisectFlags) (string, error) {
 	return filepath.Abs(out)
 }
 
-// newest is the last of the searches of a folder, whose names begin with their time.
+// newest returns the latest search in a folder. Search names begin with their time.
 func newest(base string) (string, error) {
 	entries, err := os.ReadDir(base)
 	if err == nil && len(entries) == 0 {
@@ -304,7 +304,7 @@ func newest(base string) (string, error) {
 	return filepath.Join(base, entries[len(entries)-1].Name()), nil
 }
 
-// sideVariables are the variables that get the sides, and whether each takes a text.
+// sideVariables names the variables that receive the sides; text tells which of them take a string.
 type sideVariables struct {
 	good, candidate string
 	text            map[string]bool
@@ -328,8 +328,8 @@ func (a *app) searchVariables(cfg *lang.Config) (sideVariables, error) {
 	return v, nil
 }
 
-// argument sets a variable to a candidate: its folder where it was built, else its reference; or all
-// that is known of it.
+// argument sets a variable to a candidate. A string variable gets the candidate's folder if it was built, else its
+// reference. Other variables get all values as JSON.
 func (v sideVariables) argument(name string, values map[string]string) (string, error) {
 	if v.text[name] {
 		if values["path"] != "" {
@@ -341,7 +341,7 @@ func (v sideVariables) argument(name string, values map[string]string) (string, 
 	return name + "=" + string(text), err
 }
 
-// measureCandidate reads the file with both sides filled in, and carries its plan out.
+// measureCandidate plans the file with both sides filled in, and executes the plan.
 func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []string, v sideVariables,
 	m bisect.Session) (*result.Document, error) {
 	good, err := v.argument(v.good, m.Good)
@@ -351,7 +351,7 @@ func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []strin
 	}
 	config := f.run.config
 	config.vars = append(slices.Clone(config.vars), good, head)
-	cfg, diags, err := a.read(config, paths) // what it warns of has been said of the file once
+	cfg, diags, err := a.read(config, paths) // the file's warnings were already printed
 	if err == nil && diags.HasErrors() {
 		err = a.report(cfg, diags)
 	}
@@ -383,7 +383,7 @@ func (a *app) measureCandidate(ctx context.Context, f bisectFlags, paths []strin
 	return doc, err
 }
 
-// bisectNotes are what is to be known of a search beside its answer.
+// bisectNotes returns notes to print with the answer.
 func (a *app) bisectNotes(ctx context.Context, s *bisect.Search) []string {
 	if s.Builder.Spec != nil && bisect.Dirty(ctx, s.Builder.Repo) {
 		return []string{"The work tree has changes that are not committed: no candidate has them."}

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/series"
 )
 
-// fromSeries takes the ends from a series of the history.
+// fromSeries sets the ends of the search from a series of the history.
 func (f *bisectFlags) fromSeries(ctx context.Context, a *app) error {
 	if f.fromHistory == "" || f.run.resume {
 		return nil
@@ -31,7 +31,7 @@ func (f *bisectFlags) fromSeries(ctx context.Context, a *app) error {
 	return nil
 }
 
-// endsOfSeries are the commits around the last change for the worse of a series.
+// endsOfSeries returns the commits around the last regression of a series.
 func endsOfSeries(doc *series.History, name string) (good, bad string, err error) {
 	known := false
 	for i := range doc.Trends {
@@ -50,7 +50,8 @@ func endsOfSeries(doc *series.History, name string) (good, bad string, err error
 	return "", "", fmt.Errorf("the history has no series %q: `pipeline history report --format json` lists their keys and cells", name)
 }
 
-// culpritFinder searches for the commit of a series, in markdown; nil without a file to search by.
+// culpritFinder returns a function that searches for the commit of a series and describes it in markdown; nil if file
+// is "".
 func (a *app) culpritFinder(ctx context.Context, history trendFlags, f bisectFlags, file string) func(key string) (string, error) {
 	if file == "" {
 		return nil
@@ -71,5 +72,5 @@ func (a *app) culpritFinder(ctx context.Context, history trendFlags, f bisectFla
 	}
 }
 
-// issueAnswer is the size of an answer in an issue, in bytes.
+// issueAnswer limits an answer in an issue, in bytes.
 const issueAnswer = 20_000

@@ -22,7 +22,7 @@ import (
 const (
 	defaultPairs = 10
 	maxPairs     = 200
-	// minPasses separate what varies between launches from what varies within them.
+	// minPasses is enough to separate the variation between launches from the variation within them.
 	minPasses = 2
 	maxPasses = 100
 )
@@ -62,7 +62,7 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	f.run.plan.ignoreNoise = true // it is what is to be found out
+	f.run.plan.ignoreNoise = true // the calibration measures it
 	f.run.plan.allowIdentical = true
 	p, err := a.plan(cfg, f.run.plan, paths)
 	if err != nil {
@@ -110,8 +110,8 @@ func (a *app) calibrate(ctx context.Context, f calibrateFlags, paths []string) e
 	})
 }
 
-// measure carries a plan out whose results the caller judges: nothing is reported, posted or
-// profiled. front is that of the session.
+// measure executes a plan whose results the caller judges: it reports, posts and profiles nothing. front is passed to
+// the session.
 func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan.Plan, front front) (*result.Document, error) {
 	self, err := ownPath()
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 	return res.Document, nil
 }
 
-// writeCalibration prints what was found, for people.
+// writeCalibration prints a calibration as a table.
 func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "cell\tmetric\tpairs\tpair SD\tlaunch SD\tpass SD\tof it by requests, at most")
@@ -166,7 +166,7 @@ func writeCalibration(w io.Writer, p *plan.Plan, r calibrate.Report) error {
 	return errors.Join(err, tw.Flush())
 }
 
-// adviceText is what could be changed, or that nothing needs to be.
+// adviceText recommends changes to a gate or its repeats, or states that the repeats are enough.
 func adviceText(p *plan.Plan, g calibrate.Gate, repeats int) string {
 	m, _ := p.Metric(g.Metric)
 	text := fmt.Sprintf("finds %s with %d repeats", changeBy(m, g.Detectable), repeats)

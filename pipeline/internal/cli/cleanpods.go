@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// kubernetesFlags name a namespace of a cluster. Without the first none is looked at: the current
-// context of a kubeconfig may be any cluster.
+// kubernetesFlags selects a namespace of a cluster. Only --kubernetes enables it, because the current context of a
+// kubeconfig may be any cluster.
 type kubernetesFlags struct {
 	use                            bool
 	kubeconfig, context, namespace string
@@ -25,7 +25,7 @@ func (k *kubernetesFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&k.namespace, "kube-namespace", "", "`namespace` (that of the context unless set)")
 }
 
-// check refuses names of a cluster that is not to be looked at.
+// check rejects cluster flags without --kubernetes.
 func (k *kubernetesFlags) check() error {
 	if !k.use && k.kubeconfig+k.context+k.namespace != "" {
 		return errors.New("--kubeconfig, --kube-context and --kube-namespace are for --kubernetes, which is missing")
@@ -33,7 +33,7 @@ func (k *kubernetesFlags) check() error {
 	return nil
 }
 
-// cleanKubernetes returns how many Jobs it found. Those that it deletes go with all that they own.
+// cleanKubernetes returns the number of Jobs found. Deleting a Job deletes everything that it owns.
 func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) {
 	k := f.cluster
 	if !k.use {
@@ -54,7 +54,7 @@ func (a *app) cleanKubernetes(ctx context.Context, f cleanupFlags) (int, error) 
 		fmt.Fprintf(a.Out, "%s Job %s of namespace %s, of run %s\n", done, l.Job, l.Namespace, l.RunID)
 	}
 	if f.runID != "" {
-		found.Kept = nil // other runs were not meant
+		found.Kept = nil // other runs were not selected
 	}
 	for _, l := range found.Kept {
 		fmt.Fprintf(a.Out,

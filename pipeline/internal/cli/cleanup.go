@@ -26,7 +26,7 @@ type cleanupFlags struct {
 	cluster kubernetesFlags
 }
 
-// cleanupCommand ends and removes what killed runs have left.
+// cleanupCommand stops and removes what killed runs left behind.
 func (a *app) cleanupCommand() *cobra.Command {
 	var f cleanupFlags
 	cmd := &cobra.Command{
@@ -44,7 +44,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 			if err := f.cluster.check(); err != nil {
 				return exit(exitUsage, err)
 			}
-			// All are tried whatever becomes of the others.
+			// Every kind is tried, even if another one fails.
 			left, dockerErr := a.cleanDocker(cmd.Context(), f)
 			var ended int
 			var processErr error
@@ -72,15 +72,15 @@ func (a *app) cleanupCommand() *cobra.Command {
 	f.cluster.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be removed")
 	cmd.MarkFlagsMutuallyExclusive("run-id", "expired")
-	cmd.MarkFlagsMutuallyExclusive("kubernetes", "expired") // a cluster keeps its deadlines itself
+	cmd.MarkFlagsMutuallyExclusive("kubernetes", "expired") // a cluster enforces its deadlines itself
 	return cmd
 }
 
-// unusedImages is how long an image of the simulator may have been wanted by no run: a run
-// may take a day, and wants its image when it begins.
+// unusedImages is how long an image of the simulator may be unused before it is removed. A run needs its image at the
+// start, and may take a day.
 const unusedImages = 48 * time.Hour
 
-// filter says what of a daemon goes.
+// filter selects what to remove from a Docker daemon.
 func (f cleanupFlags) filter(now time.Time) docker.Filter {
 	switch {
 	case f.runID != "":
@@ -92,8 +92,7 @@ func (f cleanupFlags) filter(now time.Time) docker.Filter {
 	}
 }
 
-// cleanDocker returns how much it removed of all daemons. A machine without one has
-// nothing.
+// cleanDocker returns the number of objects removed from all daemons. A machine without a daemon has none.
 func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
 	hosts := f.hosts
 	if len(hosts) == 0 {
@@ -120,7 +119,7 @@ func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
 	return removed, errors.Join(errs...)
 }
 
-// cleanDaemon returns how much it removed of one daemon.
+// cleanDaemon returns the number of objects removed from one daemon.
 func (a *app) cleanDaemon(ctx context.Context, f cleanupFlags, host string) (int, error) {
 	clean, done := docker.Cleanup, "removed"
 	if f.dryRun {
@@ -137,15 +136,14 @@ func (a *app) cleanDaemon(ctx context.Context, f cleanupFlags, host string) (int
 	return len(found), err
 }
 
-// noDaemon reports whether no daemon was named and there is none.
+// noDaemon reports whether host is the default and its socket does not exist.
 func noDaemon(host string) bool {
 	path, unix := strings.CutPrefix(host, "unix://")
 	_, err := os.Stat(path)
 	return host == docker.DefaultHost && unix && errors.Is(err, fs.ErrNotExist)
 }
 
-// cleanProcesses returns how many it ended: all that a program has left which has ended
-// itself.
+// cleanProcesses returns the number of processes ended: those left by a program that has ended.
 func (a *app) cleanProcesses(f cleanupFlags) (int, error) {
 	find, done := func() ([]spawn.Orphan, error) { return spawn.EndOrphans() }, "ended"
 	if f.dryRun {
@@ -158,8 +156,7 @@ func (a *app) cleanProcesses(f cleanupFlags) (int, error) {
 	return len(found), err
 }
 
-// cleanSlurm returns how many jobs and steps it cancelled. A machine without Slurm's
-// commands has none.
+// cleanSlurm returns the number of cancelled jobs and steps. A machine without Slurm commands has none.
 func (a *app) cleanSlurm(ctx context.Context, f cleanupFlags) (int, error) {
 	if f.expired || !hasProgram(a.Getenv("PATH"), "squeue") {
 		return 0, nil
@@ -183,7 +180,7 @@ func (a *app) cleanSlurm(ctx context.Context, f cleanupFlags) (int, error) {
 		fmt.Fprintf(a.Out, "%s Slurm %s %s of run %s\n", done, l.Kind, l.ID, l.Mark.RunID)
 	}
 	if err != nil && len(found) == 0 {
-		// Its programs are there and no cluster answers: a machine that has no jobs on one.
+		// Slurm is installed but no cluster answers, so this machine has no jobs.
 		fmt.Fprintf(a.Err, "warning: jobs of a Slurm cluster were not looked at: %v\n", err)
 		return 0, nil
 	}

@@ -1,6 +1,5 @@
-// Package cli is the command line: commands, flags and exit codes. It builds the
-// registry of kinds and hands it down; what the commands do lives in the packages they
-// call.
+// Package cli implements the command line: commands, flags and exit codes. It builds the registry of kinds and passes
+// it on. The packages that it calls implement the commands.
 package cli
 
 import (
@@ -42,7 +41,7 @@ func width(f *os.File) func() int {
 	}
 }
 
-// Exit codes. 2 is never used on purpose, because a crashed Go program exits with it.
+// Exit codes. 2 is never used deliberately, because a crashed Go program exits with it.
 const (
 	exitOK             = 0
 	exitRegression     = 1
@@ -53,30 +52,28 @@ const (
 	exitTerminate      = 143
 )
 
-// Streams is the outside world of a command.
+// Streams holds a command's inputs, outputs and environment.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Log is Err for what commands a GitHub runner by what it prints, and breaks the
-	// commands in what it prints of others itself. In all that goes to Out and Err of a
-	// GitHub job they are broken.
+	// Log is Err for output that contains GitHub workflow commands. Its writers must escape such commands in foreign
+	// text themselves. In a GitHub job, Out and Err escape them in everything.
 	Log     io.Writer
 	Environ func() []string
 	Getenv  func(string) string
-	// Width of the terminal behind Err, and of the one behind Out; 0 if it is none.
+	// Width and OutWidth return the width of the terminal behind Err and Out; 0 if it is not a terminal.
 	Width, OutWidth func() int
 }
 
-// pipe is an output whose reader may go away, as in `pipeline run | head -1`. What is
-// measured and decided goes on, and nothing more is written.
+// pipe is an output whose reader may close, as in `pipeline run | head -1`. Measuring and judging continue, and
+// further output is discarded.
 type pipe struct {
 	w      io.Writer
 	closed bool
 }
 
-// open returns an output that outlives its reader. Without a handler for SIGPIPE the
-// runtime would end the program at the first write; a handler, unlike an ignored signal,
-// is not inherited by the servers.
+// open returns an output that survives the end of its reader. Without a handler for SIGPIPE the runtime would end the
+// program at the first write. Unlike an ignored signal, a handler is not inherited by the servers.
 func open(w io.Writer) *pipe {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return &pipe{w: w}
@@ -94,7 +91,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// System is the process's own streams.
+// System returns the process's own streams.
 func System() Streams {
 	log := open(os.Stderr)
 	environ := os.Environ()
@@ -106,9 +103,8 @@ func System() Streams {
 	}
 }
 
-// guarded breaks the runner's commands in what w, which is f, writes into the log of a
-// GitHub job: any text may come from a server, a file or a pull request. What goes to a
-// file is data, and stays as it is.
+// guarded escapes the runner's commands in w, the writer to f, if it is the log of a GitHub job: any text may come
+// from a server, a file or a pull request. Output to a regular file is data and stays unchanged.
 func guarded(f *os.File, w io.Writer) io.Writer {
 	info, err := f.Stat()
 	if os.Getenv("GITHUB_ACTIONS") != "true" || err == nil && info.Mode().IsRegular() {
@@ -117,7 +113,7 @@ func guarded(f *os.File, w io.Writer) io.Writer {
 	return escape.NewLogWriter(w)
 }
 
-// exitError carries an exit code. An empty err means that everything has been said.
+// exitError carries an exit code. A nil err means that all messages were already printed.
 type exitError struct {
 	code int
 	err  error
@@ -150,12 +146,12 @@ func Main(args []string, s Streams) int {
 	root.SetArgs(args)
 	code := app.exitCode(root.ExecuteContext(context.Background()))
 	for _, w := range app.doors {
-		_ = w.Close() // what it cannot write any more is lost
+		_ = w.Close() // output that cannot be written is lost
 	}
 	return code
 }
 
-// newApp masks the secrets of the environment in all that a command prints, to which Main adds those of its arguments.
+// newApp returns an app that masks the environment's secrets in all output. Main adds the secrets of the arguments.
 func newApp(s Streams) *app {
 	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
 	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), arrivals: load.AllArrivals(),
@@ -172,7 +168,7 @@ func newApp(s Streams) *app {
 	return a
 }
 
-// shown is an error as a terminal may get it: it can quote a server, a file or a program.
+// shown escapes an error for a terminal, because it may quote a server, a file or a program.
 func shown(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i := range lines {
@@ -181,15 +177,15 @@ func shown(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// exitCode says what is left to say of an error, and turns it into a code.
+// exitCode prints the rest of an error and converts it to an exit code.
 func (a *app) exitCode(err error) int {
 	if err == nil {
 		return exitOK
 	}
 	e, ok := errors.AsType[*exitError](err)
 	if !ok {
-		// Whatever cobra itself complains about is a wrong use of flags or arguments; what
-		// the system refused, such as a full disk behind standard output, is not.
+		// Errors from cobra itself are wrong flags or arguments. Errors from the system, such as a full disk behind
+		// standard output, are not.
 		e = &exitError{exitUsage, err}
 		if _, refused := errors.AsType[*fs.PathError](err); refused {
 			e.code = exitInfrastructure
@@ -203,7 +199,7 @@ func (a *app) exitCode(err error) int {
 
 type app struct {
 	Streams
-	// formats that results are written in.
+	// formats are the output formats of results.
 	formats reports.Formats
 	// servers are the kinds of servers.
 	servers []server
@@ -211,31 +207,31 @@ type app struct {
 	datasets dataset.Kinds
 	// arrivals are the load models.
 	arrivals load.Arrivals
-	// connectors are those of KV caches between servers.
+	// connectors are the KV connectors between servers.
 	connectors kv.Table
-	// places that processes run in, in the order in which they are asked.
+	// places are the kinds of places where processes run, in the order of lookup.
 	places []place.Kind
-	// tests of significance that gates can name.
+	// tests are the significance tests that gates can name.
 	tests gates.Tests
-	// tools whose results are read.
+	// tools are the tools whose results can be read.
 	tools convert.Tools
-	// redact masks secrets: those of the environment, and of each file that is read.
+	// redact masks secrets of the environment and of each file read.
 	redact *event.Redactor
 	doors  []*event.Writer
-	// verbatim is Out without masks, for what a user's file becomes.
+	// verbatim is Out without masks, for output made of a user's file.
 	verbatim io.Writer
 	noColor  bool
-	// publishers are the kinds of places where verdicts are published.
+	// publishers are the kinds of services where verdicts are published.
 	publishers []publisher
-	// published is the publisher of the job, nil until it is asked for.
+	// published is the publisher of the job, nil until first used.
 	published publish.Publisher
-	// job is the change that the job is about, nil until it is read.
+	// job is the change that the job is about, nil until first read.
 	job *publish.Change
-	// transport carries requests to publishers; nil means http.DefaultTransport.
+	// transport sends requests to publishers; nil means http.DefaultTransport.
 	transport http.RoundTripper
 }
 
-// interrupt is the cause of a context that a signal ended.
+// interrupt is the cause of a context that was cancelled by a signal.
 type interrupt struct{ signal os.Signal }
 
 func (i interrupt) Error() string {
@@ -243,7 +239,7 @@ func (i interrupt) Error() string {
 	return "interrupted by " + unix.SignalName(number)
 }
 
-// exitCode of a run that the signal ended.
+// exitCode returns the exit code of a run ended by the signal.
 func (i interrupt) exitCode() int {
 	if i.signal != os.Interrupt {
 		return exitTerminate
@@ -251,9 +247,9 @@ func (i interrupt) exitCode() int {
 	return exitInterrupt
 }
 
-// interruptible wraps what a command does so that SIGINT, SIGTERM and SIGHUP (a terminal
-// that was closed) end its context with cause interrupt. Commands that start nothing are not wrapped: they simply end. A second
-// signal does nothing more: stopping is bounded in time anyway, and must not be cut short.
+// interruptible wraps a command so that SIGINT, SIGTERM and SIGHUP (a closed terminal) cancel its context with cause
+// interrupt. Commands that start nothing are not wrapped; they end at once. A second signal has no effect, because
+// stopping is bounded in time and must not be cut short.
 func interruptible(do func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, cancel := context.WithCancelCause(cmd.Context())
@@ -299,17 +295,17 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// color reports whether what goes to standard error may use colours.
+// color reports whether standard error may use colours.
 func (a *app) color() bool { return a.colorful() && a.Width() > 0 }
 
-// outColor says the same of standard output.
+// outColor reports whether standard output may use colours.
 func (a *app) outColor() bool { return a.colorful() && a.OutWidth() > 0 }
 
 func (a *app) colorful() bool {
 	return !a.noColor && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
-// ownPath is the path of this program, which starts itself.
+// ownPath returns the path of this program, for starting itself.
 func ownPath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

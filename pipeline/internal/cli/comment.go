@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// untrustedLimits bound a result that comes from a pull request. They are a fraction of
-// what this program writes at most, and much more than a gate needs: 4,000 runs of some seconds.
+// untrustedLimits limits a result from a pull request. It allows a fraction of what this program writes at most, and
+// much more than a gate needs: 4,000 runs of some seconds.
 var untrustedLimits = result.Limits{Bytes: 24 << 20, Depth: 16, String: 256 << 10, Array: 100_000, Objects: 300_000, Values: 3_000_000}
 
 type commentFlags struct {
@@ -29,8 +29,8 @@ type commentFlags struct {
 	simulated bool
 }
 
-// commentCommand posts a stored result. It is what a privileged job runs after a job
-// without rights has measured a pull request of a fork.
+// commentCommand posts a stored result. A privileged job runs it after a job without rights has measured a fork's
+// pull request.
 func (a *app) commentCommand() *cobra.Command {
 	var f commentFlags
 	cmd := &cobra.Command{
@@ -72,8 +72,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 		return exit(exitUsage, err)
 	}
 	a.redact.Value(doc)
-	// Where the job has other rights than the one that measured, the figures are those of
-	// whoever controls that one.
+	// If the job has other rights than the job that measured, whoever controls that job also controls the figures.
 	has := a.change().Rights
 	settings := f.post.settings(nil, a.publisher().Name())
 	for i := range settings {
@@ -92,11 +91,10 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	return nil
 }
 
-// verifyTime bounds how long a result is judged again. It is much more than the largest one
-// needs that this program writes.
+// verifyTime limits the time for judging a result again. The largest result of this program needs much less.
 const verifyTime = 2 * time.Minute
 
-// verify judges a result again, for a bounded time: a result can be made that takes days.
+// verify judges a result again within verifyTime, because a crafted result could take days.
 func (a *app) verify(ctx context.Context, doc *result.Document) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, verifyTime, errors.New("it takes too long to judge it again"))
 	defer cancel()
@@ -110,7 +108,7 @@ func (a *app) verify(ctx context.Context, doc *result.Document) error {
 	}
 }
 
-// warn says something on standard error, in a job such that GitHub shows it above the log.
+// warn prints a warning on standard error. In a GitHub job it becomes an annotation above the log.
 func (a *app) warn(text string) {
 	text = escape.Text(text, 1000)
 	if a.Getenv("GITHUB_ACTIONS") == "true" {
@@ -120,8 +118,8 @@ func (a *app) warn(text string) {
 	fmt.Fprintf(a.Err, "pipeline: warning: %s\n", text)
 }
 
-// readUntrusted reads a result that anybody may have made: a regular file of a folder
-// that nothing in the folder can lead out of.
+// readUntrusted reads a result that anyone may have produced. It accepts only a regular file inside the folder, so
+// that symbolic links cannot lead outside.
 func readUntrusted(path string) (*result.Document, error) {
 	dir, name := path, store.ResultsFile
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// compareFlags say how results are set beside each other.
+// compareFlags configures the comparison of results.
 type compareFlags struct {
 	results  importFlags
 	metrics  []string
@@ -76,7 +76,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	for i, id := range f.metrics {
 		id = strings.TrimPrefix(id, "metric.")
 		if m, ok := metric.Lookup(id); ok {
-			id = m.ID // metric.guidellm.ttft.p99 is another name
+			id = m.ID // metric.guidellm.ttft.p99 is an alias
 		}
 		f.metrics[i] = id
 	}
@@ -92,7 +92,7 @@ func (a *app) compare(f compareFlags, args []string) error {
 	return nil
 }
 
-// against resolves the names that sides are to be compared with.
+// against resolves the names of the sides that sides are compared with.
 func against(sides []side) ([]reports.Side, error) {
 	out := make([]reports.Side, len(sides))
 	at := map[string]int{}
@@ -116,7 +116,7 @@ func against(sides []side) ([]reports.Side, error) {
 	return out, nil
 }
 
-// knownMetrics finds the ids that no side has.
+// knownMetrics returns an error for an ID that no side has.
 func knownMetrics(ids []string, sides []reports.Side) error {
 	for _, id := range ids {
 		if slices.ContainsFunc(sides, func(s reports.Side) bool { return hasMetric(s.Doc, id) }) {
@@ -144,8 +144,8 @@ func hasMetric(doc *result.Document, id string) bool {
 	return false
 }
 
-// printComparison prints the table, and below it what keeps the sides from being like; in it
-// where it is a page, and beside it, on the standard error, where a program reads it.
+// printComparison prints the table, and reasons why the sides are not comparable like for like. The reasons are below
+// the table, inside a page, or on standard error for formats that programs read.
 func (a *app) printComparison(sides []reports.Side, format reports.Format, metrics []string, declared comparability.Declared) error {
 	notes := a.unlike(sides, declared)
 	options := reports.Options{Metrics: metrics, Color: a.outColor(), Width: a.OutWidth()}
@@ -167,7 +167,8 @@ func (a *app) printComparison(sides []reports.Side, format reports.Format, metri
 	return nil
 }
 
-// unlike is what keeps the sides from being like, and what their results warn of, each once.
+// unlike returns the reasons why the sides are not comparable like for like, and the warnings of their results, each
+// once.
 func (a *app) unlike(sides []reports.Side, declared comparability.Declared) []string {
 	var notes []string
 	for i, s := range sides {
@@ -187,16 +188,16 @@ func (a *app) unlike(sides []reports.Side, declared comparability.Declared) []st
 	return out
 }
 
-// side is one side of `compare`: a document of ours, or results of another tool.
+// side is one side of `compare`: a document of this program, or results of another tool.
 type side struct {
 	arg  string // without its name
 	doc  *result.Document
 	runs []convert.Run
-	// name in the table, and that of the side that it is compared with.
+	// name is the name in the table, against the name of the side that it is compared with.
 	name, against string
 }
 
-// readSide reads a side. With results there may be an error, of files that cannot be read.
+// readSide reads a side. It may return both results and an error for files that could not be read.
 func (a *app) readSide(arg, tool string) (side, error) {
 	s := side{}
 	s.name, s.against, s.arg = sideLabels(arg)
@@ -213,8 +214,8 @@ func (a *app) readSide(arg, tool string) (side, error) {
 	return s, err
 }
 
-// sideLabels takes what is about the table and not about the results from the labels of an
-// argument. A file whose name looks like labels is a file.
+// sideLabels separates the labels about the table from an argument. An existing file whose name looks like labels is
+// a file.
 func sideLabels(arg string) (name, against, rest string) {
 	if _, err := os.Stat(arg); err == nil {
 		return "", "", arg
@@ -233,7 +234,7 @@ func sideLabels(arg string) (name, against, rest string) {
 	return name, against, rest
 }
 
-// selected lists the parameters by which an argument chooses its results.
+// selected lists the parameters by which an argument selects its results.
 func selected(arg string) []string {
 	_, selector := convert.ParseLabels(arg)
 	sel, err := convert.ParseSelector(selector)
@@ -243,7 +244,7 @@ func selected(arg string) []string {
 	return slices.Sorted(maps.Keys(sel.Where))
 }
 
-// declaredBy is what sides are meant to differ in: the parameters that choose one.
+// declaredBy returns the intended differences between sides: the parameters that select one.
 func declaredBy(sides []side) comparability.Declared {
 	var names []string
 	for _, s := range sides {
@@ -252,8 +253,8 @@ func declaredBy(sides []side) comparability.Declared {
 	return comparability.Declare(names...)
 }
 
-// separatesSides reports whether a parameter distinguishes the sides and not the cells: it was used to
-// select one, or each side has one value of it and it is nothing of the load.
+// separatesSides reports whether a parameter distinguishes the sides and not the cells. Such a parameter selects a
+// side, or has one value per side and does not belong to the load.
 func separatesSides(key string, sides []side) bool {
 	for _, s := range sides {
 		if slices.ContainsFunc(selected(s.arg), func(name string) bool { return convert.SameParam(name, key) }) {
@@ -276,8 +277,8 @@ func separatesSides(key string, sides []side) bool {
 	return true
 }
 
-// documents makes a document of each side. Cells are distinguished by the same parameters on
-// both: those asked for, or those that differ anywhere.
+// documents makes a document of each side. All sides distinguish cells by the same parameters: the requested ones, or
+// those that differ anywhere.
 func documents(f importFlags, sides []side) error {
 	var all [][]convert.Run
 	for _, s := range sides {

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configFlags are the flags of every command that reads a pipeline.
+// configFlags holds the flags of every command that reads a pipeline.
 type configFlags struct {
 	vars     []string
 	varFiles []string
-	// gates to keep, by --gate; all without it.
+	// gates are the patterns of --gate; empty keeps all gates.
 	gates []string
-	// stored is what a stored run keeps of the files beside its pipeline, nil for any other; no flag.
+	// stored holds the files that a stored run keeps beside its pipeline, nil otherwise; it has no flag.
 	stored *lang.Stored
 }
 
@@ -29,13 +29,13 @@ func (f *configFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.varFiles, "var-file", nil, "read variables from an HCL or JSON `file` (repeatable)")
 }
 
-// registerGates adds the choice of gates, for the commands that judge or plan to.
+// registerGates adds --gate, for the commands that judge or plan.
 func (f *configFlags) registerGates(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.gates, "gate", nil,
 		"keep only the gates whose name or address matches this `pattern`, and the benchmarks that they are about (repeatable)")
 }
 
-// leftOut says which gates --gate has left out, for the reports.
+// leftOut names the gates that --gate left out, for the reports.
 func leftOut(cfg *lang.Config) []string {
 	if len(cfg.LeftOut) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func leftOut(cfg *lang.Config) []string {
 	return []string{"not selected by --gate, and not judged: " + strings.Join(cfg.LeftOut, ", ")}
 }
 
-// load reads a pipeline and prints its diagnostics. An error means that it cannot be used.
+// load reads a pipeline and prints its diagnostics. It returns an error if the pipeline is unusable.
 func (a *app) load(f configFlags, paths []string) (*lang.Config, error) {
 	cfg, diags, err := a.read(f, paths)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) load(f configFlags, paths []string) (*lang.Config, error) {
 	return cfg, a.report(cfg, diags)
 }
 
-// read reads a pipeline; an error is a wrong use of flags.
+// read reads a pipeline. It returns an error for wrong flags.
 func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics, error) {
 	vars, err := splitVars(f.vars)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	return cfg, diags, nil
 }
 
-// report prints diagnostics, if there are any, and turns errors among them into an exit.
+// report prints diagnostics, if any, and returns an exit error if they contain errors.
 func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics) error {
 	if len(diags) == 0 {
 		return nil

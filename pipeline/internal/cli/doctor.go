@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doctorCommand prints what is missing on this machine and how to fix it.
+// doctorCommand prints what this machine lacks and how to fix it.
 func (a *app) doctorCommand() *cobra.Command {
 	var flags configFlags
 	var asJSON bool

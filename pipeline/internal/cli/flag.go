@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// option is a value of an enum flag by its name.
+// option is a named value of an enum flag.
 type option[T any] struct {
 	name  string
 	value T
-	doc   string // "" where the name says it
+	doc   string // "" if the name explains it
 }
 
-// words are options that are their own names.
+// words returns options that are named after their values.
 func words[T ~string](values ...T) []option[T] {
 	out := make([]option[T], len(values))
 	for i, v := range values {
@@ -30,7 +30,7 @@ func words[T ~string](values ...T) []option[T] {
 	return out
 }
 
-// optionsOf are the values of a table that others read too.
+// optionsOf returns the options for a shared table of values.
 func optionsOf(values enum.Values) []option[string] {
 	out := make([]option[string], len(values))
 	for i, v := range values {
@@ -39,7 +39,7 @@ func optionsOf(values enum.Values) []option[string] {
 	return out
 }
 
-// allowed are the names and docs of options.
+// allowed returns the names and docs of options.
 func allowed[T any](options []option[T]) enum.Values {
 	out := make(enum.Values, len(options))
 	for i, o := range options {
@@ -48,8 +48,8 @@ func allowed[T any](options []option[T]) enum.Values {
 	return out
 }
 
-// optionByName returns the value of a name. An empty name, as an unset variable of a script gives it,
-// is an error rather than the default.
+// optionByName returns the value of a name. An empty name, such as an unset variable in a script, is an error and not
+// the default.
 func optionByName[T any](options []option[T], name string) (T, error) {
 	for _, o := range options {
 		if o.name == name {
@@ -60,10 +60,10 @@ func optionByName[T any](options []option[T], name string) (T, error) {
 	return none, allowed(options).Check(name)
 }
 
-// enumValue is a flag that takes one of the options of a table.
+// enumValue is a flag that takes one option of a table.
 type enumValue[T any] struct {
 	value   *T
-	name    string // of the value
+	name    string // name of the value
 	options []option[T]
 }
 
@@ -78,7 +78,7 @@ func (e *enumValue[T]) Set(name string) error {
 	return err
 }
 
-// enumFlag adds a flag that takes one of options. unless names its default, "" for none.
+// enumFlag adds a flag that takes one of options. unless names the default, "" for none.
 func enumFlag[T any](cmd *cobra.Command, value *T, flag, unless string, options []option[T], usage string) {
 	e := &enumValue[T]{value: value, options: options}
 	if unless != "" {
@@ -89,18 +89,18 @@ func enumFlag[T any](cmd *cobra.Command, value *T, flag, unless string, options 
 	addEnum(cmd, e, flag, usage, options)
 }
 
-// addEnum adds a flag whose usage lists its options, and which the shell completes.
+// addEnum adds a flag with its options in the usage and in shell completion.
 func addEnum[T any](cmd *cobra.Command, value pflag.Value, flag, usage string, options []option[T]) {
 	var completions []cobra.Completion
 	for _, o := range options {
 		completions = append(completions, cobra.CompletionWithDesc(o.name, o.doc))
 	}
 	cmd.Flags().Var(value, flag, usage+": "+allowed(options).Doc())
-	// It fails for a flag that does not exist, and this one does.
+	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// enumListValue is a flag that takes several of the options of a table, with commas between.
+// enumListValue is a flag that takes several comma-separated options of a table.
 type enumListValue[T any] struct {
 	values  *[]T
 	text    string
@@ -130,7 +130,7 @@ func enumListFlag[T any](cmd *cobra.Command, values *[]T, flag string, options [
 	addEnum(cmd, &enumListValue[T]{values: values, options: options}, flag, usage, options)
 }
 
-// bounded is a flag that takes a whole number between two bounds.
+// bounded is a flag that takes an integer between two bounds.
 type bounded struct {
 	value     *int
 	low, high int
@@ -148,7 +148,7 @@ func (b bounded) Set(text string) error {
 	return nil
 }
 
-// failNever is the value of --fail-on that names no verdict.
+// failNever is the value of --fail-on for no verdict.
 const failNever result.Verdict = ""
 
 func failOnFlag(cmd *cobra.Command, list *[]result.Verdict) {
@@ -160,10 +160,9 @@ func failOnFlag(cmd *cobra.Command, list *[]result.Verdict) {
 	enumListFlag(cmd, list, "fail-on", options, "fail on these `verdicts` alone, whatever the gates say, with commas between")
 }
 
-// setFailOn lets the gates of a file fail on the listed verdicts alone and warn of the
-// others; an empty list leaves them as the file says. It comes before the plan, because
-// the family that shares the error rate is that of the gates that can fail. Faults of the
-// file and of the machine fail in any case: they are no verdicts.
+// setFailOn makes the gates of a file fail on the listed verdicts only, and warn of the others. An empty list changes
+// nothing. It must run before planning, because the gates that can fail form the family that shares the error rate.
+// Faults of the file and of the machine always fail, because they are not verdicts.
 func setFailOn(cfg *lang.Config, list []result.Verdict) error {
 	if len(list) > 1 && slices.Contains(list, failNever) {
 		return errors.New("--fail-on: never cannot be combined with other values")

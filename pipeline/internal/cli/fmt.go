@@ -55,7 +55,7 @@ func (a *app) format(args []string, check, diff bool) error {
 	return nil
 }
 
-// readRegular reads a file, up to one byte more than what is parsed.
+// readRegular reads a file up to one byte more than the parser accepts.
 func readRegular(name string) ([]byte, error) {
 	f, err := regular.Open(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func readRegular(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 }
 
-// formatFile formats one file, or standard input onto standard output for "-".
+// formatFile formats one file; "-" formats standard input to standard output.
 func (a *app) formatFile(name string, check, diff bool) (changed bool, err error) {
 	var src []byte
 	if name == "-" {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gateFlags say what is judged, and by which file.
+// gateFlags defines what is judged, and by which file.
 type gateFlags struct {
 	config  configFlags
 	history historyFlag
@@ -25,7 +25,7 @@ type gateFlags struct {
 	foreign []string // results of other tools
 	format  reports.Format
 	json    bool
-	block   bool // the sides were not measured in turn
+	block   bool // the sides were not measured alternately
 }
 
 func (a *app) gateCommand() *cobra.Command {
@@ -105,8 +105,8 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	return a.printDocument(doc, f.format)
 }
 
-// gateResults judges results of other tools. The first argument is the pipeline file,
-// unless -f names it; the others are results.
+// gateResults judges results of other tools. Without -f, the first argument is the pipeline file; the other arguments
+// are results.
 func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error {
 	files := f.files
 	if len(files) == 0 {
@@ -121,7 +121,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 		return err
 	}
 	f.results.tool = cmp.Or(f.results.tool, toolOf(cfg))
-	// A launch that cannot be read must not be missing from a verdict without a word.
+	// A verdict must not silently omit a launch that cannot be read.
 	runs, err := a.readResults(append(f.foreign, args...), convert.ReadOptions{Tools: a.tools, Tool: f.results.tool})
 	if errors.Is(err, convert.ErrOurs) {
 		err = fmt.Errorf("%w: judge the run directory of a result of pipeline itself with pipeline gate RUN -f FILE", err)
@@ -142,7 +142,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	return a.printDocument(doc, f.format)
 }
 
-// toolOf is the tool that the file says its results are from, "" if it does not.
+// toolOf returns the tool that the file names as the source of its results, "" for none.
 func toolOf(cfg *lang.Config) string {
 	for _, b := range cfg.Benchmarks {
 		for _, c := range b.Cells {
@@ -154,7 +154,7 @@ func toolOf(cfg *lang.Config) string {
 	return ""
 }
 
-// names reads --by as gate takes it: AXIS=PARAMETER.
+// names parses --by in the form that gate takes: AXIS=PARAMETER.
 func (f importFlags) names() (map[string]string, error) {
 	names := map[string]string{}
 	for _, pair := range f.by {

@@ -17,8 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sourceFlags say which file judges: the pipeline that is run, or the one of the branch that
-// a change is proposed for.
+// sourceFlags selects the file that judges: the pipeline of the run, or the one of the target branch of a change.
 type sourceFlags struct {
 	base   string
 	source gateSource
@@ -41,18 +40,16 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	}, "the file that judges")
 }
 
-// judged is the configuration that a run is carried out and judged by, with what the change
-// does to it.
+// judged is the configuration that runs and judges, with the effects of the change on it.
 type judged struct {
 	*lang.Config
 	changes []publish.GateChange
-	// notes are differences that have no effect, because the file before the change judges.
+	// notes lists differences without effect, because the file before the change judges.
 	notes []string
 }
 
-// judgedBy compares a pipeline with the one before the change, and lets that one decide if
-// that is wanted. It comes before the plan. What cannot be compared is an error only where
-// the file before the change is to judge.
+// judgedBy compares a pipeline with the one before the change, and uses the latter if requested. It must run before
+// planning. A failed comparison is an error only if the file before the change is to judge.
 func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (judged, error) {
 	out := judged{Config: head}
 	if f.base == "" {
@@ -62,7 +59,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 		return out, nil
 	}
 	if _, err := os.Stat(f.base); errors.Is(err, fs.ErrNotExist) && f.source == gatesOfHead {
-		return out, nil // the change brings the first pipeline file
+		return out, nil // the change adds the first pipeline file
 	}
 	base, err := a.readBase(f, config, head)
 	if err != nil {
@@ -82,7 +79,7 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 		return out, fmt.Errorf("the file before the change judges (--gate-source base): %w", err)
 	}
 	for _, d := range differences {
-		if !strings.HasPrefix(d.Addr, "gate.") { // those are compared by what they mean
+		if !strings.HasPrefix(d.Addr, "gate.") { // gateChanges compares gates
 			out.changes = append(out.changes, publish.GateChange{Gate: d.Addr, Setting: d.Argument, Old: d.Old, New: d.New})
 		}
 	}
@@ -91,8 +88,8 @@ func (a *app) judgedBy(f sourceFlags, config configFlags, head *lang.Config) (ju
 	return out, nil
 }
 
-// judgedHistory returns where the history is that a change is judged with. One in the checkout of the change is replaced
-// by that of the base, since the change could write its own there.
+// judgedHistory returns the history that judges a change. It replaces a history in the checkout of the change with
+// the base's, because the change could write its own there.
 func (a *app) judgedHistory(f sourceFlags, h historyFlag, head, base *lang.Config) (historyFlag, error) {
 	location, stated := a.historyLocation(h)
 	if f.source != gatesOfBase || history.OnBranch(location) {
@@ -116,8 +113,8 @@ func (a *app) judgedHistory(f sourceFlags, h historyFlag, head, base *lang.Confi
 	return historyFlag{location: before, implied: !stated}, nil
 }
 
-// beforeChange returns a path of the change's checkout as it is in the base's, given the folders of both pipeline files.
-// inside is false for an absolute path outside of the checkout, which is the job's own.
+// beforeChange maps a path in the checkout of the change to the checkout of the base, given the folders of both
+// pipeline files. inside is false for an absolute path outside the checkout, which belongs to the job.
 func beforeChange(name, head, base string) (path string, inside bool, err error) {
 	abs := absolute(name)
 	below := func(dir string) bool {
@@ -151,9 +148,9 @@ func absolute(path string) string {
 	return path
 }
 
-// readBase reads the pipeline before the change. Variables that it does not declare are the
-// change's own. A relative file of variables belongs to the checkout that it lies in: the
-// change could set what judges it there, so that of the base is read in its place.
+// readBase reads the pipeline before the change. It ignores variables that this pipeline does not declare. If the
+// base's file judges, variable files in the change's checkout are replaced by the base's, because the change could
+// otherwise set values that judge it.
 func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*lang.Config, error) {
 	vars, err := splitVars(config.vars)
 	if err != nil {
@@ -181,7 +178,7 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 	return base, err
 }
 
-// declared are the names of the variables of a pipeline.
+// declared returns the names of a pipeline's variables.
 func (a *app) declared(path string) ([]string, error) {
 	registry, err := a.kinds()
 	if err != nil {
@@ -194,7 +191,7 @@ func (a *app) declared(path string) ([]string, error) {
 	return names, nil
 }
 
-// baseFolder is the folder of a pipeline that is named as a file or a folder.
+// baseFolder returns the folder of a pipeline that is given as a file or a folder.
 func baseFolder(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return path
@@ -202,8 +199,8 @@ func baseFolder(path string) string {
 	return filepath.Dir(path)
 }
 
-// baseVarFiles are files of variables as they were before the change. An absolute path
-// outside of the change's folder is the job's own and stays.
+// baseVarFiles returns the variable files before the change. An absolute path outside the change's folder belongs to
+// the job and stays.
 func baseVarFiles(files []string, head, base string) ([]string, error) {
 	out := make([]string, len(files))
 	for i, name := range files {
@@ -216,7 +213,7 @@ func baseVarFiles(files []string, head, base string) ([]string, error) {
 	return out, nil
 }
 
-// noEffect describes differences that do not count.
+// noEffect describes differences without effect.
 func noEffect(changes []publish.GateChange) []string {
 	var out []string
 	for _, c := range changes {
@@ -229,8 +226,8 @@ func noEffect(changes []publish.GateChange) []string {
 	return out
 }
 
-// placeGates makes gates point at their lines in the file of the change, where that still
-// has them: the other file is not part of the pull request.
+// placeGates sets the ranges of gates to their lines in the file of the change, if they still exist there. The base's
+// file is not part of the pull request.
 func placeGates(base, head *lang.Config) {
 	for _, g := range base.Gates {
 		if now := head.GateAt(g.Addr); now != nil {
@@ -239,7 +236,7 @@ func placeGates(base, head *lang.Config) {
 	}
 }
 
-// settingsOf lists what a gate says, as text.
+// settingsOf lists the settings of a gate as text.
 func settingsOf(cfg *lang.Config, g *lang.Gate) []lang.Setting {
 	var metrics []string
 	for _, m := range g.Metrics {
@@ -259,7 +256,7 @@ func settingsOf(cfg *lang.Config, g *lang.Gate) []lang.Setting {
 	}, cfg.Terms(g), g.ActionSettings())
 }
 
-// cellsOf lists the cells that a gate is about.
+// cellsOf lists the cells that a gate judges.
 func cellsOf(cfg *lang.Config, g *lang.Gate) string {
 	bm := cfg.BenchmarkAt(g.Benchmark)
 	if bm == nil {
@@ -272,7 +269,7 @@ func cellsOf(cfg *lang.Config, g *lang.Gate) string {
 	return strings.Join(cells, ", ")
 }
 
-// gateChanges lists what a change does to the gates, in the order of the gates before it.
+// gateChanges lists the effects of a change on the gates, in the order of the gates before it.
 func gateChanges(base, head *lang.Config) []publish.GateChange {
 	var out []publish.GateChange
 	for _, before := range base.Gates {

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultSeries are the metrics that the history shows where none is named.
+// defaultSeries lists the metrics that the history shows by default.
 var defaultSeries = []string{"ttft.p50", "ttft.p99", "tpot.p50", "itl.p99", "e2el.p50", "output_throughput.mean"}
 
 func (a *app) historyCommand() *cobra.Command {
@@ -31,7 +31,8 @@ func (a *app) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// metricID returns the ID of a metric by any of its names. Which measures there are only the sessions know.
+// metricID returns the ID of a metric by any of its names. It does not check names of declared measures, because only
+// the sessions know them.
 func metricID(name string) (string, error) {
 	if id := strings.TrimPrefix(name, "metric."); strings.HasPrefix(id, metric.DeclaredGroup+".") {
 		return id, nil
@@ -43,7 +44,7 @@ func metricID(name string) (string, error) {
 	return m.ID, nil
 }
 
-// metricIDs returns the IDs of metrics, those of defaultSeries for none.
+// metricIDs returns the IDs of metrics; defaultSeries for no names.
 func metricIDs(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return defaultSeries, nil
@@ -58,7 +59,7 @@ func metricIDs(names []string) ([]string, error) {
 	return ids, nil
 }
 
-// valueText is a value with its unit; times in milliseconds.
+// valueText formats a value with its unit; times are in milliseconds.
 func valueText(m metric.Metric, v float64) string {
 	if m.Unit == "s" {
 		return fmt.Sprintf("%.4g ms", 1000*v)
@@ -66,7 +67,7 @@ func valueText(m metric.Metric, v float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, m.Unit))
 }
 
-// changeBy is a change in the unit in which the metric's changes are given.
+// changeBy formats a change: a percentage on the log scale, else a value with its unit.
 func changeBy(m metric.Metric, d float64) string {
 	if m.Scale == metric.Log {
 		return fmt.Sprintf("%.1f %%", 100*d)
@@ -74,16 +75,16 @@ func changeBy(m metric.Metric, d float64) string {
 	return valueText(m, d)
 }
 
-// historyEnv names the history where no flag does.
+// historyEnv names the environment variable with the location of the history, used without --history.
 const historyEnv = "PIPELINE_HISTORY"
 
-// defaultHistory is below the working directory.
+// defaultHistory is relative to the working directory.
 var defaultHistory = filepath.Join(".pipeline", "history")
 
-// historyFlag says where earlier sessions are kept.
+// historyFlag holds the location of earlier sessions.
 type historyFlag struct {
 	location string
-	// implied is set where no flag and no variable names the location.
+	// implied is set if neither a flag nor a variable names the location.
 	implied bool
 }
 
@@ -92,7 +93,7 @@ func (f *historyFlag) register(cmd *cobra.Command) {
 		", or "+defaultHistory+")")
 }
 
-// historyLocation returns where the history is, and whether a flag or the environment names it.
+// historyLocation returns the location of the history, and whether a flag or the environment names it.
 func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
 	if location := cmp.Or(f.location, a.Getenv(historyEnv)); location != "" {
 		return location, !f.implied
@@ -100,9 +101,9 @@ func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
 	return defaultHistory, false
 }
 
-// withHistory opens the history for as long as do runs.
+// withHistory opens the history while do runs.
 func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.Store, *spawn.Spawner) error) error {
-	// Credential helpers and agents are what a push may need.
+	// A push may need credential helpers and agents.
 	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}}})
 	defer sp.Close()
 	location, _ := a.historyLocation(f)
@@ -114,7 +115,7 @@ func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.St
 	return errors.Join(err, s.Close())
 }
 
-// loadHistory reads the history and warns of records that are quarantined.
+// loadHistory reads the history and warns of quarantined records.
 func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.History, error) {
 	h, err := history.Load(ctx, s)
 	if err != nil {
@@ -126,7 +127,7 @@ func (a *app) loadHistory(ctx context.Context, s history.Store) (*history.Histor
 	return h, nil
 }
 
-// readHistory reads the history as a whole.
+// readHistory opens and reads the whole history.
 func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.History, err error) {
 	err = a.withHistory(ctx, f, func(s history.Store, _ *spawn.Spawner) error {
 		h, err = a.loadHistory(ctx, s)
@@ -135,9 +136,8 @@ func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.Histor
 	return h, err
 }
 
-// openHistory reads the history that a file's gates and plans are judged with: one that is
-// named, or the one below the working directory if it exists or a gate has a stored baseline.
-// nil otherwise.
+// openHistory reads the history that a file is planned and judged with. It reads a named history always, and the
+// default one only if it exists or a gate has a stored baseline. Otherwise it returns nil.
 func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (*history.History, error) {
 	location, stated := a.historyLocation(f)
 	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
@@ -147,7 +147,7 @@ func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) 
 	return a.readHistory(ctx, f)
 }
 
-// noise is what the calibrations of this machine say of a plan's cells.
+// noise returns a function that looks up the noise of a plan's cells in this machine's calibrations.
 func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(cell, metric string) (plan.Noise, bool) {
 	if h == nil || !slices.ContainsFunc(h.Records, func(r history.Record) bool { return r.Kind == history.Calibration }) {
 		return nil
@@ -164,8 +164,8 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 	}
 }
 
-// launchTime is how long the sessions and calibrations of this machine took to launch what
-// measured a plan's cells.
+// launchTime returns a function that looks up, in this machine's sessions and calibrations, how long the launches for
+// a plan's cells took.
 func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
 	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool {
 		return len(r.Cells) > 0 &&
@@ -182,12 +182,11 @@ func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) f
 	}
 }
 
-// provenance is the code that was measured, as the runner or git says, and the default
-// branch of its repository.
+// provenance describes the measured code according to the runner or git, and the repository's default branch.
 type provenance struct {
 	history.Source
 	defaultBranch string
-	// unmerged is the event of a change that is not merged yet, "" for any other.
+	// unmerged is the event of an unmerged change, "" otherwise.
 	unmerged string
 }
 
@@ -206,7 +205,7 @@ func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	return p
 }
 
-// checkout returns the code in a folder, as git says, or else the workflow; nil where neither knows.
+// checkout returns the code in a folder according to git, else to the workflow; nil if neither knows.
 func (a *app) checkout(ctx context.Context, dir string) *result.Source {
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
@@ -221,8 +220,8 @@ func (a *app) checkout(ctx context.Context, dir string) *result.Source {
 	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: a.change().Repo, Dirty: at.Dirty}
 }
 
-// measured returns the code that a session measured, as its results say. What is checked out now may be other code: it
-// says the branch alone, where the results say none.
+// measured returns the code that a session measured, according to its results. The current checkout may be different
+// code, so it only supplies a missing branch.
 func (p provenance) measured(doc *result.Document) history.Source {
 	m := doc.Source
 	if m == nil {
@@ -231,8 +230,8 @@ func (p provenance) measured(doc *result.Document) history.Source {
 	return history.Source{Commit: m.Commit, Branch: cmp.Or(m.Branch, p.Branch), Repository: m.Repository, Dirty: m.Dirty}
 }
 
-// keepSession adds a session to the history that --history names, from the default branch. What keeps it from being
-// added is told, and does not change how the run ends.
+// keepSession adds a session from the default branch to the history of --history. It prints why a session was not
+// added; this does not change how the run ends.
 func (a *app) keepSession(ctx context.Context, f historyFlag, doc *result.Document) {
 	if f.location == "" {
 		return
@@ -249,7 +248,7 @@ func (a *app) keepSession(ctx context.Context, f historyFlag, doc *result.Docume
 		if err != nil {
 			return err
 		}
-		if _, err := history.Add(ctx, s, r); !errors.Is(err, history.ErrExists) { // of a run that was resumed after its end
+		if _, err := history.Add(ctx, s, r); !errors.Is(err, history.ErrExists) { // a run resumed after its end already exists
 			return err
 		}
 		return nil
@@ -259,8 +258,8 @@ func (a *app) keepSession(ctx context.Context, f historyFlag, doc *result.Docume
 	}
 }
 
-// checkBranch refuses baselines of anything but the default branch: a pull request could
-// otherwise move what it is judged by.
+// checkBranch rejects baselines from any branch other than the default one. Otherwise a pull request could change
+// what judges it.
 func (p provenance) checkBranch() error {
 	switch {
 	case p.unmerged != "":

@@ -22,10 +22,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultMargin is that of gates which do not say one.
+// defaultMargin is the default margin of gates.
 const defaultMargin = 0.05
 
-// trendFlags choose what of the history is judged.
+// trendFlags selects the part of the history to judge.
 type trendFlags struct {
 	history   historyFlag
 	branch    string
@@ -44,7 +44,7 @@ func (f *trendFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.simulated, "simulated", false, "the series of the simulator instead of the real ones")
 }
 
-// query is the flags with their defaults filled in.
+// query converts the flags to a query with defaults.
 func (f trendFlags) query() (trends.Query, error) {
 	q := trends.Query{Branch: f.branch, Cell: f.cell, Simulated: f.simulated, Now: time.Now()}
 	var err error
@@ -124,7 +124,7 @@ func (a *app) historyReport() *cobra.Command {
 	return cmd
 }
 
-// writeTrends writes whole files or none.
+// writeTrends writes the reports into dir, each file atomically.
 func (a *app) writeTrends(doc *series.History, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
@@ -217,8 +217,8 @@ func (a *app) issues(ctx context.Context, f trendFlags, labels []string, dry boo
 	return nil
 }
 
-// onDefaultBranch refuses workflows of other branches and of pull requests, which could
-// otherwise open and close issues by what they measured.
+// onDefaultBranch rejects workflows of other branches and of pull requests. Otherwise their measurements could open
+// and close issues.
 func (a *app) onDefaultBranch(ctx context.Context) error {
 	if !a.publisher().Here() {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// importFlags say how results of other tools become cells and repeats.
+// importFlags configures how results of other tools become cells and repeats.
 type importFlags struct {
 	by          []string
 	launchBy    string
@@ -30,8 +30,8 @@ func (f *importFlags) register(cmd *cobra.Command, tools convert.Tools) {
 	enumFlag(cmd, &f.tool, "tool", "", words(tools.Names()...), "`tool` that wrote the files, where they do not say")
 }
 
-// readResults reads the results that arguments name. What cannot be read is in the error,
-// beside which the others are there.
+// readResults reads the results that arguments name. It returns the readable ones together with an error for the
+// others.
 func (a *app) readResults(args []string, opt convert.ReadOptions) ([]convert.Run, error) {
 	var runs []convert.Run
 	var errs []error
@@ -43,10 +43,10 @@ func (a *app) readResults(args []string, opt convert.ReadOptions) ([]convert.Run
 	return runs, errors.Join(errs...)
 }
 
-// maxNotes is how many notes are printed; the document has all.
+// maxNotes limits the printed notes; the document has all.
 const maxNotes = 12
 
-// notes prints what a reader of figures must know, the heaviest first.
+// notes prints the notes on a document, most important first.
 func (a *app) notes(notes []string) {
 	for i, text := range notes {
 		if i == maxNotes {
@@ -57,7 +57,7 @@ func (a *app) notes(notes []string) {
 	}
 }
 
-// outFlag is the flag for where something is written, which has one name in all commands.
+// outFlag adds the output flag, which has the same name in all commands.
 func outFlag(fl *pflag.FlagSet, out *string, usage string) {
 	fl.StringVarP(out, "out", "o", "", usage)
 }
@@ -136,8 +136,8 @@ func asDocument(write func(io.Writer, *result.Document) error) runsWriter {
 	}
 }
 
-// export writes to a file as a whole, or to standard output. What cannot be written from
-// the given results is a wrong use.
+// export writes to a file atomically, or to standard output. Results that the format cannot represent are a usage
+// error.
 func (a *app) export(path string, write func(io.Writer) error) error {
 	if path == "" {
 		if err := write(a.Out); err != nil {
@@ -149,7 +149,7 @@ func (a *app) export(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return exit(exitInfrastructure, err)
 	}
-	defer func() { _ = file.Cleanup() }() // after a replace it does nothing
+	defer func() { _ = file.Cleanup() }() // no effect after a replace
 	w := a.redact.FileWriter(path, file)
 	if err := errors.Join(write(w), w.Close()); err != nil {
 		return exit(exitUsage, err)

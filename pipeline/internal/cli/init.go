@@ -77,7 +77,7 @@ var (
 	actionRef  = regexp.MustCompile(fullCommit.String() + "|" + `^v[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
-// ownRef is the commit that this program was built of, or its release; "" if it does not know.
+// ownRef returns the commit that this program was built from, or its release; "" if unknown.
 func ownRef() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		settings := map[string]string{}

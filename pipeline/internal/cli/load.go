@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// loadFlags are the flags of `pipeline load`, named as those of `vllm bench serve` where
-// they mean the same.
+// loadFlags holds the flags of `pipeline load`. Flags with the same meaning have the same names as in `vllm bench
+// serve`.
 type loadFlags struct {
 	url, model, endpoint, dataset string
 	input, output, prefix         int
@@ -206,12 +206,12 @@ func (f loadFlags) loadModel(arrivals load.Arrivals) (steps.Load, error) {
 		f.setGaps(&l)
 	}
 	if f.search != "" {
-		return l, nil // the arrivals are those of the search, which checks them
+		return l, nil // the search defines and checks the arrivals
 	}
 	return l, arrivals.Check(l)
 }
 
-// setGaps sets how the requests of a rate arrive, by --burstiness.
+// setGaps sets the arrival process of a rate from --burstiness.
 func (f loadFlags) setGaps(l *steps.Load) {
 	switch {
 	case math.IsInf(f.burstiness, 1):
@@ -223,7 +223,7 @@ func (f loadFlags) setGaps(l *steps.Load) {
 	}
 }
 
-// loadProgress redraws one line on a terminal and is silent elsewhere.
+// loadProgress returns a function that redraws a progress line, nil without a terminal.
 func (a *app) loadProgress() func(load.Progress) {
 	if a.Width() == 0 {
 		return nil
@@ -296,10 +296,10 @@ func writeRecords(path string, run record.Run) error {
 	return file.Close()
 }
 
-// maxError is how much of a server's answer an error shows.
+// maxError limits how much of a server's answer an error shows.
 const maxError = 500
 
-// firstError is what a server answered to the first request that failed, fit for a terminal.
+// firstError returns the server's answer to the first failed request, escaped for a terminal.
 func firstError(run record.Run) string {
 	for _, r := range run.Requests {
 		if r.Failure != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/servegate/pipeline/steps/load/mock"
 )
 
-// The calibration: what a server of a busy GPU does, in some 20 seconds.
+// calibrationSchedule imitates a server on a busy GPU. The calibration takes some 20 seconds.
 var calibrationSchedule = mock.Schedule{First: 200 * time.Millisecond, Gap: 50 * time.Millisecond}
 
 const (
@@ -25,7 +25,7 @@ const (
 	calibrationBurst    = 500
 )
 
-// calibrateClient measures the client's own floor on this machine.
+// calibrateClient measures the client's own overhead on this machine.
 func (a *app) calibrateClient(ctx context.Context, f loadFlags) (err error) {
 	url, stop, err := a.startMock(ctx, calibrationSchedule)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *app) calibrateClient(ctx context.Context, f loadFlags) (err error) {
 	return nil
 }
 
-// startMock starts the server as a process of its own and returns its address.
+// startMock starts the mock server as a separate process and returns its address.
 func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop func() error, err error) {
 	self, err := ownPath()
 	if err != nil {

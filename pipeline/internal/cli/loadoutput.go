@@ -17,12 +17,11 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// setBody adds to a workload what only some servers know, and the limits of a good
-// request.
+// setBody adds server-specific members and the limits of a good request to a workload.
 func (f loadFlags) setBody(w *steps.Workload) error {
 	if f.body != "" {
 		d := json.NewDecoder(strings.NewReader(f.body))
-		d.UseNumber() // as it was written
+		d.UseNumber() // keeps numbers as written
 		if err := d.Decode(&w.Body); err != nil {
 			return fmt.Errorf("--body must be a JSON object such as {\"top_p\":0.9}: %w", err)
 		}
@@ -66,7 +65,7 @@ type loadResult struct {
 	Metrics   map[string]float64 `json:"metrics"`
 	Histogram map[string]string  `json:"histograms,omitempty"`
 	Audit     record.Audit       `json:"audit"`
-	// Void is why the client was the limit.
+	// Void is the reason why the client limited the load.
 	Void string `json:"void,omitempty"`
 }
 
@@ -84,7 +83,7 @@ func (a *app) printLoadJSON(run record.Run) error {
 	return a.writeJSON(out)
 }
 
-// sglangOptions are what SGLang's block says of the load. Its backends are named after the
+// sglangOptions returns what SGLang's result block states about the load. SGLang's backends are named after the
 // protocol.
 func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
 	o := load.SGLangOptions{Backend: "vllm", RequestRate: opt.Workload.Load.Rate, MaxConcurrency: f.concurrency, Trace: f.trace}
@@ -99,8 +98,8 @@ func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
 	return o
 }
 
-// setDataset describes the dataset of `pipeline load`: the flags that its kind has an
-// argument for. The user may read any file of theirs.
+// setDataset describes the dataset of `pipeline load` from the flags that its kind supports. The user may read any of
+// their files.
 func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.Files, error) {
 	files := &dataset.Files{Kinds: kinds}
 	*d = steps.Dataset{Kind: f.dataset, Path: f.file}
@@ -129,7 +128,7 @@ func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.F
 		}
 		d.Options[name] = value
 	}
-	if steps.Pooled(f.endpoint) { // their answers have no length, and datasets need one
+	if steps.Pooled(f.endpoint) { // their answers have no length, but datasets require one
 		d.OutputMin, d.OutputMax = 1, 1
 	}
 	if err := dataset.CheckEndpoint(*d, f.endpoint); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// searchLoad searches the highest load within the limits of --slo.
+// searchLoad searches for the highest load within the limits of --slo.
 func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) error {
 	l, err := f.searched(opt.Workload, a.arrivals)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) err
 	return nil
 }
 
-// probedRun is a run of the load generator alone as that of a search.
+// probedRun converts a run of the load generator to a run of a search.
 func probedRun(run record.Run) result.Run {
 	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded,
 		Metrics: record.Reduce(run)}
@@ -80,7 +80,7 @@ func probedRun(run record.Run) result.Run {
 	return out
 }
 
-// searched is the load of --search.
+// searched returns the load of --search.
 func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Load, error) {
 	l := w.Load
 	over, ends, ok := strings.Cut(f.search, "=")
@@ -147,7 +147,7 @@ func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Loa
 	return l, arrivals.Check(l.At(from))
 }
 
-// objectiveOf reads a limit of --slo: milliseconds of a time, percent of a share.
+// objectiveOf parses a limit of --slo: milliseconds for a time, percent for a share.
 func objectiveOf(text string) (steps.Objective, error) {
 	id, number, ok := strings.Cut(text, ":")
 	m, known := metric.Lookup(id)

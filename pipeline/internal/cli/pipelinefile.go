@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// noPipelineFiles returns an error for a pipeline file among the arguments of a command that reads results.
+// noPipelineFiles returns an error if an argument of a command that reads results is a pipeline file.
 func noPipelineFiles(command string, args []string) error {
 	for _, name := range args {
 		for _, suffix := range []string{".hcl", ".hcl.json", ".pipeline.json"} {

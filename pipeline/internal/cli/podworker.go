@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// podWorkerCommand is this program in the Pods of a run that are not servers. It is hidden: a run
-// with a kubernetes block starts it.
+// podWorkerCommand runs in the Pods of a run that are not servers. It is hidden, because a run with a kubernetes
+// block starts it.
 func (a *app) podWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: kubernetes.Worker + " keep FILE SILENCE | look | wait | task", Short: "Serve a run in a Pod of its cluster", Hidden: true,

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// postFlags say what is posted, instead of what the file's report blocks say.
+// postFlags overrides what the file's report blocks post.
 type postFlags struct {
 	comment publish.CommentMode
 	key     string
@@ -20,7 +20,7 @@ type postFlags struct {
 	status  string
 	// base is the commit that the head is measured against.
 	base string
-	// command repeats the run, "" if it is not known; no flag.
+	// command repeats the run, "" if unknown; it has no flag.
 	command string
 }
 
@@ -34,8 +34,8 @@ func (f *postFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.status, "status", "", "write a commit status of this `context`; none writes no status")
 }
 
-// settings returns the settings of each post: one for each block of the kind, with flags overriding the
-// block, or one from the flags alone.
+// settings returns the settings of each post: one per block of the kind with overrides from the flags, or one from
+// the flags alone.
 func (f postFlags) settings(blocks []*lang.Report, kind string) []publish.Settings {
 	var out []publish.Settings
 	for _, r := range blocks {
@@ -67,7 +67,7 @@ func (f postFlags) settings(blocks []*lang.Report, kind string) []publish.Settin
 	return slices.DeleteFunc(out, publish.Settings.Nothing)
 }
 
-// commitName is what a commit may look like; anything else is not shown as one.
+// commitName matches a commit hash; other text is not shown as a commit.
 var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func (f postFlags) override(s *publish.Settings) {
@@ -88,8 +88,8 @@ func (f postFlags) override(s *publish.Settings) {
 	}
 }
 
-// publisher returns the publisher of the job that this program runs in, or else the first of the
-// table, which says why it cannot be used.
+// publisher returns the publisher of the job in which this program runs, else the first of the table, which reports
+// why it cannot be used.
 func (a *app) publisher() publish.Publisher {
 	if a.published != nil {
 		return a.published
@@ -111,7 +111,7 @@ func (a *app) publisher() publish.Publisher {
 	return a.published
 }
 
-// change returns what the event of the job says, which is read once.
+// change returns the change according to the job's event, which it reads once.
 func (a *app) change() publish.Change {
 	if a.job == nil {
 		c := a.publisher().Change()

@@ -7,14 +7,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// publisher is a kind of place where verdicts are published: its report block, and what publishes
-// there.
+// publisher is a kind of service where verdicts are published: its report block and its publisher.
 type publisher struct {
 	report steps.Kind
 	open   publish.Kind
 }
 
-// githubReport is the report block of GitHub.
+// githubReport returns the report block of GitHub.
 func githubReport() steps.Kind {
 	return steps.Kind{
 		Block: "report", Name: "github", Doc: "A comment on the pull request and a check run.", Schema: steps.Schema{Attrs: []steps.Attr{

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// headerName is a name that a header can have (RFC 9110).
+// headerName matches a valid header name (RFC 9110).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 type recordFlags struct {
@@ -25,7 +25,7 @@ type recordFlags struct {
 	recorder.Options
 }
 
-// recordCommand stands before a server and writes a trace of what it is asked.
+// recordCommand runs a proxy before a server and writes a trace of the requests.
 func (a *app) recordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
@@ -78,7 +78,7 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	if err := f.check(); err != nil {
 		return exit(exitUsage, err)
 	}
-	// The address comes first: without it there is no file in the way of the next attempt.
+	// Listen first: if it fails, no file blocks the next attempt.
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", f.listen)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *app) record(ctx context.Context, f recordFlags) (err error) {
 	return nil
 }
 
-// leadsBack reports whether what is sent to a server comes to a listener on this machine.
+// leadsBack reports whether requests to server would reach the listener itself.
 func leadsBack(server *url.URL, listener net.Addr) bool {
 	port := server.Port()
 	if port == "" {
@@ -130,8 +130,8 @@ func leadsBack(server *url.URL, listener net.Addr) bool {
 	return to.IP.Equal(at.IP) || at.IP.IsUnspecified() && to.IP.IsLoopback()
 }
 
-// wholeLines writes lines to a file. One that does not fit is taken back, so that what is before it
-// can be read.
+// wholeLines writes lines to a file. It truncates a line that was not written completely, so that the lines before it
+// stay readable.
 type wholeLines struct {
 	file *os.File
 	size int64

@@ -18,7 +18,7 @@ import (
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
-// kinds is the registry of everything that a pipeline file can name.
+// kinds returns the registry of everything that a pipeline file can name.
 func (a *app) kinds() (*steps.Registry, error) {
 	all := []steps.Kind{exec.Kind(), request.Kind()}
 	for _, s := range a.servers {
@@ -42,18 +42,18 @@ func (a *app) kinds() (*steps.Registry, error) {
 	return registry, nil
 }
 
-// server is a kind of server: its block, and what launches it and talks to it.
+// server is a kind of server: its block, and the engine that launches it and talks to it.
 type server struct {
 	kind   steps.Kind
 	engine steps.Engine
 }
 
-// standardServers are the kinds of servers of this program.
+// standardServers returns the kinds of servers of this program.
 func standardServers() []server {
 	return []server{{vllm.Kind(), vllm.New()}, {sglang.Kind(), sglang.New()}, {openai.Kind(), openai.New()}}
 }
 
-// engines are the servers that can be launched and talked to, by their kinds.
+// engines returns the engines by kind of server.
 func (a *app) engines() map[string]steps.Engine {
 	out := map[string]steps.Engine{}
 	for _, s := range a.servers {
@@ -62,15 +62,15 @@ func (a *app) engines() map[string]steps.Engine {
 	return out
 }
 
-// allPlaces are the kinds of places that processes run in, in the order in which they are asked.
+// allPlaces returns the kinds of places where processes run, in the order of lookup.
 func allPlaces() []place.Kind {
 	return []place.Kind{virtual.Kind(), slurmjob.Kind(), kubernetes.Kind(), dockerhost.Kind(), local.Kind()}
 }
 
-// allPublishers are the kinds of places where verdicts are published.
+// allPublishers returns the kinds of services where verdicts are published.
 func allPublishers() []publisher { return []publisher{{githubReport(), github.New}} }
 
-// actions carry out steps.
+// actions returns the actions that execute steps.
 func actions() map[string]steps.Action {
 	return map[string]steps.Action{"exec": exec.Action{}, "http": request.New()}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// printDocument prints a judged document, and ends with its exit status.
+// printDocument prints a judged document and returns its exit status.
 func (a *app) printDocument(doc *result.Document, format reports.Format) error {
 	if err := a.render(doc, format); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (a *app) printDocument(doc *result.Document, format reports.Format) error {
 	return exit(doc.ExitCode, nil)
 }
 
-// render writes a document in one of the formats.
+// render writes a document in a format.
 func (a *app) render(doc *result.Document, format reports.Format) error {
 	a.redact.Value(doc)
 	if err := format.Document(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()}); err != nil {
@@ -30,7 +30,7 @@ func (a *app) render(doc *result.Document, format reports.Format) error {
 	return nil
 }
 
-// formatFlag adds the flag that chooses one of the formats.
+// formatFlag adds --format with the given formats.
 func formatFlag(cmd *cobra.Command, format *reports.Format, formats reports.Formats) {
 	options := make([]option[reports.Format], len(formats))
 	for i, f := range formats {

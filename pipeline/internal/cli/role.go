@@ -11,7 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps/kubernetes"
 )
 
-// roleFile holds the rights of a run in a namespace of a cluster.
+// roleFile is the name of the file with the rights of a run in a namespace of a cluster.
 const roleFile = "pipeline-role.yaml"
 
 // writeRole writes the Role and prints its path.
@@ -35,7 +35,7 @@ func (a *app) writeRole(dir string) error {
 	return err
 }
 
-// roleText is a Role with some rights, and a binding to a service account to change.
+// roleText returns a Role with the given rights, and a binding whose service account the user must change.
 func roleText(rights []kubernetes.Right) string {
 	var b strings.Builder
 	b.WriteString("# What a run of pipeline needs in its namespace, and nothing beyond it:\n#\n#   kubectl apply --namespace NAMESPACE -f " +

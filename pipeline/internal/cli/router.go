@@ -18,7 +18,7 @@ type routerFlags struct {
 	grace  time.Duration
 }
 
-// routerCommand runs the router alone, as a deployment starts it.
+// routerCommand runs only the router, the way a deployment starts it.
 func (a *app) routerCommand() *cobra.Command {
 	var f routerFlags
 	cmd := &cobra.Command{

@@ -29,27 +29,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags choose what of a pipeline is planned.
+// planFlags selects the parts of a pipeline to plan.
 type planFlags struct {
 	only      []string
 	repeat    int
 	simulate  string // "", "process", "container" or "virtual"
 	timeScale float64
-	// ignoreNoise plans gates that are known to be too noisy.
+	// ignoreNoise also plans gates that are known to be too noisy.
 	ignoreNoise bool
-	// allowIdentical plans comparisons of a server with itself.
+	// allowIdentical also plans comparisons of a server with itself.
 	allowIdentical bool
-	// attempt counts the tries of the same change.
+	// attempt is the number of the attempt at the same change.
 	attempt int
-	// noise is what is known of the cells' spread; no flag.
+	// noise looks up the known spread of cells; it has no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
-	// calibration is what a variance block stands for; no flag.
+	// calibration resolves a variance block; it has no flag.
 	calibration func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error)
-	// anySimulation counts what differs in simulate blocks alone; no flag.
+	// anySimulation counts differences in simulate blocks even if nothing is simulated; it has no flag.
 	anySimulation bool
-	// launchTime is what is known of the time of launches; no flag.
+	// launchTime looks up the known duration of launches; it has no flag.
 	launchTime func(cells []string) float64
-	// notes to warn of; no flag.
+	// notes are warnings of the plan; they have no flag.
 	notes []string
 }
 
@@ -106,7 +106,7 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 	return p, diags, nil
 }
 
-// argv renders a server's command line for display.
+// argv returns a function that renders a server's command line for display.
 func (a *app) argv(simulated bool) func(*lang.Server) ([]string, error) {
 	known := a.engines()
 	return func(s *lang.Server) ([]string, error) {
@@ -191,7 +191,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	}
 	f.plan.noise, f.plan.launchTime, f.plan.calibration = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan),
 		a.calibration(ctx, past, f.plan)
-	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the run that is gone on with was allowed
+	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the original run was allowed
 	stated := f.plan.attempt > 0
 	if !stated && !f.resume {
 		f.plan.attempt = a.attempt()
@@ -235,8 +235,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
-	// The verdict alone sets the exit code: it is in the run directory whether or not it
-	// could be shown.
+	// The verdict alone sets the exit code. It is in the run directory even if it could not be shown.
 	if closed := view.Close(); closed != nil {
 		a.warn("not all of the progress was printed: " + closed.Error())
 	}
@@ -258,7 +257,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	return exit(res.Document.ExitCode, nil)
 }
 
-// sessionOptions are those that every session of this program has.
+// sessionOptions returns the options common to every session of this program.
 func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
 		Config: cfg, Plan: p, Dir: cfg.Folder(), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
@@ -268,10 +267,10 @@ func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view ev
 	}
 }
 
-// maxAttempts is more than anybody has the patience for.
+// maxAttempts is the upper limit of --attempt.
 const maxAttempts = 1000
 
-// attempt is the runner's count of tries; 0 where it counts none.
+// attempt returns the runner's attempt count, 0 if there is none.
 func (a *app) attempt() int {
 	n, err := strconv.Atoi(a.Getenv("GITHUB_RUN_ATTEMPT"))
 	if err != nil || n < 1 || n > maxAttempts {
@@ -280,7 +279,7 @@ func (a *app) attempt() int {
 	return n
 }
 
-// interruptCode is the exit code when a signal ended a session.
+// interruptCode returns the exit code of a session ended by a signal, else 0.
 func interruptCode(cause error) int {
 	if i, ok := errors.AsType[interrupt](cause); ok {
 		return i.exitCode()
@@ -288,7 +287,7 @@ func interruptCode(cause error) int {
 	return 0
 }
 
-// runError prints a fault of the file with its place; anything else is infrastructure.
+// runError prints a fault of the file with its location; other errors are infrastructure errors.
 func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	if code := interruptCode(context.Cause(ctx)); code != 0 {
 		return exit(code, err)
@@ -307,7 +306,7 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 	return a.report(cfg, diags)
 }
 
-// misused reports whether the command was given what it cannot work on.
+// misused reports whether the command was given something that it cannot work on.
 func misused(err error) bool {
 	return slices.ContainsFunc([]error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun}, func(misuse error) bool {
 		return errors.Is(err, misuse)
@@ -347,7 +346,7 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 	return hcl.Diagnostics{d}
 }
 
-// rangeOf is the place of the block with an address, nil if there is none.
+// rangeOf returns the location of the block with an address, nil if there is none.
 func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
 	if s := cfg.ServerAt(addr); s != nil {
 		return &s.Range
@@ -361,8 +360,8 @@ func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
 	return nil
 }
 
-// reproduction is the command that repeats a run at a shell: what decides what is measured,
-// without what is said about it.
+// reproduction returns the shell command that repeats a run: the flags that determine what is measured, without the
+// output flags.
 func reproduction(f runFlags, paths []string) string {
 	words := []string{"pipeline", "run"}
 	flag := func(name string, values ...string) {
@@ -385,10 +384,10 @@ func reproduction(f runFlags, paths []string) string {
 	return strings.Join(words, " ")
 }
 
-// progress makes the view that shows how a run goes.
+// progress returns the view that shows the progress of a run.
 type progress func(*app) ui.View
 
-// progressOptions are the views; auto takes tty on a terminal and plain elsewhere.
+// progressOptions lists the views; auto selects tty on a terminal and plain elsewhere.
 var progressOptions = []option[progress]{
 	{name: "auto", value: func(a *app) ui.View {
 		if a.Width() > 0 && a.Getenv("CI") == "" && a.Getenv("TERM") != "dumb" {

@@ -73,7 +73,7 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	return a.writeJSON(doc)
 }
 
-// documentNames are those of documents that have a schema.
+// documentNames returns the names of the documents that have a schema.
 func documentNames() []string {
 	var out []string
 	for _, s := range reports.Schemas() {
@@ -82,7 +82,7 @@ func documentNames() []string {
 	return out
 }
 
-// schemaMetrics prints all metrics, or those that a reference names or begins.
+// schemaMetrics prints all metrics, or those that match a reference or its prefix.
 func (a *app) schemaMetrics(all []lang.MetricDoc, path []string) error {
 	prefix := strings.TrimSuffix(strings.Join(append([]string{"metric"}, path...), "."), ".") + "."
 	metrics := slices.DeleteFunc(slices.Clone(all), func(m lang.MetricDoc) bool { return !strings.HasPrefix(m.Reference+".", prefix) })
@@ -94,7 +94,7 @@ func (a *app) schemaMetrics(all []lang.MetricDoc, path []string) error {
 	return reference.MetricTable(a.Out, metrics)
 }
 
-// schemaBlock prints the block that a path names.
+// schemaBlock prints the block at a path.
 func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 	found, err := reference.Block(a.Out, doc, path)
 	if err != nil || found {
@@ -112,7 +112,7 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 
 // page is one page of the reference.
 type page struct {
-	name  string // of its file, from docs/reference
+	name  string // path of its file, relative to docs/reference
 	write func(io.Writer) error
 }
 

@@ -19,36 +19,36 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// planted are the slow-downs that a self-test hides in the head.
+// planted lists the slow-downs that a self-test adds to the head.
 var planted = []float64{0, 0.05, 0.10, 0.20}
 
 const (
 	defaultFiles = 20
 	maxFiles     = 2000
-	// mustFind is how often a change of twice the margin has to be found, at least.
+	// mustFind is the minimum share of sessions that must find a change of twice the margin.
 	mustFind = 0.8
-	// falseAlarmAlpha is the chance below which so many false alarms are no accident.
+	// falseAlarmAlpha is the probability below which a number of false alarms cannot be chance.
 	falseAlarmAlpha = 0.01
 )
 
-// trial is what became of the sessions with one planted slow-down.
+// trial counts the outcomes of the sessions with one planted slow-down.
 type trial struct {
 	Planted  float64 `json:"planted"`
 	Sessions int     `json:"sessions"`
-	// Found are those with a regression, Passed those where everything passed.
+	// Found counts sessions with a regression, Passed those in which everything passed.
 	Found  int `json:"regressions"`
 	Passed int `json:"passed"`
-	// Repeats on average.
+	// Repeats is the mean number of repeats.
 	Repeats float64 `json:"mean_repeats"`
 }
 
 type selftest struct {
 	Trials []trial `json:"trials"`
-	// Margin is the largest of the file's gates.
+	// Margin is the largest margin of the file's gates.
 	Margin float64 `json:"margin"`
 	// LowPower is set if a change of twice the margin is found too rarely.
 	LowPower bool `json:"low_power"`
-	// FalseAlarms is set if there are more of them than alpha explains.
+	// FalseAlarms is set if there are more false alarms than alpha explains.
 	FalseAlarms bool `json:"false_alarms"`
 }
 
@@ -74,7 +74,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f.allowIdentical = true // what differs is planted
+			f.allowIdentical = true // the only difference is planted
 			if real.on {
 				return a.selftestReal(ctx, real, cfg, f, args, asJSON)
 			}
@@ -105,7 +105,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	return cmd
 }
 
-// printSelftest prints what was found, and fails if the gates are no good.
+// printSelftest prints the result, and fails if the gates are unreliable.
 func (a *app) printSelftest(p *plan.Plan, found selftest, asJSON bool) error {
 	var err error
 	if asJSON {
@@ -148,7 +148,7 @@ func rehearse(ctx context.Context, p *plan.Plan, r *session.Rehearsal, files int
 	return out, nil
 }
 
-// largestMargin of the gates that something can be planted for.
+// largestMargin returns the largest margin of the gates for which a slow-down can be planted.
 func largestMargin(p *plan.Plan) (float64, error) {
 	margin := 0.0
 	for _, g := range p.Gates {
@@ -162,7 +162,7 @@ func largestMargin(p *plan.Plan) (float64, error) {
 	return margin, nil
 }
 
-// byTime reports whether a gate's margin is a time, of which nothing can be planted.
+// byTime reports whether a gate's margin is a time, for which no slow-down can be planted.
 func byTime(p *plan.Plan, g plan.Gate) bool {
 	m, ok := p.Metric(g.Metrics[0])
 	return ok && m.ByTime()
@@ -178,7 +178,7 @@ func (t *trial) count(doc *result.Document) {
 	}
 }
 
-// judge adds a trial and what it says of the gates.
+// judge adds a trial and updates the assessment of the gates.
 func (s *selftest) judge(t trial, alpha float64) {
 	s.Trials = append(s.Trials, t)
 	if t.Planted == 0 {
@@ -189,7 +189,7 @@ func (s *selftest) judge(t trial, alpha float64) {
 	}
 }
 
-// mostAlarms is the largest number of false alarms that can be bad luck.
+// mostAlarms returns the largest number of false alarms that can be chance.
 func mostAlarms(sessions int, alpha float64) int {
 	law := distuv.Binomial{N: float64(sessions), P: alpha}
 	k := 0
@@ -199,7 +199,7 @@ func mostAlarms(sessions int, alpha float64) int {
 	return k
 }
 
-// mostPlanted is the largest slow-down of all trials.
+// mostPlanted returns the largest slow-down of all trials.
 func (s *selftest) mostPlanted() float64 {
 	most := 0.0
 	for _, t := range s.Trials {
@@ -230,10 +230,10 @@ func writeSelftest(w io.Writer, p *plan.Plan, s selftest) error {
 	return tw.Flush()
 }
 
-// front gives the address that load is sent to in place of a server's own.
+// front returns the address to which the load is sent instead of the server's own.
 type front = func(repeat int, baseURL string) (url string, stop func() error, err error)
 
-// realSelftest is a self-test with the file's own servers.
+// realSelftest configures a self-test with the file's own servers.
 type realSelftest struct {
 	on       bool
 	planted  []float64
@@ -249,7 +249,7 @@ func (r *realSelftest) register(cmd *cobra.Command) {
 	progressFlag(cmd, &r.progress)
 }
 
-// selftestReal carries out one session for each planted slow-down.
+// selftestReal runs one session for each planted slow-down.
 func (a *app) selftestReal(ctx context.Context, r realSelftest, cfg *lang.Config, f planFlags, paths []string, asJSON bool) error {
 	f.simulate, f.ignoreNoise = "", true
 	p, err := a.plan(cfg, f, paths)
@@ -281,13 +281,13 @@ func (a *app) selftestReal(ctx context.Context, r realSelftest, cfg *lang.Config
 	return a.printSelftest(p, found, asJSON)
 }
 
-// plant carries out one session with a slow-down in the heads.
+// plant runs one session with a slow-down in the heads.
 func (a *app) plant(ctx context.Context, r realSelftest, cfg *lang.Config, p, aa *plan.Plan, share float64) (trial, error) {
 	run := runFlags{progress: r.progress}
 	if r.out != "" {
 		run.out = filepath.Join(r.out, fmt.Sprintf("planted-%.4g%%", 100*share))
 	}
-	session := *aa // which a session may complete
+	session := *aa // a session may complete its plan
 	doc, err := a.measure(ctx, run, cfg, &session, delayed(share))
 	if err != nil {
 		return trial{}, err
@@ -316,8 +316,8 @@ func (a *app) plant(ctx context.Context, r realSelftest, cfg *lang.Config, p, aa
 	return t, nil
 }
 
-// delayed puts a proxy before every server, so that both sides pay for it, and lets it
-// slow down the heads.
+// delayed puts a proxy before every server, so that both sides have its overhead. The proxy slows down only the
+// heads.
 func delayed(share float64) front {
 	return func(repeat int, baseURL string) (string, func() error, error) {
 		planted := 0.0

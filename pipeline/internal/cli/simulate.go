@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// simulateCommand plays a vLLM or SGLang server, or a service that KV transfers need.
-// --simulate starts it; it takes the command line of the program that it stands for.
+// simulateCommand simulates a vLLM or SGLang server, or a service that KV transfers need. --simulate starts it with
+// the command line of the simulated program.
 func (a *app) simulateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "simulate -- vllm serve MODEL [FLAG]...",
@@ -35,14 +35,13 @@ func (a *app) simulateCommand() *cobra.Command {
 			if len(args) > 0 && args[0] == "--" {
 				args = args[1:]
 			}
-			// The simulated server answers signals itself, as the real one would.
+			// The simulated server handles signals itself, like a real one.
 			return exit(simulate.Simulator{Connectors: a.connectors}.Main(cmd.Context(), args, a.Getenv, a.Out, a.Err), nil)
 		},
 	}
 }
 
-// mockServerCommand is the server of `load --calibrate`. It is hidden: nothing else
-// needs it.
+// mockServerCommand is the server of `load --calibrate`. It is hidden, because only that command needs it.
 func mockServerCommand() *cobra.Command {
 	var s mock.Schedule
 	var listen string
@@ -67,8 +66,8 @@ func mockServerCommand() *cobra.Command {
 	return cmd
 }
 
-// loadWorkerCommand generates the load of one run in a process of its own, as a run with
-// load_node starts it. It is hidden: nothing else needs it.
+// loadWorkerCommand generates the load of one run in a separate process, which a run with load_node starts. It is
+// hidden, because only such a run needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: place.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true,
@@ -84,7 +83,7 @@ func (a *app) loadWorkerCommand() *cobra.Command {
 				host = "this machine"
 			}
 			fmt.Fprintf(a.Err, "load is generated on %s\n", host)
-			// Not a.Out, which outlives its reader: a run without a reader is to end.
+			// Not a.Out, which survives its reader: a run without a reader must end.
 			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
 				return exit(exitInfrastructure, err)
 			}

@@ -13,30 +13,28 @@ import (
 	"strings"
 )
 
-// starters are the files that init writes: a pipeline file to start from, and the workflows that run it for pull requests.
-// examples/github shows the same files with what comes of them.
+// starters holds the files that init writes: a pipeline file to start from, and the workflows that run it for pull
+// requests. examples/github shows the same files with their results.
 //
 //go:embed starter
 var starters embed.FS
 
-// starterFile is the name of the file to start from.
+// starterFile is the name of the pipeline file to start from.
 const starterFile = "gate.pipeline.hcl"
 
-// starterWorkflows are the GitHub workflows.
+// starterWorkflows lists the GitHub workflows.
 var starterWorkflows = []string{"pull-request.yml", "comment.yml", "commands.yml", "nightly.yml"}
 
-// unpinned stands in the workflows where it is not known which commit of this program they
-// use. GitHub has no such commit: a job that writes with rights must not take whatever a
-// branch holds on that day.
+// unpinned replaces the commit of this program in the workflows if it is unknown. GitHub has no such commit: a job
+// with write permissions must not run the current content of a branch.
 const unpinned = "0000000000000000000000000000000000000000"
 
-// refPlaceholder stands for the commit in the files.
+// refPlaceholder marks the place of the commit in the files.
 const refPlaceholder = "PIPELINE_REF"
 
-// writeStarters writes the pipeline file, and the workflows if they are asked for, into a folder,
-// which it makes. The workflows use this program at ref, a commit or a release. It returns
-// the paths written, and those that were there already and stay as they are. It fails where
-// all are there.
+// writeStarters writes the pipeline file, and the workflows if github is set, into a folder, which it creates. The
+// workflows use this program at ref, a commit or a release. It returns the paths written and the existing ones, which
+// it leaves unchanged. It returns an error if all files exist already.
 func writeStarters(dir string, github bool, ref string) (written, kept []string, err error) {
 	to := map[string]string{starterFile: starterFile}
 	order := []string{starterFile}
@@ -63,7 +61,7 @@ func writeStarters(dir string, github bool, ref string) (written, kept []string,
 	return written, kept, nil
 }
 
-// writeStarter fails where a file has appeared in the meantime.
+// writeStarter writes one file. It returns an error if the file already exists.
 func writeStarter(target, name, ref string) error {
 	content, err := starters.ReadFile(path.Join("starter", name))
 	if err != nil {

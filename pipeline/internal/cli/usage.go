@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// withUsage makes what is said of wrong arguments and flags end with what would be right.
+// withUsage extends errors about arguments and flags with the correct usage.
 func withUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(nearFlag)
 	if check := cmd.Args; check != nil {
@@ -28,7 +28,7 @@ func withUsage(cmd *cobra.Command) {
 	}
 }
 
-// nearFlag names the flag that a misspelt one most likely meant.
+// nearFlag suggests the flag that a misspelt one most likely meant.
 func nearFlag(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -42,7 +42,7 @@ func nearFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
 }
 
-// nearCommand refuses what is no command of a group, which cobra answers with help and success.
+// nearCommand returns an error for an unknown command of a group, which cobra would answer with help and success.
 func nearCommand(group *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return group.Help()

@@ -16,7 +16,7 @@ import (
 	"github.com/servegate/pipeline/steps/probe"
 )
 
-// calibration finds the calibration that a file's variance block names, for plans on this machine.
+// calibration returns a function that finds the calibration of a variance block, for plans on this machine.
 func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*lang.Variance,
 	[]string) (*plan.Calibration, string, error) {
 	return func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error) {
@@ -33,14 +33,14 @@ func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) 
 	}
 }
 
-// sought is what a calibration has to be of.
+// sought describes the required calibration.
 type sought struct {
 	simulated string
-	machine   map[string]string // nil in virtual time, which has none
+	machine   map[string]string // nil in virtual time, which has no machine
 	cells     []string
 }
 
-// inFile takes the calibration of a file, whatever cells it knows.
+// inFile returns the calibration in a file, whatever cells it covers.
 func (s sought) inFile(path string) (*plan.Calibration, string, error) {
 	r, err := history.Read(path)
 	switch {
@@ -59,8 +59,8 @@ func (s sought) inFile(path string) (*plan.Calibration, string, error) {
 	return calibrationOf(r), "", nil
 }
 
-// inHistory takes the newest calibration that knows one of the cells. A session before the first
-// one goes without.
+// inHistory returns the newest usable calibration that covers one of the cells. If there is none, it returns nil and
+// a note.
 func (s sought) inHistory(h *history.History) (*plan.Calibration, string, error) {
 	if h == nil {
 		h = new(history.History)
@@ -80,12 +80,12 @@ func (s sought) inHistory(h *history.History) (*plan.Calibration, string, error)
 	return nil, uncalibrated(cmp.Or(why, "the history has none of what the gates compare")), nil
 }
 
-// uncalibrated is what a plan says that goes without a calibration.
+// uncalibrated returns the note of a plan without a calibration.
 func uncalibrated(why string) string {
 	return "no calibration is used, so that today's pairs alone say how much they spread: " + why + "; `pipeline calibrate` makes one"
 }
 
-// unlike is what keeps a calibration from being used, "" for nothing.
+// unlike returns the reason why a calibration cannot be used, "" if it can.
 func (s sought) unlike(r history.Record) string {
 	if r.Simulated != s.simulated {
 		of := func(simulated string) string {
@@ -110,7 +110,7 @@ func (s sought) unlike(r history.Record) string {
 	return "of another machine (" + strings.Join(parts, ", ") + ")"
 }
 
-// calibrationOf is a record as plans read it.
+// calibrationOf converts a record to the form that plans use.
 func calibrationOf(r history.Record) *plan.Calibration {
 	versions := map[string]string{}
 	for _, c := range r.Cells {
@@ -120,7 +120,8 @@ func calibrationOf(r history.Record) *plan.Calibration {
 		Spread: func(cell, metric, model string, passes int) (sd, df float64, ok bool) {
 			for _, n := range r.Noise {
 				if n.Cell == cell && n.Metric == metric && n.Model == model && n.PairSDAt(passes) > 0 {
-					// What more passes than were calibrated would take off it is known with fewer degrees of freedom.
+					// Ignore a reduction by more passes than were calibrated: it is known with fewer degrees of
+					// freedom.
 					return max(n.PairSD, n.PairSDAt(passes)), float64(n.Pairs), true
 				}
 			}

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker; a build without it takes what Go recorded.
+// version is set by the linker; without it, Version uses Go's build information.
 var version = ""
 
-// Version of the program, for reports and `pipeline version`.
+// Version returns the version of the program, for reports and `pipeline version`.
 func Version() string {
 	if version != "" {
 		return version

@@ -8,15 +8,15 @@ import (
 	"github.com/servegate/pipeline/steps/secret"
 )
 
-// withhold keeps the secrets of the environment from the libraries that read it and from the programs that this one starts.
+// withhold hides the environment's secrets from libraries that read it and from programs that this program starts.
 //
-// A program of the same user reads the environment and the memory of its parent in /proc. So this process is closed to
-// others of its user, and the block of its environment that the kernel shows, which stays as it was at the start whatever
-// a program unsets, is overwritten where it holds a secret. A program that another of ours has started stays readable to
-// that, which finds it by its environment. What the system does not allow stays as it is.
+// A program of the same user can read its parent's environment and memory in /proc. withhold therefore closes this
+// process to other programs of its user. It also overwrites secrets in the kernel's block of the environment, which
+// keeps its initial content when a variable is unset. A program that another process of this program started stays
+// readable to that process, which finds it by its environment. Steps that the system does not allow are skipped.
 //
-// It does not help against programs that run as root or may trace any process: run servers of others as another user, or in
-// containers.
+// It does not protect against programs that run as root or may trace any process. Run untrusted servers as another
+// user or in containers.
 func withhold(environ []string) {
 	_ = forgetEnvironment()
 	if spawn.Getenv(environ)(spawn.MarkVar) == "" {

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeProcess makes memory and environment of this process unreadable to others of its user: the
-// kernel then gives its entries in /proc to root. It must not be called by a program that
-// another of ours has started and finds again by its environment.
+// closeProcess makes memory and environment of this process unreadable to other processes of its user: the kernel
+// then assigns its entries in /proc to root. A program must not call it if another process of this program started it
+// and finds it by its environment.
 func closeProcess() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close the process to others: %w", err)
@@ -23,8 +23,8 @@ func closeProcess() error {
 	return nil
 }
 
-// forgetEnvironment overwrites the secrets in the block of the environment that this process was
-// started with. What was read from it before stays known to the process.
+// forgetEnvironment overwrites the secrets in the block of the environment that this process was started with. Values
+// already read stay known to the process.
 func forgetEnvironment() error {
 	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
 	if err != nil {
