@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// leastSamples of a gauge within a run are worth a mean or a maximum.
+	// leastSamples is the minimum number of samples of a gauge for a mean or a maximum.
 	leastSamples = 5
-	// mostUnsampled is the share of a run that may go by between two of them: a server that is too busy to
-	// show its metrics would else be described by its quiet times.
+	// mostUnsampled is the maximum share of a run between two samples. With larger gaps, a server too busy to show
+	// its metrics would be described by its quiet times.
 	mostUnsampled = 0.5
 )
 
-// errAbsent is why a series that is not there has no value.
+// errAbsent is the error for a series that does not exist.
 var errAbsent = lasting{errors.New("no series of this name and with these labels is there")}
 
-// per are what the increase of a counter can be divided by.
+// per maps the divisors of a counter's increase to quantities.
 var per = map[steps.MeasurePer]quantity{
 	steps.PerSecond:      counter(metric.MeasuredSeconds),
 	steps.PerRequest:     counter(metric.SentRequests),
@@ -47,7 +47,7 @@ func declared(m steps.Measure) formula {
 	return f
 }
 
-// seriesOf returns a quantity that is made of what all programs showed of a measure's series.
+// seriesOf returns a quantity computed from a measure's series of all programs.
 func seriesOf(m steps.Measure, of func(*Tally, []*series) (float64, error)) quantity {
 	return quantity{m.Selector(), func(t *Tally) (float64, error) {
 		found, err := t.found(m)
@@ -58,7 +58,7 @@ func seriesOf(m steps.Measure, of func(*Tally, []*series) (float64, error)) quan
 	}}
 }
 
-// riseOf returns what the series of a counter rose by, or the one that it is divided by.
+// riseOf returns the increase of a measure's counter (i = 0) or of its divisor (i = 1).
 func riseOf(m steps.Measure, i int) quantity {
 	q := seriesOf(m, func(_ *Tally, found []*series) (float64, error) {
 		list, err := rises(m, found, i)
@@ -77,7 +77,7 @@ func riseOf(m steps.Measure, i int) quantity {
 	return q
 }
 
-// found returns what all programs showed of a measure's series.
+// found returns a measure's series of all programs.
 func (t *Tally) found(m steps.Measure) ([]*series, error) {
 	var found []*series
 	for _, p := range t.programs {
@@ -98,8 +98,8 @@ func (t *Tally) found(m steps.Measure) ([]*series, error) {
 	return found, nil
 }
 
-// rises of the i-th series of a measure, by program. Servers count from zero on, so that a line that is new
-// rose from nothing; what an exporter of the machine shows for the first time it may have counted for months.
+// rises returns the increases of the i-th series of a measure, by program. Servers count from zero, so a new line
+// rose from zero. An exporter of the machine may have counted for months before it first shows a line.
 func rises(m steps.Measure, found []*series, i int) ([]engine.Rise, error) {
 	var out []engine.Rise
 	for _, x := range found {
@@ -137,14 +137,14 @@ func ofHistogram(m steps.Measure, found []*series) (float64, error) {
 	return h.Sum / h.Count, nil
 }
 
-// ofGauge joins what the programs showed: whenever one is sampled, with what the others showed last.
+// ofGauge combines the samples of all programs: each sample with the latest of the others.
 func ofGauge(m steps.Measure, found []*series, began, ended time.Time) (float64, error) {
 	type seen struct {
 		program int
 		sample
 	}
 	var all []seen
-	gap := time.Duration(0) // the longest in which a program was not sampled
+	gap := time.Duration(0) // longest time without a sample of a program
 	last := map[int]sample{}
 	for i, x := range found {
 		before := began

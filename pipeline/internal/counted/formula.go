@@ -12,18 +12,18 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
-// quantity is something that was counted during a run, or why it is not known of this run.
+// quantity is something counted during a run; of returns its value, or an error if the value is unknown.
 type quantity struct {
 	name string // for messages
 	of   func(*Tally) (float64, error)
 }
 
-// counter returns what a counter rose by.
+// counter returns the increase of a counter.
 func counter(name string) quantity {
 	return quantity{name, func(t *Tally) (float64, error) { return t.rise(name) }}
 }
 
-// formula makes a metric of what was counted during a run: of a quantity, divided by another.
+// formula computes a metric from quantities counted during a run: (plus + of/by) · factor.
 type formula struct {
 	metric string // id
 	of, by quantity
@@ -31,7 +31,7 @@ type formula struct {
 	factor float64 // 0 means 1
 }
 
-// formulas returns those of a list of metrics, and of the measures that a file declares.
+// formulas returns the formulas of metrics and of the measures that a file declares.
 func formulas(metrics []metric.Metric, measures []steps.Measure) []formula {
 	var out []formula
 	for _, m := range metrics {
@@ -45,7 +45,7 @@ func formulas(metrics []metric.Metric, measures []steps.Measure) []formula {
 	return out
 }
 
-// value of a formula in the run.
+// value evaluates a formula for the run.
 func (t *Tally) value(f formula) (float64, error) {
 	of, err := f.of.of(t)
 	if err != nil {
@@ -67,13 +67,14 @@ func (t *Tally) value(f formula) (float64, error) {
 	return value, nil
 }
 
-// Uncounted says why a metric has no value in a run.
+// Uncounted gives the reason why a metric has no value in a run.
 type Uncounted struct {
 	Metric string
 	Err    error
 }
 
-// Count adds metrics, and the measures that a file declares, to the values of a run, and returns those that have no value.
+// Count adds metrics, and the measures that a file declares, to the values of a run. It returns those without a
+// value.
 func (t *Tally) Count(metrics []metric.Metric, measures []steps.Measure, values map[string]float64) []Uncounted {
 	var out []Uncounted
 	for _, f := range formulas(metrics, measures) {
@@ -91,14 +92,14 @@ func (t *Tally) Count(metrics []metric.Metric, measures []steps.Measure, values 
 	return out
 }
 
-// Exceeding is a metric that is larger than the workload lets it be.
+// Exceeding is a metric larger than the workload allows.
 type Exceeding struct {
 	Metric      metric.Metric
 	Value, Most float64
 }
 
-// Exceeded finds metrics of a run that the workload does not let the servers count: then prompts came back that were
-// new, for example.
+// Exceeded returns the metrics of a run that exceed what the workload allows, for example because prompts came back
+// that should have been new.
 func Exceeded(metrics []metric.Metric, d steps.Dataset, values map[string]float64) []Exceeding {
 	most, known := dataset.Repeated(d)
 	if !known {

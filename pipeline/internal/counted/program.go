@@ -13,14 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// fetchTimeout bounds how long a program may take to show its metrics.
+// fetchTimeout limits how long reading a program's metrics may take.
 const fetchTimeout = 2 * time.Second
 
-// errRehearsed is why an exporter of the machine is not read beside simulated servers.
+// errRehearsed is the error for an exporter of the machine in a run with simulated servers.
 var errRehearsed = lasting{errors.New(
 	"a rehearsal reads no exporter of the machine, since no real server uses it; choose other gates with --gate")}
 
-// ErrOwnTime is why what stands in a place whose time is its own cannot be asked.
+// ErrOwnTime is the error for a program in virtual time, whose metrics cannot be read.
 var ErrOwnTime = Lasting(errors.New("in virtual time there is nothing to ask for it; rehearse with --simulate, whose servers have sockets"))
 
 // Fetch reads the metrics of a program.
@@ -29,31 +29,31 @@ type Fetch func(context.Context) ([]byte, error)
 // Program is a program whose metrics the file's measures read during one run.
 type Program struct {
 	Label string
-	// fetch reads its metrics; nil for a server that is watched anyway, whose text Take is given.
+	// fetch reads its metrics. It is nil for a server that is watched anyway, whose text is passed to Take.
 	fetch    Fetch
 	measures []*series
-	// err is why it could not be read before or after the run.
+	// err is the reason why the program could not be read before or after the run.
 	err error
 }
 
-// series is what a measure reads of one program.
+// series holds what a measure reads of one program.
 type series struct {
 	measure  steps.Measure
 	of, over *engine.SeriesReader
-	// before and after the run, of the series and of the one that it is divided by.
+	// before and after hold the series and its divisor before and after the run.
 	before, after [2]engine.Series
 	samples       []sample
-	err           error // of reading; the first counts
+	err           error // first error of reading
 }
 
-// sample is a gauge of one program at one moment.
+// sample is the value of a gauge of one program at one time.
 type sample struct {
 	at      time.Time
 	sum, n  float64
 	largest float64
 }
 
-// NewProgram returns a program for those of the measures that are read from a source; nil where none is.
+// NewProgram returns a program for the measures that are read from source; nil if there are none.
 func NewProgram(label string, fetch Fetch, measures []steps.Measure, source steps.MeasureSource) *Program {
 	return newProgram(label, fetch, measures, func(m steps.Measure) bool { return m.Source == source })
 }
@@ -73,7 +73,8 @@ func newProgram(label string, fetch Fetch, measures []steps.Measure, which func(
 	return p
 }
 
-// Exporters returns the programs that measures name by their address. Beside simulated servers none is read.
+// Exporters returns the programs that measures name by their address. In a simulated run their fetch returns an
+// error.
 func Exporters(measures []steps.Measure, simulated bool) []*Program {
 	var out []*Program
 	for _, m := range measures {
@@ -90,7 +91,7 @@ func Exporters(measures []steps.Measure, simulated bool) []*Program {
 	return out
 }
 
-// FetchMetrics reads /metrics of a server or router.
+// FetchMetrics returns a Fetch for /metrics of a server or router.
 func FetchMetrics(ep steps.Endpoint) Fetch { return fetchPath(ep, "/metrics") }
 
 func fetchPath(ep steps.Endpoint, path string) Fetch {
@@ -105,7 +106,7 @@ func fetchPath(ep steps.Endpoint, path string) Fetch {
 	}
 }
 
-// fetchURL reads the metrics at an address that the language has checked.
+// fetchURL returns a Fetch for an address that package lang has checked.
 func fetchURL(address string) Fetch {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -114,7 +115,7 @@ func fetchURL(address string) Fetch {
 	return fetchPath(steps.Endpoint{BaseURL: u.Scheme + "://" + u.Host}, cmp.Or(u.RequestURI(), "/"))
 }
 
-// Moment is when metrics are read. What counts is read before and after a run; a gauge is sampled between the two.
+// Moment is the time of a reading. Counters are read before and after a run; gauges are sampled during it.
 type Moment int
 
 // The moments of a run.
@@ -129,18 +130,18 @@ func (p *Program) Wants(when Moment) bool {
 	return when != DuringRun || slices.ContainsFunc(p.measures, func(x *series) bool { return x.measure.Kind == steps.MeasureGauge })
 }
 
-// Fail notes why the program could not be read. A gauge that is not sampled once may be sampled again.
+// Fail records why the program could not be read. It ignores a failed sample of a gauge, because sampling continues.
 func (p *Program) Fail(err error, when Moment) {
 	if p.err == nil && when != DuringRun {
 		p.err = err
 	}
 }
 
-// Take takes the series of all measures from an exposition.
+// Take reads the series of all measures from an exposition.
 func (p *Program) Take(text []byte, at time.Time, when Moment) {
 	type end struct {
 		x *series
-		i int // of before and after
+		i int // index of before and after
 	}
 	var ends []end
 	var readers []*engine.SeriesReader
@@ -181,7 +182,7 @@ func (x *series) sample(s engine.Series, at time.Time) {
 	x.samples = append(x.samples, g)
 }
 
-// Look fetches and reads the metrics of a program that is not watched otherwise.
+// Look fetches and reads the metrics of a program that has a fetch function.
 func (p *Program) Look(ctx context.Context, now func() time.Time, when Moment) {
 	if p.fetch == nil {
 		return
@@ -193,7 +194,7 @@ func (p *Program) Look(ctx context.Context, now func() time.Time, when Moment) {
 	}
 }
 
-// Sample looks again and again until ctx ends, where there is a gauge to sample.
+// Sample calls Look periodically until ctx ends, if there is a gauge to sample.
 func (p *Program) Sample(ctx context.Context, now func() time.Time, every time.Duration) {
 	if p.fetch == nil || !p.Wants(DuringRun) {
 		return
@@ -210,13 +211,13 @@ func (p *Program) Sample(ctx context.Context, now func() time.Time, every time.D
 	}
 }
 
-// Labelled is a measure with the names of the labels that its series has at a program.
+// Labelled is a measure with the label names of its series in a program.
 type Labelled struct {
 	Measure steps.Measure
 	Names   []string
 }
 
-// Labels lists the measures whose series are there.
+// Labels lists the measures whose series exist.
 func (p *Program) Labels() []Labelled {
 	var out []Labelled
 	for _, x := range p.measures {

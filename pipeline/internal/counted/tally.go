@@ -1,5 +1,5 @@
-// Package counted makes metrics of what was counted while a run was measured: by the servers of its target, by the
-// machine, by the programs that measures of the file read, and by the load generator.
+// Package counted computes metrics from counts made during a run. The counts come from the target's servers, the
+// machine, the programs read by the file's measures, and the load generator.
 package counted
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/servegate/pipeline/steps/engine"
 )
 
-// Tally holds what was counted during a run.
+// Tally holds the counts of a run.
 type Tally struct {
 	rises map[string]float64
-	// unknown says why what a counter rose by is not known; of a server whose metrics could not be
-	// read, under "".
+	// unknown holds the reasons why increases of counters are unknown; "" is for a server whose metrics could not be
+	// read.
 	unknown      map[string]error
 	client       map[string]float64 // what the load generator counted
 	programs     []*Program
@@ -27,18 +27,18 @@ func New(began, ended time.Time) *Tally {
 	return &Tally{rises: map[string]float64{}, unknown: map[string]error{}, client: map[string]float64{}, began: began, ended: ended}
 }
 
-// Add adds what a counter rose by.
+// Add adds the increase of a counter.
 func (t *Tally) Add(counter string, rise float64) { t.rises[counter] += rise }
 
-// Unknown notes why it is not known what a counter rose by.
+// Unknown records why the increase of a counter is unknown.
 func (t *Tally) Unknown(counter string, why error) { t.unknown[counter] = why }
 
-// Client notes what the load generator counted, and for how long it measured.
+// Client records the load generator's counts and its measured time in seconds.
 func (t *Tally) Client(requests, outputTokens, seconds float64) {
 	t.client[metric.SentRequests], t.client[metric.OutputTokens], t.client[metric.MeasuredSeconds] = requests, outputTokens, seconds
 }
 
-// AddServer adds what the counters of a server rose by.
+// AddServer adds the increases of a server's counters.
 func (t *Tally) AddServer(before, after map[string]float64, server string) {
 	for name, now := range after {
 		rise := now - before[name]
@@ -54,18 +54,18 @@ func (t *Tally) AddServer(before, after map[string]float64, server string) {
 	}
 }
 
-// Unread notes that the metrics of a server could not be read, so that nothing of its target is known.
+// Unread records that the metrics of a server could not be read, which makes all counters of its target unknown.
 func (t *Tally) Unread(server string, why error) {
 	t.Unknown("", fmt.Errorf("the metrics of %s could not be read: %w", server, why))
 }
 
-// Read adds the programs that the measures of the file were read from.
+// Read adds programs that the file's measures were read from.
 func (t *Tally) Read(programs []*Program) { t.programs = append(t.programs, programs...) }
 
-// Programs returns those that were read.
+// Programs returns the programs that were read.
 func (t *Tally) Programs() []*Program { return t.programs }
 
-// rise of a counter, or why it is not known.
+// rise returns the increase of a counter, or an error if it is unknown.
 func (t *Tally) rise(name string) (float64, error) {
 	if n, counted := t.client[name]; counted {
 		return n, nil
@@ -82,15 +82,15 @@ func (t *Tally) rise(name string) (float64, error) {
 	return rise, nil
 }
 
-// lasting is in the chain of errors about what measuring again does not change.
+// lasting marks errors that persist when the measurement is repeated.
 type lasting struct{ error }
 
-// Lasting marks an error about what measuring again does not change.
+// Lasting marks an error as one that persists when the measurement is repeated.
 func Lasting(err error) error { return lasting{err} }
 
 var errNotCounted = lasting{errors.New("nothing counts what it is made of")}
 
-// Permanent reports whether measuring again does not change an error.
+// Permanent reports whether an error persists when the measurement is repeated.
 func Permanent(err error) bool {
 	_, ok := errors.AsType[lasting](err)
 	return ok || errors.Is(err, engine.ErrKind)
