@@ -28,7 +28,7 @@ type Tracker interface {
 // Tracked lists what was done, or would be done in a dry run.
 type Tracked struct {
 	Done []IssueDone
-	// Notes lists what was left unchanged and why; Warnings lists what was rejected.
+	// Notes lists what was left unchanged and why; Warnings lists what failed.
 	Notes    []string
 	Warnings []string
 }
