@@ -1,8 +1,8 @@
 package model
 
-// Architecture is a transformer by the figures of its configuration. Its zero fields have
-// the usual values: one KV head for each head, heads as wide as the hidden state divided by
-// their number, no experts, no window.
+// Architecture holds a transformer's figures from its configuration. Zero fields have defaults: one
+// KV head for each head, heads as wide as the hidden state divided by their number, no experts, no
+// window.
 type Architecture struct {
 	Layers     int `json:"layers"`
 	Hidden     int `json:"hidden"`
@@ -11,50 +11,51 @@ type Architecture struct {
 	HeadDim    int `json:"head_dim,omitempty"`
 	Vocabulary int `json:"vocabulary"`
 	Context    int `json:"context"`
-	// Intermediate is the width of the feed-forward layers that are not experts.
+	// Intermediate is the width of the dense feed-forward layers.
 	Intermediate int `json:"intermediate,omitempty"`
-	// Plain feed-forward layers have two matrices, others a third for their gate.
+	// Plain feed-forward layers have two matrices; others have a third for their gate.
 	Plain bool `json:"plain,omitempty"`
-	// Tied embeddings are those of the output as well.
+	// Tied is true if input and output share the embeddings.
 	Tied bool `json:"tied,omitempty"`
 
-	// Experts of a layer, how many of them a token takes, and their width.
+	// Experts is the number of experts of a layer; the next fields are the number per token and
+	// their width.
 	Experts            int `json:"experts,omitempty"`
 	ExpertsPerToken    int `json:"experts_per_token,omitempty"`
 	ExpertIntermediate int `json:"expert_intermediate,omitempty"`
-	// SharedIntermediate is the width of the experts that every token takes.
+	// SharedIntermediate is the width of the experts that every token uses.
 	SharedIntermediate int `json:"shared_intermediate,omitempty"`
-	// DenseLayers have no experts.
+	// DenseLayers is the number of layers without experts.
 	DenseLayers int `json:"dense_layers,omitempty"`
 
-	// KVRank is the width of the compressed KV of multi-head latent attention, RopeDim that of
-	// its rotary part, QRank of the compressed queries; NopeDim and ValueDim are the widths of a
-	// head.
+	// KVRank is the width of the compressed KV of multi-head latent attention, RopeDim the width of
+	// its rotary part, and QRank the width of the compressed queries; NopeDim and ValueDim are the
+	// widths of a head.
 	KVRank   int `json:"kv_rank,omitempty"`
 	RopeDim  int `json:"rope_dim,omitempty"`
 	QRank    int `json:"q_rank,omitempty"`
 	NopeDim  int `json:"nope_dim,omitempty"`
 	ValueDim int `json:"value_dim,omitempty"`
 
-	// WindowLayers see the last Window tokens alone.
+	// WindowLayers attend only to the last Window tokens.
 	Window       int `json:"window,omitempty"`
 	WindowLayers int `json:"window_layers,omitempty"`
 
-	// Format of the weights as they are published, the zero value for 16 bits.
+	// Format of the published weights, the zero value for 16 bits.
 	Format WeightFormat `json:"format"`
 }
 
-// WeightFormat is how the linear layers are stored and multiplied.
+// WeightFormat describes how the linear layers are stored and multiplied.
 type WeightFormat struct {
-	// Bits of one weight with its share of the scales; 0 means 16.
+	// Bits of one weight, including its share of the scales; 0 means 16.
 	Bits float64 `json:"bits,omitempty"`
-	// Products are multiplied in so many bits, 0 means 16.
+	// Products is the width in bits of the operands of products; 0 means 16.
 	Products int `json:"products,omitempty"`
-	// ExpertsOnly leaves what is not an expert in 16 bits.
+	// ExpertsOnly is true if all weights other than experts have 16 bits.
 	ExpertsOnly bool `json:"experts_only,omitempty"`
 }
 
-// complete reports whether there is enough to know the model's size.
+// complete reports whether the figures determine the model's size.
 func (a Architecture) complete() bool {
 	return a.Layers > 0 && a.Hidden > 0 && a.Heads > 0 && a.Vocabulary > 0 && (a.Intermediate > 0 || a.Experts > 0 && a.ExpertIntermediate > 0)
 }
@@ -72,8 +73,8 @@ func (a Architecture) withDefaults() Architecture {
 	return a
 }
 
-// weights are the parameters of a model by what they cost: those of the linear layers that
-// every token uses, those of the experts, and those of one embedding.
+// weights holds the parameters of a model by cost: those of the linear layers that every token
+// uses, those of the experts, and those of one embedding.
 type weights struct{ linear, experts, embedding float64 }
 
 func (a Architecture) weights() weights {
@@ -94,7 +95,7 @@ func (a Architecture) weights() weights {
 	return w
 }
 
-// attention is the number of parameters of one layer's attention.
+// attention returns the number of parameters of one layer's attention.
 func (a Architecture) attention() float64 {
 	h, heads := float64(a.Hidden), float64(a.Heads)
 	if a.KVRank == 0 {
@@ -109,7 +110,7 @@ func (a Architecture) attention() float64 {
 	return q + h*(rank+rope) + rank*heads*(nope+value) + heads*value*h
 }
 
-// tables of embeddings.
+// tables returns the number of embedding tables.
 func (a Architecture) tables() float64 {
 	if a.Tied {
 		return 1
@@ -117,7 +118,7 @@ func (a Architecture) tables() float64 {
 	return 2
 }
 
-// share of the experts that a token takes.
+// share returns the share of the experts that a token uses.
 func (a Architecture) share() float64 {
 	if a.Experts == 0 {
 		return 0
@@ -125,9 +126,9 @@ func (a Architecture) share() float64 {
 	return float64(a.ExpertsPerToken) / float64(a.Experts)
 }
 
-// Shape of the model with its weights in a format. Embeddings stay in 16 bits, as the
-// engines and the published checkpoints leave them. Looking a token up reads one row, so
-// the input's table is neither computed nor streamed.
+// Shape returns the shape of the model with its weights in a format. Embeddings stay in 16 bits, as
+// in the engines and the published checkpoints. The lookup of a token reads one row, so the input's
+// table is neither computed nor streamed.
 func (a Architecture) Shape(name string, f WeightFormat) ModelShape {
 	a = a.withDefaults()
 	w := a.weights()
@@ -156,7 +157,7 @@ func (a Architecture) Shape(name string, f WeightFormat) ModelShape {
 	}
 	m.KVBytesPerToken = kv * float64(a.Layers-a.WindowLayers)
 	m.WindowKVBytesPerToken = kv * float64(a.WindowLayers)
-	if m.KVBytesPerToken == 0 { // all layers have a window: their KV is all there is
+	if m.KVBytesPerToken == 0 { // all layers have a window, so this is their only KV
 		m.KVBytesPerToken, m.WindowKVBytesPerToken, m.WindowLayers, m.Window = m.WindowKVBytesPerToken, 0, 0, 0
 	}
 	return m

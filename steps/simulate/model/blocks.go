@@ -2,14 +2,13 @@ package model
 
 import "slices"
 
-// blockPool hands out KV blocks. A block that holds a whole block of known tokens keeps
-// its hash after it was freed and can be found again until it is reused: the prefix
-// cache. Free blocks stand in one queue, least recently freed first, as in vLLM's
-// free_block_queue (v1/core/block_pool.py, vLLM 0.11).
+// blockPool allocates KV blocks. A full block of known tokens retains its hash after it is freed
+// and can be found again until it is reused: the prefix cache. Free blocks are in one queue, least
+// recently freed first, as in vLLM's free_block_queue (v1/core/block_pool.py, vLLM 0.11).
 type blockPool struct {
 	caching bool
 	blocks  []block
-	// byHash finds a block by the hash of its tokens and everything before them.
+	// byHash maps the hash of a block's tokens and all tokens before them to the block.
 	byHash map[uint64]int32
 	// head and tail of the free queue, -1 when it is empty.
 	head, tail int32
@@ -19,7 +18,7 @@ type blockPool struct {
 type block struct {
 	prev, next int32 // in the free queue
 	refs       int32
-	hash       uint64 // 0 means that the content is not known
+	hash       uint64 // 0 means that the content is unknown
 }
 
 func newBlockPool(n int, caching bool) *blockPool {
@@ -33,7 +32,7 @@ func newBlockPool(n int, caching bool) *blockPool {
 	return p
 }
 
-// usage is the share of blocks that are in use; cached ones that are not in use are free.
+// usage returns the share of blocks that are in use; unused cached blocks count as free.
 func (p *blockPool) usage() float64 {
 	if len(p.blocks) == 0 {
 		return 0
@@ -41,7 +40,7 @@ func (p *blockPool) usage() float64 {
 	return 1 - float64(p.free)/float64(len(p.blocks))
 }
 
-// match returns the cached blocks of the longest known prefix of hashes, without taking them.
+// match returns the cached blocks of the longest known prefix of hashes, without a reference.
 func (p *blockPool) match(hashes []uint64) []int32 {
 	if !p.caching {
 		return nil
@@ -57,7 +56,7 @@ func (p *blockPool) match(hashes []uint64) []int32 {
 	return found
 }
 
-// idle counts the blocks of ids that are not in use: taking them costs a free block each.
+// idle returns the number of blocks of ids that are not in use: taking each costs a free block.
 func (p *blockPool) idle(ids []int32) int {
 	n := 0
 	for _, id := range ids {
@@ -68,7 +67,7 @@ func (p *blockPool) idle(ids []int32) int {
 	return n
 }
 
-// share takes one reference on a cached block.
+// share adds a reference to a cached block.
 func (p *blockPool) share(id int32) {
 	b := &p.blocks[id]
 	if b.refs == 0 {
@@ -77,7 +76,7 @@ func (p *blockPool) share(id int32) {
 	b.refs++
 }
 
-// take returns a fresh block; the caller has checked that one is free.
+// take returns a fresh block; the caller must check that one is free.
 func (p *blockPool) take() int32 {
 	id := p.head
 	p.unlink(id)
@@ -90,7 +89,7 @@ func (p *blockPool) take() int32 {
 	return id
 }
 
-// publish makes a full block findable by its hash.
+// publish adds a full block to the prefix cache by its hash.
 func (p *blockPool) publish(id int32, hash uint64) {
 	if !p.caching || hash == 0 || p.blocks[id].hash != 0 {
 		return
@@ -102,8 +101,8 @@ func (p *blockPool) publish(id int32, hash uint64) {
 	p.byHash[hash] = id
 }
 
-// release gives blocks back, the last one first, so that the ends of prompts are reused
-// before their beginnings.
+// release frees blocks, the last one first, so that the ends of prompts are reused before their
+// beginnings.
 func (p *blockPool) release(ids []int32) {
 	for _, id := range slices.Backward(ids) {
 		b := &p.blocks[id]
@@ -114,8 +113,8 @@ func (p *blockPool) release(ids []int32) {
 	}
 }
 
-// reset forgets all cached content. It reports false, and does nothing, while blocks are
-// in use, as vLLM's reset_prefix_cache.
+// reset clears all cached content. Like vLLM's reset_prefix_cache, it returns false and has no
+// effect while blocks are in use.
 func (p *blockPool) reset() bool {
 	if p.free != len(p.blocks) {
 		return false
@@ -154,8 +153,8 @@ func (p *blockPool) unlink(id int32) {
 	p.free--
 }
 
-// hashBlocks returns the chained hashes of the full blocks of ids: FNV-1a over the hash
-// of the block before and the block's tokens.
+// hashBlocks returns the chained hashes of the full blocks of ids: FNV-1a over the hash of the
+// previous block and the block's tokens.
 func hashBlocks(prev uint64, ids []int, blockSize int) []uint64 {
 	hashes := make([]uint64, 0, len(ids)/blockSize)
 	for len(ids) >= blockSize {

@@ -8,86 +8,86 @@ import (
 	"time"
 )
 
-// Engine is the scheduler and the clock of one simulated server. It is driven from
-// outside: Submit requests, Begin a step, let its time pass, End it.
+// Engine simulates the scheduler of one server in virtual time. The caller drives it: Submit
+// requests, Begin a step, let its time pass, End it.
 //
 // It is not safe for concurrent use.
 type Engine struct {
 	cfg   Config
 	noise *noiseSource
 	pool  *blockPool
-	draws *rand.Rand // of what becomes of drafts
-	// now is the start of the last step, or of the attempt to begin one.
+	draws *rand.Rand // decide which drafts are accepted
+	// now is the start of the last step, or the time of the last attempt to begin one.
 	now time.Duration
-	// pending requests are on their way through the front end, in order of readiness.
+	// pending requests are in the front end, in order of readiness.
 	pending []*sequence
-	// waiting in order of arrival; preempted ones go to the front.
+	// waiting requests are in order of arrival; preempted ones go to the front.
 	waiting []*sequence
-	// running in order of admission.
+	// running sequences are in order of admission.
 	running []*sequence
 	// fetching sequences have their blocks and wait for KV from another server.
 	fetching []*sequence
-	// fetched sequences have their KV, or get it at their ready time, and wait for a place
-	// in the batch.
+	// fetched sequences have their KV, or get it at their ready time, and wait for admission to the
+	// batch.
 	fetched []*sequence
-	// held sequences are complete; another server has still to take their KV.
+	// held sequences are complete, but another server has not yet fetched their KV.
 	held []*sequence
-	// wanted collects the requests whose transfer has to start, see TakeFetches.
+	// wanted holds the requests whose transfer must start; see TakeFetches.
 	wanted []int
-	// plan of the step in progress, nil between steps.
+	// plan of the current step, nil between steps.
 	plan  []slice
 	stats Stats
-	// record of the steps in a span of time, nil where none is kept.
+	// record of the steps in a span of time, nil if none is recorded.
 	record *record
 }
 
-// Request to serve.
+// Request is a request to serve.
 type Request struct {
 	ID int
-	// Input is the length of the prompt in tokens, Output the number of tokens to produce.
+	// Input is the length of the prompt in tokens, Output the number of tokens to generate.
 	Input, Output int
-	// IDs are the prompt's tokens (length Input). Without them the content counts as
-	// unique, and the prefix cache does not see it.
+	// IDs are the prompt's tokens (length Input). Without them the content counts as unique and
+	// bypasses the prefix cache.
 	IDs []int
-	// Remote requests get the KV of their prompt from another server: see TakeFetches
-	// and, with Config.BlockingTransfer, Step.Fetches.
+	// Remote requests get the KV of their prompt from another server: see TakeFetches and, with
+	// Config.BlockingTransfer, Step.Fetches.
 	Remote bool
-	// Hold keeps the KV after the last token until Release.
+	// Hold retains the KV after the last token until Release.
 	Hold bool
 }
 
-// Event is one token that a step produced.
+// Event is one token that a step generated.
 type Event struct {
 	ID int
 	// Index of the token in its output, from 0.
 	Index int
-	// Token is its id; 0 for requests without IDs.
+	// Token is the token's ID; 0 for requests without IDs.
 	Token int
-	// Cached prompt tokens of the request that came from the prefix cache.
+	// Cached is the number of the request's prompt tokens from the prefix cache.
 	Cached int
 	// Waited is the time from the request's arrival at the scheduler to its first step.
 	Waited time.Duration
-	// Last token of the request.
+	// Last is true for the last token of the request.
 	Last bool
-	// Blocks that hold the KV of a complete request with Hold, before they are released.
+	// Blocks holds the KV blocks of a complete request with Hold, before they are released.
 	Blocks []int32
 }
 
 // Step is one forward pass.
 type Step struct {
 	Start, End time.Duration
-	// PrefillTokens and DecodeTokens computed in it.
+	// PrefillTokens and DecodeTokens are the numbers of tokens computed in the step.
 	PrefillTokens, DecodeTokens int
-	// Sequences in it.
+	// Sequences is the number of sequences in the step.
 	Sequences int
-	// Fetches are the requests of this step whose KV has to arrive before the step can
-	// end (only with Config.BlockingTransfer). Fetched must follow.
+	// Fetches are the requests of this step whose KV must arrive before the step can end (only with
+	// Config.BlockingTransfer). Fetched must follow.
 	Fetches []int
-	// Prompts that are complete at the end of this step.
+	// Prompts are the requests whose prompt is complete at the end of this step.
 	Prompts []int
 }
 
-// Shift moves a step that could not begin when it was planned.
+// Shift moves a step to now if it was planned for an earlier start.
 func (s Step) Shift(now time.Duration) Step {
 	if late := now - s.Start; late > 0 {
 		s.Start, s.End = s.Start+late, s.End+late
@@ -95,27 +95,28 @@ func (s Step) Shift(now time.Duration) Step {
 	return s
 }
 
-// Stats are counters since the start, except where they say that they are of now.
+// Stats holds counters since the start, unless a field describes the current state.
 type Stats struct {
-	// Running and Waiting sequences now.
+	// Running and Waiting are the current numbers of sequences.
 	Running, Waiting int
-	// Held sequences are complete, and their KV is still to be taken.
+	// Held is the number of complete sequences whose KV has not been fetched.
 	Held int
 	// KVUsage is the share of KV blocks in use now.
 	KVUsage      float64
-	PromptTokens int // of first prefills that are complete, cached ones included
+	PromptTokens int // of complete first prefills, including cached tokens
 	OutputTokens int
 	Preemptions  int
 	// PrefixQueries and PrefixHits count prompt tokens at admission.
 	PrefixQueries, PrefixHits int
-	// Queued requests have been admitted for the first time, QueueTime after they had come.
+	// Queued counts requests at their first admission, and QueueTime is the sum of their waiting
+	// times.
 	Queued    int
 	QueueTime time.Duration
-	// ExternalQueries and ExternalHits count prompt tokens that were looked for at, and
-	// came from, another server.
+	// ExternalQueries and ExternalHits count prompt tokens that were requested from, and received
+	// from, another server.
 	ExternalQueries, ExternalHits int
 	Steps                         int
-	// Busy is the time of all steps.
+	// Busy is the total time of all steps.
 	Busy   time.Duration
 	Drafts Drafts
 }
@@ -124,15 +125,15 @@ type Stats struct {
 type sequence struct {
 	req   Request
 	ready time.Duration
-	// ids is the prompt followed by the output, nil if the content is not known.
+	// ids holds the prompt and the output, nil if the content is unknown.
 	ids    []int
 	hashes []uint64 // of the full blocks of ids
 	blocks []int32
-	// computed tokens have their KV in blocks.
+	// computed is the number of tokens whose KV is in blocks.
 	computed int
 	produced int
 	turns    turns // of ids
-	// cached prompt tokens at the first admission, -1 before it.
+	// cached is the number of cached prompt tokens at the first admission, -1 before it.
 	cached  int
 	waited  time.Duration
 	planned bool
@@ -141,25 +142,26 @@ type sequence struct {
 
 func (s *sequence) total() int { return s.req.Input + s.produced }
 
-// decoding is true when only the newest token is left to compute.
+// decoding reports whether only the newest token is left to compute.
 func (s *sequence) decoding() bool { return s.produced > 0 && s.computed == s.total()-1 }
 
 // slice is the part of a step that belongs to one sequence.
 type slice struct {
 	seq    *sequence
 	tokens int
-	// drafts are tokens behind them that the step verifies.
+	// drafts is the number of draft tokens that the step verifies after them.
 	drafts int
-	// prefill distinguishes a prompt's chunk from a decode, also where the prefix cache left one token of it.
+	// prefill distinguishes a chunk of a prompt from a decode, also if the prefix cache left one
+	// token of it.
 	prefill bool
-	// fetch is a prompt whose KV comes from another server within the step.
+	// fetch marks a prompt whose KV arrives from another server within the step.
 	fetch bool
 }
 
-// ErrTooLong means that a request does not fit the model's maximum length.
+// ErrTooLong reports that a request exceeds the model's maximum length.
 var ErrTooLong = errors.New("the request is longer than the model's maximum length")
 
-// NewEngine returns an idle engine. The seed draws the noise of this launch.
+// NewEngine returns an idle engine. launchSeed seeds the noise of this launch.
 func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("simulated engine: %w", err)
@@ -168,8 +170,8 @@ func NewEngine(cfg Config, launchSeed uint64) (*Engine, error) {
 		draws: newDraws(launchSeed)}, nil
 }
 
-// Submit hands over a request that arrives at the given time. It reaches the scheduler
-// after the profile's Frontend time.
+// Submit adds a request that arrives at the given time. It reaches the scheduler after the
+// profile's Frontend time.
 func (e *Engine) Submit(at time.Duration, r Request) error {
 	if r.Input < 1 || r.Output < 1 {
 		return fmt.Errorf("request %d: input (%d) and output (%d) must be at least one token", r.ID, r.Input, r.Output)
@@ -191,7 +193,7 @@ func (e *Engine) Submit(at time.Duration, r Request) error {
 	return nil
 }
 
-// insertReady keeps a queue in the order of readiness; of the same time the first come is first.
+// insertReady inserts s in the order of readiness, after sequences of the same time.
 func insertReady(queue []*sequence, s *sequence) []*sequence {
 	i := len(queue)
 	for i > 0 && queue[i-1].ready > s.ready {
@@ -200,8 +202,8 @@ func insertReady(queue []*sequence, s *sequence) []*sequence {
 	return slices.Insert(queue, i, s)
 }
 
-// NextReady is the time when the next request reaches the scheduler, or has got its KV,
-// false if none is on its way.
+// NextReady returns the time when the next request reaches the scheduler, or its KV arrives. It
+// returns false if there is none.
 func (e *Engine) NextReady() (next time.Duration, ok bool) {
 	if len(e.pending) > 0 {
 		next, ok = e.pending[0].ready, true
@@ -212,9 +214,8 @@ func (e *Engine) NextReady() (next time.Duration, ok bool) {
 	return next, ok
 }
 
-// NextStart is when the next step can begin, on an engine that is free from the given time
-// on: at once if requests are there, else when the next one is. False means that none is
-// on its way.
+// NextStart returns when the next step can begin on an engine that is free from the given time: at
+// once if requests wait, else when the next one is ready. It returns false if there is none.
 func (e *Engine) NextStart(free time.Duration) (time.Duration, bool) {
 	if len(e.running)+len(e.waiting) > 0 {
 		return free, true
@@ -223,10 +224,10 @@ func (e *Engine) NextStart(free time.Duration) (time.Duration, bool) {
 	return max(free, next), ok
 }
 
-// Blocked reports whether requests are there that no step could take: others hold the blocks.
+// Blocked reports whether requests wait. If no step can start, the blocks are held by others.
 func (e *Engine) Blocked() bool { return len(e.running)+len(e.waiting) > 0 }
 
-// Begin schedules a step at now, false if there is nothing to do. End must follow.
+// Begin schedules a step at now. It returns false if there is no work. End must follow.
 func (e *Engine) Begin(now time.Duration) (Step, bool) {
 	e.now = now
 	for len(e.pending) > 0 && e.pending[0].ready <= now {
@@ -252,7 +253,7 @@ func (e *Engine) Begin(now time.Duration) (Step, bool) {
 			w.addDecode(sl.seq.computed, sl.tokens+sl.drafts)
 		}
 	}
-	// Where all KV comes from elsewhere the model is not run: what is left is the host's share.
+	// If all KV comes from another server, the model does not run: only the host's time remains.
 	d := e.cfg.Profile.KernelOverhead + time.Duration(len(e.plan))*e.cfg.Profile.SequenceOverhead
 	if w.sequences > 0 {
 		d = e.cfg.stepTime(w) + e.cfg.draftTime(e.plan)
@@ -302,7 +303,7 @@ func (e *Engine) End(events []Event) []Event {
 	return events
 }
 
-// emit produces the next token of s.
+// emit generates the next token of s.
 func (e *Engine) emit(s *sequence) Event {
 	if s.produced == 0 {
 		e.stats.PromptTokens += s.req.Input
@@ -327,7 +328,7 @@ func (e *Engine) emit(s *sequence) Event {
 	return ev
 }
 
-// publish makes the blocks that are full now findable.
+// publish adds the full blocks of s to the prefix cache.
 func (e *Engine) publish(s *sequence) {
 	if !e.cfg.PrefixCache {
 		return
@@ -338,7 +339,7 @@ func (e *Engine) publish(s *sequence) {
 	}
 }
 
-// Abort drops a request; it is false if the engine does not know it (any more).
+// Abort drops a request. It returns false if the engine does not have it.
 func (e *Engine) Abort(id int) bool {
 	match := func(s *sequence) bool { return s.req.ID == id }
 	for _, queue := range []*[]*sequence{&e.pending, &e.waiting, &e.fetching, &e.fetched, &e.held} {
@@ -361,7 +362,7 @@ func (e *Engine) Abort(id int) bool {
 	return true
 }
 
-// ResetPrefixCache forgets cached content; false while requests run.
+// ResetPrefixCache clears cached content. It returns false while requests run.
 func (e *Engine) ResetPrefixCache() bool { return e.pool.reset() }
 
 // Stats returns the counters.

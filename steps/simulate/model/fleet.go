@@ -9,52 +9,52 @@ import (
 	"time"
 )
 
-// Fleet is a target in virtual time: one server, servers that take requests in turn, or
-// prefill and decode servers with KV that moves between them. It lives as long as one
-// launch: its clock goes on from run to run, and so do noise, drift and counters.
+// Fleet is a target in virtual time: one server, servers that take requests in turn, or prefill and
+// decode servers with KV transfer. It lives as long as one launch: its clock, noise, drift and
+// counters continue across runs.
 //
 // It is not safe for concurrent use.
 type Fleet struct {
 	spec FleetSpec
-	// servers are all of them; prefill and decode are its two parts, in this order.
+	// servers is the concatenation of prefill and decode.
 	servers, prefill, decode []*fleetNode
 
 	now    time.Duration
 	queue  moments
 	order  int
-	events []Event // of the last step, kept for its memory
-	// submitted counts the requests that were given to servers, and names them.
+	events []Event // of the last step, reused to save memory
+	// submitted counts the requests that were submitted to servers; it is the source of their IDs.
 	submitted int
 	run       *fleetRun
-	blocking  *blockingPair // nil but for connectors before V1
+	blocking  *blockingPair // only for connectors before V1
 	err       error
 }
 
-// FleetSpec says what a fleet consists of.
+// FleetSpec describes a fleet.
 type FleetSpec struct {
-	// Prefill servers, none where every server does both. Decode are all others.
+	// Prefill servers, empty if every server does both. Decode holds all others.
 	Prefill, Decode []Node
-	// Concurrent routers send a request to both servers at once; the others wait for the
-	// answer of the prefill server.
+	// Concurrent routers send a request to both servers at once; the others wait for the answer of
+	// the prefill server.
 	Concurrent bool
-	// Hop is the time that a router takes to pass a request, or a server's answer, on.
+	// Hop is the time that a router takes to forward a request or a server's answer.
 	Hop time.Duration
-	// Pick chooses the servers of the n-th request by their indices; nil takes all in turn.
+	// Pick returns the servers of the n-th request by their indices; nil uses all in turn.
 	Pick func(n int) (prefill, decode int)
-	// Every so often a run notes what its servers hold; 0 means never.
+	// Every is the interval at which a run records the state of its servers; 0 means never.
 	Every time.Duration
 }
 
 // Node is one server of a fleet.
 type Node struct {
 	Config Config
-	// Seed draws the noise of this launch.
+	// Seed of the noise of this launch.
 	Seed uint64
-	// Transfer says how KV leaves or reaches it.
+	// Transfer describes how KV leaves or reaches the server.
 	Transfer Transfer
 }
 
-// fleetNode is a server that works on one step at a time.
+// fleetNode is a server with its state; it runs one step at a time.
 type fleetNode struct {
 	*Engine
 	node  Node
@@ -64,13 +64,13 @@ type fleetNode struct {
 	notes []Note
 }
 
-// Moved is the KV that a server has got from others.
+// Moved is the amount of KV that a server has received from others, and the time that it took.
 type Moved struct {
 	Bytes float64
 	Time  time.Duration
 }
 
-// Note is what a server holds at a moment of the fleet's time.
+// Note is the state of a server at a time of the fleet's clock.
 type Note struct {
 	At    time.Duration
 	Stats Stats
@@ -79,10 +79,10 @@ type Note struct {
 	Joules float64
 }
 
-// errBlocking is a fleet that the connectors before V1 do not have.
+// errBlocking reports a fleet that the connectors before V1 do not support.
 var errBlocking = errors.New("connectors before V1 join exactly one prefill and one decode server")
 
-// NewFleet returns idle servers.
+// NewFleet returns a fleet of idle servers.
 func NewFleet(spec FleetSpec) (*Fleet, error) {
 	f := &Fleet{spec: spec}
 	if len(spec.Decode) == 0 {
@@ -117,23 +117,23 @@ func newFleetNodes(list []Node) ([]*fleetNode, error) {
 	return out, nil
 }
 
-// pairs reports whether prompts are computed on other servers than their answers.
+// pairs reports whether prefill and decode run on different servers.
 func (f *Fleet) pairs() bool { return len(f.prefill) > 0 }
 
-// Now is the fleet's time, from its launch on.
+// Now returns the time since the fleet's launch.
 func (f *Fleet) Now() time.Duration { return f.now }
 
-// Note is what a server has done since the launch and holds now. Servers count from the
-// first prefill server on, then come the others.
+// Note returns the current state of a server. Servers are numbered from the first prefill server,
+// then the others follow.
 func (f *Fleet) Note(server int) Note { return f.servers[server].note(f.now) }
 
-// Notes is what a server held in the course of the last run.
+// Notes returns the states of a server during the last run.
 func (f *Fleet) Notes(server int) []Note { return f.servers[server].notes }
 
-// Record keeps the steps of a server that begin in a span of the fleet's time, for Recorded.
+// Record records the steps of a server that begin in a span of the fleet's time, for Recorded.
 func (f *Fleet) Record(server int, from, to time.Duration) { f.servers[server].Record(from, to) }
 
-// Recorded takes the steps of a server that were recorded.
+// Recorded returns the recorded steps of a server, and ends the recording.
 func (f *Fleet) Recorded(server int) []RecordedStep { return f.servers[server].Recorded() }
 
 func (n *fleetNode) note(now time.Duration) Note {
@@ -141,15 +141,15 @@ func (n *fleetNode) note(now time.Duration) Note {
 	return Note{now, s, n.moved, n.cfg.Joules(now, s.Busy)}
 }
 
-// ResetPrefixCaches forgets what the servers have cached.
+// ResetPrefixCaches clears the prefix caches of all servers.
 func (f *Fleet) ResetPrefixCaches() {
 	for _, n := range f.servers {
 		n.ResetPrefixCache()
 	}
 }
 
-// Serve serves all requests of a run in virtual time, and is over when the last answer is.
-// The times of what it returns count from the run's start, in the order of the requests.
+// Serve serves all requests of a run in virtual time until the last answer is complete. It returns
+// them with times since the run's start.
 func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 	f.begin(t)
 	for n := 0; len(f.queue) > 0; n++ {
@@ -172,7 +172,7 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 	return f.run.served, nil
 }
 
-// errStuck is a fleet that has nothing left to do and has not answered everything.
+// errStuck reports a fleet without pending events before all requests are answered.
 var errStuck = errors.New("the servers wait for each other, and some requests get no answer")
 
 func (f *Fleet) at(t time.Duration, do func()) {
@@ -180,17 +180,17 @@ func (f *Fleet) at(t time.Duration, do func()) {
 	heap.Push(&f.queue, moment{at: t, order: f.order, do: do})
 }
 
-// unless does something at a time if the run is not over before.
+// unless schedules do at t, but skips it if the run is over before.
 func (f *Fleet) unless(t time.Duration, do func()) {
 	f.order++
 	heap.Push(&f.queue, moment{at: t, order: f.order, do: do, idle: true})
 }
 
-// submit hands a request to a server, whose scheduler sees it after the front end's time.
-// One that does not fit is refused, as the server would.
+// submit submits a request to a server, whose scheduler gets it after the front end's time. It
+// fails the request if the server would reject it as too long.
 func (f *Fleet) submit(n *fleetNode, q *fleetRequest, r Request) {
 	if q.over {
-		return // its client has given up
+		return // the client has given up
 	}
 	r.ID = q.id
 	if err := n.Submit(f.now, r); err != nil {
@@ -222,7 +222,8 @@ func (f *Fleet) kick(n *fleetNode) {
 	f.at(step.End, func() { f.finish(n) })
 }
 
-// finish ends a server's step: prompts go on to the decode server, tokens to the client.
+// finish ends a server's step: prompts continue on the decode server, and tokens are sent to the
+// client.
 func (f *Fleet) finish(n *fleetNode) {
 	n.busy = false
 	f.events = n.End(f.events[:0])
@@ -230,7 +231,7 @@ func (f *Fleet) finish(n *fleetNode) {
 		q := f.run.byID[ev.ID]
 		switch {
 		case q == nil || q.over:
-			n.Release(ev.ID) // its client is gone
+			n.Release(ev.ID) // the client has given up
 		case n == q.prefill:
 			f.prefilled(q)
 		default:
@@ -240,12 +241,12 @@ func (f *Fleet) finish(n *fleetNode) {
 	f.kick(n)
 }
 
-// moment is something that happens at a time; those of the same time keep their order.
+// moment is an event at a time; events of the same time retain their order.
 type moment struct {
 	at    time.Duration
 	order int
 	do    func()
-	// idle ones are of no interest once the run is over.
+	// idle events are skipped once the run is over.
 	idle bool
 }
 
@@ -260,7 +261,7 @@ func (m *moments) Push(x any)   { *m = append(*m, x.(moment)) }
 func (m *moments) Pop() any {
 	old := *m
 	last := old[len(old)-1]
-	old[len(old)-1] = moment{} // keeps nothing alive
+	old[len(old)-1] = moment{} // release the closure
 	*m = old[:len(old)-1]
 	return last
 }

@@ -2,42 +2,42 @@ package model
 
 import "time"
 
-// Transfer says how a server's KV travels, as far as the time that it takes goes.
+// Transfer describes how a server's KV is transferred, as far as it affects time.
 type Transfer struct {
 	Way  Way
 	Link Link
-	// Recompute makes a decode server throw away what it gets and compute prompts again.
+	// Recompute makes a decode server discard the KV that it gets and compute prompts again.
 	Recompute bool
 }
 
-// Way is how the KV of one prompt gets from the server that computes it to the one that
-// decodes.
+// Way is the method by which the KV of a prompt reaches the decode server.
 type Way int
 
-// The ways of KV.
+// The ways to transfer KV.
 const (
-	// Computed: none moves, every server computes its own.
+	// Computed transfers no KV: every server computes the prompts of its requests.
 	Computed Way = iota
-	// Fetched by the decode server once it has room, which keeps the blocks on the prefill
-	// server until it has them: NIXL, Mooncake, SGLang.
+	// Fetched KV is read by the decode server once it has room. The prefill server retains the
+	// blocks until then: NIXL, Mooncake, SGLang.
 	Fetched
-	// Pushed by the prefill server when the prompt is computed: P2pNccl.
+	// Pushed KV is sent by the prefill server when the prompt is computed: P2pNccl.
 	Pushed
-	// Delivered is pushed, and the prefill server's answer waits for it: LMCache.
+	// Delivered KV is pushed, and the prefill server answers only after that: LMCache.
 	Delivered
-	// Stored is written to a place that both reach, which the prefill server's answer waits
-	// for, and read from there: stores and shared folders.
+	// Stored KV is written to a shared store before the prefill server answers, and read from
+	// there: stores and shared folders.
 	Stored
-	// Given needs no time: the engines' own dummies.
+	// Given KV takes no time: the engines' dummy connectors.
 	Given
-	// Blocking makes steps wait, as the lookup buffers of vLLM before V1 do, see Config.BlockingTransfer.
+	// Blocking makes steps wait, as the lookup buffers of vLLM before V1 do; see
+	// Config.BlockingTransfer.
 	Blocking
 )
 
 // remote reports whether a decode server waits for KV instead of computing it.
 func (t Transfer) remote() bool { return t.Way != Computed }
 
-// prefilled goes on with a prompt that is computed.
+// prefilled continues a request whose prompt is computed.
 func (f *Fleet) prefilled(q *fleetRequest) {
 	answer := f.now
 	switch q.decode.node.Transfer.Way {
@@ -59,13 +59,12 @@ func (f *Fleet) prefilled(q *fleetRequest) {
 	}
 }
 
-// handOn gives a request to its decode server.
+// handOn submits a request to its decode server.
 func (f *Fleet) handOn(q *fleetRequest) {
 	f.submit(q.decode, q, Request{Input: q.input, Output: q.output, IDs: q.ids, Remote: q.decode.node.Transfer.remote()})
 }
 
-// fetch lets the KV of a request travel once it is computed and the decode server has
-// room for it.
+// fetch transfers the KV of a request once it is computed and the decode server has room for it.
 func (f *Fleet) fetch(q *fleetRequest) {
 	if !q.wanted || !q.there || q.over {
 		return
@@ -76,7 +75,7 @@ func (f *Fleet) fetch(q *fleetRequest) {
 	switch {
 	case t.Recompute:
 	case t.Way == Fetched:
-		// Both sides' devices carry it, each with its own other transfers.
+		// The devices of both sides carry it, in addition to other transfers of each.
 		end = max(q.prefill.nics.Reserve(f.now, bytes), q.decode.nics.Reserve(f.now, bytes))
 	case t.Way == Stored:
 		end = q.decode.nics.Reserve(f.now, bytes)
@@ -96,27 +95,28 @@ func (f *Fleet) fetch(q *fleetRequest) {
 	})
 }
 
-// bytes of KV of n tokens.
+// bytes returns the size of n tokens' KV.
 func (f *Fleet) bytes(n *fleetNode, tokens int) float64 {
 	return float64(tokens) * n.cfg.Shape.KVBytesPerToken
 }
 
-// blockingPair is the lookup buffer of vLLM before V1. A decode step asks for the KV of its
-// new prompts one after the other and waits. A transfer that is asked for once the kernels
-// of a prefill step are queued waits for the step, since its copies go behind them in the
-// same CUDA stream; otherwise the step stands while the transfer goes on, since tensors are
-// serialized in its own process, one thread at a time.
+// blockingPair models the lookup buffer of vLLM before V1. A decode step requests the KV of its new
+// prompts one after the other and waits. If a transfer is requested after the kernels of a prefill
+// step were queued, it waits for the step, since its copies follow them in the same CUDA stream.
+// Otherwise the step pauses during the transfer, since its process serializes tensors in one thread
+// at a time.
 type blockingPair struct {
 	fleet           *Fleet
 	prefill, decode *fleetNode
-	// transferEnd is when the last transfer ends.
+	// transferEnd is the end of the last transfer.
 	transferEnd time.Duration
-	// prefillStart and prefillEnd are those of the prefill server's step; transfer waits for its end.
+	// prefillStart and prefillEnd are the times of the prefill server's step; transfer starts after
+	// its end.
 	prefillStart, prefillEnd time.Duration
 	transfer                 func()
 }
 
-// begin lets a step's time go by.
+// begin starts a step of a server.
 func (p *blockingPair) begin(n *fleetNode, step Step) {
 	if n == p.decode {
 		p.fetch(step, step.Fetches)
@@ -169,7 +169,7 @@ func (p *blockingPair) fetch(step Step, ids []int) {
 	begin()
 }
 
-// endPrefill ends the prefill server's step, unless transfers have put the end off.
+// endPrefill ends the prefill server's step, unless transfers have delayed the end.
 func (p *blockingPair) endPrefill() {
 	f := p.fleet
 	if f.now < p.prefillEnd {

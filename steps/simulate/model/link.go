@@ -2,36 +2,36 @@ package model
 
 import "time"
 
-// Link is one way for KV to travel between two servers. Its rates are those that a
-// connector reaches, not the port's.
+// Link is a connection for KV between two servers. Its rates are those that a connector reaches,
+// not the port's nominal rates.
 type Link struct {
-	// Bandwidth of one NIC (or of the whole path where there are no NICs) in bytes per second.
+	// Bandwidth of one NIC, or of the whole connection without NICs, in bytes per second.
 	Bandwidth float64
-	// Latency of one transfer, whatever its size: posting, completion, notification.
+	// Latency of one transfer of any size: posting, completion, notification.
 	Latency time.Duration
 	// NICs that carry a transfer in equal parts; 0 means 1.
 	NICs int
 }
 
-// Time of one transfer on an idle link.
+// Time returns the time of one transfer on an idle link.
 func (l Link) Time(bytes float64) time.Duration {
 	return l.Latency + seconds(bytes/(l.Bandwidth*float64(max(l.NICs, 1))))
 }
 
 // Network holds the links of a machine, part of its hardware profile.
 type Network struct {
-	// RDMA is one RDMA port; HCAs of them are there.
+	// RDMA is one RDMA port; HCAs is their number.
 	RDMA Link
 	HCAs int
 	// TCP through the kernel, staged in host memory.
 	TCP Link
-	// NVLink, or the PCIe path between two GPUs of one host that have none.
+	// NVLink, or the PCIe connection between two GPUs of one host without NVLink.
 	NVLink Link
 	// Disk is a shared folder.
 	Disk Link
 }
 
-// RDMAPorts is the link over so many of the machine's RDMA ports, 0 for all.
+// RDMAPorts returns the link over the given number of the machine's RDMA ports, 0 for all.
 func (n Network) RDMAPorts(ports int) Link {
 	l := n.RDMA
 	if l.NICs = ports; ports == 0 {
@@ -40,8 +40,8 @@ func (n Network) RDMAPorts(ports int) Link {
 	return l
 }
 
-// NICQueue hands out the time of a link's NICs. Each works off its parts first in, first
-// out; a transfer is over when its last part is.
+// NICQueue schedules transfers on a link's NICs. Each NIC processes its parts first in, first out;
+// a transfer ends with its last part.
 type NICQueue struct {
 	link Link
 	free []time.Duration // when each NIC is idle again
@@ -51,7 +51,7 @@ func NewNICQueue(l Link) *NICQueue {
 	return &NICQueue{link: l, free: make([]time.Duration, max(l.NICs, 1))}
 }
 
-// Reserve books a transfer that is asked for at now and returns its end.
+// Reserve books a transfer that is requested at now and returns its end.
 func (q *NICQueue) Reserve(now time.Duration, bytes float64) time.Duration {
 	part := seconds(bytes / (q.link.Bandwidth * float64(len(q.free))))
 	var end time.Duration

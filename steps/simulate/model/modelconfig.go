@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// configFile is where a model's folder says what it is.
+// configFile is the configuration file in a model's folder.
 const configFile = "config.json"
 
-// maxConfig bounds a configuration; published ones have some kilobytes.
+// maxConfig limits the size of a configuration in bytes; published ones have some kilobytes.
 const maxConfig = 4 << 20
 
-// ReadArchitecture reads the architecture of the model in a folder from its config.json.
-// It is false where there is none, or where it does not hold a transformer's figures.
+// ReadArchitecture reads the architecture of the model in a folder from its config.json. It returns
+// false if there is none, or if it does not describe a transformer.
 func ReadArchitecture(dir string) (Architecture, bool, error) {
 	f, err := os.Open(filepath.Join(dir, configFile))
 	switch {
@@ -30,7 +30,7 @@ func ReadArchitecture(dir string) (Architecture, bool, error) {
 	}
 	defer func() { _ = f.Close() }() // opened for reading
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Architecture{}, false, nil //nolint:nilerr // a folder or a pipe of that name says nothing
+		return Architecture{}, false, nil //nolint:nilerr // a folder or a pipe of that name is not a configuration
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
@@ -46,8 +46,8 @@ func ReadArchitecture(dir string) (Architecture, bool, error) {
 	return a, ok, nil
 }
 
-// ConfiguredShape is the shape of a model by the configuration in its folder. format says in
-// which format its weights are served, given the published one.
+// ConfiguredShape returns the shape of a model from the configuration in its folder. format returns
+// the format of the served weights, given the published one.
 func (a Architecture) ConfiguredShape(name string, format func(published WeightFormat) WeightFormat) ModelShape {
 	m := a.Shape(name, format(a.Format))
 	m.Source = configFile
@@ -59,15 +59,14 @@ func isNotDir(path string) bool {
 	return err != nil || !info.IsDir()
 }
 
-// ParseArchitecture reads a config.json. It is false where it does not hold the figures of a
-// transformer.
+// ParseArchitecture parses a config.json. It returns false if it does not describe a transformer.
 func ParseArchitecture(text []byte) (Architecture, bool, error) {
 	var outer map[string]json.RawMessage
 	if err := json.Unmarshal(text, &outer); err != nil {
 		return Architecture{}, false, fmt.Errorf("it is not a model's configuration: %w", err)
 	}
 	fields := outer
-	if inner, ok := outer["text_config"]; ok { // a model of several modalities: its language model
+	if inner, ok := outer["text_config"]; ok { // the language model of a multimodal model
 		fields = map[string]json.RawMessage{}
 		if err := json.Unmarshal(inner, &fields); err != nil {
 			return Architecture{}, false, fmt.Errorf("its text_config is not an object: %w", err)
@@ -85,11 +84,11 @@ func ParseArchitecture(text []byte) (Architecture, bool, error) {
 	return a, true, nil
 }
 
-// configFields reads values of a configuration that can have any type: what is not a
-// number where one is due counts as not there.
+// configFields holds the values of a configuration, which can have any type. A value that is not a
+// number counts as absent where a number is required.
 type configFields map[string]json.RawMessage
 
-// int is the first of the named fields that holds a number.
+// int returns the first of the named fields that holds a number.
 func (f configFields) int(names ...string) int {
 	for _, name := range names {
 		var v *float64
@@ -102,7 +101,7 @@ func (f configFields) int(names ...string) int {
 
 func (f configFields) text(name string) string {
 	var v string
-	_ = json.Unmarshal(f[name], &v) // another type is no text
+	_ = json.Unmarshal(f[name], &v) // ignore other types
 	return v
 }
 
@@ -114,8 +113,8 @@ func (f configFields) bool(name string, fallback bool) bool {
 	return fallback
 }
 
-// plainFamilies have feed-forward layers without a gate, and tie their embeddings unless
-// their configuration says otherwise.
+// plainFamilies have feed-forward layers without a gate, and tie their embeddings unless their
+// configuration sets otherwise.
 var plainFamilies = []string{"opt", "gpt2", "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "phi", "falcon", "bloom", "mpt", "starcoder2"}
 
 func architectureOf(f configFields) Architecture {
@@ -139,7 +138,7 @@ func architectureOf(f configFields) Architecture {
 	return a
 }
 
-// experts of a mixture; where their width has no name of its own, it is that of the layers.
+// experts reads the experts of a mixture. The layers' width is the default of the experts' width.
 func (f configFields) experts(a *Architecture) {
 	if a.Experts = f.int("num_experts", "n_routed_experts", "num_local_experts"); a.Experts < 2 {
 		a.Experts = 0
@@ -156,14 +155,14 @@ func (f configFields) experts(a *Architecture) {
 	}
 }
 
-// windows counts the layers that do not see the whole context.
+// windows counts the layers with a limited attention window.
 func (f configFields) windows(a *Architecture, kind string) {
 	window := f.int("sliding_window")
 	if window == 0 || !f.bool("use_sliding_window", true) {
 		return
 	}
 	var types []string
-	_ = json.Unmarshal(f["layer_types"], &types) // another type names no layers
+	_ = json.Unmarshal(f["layer_types"], &types) // other types name no layers
 	pattern := f.int("sliding_window_pattern")
 	switch {
 	case len(types) > 0:
@@ -186,7 +185,7 @@ func (f configFields) windows(a *Architecture, kind string) {
 	}
 }
 
-// format of the checkpoint's weights.
+// format returns the format of the checkpoint's weights.
 func (f configFields) format() WeightFormat {
 	var q struct {
 		Method string   `json:"quant_method"`
@@ -205,7 +204,7 @@ func (f configFields) format() WeightFormat {
 	if json.Unmarshal(f["quantization_config"], &q) != nil {
 		return WeightFormat{}
 	}
-	for _, g := range q.Groups { // compressed-tensors: all groups of a checkpoint are alike
+	for _, g := range q.Groups { // compressed-tensors: all groups of a checkpoint are equal
 		if g.Weights.Bits == nil {
 			continue
 		}
@@ -218,7 +217,7 @@ func (f configFields) format() WeightFormat {
 		}
 		return out
 	}
-	if q.Method == "mxfp4" { // which the engines apply to the experts alone
+	if q.Method == "mxfp4" { // the engines apply it only to the experts
 		return fourBitExperts
 	}
 	if q.Bits != nil && *q.Bits >= 2 && *q.Bits <= 8 {
@@ -234,8 +233,7 @@ func (f configFields) format() WeightFormat {
 	return format
 }
 
-// Plausible reports whether the figures are those of a model: complete, and none of them so
-// large that arithmetic with them means nothing.
+// Plausible reports whether the figures are complete and small enough for a real model.
 func (a Architecture) Plausible() bool {
 	if !a.complete() || a.KVHeads > a.Heads || a.ExpertsPerToken > max(a.Experts, 1) {
 		return false

@@ -4,22 +4,22 @@ import (
 	"strings"
 )
 
-// knownModel is a row of the table of models: the key that its names hold, its published
-// sizes in billions of parameters, and its architecture.
+// knownModel is a row of the table of models: the key that matches its names, its published sizes
+// in billions of parameters, and its architecture.
 type knownModel struct {
 	key           string
 	total, active float64
 	architecture  Architecture
 }
 
-// eightBit is the format of checkpoints that are published in FP8, fourBitExperts that of
-// the gpt-oss models (MXFP4: four bits and a scale of eight for 32 weights).
+// eightBit is the format of checkpoints that are published in FP8, fourBitExperts the format of the
+// gpt-oss models (MXFP4: four bits per weight and an eight-bit scale for 32 weights).
 var (
 	eightBit       = WeightFormat{Bits: 8, Products: 8}
 	fourBitExperts = WeightFormat{Bits: 4.25, ExpertsOnly: true}
 )
 
-// qwen3, llama3 and the like fill in what a family shares.
+// qwen3, llama3 and the following functions return the architectures of a family.
 func qwen3(layers, hidden, heads, intermediate int, tied bool) Architecture {
 	return Architecture{Layers: layers, Hidden: hidden, Heads: heads, KVHeads: 8, HeadDim: 128, Intermediate: intermediate,
 		Vocabulary: 151936, Context: 40960, Tied: tied}
@@ -99,8 +99,8 @@ func opt(layers, hidden, heads int) Architecture {
 		Context: 2048, Tied: true}
 }
 
-// knownModels are models that are often served, from their published configurations. Names
-// are looked up by the longest key that they hold as whole words.
+// knownModels are frequently served models, from their published configurations. A name is looked
+// up by the longest key that it contains as whole words.
 var knownModels = []knownModel{
 	{"qwen3-0.6b", 0.6, 0.6, qwen3(28, 1024, 16, 3072, true)},
 	{"qwen3-1.7b", 1.7, 1.7, qwen3(28, 2048, 16, 6144, true)},
@@ -177,7 +177,7 @@ var knownModels = []knownModel{
 	{"phi-3-medium-128k", 14.0, 14.0, phi(40, 5120, 40, 10, 17920, 32064, 131072, false)},
 	{"phi-4", 14.7, 14.7, phi(40, 5120, 40, 10, 17920, 100352, 16384, false)},
 	{"phi-4-mini", 3.84, 3.84, phi(32, 3072, 24, 8, 8192, 200064, 131072, true)},
-	{"phi-4-multimodal", 3.84, 3.84, phi(32, 3072, 24, 8, 8192, 200064, 131072, true)}, // of its language model
+	{"phi-4-multimodal", 3.84, 3.84, phi(32, 3072, 24, 8, 8192, 200064, 131072, true)}, // sizes of its language model
 	{"phi-3.5-moe", 41.9, 6.6, Architecture{Layers: 32, Hidden: 4096, Heads: 32, KVHeads: 8, Vocabulary: 32064, Context: 131072, Experts: 16,
 		ExpertsPerToken: 2, ExpertIntermediate: 6400}},
 
@@ -218,14 +218,14 @@ var knownModels = []knownModel{
 		Vocabulary: 64000, Context: 4096}},
 }
 
-// fittedModel is the model that the profile "a10" was fitted with: the size of its
-// checkpoint as published, and the whole of its parameters in every pass, as in the fit.
+// fittedModel is the model to which the profile "a10" was fitted: the size of its checkpoint as
+// published, with all parameters in every pass, as in the fit.
 const fittedModel = "qwen2.5-7b-instruct-gptq-int4"
 
 var fittedShape = ModelShape{Params: 7.62e9, Layers: 28, Hidden: 3584, KVHeads: 4, KVBytesPerToken: 57344, WeightBytes: 5.57e9,
 	MaxModelLen: 32768}
 
-// lookUpModel finds a model in the table by its name: the row with the longest key.
+// lookUpModel returns the row of the table whose key is the longest in the name.
 func lookUpModel(name string) (knownModel, bool) {
 	var found knownModel
 	for _, m := range knownModels {
@@ -236,8 +236,8 @@ func lookUpModel(name string) (knownModel, bool) {
 	return found, found.key != ""
 }
 
-// holdsWord reports whether a name holds a key that is not part of a longer number or word:
-// qwen3-4b is in "Qwen/Qwen3-4B-Instruct" and not in "qwen3-4b5".
+// holdsWord reports whether a name contains a key that is not part of a longer number or word:
+// qwen3-4b is in "Qwen/Qwen3-4B-Instruct" but not in "qwen3-4b5".
 func holdsWord(name, key string) bool {
 	for {
 		i := strings.Index(name, key)
@@ -252,13 +252,13 @@ func holdsWord(name, key string) bool {
 	}
 }
 
-// isWord reports whether a byte goes on with a word or number: the dot of "v3.2" does.
+// isWord reports whether a byte continues a word or number: the dot of "v3.2" does.
 func isWord(b byte) bool {
 	return b == '.' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
 }
 
-// KnownShape is the shape of a model in the table, or that of a small model where it is not
-// there. format says in which format its weights are served, given the published one.
+// KnownShape returns the shape of a model in the table, or the shape of a small model if it is not
+// in the table. format returns the format of the served weights, given the published one.
 func KnownShape(name string, format func(published WeightFormat) WeightFormat) ModelShape {
 	var m ModelShape
 	if strings.Contains(strings.ToLower(name), fittedModel) {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// ModelSize is a model by what a file says of it, where no table and no configuration does.
-// What is left out is filled in with the proportions of common models.
+// ModelSize describes a model's size in a file, for models without an entry in the table and
+// without a configuration. Missing values follow the proportions of common models.
 type ModelSize struct {
-	// Parameters of the model, and those that one token takes part in; 0 means all.
+	// Parameters of the model, and those that one token uses; 0 means all.
 	Parameters       float64 `json:"parameters"`
 	ActiveParameters float64 `json:"active_parameters,omitempty"`
 	Layers           int     `json:"layers,omitempty"`
@@ -18,11 +18,12 @@ type ModelSize struct {
 	HeadDim          int     `json:"head_dim,omitempty"`
 	// Context is the longest sequence, 0 for 32768.
 	Context int `json:"context,omitempty"`
-	// WeightBits of one weight, 0 for what the name of the model or its flags say, or 16.
+	// WeightBits of one weight. With 0 the name of the model or its flags decide; the default is
+	// 16.
 	WeightBits float64 `json:"weight_bits,omitempty"`
 }
 
-// Check reports what no model can have.
+// Check returns an error for sizes that are impossible.
 func (s ModelSize) Check() error {
 	switch {
 	case !(s.Parameters >= 1e5) || s.Parameters > 1e14:
@@ -48,9 +49,9 @@ func (s ModelSize) Check() error {
 	return nil
 }
 
-// Shape of a model of that size. Layers hold 12 parameters for each pair of hidden units,
-// and a hidden state is 128 times as wide as there are layers: 8 billion parameters have
-// 35 layers of 4,400 units. Heads are 128 wide, and 8 of them have KV of their own.
+// Shape returns the shape of a model of that size. Layers hold 12 parameters for each pair of
+// hidden units, and the hidden state is 128 times as wide as the number of layers: 8 billion
+// parameters have 35 layers of 4,400 units. Heads are 128 wide, and 8 of them have KV.
 func (s ModelSize) Shape(name string, f WeightFormat) ModelShape {
 	active := s.ActiveParameters
 	if active == 0 {
@@ -63,7 +64,7 @@ func (s ModelSize) Shape(name string, f WeightFormat) ModelShape {
 		return float64(*value)
 	}
 	dense := s.Parameters
-	if active < s.Parameters { // half of what a token takes part in is what all tokens share
+	if active < s.Parameters { // half of a token's parameters are shared by all tokens
 		dense = active
 	}
 	layers := width(&s.Layers, math.Cbrt(dense/(12*128*128)))

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Noise says how a simulated server differs from its own model, from launch to launch
-// and within one. All of it is drawn from the seed of the launch.
+// Noise describes how a simulated server deviates from its model, between launches and within one.
+// All values are drawn from the seed of the launch.
 type Noise struct {
-	// LaunchSD is the standard deviation of the logarithm of a factor on all step times
-	// that holds for a whole launch.
+	// LaunchSD is the standard deviation of the logarithm of a factor on all step times of a
+	// launch.
 	LaunchSD float64 `json:"launch_sd"`
-	// StepSD is the same for each step on its own.
+	// StepSD is the standard deviation of the logarithm of a factor on each step's time.
 	StepSD float64 `json:"step_sd"`
-	// Drift is the relative change of step times per hour of model time: 0.04 makes
-	// the server 4 % slower after an hour.
+	// Drift is the relative change of step times per hour of model time: 0.04 makes the server 4 %
+	// slower after an hour.
 	Drift float64 `json:"drift"`
-	// OutlierRate is the share of steps that take OutlierFactor times as long (a pause
-	// of the garbage collector, a neighbour on the host).
+	// OutlierRate is the share of steps that take OutlierFactor times as long (a pause of the
+	// garbage collector, other load on the host).
 	OutlierRate   float64 `json:"outlier_rate"`
 	OutlierFactor float64 `json:"outlier_factor"`
 	// Slowdown multiplies all step times; 1.05 plants a regression of 5 %. 0 means 1.
 	Slowdown float64 `json:"slowdown"`
-	// SlowOp is the operation that takes the time which Slowdown adds, as a profile shows it; ""
-	// for all of them in proportion.
+	// SlowOp is the operation that takes the additional time of Slowdown, as a profile shows it; ""
+	// distributes it over all in proportion.
 	SlowOp string `json:"slow_op,omitempty"`
 }
 
-// DefaultNoise is a quiet machine: 0.7 % from launch to launch, 1 % from step to step.
+// DefaultNoise returns the noise of a quiet machine: 0.7 % between launches, 1 % between steps.
 func DefaultNoise() Noise { return Noise{LaunchSD: 0.007, StepSD: 0.01} }
 
 // noiseSource draws the factors of one launch.
@@ -40,8 +40,8 @@ type noiseSource struct {
 
 func newNoiseSource(n Noise, seed uint64) *noiseSource {
 	rng := rand.New(rand.NewPCG(seed, 0x73696d756c617465))
-	// The launch's draw is taken even when its deviation is 0, so that turning one knob
-	// leaves the other draws as they were.
+	// Draw the launch's factor even if its deviation is 0, so that a change of one setting does not
+	// change the other draws.
 	launch := math.Exp(n.LaunchSD * rng.NormFloat64())
 	if n.Slowdown > 0 {
 		launch *= n.Slowdown
@@ -49,7 +49,7 @@ func newNoiseSource(n Noise, seed uint64) *noiseSource {
 	return &noiseSource{noise: n, launch: launch, rng: rng}
 }
 
-// factor of a step that starts at now.
+// factor returns the factor on the time of a step that starts at now.
 func (s *noiseSource) factor(now time.Duration) float64 {
 	f := s.launch * (1 + s.noise.Drift*now.Hours())
 	if s.noise.StepSD > 0 {

@@ -7,63 +7,65 @@ import (
 	"time"
 )
 
-// Profile is a GPU as the model sees it: rates that a kernel really reaches, not the
-// data sheet's peaks, and the fixed costs around a step.
+// Profile describes a GPU in the model: rates that kernels reach in practice, not the data sheet's
+// peaks, and the fixed costs of a step.
 type Profile struct {
 	Name string
 	// Device is the product name that log lines and /server_info show.
 	Device string
 	// FLOPs per second that large matrix products reach in 16 bits.
 	FLOPs float64
-	// EightBit and FourBit are how many times as fast products of so many bits are, 0 where
-	// the device has none and computes them in 16.
+	// EightBit and FourBit are the speed-ups of products of that width; 0 if the device lacks them
+	// and computes in 16 bits.
 	EightBit, FourBit float64
-	// AttentionFLOPs per second that the attention kernels of a prefill reach; lower,
-	// because they also soften, mask and page.
+	// AttentionFLOPs per second that the attention kernels of a prefill reach; lower, because they
+	// also compute the softmax and masks, and read pages.
 	AttentionFLOPs float64
-	// MemBandwidth in bytes per second, reached when weights and KV are streamed.
+	// MemBandwidth in bytes per second, when weights and KV are streamed.
 	MemBandwidth float64
 	// MemBytes is the memory of the device.
 	MemBytes float64
-	// ReservedBytes of it go to activations, graphs and the runtime.
+	// ReservedBytes of memory are used by activations, graphs and the runtime.
 	ReservedBytes float64
 	// KernelOverhead of a step: launches, sampling, the scheduler on the host.
 	KernelOverhead time.Duration
 	// SequenceOverhead of a step for each sequence in it: sampling, detokenizing.
 	SequenceOverhead time.Duration
-	// ClientOverhead is the part of KernelOverhead that goes away where the load generator
-	// runs on another machine: the decode server of a pair.
+	// ClientOverhead is the part of KernelOverhead that disappears if the load generator runs on
+	// another machine: the decode server of a pair.
 	ClientOverhead time.Duration
-	// PrefillOverhead is added to a step that holds prefill work: no CUDA graph, input preparation.
+	// PrefillOverhead is added to a step with prefill work: no CUDA graph, input preparation.
 	PrefillOverhead time.Duration
-	// Watts that the device draws during a step, and a sixth of them between steps.
+	// Watts that the device draws during a step; between steps it draws a sixth.
 	Watts float64
-	// Frontend is the time between the arrival of a request and its place in the
-	// scheduler's queue: HTTP, tokenizer, hand-over between processes.
+	// Frontend is the time from the arrival of a request to the scheduler's queue: HTTP, tokenizer,
+	// communication between processes.
 	Frontend time.Duration
-	// Hop is the time that a router, and the network to it, take to pass a request on.
+	// Hop is the time that a router, and the network to it, take to forward a request.
 	Hop time.Duration
 	// Net holds the links to other servers.
 	Net Network
-	// Staging is the way of KV through host memory in the connectors before V1.
+	// Staging describes the copies through host memory in the connectors before V1.
 	Staging Staging
-	// Model, if it has parameters, takes the place of every model's own shape.
+	// Model, if it has parameters, replaces every model's shape.
 	Model ModelShape
 }
 
 // Profiles returns the hardware that can be simulated.
 //
 // "a10" is fitted to the public vLLM measurement with Mooncake (vLLM 0.6.4.post1, A10,
-// Qwen2.5-7B-Instruct-GPTQ-Int4); see testdata. Its rates are those of the device, so other
-// models scale from that one. Its steps are 0.7 ms shorter on the decode
-// server of a pair than on a server that shares its machine with the benchmark's client. "h100" uses the data sheet's 989 TFLOP/s
-// (BF16, dense) and 3.35 TB/s at the shares that tuned kernels commonly reach; "a100", "h200"
-// and "b200" are their data sheets at the same shares, and all draw some 80 % of their limit
-// while they compute. None of these was fitted: how far they
-// are from published figures is in testdata/published.csv and its test. "fast" is
-// imaginary and runs every model as if it had half a billion parameters: a request of 256
-// tokens in and 16 out takes about 45 ms, so that hundreds of them fit in seconds, with
-// the ratio of prefill to decode of a small GPU.
+// Qwen2.5-7B-Instruct-GPTQ-Int4); see testdata. Its rates are the device's, so other models scale
+// from that one. Its steps are 0.7 ms shorter on the decode server of a pair than on a server that
+// shares its machine with the benchmark's client.
+//
+// "h100" uses the data sheet's 989 TFLOP/s (BF16, dense) and 3.35 TB/s at the shares that tuned
+// kernels commonly reach; "a100", "h200" and "b200" use their data sheets at the same shares. All
+// draw some 80 % of their limit while they compute. None of these was fitted;
+// testdata/published.csv and its test compare them with published figures.
+//
+// "fast" is imaginary and runs every model as if it had half a billion parameters: a request of 256
+// tokens in and 16 out takes about 45 ms, so that hundreds of them run in seconds, with the ratio
+// of prefill to decode of a small GPU.
 func Profiles() []Profile {
 	return []Profile{
 		{Name: "a10", Device: "NVIDIA A10", Watts: 130, FLOPs: 72e12, AttentionFLOPs: 6e12, MemBandwidth: 500e9,
@@ -82,9 +84,8 @@ func Profiles() []Profile {
 	}
 }
 
-// dataSheet is an accelerator of a data centre by its peaks, at the shares of them that
-// tuned kernels commonly reach: 57 % of the products, 25 % in the attention of a prefill and
-// 84 % of the bandwidth.
+// dataSheet returns a data centre accelerator from its peaks, at the shares that tuned kernels
+// commonly reach: 57 % for products, 25 % for the attention of a prefill and 84 % of the bandwidth.
 func dataSheet(name, device string, flops, bandwidth, memory, eightBit, fourBit, watts float64) Profile {
 	return Profile{
 		Name: name, Device: device, Watts: watts, FLOPs: flops * 560 / 989, AttentionFLOPs: flops * 250 / 989,
@@ -96,7 +97,7 @@ func dataSheet(name, device string, flops, bandwidth, memory, eightBit, fourBit,
 	}
 }
 
-// products per second of operands of so many bits.
+// products returns the rate of products of operands of the given number of bits.
 func (p Profile) products(bits int) float64 {
 	switch {
 	case bits == 32:
@@ -109,8 +110,8 @@ func (p Profile) products(bits int) float64 {
 	return p.FLOPs
 }
 
-// a10Network is a cloud machine with A10s: two elastic RDMA ports of 32 Gbit/s each, TCP
-// over the same ports through the kernel, and PCIe 4.0 between the GPUs.
+// a10Network is a cloud machine with A10s: two elastic RDMA ports of 32 Gbit/s each, TCP over the
+// same ports through the kernel, and PCIe 4.0 between the GPUs.
 func a10Network() Network {
 	return Network{
 		RDMA: Link{Bandwidth: 3.6e9, Latency: 40 * time.Microsecond}, HCAs: 2,
@@ -120,8 +121,8 @@ func a10Network() Network {
 	}
 }
 
-// h100Network has ports of 400 Gbit/s, NVLink 4, and TCP over 100 Gbit/s Ethernet, where
-// staging in host memory is the limit.
+// h100Network has ports of 400 Gbit/s, NVLink 4, and TCP over 100 Gbit/s Ethernet, which is limited
+// by the staging in host memory.
 func h100Network() Network {
 	return Network{
 		RDMA: Link{Bandwidth: 46e9, Latency: 20 * time.Microsecond}, HCAs: 8,
@@ -131,8 +132,8 @@ func h100Network() Network {
 	}
 }
 
-// fastNetwork gives the imaginary device links of the usual proportions: 256 tokens of its
-// model take 1.3 ms over one RDMA port, 10 ms over TCP.
+// fastNetwork gives the imaginary device links of the usual proportions: 256 tokens of its model
+// take 1.3 ms over one RDMA port, 10 ms over TCP.
 func fastNetwork() Network {
 	return Network{
 		RDMA: Link{Bandwidth: 10e9, Latency: 20 * time.Microsecond}, HCAs: 2,
@@ -142,17 +143,16 @@ func fastNetwork() Network {
 	}
 }
 
-// Staging is what connectors before V1 do around the network: they copy each tensor to the
-// host, serialize it, copy it into a registered buffer, and undo all of it on the other
-// side, one tensor after the other. Six copies at 3 to 5 GB/s each are 0.65 to 0.8 GB/s
-// together.
+// Staging models the copies of connectors before V1: they copy each tensor to the host, serialize
+// it, copy it into a registered buffer, and reverse these steps on the other side, one tensor after
+// the other. Six copies at 3 to 5 GB/s each reach 0.65 to 0.8 GB/s together.
 type Staging struct {
-	// PerTransfer is the fixed cost: five tensors, each with its messages.
+	// PerTransfer is the fixed cost: five tensors with their messages.
 	PerTransfer time.Duration
 	// Rate in bytes per second of all copies together.
 	Rate float64
-	// Launch is the time in which the host queues the kernels of a prefill step. A transfer
-	// that begins later waits behind them.
+	// Launch is the time in which the host queues the kernels of a prefill step. A transfer that
+	// begins later waits for them.
 	Launch time.Duration
 }
 

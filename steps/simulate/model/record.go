@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Parts of a step's time, by what takes it.
+// Parts splits a step's time by its causes.
 type Parts struct {
-	// Host is what is done around the products: launches, norms, samples.
+	// Host is the work around the products: launches, norms, sampling.
 	Host time.Duration
 	// Products of weights and in the attention; Attention is its share of them.
 	Products, Attention time.Duration
-	// Reduce is between GPUs of a node, Span between nodes.
+	// Reduce is the time of collectives between GPUs of a node, Span the time between nodes.
 	Reduce, Span time.Duration
 }
 
@@ -25,24 +25,24 @@ type RecordedStep struct {
 	Operations []OperationTime
 }
 
-// OperationTime is an operation of all layers in one step.
+// OperationTime is the time of an operation of all layers in one step.
 type OperationTime struct {
 	Operation *Operation
 	Time      time.Duration
 }
 
-// Operation of a model as profilers name it.
+// Operation of a model with the names that profilers show.
 type Operation struct {
 	// Name in the simulate block.
 	Name string
-	// Op is the operation that the host launches, Kernel what runs on a GPU.
+	// Op is the operation that the host launches, Kernel the kernel on the GPU.
 	Op, Kernel string
-	// shares of the parts of a step.
+	// shares of the operation in the parts of a step.
 	host, linear, attention, reduce, span float64
 }
 
-// operations of a decoder layer, and those around it. Shares of linear layers are those of a
-// dense model with grouped queries; the rest of the host's part is time between kernels.
+// operations of a decoder layer, and those around it. Shares of linear layers are those of a dense
+// model with grouped queries; the rest of the host's part is time between kernels.
 var operations = []Operation{
 	{Name: "embedding", Op: "aten::embedding", Kernel: "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long, " +
 		"unsigned int, 2, 2, -2, true>(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)", host: 0.03},
@@ -72,7 +72,7 @@ var operations = []Operation{
 		"long, 4, 4>)", host: 0.2},
 }
 
-// OperationNames are the operations that a slowdown can be planted in.
+// OperationNames returns the operations in which a slowdown can be planted.
 func OperationNames() []string {
 	out := make([]string, len(operations))
 	for i, o := range operations {
@@ -81,7 +81,7 @@ func OperationNames() []string {
 	return out
 }
 
-// KernelOf is the kernel of an operation, "" if there is none of that name.
+// KernelOf returns the kernel of an operation, "" if the name is unknown.
 func KernelOf(name string) string {
 	for _, o := range operations {
 		if o.Name == name {
@@ -95,19 +95,19 @@ func KernelOf(name string) string {
 type record struct {
 	from, to time.Duration
 	rng      *rand.Rand
-	launch   map[string]float64 // a factor of each operation in this launch
+	launch   map[string]float64 // factor of each operation in this launch
 	steps    []RecordedStep
 }
 
-// Operations differ from launch to launch and from step to step, beside what all of a step do.
+// Deviations of operations between launches and between steps, in addition to the step's.
 const (
 	operationLaunchSD = 0.01
 	operationStepSD   = 0.03
 )
 
-// Record keeps the steps that begin in a span of time, for Recorded.
+// Record records the steps that begin in a span of time, for Recorded.
 func (e *Engine) Record(from, to time.Duration) {
-	seed := math.Float64bits(e.noise.launch) // which differs from launch to launch
+	seed := math.Float64bits(e.noise.launch) // differs between launches
 	r := &record{from: from, to: to, rng: rand.New(rand.NewPCG(seed, 0x70726f66)), launch: map[string]float64{}}
 	for _, o := range operations {
 		r.launch[o.Name] = math.Exp(operationLaunchSD * r.rng.NormFloat64())
@@ -115,7 +115,7 @@ func (e *Engine) Record(from, to time.Duration) {
 	e.record = r
 }
 
-// Recorded takes the steps that were recorded.
+// Recorded returns the recorded steps and ends the recording.
 func (e *Engine) Recorded() []RecordedStep {
 	if e.record == nil {
 		return nil
@@ -125,14 +125,14 @@ func (e *Engine) Recorded() []RecordedStep {
 	return out
 }
 
-// add keeps a step, unless it is outside of the span.
+// add records a step, unless it is outside of the span.
 func (r *record) add(c Config, step Step, w work) {
 	if r == nil || step.Start < r.from || step.Start >= r.to {
 		return
 	}
 	step.Fetches, step.Prompts = slices.Clone(step.Fetches), slices.Clone(step.Prompts)
 	p, took := c.stepParts(w), float64(step.End-step.Start)
-	planted := 0.0 // time that an operation takes for itself
+	planted := 0.0 // additional time of the slow operation
 	if c.Noise.SlowOp != "" && c.Noise.Slowdown > 1 {
 		planted = took * (1 - 1/c.Noise.Slowdown)
 	}

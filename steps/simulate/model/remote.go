@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// admitRemote starts the first waiting sequence, whose KV comes from another server. It
-// is false when there is no room for its blocks. The prompt costs no budget: it is not
-// computed here.
+// admitRemote starts the first waiting sequence, whose KV comes from another server. It returns
+// false if there is no room for its blocks. The prompt does not count against the budget, because
+// it is not computed here.
 func (e *Engine) admitRemote(s *sequence) bool {
 	hits := e.pool.match(s.hashes[:min(len(s.hashes), (s.total()-1)/e.cfg.BlockSize)])
 	fresh := ceilDiv(s.total(), e.cfg.BlockSize) - len(hits)
@@ -16,7 +16,7 @@ func (e *Engine) admitRemote(s *sequence) bool {
 	}
 	e.allot(s, hits, fresh)
 	e.stats.ExternalQueries += s.req.Input - s.computed
-	s.req.Remote = false // once; after a preemption it computes everything itself
+	s.req.Remote = false // only once: after a preemption all tokens are computed here
 	if !e.cfg.BlockingTransfer {
 		e.fetching = append(e.fetching, s)
 		e.wanted = append(e.wanted, s.req.ID)
@@ -27,8 +27,8 @@ func (e *Engine) admitRemote(s *sequence) bool {
 	return true
 }
 
-// admitFetched lets sequences whose KV has arrived into the batch. They hold their blocks
-// already, so they go before those that have none: otherwise neither might go on.
+// admitFetched admits sequences whose KV has arrived to the batch. They hold blocks already, so
+// they precede those without blocks; otherwise both could block each other.
 func (e *Engine) admitFetched(budget int) int {
 	used := 0
 	for len(e.fetched) > 0 && e.fetched[0].ready <= e.now && len(e.running) < e.cfg.MaxSeqs && used < budget {
@@ -42,23 +42,23 @@ func (e *Engine) admitFetched(budget int) int {
 		}
 		e.fetched = e.fetched[1:]
 		e.running = append(e.running, s)
-		// A single token is a decode to the model: its step uses the CUDA graph.
+		// The model handles a single token as a decode: its step uses the CUDA graph.
 		e.add(slice{seq: s, tokens: n, prefill: n > 1})
 		used += n
 	}
 	return used
 }
 
-// TakeFetches returns the requests that have got their blocks since the last call and
-// whose KV has to be fetched now. Arrived must follow for each, unless it is aborted.
+// TakeFetches returns the requests that have got their blocks since the last call and whose KV must
+// be fetched now. Arrived must follow for each, unless it is aborted.
 func (e *Engine) TakeFetches() []int {
 	ids := e.wanted
 	e.wanted = nil
 	return ids
 }
 
-// Missing is the number of prompt tokens whose KV a fetching request waits for; 0 if the
-// engine does not know it (any more).
+// Missing returns the number of prompt tokens whose KV a fetching request waits for; 0 if the
+// engine does not have it.
 func (e *Engine) Missing(id int) int {
 	for _, queue := range [][]*sequence{e.fetching, e.running} {
 		if i := slices.IndexFunc(queue, func(s *sequence) bool { return s.req.ID == id }); i >= 0 {
@@ -68,9 +68,8 @@ func (e *Engine) Missing(id int) int {
 	return 0
 }
 
-// Arrived notes that the KV of the next tokens of a fetching request is there at the given
-// time. What is missing is computed here, and the last token in any case: its output is
-// the next token.
+// Arrived records that the KV of the next tokens of a fetching request arrives at the given time.
+// Missing tokens are computed here, and always the last one: its output is the next token.
 func (e *Engine) Arrived(at time.Duration, id, tokens int) {
 	i := slices.IndexFunc(e.fetching, func(s *sequence) bool { return s.req.ID == id })
 	if i < 0 {
@@ -86,9 +85,9 @@ func (e *Engine) Arrived(at time.Duration, id, tokens int) {
 	e.fetched = insertReady(e.fetched, s)
 }
 
-// Fetched says how many tokens of each of Step.Fetches arrived. If one is not complete the
-// model runs after all, over all prompts of the step (bypass_model_exec is all or nothing
-// in vLLM before V1); the new end is returned.
+// Fetched sets how many tokens of each of Step.Fetches arrived. If one is incomplete, the model
+// runs over all prompts of the step (bypass_model_exec is all or nothing in vLLM before V1).
+// Fetched returns the step with its new end.
 func (e *Engine) Fetched(step Step, tokens map[int]int) Step {
 	var w work
 	complete := true
@@ -112,7 +111,7 @@ func (e *Engine) Fetched(step Step, tokens map[int]int) Step {
 	return step
 }
 
-// Release frees the KV of a complete request that was held; false if there is none.
+// Release frees the KV of a complete request that was held. It returns false if there is none.
 func (e *Engine) Release(id int) bool {
 	i := slices.IndexFunc(e.held, func(s *sequence) bool { return s.req.ID == id })
 	if i < 0 {

@@ -2,9 +2,9 @@ package model
 
 import "slices"
 
-// schedule fills e.plan with the next step. Order within a step follows vLLM: with mixed
-// steps decodes, then prompts in progress, then new ones (vllm/v1/core/sched/scheduler.py,
-// and the chunked scheduler of 0.6); without, prompts alone as long as there are any
+// schedule fills e.plan with the next step. The order within a step follows vLLM. Mixed steps
+// contain decodes, then prompts in progress, then new ones (vllm/v1/core/sched/scheduler.py, and
+// the chunked scheduler of 0.6). Other steps contain only prompts while there are any
 // (_schedule_default of 0.6, get_next_batch_to_run of SGLang).
 func (e *Engine) schedule() {
 	e.plan = e.plan[:0]
@@ -23,8 +23,8 @@ func (e *Engine) schedule() {
 	preempted := e.stats.Preemptions
 	budget -= e.continueDecodes(budget)
 	budget -= e.continuePrefills(budget)
-	// Where the last one running had to give way, to KV that others wait for or hold, the
-	// step would be empty with work at hand.
+	// If the last running sequence was preempted in favour of fetching or held KV, the step would
+	// be empty although work waits.
 	if e.stats.Preemptions == preempted || len(e.plan) == 0 {
 		e.admit(budget)
 	}
@@ -41,7 +41,7 @@ func (e *Engine) continueDecodes(budget int) int {
 		}
 		drafts := e.drafts(s, budget-used-1)
 		if !e.reserve(s, 1+drafts) {
-			break // s was the last in line and had to go itself
+			break // s itself was preempted
 		}
 		e.add(slice{seq: s, tokens: 1, drafts: drafts})
 		used += 1 + drafts
@@ -49,7 +49,8 @@ func (e *Engine) continueDecodes(budget int) int {
 	return used
 }
 
-// continuePrefills plans the next chunks of prompts in progress, in order, and returns their tokens.
+// continuePrefills plans the next chunks of prompts in progress, in order, and returns the number
+// of their tokens.
 func (e *Engine) continuePrefills(budget int) int {
 	used := 0
 	for i := 0; i < len(e.running) && used < budget; i++ {
@@ -67,8 +68,8 @@ func (e *Engine) continuePrefills(budget int) int {
 	return used
 }
 
-// admit starts waiting requests in order, and stops at the first that does not fit: no
-// one overtakes.
+// admit starts waiting requests in order, and stops at the first that does not fit, so that none is
+// overtaken.
 func (e *Engine) admit(budget int) {
 	budget -= e.admitFetched(budget)
 	for len(e.waiting) > 0 && len(e.running) < e.cfg.MaxSeqs && budget > 0 {
@@ -90,8 +91,8 @@ func (e *Engine) admit(budget int) {
 			n = budget
 		}
 		fresh := ceilDiv(cached+n, e.cfg.BlockSize) - len(hits)
-		// Where prompts go before decodes, one that cannot be finished would stop them
-		// for good, so all of it must fit.
+		// If prompts precede decodes, a prompt that cannot be completed would block them forever,
+		// so all of it must fit.
 		claim := fresh
 		if !e.cfg.Mixed {
 			claim = ceilDiv(s.total(), e.cfg.BlockSize) - len(hits)
@@ -111,7 +112,7 @@ func (e *Engine) start(s *sequence, hits []int32, fresh int) {
 	e.running = append(e.running, s)
 }
 
-// allot gives the first waiting sequence its blocks.
+// allot assigns blocks to the first waiting sequence.
 func (e *Engine) allot(s *sequence, hits []int32, fresh int) {
 	e.waiting = e.waiting[1:]
 	for _, id := range hits {
@@ -132,8 +133,8 @@ func (e *Engine) allot(s *sequence, hits []int32, fresh int) {
 	}
 }
 
-// reserve makes room for n more tokens of a running sequence, by preempting the latest
-// arrivals if need be. It is false when s itself had to give way.
+// reserve allocates blocks for n more tokens of a running sequence, and preempts the latest
+// arrivals if necessary. It returns false if it preempted s itself.
 func (e *Engine) reserve(s *sequence, n int) bool {
 	need := ceilDiv(s.computed+n, e.cfg.BlockSize) - len(s.blocks)
 	for e.pool.free < need {
@@ -149,7 +150,7 @@ func (e *Engine) reserve(s *sequence, n int) bool {
 	return true
 }
 
-// victim is the latest admitted sequence that is not part of the step; s at the latest.
+// victim returns the latest admitted sequence that is not part of the step, at most s.
 func (e *Engine) victim(s *sequence) *sequence {
 	for _, v := range slices.Backward(e.running) {
 		if v == s || !v.planned {
@@ -159,8 +160,8 @@ func (e *Engine) victim(s *sequence) *sequence {
 	return s
 }
 
-// preempt takes all blocks from a sequence and puts it back to the front of the queue;
-// its prompt and output so far are computed again when it is admitted.
+// preempt frees all blocks of a sequence and moves it to the front of the queue. Its prompt and
+// output so far are computed again when it is admitted.
 func (e *Engine) preempt(s *sequence) {
 	e.stats.Preemptions++
 	e.pool.release(s.blocks)

@@ -2,24 +2,25 @@ package model
 
 import "time"
 
-// Span is how one server is spread over nodes.
+// Span describes how one server is spread over nodes.
 type Span struct {
-	// Nodes that it is spread over; below 2 all is on one.
+	// Nodes of the server; below 2 it is on one node.
 	Nodes int
-	// TensorParallel is how many GPUs share each layer. Where a node has fewer, every layer's
-	// results cross the network; else only what one part of the layers hands to the next.
+	// TensorParallel is the number of GPUs that share each layer. If a node has fewer, every
+	// layer's results cross the network; otherwise only the hidden states between pipeline stages
+	// do.
 	TensorParallel int
 	// Link between two nodes.
 	Link Link
 }
 
-// time that a step spends on the network between the nodes, beyond what it computes.
-// Tensor parallelism adds up the results of attention and of the linear layers, two
-// all-reduces in each layer and one for the embedding, and gathers the logits of each
-// sequence. An all-reduce on a ring of k nodes has 2·(k − 1) phases that carry 1/k of the
-// bytes each; a gather has k − 1. See Thakur, Rabenseifner and Gropp, "Optimization of
-// Collective Communication Operations in MPICH" (2005). Pipeline parallelism hands the
-// hidden states on, and the tokens back.
+// time returns the time that a step spends on the network between the nodes, in addition to its
+// computation. Tensor parallelism sums the results of attention and of the linear layers, two
+// all-reduces in each layer and one for the embedding, and gathers the logits of each sequence. An
+// all-reduce on a ring of k nodes has 2·(k − 1) phases that carry 1/k of the bytes each; a gather
+// has k − 1. See Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
+// Operations in MPICH" (2005). Pipeline parallelism sends the hidden states to the next stage, and
+// the tokens back.
 func (s Span) time(m ModelShape, gpus int, w work) time.Duration {
 	tokens := w.prefillTokens + w.decodeTokens
 	if s.Nodes < 2 || tokens == 0 {

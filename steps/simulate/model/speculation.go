@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Speculation is how tokens are drafted for the model to verify in one step: the first of them up
-// to the first that it would not have chosen are accepted, and one of its own follows.
+// Speculation describes speculative decoding: tokens are drafted and the model verifies them in one
+// step. It accepts the drafts up to the first that it would not have chosen, and adds one token.
 type Speculation struct {
 	// Tokens that are drafted for each sequence and step; 0 for none.
 	Tokens int
-	// Accept is the chance that a draft is accepted where those before it are.
+	// Accept is the probability that a draft is accepted if all drafts before it are.
 	Accept float64
-	// Layers of the head or model that drafts, which runs once for each token; 0 for drafts that
-	// come from the text so far and cost nothing.
+	// Layers of the head or model that drafts, which runs once for each token; 0 for drafts from
+	// the previous text, which take no time.
 	Layers int
 }
 
-// Length is the number of tokens that a verified step is expected to give: the accepted drafts and
-// the model's own.
+// Length returns the expected number of tokens of a verified step: the accepted drafts and the
+// model's token.
 func (s Speculation) Length() float64 {
 	length := 1.0
 	for i := range s.Tokens {
@@ -28,24 +28,25 @@ func (s Speculation) Length() float64 {
 	return length
 }
 
-// Drafts count what became of drafts since the start.
+// Drafts counts drafts and their results since the start.
 type Drafts struct {
-	// Steps of a sequence with drafts, the tokens drafted for them, and those that were accepted.
+	// Steps counts steps of a sequence with drafts, Tokens the drafted tokens, and Accepted the
+	// accepted ones.
 	Steps, Tokens, Accepted int
-	// Positions are the accepted tokens by their place in a draft.
+	// Positions holds the number of accepted tokens for each position of a draft.
 	Positions []int
 }
 
 func newDraws(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x647261667473)) }
 
-// drafts is how many tokens are drafted for a sequence: what the budget and the longest context
-// leave room for.
+// drafts returns how many tokens are drafted for a sequence, limited by the budget and the maximum
+// length.
 func (e *Engine) drafts(s *sequence, budget int) int {
 	return max(0, min(e.cfg.Speculation.Tokens, budget, e.cfg.MaxModelLen-s.total()))
 }
 
-// verify emits the drafts that the model accepts behind its own token. All accepted ones count,
-// also those beyond the end of the answer, as engines count them.
+// verify emits the accepted drafts after the model's token. The counters include accepted drafts
+// beyond the end of the answer, as in the engines.
 func (e *Engine) verify(s *sequence, drafts int, events []Event) []Event {
 	if drafts == 0 {
 		return events
@@ -70,8 +71,8 @@ func (e *Engine) verify(s *sequence, drafts int, events []Event) []Event {
 	return events
 }
 
-// draftTime is what the drafting of a step takes: a pass through the layers that draft for each
-// token, one after the other, with their part of the weights and of the fixed cost of a step.
+// draftTime returns the time to draft the tokens of a step: a pass through the drafting layers for
+// each token, one after the other, with their share of the weights and of the fixed cost of a step.
 func (c Config) draftTime(plan []slice) time.Duration {
 	if c.Speculation.Layers == 0 {
 		return 0

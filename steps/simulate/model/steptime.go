@@ -2,17 +2,17 @@ package model
 
 import "time"
 
-// work is what one step computes, summed over its sequences.
+// work is the computation of one step, summed over its sequences.
 type work struct {
 	sequences int
 	// prefillTokens and decodeTokens go through the linear layers.
 	prefillTokens, decodeTokens int
 	// prefillPairs is the number of (query, key) pairs of the prefill attention.
 	prefillPairs float64
-	// contextTokens whose KV the decode attention reads.
+	// contextTokens is the number of tokens whose KV the decode attention reads.
 	contextTokens int
-	// window bounds what some layers see, 0 where all see everything; windowPairs and
-	// windowTokens are the pairs and tokens of these layers.
+	// window limits the attention of some layers, 0 for no limit; windowPairs and windowTokens are
+	// the pairs and tokens of these layers.
 	window       int
 	windowPairs  float64
 	windowTokens int
@@ -24,7 +24,7 @@ func (w *work) addPrefill(done, n int) {
 	w.sequences++
 	w.prefillTokens += n
 	w.prefillPairs += float64(n)*float64(done) + float64(n)*float64(n+1)/2
-	if w.window > 0 { // query i attends to done + i + 1 keys, but to no more than the window
+	if w.window > 0 { // query i attends to done + i + 1 keys, at most to the window
 		short := float64(min(max(w.window-done, 0), n))
 		w.windowPairs += short*float64(done) + short*(short+1)/2 + (float64(n)-short)*float64(w.window)
 	}
@@ -41,8 +41,8 @@ func (w *work) addDecode(context, tokens int) {
 	}
 }
 
-// stepTime is the roofline of one forward pass on the server's devices, the ways between
-// them included:
+// stepTime returns the time of one forward pass on the server's devices by a roofline,
+// including communication between them:
 //
 //	overheads + max((weights + KV read) / bandwidth, 2·params·tokens / FLOPs) + 4·layers·hidden·pairs / attention FLOPs
 //
@@ -50,15 +50,15 @@ func (w *work) addDecode(context, tokens int) {
 // layer, hidden unit and (query, key) pair, two products of one multiplication and one
 // addition each. See Kaplan et al., "Scaling Laws for Neural Language Models" (2020), table 1.
 //
-// Pipeline stages work at the same time on different sequences, as many as there are: each
-// of these batches reads the weights of all stages, one after the other.
+// Pipeline stages work concurrently on different batches of sequences. Each
+// batch reads the weights of all stages, one after the other.
 func (c Config) stepTime(w work) time.Duration { return c.stepParts(w).total() }
 
-// stepParts is the same by what takes the time.
+// stepParts returns the step time split by its causes.
 func (c Config) stepParts(w work) Parts {
 	p, m, n := c.Profile, c.Shape, float64(max(c.GPUs, 1))
 	tensor := c.tensorParallel()
-	idle := 1.0 // how many times as long it takes because stages wait for work
+	idle := 1.0 // factor by which stages that wait for work extend the step
 	if c.Stages > 1 {
 		idle = float64(c.Stages) / float64(min(c.Stages, max(w.sequences, 1)))
 	}
@@ -89,7 +89,7 @@ func share(part, whole float64) float64 {
 	return part / whole
 }
 
-// ShortestStep is the time of the least step that there is, one decoded token without context.
+// ShortestStep returns the time of the shortest step, one decoded token without context.
 func (c Config) ShortestStep() time.Duration {
 	var least work
 	least.addDecode(0, 1)
@@ -100,8 +100,8 @@ func (c Config) ShortestStep() time.Duration {
 	return t
 }
 
-// reduceTime is what the GPUs of a node that share each layer need to add up its results:
-// two all-reduces in each layer, in 2·(k − 1) phases on a ring that carry 1/k of the bytes
+// reduceTime returns the time that the GPUs of a node that share each layer need to sum its
+// results: two all-reduces in each layer, in 2·(k − 1) phases on a ring that carry 1/k of the bytes
 // each. Kernels pay the link's latency once.
 func (c Config) reduceTime(tokens int) time.Duration {
 	k := c.tensorParallel()

@@ -2,19 +2,19 @@ package model
 
 import "strings"
 
-// The toy vocabulary: one token for each byte, then all words of one to three lower-case
-// letters, without and with a space before them. Text of any kind can be encoded, and
-// decoding gives it back byte for byte. English comes to about two tokens a word.
+// The toy vocabulary: one token for each byte, then all words of one to three lower-case letters,
+// without and with a space before them. Any text can be encoded, and decoding restores it byte for
+// byte. English has about two tokens a word.
 const (
-	endOfText   = 256 // the id that a real tokenizer would call <|endoftext|>
+	endOfText   = 256 // the ID of <|endoftext|> in a real tokenizer
 	firstPiece  = 300
 	pieceCount  = 26 + 26*26 + 26*26*26
 	maxPieceLen = 3
-	// VocabSize of the toy tokenizer; ids from 0 to VocabSize-1 can be decoded.
+	// VocabSize of the toy tokenizer; IDs from 0 to VocabSize-1 can be decoded.
 	VocabSize = firstPiece + 2*pieceCount
 )
 
-// Encode returns the token ids of text.
+// Encode returns the token IDs of text.
 func Encode(text string) []int {
 	ids := make([]int, 0, len(text)/2+1)
 	for i := 0; i < len(text); {
@@ -41,7 +41,7 @@ func Encode(text string) []int {
 	return ids
 }
 
-// Decode returns the text of token ids. Ids outside the vocabulary become U+FFFD.
+// Decode returns the text of token IDs. IDs outside the vocabulary become U+FFFD.
 func Decode(ids []int) string {
 	var b strings.Builder
 	for _, id := range ids {
@@ -69,7 +69,8 @@ func writeToken(b *strings.Builder, id int) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// pieceIndex numbers words of one, then two, then three letters, each in alphabetical order.
+// pieceIndex returns the index of a word: words of one, then two, then three letters, each in
+// alphabetical order.
 func pieceIndex(word string) int {
 	n := 0
 	for i := range len(word) {
@@ -103,8 +104,8 @@ func pow26(n int) int {
 	return p
 }
 
-// nextToken is the model: a word of three letters with a space before it, drawn from a
-// hash of the last tokens, the position and a salt. It never ends a text by itself.
+// nextToken returns the model's next token: a word of three letters with a space before it, drawn
+// from a hash of the last tokens, the position and a salt. It never ends a text.
 func nextToken(salt uint64, ids []int) int {
 	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
 	h := Hash(salt^uint64(len(ids)), ids[max(0, len(ids)-8):])
@@ -118,13 +119,14 @@ func nextToken(salt uint64, ids []int) int {
 	return firstPiece + pieceCount + pieceIndex(word)
 }
 
-// naturalLength is the number of tokens after which the model ends its answer when it is
-// not asked to ignore that: between 16 and 271, from a hash of the prompt.
+// naturalLength returns the number of tokens after which the model ends its answer unless
+// end-of-sequence is ignored: between 16 and 271, from a hash of the prompt.
 func naturalLength(prompt []int) int {
 	return 16 + int(Hash(0, prompt)>>1%256)
 }
 
-// Answer is how many of want tokens the model makes, at least so many, and why it ends there.
+// Answer returns how many of want tokens the model generates, at least least, and the reason for
+// the end.
 func Answer(prompt []int, want, least int, ignoreEOS bool) (n int, finish string) {
 	if natural := max(naturalLength(prompt), least); !ignoreEOS && natural <= want {
 		return natural, "stop"

@@ -7,44 +7,45 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// Traffic is what the clients of a run send.
+// Traffic describes the requests of a run's clients.
 type Traffic struct {
 	traffic.Plan
-	// Request makes the request of an index; its At is not used. An error ends the run.
+	// Request returns the request of an index; its At is ignored. An error ends the run.
 	Request func(i int) (Arrival, error)
-	// Timeout ends a single request; 0 means none.
+	// Timeout limits a single request; 0 means none.
 	Timeout time.Duration
 }
 
-// Served is what became of a request. Times count from the start of the run.
+// Served is the result of a request. Times count from the start of the run.
 type Served struct {
 	Timeline
 	Index int
-	// Planned is -1 in a closed loop, and of requests that waited for others. Sent is later than it where requests waited for a
-	// place among those in flight; Timeline.Arrival is Sent.
+	// Planned is -1 in a closed loop, and for requests that depend on others. Sent is later than
+	// Planned if the number of requests in flight was limited; Timeline.Arrival is Sent.
 	Planned, Sent time.Duration
 	Input, Output int
 	// Done is the time of the last token, or of the failure.
 	Done time.Duration
-	// Err is why there is no answer: ErrTooLong or ErrRequestTimeout.
+	// Err is the reason of a failure: ErrTooLong or ErrRequestTimeout.
 	Err error
 }
 
-// ErrRequestTimeout is a request that took longer than its client waits.
+// ErrRequestTimeout reports that a request took longer than its timeout.
 var ErrRequestTimeout = errors.New("the request took longer than its timeout")
 
-// fleetRequest is a request on its way.
+// fleetRequest is a request in flight.
 type fleetRequest struct {
 	id, index       int
-	prefill, decode *fleetNode // prefill is nil where one server does both
+	prefill, decode *fleetNode // prefill is nil if one server does both
 	input, output   int
 	ids             []int
-	// there where the decode server gets its KV from, wanted by it.
+	// there is true once the decode server's source has the KV, wanted once the decode server has
+	// requested it.
 	there, wanted bool
 	over          bool
 }
 
-// fleetRun is one run of traffic, which it drives in the fleet's time.
+// fleetRun drives the traffic of one run in the fleet's time.
 type fleetRun struct {
 	fleet     *Fleet
 	t         Traffic
@@ -54,7 +55,7 @@ type fleetRun struct {
 	scheduler *traffic.Scheduler
 }
 
-// begin plans a run from now on.
+// begin starts a run now.
 func (f *Fleet) begin(t Traffic) {
 	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, served: make([]Served, len(t.Times))}
 	for i := range r.served {
@@ -80,7 +81,7 @@ func (r *fleetRun) Now() time.Duration { return r.fleet.now - r.start }
 // At implements traffic.Driver.
 func (r *fleetRun) At(t time.Duration, do func()) { r.fleet.at(r.start+t, do) }
 
-// note writes down what the servers hold, until the run is over.
+// note records the state of the servers, until the run is over.
 func (r *fleetRun) note() {
 	for _, n := range r.fleet.servers {
 		n.notes = append(n.notes, n.note(r.fleet.now))
@@ -88,7 +89,7 @@ func (r *fleetRun) note() {
 	r.fleet.unless(r.fleet.now+r.fleet.spec.Every, r.note)
 }
 
-// Send implements traffic.Driver: it gives a request to its servers.
+// Send implements traffic.Driver. It submits a request to its servers.
 func (r *fleetRun) Send(req traffic.Request) {
 	f := r.fleet
 	at := req.Index
@@ -127,7 +128,7 @@ func (r *fleetRun) Send(req traffic.Request) {
 	})
 }
 
-// token notes one that a server has made.
+// token records a generated token.
 func (r *fleetRun) token(q *fleetRequest, ev Event) {
 	s := &r.served[q.index]
 	s.Tokens, s.Cached = append(s.Tokens, r.fleet.now-r.start), ev.Cached
@@ -136,7 +137,7 @@ func (r *fleetRun) token(q *fleetRequest, ev Event) {
 	}
 }
 
-// refuse ends a request that a server does not take.
+// refuse ends a request that a server rejects.
 func (r *fleetRun) refuse(q *fleetRequest, err error) {
 	if !errors.Is(err, ErrTooLong) {
 		r.fleet.err = err
@@ -145,14 +146,14 @@ func (r *fleetRun) refuse(q *fleetRequest, err error) {
 	r.end(q, err)
 }
 
-// giveUp ends a request whose client waits no longer.
+// giveUp ends a request after its timeout.
 func (r *fleetRun) giveUp(q *fleetRequest) {
 	if !q.over {
 		r.end(q, ErrRequestTimeout)
 	}
 }
 
-// end takes a request from its servers and lets the next one go.
+// end removes a request from its servers and starts the next one.
 func (r *fleetRun) end(q *fleetRequest, err error) {
 	s := &r.served[q.index]
 	s.Done, s.Err = r.fleet.now-r.start, err
@@ -161,7 +162,7 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 	if err != nil {
 		for _, n := range []*fleetNode{q.prefill, q.decode} {
 			if n != nil && n.Abort(q.id) {
-				r.fleet.at(r.fleet.now, func() { r.fleet.kick(n) }) // others have room now
+				r.fleet.at(r.fleet.now, func() { r.fleet.kick(n) }) // other requests have room now
 			}
 		}
 	}
@@ -172,15 +173,15 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 type Arrival struct {
 	At            time.Duration
 	Input, Output int
-	// Prompt holds the token ids (length Input); nil means content that no other request shares.
+	// Prompt holds the token IDs (length Input); nil means unique content.
 	Prompt []int
 }
 
-// Timeline is what happened to one arrival, in model time since the start.
+// Timeline holds the times of one arrival, in model time since the start.
 type Timeline struct {
 	Arrival time.Duration
 	// Tokens holds the time of each output token.
 	Tokens []time.Duration
-	// Cached prompt tokens that came from the prefix cache.
+	// Cached is the number of prompt tokens from the prefix cache.
 	Cached int
 }

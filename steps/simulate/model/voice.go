@@ -2,14 +2,13 @@ package model
 
 import "math"
 
-// Voice is what decides the words of a model's answers: the same in every launch, but for the
-// noise that real engines have, and for answers that are corrupted on purpose. The zero value
-// has neither.
+// Voice determines the words of a model's answers. They are equal in every launch, except for the
+// noise of real engines and for deliberately corrupted answers. The zero value has neither.
 type Voice struct {
-	// Model whose words these are, and Launch whose noise is drawn.
+	// Model seeds the words, and Launch the noise.
 	Model, Launch uint64
-	// Diverge is the share of prompts to whose answers a launch gives another token somewhere.
-	// What follows is another text, as it is where two tokens are equally likely.
+	// Diverge is the share of prompts whose answer differs at one token in a launch. The rest of
+	// the answer then differs too, as after two equally likely tokens.
 	Diverge float64
 	// Jitter is the standard deviation of log-probabilities between launches, in nats.
 	Jitter float64
@@ -17,7 +16,7 @@ type Voice struct {
 	Corrupt float64
 }
 
-// VoiceOf is the voice of a model by its name.
+// VoiceOf returns the voice of a model by its name.
 func VoiceOf(name string) Voice {
 	ids := make([]int, len(name))
 	for i := range len(name) {
@@ -26,17 +25,17 @@ func VoiceOf(name string) Voice {
 	return Voice{Model: Hash(0, ids)}
 }
 
-// turns are what becomes of one answer: what its prompt adds to the draw of every token, and the
-// tokens that are others than those that the model would choose, -1 for none.
+// turns holds the deviations of one answer: the hash of its prompt, which enters the draw of every
+// token, and the positions of the diverging and the corrupted token, -1 for none.
 type turns struct {
 	prompt           uint64
 	diverge, corrupt int
 }
 
-// corruption tells what is drawn for a corrupted answer from what is drawn for the noise.
+// corruption separates the draws of corruption from the draws of noise.
 const corruption = 0x636f7272
 
-// turnsOf draws what becomes of the answer to a prompt, of a length.
+// turnsOf draws the deviations of the answer to a prompt, with a length in tokens.
 func (v Voice) turnsOf(prompt []int, length int) turns {
 	draw := func(seed uint64, share float64) int {
 		if share <= 0 || length < 1 {
@@ -51,7 +50,7 @@ func (v Voice) turnsOf(prompt []int, length int) turns {
 	return turns{Hash(v.Model, prompt), draw(v.Launch, v.Diverge), draw(v.Model^corruption, v.Corrupt)}
 }
 
-// next is the token after ids, the i-th of an answer.
+// next returns the token after ids, the i-th of an answer.
 func (v Voice) next(ids []int, i int, t turns) int {
 	salt := t.prompt
 	if i == t.corrupt {
@@ -63,7 +62,7 @@ func (v Voice) next(ids []int, i int, t turns) int {
 	return nextToken(salt, ids)
 }
 
-// Say is the answer to a prompt, in n tokens.
+// Say returns the answer to a prompt, in n tokens.
 func (v Voice) Say(prompt []int, n int) []int {
 	ids := append(make([]int, 0, len(prompt)+n), prompt...)
 	t := v.turnsOf(prompt, n)
@@ -73,7 +72,7 @@ func (v Voice) Say(prompt []int, n int) []int {
 	return ids[len(prompt):]
 }
 
-// Logprob is the log-probability of the token after a context.
+// Logprob returns the log-probability of the token after a context.
 func (v Voice) Logprob(context []int) float64 {
 	near := context[max(0, len(context)-8):]
 	p := -1.5 * unit(Hash(v.Model^uint64(len(context)), near))
@@ -84,5 +83,5 @@ func (v Voice) Logprob(context []int) float64 {
 	return min(p, -1e-6)
 }
 
-// unit is a number in (0, 1] from a hash, whose lowest bit is always set.
+// unit converts a hash, whose lowest bit is always set, to a number in (0, 1].
 func unit(h uint64) float64 { return (float64(h>>12) + 1) / (1 << 52) }

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// namedFormats are formats of weights by what names of checkpoints and values of
-// --quantization hold, the first that fits counts. Four bits carry a quarter of a bit of
-// scales and zeros (groups of 128), NVFP4 half a bit (a scale for 16 weights).
+// namedFormats are formats of weights, matched by substrings of checkpoint names and values of
+// --quantization; the first match applies. Four bits carry a quarter of a bit of scales and zeros
+// (groups of 128), NVFP4 half a bit (a scale for 16 weights).
 var namedFormats = []struct {
 	word   string
 	format WeightFormat
@@ -34,7 +34,7 @@ var namedFormats = []struct {
 	{"marlin", WeightFormat{Bits: 4.25}},
 }
 
-// FormatNamed finds the format that a name or a flag's value names.
+// FormatNamed returns the format that a name or a flag's value contains.
 func FormatNamed(text string) (WeightFormat, bool) {
 	text = strings.ToLower(text)
 	for _, f := range namedFormats {
