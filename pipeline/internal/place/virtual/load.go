@@ -17,7 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// load runs one run of a workload on the process at its URL.
+// load runs a workload once on the process at its URL.
 func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
 	fleet, err := v.fleetAt(opt.BaseURL)
 	if err != nil {
@@ -50,11 +50,11 @@ func addressOf(text string) (string, error) {
 	return u.Host, nil
 }
 
-// client is a fleet from the load generator's point of view.
+// client adapts a fleet to load.Model.
 type client struct {
 	machine *Machine
 	fleet   *fleet
-	// cached means that responses report how much of their prompts was cached.
+	// cached is true if responses report how much of their prompts was cached.
 	cached bool
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
-// Kind takes every process of a plan that runs in virtual time.
+// Kind returns the kind of place for every process of a plan that runs in virtual time.
 func Kind() place.Kind {
 	return place.Kind{
 		Name:  "virtual",
@@ -135,7 +135,7 @@ func (*Machine) Name() string { return "virtual" }
 // Capabilities implements steps.Launcher.
 func (*Machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// process is a simulated process, without a process of the system.
+// process is a simulated process, without an operating system process.
 type process struct {
 	machine *Machine
 	address string
@@ -143,7 +143,7 @@ type process struct {
 	exit    string
 	once    sync.Once
 	ready   time.Time
-	// server is the server that it plays, nil for a service or a router.
+	// server is the simulated server, nil for a service or a router.
 	server *simulate.Virtual
 	router *router.Config
 	// fleet that it belongs to, and its number in it; nil before the first request.
@@ -266,7 +266,7 @@ func (v *Machine) forget(url string) {
 // notesEvery is the interval at which a run records the state of its servers.
 const notesEvery = time.Second
 
-// errNotThere means that no process listens at an address.
+// errNotThere reports that no process listens at an address.
 var errNotThere = errors.New("nothing listens there")
 
 // fleetAt returns the fleet of the process that listens at a URL.

@@ -16,7 +16,7 @@ import (
 // Note states the limits of a run in virtual time.
 const Note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
 
-// transferNote states why transports are not proved there.
+// transferNote states why a run in virtual time proves nothing about transports.
 const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
 
 // notes returns what a reader must know about an outcome in virtual time.

@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// errAsleep means that a sleeping server was asked for tokens.
+// errAsleep reports that a sleeping server was asked for tokens.
 var errAsleep = errors.New("it is asleep")
 
 // CheckSleep implements steps.Sleeper as the engine does.
