@@ -8,11 +8,11 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// assumedFloors are shares of prompts that a launch answers in a way of its own.
+// assumedFloors are the assumed shares of prompts that launches of one server answer differently.
 var assumedFloors = []float64{0.01, 0.05}
 
-// ofAnswers reports whether a gate compares what launches answer, and whether that is by the
-// share of answers that agree.
+// ofAnswers reports whether a gate compares what launches answer, and whether only by the share of answers that
+// agree.
 func (g Gate) ofAnswers() (answers, share bool) {
 	for _, id := range g.Metrics {
 		if m, _ := metric.Lookup(id); m.Mutual {
@@ -22,8 +22,8 @@ func (g Gate) ofAnswers() (answers, share bool) {
 	return false, false
 }
 
-// unknownPower says of metrics of answers why no smallest change is stated: unlike agreement,
-// of which the number of prompts bounds the spread, they are as noisy as engine and model are.
+// unknownPower explains why no smallest change is stated for metrics of answers other than agreement. The
+// number of prompts bounds the spread of agreement. The noise of the others depends on engine and model.
 func (g Gate) unknownPower() []string {
 	if _, share := g.ofAnswers(); share {
 		return nil
@@ -38,8 +38,8 @@ func (g Gate) unknownPower() []string {
 	return lines
 }
 
-// powerOfAnswers is what a gate of agreement finds if launches of one server differ by themselves:
-// of so many prompts, a share has a spread.
+// powerOfAnswers returns what a gate of agreement finds if launches of one server differ by themselves. The
+// number of prompts determines the spread of a share.
 func (p *Plan) powerOfAnswers(g Gate) []Power {
 	_, cell, ok := p.Cell(g.Comparisons[0].Head)
 	if _, share := g.ofAnswers(); !ok || !share {

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// price is that of the file.
+// price returns the file's price, nil if it has none.
 func (b *builder) price() *result.Price {
 	p := b.cfg.Settings.Price
 	if p == nil {
@@ -16,9 +16,9 @@ func (b *builder) price() *result.Price {
 	return &result.Price{GPUHour: p.GPUHour, MachineHour: p.MachineHour, Currency: p.Currency}
 }
 
-// billText is what the plan holds machines for: "5.6 GPU-hours at most, 1.9 if all is decided
-// after 4 repeats; 61 % until servers are ready and warm; 14.00 USD at most, 4.67 USD after 4
-// repeats". "" where nothing is launched on machines.
+// billText describes how long the plan holds machines: "5.6 GPU-hours at most, 1.9 if all is decided after 4
+// repeats; 61 % until servers are ready and warm; 14.00 USD at most, 4.67 USD after 4 repeats". It returns ""
+// if nothing is launched on machines.
 func (p *Plan) billText() string {
 	e := p.Estimate
 	if e.MachineHours == 0 {
@@ -48,7 +48,7 @@ func (p *Plan) billText() string {
 	return text
 }
 
-// unpriced warns of a price that charges for nothing of the plan; "" where there is none.
+// unpriced returns a warning if the price charges nothing for the plan, else "".
 func (p *Plan) unpriced() string {
 	if p.Price == nil || p.Estimate.MachineHours == 0 || p.Price.Of(p.Estimate.Hours) > 0 {
 		return ""
@@ -60,15 +60,15 @@ func (p *Plan) unpriced() string {
 		"machine_hour"
 }
 
-// Extra is what the profile of a regression takes on top of the repeats.
+// Extra holds what the profile of a regression takes on top of the repeats.
 type Extra struct {
 	Launches     int     `json:"launches"`
-	Seconds      float64 `json:"seconds"` // at most, without starts of which nothing is known
+	Seconds      float64 `json:"seconds"` // at most, without unknown starts
 	result.Hours         // that they hold
 }
 
-// profile is what the profile of a regression takes, by the pair of cells that takes longest; nil
-// where the file asks for none, or nothing that is started here could be profiled.
+// profile returns what the profile of a regression takes, for the pair of cells that takes longest. It returns
+// nil if the file asks for none, or if no such pair is launched on machines.
 func (b *builder) profile(p *Plan) *Extra {
 	if b.cfg.Settings.Profile == nil {
 		return nil
@@ -95,14 +95,15 @@ func (b *builder) profile(p *Plan) *Extra {
 	return e
 }
 
-// ofProfile is what one launch with one run of a cell takes.
+// ofProfile returns what one launch with one run of a cell takes.
 func (p *Plan) ofProfile(hash string) Spending {
 	_, cell, _ := p.Cell(hash)
 	t := p.Target(cell.Target)
 	return t.OfLaunch(t.StartSeconds + cell.Seconds/p.TimeScale)
 }
 
-// profileText is "2 more launches where a gate regresses, about 3 min; 0.05 GPU-hours; 0.13 USD".
+// profileText describes the profile: "2 more launches where a gate regresses, about 3 min; 0.05 GPU-hours; 0.13
+// USD".
 func (p *Plan) profileText() string {
 	e := p.Profile
 	if e == nil {
@@ -111,7 +112,7 @@ func (p *Plan) profileText() string {
 	return fmt.Sprintf("%d more launches where a gate regresses, ", e.Launches) + p.extraText(e)
 }
 
-// extraText is how long something takes that comes on top, and what it holds: "about 3 min; 0.05 GPU-hours".
+// extraText describes how long additional launches take, and what they hold: "about 3 min; 0.05 GPU-hours".
 func (p *Plan) extraText(e *Extra) string {
 	text := "about " + Duration(e.Seconds)
 	if p.Estimate.UnknownStarts > 0 {

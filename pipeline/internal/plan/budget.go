@@ -10,28 +10,27 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Budget bounds what a run spends; what is zero bounds nothing. It is no part of what a resumed run
-// must find unchanged.
+// Budget limits what a run spends. Zero means no limit. A resumed run may have another budget.
 type Budget struct {
 	GPUHours float64 `json:"gpu_hours,omitempty"`
 	Seconds  float64 `json:"seconds,omitempty"`
 	Amount   float64 `json:"amount,omitempty"` // in the currency of the price
-	// Repeats at most that the file asks for, where the budget buys fewer.
+	// Repeats is the most that the file asks for, if the budget buys fewer.
 	Repeats int `json:"repeats,omitempty"`
 }
 
-// Spending is what was spent, or will be.
+// Spending is the time and the machine time that were or will be spent.
 type Spending struct {
 	result.Hours
 	Seconds float64
 }
 
-// Plus adds up what comes one after the other.
+// Plus returns the sum of two spendings, one after the other.
 func (s Spending) Plus(more Spending) Spending {
 	return Spending{s.Hours.Plus(more.Hours), s.Seconds + more.Seconds}
 }
 
-// OfLaunch is what a launch of a target spends that takes so many seconds.
+// OfLaunch returns what a launch of a target spends in a number of seconds.
 func (t Target) OfLaunch(seconds float64) Spending {
 	if t.Attached {
 		return Spending{Seconds: seconds}
@@ -43,13 +42,13 @@ func (t Target) OfLaunch(seconds float64) Spending {
 // limit is one bound of a budget.
 type limit struct {
 	name string
-	// most of it, and what a spending takes of it.
+	// most is the bound. of returns what a spending takes of it.
 	most float64
 	of   func(Spending) float64
 	text func(amount float64) string
 }
 
-// limits are the bounds that a budget has.
+// limits returns the bounds that a budget sets.
 func (b *Budget) limits(price *result.Price) []limit {
 	var out []limit
 	add := func(l limit) {
@@ -67,7 +66,7 @@ func (b *Budget) limits(price *result.Price) []limit {
 	return out
 }
 
-// Exceeded names the first bound of the budget that a spending is above, "" if it is within all.
+// Exceeded returns the first bound of the budget that a spending exceeds, "" if it exceeds none.
 func (p *Plan) Exceeded(s Spending) string {
 	if p.Budget == nil {
 		return ""
@@ -80,10 +79,10 @@ func (p *Plan) Exceeded(s Spending) string {
 	return ""
 }
 
-// rounding of a budget that is spent to the last.
+// rounding is the relative tolerance at the bounds of a budget.
 const rounding = 1e-9
 
-// budget is that of the file.
+// budget returns the file's budget, nil if it has none.
 func (b *builder) budget() *Budget {
 	s := b.cfg.Settings.Budget
 	if s == nil {
@@ -92,9 +91,9 @@ func (b *builder) budget() *Budget {
 	return &Budget{GPUHours: s.GPUTime.Hours(), Seconds: s.Time.Seconds(), Amount: s.Cost.Value}
 }
 
-// fit cuts the repeats of a plan to those that its budget buys, so that no part of alpha is kept
-// for looks that cannot be paid for. It refuses a budget that can decide no gate. Where nothing
-// says how long servers take to start, or none is launched on a machine, the plan stays as it is.
+// fit cuts the repeats of a plan to those that its budget buys, so that no part of alpha is reserved for looks
+// that cannot be paid for. It refuses a budget with which no gate can decide. It does not change the plan if
+// the start-up time of servers is unknown, or if none is launched on a machine.
 func (b *builder) fit(p *Plan) {
 	if p.Budget = b.budget(); p.Budget == nil || len(p.Repeats) == 0 {
 		return
@@ -135,12 +134,12 @@ func (b *builder) fit(p *Plan) {
 	}
 }
 
-// spending is what all of a plan spends.
+// spending returns what the whole plan spends.
 func (p *Plan) spending() Spending {
 	return Spending{p.Estimate.Hours, p.Estimate.Seconds}
 }
 
-// upTo is the plan with so many repeats at most.
+// upTo returns the plan with at most n repeats.
 func (p *Plan) upTo(n int) *Plan {
 	cut := *p
 	cut.Benchmarks = slices.Clone(p.Benchmarks)
@@ -153,8 +152,8 @@ func (p *Plan) upTo(n int) *Plan {
 	return &cut
 }
 
-// decides reports whether any gate of a plan can decide something. A plan without gates that
-// compare measures what it can.
+// decides reports whether any gate of a plan can decide something. It returns true for a plan without gates
+// that compare.
 func (b *builder) decides(p *Plan) bool {
 	compared := false
 	for _, g := range p.Gates {
@@ -170,7 +169,7 @@ func (b *builder) decides(p *Plan) bool {
 	return !compared
 }
 
-// quietEnough reports whether the known noise of a gate's metrics leaves it something to decide.
+// quietEnough reports whether the known noise of a gate's metrics is small enough for the gate to decide.
 func (b *builder) quietEnough(p *Plan, g Gate, level float64) bool {
 	for _, id := range g.Metrics {
 		noise, known := b.worstNoise(g, id, p.PassesOf(g.Benchmark))
@@ -181,7 +180,7 @@ func (b *builder) quietEnough(p *Plan, g Gate, level float64) bool {
 	return true
 }
 
-// refuseBudget names the smallest budget that decides anything, in each of its bounds.
+// refuseBudget reports the smallest budget that decides anything, in each of its bounds.
 func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
 	needs := p.upTo(least).spending()
 	var texts []string
@@ -194,13 +193,13 @@ func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
 		humanize.Count(least, "repeat"), humanize.List(texts)))
 }
 
-// roundedUp is a number of two digits that is no smaller.
+// roundedUp rounds a number up to two digits.
 func roundedUp(x float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
 	return math.Ceil(x/unit-rounding) * unit
 }
 
-// budgetText is what the budget buys, "" without one.
+// budgetText describes what the budget buys, "" without one.
 func (p *Plan) budgetText() string {
 	if p.Budget == nil {
 		return ""

@@ -17,35 +17,35 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Options of a plan.
+// Options configures a plan.
 type Options struct {
-	// File is how the user named the pipeline.
+	// File is the user's name for the pipeline.
 	File string
 	// Only keeps the cells whose label or address matches one of these globs.
 	Only []string
-	// Repeat overrides the number of repeats when it is above 0.
+	// Repeat overrides the number of repeats if it is above 0.
 	Repeat int
-	// Simulated is "", "process" or "container"; TimeScale 1 is real time.
+	// Simulated is "" or SimulateProcess, SimulateContainer or SimulateVirtual; TimeScale 1 is real time.
 	Simulated string
 	TimeScale float64
-	// Noise is what is known of the spread of a metric of a cell; nil where nothing is.
+	// Noise returns the known spread of a metric of a cell, false if it is unknown. It may be nil.
 	Noise func(cell, metric string) (Noise, bool)
-	// Calibration finds the one that a file's variance block names and that is of cells (hashes). Without one it says why none
-	// is used, or returns an error where the file cannot be judged as it says. It may be nil.
+	// Calibration returns the calibration that a file's variance block selects for cells (hashes). If there is
+	// none, note explains why none is used. It returns an error if the file cannot be judged as it asks. It may
+	// be nil.
 	Calibration func(spec *lang.Variance, cells []string) (c *Calibration, note string, err error)
-	// LaunchTime is how long launches of a target took that measured these cells (hashes), in
-	// seconds; 0 where nothing is known. It may be nil, and is not asked about simulated ones.
+	// LaunchTime returns how long launches of a target took that measured these cells (hashes), in seconds; 0
+	// if unknown. It may be nil, and is not called for simulated targets.
 	LaunchTime func(cells []string) float64
-	// Attempt counts the tries of the same change; see Plan.Attempt.
+	// Attempt counts the attempts at the same change; see Plan.Attempt.
 	Attempt int
-	// Notes to warn of beside what the plan itself shows.
+	// Notes are further warnings, beside those that the plan itself causes.
 	Notes []string
 	// IgnoreNoise plans gates whose noise is above their margin, too.
 	IgnoreNoise bool
-	// RefuseIdentical makes sides that do not differ an error: a run of such is green
-	// whatever happens.
+	// RefuseIdentical makes sides that do not differ an error: their comparison always passes.
 	RefuseIdentical bool
-	// AnySimulation counts differences of simulate blocks although nothing is simulated.
+	// AnySimulation counts differences of simulate blocks even if nothing is simulated.
 	AnySimulation bool
 	// Argv renders a server's command line for display; it may be nil.
 	Argv func(s *lang.Server) ([]string, error)
@@ -95,7 +95,7 @@ func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	return p, b.diags
 }
 
-// warnings says what a plan cannot find out although nothing in it is wrong.
+// warnings returns what the user should know about a plan that has no errors.
 func warnings(p *Plan) []string {
 	out := slices.Concat(p.Notes, []string{p.attempted(), p.extension(), p.unpriced()}, p.unpairedOnNodes(),
 		[]string{notSelectedText(p.NotSelected)})
@@ -123,7 +123,7 @@ func warnings(p *Plan) []string {
 	return out
 }
 
-// attempted says what a further attempt costs; "" for the first.
+// attempted explains the cost of a further attempt, "" for the first.
 func (p *Plan) attempted() string {
 	if p.Attempt < 2 {
 		return ""
@@ -141,11 +141,11 @@ type builder struct {
 	cfg   *lang.Config
 	opt   Options
 	diags hcl.Diagnostics
-	// traces say what of recorded traces is not replayed.
+	// traces describes the parts of recorded traces that are not replayed.
 	traces []string
 }
 
-// fail reports what is wrong at a place, once: cells of a benchmark often share it.
+// fail reports an error at a place, once: cells of a benchmark often share it.
 func (b *builder) fail(at hcl.Range, summary, detail string) {
 	if slices.ContainsFunc(b.diags, func(d *hcl.Diagnostic) bool {
 		return d.Summary == summary && d.Detail == detail && d.Subject != nil && *d.Subject == at
@@ -157,7 +157,7 @@ func (b *builder) fail(at hcl.Range, summary, detail string) {
 	})
 }
 
-// warn reports what may surprise, at the first place that shows it: gates of a family often share it.
+// warn reports a warning at the first place that causes it: gates of a family often share it.
 func (b *builder) warn(at hcl.Range, summary, detail string) {
 	if slices.ContainsFunc(b.diags, func(d *hcl.Diagnostic) bool { return d.Summary == summary && d.Detail == detail }) {
 		return
@@ -165,7 +165,7 @@ func (b *builder) warn(at hcl.Range, summary, detail string) {
 	b.diags = append(b.diags, &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: at.Ptr()})
 }
 
-// benchmarks expands the configuration's benchmarks, less what --only leaves out.
+// benchmarks expands the configuration's benchmarks, without the cells that --only leaves out.
 func (b *builder) benchmarks() []Benchmark {
 	var out []Benchmark
 	kept := 0
@@ -176,7 +176,7 @@ func (b *builder) benchmarks() []Benchmark {
 			Timeout: src.Timeout.Seconds(), Limits: src.Limits, Range: Range(src.Range),
 		}
 		if bm.Passes == 1 {
-			bm.Passes = 0 // the rule, which is not written
+			bm.Passes = 0 // the default, which is not written
 		}
 		if b.opt.Repeat > 0 {
 			bm.RepeatMin, bm.RepeatMax = b.opt.Repeat, b.opt.Repeat
@@ -202,7 +202,7 @@ func (b *builder) benchmarks() []Benchmark {
 	return out
 }
 
-// kept are the cells that --only leaves, and those that a gate compares them with.
+// kept returns the cells that --only selects, and the cells that a gate compares them with.
 func (b *builder) kept(src *lang.Benchmark) []Cell {
 	all := make([]Cell, len(src.Cells))
 	keep := map[string]bool{}
@@ -240,7 +240,7 @@ func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
 	}
 }
 
-// selected reports whether --only leaves a cell in.
+// selected reports whether --only selects a cell.
 func (b *builder) selected(addr string, c Cell) bool {
 	return len(b.opt.Only) == 0 || matches(b.opt.Only, addr, c)
 }
@@ -255,7 +255,7 @@ func matches(patterns []string, addr string, c Cell) bool {
 	}
 	for _, pattern := range patterns {
 		for _, name := range names {
-			// A malformed pattern matches literally at most.
+			// A malformed pattern can only match literally.
 			if ok, err := path.Match(pattern, name); pattern == name || (err == nil && ok) {
 				return true
 			}
@@ -264,7 +264,7 @@ func matches(patterns []string, addr string, c Cell) bool {
 	return false
 }
 
-// targets lists what the cells use, in the order of first use.
+// targets lists the targets of the cells, in the order of first use.
 func (b *builder) targets(benchmarks []Benchmark) []Target {
 	var out []Target
 	seen := map[string]bool{}
@@ -309,7 +309,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 	return Target{Addr: addr, Source: "unknown", Range: at}
 }
 
-// images are those that are named, each once.
+// images returns the names that are not empty, each once.
 func images(names ...string) []string {
 	var out []string
 	for _, name := range names {
@@ -320,8 +320,7 @@ func images(names ...string) []string {
 	return out
 }
 
-// launchTimes notes how long the launches of each target took before, or take in the model of
-// simulated ones.
+// launchTimes sets how long the launches of each target took before, or take in the model of simulated ones.
 func (b *builder) launchTimes(p *Plan) {
 	for i := range p.Targets {
 		if p.Simulated != "" {
@@ -355,7 +354,7 @@ func (b *builder) launch(at hcl.Range, addr string) []Process {
 	return processes
 }
 
-// withoutSecrets is an environment with the names of secrets alone.
+// withoutSecrets returns an environment without the values of secrets.
 func withoutSecrets(vars []steps.EnvVar) []steps.EnvVar {
 	env := make([]steps.EnvVar, len(vars))
 	for i, e := range vars {
@@ -366,8 +365,8 @@ func withoutSecrets(vars []steps.EnvVar) []steps.EnvVar {
 	return env
 }
 
-// settings is a hash of what a launch depends on besides its command line. Secrets stay
-// out: a hash of a short one gives it away.
+// settings returns a hash of what a launch depends on besides its command line. It excludes secrets: the hash
+// of a short one would reveal it.
 func settings(s steps.ServerSpec, hosts *steps.DockerSpec) string {
 	return digest(struct {
 		Env       []steps.EnvVar
@@ -381,7 +380,7 @@ func settings(s steps.ServerSpec, hosts *steps.DockerSpec) string {
 	}{withoutSecrets(s.Env), s.Container, s.GPUs, s.Simulate, s.Node, s.Nodes, hostsOf(s, hosts), s.Caches})[:16]
 }
 
-// hostsOf are the Docker hosts that a server runs on, of those that the file names.
+// hostsOf returns the Docker hosts of the file on which a server runs.
 func hostsOf(s steps.ServerSpec, hosts *steps.DockerSpec) []string {
 	if hosts == nil || s.URL != "" || s.Image == "" {
 		return nil
@@ -397,13 +396,13 @@ func source(s *lang.Server) string {
 	return cmp.Or(s.Spec.URL, s.Spec.Image, strings.Join(s.Spec.Executable, " "))
 }
 
-// variables are the values of the file's variables for people, secrets as such.
+// variables returns the values of the file's variables for people, secrets as "(sensitive)".
 func variables(vars []lang.Variable) map[string]string {
 	out := make(map[string]string, len(vars))
 	for _, v := range vars {
 		switch value := v.Value; {
 		case value.IsNull() && v.Origin == "default":
-			// A file that is read again with these has the same default; text says no null.
+			// Text cannot express null. A file that is read again with these has the same default.
 		case v.Sensitive || value.ContainsMarked():
 			out[v.Name] = "(sensitive)"
 		case !value.IsWhollyKnown():
@@ -411,7 +410,7 @@ func variables(vars []lang.Variable) map[string]string {
 		case value.Type() == cty.String && !value.IsNull():
 			out[v.Name] = value.AsString()
 		default:
-			text, _ := json.Marshal(ctyjson.SimpleJSONValue{Value: value}) // what is known can be encoded
+			text, _ := json.Marshal(ctyjson.SimpleJSONValue{Value: value}) // known values can be encoded
 			out[v.Name] = string(text)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// startupID is the metric that what a cache holds decides on.
+// startupID is the metric that depends on what a cache holds.
 const startupID = "startup.time"
 
-// sharedCaches warns of start-up times that are compared between sides which fill a cache for each
-// other: what the first to start compiles or fetches, the other finds.
+// sharedCaches warns of start-up times compared between sides that share a cache: the second to start finds
+// what the first compiled or fetched.
 func (b *builder) sharedCaches(p *Plan) []string {
 	var out []string
 	for _, g := range p.Gates {
@@ -41,7 +41,8 @@ func (b *builder) sharedCaches(p *Plan) []string {
 	return out
 }
 
-// filledFirst says that start-up times of launches that fill caches do not count, which takes pairs away.
+// filledFirst warns that start-up times of launches that fill caches do not count, which reduces the number of
+// pairs.
 func (b *builder) filledFirst(p *Plan) []string {
 	var out []string
 	for _, g := range p.Gates {
@@ -53,8 +54,8 @@ func (b *builder) filledFirst(p *Plan) []string {
 	return out
 }
 
-// filling is how many repeats of a gate have no start-up times to compare, since a side fills its caches in them:
-// the first on each machine.
+// filling returns how many repeats of a gate have no start-up times to compare, because a side fills its caches
+// in them: the first on each machine.
 func (b *builder) filling(p *Plan, g Gate) int {
 	keeps := func(hash string) bool {
 		_, cell, ok := p.Cell(hash)
@@ -67,7 +68,7 @@ func (b *builder) filling(p *Plan, g Gate) int {
 	return min(p.places(), p.repeatsOf(g.Benchmark))
 }
 
-// filledForBoth are the places that both targets have and one of them may write to.
+// filledForBoth returns the places that both targets use and at least one may write to.
 func filledForBoth(base, head map[string]bool) []string {
 	var out []string
 	for place, written := range base {
@@ -79,8 +80,8 @@ func filledForBoth(base, head map[string]bool) []string {
 	return out
 }
 
-// lasting are the volumes and folders of the machine that the containers of a target have and that
-// outlive them, with whether it may write to them.
+// lasting returns the caches, volumes and folders that outlive the containers of a target, and whether the
+// target may write to them.
 func (b *builder) lasting(addr string) map[string]bool {
 	out := map[string]bool{}
 	for _, spec := range launched(b.cfg, addr) {
@@ -100,7 +101,7 @@ func (b *builder) lasting(addr string) map[string]bool {
 	return out
 }
 
-// launched are the servers of a target.
+// launched returns the servers of a target.
 func launched(cfg *lang.Config, addr string) []steps.ServerSpec {
 	if s := cfg.ServerAt(addr); s != nil {
 		return []steps.ServerSpec{s.Spec}

@@ -9,16 +9,16 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Cluster is what of the slurm or kubernetes block changes what is measured, and so belongs to what a
-// resumed run must find unchanged. Who pays (account), how long the job may take (time) and
-// how long it may wait (queue_timeout) do not.
+// Cluster holds the settings of the slurm or kubernetes block that change what is measured. A resumed run must
+// find them unchanged. It excludes who pays (account), how long the job may take (time) and how long it may
+// wait (queue_timeout).
 type Cluster struct {
-	// Kubernetes says that servers are Pods; else they are steps of a Slurm job.
+	// Kubernetes is true if servers are Pods; else they are steps of a Slurm job.
 	Kubernetes   bool              `json:"kubernetes,omitempty"`
 	NodeSelector map[string]string `json:"node_selector,omitempty"`
 	GPUResource  string            `json:"gpu_resource,omitempty"`
 	Resources    map[string]string `json:"resources,omitempty"`
-	// LoadResources of the load generator's Pod.
+	// LoadResources are the resources of the load generator's Pod.
 	LoadResources map[string]string `json:"load_resources,omitempty"`
 
 	Partition   string   `json:"partition,omitempty"`
@@ -28,16 +28,15 @@ type Cluster struct {
 	Shared      bool     `json:"shared,omitempty"`
 	ExtraArgs   []string `json:"extra_args,omitempty"` // they can name nodes and clocks
 	Runtime     string   `json:"runtime,omitempty"`
-	// LoadNode is the node of a repeat that the load comes from; nil is the command's machine.
+	// LoadNode is the node of a repeat that generates the load; nil is the command's machine.
 	LoadNode *int `json:"load_node,omitempty"`
-	// Lanes are the parts of the allocation on which repeats run side by side, each of
-	// LaneNodes nodes; 0 means that they run one after another.
+	// Lanes is the number of parts of the allocation on which repeats run side by side, each of LaneNodes
+	// nodes; 0 means that they run one after another.
 	Lanes     int `json:"lanes,omitempty"`
 	LaneNodes int `json:"lane_nodes,omitempty"`
 }
 
-// cluster is what the plan needs to know of the slurm or kubernetes block; nil where servers do not run
-// on a cluster.
+// cluster returns the settings of the slurm or kubernetes block; nil if servers do not run on a cluster.
 func (b *builder) cluster(p *Plan) *Cluster {
 	s := b.cfg.Settings.Slurm
 	if p.Simulated != "" || s == nil {
@@ -56,7 +55,7 @@ func (b *builder) cluster(p *Plan) *Cluster {
 	return c
 }
 
-// kubernetes is what the plan needs to know of the kubernetes block.
+// kubernetes returns the settings of the kubernetes block; nil if there is none.
 func (b *builder) kubernetes(p *Plan) *Cluster {
 	k := b.cfg.Settings.Kubernetes
 	if k == nil || p.Simulated != "" {
@@ -78,7 +77,7 @@ func (b *builder) kubernetes(p *Plan) *Cluster {
 	return c
 }
 
-// width is how many machines a repeat takes, with that which its load comes from.
+// width returns how many machines a repeat takes, including the one that generates its load.
 func (b *builder) width(p *Plan, loadNode *int) int {
 	width := 1
 	if loadNode != nil {
@@ -92,7 +91,7 @@ func (b *builder) width(p *Plan, loadNode *int) int {
 	return width
 }
 
-// sideBySide divides the nodes into as many lanes as there is room, and repeats, for.
+// sideBySide divides the nodes into as many lanes as fit, and at most one for each repeat.
 func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	at := b.cfg.Settings.SlurmRange
 	width, repeats := b.width(p, c.LoadNode), 0
@@ -132,7 +131,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	c.Lanes, c.LaneNodes = lanes, width
 }
 
-// loadOnNode refuses what does not generate its load with our own load generator.
+// loadOnNode refuses benchmarks that do not use our own load generator.
 func (b *builder) loadOnNode() {
 	for _, bm := range b.cfg.Benchmarks {
 		for _, c := range bm.Cells {
@@ -145,8 +144,8 @@ func (b *builder) loadOnNode() {
 	}
 }
 
-// ownMeasures reports whether all measures are of what one repeat launches, and says why not: an exporter
-// counts what all repeats do that run side by side, so that base and head would show the same.
+// ownMeasures reports whether all measures are of what one repeat launches. If not, it reports the exporter: it
+// counts all repeats that run side by side, so that base and head would show the same.
 func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
 	for _, m := range p.Measures {
 		if m.Source == steps.MeasureURL {
@@ -159,7 +158,7 @@ func (b *builder) ownMeasures(p *Plan, at hcl.Range, need string) bool {
 	return true
 }
 
-// lanes is the number of repeats that run at once.
+// lanes returns the number of repeats that run at once.
 func (p *Plan) lanes() int {
 	if p.Cluster != nil {
 		return max(p.Cluster.Lanes, 1)
@@ -167,7 +166,7 @@ func (p *Plan) lanes() int {
 	return 1
 }
 
-// places is the number of machines, or parts of a cluster, that repeats take in turn.
+// places returns the number of machines, or parts of a cluster, that repeats take in turn.
 func (p *Plan) places() int {
 	if p.Machines != nil {
 		return p.Machines.Count
@@ -175,8 +174,8 @@ func (p *Plan) places() int {
 	return p.lanes()
 }
 
-// Rounds are the repeats in the order of their execution: those of a round run side by
-// side, each on a lane of its own.
+// Rounds returns the repeats in the order of their execution. The repeats of a round run side by side, each on
+// its own lane.
 func (p *Plan) Rounds() [][]Repeat {
 	var out [][]Repeat
 	for i, r := range p.Repeats {
@@ -189,8 +188,7 @@ func (p *Plan) Rounds() [][]Repeat {
 	return out
 }
 
-// unpairedOnNodes warns of tests that take the sides of a repeat apart where repeats have
-// nodes of their own.
+// unpairedOnNodes warns of tests that do not pair the sides of a repeat, if repeats run on different nodes.
 func (p *Plan) unpairedOnNodes() []string {
 	var out []string
 	for _, g := range p.Gates {
@@ -202,7 +200,7 @@ func (p *Plan) unpairedOnNodes() []string {
 	return out
 }
 
-// sideBySideText describes what running side by side saves.
+// sideBySideText describes how much time running side by side saves.
 func (p *Plan) sideBySideText() string {
 	if p.Cluster == nil || p.lanes() < 2 {
 		return ""
@@ -212,7 +210,7 @@ func (p *Plan) sideBySideText() string {
 		p.lanes(), ownNodes(p.Cluster.LaneNodes), Duration(e.Sequential-e.Seconds), Duration(e.Sequential))
 }
 
-// loadNodeText describes where load comes from, "" for the machine that the command runs on.
+// loadNodeText describes where the load comes from, "" for the machine that the command runs on.
 func (p *Plan) loadNodeText() string {
 	if p.Cluster == nil || p.Cluster.LoadNode == nil {
 		return ""

@@ -14,31 +14,29 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
-// Noise is what is known of the spread of a metric between the two sides of a repeat.
+// Noise is the known spread of a metric between the two sides of a repeat.
 type Noise struct {
-	// SD of the differences of pairs of launches with a number of passes each, on the scale
-	// of the test: of ln(head/base) for times and rates.
+	// SD returns the standard deviation of the differences of pairs of launches with a number of passes each,
+	// on the scale of the test: of ln(head/base) for times and rates.
 	SD func(passes int) float64
-	// Basis is where it comes from, in a few words.
+	// Basis describes its source in a few words.
 	Basis string
 }
 
-// Power is the smallest change of one metric that a gate calls a regression with 80 %
-// power, or where one is expected an improvement, where its comparison is the strictest of the
-// family.
+// Power is the smallest change of one metric that a gate calls a regression with 80 % power, or an improvement
+// if it expects one. It assumes that its comparison is the strictest of the family.
 type Power struct {
 	Metric string  `json:"metric"` // id, or "" for all
 	SD     float64 `json:"sd"`
 	Basis  string  `json:"basis"`
-	// Points is set where the change is a difference of shares.
+	// Points is set if the change is a difference of shares.
 	Points bool `json:"points,omitempty"`
-	// AtMin and AtMax repeats.
+	// AtMin and AtMax are the changes found after the least and the most repeats.
 	AtMin float64 `json:"at_min"`
 	AtMax float64 `json:"at_max"`
 }
 
-// decide works out what the gates can find, and refuses those that can decide nothing with
-// what is planned.
+// decide computes what the gates can find. It refuses gates that can decide nothing with what is planned.
 func (b *builder) decide(p *Plan) {
 	for i := range p.Gates {
 		g := &p.Gates[i]
@@ -70,8 +68,8 @@ func (b *builder) decide(p *Plan) {
 	}
 }
 
-// Level is the strictest level that a comparison of a gate has to meet in the end: that of
-// the last look, over the size of the family, after what the comparison of launches has of it.
+// Level returns the strictest level that a comparison of a gate has to meet in the end: the level of the last
+// look, divided by the size of the family, without the part of the comparison of launches.
 func (p *Plan) Level(g Gate) float64 {
 	level := p.strictest(g)
 	if g.CanFail() && p.Test(g).Joint() { // corrected jointly: only its part of the group counts
@@ -80,7 +78,7 @@ func (p *Plan) Level(g Gate) float64 {
 	return level
 }
 
-// strictest is the level of a comparison that is corrected by itself, such as that of success rates.
+// strictest returns the level of a comparison that is corrected by itself, such as one of success rates.
 func (p *Plan) strictest(g Gate) float64 {
 	l := gates.Looks(p.Looks)
 	if !g.CanFail() {
@@ -90,11 +88,11 @@ func (p *Plan) strictest(g Gate) float64 {
 	return (1 - gates.LaunchShare) * l.Last(p.share(g), size) / float64(size)
 }
 
-// PassAlpha is the error rate of a pass: that of the file, shared by its attempts, so that
-// running it again until it is green does not work.
+// PassAlpha returns the error rate of a pass: the file's, shared by its attempts. Re-running until it passes
+// therefore does not help.
 func (p *Plan) PassAlpha() float64 { return gates.AttemptAlpha(p.Alpha, p.Attempt) }
 
-// joint counts the comparisons of a group whose tests correct them among themselves.
+// joint counts the comparisons of a group whose tests correct them jointly.
 func (p *Plan) joint(group string) int {
 	n := 0
 	for _, g := range p.Gates {
@@ -107,12 +105,12 @@ func (p *Plan) joint(group string) int {
 	return max(1, n)
 }
 
-// undecidable returns why the planned repeats cannot reject at a level, whatever the data. Some of them may fill
-// caches, and have no start-up times.
+// undecidable returns why the planned repeats cannot reject at a level, whatever the data, "" if they can.
+// filling is the number of repeats that fill caches and have no start-up times.
 func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 	test, n := p.Test(g), p.repeatsOf(g.Benchmark)
 	if n < 2 {
-		return "" // one repeat is warned of, and shown for what it is
+		return "" // one repeat causes a warning elsewhere
 	}
 	if filling > 0 && (n-filling < test.LeastRepeats || gates.CanReject(test, n-filling, level) != nil &&
 		gates.CanReject(test, n, level) == nil) {
@@ -131,12 +129,12 @@ func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 	return ""
 }
 
-// warnOfLosses warns of a gate with so few repeats that requests which the head alone loses in every run would be invalid
-// and no regression.
+// warnOfLosses warns of a gate with too few repeats to call lost requests a regression. If the head alone lost
+// requests in every run, its results would be invalid.
 func (b *builder) warnOfLosses(p *Plan, g Gate, src *lang.Gate) {
 	n, least := p.repeatsOf(g.Benchmark), gates.FailingRuns(p.strictest(g))
 	if !g.CanFail() || n < 2 || n >= least {
-		return // one repeat is warned of elsewhere
+		return // one repeat causes a warning elsewhere
 	}
 	b.warn(src.Range, "lost requests cannot be a regression", fmt.Sprintf(
 		"Not even a head that loses requests in each of %d runs is one, beside a base that loses none: over %s at %.3g, one-sided, "+
@@ -144,8 +142,8 @@ func (b *builder) warnOfLosses(p *Plan, g Gate, src *lang.Gate) {
 		n, humanize.Count(max(1, p.families()[g.group()]), "comparison"), p.share(g), least, least))
 }
 
-// power of a gate by metric where the noise is known for all of them, else for assumed
-// spreads.
+// power returns the power of a gate for each metric whose noise is known. Unless it is known for all, power
+// adds assumed spreads.
 func (b *builder) power(p *Plan, g Gate) []Power {
 	if answers, _ := g.ofAnswers(); answers {
 		return p.powerOfAnswers(g)
@@ -181,7 +179,7 @@ func (p *Plan) powerAt(g Gate, id string, sd float64, basis string) Power {
 	return Power{Metric: id, SD: sd, Basis: basis, AtMin: atMin, AtMax: atMax}
 }
 
-// powerKnown is that where the known spread is right.
+// powerKnown returns the power if the known spread is right.
 func (p *Plan) powerKnown(g Gate, id string, k *gates.Known) Power {
 	in := p.prospect(g)
 	in.Known = k
@@ -190,8 +188,8 @@ func (p *Plan) powerKnown(g Gate, id string, k *gates.Known) Power {
 		AtMin: atMin, AtMax: atMax}
 }
 
-// finds are the smallest changes that a gate calls a regression with gates.Power, at its
-// first look and over all of them, when its pairs spread by sd; 0 for none.
+// finds returns the smallest changes that a gate calls a regression with gates.Power, at its first look and
+// over all of them, if its pairs spread by sd; 0 for none.
 func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax float64) {
 	at := func(in gates.Prospect) float64 {
 		if change := metric.Log.Change(in.Detectable(sd, margin.On(metric.Log), gates.Power)); !math.IsInf(change, 0) {
@@ -202,7 +200,7 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 	return at(in.First()), at(in)
 }
 
-// prospect is how the strictest comparison of a gate is judged.
+// prospect returns how the strictest comparison of a gate is judged.
 func (p *Plan) prospect(g Gate) gates.Prospect {
 	in := p.familyProspect(g)
 	in.Between = p.amongMachines()
@@ -214,7 +212,7 @@ func (p *Plan) prospect(g Gate) gates.Prospect {
 	return in
 }
 
-// familyProspect is that with the levels of the gate's family.
+// familyProspect returns the prospect of a gate with the levels of its family.
 func (p *Plan) familyProspect(g Gate) gates.Prospect {
 	if !g.CanFail() {
 		return gates.NewProspect(p.looksOf(g), cmp.Or(g.Alpha, p.Alpha), p.PassAlpha(), 1, g.Rule)
@@ -229,8 +227,7 @@ func (p *Plan) familyProspect(g Gate) gates.Prospect {
 	return in
 }
 
-// looksOf a gate are those of the session that its repeats reach, or all its repeats where
-// they reach none.
+// looksOf returns the looks of the session that a gate's repeats reach, or all its repeats if they reach none.
 func (p *Plan) looksOf(g Gate) gates.Looks {
 	repeats := max(1, p.repeatsOf(g.Benchmark))
 	n := 0
@@ -243,7 +240,7 @@ func (p *Plan) looksOf(g Gate) gates.Looks {
 	return p.Looks[:n]
 }
 
-// least is the number of repeats at the first look.
+// least returns the number of repeats at the first look.
 func (p *Plan) least() int {
 	if len(p.Looks) == 0 {
 		return 0
@@ -251,7 +248,7 @@ func (p *Plan) least() int {
 	return p.Looks[0]
 }
 
-// worstNoise is the largest known noise of a metric over the cells of a gate.
+// worstNoise returns the largest known noise of a metric over the cells of a gate.
 func (b *builder) worstNoise(g Gate, id string, passes int) (worst Noise, known bool) {
 	if b.opt.Noise == nil {
 		return worst, false
@@ -278,8 +275,8 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang
 	}
 }
 
-// checkNoise is gates.CheckNoise of a gate's metric, or the same of a known spread where the
-// gate has one.
+// checkNoise applies gates.CheckNoise to a gate's metric. If the spread of its pairs or between machines is
+// known, it checks the smallest change found instead.
 func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
 	m, ok := p.Metric(id)
 	if !ok {
@@ -302,7 +299,7 @@ func (p *Plan) checkNoise(g Gate, id string, sd, level float64) error {
 		m.ID, humanize.Count(n, "repeat"), found, g.Margin)
 }
 
-// text is "7.8 % after 4 repeats and 6.1 % after 12", or "6.1 %" where there is one look.
+// text returns "7.8 % after 4 repeats and 6.1 % after 12", or "6.1 %" for a single look.
 func (w Power) text(least, most int) string {
 	unit := "%"
 	if w.Points {
@@ -311,7 +308,7 @@ func (w Power) text(least, most int) string {
 	switch {
 	case w.AtMax == 0:
 		return ""
-	case least >= most || w.AtMin == 0 || w.AtMin > 1 && !w.Points: // two pairs alone find doublings at best
+	case least >= most || w.AtMin == 0 || w.AtMin > 1 && !w.Points: // two pairs find doublings at best
 		return fmt.Sprintf("%.1f %s", 100*w.AtMax, unit)
 	}
 	return fmt.Sprintf("%.1f %s after %s and %.1f %s after %d", 100*w.AtMin, unit, humanize.Count(least, "repeat"), 100*w.AtMax, unit, most)

@@ -14,14 +14,14 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Assumptions of the estimate on runs whose length no schedule says, in seconds.
+// Assumptions about runs whose length no schedule determines, in seconds.
 const (
 	unlimitedAssumed = 30 // a burst or a closed loop whose end is not known beforehand
 	drainAssumed     = 3  // the last answers, the reset of caches, the warm-up
 )
 
-// seconds estimates one pass of a workload. The schedule of a trace is in its file, so
-// what is wrong with the file, or with what is asked of it, is found here.
+// seconds estimates one pass of a workload. It reads the schedule of a trace from its file, and reports
+// problems of the file and of its replay.
 func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	if w.Dataset.Sum == "" || b.cfg.Stored {
 		return runSeconds(w)
@@ -48,7 +48,7 @@ func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
 	return span.Seconds() + drainAssumed
 }
 
-// answerAssumed is how long one greedy answer takes.
+// answerAssumed is the assumed time of one greedy answer, in seconds.
 const answerAssumed = 1.0
 
 // runSeconds estimates one pass of a workload from its schedule.
@@ -70,8 +70,8 @@ func runSeconds(w steps.Workload) float64 {
 	}
 }
 
-// runTimeout is the limit of one pass where the file sets none: generous, since it is
-// there to end what hangs and not to judge what is slow.
+// runTimeout returns the timeout of one pass if the file sets none. It is generous, because it ends hanging
+// runs and does not judge slow ones.
 func runTimeout(cells []Cell) float64 {
 	longest := 0.0
 	for _, c := range cells {
@@ -80,7 +80,7 @@ func runTimeout(cells []Cell) float64 {
 	return max(600, 10*longest)
 }
 
-// warmupSeconds is how long the warm-up of one pass takes, 0 where its requests have no rate.
+// warmupSeconds returns how long the warm-up of one pass takes, 0 if its requests have no rate.
 func warmupSeconds(w steps.Workload) float64 {
 	if w.Load.Rate <= 0 {
 		return 0
@@ -88,8 +88,8 @@ func warmupSeconds(w steps.Workload) float64 {
 	return float64(w.Warmup) / w.Load.Rate
 }
 
-// estimate is what a plan costs. Launches take as long as they did before, or as their model
-// does; the start of those of which nothing is known is left out and counted.
+// estimate returns what a plan costs. Launches take as long as they did before, or as in their model. Unknown
+// start-up times are left out and counted.
 func estimate(p *Plan) Estimate {
 	e := Estimate{Basis: launchBasis(p)}
 	seconds, warmups := map[string]float64{}, map[string]float64{}
@@ -140,7 +140,7 @@ func estimate(p *Plan) Estimate {
 	return e
 }
 
-// launchBasis says where the time of launches comes from.
+// launchBasis describes where the time of launches comes from.
 func launchBasis(p *Plan) string {
 	var known []float64
 	launched := 0
@@ -170,7 +170,7 @@ func launchBasis(p *Plan) string {
 	return basis + "; runs from their schedules"
 }
 
-// secondsRange is "60 s", or "60 to 90 s" of several.
+// secondsRange returns "60 s", or "60 to 90 s" for different values.
 func secondsRange(list []float64) string {
 	low, high := slices.Min(list), slices.Max(list)
 	if text := fmt.Sprintf("%.2g s", high); high < 10 && fmt.Sprintf("%.2g s", low) == text {
@@ -182,8 +182,8 @@ func secondsRange(list []float64) string {
 	return fmt.Sprintf("%.3g to %.3g s", low, high)
 }
 
-// fingerprint is a hash of everything that a resumed run must find unchanged: what is
-// launched, sent, compared and in which order. Places in files and estimates may move.
+// fingerprint returns a hash of everything that a resumed run must find unchanged: what is launched, sent and
+// compared, in which order. Places in files and estimates may change.
 func fingerprint(p *Plan) string {
 	type target struct{ Addr, Engine, Model, Source, Settings string }
 	targets := make([]target, len(p.Targets))

@@ -9,21 +9,22 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
-// Loss is the smallest loss of an evaluation's score that is found with 80 % power, or gain where
-// an improvement is expected.
+// Loss is the smallest loss of an evaluation's score that is found with 80 % power, or the smallest gain if an
+// improvement is expected.
 type Loss struct {
 	Questions int `json:"questions"`
-	// Differ is the share of the questions that the sides differ in.
+	// Differ is the share of the questions in which the sides differ.
 	Differ float64 `json:"differ"`
-	// Loss is 0 where they differ in too few for any to be found.
+	// Loss is 0 if they differ in too few to find any.
 	Loss float64 `json:"loss"`
 }
 
-// assumedDifferences are the shares of answers in which sides are assumed to differ: those of
-// another build of a kernel, and of another quantization.
+// assumedDifferences are the shares of answers in which sides are assumed to differ, such as with another build
+// of a kernel or another quantization.
 var assumedDifferences = []float64{0.02, 0.05, 0.2}
 
-// questions of the evaluation that a gate compares, the fewest over its cells; 0 for any other.
+// questions returns how many questions the evaluation of a gate asks, the fewest over its cells; 0 for other
+// gates.
 func (p *Plan) questions(g Gate) int {
 	least := 0
 	for _, c := range g.Comparisons {
@@ -35,8 +36,8 @@ func (p *Plan) questions(g Gate) int {
 	return least
 }
 
-// decideEvaluation works out what so many questions can find, and refuses a margin that they
-// cannot, however alike the sides are. All launches are asked the same, so that repeats find no smaller loss.
+// decideEvaluation computes what a number of questions can find. It refuses a margin that they cannot find,
+// however alike the sides are. All launches get the same questions, so more repeats find no smaller loss.
 func (b *builder) decideEvaluation(p *Plan, g *Gate, questions int, src *lang.Gate) {
 	level := slices.Max(p.prospect(*g).Levels)
 	margin := float64(g.Margin)
@@ -55,7 +56,7 @@ func (b *builder) decideEvaluation(p *Plan, g *Gate, questions int, src *lang.Ga
 	}
 }
 
-// text is what a loss is found by.
+// text describes how small a loss is found.
 func (l Loss) text(expect gates.Expectation) string {
 	what, found := "loss", "found"
 	if expect == gates.ExpectImprovement {

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// unguarded is the first gate that expects an improvement of a file without a gate of what is
-// answered, "" if there is none.
+// unguarded returns the first gate that expects an improvement, if no gate of the file compares what is
+// answered. Else it returns "".
 func (p *Plan) unguarded() string {
 	if slices.ContainsFunc(p.Gates, Gate.OfQuality) {
 		return ""
@@ -28,8 +28,7 @@ func (g Gate) OfQuality() bool {
 	})
 }
 
-// earliest is the number of repeats at the first look that can show what a gate expects, 0 for
-// none.
+// earliest returns the number of repeats at the first look that can show what a gate expects, 0 for none.
 func (p *Plan) earliest(g Gate) int {
 	in, test := p.prospect(g), p.Test(g)
 	for k, n := range in.Looks {

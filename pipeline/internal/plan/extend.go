@@ -9,13 +9,12 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Continue makes a plan the continuation of the one that a run began with: the same, or
-// the same with more repeats at most. Looks that were planned then keep their levels, and
-// those that are added are judged more strictly (see gates.Sequence.Before), so that a
-// session that is extended until it is green still holds its error rate.
+// Continue makes a plan the continuation of the one with which a run began: the same, or the same with more
+// repeats at most. Looks that were planned then keep their levels. Added looks are judged more strictly (see
+// gates.Sequence.Before), so that a session that is extended until it passes still holds its error rate.
 //
-// It returns false, and leaves the plan as it is, where anything else differs. An error
-// says why repeats cannot be added although nothing else differs.
+// It returns false, and does not change the plan, if anything else differs. It returns an error if only repeats
+// differ but cannot be added.
 func (p *Plan) Continue(before *Plan) (bool, error) {
 	p.asBought(before)
 	switch planned, now := len(before.Repeats), len(p.Repeats); {
@@ -38,8 +37,8 @@ func (p *Plan) Continue(before *Plan) (bool, error) {
 	return true, nil
 }
 
-// keepVariance judges by the spread that the run began with, or by none if there was none: one that
-// is chosen after data were seen holds no error rate.
+// keepVariance keeps the spread with which the run began, or none if there was none. A spread that is chosen
+// after data were seen holds no error rate.
 func (p *Plan) keepVariance(before *Plan) {
 	was, now := before.Variance, p.Variance
 	p.Variance = was
@@ -53,9 +52,8 @@ func (p *Plan) keepVariance(before *Plan) {
 	}
 }
 
-// asBought gives a plan with a budget the repeats of the one that a run began with, where the budget
-// would buy fewer now because more is known of what they cost: what is begun is gone on with, as
-// far as the budget goes.
+// asBought restores the repeats with which a run began, if its budget would buy fewer now because more is known
+// of their cost. The run then continues as far as the budget allows.
 func (p *Plan) asBought(before *Plan) {
 	if p.Budget == nil || len(p.Repeats) >= len(before.Repeats) || p.Budget.Repeats < len(before.Repeats) {
 		return
@@ -74,7 +72,7 @@ func (p *Plan) asBought(before *Plan) {
 	}
 }
 
-// begins says that a plan is another one but for what comes after the other's repeats.
+// begins reports whether a plan equals another one up to the other's repeats.
 func (p *Plan) begins(before *Plan) bool {
 	if len(p.Looks) == 0 || len(before.Looks) > 1 && p.Looks[0] != before.Looks[0] {
 		return false
@@ -85,7 +83,7 @@ func (p *Plan) begins(before *Plan) bool {
 	return fingerprint(&cut) == fingerprint(before)
 }
 
-// SessionLooks are the looks of the plan, as gates judge them.
+// SessionLooks returns the looks of the plan, and those planned before each extension.
 func (p *Plan) SessionLooks() (looks gates.Looks, before []gates.Looks) {
 	for _, b := range p.Before {
 		before = append(before, b)
@@ -93,13 +91,13 @@ func (p *Plan) SessionLooks() (looks gates.Looks, before []gates.Looks) {
 	return p.Looks, before
 }
 
-// JudgedOnce reports whether a part of the verdict spends all of alpha whenever the session ends: that
-// of a plan without looks, and that on sessions of the history. No repeats can be added after it.
+// JudgedOnce reports whether a part of the verdict spends all of alpha whenever the session ends: in a plan
+// without looks, or against sessions of the history. No repeats can be added after it.
 func (p *Plan) JudgedOnce() bool {
 	return len(p.Looks) < 2 || slices.ContainsFunc(p.Gates, func(g Gate) bool { return g.BaselineKind == result.BaselineStored })
 }
 
-// extension says what was added to a session afterwards; "" for nothing.
+// extension describes what was added to a session afterwards, "" for nothing.
 func (p *Plan) extension() string {
 	if len(p.Before) == 0 {
 		return ""
@@ -110,9 +108,9 @@ func (p *Plan) extension() string {
 		humanize.Count(first[len(first)-1], "repeat"), len(p.Repeats), first[len(first)-1])
 }
 
-// Again makes the plan a further attempt at the same change. red are the gates that an
-// earlier one saw regress. Where the plan has one of them no more, all of its gates count as
-// red: it may have another name now.
+// Again makes the plan a further attempt at the same change. red lists the gates that an earlier attempt saw
+// regress. If the plan lacks one of them, all of its gates count as red, because that gate may have another
+// name now.
 func (p *Plan) Again(attempt int, red []string) {
 	p.Attempt, p.Red = attempt, red
 	has := func(addr string) bool {
@@ -124,11 +122,11 @@ func (p *Plan) Again(attempt int, red []string) {
 	p.Warnings = warnings(p)
 }
 
-// AgainUnknown makes the plan a further attempt where it is not known what became of the
-// earlier ones: each gate may have been red.
+// AgainUnknown makes the plan a further attempt if the outcome of the earlier ones is unknown: each gate may
+// have been red.
 func (p *Plan) AgainUnknown(attempt int) { p.Again(attempt, p.addresses()) }
 
-// addresses of the gates.
+// addresses returns the addresses of the gates.
 func (p *Plan) addresses() []string {
 	var out []string
 	for _, g := range p.Gates {
@@ -137,9 +135,8 @@ func (p *Plan) addresses() []string {
 	return out
 }
 
-// OnInconclusive is what a gate does where it cannot decide. After a regression that is no
-// answer: a change that was found slower is not let in because another attempt saw too
-// little.
+// OnInconclusive returns what a gate does if it cannot decide. After a regression it fails: a change that was
+// found slower must not pass because another attempt saw too little.
 func (p *Plan) OnInconclusive(g Gate) result.Action {
 	if slices.Contains(p.Red, g.Addr) {
 		return result.Fail
@@ -147,8 +144,8 @@ func (p *Plan) OnInconclusive(g Gate) result.Action {
 	return g.OnInconclusive
 }
 
-// Essence is the fingerprint of a plan without its largest number of repeats: that of
-// every plan that could continue it, or that it could continue.
+// Essence returns the fingerprint of a plan without its largest number of repeats. Plans that can continue each
+// other share it.
 func (p *Plan) Essence() string {
 	cut := *p
 	if len(p.Looks) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// gates lists every gate's comparisons: pairs of cells of this session, or a cell and
-// whatever the baseline outside of the session holds for it.
+// gates lists every gate's comparisons: pairs of cells of this session, or a cell and its baseline outside of
+// the session.
 func (b *builder) gates(p *Plan) []Gate {
 	var out []Gate
 	for _, src := range b.cfg.Gates {
@@ -42,8 +42,8 @@ func (b *builder) gates(p *Plan) []Gate {
 	return out
 }
 
-// comparisons are those of a gate, and the number of those that --only leaves out: nothing is
-// measured for them on purpose, so they are not judged.
+// comparisons returns the comparisons of a gate, and the number of those that --only leaves out. These are
+// neither measured nor judged.
 func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison, left int) {
 	source := b.cfg.BenchmarkAt(src.Benchmark)
 	planned := slices.IndexFunc(p.Benchmarks, func(x Benchmark) bool { return x.Addr == src.Benchmark })
@@ -54,7 +54,7 @@ func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison
 	for _, c := range p.Benchmarks[planned].Cells {
 		kept[c.Hash] = c
 	}
-	launches := map[[2]string]bool{} // that comparisons so far are of
+	launches := map[[2]string]bool{} // of the comparisons so far
 	for _, i := range src.Cells {
 		head := b.cell(source, source.Cells[i])
 		if _, ok := kept[head.Hash]; !ok {
@@ -97,8 +97,8 @@ func notSelectedText(list []result.NotSelected) string {
 	return "not selected by --only, so neither measured nor judged: " + strings.Join(parts, ", ")
 }
 
-// Of lists the metrics by which a comparison of the gate is judged: all of them, but for
-// those of the launch where another comparison is of the same one.
+// Of lists the metrics by which a comparison of the gate is judged. It leaves out metrics of the launch if an
+// earlier comparison is of the same launches.
 func (g Gate) Of(c Comparison) []string {
 	if !c.SameLaunches {
 		return g.Metrics
@@ -109,7 +109,7 @@ func (g Gate) Of(c Comparison) []string {
 	})
 }
 
-// Comparison is a comparison of a cell by a metric on the terms of a gate, without data.
+// Comparison returns the comparison of a cell by a metric on the terms of a gate, without data.
 func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison {
 	return gates.Comparison{
 		ID: g.ID(head, m.ID), Gate: g.Addr, Metric: m, Claim: g.Claim, Rule: g.Rule, Test: p.Test(g),
@@ -117,8 +117,8 @@ func (p *Plan) Comparison(g Gate, head string, m metric.Metric) gates.Comparison
 	}
 }
 
-// Success returns the comparison of success rates that a gate carries for a cell, without runs. Its ID
-// differs from that of the metric success.rate where the gate compares this metric, too.
+// Success returns the comparison of success rates that a gate adds for a cell, without runs. It has an ID of
+// its own if the gate compares the metric success.rate, too.
 func (g Gate) Success(head string) gates.Success {
 	id := g.ID(head, "success.rate")
 	if slices.Contains(g.Metrics, "success.rate") {
@@ -127,11 +127,11 @@ func (g Gate) Success(head string) gates.Success {
 	return gates.Success{ID: id, Gate: g.Addr, Alpha: g.Alpha, CanFail: g.CanFail()}
 }
 
-// Test is the significance test of a gate.
+// Test returns the significance test of a gate.
 func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.TestName) }
 
-// partner finds the cell with the base's value on the axis and the same other
-// coordinates; "" if the matrix excludes it.
+// partner returns the cell with the base's value on the axis and the same other coordinates; "" if the matrix
+// excludes it.
 func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
 	for _, c := range cells {
 		value, others := result.SplitAxis(c.Values, axis)
@@ -142,13 +142,11 @@ func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
 	return ""
 }
 
-// families counts the tests that can fail the file, by the group that Holm's procedure
-// corrects over: the gates with an alpha of their own by address, the ratios of geometric
-// means of all gates under suiteGroup, all others under "".
-// They are every metric of every comparison of a gate whose regression fails, and the
-// comparison of success rates that each carries. Comparisons with a baseline outside of
-// the session or with a server that is not launched anew are described, not tested, and
-// asserts are limits, not tests.
+// families counts the tests that can fail the file, by the group over which Holm's procedure corrects. Gates
+// with their own alpha are counted by address, the ratios of geometric means of all gates under suiteGroup, all
+// others under "". A gate whose regression fails has a test for every metric of every comparison, and one of
+// success rates for each comparison. Comparisons with a result file are described, not tested, as are metrics
+// of a paired comparison with a server that is not launched. Asserts are limits, not tests.
 func (p *Plan) families() map[string]int {
 	attached := map[string]bool{} // by cell
 	for _, b := range p.Benchmarks {
@@ -174,14 +172,14 @@ func (p *Plan) families() map[string]int {
 	return sizes
 }
 
-// tests reports whether a gate tests something: against cells of the session, or sessions of
-// the history.
+// tests reports whether a gate tests cells of the session against other cells or against sessions of the
+// history.
 func (g Gate) tests() bool { return g.paired() || g.BaselineKind == result.BaselineStored }
 
 // paired reports whether a gate compares cells of the session.
 func (g Gate) paired() bool { return g.BaselineKind == result.BaselinePaired }
 
-// group is the key of a gate in families.
+// group returns the key of a gate in families.
 func (g Gate) group() string {
 	if g.Alpha > 0 {
 		return g.Addr
@@ -198,7 +196,7 @@ func (p *Plan) familySize() int {
 	return n
 }
 
-// share is the error rate of a gate's group: its own, or what the others' leave.
+// share returns the error rate of a gate's group: its own, or what the others leave.
 func (p *Plan) share(g Gate) float64 {
 	if g.Alpha > 0 {
 		return g.Alpha
@@ -212,7 +210,7 @@ func (p *Plan) share(g Gate) float64 {
 	return rest
 }
 
-// Target finds a planned target.
+// Target returns a planned target, or the zero Target if there is none at the address.
 func (p *Plan) Target(addr string) Target {
 	for _, t := range p.Targets {
 		if t.Addr == addr {
@@ -222,8 +220,8 @@ func (p *Plan) Target(addr string) Target {
 	return Target{}
 }
 
-// Attached reports whether a target answers already.
+// Attached reports whether the pipeline does not launch a target, because it runs already.
 func (p *Plan) Attached(addr string) bool { return p.Target(addr).Attached }
 
-// ModelOf is the model of a target, "" if it is unknown.
+// ModelOf returns the model of a target, "" if it is unknown.
 func (p *Plan) ModelOf(addr string) string { return p.Target(addr).Model }

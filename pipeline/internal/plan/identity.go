@@ -15,13 +15,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// HashVersion is part of every cell hash. It changes only when the meaning of the
-// hashed fields does, because every stored baseline loses its match then.
+// HashVersion is part of every cell hash. It changes only when the meaning of the hashed fields does, because
+// every stored baseline then loses its match.
 const HashVersion = "cell/1"
 
-// Hash is the identity of a cell: the benchmark's name, the axis values by name and
-// the whole workload. The order of axes and values, the file's name, the target's
-// address and the seed do not enter, so a baseline survives reordering and moving.
+// Hash returns the identity of a cell: the benchmark's name, the axis values by name and the whole workload. It
+// excludes the order of axes and values, the file's name, the target's address and the seed, so a baseline
+// survives reordering and moving.
 //
 // A dataset's file counts by its content, wherever it lies.
 //
@@ -39,7 +39,7 @@ func Hash(benchmark string, values []result.AxisValue, w steps.Workload) string 
 	}{HashVersion, benchmark, axes, identified(w)})[:16]
 }
 
-// identified is a workload without the path of a file whose content is known.
+// identified returns a workload without the path of a file whose content is known.
 func identified(w steps.Workload) steps.Workload {
 	if w.Dataset.Sum != "" {
 		w.Dataset.Path = ""
@@ -47,9 +47,9 @@ func identified(w steps.Workload) steps.Workload {
 	return w
 }
 
-// workKey names what all sides of a comparison must share: the prompts and the
-// arrivals. Two cells with one key get the same requests at the same planned times.
-// The bound on concurrency is left out, since it may be the very thing compared.
+// workKey returns a hash of what all sides of a comparison must share: the prompts and the arrivals. Two cells
+// with one key get the same requests at the same planned times. It excludes the bound on concurrency, which may
+// be the very thing compared.
 func workKey(benchmark string, w steps.Workload) string {
 	w = identified(w)
 	load := w.Load
@@ -62,14 +62,14 @@ func workKey(benchmark string, w steps.Workload) string {
 	}{benchmark, w.Dataset, load, w.Driver})[:16]
 }
 
-// runSeed is a seed of one pass of a cell, the same on every side. Repeats count from 1;
-// 0 stands for what all repeats share.
+// runSeed returns the seed of one pass of a cell, the same on every side. Repeats count from 1; 0 stands for
+// what all repeats share.
 func runSeed(seed uint64, repeat int, key string) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "run/1 %d %d %s", seed, repeat, key))
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// passKey is the work of one pass: the first has that of a cell without further ones.
+// passKey returns the key of one pass. The first pass has the key of the cell.
 func passKey(key string, pass int) string {
 	if pass <= 1 {
 		return key
@@ -93,27 +93,27 @@ func shuffled(keys []string, seeds []uint64, repeat int) []int {
 	return order
 }
 
-// digest is the SHA-256 of v as JSON, in hex. encoding/json sorts map keys and keeps
-// struct order, so the text is canonical for the types used here.
+// digest returns the SHA-256 of v as JSON, in hex. encoding/json sorts map keys and keeps struct order, so the
+// text is canonical for the types used here.
 func digest(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		// Only channels, functions and NaN cannot be marshalled; the language lets none through.
+		// Only channels, functions and NaN cannot be marshalled; the language allows none of them.
 		panic(fmt.Sprintf("plan: cannot hash %T: %v", v, err))
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// maxDifferences are named; a plan that differs in more is another one.
+// maxDifferences is the largest number of differences that are named.
 const maxDifferences = 5
 
-// beside are the parts of a plan that may differ where its fingerprint does not.
+// beside lists the parts of a plan that may differ although its fingerprint does not.
 var beside = []string{"fingerprint", "file", "estimate", "notes", "warnings", "looks_before", "attempt", "red", "range", "hash",
 	"work_key", "seconds", "power", "repeats", "family_size", "start_s"}
 
-// Differences names what is not the same in two plans, for people: "targets
-// server.vllm.base argv: "--tp 2" then, "--tp 4" now".
+// Differences describes how two plans differ, for people: "targets server.vllm.base argv: "--tp 2" then, "--tp
+// 4" now".
 func Differences(then, now *Plan) []string {
 	var d differences
 	d.compare("", generic(then), generic(now))
@@ -124,7 +124,7 @@ func Differences(then, now *Plan) []string {
 	return d.found
 }
 
-// generic is a plan as it is decoded from JSON.
+// generic returns a plan as it is decoded from JSON.
 func generic(p *Plan) any {
 	var out any
 	if text, err := json.Marshal(p); err == nil { // it was written as JSON before
@@ -181,7 +181,7 @@ func (d *differences) objects(path string, a, b map[string]any) {
 	}
 }
 
-// lists compares elements by their names where they have some, and else as a whole.
+// lists compares elements by their names if they have some, else as a whole.
 func (d *differences) lists(path string, a, b []any) {
 	before, named := byName(a)
 	after, alike := byName(b)
@@ -205,7 +205,7 @@ func (d *differences) lists(path string, a, b []any) {
 	}
 }
 
-// byName files the elements of a list by what names them in the file.
+// byName indexes the elements of a list by their names in the file.
 func byName(list []any) (map[string]any, bool) {
 	out := map[string]any{}
 	for _, elem := range list {
@@ -228,7 +228,7 @@ func byName(list []any) (map[string]any, bool) {
 	return out, true
 }
 
-// shown is a part of a plan in a sentence.
+// shown formats a part of a plan for a sentence.
 func shown(v any) string {
 	const most = 80
 	if v == nil {

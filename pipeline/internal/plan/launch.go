@@ -12,27 +12,27 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Process is one process of a target's launch, as it will be started: ports that are
-// chosen then stand as symbols such as PORT(prefill.http).
+// Process is one process of a target's launch, as it will be started. Ports that are chosen at launch are
+// symbols such as PORT(prefill.http).
 type Process struct {
 	Name string `json:"name"`
 	// Wave counts from 1: processes of a wave start together, the next wave when they are ready.
 	Wave int `json:"wave"`
-	// Role in the deployment; "server" for a single server.
+	// Role is its role in the deployment; "server" for a single server.
 	Role string `json:"role"`
-	// Image of a container, "" for a process of the machine; Network and GPUs are the container's.
+	// Image is the image of a container, "" for a process of the machine. Network and GPUs are the container's.
 	Image   string   `json:"image,omitempty"`
 	Network string   `json:"network,omitempty"`
 	GPUs    []string `json:"gpus,omitempty"`
 	Argv    []string `json:"argv"`
-	// Env that is set, as NAME=VALUE; secret values are "(secret)".
+	// Env holds the variables that are set, as NAME=VALUE; secret values are "(secret)".
 	Env   []string     `json:"env,omitempty"`
 	Files []LaunchFile `json:"files,omitempty"`
-	// Start is how long the model of a simulated server takes until it serves, in its own seconds.
+	// Start is the start-up time in the model of a simulated server, in the model's seconds.
 	Start float64 `json:"start_s,omitempty"`
 }
 
-// modelledStart is how long simulated processes take to be ready, wave after wave.
+// modelledStart returns how long simulated processes take to be ready, wave after wave.
 func modelledStart(processes []Process) float64 {
 	waves := map[int]float64{}
 	for _, p := range processes {
@@ -45,7 +45,7 @@ func modelledStart(processes []Process) float64 {
 	return sum
 }
 
-// machines is how many nodes the servers of a target are placed on, 0 where that is one.
+// machines returns the number of nodes on which the servers of a target run, 0 for one.
 func machines(servers ...steps.ServerSpec) int {
 	used := map[int]bool{}
 	for _, s := range servers {
@@ -59,7 +59,7 @@ func machines(servers ...steps.ServerSpec) int {
 	return len(used)
 }
 
-// LaunchFile is a file that a process is given.
+// LaunchFile is a file that a process gets.
 type LaunchFile struct {
 	Name    string `json:"name"`
 	EnvVar  string `json:"env_var,omitempty"` // gets its path
@@ -115,10 +115,10 @@ func (p Process) write(w io.Writer, waits bool) {
 	}
 }
 
-// plainWord is a word that a shell takes as it is; symbols of ports are none of its business.
+// plainWord matches a word that needs no quotes in a shell. It accepts the symbols of ports.
 var plainWord = regexp.MustCompile(`^([A-Za-z0-9_@%+=:,./-]|PORT\([^)]*\))+$`)
 
-// Quote is a word as a POSIX shell reads it back.
+// Quote quotes a word for a POSIX shell.
 func Quote(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -126,8 +126,8 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// deploymentTarget is a deployment as a target. Its settings are a hash of all that it is
-// launched from.
+// deploymentTarget converts a deployment to a target. Its settings are a hash of everything from which it is
+// launched.
 func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec),
 		Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
@@ -151,13 +151,13 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 	return t
 }
 
-// attached reports whether all servers of a deployment answer already.
+// attached reports whether the pipeline launches no server of a deployment, because all run already.
 func attached(spec steps.DeploymentSpec) bool {
 	return !slices.ContainsFunc(spec.Members, func(m steps.Member) bool { return m.Spec.URL == "" })
 }
 
-// deploymentSource says in a few words what a deployment is made of. One whose servers
-// all answer already is described by their addresses, as a single server is.
+// deploymentSource describes in a few words what a deployment consists of. If all its servers run already, it
+// names their addresses, as for a single server.
 func deploymentSource(spec steps.DeploymentSpec) string {
 	var names []string
 	for _, m := range spec.Members {

@@ -9,19 +9,19 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
-// Machines are those that repeats take in turn, each with all its sides on one of them. One of these
-// may be several, for servers that are spread over nodes.
+// Machines are the machines that repeats take in turn, each repeat with all its sides on one of them. One
+// machine may be several hosts, for servers that are spread over nodes.
 type Machines struct {
-	// Count of them, each of Width hosts or nodes.
+	// Count is the number of machines, each of Width hosts or nodes.
 	Count int `json:"count"`
 	Width int `json:"width"`
-	// Between is the standard deviation of what a change does from one to another, as a share; absent
-	// where the gates judge the mean over these.
+	// Between is the standard deviation of a change's effect from machine to machine, as a share; absent if the
+	// gates judge the mean over these machines.
 	Between float64 `json:"between,omitempty"`
 }
 
-// machines are those of the file; nil where all repeats have the same. Replacements of servers as
-// processes run on this machine.
+// machines returns the file's machines; nil if all repeats run on the same. Servers simulated as processes run
+// on this machine.
 func (b *builder) machines(p *Plan) *Machines {
 	s, of := b.cfg.Settings.Machines, &b.cfg.Settings
 	hosts, noun := 0, "host"
@@ -65,13 +65,13 @@ func (b *builder) machines(p *Plan) *Machines {
 		repeats = max(repeats, bm.RepeatMax)
 	}
 	if repeats < 2 {
-		return nil // one repeat has one
+		return nil // a single repeat uses one
 	}
 	m.Count = min(m.Count, repeats)
 	return m
 }
 
-// onMachines reports whether all targets can be launched on each machine, and says why not.
+// onMachines reports whether all targets can be launched on each machine. If not, it reports why.
 func (b *builder) onMachines(p *Plan, contained bool) bool {
 	at := b.cfg.Settings.MachinesRange
 	for _, t := range p.Targets {
@@ -98,8 +98,8 @@ func (b *builder) onMachines(p *Plan, contained bool) bool {
 	return true
 }
 
-// between is the standard deviation of what a change does from machine to machine, on the scale of the
-// test of a metric; 0 where a gate judges its mean over the machines of the run.
+// between returns the standard deviation of a change's effect from machine to machine, on the scale of a
+// metric's test; 0 if a gate judges the mean over the machines of the run.
 func (p *Plan) between(m metric.Metric) float64 {
 	if p.Machines == nil {
 		return 0
@@ -107,7 +107,8 @@ func (p *Plan) between(m metric.Metric) float64 {
 	return gates.BetweenOf(m, p.Machines.Between)
 }
 
-// amongMachines is the standard error of a mean over the machines, for gates that judge all such.
+// amongMachines returns the standard error of a mean over the machines, for gates that judge all machines like
+// these.
 func (p *Plan) amongMachines() float64 {
 	if p.Machines == nil {
 		return 0
@@ -115,7 +116,7 @@ func (p *Plan) amongMachines() float64 {
 	return math.Log1p(p.Machines.Between) / math.Sqrt(float64(p.Machines.Count))
 }
 
-// machinesText says which machines repeats have; "" where all have the same.
+// machinesText describes the machines of the repeats; "" if all run on the same.
 func (p *Plan) machinesText() string {
 	m := p.Machines
 	if m == nil {

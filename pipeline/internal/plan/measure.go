@@ -7,14 +7,14 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// costID is the metric whose unit is that of the plan's price.
+// costID is the metric whose unit is the currency of the plan's price.
 const costID = "cost.per_million_tokens"
 
-// Metric finds a metric by its ID: one of the registry, or one that the file declares.
+// Metric returns a metric by its ID: one of the registry, or one that the file declares.
 func (p *Plan) Metric(id string) (metric.Metric, bool) { return p.Declared().Lookup(id) }
 
-// Declared are the metrics that are not the registry's alone: those that the file declares, and
-// cost in the currency of its price.
+// Declared returns the metrics that depend on the file: those that it declares, and cost in the currency of its
+// price.
 func (p *Plan) Declared() metric.Declared {
 	var out metric.Declared
 	if p.Price != nil {
@@ -29,7 +29,7 @@ func (p *Plan) Declared() metric.Declared {
 	return out
 }
 
-// Described are the declared metrics as documents describe them.
+// Described returns the declared metrics as documents describe them.
 func (p *Plan) Described() result.Measures {
 	var out result.Measures
 	for _, m := range p.Declared() {

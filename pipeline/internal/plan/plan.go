@@ -1,8 +1,8 @@
-// Package plan turns an evaluated pipeline into a schedule: which targets are launched
-// how often, which cells run in each launch in which order, what will be compared with
-// what, how long it takes and how small a change it can find.
+// Package plan turns an evaluated pipeline into a schedule: which targets are launched how often, which cells
+// run in each launch in which order, what is compared with what, how long the run takes and how small a change
+// it can find.
 //
-// A plan is a document (plan.json). Carrying it out is the work of package engine.
+// A plan is a document (plan.json). Package engine executes it.
 package plan
 
 import (
@@ -15,7 +15,7 @@ import (
 // Schema is the version of plan.json.
 const Schema = "pipeline/plan/1.0"
 
-// Plan is what will be done.
+// Plan describes what a run will do.
 type Plan struct {
 	Schema      string            `json:"schema"`
 	File        string            `json:"file"`
@@ -33,85 +33,84 @@ type Plan struct {
 	Gates       []Gate            `json:"gates"`
 	// Measures are the metrics that the file declares.
 	Measures []steps.Measure `json:"measures,omitempty"`
-	// Only are the patterns that cells were selected by, and NotSelected lists what of the gates
-	// they left out.
+	// Only holds the patterns that selected cells. NotSelected lists the comparisons of gates that they left
+	// out.
 	Only        []string             `json:"only,omitempty"`
 	NotSelected []result.NotSelected `json:"not_selected,omitempty"`
-	// Sides say how the sides of paired baselines differ.
+	// Sides describes how the sides of paired baselines differ.
 	Sides []result.Sides `json:"sides,omitempty"`
-	// Price of machines, nil where the file has none.
+	// Price is the price of machines, nil if the file has none.
 	Price *result.Price `json:"price,omitempty"`
-	// Budget of the run, nil where it has none.
+	// Budget is the budget of the run, nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`
-	// Resident is how the launches of a repeat stay loaded at the same time, one of
-	// steps.Residents; "" where one ends before the next starts.
+	// Resident is how the launches of a repeat stay loaded at the same time, one of steps.Residents; "" if one
+	// ends before the next starts.
 	Resident string   `json:"resident,omitempty"`
 	Repeats  []Repeat `json:"repeats"`
-	// Looks are the numbers of repeats after which the gates are judged; one is a single
-	// judgement at the end.
+	// Looks are the numbers of repeats after which the gates are judged. A single one means one judgement at
+	// the end.
 	Looks []int `json:"looks,omitempty"`
-	// Before are the looks as they were planned before repeats were added to the session,
-	// one list for each time.
+	// Before holds the looks as they were planned before repeats were added to the session, one list for each
+	// extension.
 	Before   [][]int  `json:"looks_before,omitempty"`
 	Estimate Estimate `json:"estimate"`
-	// Profile is what comes on top where a gate regresses and the file has that profiled.
+	// Profile is the additional cost if a gate regresses and the file asks for a profile.
 	Profile *Extra `json:"profile,omitempty"`
-	// Notes are what was known of the plan before it was made; they are among the Warnings.
+	// Notes are warnings that were known before the plan was made. They are among the Warnings.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Attempt counts the tries of the same change from 1, where earlier ones are not part
-	// of this one: a pass then needs gates.AttemptAlpha. 0 means that they are not counted.
+	// Attempt counts the attempts at the same change from 1, if earlier ones are not part of this one. A pass
+	// then needs gates.AttemptAlpha. 0 means that they are not counted.
 	Attempt int `json:"attempt,omitempty"`
-	// Red are the gates that an earlier attempt saw regress, or may have seen: what is not
-	// decided there fails.
+	// Red lists the gates that an earlier attempt saw regress, or may have seen. An inconclusive result fails
+	// there.
 	Red []string `json:"red,omitempty"`
-	// Variance is what is known of the spread of pairs, nil where only they say.
+	// Variance is the known spread of pairs, nil if only the pairs themselves show it.
 	Variance *Variance `json:"variance,omitempty"`
-	// Machines that repeats take in turn; nil where all have the same.
+	// Machines are the machines that repeats take in turn; nil if all run on the same.
 	Machines *Machines `json:"machines,omitempty"`
-	// Cluster that the servers run on; nil for this machine.
+	// Cluster is the cluster on which the servers run; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
-	// Tests that gates name; nil stands for the standard ones.
+	// Tests are the tests that gates name; nil means the standard ones.
 	Tests gates.Tests `json:"-"`
 }
 
-// Step to carry out before the first launch, in order.
+// Step is a step that runs before the first launch, in order.
 type Step struct {
 	Addr  string       `json:"addr"`
 	Kind  string       `json:"kind"`
 	Range result.Range `json:"range"`
 }
 
-// Target that will be launched.
+// Target is a server or deployment that is measured.
 type Target struct {
 	Addr   string `json:"addr"`
 	Engine string `json:"engine"`
 	Model  string `json:"model,omitempty"`
 	// Source is the image, the executable or the url.
 	Source string `json:"source"`
-	// Attached targets answer already: the pipeline does not launch them.
+	// Attached is true if the target runs already and the pipeline does not launch it.
 	Attached bool     `json:"attached,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
 	// Settings is a hash of the environment, the container and the like.
 	Settings string `json:"settings,omitempty"`
-	// Images of its containers, each once; none where all runs as processes.
+	// Images lists the images of its containers, each once; empty if all run as processes.
 	Images []string `json:"images,omitempty"`
-	// GPUs that it holds while it is launched, 0 where the file does not say.
+	// GPUs is the number that it holds while it is launched, 0 if the file does not state it.
 	GPUs int `json:"gpus,omitempty"`
-	// Answering counts servers of a deployment that it does not launch, whose GPUs are unknown.
+	// Answering counts the servers of a deployment that are not launched, whose GPUs are unknown.
 	Answering int `json:"answering,omitempty"`
-	// Machines that it is spread over, absent where it is one.
+	// Machines is the number of machines that it is spread over, absent for one.
 	Machines int `json:"machines,omitempty"`
-	// StartSeconds is how long a launch of it takes, as stored sessions and calibrations say, or
-	// the model of a simulated one; 0 if nothing does.
+	// StartSeconds is how long a launch takes, from stored sessions and calibrations, or from the model of a
+	// simulated target; 0 if unknown.
 	StartSeconds float64 `json:"start_s,omitempty"`
-	// Launch lists the processes in the order of their start; empty for a server that
-	// answers already.
+	// Launch lists the processes in the order of their start; empty for a server that is not launched.
 	Launch []Process    `json:"launch,omitempty"`
 	Range  result.Range `json:"range"`
 }
 
-// Benchmark with its cells.
+// Benchmark is a benchmark with its cells.
 type Benchmark struct {
 	Addr        string `json:"addr"`
 	Description string `json:"description,omitempty"`
@@ -119,7 +118,7 @@ type Benchmark struct {
 	Excluded    int    `json:"excluded,omitempty"`
 	RepeatMin   int    `json:"repeat_min"`
 	RepeatMax   int    `json:"repeat_max"`
-	// Passes of every cell in each launch; 0 means 1.
+	// Passes is how often each launch measures every cell; 0 means 1.
 	Passes  int                `json:"passes,omitempty"`
 	Seed    uint64             `json:"seed"`
 	Timeout float64            `json:"timeout_s"`
@@ -128,13 +127,13 @@ type Benchmark struct {
 	Range   result.Range       `json:"range"`
 }
 
-// Axis of a benchmark's matrix.
+// Axis is an axis of a benchmark's matrix.
 type Axis struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// Cell of a benchmark.
+// Cell is a cell of a benchmark.
 type Cell struct {
 	Hash     string             `json:"hash"`     // identity, see Hash
 	WorkKey  string             `json:"work_key"` // identity without target and compared axis: same prompts, arrivals and order on all sides
@@ -144,7 +143,7 @@ type Cell struct {
 	Seconds  float64            `json:"seconds"` // estimate of one run
 }
 
-// Gate with its comparisons.
+// Gate is a gate with its comparisons.
 type Gate struct {
 	Addr         string              `json:"addr"`
 	Description  string              `json:"description,omitempty"`
@@ -152,7 +151,7 @@ type Gate struct {
 	Baseline     string              `json:"baseline,omitempty"`
 	BaselineKind result.BaselineKind `json:"baseline_kind,omitempty"`
 	BaselinePath string              `json:"baseline_path,omitempty"`
-	// Stored says which sessions of the history count, nil without such a baseline.
+	// Stored selects the sessions of the history that count, nil without such a baseline.
 	Stored    *Stored `json:"stored,omitempty"`
 	Axis      string  `json:"axis,omitempty"`
 	BaseValue string  `json:"base_value,omitempty"`
@@ -161,14 +160,14 @@ type Gate struct {
 	Metrics []string `json:"metrics,omitempty"`
 	gates.Terms
 	result.Actions
-	// OnUnprovenTransport says what a KV transfer does that nothing proves.
+	// OnUnprovenTransport is the action for a KV transfer whose transport is not proven.
 	OnUnprovenTransport result.Action `json:"on_unproven_transport,omitempty"`
 	Assert              bool          `json:"assert,omitempty"`
-	// Comparisons as pairs of cell hashes; for an assert only Head is set.
+	// Comparisons holds pairs of cell hashes; for an assert only Head is set.
 	Comparisons []Comparison `json:"comparisons"`
-	// Losses are what it can find that compares the scores of questions.
+	// Losses are the losses that a gate on the scores of questions can find.
 	Losses []Loss `json:"losses,omitempty"`
-	// Power is what it can find.
+	// Power is how small a change the gate can find.
 	Power []Power      `json:"power,omitempty"`
 	Range result.Range `json:"range"`
 }
@@ -180,68 +179,66 @@ type Stored struct {
 	Match    []string `json:"match,omitempty"`
 }
 
-// Comparison of two cells on every metric of the gate.
+// Comparison is a comparison of two cells on every metric of the gate.
 type Comparison struct {
 	Head      string             `json:"head"`           // cell hash
 	Base      string             `json:"base,omitempty"` // cell hash, "" if the baseline is not in this session
 	Values    []result.AxisValue `json:"values"`         // coordinates without the compared axis
 	HeadValue string             `json:"head_value,omitempty"`
 	BaseValue string             `json:"base_value,omitempty"`
-	// SameLaunches says that an earlier comparison of the gate is of the same targets. What
-	// a launch has one value of is compared there.
+	// SameLaunches is true if an earlier comparison of the gate has the same targets. Metrics with one value
+	// per launch are compared there.
 	SameLaunches bool `json:"same_launches,omitempty"`
 }
 
 // Repeat is one launch of every target with the passes of every cell in each.
 type Repeat struct {
 	Index int `json:"index"` // from 1
-	// Lane of the cluster, or machine of several, that it runs on, from 0. Repeats of different lanes of a
-	// cluster in a row run side by side.
+	// Lane is the lane of the cluster, or the machine, on which it runs, from 0. Consecutive repeats on
+	// different lanes of a cluster run side by side.
 	Lane int `json:"lane,omitempty"`
-	// Beside says that its launches stay loaded beside those of the repeat before, of the same target each:
-	// the two of a pair in which a server is set against itself.
+	// Beside is true if its launches stay loaded beside those of the repeat before, each of the same target.
+	// The two repeats are a pair in which a server is compared with itself.
 	Beside   bool     `json:"beside,omitempty"`
 	Launches []Launch `json:"launches"`
 }
 
-// Launch of one target and the runs in it, in order of execution.
+// Launch is the launch of one target, with its runs in order of execution.
 type Launch struct {
 	ID     string `json:"id"`
 	Target string `json:"target"`
 	Runs   []Run  `json:"runs"`
 }
 
-// Run of one cell.
+// Run is a run of one cell.
 type Run struct {
 	Benchmark string `json:"benchmark"`
 	Cell      string `json:"cell"` // hash
-	// Pass counts the runs of the cell in this launch from 1; 0 where there is one.
+	// Pass counts the runs of the cell in this launch from 1; 0 if there is one.
 	Pass int `json:"pass,omitempty"`
-	// Seed of the content, the same on every side of the repeat and another in each
-	// repeat and pass. ShapeSeed of arrival times and lengths, the same in all repeats.
+	// Seed determines the content. It is the same on every side of the repeat and differs between repeats and
+	// passes. ShapeSeed determines arrival times and lengths. It is the same in all repeats.
 	Seed      uint64 `json:"seed"`
 	ShapeSeed uint64 `json:"shape_seed"`
 }
 
-// Estimate of the cost.
+// Estimate is the estimated cost of a plan.
 type Estimate struct {
 	Launches int     `json:"launches"`
 	Runs     int     `json:"runs"`
 	Seconds  float64 `json:"seconds"`
-	// Sequential is what it would take one repeat after another, where several run side by
-	// side; else 0.
+	// Sequential is how long the repeats would take one after another, if several run side by side; else 0.
 	Sequential float64 `json:"sequential_s,omitempty"`
-	// Hours that launches hold, of which StartShare goes by until servers are
-	// ready and WarmupShare until their warm-up is over.
+	// Hours are the hours that launches hold. StartShare is the share until servers are ready, WarmupShare the
+	// share of the warm-up that follows.
 	result.Hours
 	StartShare  float64 `json:"start_share,omitempty"`
 	WarmupShare float64 `json:"warmup_share,omitempty"`
-	// UnknownStarts are launches of whose start nothing says how long it takes. The figures are
-	// without it.
+	// UnknownStarts counts launches whose start-up time is unknown. The figures exclude it.
 	UnknownStarts int `json:"unknown_starts,omitempty"`
-	// Basis says where the figure comes from.
+	// Basis describes where the figures come from.
 	Basis string `json:"basis"`
 }
 
-// MaxRepeats is the most repeats that a plan has.
+// MaxRepeats is the largest number of repeats of a plan.
 const MaxRepeats = lang.MaxRepeats

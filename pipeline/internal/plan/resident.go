@@ -6,8 +6,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// resident is how the launches of a repeat stay loaded at the same time, after a look at
-// whether they can.
+// resident returns how the launches of a repeat stay loaded at the same time, after checking that they can.
 func (b *builder) resident(p *Plan) string {
 	how := b.cfg.Settings.Resident
 	if how == "" {
@@ -51,7 +50,7 @@ func (p *Plan) takesTurns() bool {
 	return false
 }
 
-// residentText is what the plan says of launches that stay loaded.
+// residentText describes launches that stay loaded.
 func (p *Plan) residentText() string {
 	if p.Resident == "" {
 		return ""
@@ -69,7 +68,7 @@ func (p *Plan) residentText() string {
 	return text + fmt.Sprintf("; %d turns in %d launches; a pair is one of launches", turns, p.Estimate.Launches)
 }
 
-// Turns is how many turns a launch takes where those of its repeat stay loaded together.
+// Turns returns how many turns a launch takes if the launches of its repeat stay loaded together.
 func (l Launch) Turns() int {
 	if len(l.Runs) == 0 {
 		return 0
@@ -77,8 +76,8 @@ func (l Launch) Turns() int {
 	return l.TurnOf(len(l.Runs) - 1)
 }
 
-// TurnOf is the turn of a run of the launch, from 1: a pass is one, and so are evaluations, which
-// come after the last.
+// TurnOf returns the turn of a run of the launch, from 1. A turn begins where the pass number changes: with each
+// pass, and with the evaluations after several passes.
 func (l Launch) TurnOf(run int) int {
 	turn := 1
 	for i := 1; i <= run; i++ {

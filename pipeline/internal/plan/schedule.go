@@ -9,16 +9,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// schedule lays out the repeats. A repeat launches every target once; each launch
-// passes through all cells of that target, of all benchmarks, as often as they have
-// passes: the second pass begins when every cell has had its first. Odd repeats take the
-// targets in the order of first use and even ones in reverse (A B C, C B A), so that a
-// linear drift of the machine falls on all sides alike. The cells of a pass come in
-// an order drawn anew for each repeat and pass, and the same on every side.
+// schedule lays out the repeats. A repeat launches every target once. Each launch runs all cells of its target,
+// of all benchmarks, as often as they have passes. The second pass begins when every cell has had its first.
+// Odd repeats take the targets in the order of first use and even ones in reverse (A B C, C B A), so that a
+// linear drift of the machine affects all sides alike. The cells of a pass run in an order drawn anew for each
+// repeat and pass, the same on every side.
 //
-// Repeats take the lanes of a cluster, or the machines of the file, in turn, with all their sides
-// on one of them. Each lane alternates the order, and lanes begin with different ones, so that
-// after every even number of repeats each order was taken equally often.
+// Repeats take the lanes of a cluster, or the machines of the file, in turn, with all their sides on one of
+// them. Each lane alternates the order, and neighbouring lanes begin with different ones. After every even
+// number of repeats each order was thus taken equally often.
 func schedule(benchmarks []Benchmark, lanes int) []Repeat {
 	repeats := 0
 	for _, b := range benchmarks {
@@ -75,13 +74,13 @@ func repeat(benchmarks []Benchmark, r, lanes int) Repeat {
 	return rep
 }
 
-// itemsOf are the cells that are evaluations, or those that are not: evaluations come last, so
-// that what they leave in a server's caches is in no measurement.
+// itemsOf returns the cells that are evaluations, or the others. Evaluations run last, so that what they leave
+// in a server's caches affects no measurement.
 func itemsOf(items []item, evaluations bool) []item {
 	return slices.DeleteFunc(slices.Clone(items), func(it item) bool { return (it.cell.evaluation() != nil) != evaluations })
 }
 
-// evaluation is what a cell asks that is an evaluation, nil of any other.
+// evaluation returns the evaluation of a cell, nil if it is none.
 func (c *Cell) evaluation() *steps.Evaluation {
 	if c.Workload.Driver == nil {
 		return nil
@@ -89,7 +88,7 @@ func (c *Cell) evaluation() *steps.Evaluation {
 	return c.Workload.Driver.Evaluation
 }
 
-// passOf are the runs of one pass through the cells of a launch.
+// passOf returns the runs of one pass over the cells of a launch.
 func passOf(items []item, repeat, pass int) []Run {
 	keys := make([]string, len(items))
 	seeds := make([]uint64, len(items))
@@ -113,8 +112,8 @@ func passOf(items []item, repeat, pass int) []Run {
 	return runs
 }
 
-// content is the repeat whose prompts a cell is sent: its own, or what all repeats share where
-// the answers of launches are compared.
+// content returns the repeat whose prompts a cell is sent. If the answers of launches are compared, it returns
+// 0, which all repeats share.
 func content(c Cell, repeat int) int {
 	if c.Workload.Answers != nil {
 		return 0
@@ -122,17 +121,16 @@ func content(c Cell, repeat int) int {
 	return repeat
 }
 
-// handedOver says that nothing is launched or run for a cell: its results come from
-// elsewhere, and its repeats are as many as there are.
+// handedOver reports whether the results of a cell come from elsewhere. Nothing is launched or run for it, and
+// it has as many repeats as there are results.
 func (c *Cell) handedOver() bool { return handedOver(c.Workload) }
 
 func handedOver(w steps.Workload) bool {
 	return w.Driver != nil && w.Driver.Kind == steps.DriverResults
 }
 
-// looks are the numbers of repeats after which all gates are judged. The file has one
-// sequence, because its error rate is one: no benchmark is cut off before the least number
-// of repeats that it asks for.
+// looks returns the numbers of repeats after which all gates are judged. The file has one sequence, because it
+// has one error rate. No benchmark ends before its least number of repeats.
 func looks(benchmarks []Benchmark) []int {
 	least, most := 0, 0
 	for _, b := range benchmarks {
@@ -146,7 +144,7 @@ func looks(benchmarks []Benchmark) []int {
 	return gates.LooksBetween(least, most)
 }
 
-// benchmark finds a planned benchmark.
+// benchmark returns a planned benchmark, or the zero Benchmark if there is none at the address.
 func (p *Plan) benchmark(addr string) Benchmark {
 	for _, b := range p.Benchmarks {
 		if b.Addr == addr {
@@ -158,10 +156,10 @@ func (p *Plan) benchmark(addr string) Benchmark {
 
 func (p *Plan) repeatsOf(benchmark string) int { return p.benchmark(benchmark).RepeatMax }
 
-// PassesOf is how often each cell of a benchmark is measured in a launch.
+// PassesOf returns how often each cell of a benchmark is measured in a launch.
 func (p *Plan) PassesOf(benchmark string) int { return max(p.benchmark(benchmark).Passes, 1) }
 
-// Cell finds a planned cell by its hash.
+// Cell returns a planned cell by its hash, with its benchmark.
 func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
@@ -173,8 +171,8 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 	return Benchmark{}, Cell{}, false
 }
 
-// Reschedule lays out the repeats of the plan's benchmarks anew, with their cost, for
-// those who make another plan of one.
+// Reschedule lays out the repeats of the plan's benchmarks anew and estimates their cost, for callers that
+// derive one plan from another.
 func (p *Plan) Reschedule() {
 	p.Repeats, p.Looks = schedule(p.Benchmarks, p.places()), looks(p.Benchmarks)
 	p.Estimate = estimate(p)
@@ -192,14 +190,14 @@ func (p *Plan) Seal() { p.Fingerprint = fingerprint(p) }
 
 // The values of Plan.Simulated; "" means that the servers are real.
 const (
-	// SimulateProcess starts doubles of the servers as processes.
+	// SimulateProcess replaces the servers with simulated ones, as processes.
 	SimulateProcess = "process"
-	// SimulateContainer starts them in containers.
+	// SimulateContainer replaces them with simulated ones in containers.
 	SimulateContainer = "container"
-	// SimulateVirtual carries the plan out in virtual time, without processes.
+	// SimulateVirtual executes the plan in virtual time, without processes.
 	SimulateVirtual = result.SimulatedVirtual
 )
 
-// OverSockets reports whether doubles of the servers run as processes or in containers. They hold none of the
+// OverSockets reports whether simulated servers run as processes or in containers. They hold none of the
 // machines that the file names.
 func (p *Plan) OverSockets() bool { return p.Simulated != "" && p.Simulated != SimulateVirtual }

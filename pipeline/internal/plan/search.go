@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// searchText is what a launch searches, and by how many probes at most.
+// searchText describes what a launch searches, with how many probes at most.
 func searchText(l steps.Load) string {
 	in := l.Search
 	each := humanize.Count(l.Requests, "request")
@@ -28,8 +28,8 @@ func searchText(l steps.Load) string {
 		in.Min, capacity.Text(capacity.Kind(l), in.Max), 100*in.Resolution, humanize.Count(in.Probes, "probe"), each, strings.Join(limits, ", "))
 }
 
-// searchSeconds estimates a search: its first probe is in the middle of the range, and the others
-// are near a capacity that may be there as well as elsewhere.
+// searchSeconds estimates a search from a probe at the geometric mean of the range. The first probe is there,
+// and the others are near a capacity that may be anywhere in the range.
 func searchSeconds(w steps.Workload) float64 {
 	in := w.Load.Search
 	probe := w
@@ -37,8 +37,8 @@ func searchSeconds(w steps.Workload) float64 {
 	return float64(in.Probes) * runSeconds(probe)
 }
 
-// resolution is the coarsest at which searches end whose capacities a gate compares, 0 where it
-// compares none.
+// resolution returns the coarsest resolution of the searches whose capacities a gate compares, 0 if it compares
+// none.
 func (p *Plan) resolution(g Gate) float64 {
 	coarsest := 0.0
 	for _, c := range g.Comparisons {
@@ -51,9 +51,9 @@ func (p *Plan) resolution(g Gate) float64 {
 	return coarsest
 }
 
-// spreadOfSearches is the standard deviation that two searches of a pair add to the logarithm of its
-// ratio where each ends with a 95 % interval as wide as the resolution. The two share their draws, which takes
-// some of it away again.
+// spreadOfSearches returns the standard deviation that two searches of a pair add to the logarithm of its
+// ratio. Each ends with a 95 % interval whose half-width is the resolution. The two share their draws, which
+// removes some of it again.
 func spreadOfSearches(resolution float64) float64 {
 	return math.Sqrt2 * math.Log1p(resolution) / distuv.UnitNormal.Quantile((1+arithmetic.Confidence)/2)
 }

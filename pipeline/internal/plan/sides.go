@@ -19,10 +19,9 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// sides lists, for every pair of targets that a gate compares, in what they differ. Sides that
-// do not differ are an error where the options refuse them: whatever is measured of such,
-// nothing was compared. One value of several that repeats the base's is a control, of which
-// the plan warns.
+// sides lists, for every pair of targets that a gate compares, how they differ. Identical sides are an error if
+// the options refuse them, because nothing would be compared. If one of several values repeats the base's, it
+// is a control, and the plan only warns of it.
 func (b *builder) sides(p *Plan) []result.Sides {
 	var out []result.Sides
 	refused := map[string]bool{}
@@ -52,8 +51,8 @@ func (b *builder) sides(p *Plan) []result.Sides {
 	return out
 }
 
-// control reports whether sides are identical for one value of the axis as a whole, beside
-// another value that differs.
+// control reports whether sides are identical for one whole value of the axis, beside another value that
+// differs.
 func control(all []result.Sides, s result.Sides) bool {
 	others := false
 	for _, o := range all {
@@ -65,13 +64,13 @@ func control(all []result.Sides, s result.Sides) bool {
 	return others
 }
 
-// pairOfSides is in what one pair of cells differs.
+// pairOfSides returns how one pair of cells differs.
 func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Sides {
 	s := result.Sides{Baseline: g.Baseline, Axis: g.Axis, Base: c.BaseValue, Head: c.HeadValue, BaseTarget: base.Target,
 		HeadTarget: head.Target}
 	was, lateBase := b.traits(base.Target)
 	is, lateHead := b.traits(head.Target)
-	if x, y := b.madeOf(base.Target), b.madeOf(head.Target); x != y { // no value of one is one of the other
+	if x, y := b.madeOf(base.Target), b.madeOf(head.Target); x != y { // their values have no counterparts
 		was, is = was.summary(x), is.summary(y)
 	}
 	for _, name := range traitNames(was, is) {
@@ -88,7 +87,7 @@ func (b *builder) pairOfSides(g Gate, c Comparison, base, head Cell) result.Side
 	return s
 }
 
-// identical is the error for sides that are one thing.
+// identical reports the error of identical sides.
 func (b *builder) identical(g Gate, s result.Sides) {
 	where := fmt.Sprintf("both are %s", s.BaseTarget)
 	if s.BaseTarget != s.HeadTarget {
@@ -122,7 +121,7 @@ func (b *builder) differInSimulation(s result.Sides) bool {
 	return !reflect.DeepEqual(was, is)
 }
 
-// traits are what a target is launched from, by name, and whether some of it is known only
+// traits returns the values from which a target is launched, by name, and whether some of them are known only
 // after steps.
 func (b *builder) traits(addr string) (out traits, late bool) {
 	out = traits{}
@@ -139,7 +138,7 @@ func (b *builder) traits(addr string) (out traits, late bool) {
 	return out, late
 }
 
-// madeOf names the parts of a target.
+// madeOf describes the parts of a target.
 func (b *builder) madeOf(addr string) string {
 	if d := b.cfg.DeploymentAt(addr); d != nil {
 		return deploymentSource(d.Spec)
@@ -147,7 +146,7 @@ func (b *builder) madeOf(addr string) string {
 	return "one server"
 }
 
-// leaveOut drops what has no part in this run.
+// leaveOut removes traits that do not affect this run.
 func (b *builder) leaveOut(t traits) {
 	for name, trait := range t { // the container's image is the server's
 		if image, inContainer := strings.CutSuffix(name, "container.image"); inContainer && t[image+"image"] == trait {
@@ -164,7 +163,7 @@ func (b *builder) leaveOut(t traits) {
 	}
 }
 
-// writeSides says in what the compared sides differ.
+// writeSides writes how the compared sides differ.
 func (p *Plan) writeSides(w io.Writer) {
 	for _, s := range p.Sides {
 		fmt.Fprintf(w, "%s\t%s\n", term.Escape(s.Axis), term.Escape(s.Title()))
@@ -177,7 +176,7 @@ func (p *Plan) writeSides(w io.Writer) {
 	}
 }
 
-// Bases are the targets that a target is compared with by gates that pair them.
+// Bases returns the targets with which paired gates compare a target.
 func (p *Plan) Bases(target string) []string {
 	var bases []string
 	for _, g := range p.Gates {
@@ -193,7 +192,7 @@ func (p *Plan) Bases(target string) []string {
 // sides are the targets of a paired comparison.
 type sides struct{ base, head string }
 
-// sides are those of a gate, each once.
+// sides returns the pairs of targets of a gate, each once.
 func (p *Plan) sides(g Gate) []sides {
 	var out []sides
 	if !g.paired() {
@@ -209,8 +208,8 @@ func (p *Plan) sides(g Gate) []sides {
 	return out
 }
 
-// LaunchLevel is the strictest level at which launches of two targets are compared: the
-// share that launches have of a group's level, over the pairs of targets of the group.
+// LaunchLevel returns the strictest level at which launches of two targets are compared: the share of launches
+// in a group's level, divided by the number of pairs of targets in the group.
 func (p *Plan) LaunchLevel() float64 {
 	groups := map[string][]sides{}
 	level := map[string]float64{}
@@ -233,21 +232,20 @@ func (p *Plan) LaunchLevel() float64 {
 	return strictest
 }
 
-// traits are the values that a target is launched from, by their path in the file:
-// "image", "args.max_num_seqs", "prefill.env.CUDA_VISIBLE_DEVICES".
+// traits holds the values from which a target is launched, by their path in the file: "image",
+// "args.max_num_seqs", "prefill.env.CUDA_VISIBLE_DEVICES".
 type traits map[string]trait
 
-// trait is one value. A secret is compared, and not shown.
+// trait is one value. A secret is compared, but not shown.
 type trait struct {
 	text   string
 	secret string
 }
 
-// cosmetic are the fields that change where and how patiently a server is asked, and nothing
-// about what it is.
+// cosmetic lists the fields that change where and how patiently a server is asked, but not the server itself.
 var cosmetic = []string{"Addr", "Name", "Folder", "Port", "MetricsPort", "Listen", "Ready", "StopGrace", "ServedName", "APIKey", "Labels"}
 
-// traitNames are the names of both sides, sorted; what a server is comes first.
+// traitNames returns the names of both sides, sorted. Names that define the server come first.
 func traitNames(a, b traits) []string {
 	names := map[string]bool{}
 	for _, t := range []traits{a, b} {
@@ -270,7 +268,7 @@ func traitNames(a, b traits) []string {
 	})
 }
 
-// summary is what a target is made of, in place of all its values: parts, images and models.
+// summary returns the parts, images, executables and models of a target in place of all its values.
 func (t traits) summary(parts string) traits {
 	out := traits{"made of": {text: parts}}
 	for _, what := range []string{"image", "executable", "model"} {
@@ -285,7 +283,7 @@ func (t traits) summary(parts string) traits {
 	return out
 }
 
-// add collects a value under a name: members of structures, lists and maps by theirs.
+// add stores a value under a name, and members of structures, lists and maps under names below it.
 func (t traits) add(name string, v reflect.Value) {
 	switch x := v.Interface().(type) {
 	case time.Duration:
@@ -311,7 +309,7 @@ func (t traits) add(name string, v reflect.Value) {
 			}
 		}
 		return
-	case []steps.Cache: // where each side keeps its own is no difference of what they are
+	case []steps.Cache: // the place of a side's own cache is not a difference
 		for _, c := range x {
 			t.leaf(join(name, c.Use()), "kept")
 		}

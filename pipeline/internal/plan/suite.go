@@ -9,19 +9,19 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
-// suiteGroup is the key of all suites in families: they share a part of the file's alpha,
-// whatever their gates have.
+// suiteGroup is the key of all suites in families. They share a part of the file's alpha, whatever alpha their
+// gates have.
 const suiteGroup = "suite"
 
-// Suite is one metric of all cells of a gate together, for one value of the compared axis.
+// Suite is one metric over several cells of a gate, for one value of the compared axis.
 type Suite struct {
 	HeadValue, BaseValue string
 	Metric               string
 	Heads                []string // hashes of the heads' cells
 }
 
-// Suites are those of a gate with a margin for them: one for each metric that several
-// cells are compared by.
+// Suites returns the suites of a gate that has a margin for them: one for each metric by which several cells
+// are compared.
 func (g Gate) Suites() []Suite {
 	if g.SuiteMargin == 0 {
 		return nil
@@ -40,10 +40,10 @@ func (g Gate) Suites() []Suite {
 	return slices.DeleteFunc(all, func(s Suite) bool { return len(s.Heads) < 2 })
 }
 
-// ID of the comparison of a cell by a metric, unique in the plan.
+// ID returns the ID of the comparison of a cell by a metric, unique in the plan.
 func (g Gate) ID(head, metric string) string { return g.Addr + "/" + head + "/" + metric }
 
-// Compare makes the comparison of a suite from those of its cells, which are in family.
+// Compare makes the comparison of a suite from the comparisons of its cells in family.
 func (s Suite) Compare(g Gate, alpha float64, family []gates.Comparison) (gates.Comparison, error) {
 	var cells []gates.Comparison
 	for _, head := range s.Heads {
@@ -71,7 +71,7 @@ func (p *Plan) suites() int {
 // HasSuites reports whether suites have a share of the file's alpha.
 func (p *Plan) HasSuites() bool { return p.suites() > 0 }
 
-// suiteAlpha is what the suites have of the file's alpha.
+// suiteAlpha returns the suites' part of the file's alpha.
 func (p *Plan) suiteAlpha() float64 {
 	if !p.HasSuites() {
 		return 0
@@ -97,7 +97,7 @@ func (p *Plan) suiteText(g Gate) string {
 		humanize.Count(cells, "cell"), 100*g.SuiteMargin, level)
 }
 
-// suiteSize is the size of the family of the suites of a gate.
+// suiteSize returns the size of the family of a gate's suites.
 func (p *Plan) suiteSize(g Gate) int {
 	if g.CanFail() {
 		return max(1, p.suites())
@@ -105,9 +105,9 @@ func (p *Plan) suiteSize(g Gate) int {
 	return 1
 }
 
-// suitePowers are how small a change of all cells the suites of a gate find, one line for
-// each known or assumed spread of a cell. How much of it the cells of a repeat have in
-// common is not known before they are measured: nothing and all are the ends.
+// suitePowers describes how small a change of all cells the suites of a gate find, one line for each known or
+// assumed spread of a cell. How much of the spread the cells of a repeat share is unknown before they are
+// measured. Each line states the result for none and for all of it.
 func (p *Plan) suitePowers(g Gate) []string {
 	suites := g.Suites()
 	if len(suites) == 0 {
@@ -117,7 +117,7 @@ func (p *Plan) suitePowers(g Gate) []string {
 	for _, w := range g.Power {
 		cells := fewestCells(suites, w.Metric)
 		if cells == 0 {
-			continue // a metric of launches, which one cell has for all
+			continue // a metric of launches, which cells share
 		}
 		apart := p.suitePower(g, w, w.SD/math.Sqrt(float64(cells)))
 		together := p.suitePower(g, w, w.SD)
@@ -132,14 +132,14 @@ func (p *Plan) suitePowers(g Gate) []string {
 	return lines
 }
 
-// suitePower is what a suite finds at min and max repeats when its pairs spread by sd.
+// suitePower describes what a suite finds after the least and the most repeats, if its pairs spread by sd.
 func (p *Plan) suitePower(g Gate, w Power, sd float64) string {
 	in := gates.NewProspect(p.looksOf(g), gates.SuiteShare*p.Alpha, p.PassAlpha(), p.suiteSize(g), g.Rule)
 	w.AtMin, w.AtMax = finds(in, sd, g.SuiteMargin)
 	return w.text(p.least(), p.repeatsOf(g.Benchmark))
 }
 
-// fewestCells of the suites of a metric, of all for "".
+// fewestCells returns the fewest cells of a suite of a metric, or of any suite for "".
 func fewestCells(suites []Suite, metric string) int {
 	fewest := 0
 	for _, s := range suites {

@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// assumedSpreads are the standard deviations of ln(head/base) over pairs for which the
-// detectable change is printed: what idle GPUs, and what shared or small machines show.
+// assumedSpreads are the standard deviations of ln(head/base) over pairs for which the detectable change is
+// printed: typical of idle GPUs, and of shared or small machines.
 var assumedSpreads = []float64{0.01, 0.03}
 
 // WriteText writes a plan for people.
@@ -201,13 +201,13 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	}
 }
 
-// marginText is the margin as the file writes it: a time for metrics that have no ratio.
+// marginText returns the margin in the form of the file: a time for metrics that have no ratio.
 func (p *Plan) marginText(g Gate) string {
 	m, _ := p.Metric(g.Metrics[0])
 	return g.Margin.Text(m)
 }
 
-// what says what a power is of.
+// what describes the metric and spread of a power.
 func (w Power) what() string {
 	if w.Metric == "" {
 		return w.Basis
@@ -215,8 +215,7 @@ func (w Power) what() string {
 	return fmt.Sprintf("%s spreads by %.2g %% (%s)", w.Metric, 100*w.SD, w.Basis)
 }
 
-// writeLevel says what the comparisons of a gate are corrected over, and when they are
-// judged.
+// writeLevel writes over what the comparisons of a gate are corrected, and when they are judged.
 func (p *Plan) writeLevel(w io.Writer, g Gate, repeats int) {
 	pairs := fmt.Sprintf("%d pairs each", repeats)
 	if len(p.Looks) > 1 {

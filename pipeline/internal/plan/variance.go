@@ -13,27 +13,27 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// Variance is what a calibration says of the spread of pairs, where the file declares that it is
-// used beside that of the pairs themselves.
+// Variance is the spread of pairs from a calibration. The file declares that it is used beside the spread of
+// the pairs themselves.
 type Variance struct {
 	// Calibration is the ID of the record, made at Time.
 	Calibration string    `json:"calibration"`
 	Time        time.Time `json:"time"`
-	// Machine that it was made on; the pairs must be from one like it.
+	// Machine is the machine on which it was made. The pairs must be from one like it.
 	Machine map[string]string `json:"machine,omitempty"`
-	// Within is how many times as large the spread may be today.
+	// Within is the largest ratio of today's spread to the calibration's.
 	Within float64 `json:"within"`
-	// Spreads of the cells that others are compared with.
+	// Spreads holds the spreads of the cells with which others are compared.
 	Spreads []Spread `json:"spreads"`
 }
 
-// Spread of the pairs of a cell against itself.
+// Spread is the spread of the pairs of a cell against itself.
 type Spread struct {
 	Cell   string  `json:"cell"` // hash
 	Metric string  `json:"metric"`
 	SD     float64 `json:"sd"` // on the scale of the test
 	DF     float64 `json:"df"`
-	// Version of the engine that was calibrated, "" where it is not known.
+	// Version is the version of the calibrated engine, "" if it is unknown.
 	Version string `json:"version,omitempty"`
 }
 
@@ -42,17 +42,17 @@ type Calibration struct {
 	ID      string
 	Time    time.Time
 	Machine map[string]string
-	// Resident is how both launches of a pair stayed loaded, "" where one came after the other.
+	// Resident is how both launches of a pair stayed loaded, "" if one came after the other.
 	Resident string
-	// Versions of the engines that were calibrated, by cell.
+	// Versions are the versions of the calibrated engines, by cell.
 	Versions map[string]string
-	// Spread of pairs of a cell of a model, and the degrees of freedom that it is known with; false where
+	// Spread returns the spread of pairs of a cell of a model, and its degrees of freedom. It returns false if
 	// the calibration has none.
 	Spread func(cell, metric, model string, passes int) (sd, df float64, ok bool)
 }
 
-// variance finds what is known of the spread of the plan's comparisons. What the calibration does
-// not know has that of its pairs alone.
+// variance returns the known spreads of the plan's comparisons. Comparisons that the calibration does not know
+// use the spread of their pairs alone.
 func (b *builder) variance(p *Plan) (*Variance, []string) {
 	spec := b.cfg.Settings.Variance
 	if spec == nil || b.opt.Calibration == nil {
@@ -65,7 +65,7 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 		return nil, nil
 	case c == nil:
 		return nil, []string{note}
-	case c.Resident != "" && p.Resident == "": // what comes with the time between launches is not in its spread
+	case c.Resident != "" && p.Resident == "": // its spread excludes what comes with the time between launches
 		return nil, []string{fmt.Sprintf("the calibration %s is of servers that stayed loaded and took turns (resident = %q), which hides what "+
 			"comes with the time between launches: today's pairs alone say how much they spread; calibrate this file", c.ID, c.Resident)}
 	}
@@ -105,7 +105,7 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	return v, nil
 }
 
-// bases are the cells that others are compared with.
+// bases returns the cells with which others are compared.
 func (p *Plan) bases() (cells []string) {
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
@@ -117,13 +117,13 @@ func (p *Plan) bases() (cells []string) {
 	return cells
 }
 
-// usesSpread reports whether a known spread has a part in the test of a gate.
+// usesSpread reports whether the test of a gate uses a known spread.
 func (p *Plan) usesSpread(g Gate) bool {
 	return g.paired() && p.Test(g) == gates.PairedTTest && !g.OfQuality()
 }
 
-// CalibratedVersion is that of the engine with which the spread of a comparison was calibrated, "" where it is
-// not known.
+// CalibratedVersion returns the version of the engine with which the spread of a comparison was calibrated, ""
+// if it is unknown.
 func (p *Plan) CalibratedVersion(base, id string) string {
 	if p.Variance == nil {
 		return ""
@@ -132,7 +132,7 @@ func (p *Plan) CalibratedVersion(base, id string) string {
 	return s.Version
 }
 
-// spread of a metric of a cell.
+// spread returns the spread of a metric of a cell.
 func (v *Variance) spread(cell, id string) (Spread, bool) {
 	for _, s := range v.Spreads {
 		if s.Cell == cell && s.Metric == id {
@@ -142,7 +142,7 @@ func (v *Variance) spread(cell, id string) (Spread, bool) {
 	return Spread{}, false
 }
 
-// Known is what is known of the spread of a comparison of a gate, nil where nothing is.
+// Known returns the known spread of a comparison of a gate, nil if there is none.
 func (p *Plan) Known(g Gate, head string, m metric.Metric) *gates.Known {
 	if p.Variance == nil || !p.usesSpread(g) {
 		return nil
@@ -158,7 +158,7 @@ func (p *Plan) Known(g Gate, head string, m metric.Metric) *gates.Known {
 	return nil
 }
 
-// worstKnown is the largest known spread of a metric over the comparisons of a gate, nil where one of them
+// worstKnown returns the largest known spread of a metric over the comparisons of a gate, nil if one of them
 // has none.
 func (p *Plan) worstKnown(g Gate, id string) *gates.Known {
 	m, ok := p.Metric(id)
@@ -178,7 +178,7 @@ func (p *Plan) worstKnown(g Gate, id string) *gates.Known {
 	return worst
 }
 
-// text is what the plan says of the calibration.
+// text describes the calibration.
 func (v *Variance) text() string {
 	return fmt.Sprintf("%s, known from the calibration %s of %s: today's may be up to %g times as large",
 		humanize.Count(len(v.Spreads), "spread"), v.Calibration, v.Time.Format(time.DateOnly), v.Within)
