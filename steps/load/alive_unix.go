@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive reports whether the peer has not closed an idle connection, by looking at the
-// socket without taking anything from it. Where nothing may be waiting (quiet) bytes
-// are a reason to drop it too; under TLS session tickets may be.
+// alive reports whether an idle connection is still open. It peeks at the socket without reading from it.
+// With quiet, unread bytes also make a connection unusable; under TLS they may be session tickets.
 func alive(c net.Conn, quiet bool) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

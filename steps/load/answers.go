@@ -15,12 +15,11 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Where answers are collected, each is asked for in the form of a measured request: streamed, and
-// without log-probabilities. A server can answer in another form otherwise than in the one that is timed.
-// Log-probabilities are asked for in a further request, whose answer comes whole: it has its tokens in
-// one list with all engines.
+// When answers are collected, each is requested in the form of a measured request: streamed, and without
+// log-probabilities. A server can answer differently in another form. Log-probabilities need a further
+// request, whose answer is not streamed: all engines then return its tokens in one list.
 
-// askWhole makes a request one for a whole answer with the log-probability of every token.
+// askWhole changes a request to ask for a complete answer with the log-probability of every token.
 func (e *encoder) askWhole(body map[string]any) {
 	body["stream"] = false
 	delete(body, "stream_options")
@@ -30,14 +29,14 @@ func (e *encoder) askWhole(body map[string]any) {
 	case endpointChat:
 		body["logprobs"] = true
 	default:
-		body["logprobs"] = 1 // of the chosen token, and of the likeliest one, which it is
+		body["logprobs"] = 1 // of the chosen token, which is the likeliest one
 	}
 }
 
-// maxAsk bounds what is kept of a prompt, in bytes.
+// maxAsk limits the recorded part of a prompt, in bytes.
 const maxAsk = 400
 
-// ask takes a streamed answer, and the log-probabilities of its tokens where they are wanted.
+// ask reads a streamed answer, and the log-probabilities of its tokens if they are requested.
 func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again bool, wire []byte,
 	deadline time.Time) (*response, error) {
 	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
@@ -54,7 +53,7 @@ func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn
 	return resp, err
 }
 
-// logprobs asks for an answer once more, whole and with log-probabilities, and adds its tokens.
+// logprobs requests an answer again, complete and with log-probabilities, and adds its tokens.
 func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to *record.Answer) (record.Failure, string) {
 	wire, err := r.work.whole(a.rec.Index, p)
 	var cn *conn
@@ -81,14 +80,14 @@ func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to 
 	return "", ""
 }
 
-// words are the words of a streamed answer: raw JSON strings without quotes.
+// words holds the words of a streamed answer: raw JSON strings without quotes.
 type words struct {
 	reasoning, content []byte
-	calls              []byte // as they are shown
-	open               bool   // the arguments of a call go on
+	calls              []byte // as they are displayed
+	open               bool   // the arguments of a call continue
 }
 
-// add takes the words of one event. What is longer than maxSaid is cut.
+// add appends the words of one event. It stops after maxSaid bytes.
 func (w *words) add(c *chunk) {
 	if len(w.reasoning)+len(w.content)+len(w.calls) > maxSaid {
 		return
@@ -107,7 +106,7 @@ func (w *words) add(c *chunk) {
 	}
 }
 
-// call takes a piece of a call: its name comes first, and then its arguments, in pieces.
+// call reads a piece of a call: its name comes first, and then its arguments, in pieces.
 func (w *words) call(s *jsonscan.Scanner) {
 	for name := range s.Object {
 		switch string(name) {
@@ -133,7 +132,7 @@ func (w *words) close() {
 	}
 }
 
-// text is all that was said, in the form of message.text.
+// text returns the whole answer, in the form of message.text.
 func (w *words) text() string {
 	w.close()
 	out := unquote(w.content) + unquote(w.calls)
@@ -152,8 +151,8 @@ func unquote(raw []byte) string {
 	return text
 }
 
-// answer judges a streamed answer as a measured one, and takes from it what counts. That the model
-// ends an answer at once is an answer, too.
+// answer classifies a streamed answer as a measured one, and returns its content. An answer that the model
+// ends at once also counts as an answer.
 func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Answer, f record.Failure, text string) {
 	natural := slices.Contains(naturalEnds, s.rec.Finish)
 	if f, text = s.classify(resp, err, cancelled); f != "" && (f != record.FailEmpty || !natural || s.ignoreEOS) {
@@ -168,7 +167,7 @@ func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Ans
 	return a, f, text
 }
 
-// said is a whole answer in text.
+// said is a complete answer in text.
 type said struct {
 	document
 	workload steps.Workload
@@ -190,7 +189,7 @@ type completed struct {
 			} `json:"content"`
 		} `json:"logprobs"`
 		Finish string `json:"finish_reason"`
-		// Stop is the string that ended the answer, or the id of the token that did.
+		// Stop is the string that ended the answer, or the ID of the token that ended it.
 		Stop any `json:"stop_reason"`
 	} `json:"choices"`
 	Usage struct {
@@ -199,7 +198,7 @@ type completed struct {
 	} `json:"usage"`
 	Error json.RawMessage `json:"error"`
 
-	// Text and Meta are those of SGLang's own endpoint.
+	// Text and Meta are fields of SGLang's endpoint.
 	Text *string `json:"text"`
 	Meta struct {
 		Prompt     int `json:"prompt_tokens"`
@@ -208,13 +207,13 @@ type completed struct {
 			Type    string `json:"type"`
 			Matched any    `json:"matched"` // as Stop
 		} `json:"finish_reason"`
-		Logprobs [][]any `json:"output_token_logprobs"` // log-probability, id, text
+		Logprobs [][]any `json:"output_token_logprobs"` // log-probability, ID, text
 	} `json:"meta_info"`
 }
 
 type message struct {
 	Content *string `json:"content"`
-	// Reasoning has two names, of which the second is vLLM's since 0.11.1.
+	// Reasoning has two names; vLLM uses the second since 0.11.1.
 	ReasoningContent *string `json:"reasoning_content"`
 	Reasoning        *string `json:"reasoning"`
 	ToolCalls        []struct {
@@ -225,8 +224,8 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-// text is all that a message says. Its parts are apart: text that moved from one into another is
-// another answer. Ids of tool calls are random and left out.
+// text returns all parts of a message. They are marked, since text that moves from one part to another
+// changes the answer. IDs of tool calls are random and left out.
 func (m *message) text() string {
 	reasoning := m.ReasoningContent
 	if reasoning == nil {
@@ -243,7 +242,7 @@ func (m *message) text() string {
 	return strings.Join(parts, "")
 }
 
-// classify judges the answer and takes from it what counts.
+// classify classifies the answer and records its content.
 func (s *said) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := s.arrived(resp, err, cancelled); f != "" {
 		return f, text
@@ -267,8 +266,8 @@ func (s *said) classify(resp *response, err error, cancelled bool) (record.Failu
 // naturalEnds are the finish reasons of an answer that the model ended itself.
 var naturalEnds = []string{"stop", "eos", "eos_token", "tool_calls", "function_call"}
 
-// ended judges why an answer ended: what something else than the model or the limit of its
-// length has cut is no answer.
+// ended checks the reason for an answer's end. An answer that was ended by anything other than the model or
+// its length limit is a failure.
 func ended(r *record.Request, a *record.Answer, stop string, ignoreEOS bool) (record.Failure, string) {
 	natural := slices.Contains(naturalEnds, r.Finish)
 	switch {
@@ -292,7 +291,7 @@ func ended(r *record.Request, a *record.Answer, stop string, ignoreEOS bool) (re
 	return "", ""
 }
 
-// answer is what was answered. It notes in the record how long it is and why it ended.
+// answer returns the content of an answer. It records its length and the reason for its end.
 func (s *said) answer(c *completed) (a record.Answer) {
 	var of []float64
 	if len(c.Choices) == 0 {
@@ -334,7 +333,7 @@ func (s *said) answer(c *completed) (a record.Answer) {
 	if s.rec.OutputTokens == 0 {
 		s.rec.OutputTokens = len(a.Tokens)
 	}
-	// The token that ends an answer is counted by some servers and listed by none, or the other way.
+	// Servers differ in whether they count or list the token that ends an answer.
 	if len(of) != len(a.Tokens) || len(a.Tokens)+1 < s.rec.OutputTokens {
 		a.Tokens = nil
 		return a
@@ -343,14 +342,14 @@ func (s *said) answer(c *completed) (a record.Answer) {
 	return a
 }
 
-// ends notes how long an answer is and why it ended.
+// ends records an answer's length and the reason for its end.
 func (s *said) ends(prompt, output int, finish string, stop any) {
 	s.rec.PromptTokens, s.rec.OutputTokens = max(s.rec.PromptTokens, prompt), output
 	s.rec.Finish = clip(finish, 40)
-	s.stop, _ = stop.(string) // a number is the id of a token that ends what the model says
+	s.stop, _ = stop.(string) // a number is the ID of a token that ends the model's answer
 }
 
-// tokenName tells tokens apart that are parts of a character, which all have one text.
+// tokenName distinguishes tokens that are parts of a character, which all have the same text.
 func tokenName(text string, bytes []int) string {
 	if !strings.ContainsRune(text, utf8.RuneError) || len(bytes) == 0 {
 		return text
@@ -365,8 +364,8 @@ func value(text *string) string {
 	return *text
 }
 
-// asked is the end of a prompt, "" of one that is made of token ids. It is cut between words, as
-// clip does: the rest of a secret that the cut went through could not be masked any more.
+// asked returns the end of a prompt, or "" for token IDs. Like clip it cuts between words: the rest of a
+// secret that is cut in two could not be masked.
 func asked(p dataset.Prompt) string {
 	text := p.Text
 	if p.Messages != nil {

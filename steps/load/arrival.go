@@ -14,35 +14,36 @@ import (
 	"github.com/servegate/pipeline/steps/enum"
 )
 
-// Arrival is one load model: when the requests of a run are sent. To add one, write a value of this type in a file
-// of its own and list it in [AllArrivals]; nothing else knows it by name. Two are more than a schedule, and
-// [steps.Load] tells them apart: users who wait for answers (Closed), and the times of a dataset (Recorded).
+// Arrival is one load model: it determines when the requests of a run are sent. To add one, write a value of
+// this type in a separate file and list it in [AllArrivals]; no other code depends on its name. Two models
+// are not only schedules, and [steps.Load] distinguishes them: users who wait for answers (Closed), and the
+// times of a dataset (Recorded).
 //
-//  1. A file is loaded: Takes decodes and documents the arguments of the load block. Those without a field of their
-//     own in [steps.Load] become its Options. Fill and Check see the evaluated load.
-//  2. A plan is made: Expected counts the requests that a duration brings.
+//  1. A file is loaded: Takes decodes and documents the arguments of the load block. Those
+//     without a field in [steps.Load] become its Options. Fill and Check see the evaluated load.
+//  2. A plan is made: Expected returns the number of requests within a duration.
 //  3. A run begins: Times draws when its requests are sent.
 type Arrival struct {
 	// Name is the value of the argument arrival.
 	Name string
-	// Doc says in a few words when requests are sent.
+	// Doc describes in a few words when requests are sent.
 	Doc string
-	// Takes lists the arguments and blocks that it takes beside those of every load.
+	// Takes lists the model's arguments and blocks, in addition to those of every load.
 	Takes steps.Schema
-	// Fill, if not nil, sets what a file may leave out.
+	// Fill, if not nil, sets the defaults of a load.
 	Fill func(*steps.Load)
-	// Check returns what is wrong with the load, nil if nothing is. given reports whether an argument is set.
+	// Check returns a problem of the load, or nil. given reports whether an argument is set.
 	Check func(l steps.Load, given func(argument string) bool) *steps.Problem
-	// Expected returns how many requests a load brings within its duration on average. It is nil where no
-	// schedule says it.
+	// Expected returns the mean number of requests of a load within its duration. It is nil if no schedule
+	// determines it.
 	Expected func(steps.Load) float64
-	// Times draws when n requests are sent, ascending, from the start of the run. It must use no other randomness
-	// than src and must not change: a stored seed gives the same times in every version. It is nil where no
-	// seed says them.
+	// Times draws when n requests are sent, ascending, from the start of the run. It must use no randomness
+	// other than src and must not change: a stored seed gives the same times in every version. It is nil if
+	// the times do not depend on a seed.
 	Times func(l steps.Load, n int, src *rand.PCG) []time.Duration
 }
 
-// takes reports whether loads of this model have an argument or block that not all have.
+// takes reports whether loads of this model have an argument or block that not all models have.
 func (a Arrival) takes(name string) bool {
 	_, ok := a.Takes.Attr(name)
 	return ok || slices.ContainsFunc(a.Takes.Blocks, func(b steps.BlockSchema) bool { return b.Type == name })
@@ -51,7 +52,8 @@ func (a Arrival) takes(name string) bool {
 // HasRate reports whether the load model sends at a rate.
 func (a Arrival) HasRate() bool { return a.takes(rate.Name) }
 
-// Arrivals are the load models of a program, in the order of the documentation. Nil stands for all of this program.
+// Arrivals are the load models of a program, in the order of the documentation. Nil selects all models of
+// this program.
 type Arrivals []Arrival
 
 // AllArrivals returns the load models of this program.
@@ -76,7 +78,7 @@ func (a Arrivals) Lookup(name string) (Arrival, error) {
 	return all[i], nil
 }
 
-// DefaultArrival returns the name of the load model that arguments stand for where a file names none.
+// DefaultArrival returns the name of the load model that the arguments imply if a file names none.
 func DefaultArrival(given func(argument string) bool) string {
 	switch {
 	case given(burstiness.Name):
@@ -95,8 +97,8 @@ func (a Arrivals) values() enum.Values {
 	return out
 }
 
-// Schema returns the arguments and blocks that say when requests arrive: the argument arrival, and what any of the
-// models takes.
+// Schema returns the arguments and blocks for arrivals: the argument arrival, and the arguments of all
+// models.
 func (a Arrivals) Schema() steps.Schema {
 	name := arrival
 	name.Enum = a.values()
@@ -116,8 +118,8 @@ func (a Arrivals) Schema() steps.Schema {
 	return s
 }
 
-// Problem returns the first thing that is wrong with a load, nil if nothing is. given reports whether an argument or
-// block of the load is set.
+// Problem returns the first problem of a load, or nil. given reports whether an argument or block of the load
+// is set.
 func (a Arrivals) Problem(l steps.Load, given func(argument string) bool) *steps.Problem {
 	m, err := a.Lookup(l.Arrival)
 	if err != nil {
@@ -139,7 +141,7 @@ func (a Arrivals) Problem(l steps.Load, given func(argument string) bool) *steps
 	return nil
 }
 
-// foreign finds an argument that other models take, and this one does not.
+// foreign returns a problem if an argument of other models is set that this one does not have.
 func (a Arrivals) foreign(m Arrival, l steps.Load, given func(argument string) bool) *steps.Problem {
 	s := a.Schema()
 	names := make([]string, 0, len(s.Attrs)+len(s.Blocks))
@@ -154,7 +156,7 @@ func (a Arrivals) foreign(m Arrival, l steps.Load, given func(argument string) b
 			continue
 		}
 		if name == burstiness.Name && l.Burstiness == 1 {
-			continue // gaps as without it, so that a matrix over it can go on with another arrival
+			continue // gaps as without it, so that a matrix over it can continue with another arrival
 		}
 		var others []string
 		for _, other := range a.all() {
@@ -173,7 +175,7 @@ func (a Arrivals) foreign(m Arrival, l steps.Load, given func(argument string) b
 	return nil
 }
 
-// Check returns an error for a load that cannot be sent, whoever wrote it.
+// Check returns an error for a load that cannot be sent.
 func (a Arrivals) Check(l steps.Load) error {
 	if l.Requests < 0 || l.Duration < 0 || l.MaxConcurrency < 0 || l.Ramp < 0 {
 		return errors.New("load: requests, duration, max_concurrency and ramp must not be negative")
@@ -200,9 +202,9 @@ func arguments(l steps.Load) func(argument string) bool {
 	}
 }
 
-// Count returns the number of requests of a load: Requests, or what its schedule brings in Duration on average (so
-// that two seeds have the same number of requests), whichever is less. It is 0 where only the run says it: in a
-// closed loop or a trace bounded by time.
+// Count returns the number of requests of a load: Requests, or the mean number that its schedule has in
+// Duration (so that two seeds have the same number of requests), whichever is less. It is 0 if the number is
+// known only after the run: in a closed loop or a trace bounded by time.
 func (a Arrivals) Count(l steps.Load) int {
 	m, err := a.Lookup(l.Arrival)
 	if err != nil || m.Expected == nil || l.Duration == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// auditor compares the client's own state before and after a run.
+// auditor compares the client's state before and after a run.
 type auditor struct {
 	begin time.Time
 	cpu   float64
@@ -25,7 +25,7 @@ func startAudit() *auditor {
 	return a
 }
 
-// fill writes what the process says about itself.
+// fill writes figures of the process.
 func (a *auditor) fill(out *record.Audit) {
 	out.WallSeconds = time.Since(a.begin).Seconds()
 	out.CPUSeconds = cpu.Seconds() - a.cpu
@@ -38,7 +38,7 @@ func (a *auditor) fill(out *record.Audit) {
 	}
 }
 
-// finish makes the run's record of what was sent.
+// finish returns the record of the run.
 func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 	run := record.Run{Requests: r.records(), Goodput: r.opt.Workload.Goodput}
 	r.sessions.number(run.Requests)
@@ -61,7 +61,7 @@ func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 	return run
 }
 
-// plannedTimes returns the times of the requests that are sent by the schedule.
+// plannedTimes returns the times of the requests that have a schedule.
 func plannedTimes(p traffic.Plan) []time.Duration {
 	planned := p.Planned()
 	out := make([]time.Duration, len(planned))
@@ -71,8 +71,7 @@ func plannedTimes(p traffic.Plan) []time.Duration {
 	return out
 }
 
-// conclude adds to a run what follows from its requests, their schedule and their prompts,
-// whoever answered.
+// conclude adds to a run the figures that follow from its requests, their schedule and their prompts.
 func conclude(run *record.Run, schedule []time.Duration, prompts []dataset.Prompt) {
 	run.Duration = duration(run.Requests)
 	a := &run.Audit
@@ -91,7 +90,7 @@ func conclude(run *record.Run, schedule []time.Duration, prompts []dataset.Promp
 	a.Overloaded = record.Overloaded(*run)
 }
 
-// auditEvents sums up what is known of the times of single events.
+// auditEvents summarizes the precision of the times of events.
 func (r *runner) auditEvents(out *record.Audit) {
 	var sum int64
 	for _, q := range r.recs {
@@ -108,7 +107,7 @@ func (r *runner) auditEvents(out *record.Audit) {
 	}
 }
 
-// duration is from the first send to the last end.
+// duration returns the time from the first send to the last end.
 func duration(reqs []record.Request) int64 {
 	if len(reqs) == 0 {
 		return 0
@@ -120,15 +119,15 @@ func duration(reqs []record.Request) int64 {
 	return last - first
 }
 
-// auditSends compares the sends with the plan. Waits for a concurrency slot are the
-// server's doing and not in a.lag. The realised rate is that at which requests were
-// ready to go: up to the last planned time plus its lag.
+// auditSends compares the sends with the plan. Waits for a concurrency slot are caused by the server and not
+// part of a.lag. The realised rate is the rate at which requests were ready to send: up to the last planned
+// time plus its lag.
 func (r *runner) auditSends(out *record.Audit) {
 	if len(r.schedule) == 0 || len(r.recs) == 0 {
 		return
 	}
 	lags, sent := make([]int64, len(r.recs)), 0
-	var last *attempt // of those that the schedule sent
+	var last *attempt // the last one with a schedule
 	for i, a := range r.recs {
 		if lags[i] = a.lag; a.rec.Planned >= 0 {
 			last = a
@@ -143,7 +142,7 @@ func (r *runner) auditSends(out *record.Audit) {
 	}
 }
 
-// nearest is the nearest-rank quantile of an ascending sample.
+// nearest returns the nearest-rank quantile of an ascending sample.
 func nearest(asc []int64, q float64) int64 {
 	i := int(q*float64(len(asc))+0.999999) - 1
 	return asc[min(max(i, 0), len(asc)-1)]

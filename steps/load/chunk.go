@@ -6,28 +6,28 @@ import (
 	"github.com/servegate/pipeline/steps/jsonscan"
 )
 
-// chunk is what counts in one stream event.
+// chunk holds the relevant fields of one stream event.
 type chunk struct {
 	// choices is true for an event with a choice (an OpenAI one) or a text (SGLang's):
 	// anything but a usage-only event.
 	choices bool
-	// text is true where the event shows output: text, content, reasoning, tool calls.
+	// text is true if the event has output: text, content, reasoning, tool calls.
 	text bool
-	// opening is a chat delta that only opens the message (a role and no output).
+	// opening is true for a chat delta that only opens the message (a role and no output).
 	opening bool
-	// bare is a chat delta with nothing that could be output, not even an empty content.
+	// bare is true for a chat delta without any output field, not even an empty content.
 	bare bool
-	// content is the text of the event, or what a chat delta adds to the message, and reasoning
-	// what it adds to the reasoning: raw JSON strings without quotes. calls is the raw value of
-	// its tool calls.
+	// content is the text of the event, or the text that a chat delta adds to the message, and reasoning the
+	// text that it adds to the reasoning: raw JSON strings without quotes. calls is the raw value of its tool
+	// calls.
 	content, reasoning, calls []byte
-	// finish is the raw finish reason, nil while there is none.
+	// finish is the raw finish reason, nil if there is none.
 	finish []byte
-	// stop is the string that ended the answer, raw, nil while there is none.
+	// stop is the raw string that ended the answer, nil if there is none.
 	stop []byte
-	// Usage of the server so far; -1 where it does not say.
+	// Usage of the server so far; -1 if not reported.
 	prompt, completion, cached int
-	// failure is the raw value of an error member, nil without one.
+	// failure is the raw value of an error member, nil if there is none.
 	failure []byte
 }
 
@@ -63,7 +63,7 @@ func scanChunk(data []byte, c *chunk) (ok bool) {
 	return s.Done()
 }
 
-// failureOf reads an error member, nil where it is null.
+// failureOf reads an error member; it returns nil for null.
 func failureOf(s *jsonscan.Scanner) []byte {
 	if v := s.Skip(); string(v) != "null" {
 		return v
@@ -81,7 +81,7 @@ func (c *chunk) scanChoice(s *jsonscan.Scanner) {
 		case "finish_reason":
 			c.scanFinish(s)
 		case "stop_reason":
-			c.stop, _ = s.Text() // a number is the id of a token that ends what the model says
+			c.stop, _ = s.Text() // a number is the ID of a token that ends the model's answer
 		default:
 			s.Skip()
 		}
@@ -93,9 +93,8 @@ func (c *chunk) scanText(s *jsonscan.Scanner) {
 	c.text = len(c.content) > 0
 }
 
-// scanDelta reads a chat delta. As in `vllm bench serve` 0.33 output is non-empty
-// content, reasoning or a call, or an empty content without a role; the first event,
-// with its role, is none.
+// scanDelta reads a chat delta. As in `vllm bench serve` 0.33 output is non-empty content, reasoning or a
+// call, or an empty content without a role. The first event, with its role, is not output.
 func (c *chunk) scanDelta(s *jsonscan.Scanner) {
 	content, role := false, false
 	for name := range s.Object {
@@ -124,7 +123,7 @@ func (c *chunk) scanDelta(s *jsonscan.Scanner) {
 	c.opening = role && !c.text
 }
 
-// scanFinish reads a finish reason: a string, or SGLang's {"type": "length", …}.
+// scanFinish reads a finish reason: a string, or SGLang's object with a "type" such as "length".
 func (c *chunk) scanFinish(s *jsonscan.Scanner) {
 	if s.Peek() == '"' {
 		c.finish, _ = s.Text()
@@ -170,13 +169,13 @@ func setCount(dst *int, s *jsonscan.Scanner) {
 	}
 }
 
-// bearsToken reports whether the event is one of the token-bearing events that
-// latencies are taken between. seen is the number of tokens before it.
+// bearsToken reports whether the event is one of the token-bearing events between which latencies are
+// measured. seen is the number of tokens before it.
 //
-// For completions this is vLLM's rule: any event with a choice, even of empty text,
-// since a token may decode to nothing. An event that by the server's own count brings
-// the first token later (completion_tokens 0) is excepted. /generate repeats its
-// cumulative text, so there the count must have grown or, without counts, text be there.
+// For completions it follows vLLM's rule: any event with a choice counts, even with empty text, since a token
+// may decode to an empty text. It excludes an event for which the server's count is still zero
+// (completion_tokens 0). /generate repeats its cumulative text, so the count must have grown or, without
+// counts, the event must have text.
 func (c *chunk) bearsToken(e endpoint, seen int) bool {
 	if !c.choices || c.opening || c.completion == 0 {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// classify judges a request after its response ended or failed with err. cancelled says
-// that we stopped the run. The order matters: what the server said itself comes before
-// what can be read from how the stream ended.
+// classify classifies a request after its response ended or failed with err. cancelled is true if we stopped
+// the run. The order matters: an error that the server reports precedes conclusions from the end of the
+// stream.
 func (s *stream) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := classifyHTTP(resp, err, cancelled, s.head, fmt.Sprintf("%d events", len(s.rec.Events))); f != "" {
 		return f, text
@@ -33,8 +33,8 @@ func (s *stream) classify(resp *response, err error, cancelled bool) (record.Fai
 	return s.classifyEnd(resp, err)
 }
 
-// classifyHTTP judges what an answer is before its content is looked at: "" if nothing is
-// wrong with it. body is its beginning, got how much of it came.
+// classifyHTTP classifies a response before its content is parsed: "" if it is valid so far. body is its
+// beginning, got describes how much has arrived.
 func classifyHTTP(resp *response, err error, cancelled bool, body []byte, got string) (record.Failure, string) {
 	switch {
 	case err != nil && cancelled:
@@ -53,12 +53,12 @@ func classifyHTTP(resp *response, err error, cancelled bool, body []byte, got st
 	return "", ""
 }
 
-// broken reports that what came is not the protocol, or has no end.
+// broken reports whether the response violates the protocol, or is incomplete.
 func broken(err error) bool {
 	return errors.Is(err, errProtocol) || errors.Is(err, errEventTooLong) || errors.Is(err, errFlood)
 }
 
-// classifyHeadless judges a connection that ended before an answer began.
+// classifyHeadless classifies a connection that ended before a response began.
 func classifyHeadless(err error) (record.Failure, string) {
 	if errors.Is(err, errProtocol) {
 		return record.FailGarbage, clip(err.Error(), maxError)
@@ -66,8 +66,8 @@ func classifyHeadless(err error) (record.Failure, string) {
 	return record.FailConnect, clip(fmt.Sprintf("no answer: %v", err), maxError)
 }
 
-// classifyForeign judges a 2xx answer without a single event: an error sent as plain
-// JSON, an answer that was not streamed, or a page of something else.
+// classifyForeign classifies a 2xx response without a single event: an error sent as plain JSON, an answer
+// that was not streamed, or any other page.
 func (s *stream) classifyForeign(resp *response) (record.Failure, string) {
 	var c chunk
 	if scanChunk(s.head, &c); c.failure != nil {
@@ -76,7 +76,7 @@ func (s *stream) classifyForeign(resp *response) (record.Failure, string) {
 	return record.FailGarbage, clip(fmt.Sprintf("not an event stream (content type %q): %.100q", resp.contentType, s.head), maxError)
 }
 
-// classifyEnd judges how a stream of the right protocol ended.
+// classifyEnd classifies the end of a stream of the right protocol.
 func (s *stream) classifyEnd(resp *response, err error) (record.Failure, string) {
 	r := s.rec
 	clean := err == nil && resp.ended() && !s.torn

@@ -10,16 +10,15 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// clockEvery is how often the wall clock is compared with the monotonic one in a run.
+// clockEvery is the interval at which the wall clock is compared with the monotonic one in a run.
 const clockEvery = 200 * time.Millisecond
 
-// clock says when bytes arrived, in monotonic wall nanoseconds since the start of the
-// run: by the kernel's receive stamp where the connection has them, else by the return
-// of the read.
+// clock returns the arrival times of bytes, in monotonic wall nanoseconds since the start of the run: by the
+// kernel's receive stamp if the connection has them, else by the return of the read.
 //
-// The kernel stamps with CLOCK_REALTIME. Its offset to the monotonic clock is sampled
-// before, during and after the run: slewing by NTP moves both clocks and leaves it alone,
-// and a step shows as a change of it, which the audit reports and limits void.
+// The kernel stamps with CLOCK_REALTIME. Its offset to the monotonic clock is sampled before, during and
+// after the run. Slewing by NTP moves both clocks and does not change it. A step changes it; the audit
+// reports the step, and limits make the run void.
 type clock struct {
 	t0     time.Time
 	first  int64        // offset at the start
@@ -40,11 +39,11 @@ func newClock(t0 time.Time) *clock {
 	return k
 }
 
-// now is the time since t0.
+// now returns the time since t0, in nanoseconds.
 func (k *clock) now() int64 { return int64(time.Since(k.t0)) }
 
-// measure compares the clocks. time.Now reads both one after the other; the median of
-// five leaves out a pair that was torn apart.
+// measure returns the offset between the clocks. time.Now reads both one after the other; the median of five
+// excludes a pair with a delay between the two.
 func (k *clock) measure() int64 {
 	var offsets [5]int64
 	for i := range offsets {
@@ -55,7 +54,7 @@ func (k *clock) measure() int64 {
 	return offsets[len(offsets)/2]
 }
 
-// sample takes the offset anew.
+// sample measures the offset again.
 func (k *clock) sample() {
 	o := k.measure()
 	k.offset.Store(o)
@@ -69,8 +68,8 @@ func (k *clock) sample() {
 // watch samples until the returned function is called.
 func (k *clock) watch() (stop func()) { return every(clockEvery, k.sample) }
 
-// every calls f from time to time, and once more when the returned function is called, which
-// waits for that.
+// every calls f at an interval, and once more when the returned function is called, which waits for that
+// call.
 func every(d time.Duration, f func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -91,8 +90,8 @@ func every(d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// arrival is when the last of the bytes of a read arrived, by the kernel's stamp unless it
-// is 0, and when the read returned, which is now.
+// arrival returns when the last byte of a read arrived, by the kernel's stamp unless it is 0, and when the
+// read returned, which is now.
 func (k *clock) arrival(stamp int64) (at, seen int64) {
 	seen = k.now()
 	k.reads.Add(1)
@@ -105,7 +104,7 @@ func (k *clock) arrival(stamp int64) (at, seen int64) {
 	return at, seen
 }
 
-// lagBuckets has eight buckets for every power of two of a nanosecond.
+// lagBuckets is the number of buckets, eight for every power of two of nanoseconds.
 const lagBuckets = 64 * 8
 
 func (k *clock) lag(ns int64) {
@@ -126,7 +125,7 @@ func lagBucket(ns int64) int {
 	return shift*8 + int(ns>>shift)
 }
 
-// lagCeiling is the largest time of a bucket.
+// lagCeiling returns the largest time of a bucket.
 func lagCeiling(bucket int) int64 {
 	if bucket < 16 {
 		return int64(bucket)
@@ -135,7 +134,7 @@ func lagCeiling(bucket int) int64 {
 	return (int64(bucket%8+8)+1)<<shift - 1
 }
 
-// quantile is a nearest-rank quantile of the lags, rounded up to its bucket's end.
+// quantile returns a nearest-rank quantile of the lags, rounded up to its bucket's end.
 func (k *clock) quantile(q float64) int64 {
 	total := k.reads.Load() - k.user.Load()
 	rank := int64(q*float64(total) + 0.999999)
@@ -147,7 +146,7 @@ func (k *clock) quantile(q float64) int64 {
 	return k.lagMax.Load()
 }
 
-// fill writes what the clock knows.
+// fill writes the clock's figures.
 func (k *clock) fill(out *record.Audit) {
 	reads, user := k.reads.Load(), k.user.Load()
 	out.Reads = int(reads)

@@ -5,7 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Closed is a closed loop: each of its users sends when the last answer is complete.
+// Closed is a closed loop: each user sends a request when the last answer is complete.
 const Closed = "closed"
 
 var thinkTime = steps.Attr{Name: "think_time", Type: cty.Number, Unit: steps.UnitDuration,

@@ -16,23 +16,23 @@ import (
 // Times of connections, in wall time.
 const (
 	dialTimeout = 10 * time.Second
-	// maxIdle is the age at which an idle connection is not used again: uvicorn, which
-	// serves vLLM and SGLang, closes them after 5 s.
+	// maxIdle is the age after which an idle connection is not used again: uvicorn, which serves vLLM and
+	// SGLang, closes connections after 5 s.
 	maxIdle = 4 * time.Second
-	// minRest is how long a connection must have been idle for the server to have closed it for
-	// that reason: the shortest keep-alive of a usual server is gunicorn's, 2 s. A server that closes
-	// the connection after each stream, without saying so, has closed it by then, on a machine with
-	// twenty processes for each core too: llama.cpp does so.
+	// minRest is the least idle time after which the server may have closed a connection: the shortest
+	// keep-alive of a common server is gunicorn's, 2 s. Some servers, such as llama.cpp, close the connection
+	// after each stream without announcing it. After minRest they have closed it, even on a machine with
+	// twenty processes for each core.
 	minRest = time.Second
 )
 
-// keeping is what the server has shown of the connections on which it has sent a stream.
+// keeping is the observed behaviour of the server towards connections after a stream.
 type keeping int
 
 const (
 	unknown keeping = iota
-	keeps           // one was open after minRest
-	closes          // one was closed before: none is used again
+	keeps           // a connection was open after minRest
+	closes          // a connection was closed earlier: none is used again
 )
 
 // conn is one connection to the target. It serves one request at a time.
@@ -40,34 +40,33 @@ type conn struct {
 	line
 	idle   time.Time
 	served bool // it has answered a request before
-	// streamed says that its last answer was a stream, after which a server may close a connection that it
-	// keeps after other answers.
+	// streamed is true if its last answer was a stream. A server may close a connection after a stream
+	// although it does not after other answers.
 	streamed bool
 }
 
-// rested reports whether the server may have closed the connection because it was idle, just when a
-// request was sent on it. A generation is not idempotent, so it is sent again in this case alone, as
-// RFC 9110 (9.2.2) has it: a connection that was busy a moment ago, takes the request and closes without
-// an answer has lost it. Whether it took the request the kernel knows ([line.Untaken]).
+// rested reports whether the server may have closed the connection because it was idle, just when a request
+// was sent on it. A generation is not idempotent, so it is sent again only in this case, as RFC 9110 (9.2.2)
+// requires. A recently used connection that closes without an answer may have accepted the request.
+// [line.Untaken] asks the kernel whether it has.
 func (c *conn) rested() bool { return time.Since(c.idle) >= minRest }
 
-// line carries one exchange after the other.
+// line carries one exchange at a time.
 type line interface {
-	// Exchange writes a request and hands on what comes until take has enough, the
-	// connection ends (io.EOF), ctx is done or the deadline is there
-	// (os.ErrDeadlineExceeded). sent is how writing ended: a server may answer, say with
-	// 413, and close before it has read everything, and what it said is worth more than the
-	// broken write.
+	// Exchange writes a request and passes the response to take until take has enough, the connection ends
+	// (io.EOF), ctx is done or the deadline is reached (os.ErrDeadlineExceeded). sent is the error of
+	// writing: a server may answer, for example with 413, and close before it has read everything. Its answer
+	// then takes precedence over the broken write.
 	Exchange(ctx context.Context, deadline time.Time, request []byte, take stamp.Sink) (sent, err error)
 	// Alive reports whether an idle line can be used again.
 	Alive() bool
-	// Untaken reports, of a line that has ended, whether the peer had closed it before what was
-	// sent reached it. It is false where the system does not say.
+	// Untaken reports, for a line that has ended, whether the peer had closed it before the request reached
+	// it. It is false if the system cannot tell.
 	Untaken() bool
 	Close() error
 }
 
-// pool keeps idle connections, the last used first.
+// pool holds idle connections, the last used first.
 type pool struct {
 	target target
 	tls    *tls.Config
@@ -79,7 +78,7 @@ type pool struct {
 	loops []*stamp.Loop // read the connections in turn, one for each processor
 }
 
-// take returns an idle connection that still seems alive, or a new one.
+// take returns an idle connection that is still open, or a new one.
 func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 	for {
 		c := p.pop()
@@ -96,8 +95,8 @@ func (p *pool) take(ctx context.Context) (c *conn, reused bool, err error) {
 	return c, false, err
 }
 
-// pop returns the idle connection that was used last. Until the server has shown that it keeps
-// connections, one on which it has sent a stream is left to rest.
+// pop returns the idle connection that was used last. Until the server has shown that it keeps connections
+// open, connections on which it has sent a stream are not returned.
 func (p *pool) pop() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +113,7 @@ func (p *pool) pop() *conn {
 	return nil
 }
 
-// learn looks at the connection that has rested longest since its stream.
+// learn checks the connection that has been idle longest since its stream.
 func (p *pool) learn() {
 	i := slices.IndexFunc(p.idle, func(c *conn) bool { return c.streamed })
 	if i < 0 {
@@ -127,18 +126,18 @@ func (p *pool) learn() {
 	case !open && !rested:
 		p.shown = closes
 		p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
-			if c.streamed { // closed by the server in a moment
+			if c.streamed { // the server may close it in a moment
 				_ = c.Close()
 			}
 			return c.streamed
 		})
-	case !open: // perhaps for being idle
+	case !open: // perhaps for its idle time
 		p.idle = slices.Delete(p.idle, i, i+1)
 		_ = c.Close()
 	}
 }
 
-// put gives a connection back after a complete response.
+// put returns a connection to the pool after a complete response.
 func (p *pool) put(c *conn) {
 	c.idle = time.Now()
 	p.mu.Lock()
@@ -150,8 +149,8 @@ func (p *pool) put(c *conn) {
 	p.idle = append(p.idle, c)
 }
 
-// dial opens a connection directly: proxies of the environment would be measured too.
-// The net package sets TCP_NODELAY.
+// dial opens a connection directly, because proxies of the environment would be measured too. The net package
+// sets TCP_NODELAY.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -159,7 +158,7 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	if p.tls != nil { // the kernel sees no end of a message within TLS
+	if p.tls != nil { // the kernel cannot see the end of a message within TLS
 		t := tls.Client(raw, p.tls)
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()
@@ -179,7 +178,7 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	return &conn{line: c}, nil
 }
 
-// count counts a connection and returns the loop that is to read it, nil where there is none.
+// count counts a connection and returns the loop that reads it, or nil if there is none.
 func (p *pool) count() *stamp.Loop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,8 +196,8 @@ func (p *pool) count() *stamp.Loop {
 	return p.loops[p.dials%len(p.loops)]
 }
 
-// warm dials until n connections are idle. It stops at the first failure: the requests
-// themselves will run into it and record it.
+// warm dials until n connections are idle. It stops at the first failure, which the requests will also meet
+// and record.
 func (p *pool) warm(ctx context.Context, n int) {
 	p.mu.Lock()
 	n -= len(p.idle)
@@ -225,8 +224,7 @@ func (p *pool) warm(ctx context.Context, n int) {
 	wg.Wait()
 }
 
-// close closes the idle connections, of which there are no others any longer, and ends what
-// read them.
+// close closes all connections, which are idle by then, and stops the loops that read them.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,15 +2,15 @@ package load
 
 import "bytes"
 
-// unrepeated cuts from the events of SGLang's own endpoint the text that earlier events have had: each
-// event repeats the whole text so far. A server that was started to send the new text alone gives itself
-// away, because its second text does not begin with its first. Texts are raw JSON strings without quotes.
+// unrepeated removes text that earlier events of SGLang's endpoint have had: each event repeats the whole
+// text so far. If the second text does not begin with the first, the server was started to send only the new
+// text. Texts are raw JSON strings without quotes.
 type unrepeated struct {
 	form   form
 	length int    // of the text so far
 	end    []byte // the end of the text so far, at most maxEnd bytes
-	again  int    // how often the first text came again while the form was not known
-	broken bool   // an event takes back what an earlier one had
+	again  int    // how often the first text repeated while the form was unknown
+	broken bool   // an event contradicts an earlier one
 }
 
 type form int
@@ -21,10 +21,11 @@ const (
 	newTexts
 )
 
-// maxEnd bounds what is kept of a text to recognize it in the next event. The text of a token is shorter.
+// maxEnd limits the part of a text that is stored to recognize it in the next event, in bytes. The text of a
+// token is shorter.
 const maxEnd = 256
 
-// cut returns what text adds to the texts before it. It can share memory with text.
+// cut returns the text that an event adds to the texts before it. It can share memory with text.
 func (u *unrepeated) cut(text []byte) []byte {
 	if len(text) == 0 || u.form == newTexts {
 		return text
@@ -52,7 +53,7 @@ func (u *unrepeated) cut(text []byte) []byte {
 	return text
 }
 
-// take notes the text so far.
+// take stores the text so far.
 func (u *unrepeated) take(text []byte) {
 	u.length = len(text)
 	u.end = append(u.end[:0], text[max(0, len(text)-maxEnd):]...)

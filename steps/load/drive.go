@@ -38,14 +38,14 @@ func (r *runner) drive(ctx context.Context, p traffic.Plan) {
 			return
 		}
 		for time.Now().Before(due) {
-			runtime.Gosched() // the ones before may still be on their way
+			runtime.Gosched() // earlier requests may not have been sent yet
 		}
 		d.call(func() { d.scheduler.Due(i) })
 		runtime.Gosched()
 	}
 }
 
-// driver carries out what the scheduler decides. Requests are sent by goroutines of their own.
+// driver executes the scheduler's decisions. Each request is sent by a separate goroutine.
 type driver struct {
 	runner  *runner
 	ctx     context.Context
@@ -54,18 +54,18 @@ type driver struct {
 
 	mu        sync.Mutex
 	scheduler *traffic.Scheduler
-	// prepared requests wait with a connection in hand until they are released, by request.
+	// prepared requests hold a connection and wait until they are released, by request.
 	prepared []chan struct{}
 }
 
-// call makes a call into the scheduler.
+// call calls the scheduler under a lock.
 func (d *driver) call(do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	do()
 }
 
-// wallTime returns the moment of a time of the run.
+// wallTime converts a time of the run to wall time.
 func (d *driver) wallTime(t time.Duration) time.Time { return d.runner.t0.Add(d.runner.wall(t)) }
 
 // prepare starts requests ahead of their times, unless they wait for others.
@@ -94,7 +94,7 @@ func (d *driver) Now() time.Duration {
 	return time.Duration(d.runner.model(int64(time.Since(d.runner.t0))))
 }
 
-// near is the last part of a wait, in which a precise timer is used. It takes a file descriptor.
+// near is the last part of a wait, in which a precise timer is used. The timer needs a file descriptor.
 const near = 5 * time.Millisecond
 
 // At implements traffic.Driver. It does nothing once the run was stopped.

@@ -7,8 +7,8 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// document is an answer that is one JSON document, as a sink of an exchange. It is judged once it
-// is whole, and its end is its one event.
+// document is the sink of an answer that is one JSON document. It is classified once it is complete, and its
+// end is its only event.
 type document struct {
 	page
 	rec   *record.Request
@@ -19,7 +19,7 @@ func (d *document) onHead(resp *response, at int64) {
 	d.rec.Status, d.rec.Headers = resp.status, toModel(at, d.scale)
 }
 
-// arrived judges how the document came, before its content is looked at: "" if nothing is wrong.
+// arrived classifies the response before its content is parsed: "" if it is valid so far.
 func (d *document) arrived(resp *response, err error, cancelled bool) (record.Failure, string) {
 	f, text := classifyHTTP(resp, err, cancelled, d.b, "a part of the answer")
 	switch {
@@ -33,10 +33,10 @@ func (d *document) arrived(resp *response, err error, cancelled bool) (record.Fa
 	return "", ""
 }
 
-// pooledForm is the form of the answers of an endpoint that generates nothing.
+// pooledForm describes the answers of an endpoint without generation.
 type pooledForm struct {
 	scan func([]byte) (pooledAnswer, bool)
-	// without is what an answer without a value lacks.
+	// without names the values that an answer lacks if it has none.
 	without string
 }
 
@@ -45,13 +45,13 @@ var pooledForms = map[endpoint]pooledForm{
 	endpointRerank:     {scanRanking, "an answer without a score"},
 }
 
-// pooled is the answer of an endpoint that generates nothing.
+// pooled is the answer of an endpoint without generation.
 type pooled struct {
 	document
 	form pooledForm
 }
 
-// classify judges the answer and takes from it what counts.
+// classify classifies the answer and records its figures.
 func (e *pooled) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := e.arrived(resp, err, cancelled); f != "" {
 		return f, text
@@ -72,15 +72,15 @@ func (e *pooled) classify(resp *response, err error, cancelled bool) (record.Fai
 	return "", ""
 }
 
-// pooledAnswer is what counts in an answer without tokens.
+// pooledAnswer holds the figures of an answer without tokens.
 type pooledAnswer struct {
 	values  int // vectors that are not empty, or scores
-	prompt  int // tokens, -1 where the server does not say
+	prompt  int // tokens, -1 if not reported
 	failure []byte
 }
 
-// scanEmbeddings reads an answer without decoding its numbers, which are thousands. ok is
-// false for anything but a JSON object.
+// scanEmbeddings reads an answer without decoding its numbers, of which there are thousands. ok is false for
+// anything but a JSON object.
 func scanEmbeddings(data []byte) (a pooledAnswer, ok bool) {
 	usage := chunk{prompt: -1}
 	s := jsonscan.Of(data)
@@ -109,7 +109,7 @@ func scanEmbeddings(data []byte) (a pooledAnswer, ok bool) {
 	return a, s.Done()
 }
 
-// scanRanking reads scores: those of vLLM's object, or of SGLang's list.
+// scanRanking reads scores from vLLM's object or SGLang's list.
 func scanRanking(data []byte) (a pooledAnswer, ok bool) {
 	usage := chunk{prompt: -1}
 	s := jsonscan.Of(data)

@@ -58,11 +58,11 @@ type encoder struct {
 	workload steps.Workload
 	target   target
 	headers  []string // "Name: value", sorted
-	// adapter is true where the model is one of the workload's and not the server's own.
+	// adapter is true if the model is an adapter of the workload instead of the server's model.
 	adapter bool
 }
 
-// target is where requests go.
+// target is the destination of requests.
 type target struct {
 	host   string // for the Host header
 	addr   string // host:port to dial
@@ -108,8 +108,8 @@ func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
 	return enc, nil
 }
 
-// validHeader keeps a header from ending its line and starting another. Framing headers
-// are ours.
+// validHeader reports whether a header cannot end its line and start another. The client sets framing headers
+// itself.
 func validHeader(name, value string) bool {
 	switch strings.ToLower(name) {
 	case "", "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
@@ -121,7 +121,7 @@ func validHeader(name, value string) bool {
 // streamModels separates the draw of models from other uses of one seed.
 const streamModels = 0x6d6f64656c730000
 
-// of is the encoder of request i: its model is drawn by the workload's weights.
+// of returns the encoder of request i, whose model is drawn by the workload's weights.
 func (e *encoder) of(i int, seed uint64) *encoder {
 	if len(e.workload.Models) == 0 {
 		return e
@@ -154,7 +154,7 @@ func (e *encoder) request(p dataset.Prompt, id string) ([]byte, error) {
 	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, accept), nil
 }
 
-// whole renders one request for a whole answer with log-probabilities.
+// whole renders one request for a complete answer with log-probabilities.
 func (e *encoder) whole(p dataset.Prompt, id string) ([]byte, error) {
 	fields := e.body(p)
 	e.askWhole(fields)
@@ -165,7 +165,7 @@ func (e *encoder) whole(p dataset.Prompt, id string) ([]byte, error) {
 	return e.post(e.endpoint.path(), body, "X-Request-Id: "+id, "Accept: application/json"), nil
 }
 
-// body is the request body; encoding/json sorts its keys, so equal work is equal bytes.
+// body returns the request body. encoding/json sorts its keys, so equal work has equal bytes.
 func (e *encoder) body(p dataset.Prompt) map[string]any {
 	w := e.workload
 	b := map[string]any{"stream": true}
@@ -181,7 +181,7 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 	maps.Copy(b, map[string]any{
 		"model":       e.model,
 		"temperature": w.Temperature,
-		// Cumulative usage in every event is what makes token counts exact.
+		// Cumulative usage in every event makes token counts exact.
 		"stream_options": map[string]any{"include_usage": true, "continuous_usage_stats": true},
 	})
 	if w.IgnoreEOS {
@@ -203,12 +203,12 @@ func (e *encoder) body(p dataset.Prompt) map[string]any {
 	return b
 }
 
-// generateBody is SGLang's native form. Extra sampling parameters in Body are merged
-// into the generator's own.
+// generateBody returns the body in SGLang's native form. Extra sampling parameters in Body are merged into
+// the generator's.
 func (e *encoder) generateBody(b map[string]any, p dataset.Prompt) {
 	maps.Copy(b, e.workload.Body)
 	if e.adapter {
-		b["lora_path"] = e.model // as SGLang's own client names it
+		b["lora_path"] = e.model // as SGLang's client names it
 	}
 	params := map[string]any{}
 	if extra, ok := e.workload.Body["sampling_params"].(map[string]any); ok {
@@ -226,7 +226,7 @@ func (e *encoder) generateBody(b map[string]any, p dataset.Prompt) {
 	b["text"] = p.Text
 }
 
-// embeddingsBody asks for the embedding of one prompt.
+// embeddingsBody requests the embedding of one prompt.
 func (e *encoder) embeddingsBody(p dataset.Prompt) map[string]any {
 	b := map[string]any{"model": e.model, "input": p.Text}
 	if p.IDs != nil {
@@ -236,15 +236,15 @@ func (e *encoder) embeddingsBody(p dataset.Prompt) map[string]any {
 	return b
 }
 
-// rerankBody asks how well documents answer a query.
+// rerankBody requests the relevance of documents to a query.
 func (e *encoder) rerankBody(p dataset.Prompt) map[string]any {
 	b := map[string]any{"model": e.model, "query": p.Text, "documents": p.Documents}
 	maps.Copy(b, e.workload.Body)
 	return b
 }
 
-// post renders a POST request. No Accept-Encoding is sent: a compressed stream would be
-// buffered by whatever compresses it.
+// post renders a POST request. It sends no Accept-Encoding: a compressing server or proxy would buffer a
+// stream.
 func (e *encoder) post(path string, body []byte, headers ...string) []byte {
 	var b bytes.Buffer
 	b.Grow(512 + len(body))

@@ -16,21 +16,21 @@ type client struct {
 	clock *clock
 }
 
-// sink gets a response as it arrives.
+// sink receives a response as it arrives.
 type sink interface {
-	// onRead is called for each read before its bytes: they arrived after one time and at
-	// the other at the latest, and were seen when the read returned.
+	// onRead is called for each read before its bytes: they arrived later than after and no later than at,
+	// and were seen when the read returned.
 	onRead(after, at, seen int64)
 	// onHead is called once, when status line and headers are complete.
 	onHead(resp *response, at int64)
-	// body gets each piece of the body with the time of its read.
+	// body receives each piece of the body with the time of its read.
 	body(b []byte, at int64) error
 }
 
-// exchange sends wire over cn and reads the response. It closes the connection or
-// gives it back. With again, or where the server had closed a connection that it has answered on
-// before it took the request, a request whose connection breaks before the first byte of an answer
-// is sent again, once, over a new one; resent reports whether it was.
+// exchange sends wire over cn and reads the response. It closes the connection or returns it to the pool. It
+// sends the request again, once, over a new connection if the first breaks before the first byte of an
+// answer, and if again is true or the server had closed a used connection before it accepted the request.
+// resent reports whether it did.
 func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time,
 	out sink) (resp *response, resent bool, err error) {
 	served := cn.served
@@ -51,7 +51,7 @@ func closedByPeer(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// attempt is one try over one connection; n is the number of bytes read, and untaken reports that
+// attempt sends the request over one connection. n is the number of bytes read, and untaken reports whether
 // the server had closed the connection before the request reached it.
 func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline time.Time,
 	out sink) (resp *response, n int64, untaken bool, err error) {
@@ -82,12 +82,12 @@ type transfer struct {
 	piece func([]byte) error // of the body
 
 	read  int64 // bytes
-	after int64 // what comes next arrives later than this
-	at    int64 // when what is being read arrived
+	after int64 // the next bytes arrive later than this
+	at    int64 // arrival of the current read
 	err   error // of the protocol
 }
 
-// take consumes one read and reports whether there is more to come.
+// take consumes one read and reports whether more is expected.
 func (t *transfer) take(b []byte, stamp int64, drained bool) bool {
 	at, seen := t.clock.arrival(stamp)
 	t.at = max(at, t.resp.last)
@@ -95,15 +95,14 @@ func (t *transfer) take(b []byte, stamp int64, drained bool) bool {
 	t.read += int64(len(b))
 	t.out.onRead(t.after, t.at, seen)
 	t.after = t.at
-	if drained { // nothing was left behind, so the next bytes come after this
+	if drained { // the buffer was emptied, so the next bytes arrive after this
 		t.after = seen
 	}
 	t.err = t.feed(b)
 	return t.err == nil && t.resp.state != complete
 }
 
-// feed hands one read to the response. The head is announced before the body that came
-// with it.
+// feed passes one read to the response. The head is announced before the body that arrived with it.
 func (t *transfer) feed(b []byte) error {
 	if t.resp.headDone() {
 		return t.resp.feed(b, t.piece)
@@ -122,7 +121,7 @@ func (t *transfer) feed(b []byte) error {
 	return err
 }
 
-// endOf turns the end of a connection into the outcome of its response.
+// endOf converts the end of a connection to the outcome of its response.
 func endOf(resp *response, err, werr error) error {
 	if errors.Is(err, io.EOF) {
 		if resp.headDone() && resp.ended() {
@@ -136,7 +135,7 @@ func endOf(resp *response, err, werr error) error {
 	return err
 }
 
-// page collects a whole, small answer.
+// page collects a small, complete answer.
 type page struct{ b []byte }
 
 const maxPage = 64 << 20
@@ -152,14 +151,14 @@ func (p *page) body(b []byte, _ int64) error {
 	return nil
 }
 
-// fetch sends one request outside a run and returns its whole answer.
+// fetch sends one request outside a run and returns its complete answer.
 func (c *client) fetch(ctx context.Context, wire []byte, timeout time.Duration) (status int, body []byte, err error) {
 	cn, reused, err := c.pool.take(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	var p page
-	resp, _, err := c.exchange(ctx, cn, reused, wire, time.Now().Add(timeout), &p) // it changes nothing on the server
+	resp, _, err := c.exchange(ctx, cn, reused, wire, time.Now().Add(timeout), &p) // it does not change the server's state
 	if err == nil {
 		return resp.status, p.b, nil
 	}

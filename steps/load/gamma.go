@@ -34,7 +34,7 @@ func gammaArrivals() Arrival {
 	return a
 }
 
-// normal draws by Box and Muller (1958), without a spare.
+// normal draws by Box and Muller (1958), without storing the second value.
 func normal(src *rand.PCG) float64 {
 	r := math.Sqrt(2 * exponential(src))
 	return r * math.Cos(2*math.Pi*uniform(src))

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// maxHead bounds a response's status line and headers, and a chunked body's trailer.
+// maxHead limits a response's status line and headers, and a chunked body's trailer, in bytes.
 const maxHead = 64 << 10
 
-// response parses one HTTP/1.1 response (RFC 9112) from reads as they come, without
-// buffering the body. net/http is not used for this because the time of each read must
-// be known before anything is parsed, and because it costs two goroutines and a copy
-// per connection.
+// response parses one HTTP/1.1 response (RFC 9112) from reads as they arrive, without buffering the body. It
+// replaces net/http because the time of each read must be known before parsing, and because net/http needs
+// two goroutines and a copy per connection.
 type response struct {
 	// status is 0 until the head is complete.
 	status      int
@@ -33,7 +32,7 @@ type response struct {
 	last      int64 // time of the last read that belonged to it
 }
 
-// bodyState is where the parser is.
+// bodyState is the state of the parser.
 type bodyState int
 
 const (
@@ -104,8 +103,8 @@ func (r *response) feedLine(b []byte) (rest []byte, err error) {
 	return rest, err
 }
 
-// plausible reports whether a status line may begin like this, so that a server that
-// speaks something else is found out at its first bytes, not at a timeout.
+// plausible reports whether a status line may begin like this, so that a server with another protocol is
+// detected at its first bytes instead of at a timeout.
 func plausible(have, more []byte) bool {
 	const want = "HTTP/1."
 	got := string(have) + string(more)
@@ -187,7 +186,7 @@ func (r *response) header(line string) error {
 func (r *response) endHead() error {
 	r.head = 0
 	switch {
-	case r.status < 200: // 100 Continue and the like: the real one follows
+	case r.status < 200: // 100 Continue and the like: the final response follows
 		*r = response{line: r.line}
 	case r.status == 204 || r.status == 304:
 		r.state = complete

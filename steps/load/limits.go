@@ -9,25 +9,25 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// Limits say when the client was the limit, so that a run says nothing about the
-// server. A zero field means its default.
+// Limits determine when the client was the bottleneck, so that a run does not measure the server. A zero
+// field selects its default.
 type Limits struct {
-	// LagP99 is the largest p99 of the lag of sends behind the plan, in wall time,
-	// default 10 ms; where LagShare of the mean gap between sends is more, that counts.
+	// LagP99 is the largest p99 of the lag of sends behind the plan, in wall time, default 10 ms; LagShare of
+	// the mean gap between sends applies instead if it is larger.
 	LagP99 time.Duration
 	// LagShare is a share of the mean gap, default 0.10.
 	LagShare float64
-	// BurstLag replaces both where all requests are planned at once, default 250 ms:
-	// sending them takes as long as it takes, and only a stall is a fault.
+	// BurstLag replaces both if all requests are planned at once, default 250 ms. Sending them takes some
+	// time in any case, and only a stall is a fault.
 	BurstLag time.Duration
-	// RateShare is the least share of the planned rate that must be realised, default 0.98.
+	// RateShare is the smallest share of the planned rate that must be realised, default 0.98.
 	RateShare float64
 	// ClockStep is the largest step of the wall clock, default 10 ms.
 	ClockStep time.Duration
 
-	// The following are not set unless a file sets them, since a breach need not make a
-	// figure wrong: a server may send several tokens in one piece, and with the kernel's
-	// clock a busy client reads late and stamps right.
+	// The following apply only if a file sets them, since a breach does not always make a figure wrong: a
+	// server may send several tokens in one piece, and with the kernel's clock a busy client reads late but
+	// the stamps are right.
 
 	// CoalescedShare is the largest share of events that shared a read with an earlier one.
 	CoalescedShare float64
@@ -46,19 +46,18 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Cause is how the client failed that makes a run void; "" is none.
+// Cause is the client failure that makes a run void; "" is none.
 type Cause string
 
 // The causes.
 const (
 	CauseClock  Cause = "clock_step"          // the wall clock was stepped
 	CauseClient Cause = "client"              // the client could not keep up
-	CauseLost   Cause = "load_generator_lost" // a load generator in a process of its own went away
+	CauseLost   Cause = "load_generator_lost" // the process of a load generator was lost
 )
 
-// Void returns why a run is void, nothing if it is not. Only the client's own failings make
-// a run void: late sends, a rate that it did not reach, a step of the clock. A closed
-// loop has no plan and can be void by the clock only.
+// Void returns why a run is void, or "". Only failures of the client make a run void: late sends, a rate
+// below the plan, a step of the clock. A closed loop has no plan; only the clock can make it void.
 func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	l = l.withDefaults()
 	if step := time.Duration(max(a.ClockStep, -a.ClockStep)); step > l.ClockStep {
@@ -85,7 +84,7 @@ func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	return "", ""
 }
 
-// strain is why a run is void by a limit that has no default.
+// strain returns why a run is void by a limit without a default, or "".
 func (l Limits) strain(a record.Audit) string {
 	if l.CoalescedShare > 0 && float64(a.CoalescedReads) > l.CoalescedShare*float64(a.Events) {
 		return fmt.Sprintf("%d of %d events shared a read with an earlier one, so they can be up to %v early (limit %.3g %%)",
@@ -102,7 +101,7 @@ func (l Limits) strain(a record.Audit) string {
 	return ""
 }
 
-// readable is a duration of three significant digits: what a person reads needs no more.
+// readable rounds a duration to three significant digits.
 func readable(d time.Duration) time.Duration {
 	step := time.Duration(1)
 	for d.Abs()/step >= 1000 {

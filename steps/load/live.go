@@ -10,7 +10,7 @@ import (
 // progressEvery is the period of Options.Progress.
 const progressEvery = 200 * time.Millisecond
 
-// live counts for the display. The zero value counts without a display.
+// live holds the counters for the display. The zero value counts without a display.
 type live struct {
 	mu                sync.Mutex
 	nSent, nDone, bad int

@@ -1,10 +1,10 @@
 package load
 
-// LostError is a load generator in a process of its own that did not come up or went away.
-// What it had measured is gone with it, and nothing shows that the server did it.
+// LostError reports that the process of a load generator did not start or was lost. Its measurements are lost
+// too, and the cause is not known to be the server.
 type LostError struct{ Err error }
 
-// Error says how, with the cause.
+// Error describes the loss, with the cause.
 func (e *LostError) Error() string {
 	return "the load generator was lost: " + e.Err.Error() + " (" + string(CauseLost) + ")"
 }

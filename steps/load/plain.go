@@ -11,19 +11,19 @@ import (
 	"github.com/servegate/pipeline/steps/load/internal/stamp"
 )
 
-// readBuffer is the size of one read. An event is a few hundred bytes; a larger buffer
-// would only cost memory with thousands of streams.
+// readBuffer is the size of one read, in bytes. An event has a few hundred bytes; a larger buffer would only
+// cost memory with thousands of streams.
 const readBuffer = 16 << 10
 
-// longAgo as a deadline ends reads and writes at once.
+// longAgo is a deadline that ends reads and writes at once.
 var longAgo = time.Unix(1, 0)
 
-// plain is a line that the runtime's poller waits for, without the kernel's stamps: within
-// TLS, and where there are none.
+// plain is a line that waits in the runtime's poller and has no kernel stamps: under TLS, and on systems
+// without stamps.
 type plain struct {
 	net.Conn
 	raw   net.Conn // under TLS, for the liveness check
-	quiet bool     // nothing may be waiting while it is idle
+	quiet bool     // unread bytes make it unusable while it is idle
 	buf   []byte
 }
 
@@ -32,7 +32,7 @@ func (p *plain) Alive() bool { return alive(p.raw, p.quiet) }
 func (p *plain) Untaken() (untaken bool) {
 	if sc, ok := p.raw.(syscall.Conn); ok {
 		if rc, err := sc.SyscallConn(); err == nil {
-			_ = rc.Control(func(fd uintptr) { untaken = stamp.Untaken(int(fd)) }) // false where it fails
+			_ = rc.Control(func(fd uintptr) { untaken = stamp.Untaken(int(fd)) }) // false if it fails
 		}
 	}
 	return untaken

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Arguments of the load block that say when requests arrive.
+// Arguments of the load block for arrivals.
 var (
 	arrival = steps.Attr{Name: "arrival", Type: cty.String,
 		Doc: "How requests arrive. Poisson where a rate is set, gamma where a burstiness is, else unlimited."}
@@ -23,13 +23,13 @@ var (
 		}}}
 )
 
-// atRate returns a load model that sends at a rate, which a ramp may lead to. gap draws the time between two
-// requests at rate 1, whose mean is 1.
+// atRate returns a load model that sends at a rate, after an optional ramp. gap draws the time between two
+// requests at rate 1, with mean 1.
 //
-// As in `vllm bench serve` 0.33 the first request waits its gap too, and without a ramp the whole is scaled so that
-// the last send is at exactly n/rate: two seeds then offer the same load. With a ramp the rate at time t is
-// RampFrom + (Rate−RampFrom)·t/Ramp until Ramp, then Rate (in time, not per request as vLLM's), and nothing is
-// scaled.
+// As in `vllm bench serve` 0.33 the first request also waits for its gap. Without a ramp all times are scaled
+// so that the last send is at exactly n/rate: two seeds then offer the same load. With a ramp the rate at
+// time t is RampFrom + (Rate−RampFrom)·t/Ramp until Ramp, then Rate (in time, not per request as vLLM's), and
+// times are not scaled.
 func atRate(name, doc string, gap func(l steps.Load, src *rand.PCG) float64, own ...steps.Attr) Arrival {
 	return Arrival{
 		Name: name, Doc: doc,
@@ -81,18 +81,17 @@ func arrivalsBy(l steps.Load, t float64) float64 {
 	return l.RampFrom*in + (l.Rate-l.RampFrom)*in*in/(2*ramp) + l.Rate*max(t-ramp, 0)
 }
 
-// timeOf is the inverse of arrivalsBy: the time in seconds by which u arrivals are
-// expected.
+// timeOf returns the inverse of arrivalsBy: the time in seconds by which u arrivals are expected.
 func timeOf(l steps.Load, u float64) float64 {
 	ramp := l.Ramp.Seconds()
 	inRamp := arrivalsBy(l, ramp)
 	if u >= inRamp {
 		return ramp + (u-inRamp)/l.Rate
 	}
-	// The root of a·t² + from·t = u in the form that does not cancel.
+	// The root of a·t² + from·t = u in the form without cancellation.
 	a := (l.Rate - l.RampFrom) / (2 * ramp)
 	return 2 * u / (l.RampFrom + math.Sqrt(max(l.RampFrom*l.RampFrom+4*a*u, 0)))
 }
 
-// uniform is in [0,1) with 53 bits.
+// uniform returns a number in [0,1) with 53 random bits.
 func uniform(src *rand.PCG) float64 { return float64(src.Uint64()>>11) / (1 << 53) }

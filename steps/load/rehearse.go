@@ -12,41 +12,40 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// Model answers requests in a time of its own, without a network. What it does not have
-// is everything that a client, a network and a machine add.
+// Model answers requests in virtual time, without a network. It models servers only, without the delays of a
+// client, a network and a machine.
 type Model interface {
-	// Tokenize is the model's own tokenizer, and TokenizeChat what it makes of the
-	// messages of a chat, a JSON array.
+	// Tokenize is the model's tokenizer, and TokenizeChat the tokenizer for the messages of a chat, a JSON
+	// array.
 	Tokenize(text string) []int
 	TokenizeChat(messages json.RawMessage) ([]int, error)
-	// Answer is what it answers to a prompt, in n tokens.
+	// Answer returns the answer to a prompt, in n tokens.
 	Answer(prompt []int, n int) record.Answer
-	// Serve answers all requests of a run and returns when the last answer is complete, in
-	// the model's time.
+	// Serve answers all requests of a run and returns when the last answer is complete, in the model's time.
 	Serve(ctx context.Context, t ModelTraffic) ([]record.Request, error)
 }
 
-// ModelTraffic is what a [Model] gets in the place of connections.
+// ModelTraffic describes the requests for a [Model].
 type ModelTraffic struct {
 	traffic.Plan
-	// Request is the prompt of an index as token ids.
+	// Request returns the prompt of an index as token IDs.
 	Request func(i int) (ModelRequest, error)
-	// Timeout ends a single request, 0 for none.
+	// Timeout limits a single request, 0 for no limit.
 	Timeout time.Duration
 }
 
 // ModelRequest is one request for a [Model].
 type ModelRequest struct {
 	Prompt []int
-	// Want is the number of tokens that are asked for; with IgnoreEOS it gets them all.
+	// Want is the number of requested tokens; with IgnoreEOS the answer has them all.
 	Want      int
 	IgnoreEOS bool
 }
 
-// Rehearse is Run with a model in the place of a server: the same prompts at the same
-// planned times, and records of the same form, whose times are the model's. Of the audit
-// there is what follows from the schedule: a client that does not exist is never late.
-// Options that say how to reach a server are not used. The result's Start is zero.
+// Rehearse is Run with a model in place of a server: the same prompts at the same planned times, and records
+// of the same form with the model's times. The audit holds only figures that follow from the schedule,
+// because there is no client that could be late. It ignores options for reaching a server. The result's Start
+// is zero.
 func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	d, err := draw(ctx, opt, m)
 	if err != nil {
@@ -68,7 +67,7 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	return got, err
 }
 
-// drawn is the work of a run before it is sent.
+// drawn holds the work of a run before it is sent.
 type drawn struct {
 	opt      Options
 	model    Model
@@ -113,7 +112,7 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	return d, nil
 }
 
-// request makes the requests of the run, or those of the warm-up by other seeds.
+// request returns a function that makes the requests of the run, or with other seeds those of the warm-up.
 func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 	return func(i int) (ModelRequest, error) {
 		var p dataset.Prompt
@@ -144,7 +143,7 @@ func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 	}
 }
 
-// serve has the model serve the measured requests.
+// serve lets the model serve the measured requests.
 func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	plan := planOf(d.opt.Workload.Load, d.schedule, d.sessions)
 	t := ModelTraffic{Plan: plan, Request: d.request(d.seeds), Timeout: d.opt.Workload.RequestTimeout}
@@ -164,7 +163,7 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	return run, nil
 }
 
-// answers adds what was answered to requests.
+// answers adds the answers to the requests.
 func (d *drawn) answers(requests []record.Request, m Model) error {
 	ask := d.request(d.seeds)
 	for i := range requests {

@@ -17,23 +17,22 @@ import (
 
 // Wall times of the driver.
 const (
-	// lead is how long before its send a request gets its connection, so that
-	// connecting is not part of the schedule.
+	// lead is the time before its send at which a request gets its connection, so that connecting does not
+	// delay the schedule.
 	lead = 50 * time.Millisecond
-	// alert is how long before a send the loop wakes, which takes it some 50 µs. It spends
-	// the rest awake, so that gaps between sends keep their distribution down to microseconds.
+	// alert is the time before a send at which the loop wakes, which takes some 50 µs. It busy-waits for the
+	// rest, so that gaps between sends keep their distribution down to microseconds.
 	alert = 80 * time.Microsecond
-	// maxWarmConns bounds the connections opened before the run, and spreadWarmConns those before a run whose
+	// maxWarmConns limits the connections opened before the run, and spreadWarmConns those before a run whose
 	// requests are not all sent at once.
 	maxWarmConns    = 4096
 	spreadWarmConns = 64
 )
 
-// Run sends a workload and returns what came back. Requests that fail are part of the
-// result; an error means that the run as such could not be carried out: bad options, a
-// server that cannot be reached before the first request, or ctx done. In the last case
-// the result holds what was recorded, requests in flight as cancelled, and the error
-// wraps ctx's.
+// Run sends a workload and returns the results. Requests that fail are part of the result. An error means
+// that the run could not be executed: bad options, a server that cannot be reached before the first request,
+// or ctx done. In the last case the result holds the records so far, with requests in flight as cancelled,
+// and the error wraps ctx's.
 func Run(ctx context.Context, opt Options) (Result, error) {
 	r, err := prepare(ctx, opt)
 	if err != nil {
@@ -51,7 +50,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	}
 	run := r.measure(ctx)
 	if opt.Workload.Warmup == 0 {
-		first = r.t0 // its schedule counts from there
+		first = r.t0 // its schedule starts there
 	}
 	got := Result{Run: run, Warmup: warmup, Start: r.t0, First: first, Last: time.Now()}
 	if ctx.Err() != nil {
@@ -70,22 +69,22 @@ type runner struct {
 	schedule []time.Duration // model time; nil for a closed loop
 	t0       time.Time
 	live     live
-	sessions *sessions // nil where no request waits for another
+	sessions *sessions // nil if no request waits for another
 
 	mu   sync.Mutex
 	recs []*attempt
 }
 
-// attempt is one request with what only the audit needs.
+// attempt is one request with additional data for the audit.
 type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
 	coalesced coalesced
-	said      json.RawMessage // where a later prompt repeats it
+	said      json.RawMessage // if a later prompt repeats it
 }
 
-// prepare checks the options and does everything that need not happen in the run: the
-// corpus, the prompts, the bytes of all requests.
+// prepare checks the options and does all work that can precede the run: the corpus, the prompts, the bytes
+// of all requests.
 func prepare(ctx context.Context, opt Options) (*runner, error) {
 	e, err := checkWorkload(opt)
 	if err != nil {
@@ -114,7 +113,7 @@ func prepare(ctx context.Context, opt Options) (*runner, error) {
 	return r, nil
 }
 
-// checkWorkload says what is wrong with a workload, whoever answers it.
+// checkWorkload returns an error for an invalid workload, for servers and models alike.
 func checkWorkload(opt Options) (endpoint, error) {
 	w := opt.Workload
 	if err := opt.Arrivals.Check(w.Load); err != nil {
@@ -169,7 +168,7 @@ func tlsConfig(opt Options, t target) *tls.Config {
 	return cfg
 }
 
-// connections returns the number to open before the run.
+// connections returns the number of connections to open before the run.
 func (r *runner) connections() int {
 	n := maxWarmConns
 	if planned := len(r.schedule); planned > 0 && r.schedule[planned-1] > 0 {
@@ -184,9 +183,9 @@ func (r *runner) connections() int {
 	return n
 }
 
-// measure carries out the run itself.
+// measure executes the run.
 func (r *runner) measure(ctx context.Context) record.Run {
-	runtime.GC() // the garbage of the preparation is not the run's
+	runtime.GC() // collect the garbage of the preparation before the run
 	audit := startAudit()
 	r.t0 = time.Now().Add(lead)
 	r.client.clock = newClock(r.t0)

@@ -8,10 +8,10 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// send carries out one request of the run: connection, wait until due, exchange,
-// verdict. release opens when due has come; where due is in the past it is not needed.
-// planned is -1 for a request without a schedule. send returns when the request ended. If ctx stops a request before
-// its send, it leaves no record and ok is false.
+// send executes one request of the run: it gets a connection, waits until due, exchanges and classifies.
+// release is closed at due; it is not needed if due is in the past. planned is -1 for a request without a
+// schedule. send returns when the request ended. If ctx stops a request before its send, it leaves no record
+// and ok is false.
 func (r *runner) send(ctx context.Context, i int, planned time.Duration, due time.Time, release <-chan struct{}) (
 	ended time.Duration, ok bool) {
 	prompt, wire, err := r.next(i)
@@ -34,8 +34,8 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		}
 		sent = time.Now()
 	case !reused:
-		// Connecting took until after the request was due. That is the server's time or
-		// the network's, so it is part of the latency (as in vLLM) and not of our lag.
+		// The connection was established after the request was due. The server or the network caused this, so
+		// it is part of the latency (as in vLLM) and not of the client's lag.
 		sent = later(due, begin)
 	}
 	a := &attempt{rec: newRequest(i, planned, prompt.Input, prompt.Output), lag: int64(sent.Sub(due))}
@@ -44,7 +44,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 	}
 	a.rec.Sent = r.model(int64(sent.Sub(r.t0)))
 	if !prompt.Exact() {
-		a.rec.PromptTokens = 0 // only the server knows
+		a.rec.PromptTokens = 0 // known only to the server
 	}
 	r.live.sent()
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *runner) fail(ctx context.Context, a *attempt, err error) {
 	}
 }
 
-// perform exchanges one request and judges it.
+// perform exchanges one request and classifies it.
 func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt, cn *conn, reused bool, wire []byte, sent time.Time) {
 	var deadline time.Time
 	if t := r.opt.Workload.RequestTimeout; t > 0 {

@@ -17,7 +17,8 @@ import (
 type sessions struct {
 	src dataset.Sessions
 	n   int // requests of the run, 0 if that is not known
-	// think is how long a user waits between two turns of a conversation. In recorded sessions the recording says it.
+	// think is the time that a user waits between two turns of a conversation. In recorded sessions the
+	// recording determines it.
 	think time.Duration
 
 	mu   sync.Mutex
@@ -40,7 +41,7 @@ func newSessions(src dataset.Source, l steps.Load, n int) (*sessions, error) {
 	return s, nil
 }
 
-// recorded reports whether the sessions are those of a trace, which has times for requests that wait for none.
+// recorded reports whether the sessions are from a trace, which has times for requests that do not wait.
 func (s *sessions) recorded() bool {
 	_, ok := s.src.(dataset.Timed)
 	return ok
@@ -108,7 +109,7 @@ func (s *sessions) number(requests []record.Request) {
 	}
 }
 
-// keep notes what was answered to a request, for prompts that repeat it.
+// keep stores the answer to a request, for prompts that repeat it.
 func (s *sessions) keep(i int, said json.RawMessage) {
 	if s == nil || said == nil {
 		return
@@ -122,7 +123,7 @@ func (s *sessions) keep(i int, said json.RawMessage) {
 	s.said[number][i] = said
 }
 
-// forget drops what was answered in a session that is over, by one of its requests.
+// forget drops the answers of a session that is over, identified by one of its requests.
 func (s *sessions) forget(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,21 +13,20 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// SGLangOptions say what the block shows besides the run.
+// SGLangOptions hold the values of the block that are not in the run.
 type SGLangOptions struct {
 	Backend string
-	// RequestRate and MaxConcurrency as configured; 0 where not (rate: unlimited).
+	// RequestRate and MaxConcurrency as configured; 0 if not set (rate: unlimited).
 	RequestRate    float64
 	MaxConcurrency int
 	// Trace is set if requests were sent at the times of a trace.
 	Trace bool
 }
 
-// sglangSamples are a run's observations by the definitions of sglang.benchmark.serving
-// 0.5.23, in milliseconds, ascending: there a latency ends with the last byte of the
-// answer, [DONE] included, and the native endpoint's gaps count once per token. Its client
-// opens a connection for each request and leaves out events of empty text; ours reuses
-// connections and counts those events, which is a difference that no layout removes.
+// sglangSamples are a run's observations by the definitions of sglang.benchmark.serving 0.5.23, in
+// milliseconds, ascending. There a latency ends with the last byte of the answer, [DONE] included, and the
+// native endpoint's gaps count once per token. Its client opens a connection for each request and ignores
+// events of empty text; this one reuses connections and counts those events.
 type sglangSamples struct{ e2e, ttft, tpot, itl []float64 }
 
 func collectSGLang(run record.Run, native bool) (s sglangSamples) {
@@ -61,9 +60,9 @@ func collectSGLang(run record.Run, native bool) (s sglangSamples) {
 	return s
 }
 
-// WriteSGLangBlock prints the result block of `python -m sglang.bench_serving` 0.5.23, to
-// the space. Left out is what is not measured: the retokenized count of tokens. The peak of
-// concurrent requests is exact.
+// WriteSGLangBlock prints the result block of `python -m sglang.bench_serving` 0.5.23, exact to the space. It
+// leaves out the retokenized count of tokens, which is not measured. The peak of concurrent requests is
+// exact.
 func WriteSGLangBlock(w io.Writer, run record.Run, opt SGLangOptions) error {
 	var b bytes.Buffer
 	b.WriteByte('\n')
@@ -124,8 +123,8 @@ func (o SGLangOptions) writeSummary(b *bytes.Buffer, sum vllmSummary, s sglangSa
 	rowFloat(b, "Concurrency:", busy)
 }
 
-// writeAttainment is SGLang's section of a run with limits: good requests, and for each
-// limit the share of all requests that kept it.
+// writeAttainment writes SGLang's section of a run with limits: good requests, and for each limit the share
+// of all requests within it.
 func writeAttainment(b *bytes.Buffer, run record.Run, sum vllmSummary) {
 	if sum.goodput == nil {
 		return
@@ -162,7 +161,7 @@ func writeAttainment(b *bytes.Buffer, run record.Run, sum vllmSummary) {
 	}
 }
 
-// sglangGroup is one latency section. As in SGLang no data reads 0.
+// sglangGroup writes one latency section. As in SGLang missing data reads 0.
 func sglangGroup(b *bytes.Buffer, header, name string, asc []float64) {
 	asc = orZero(asc)
 	rule(b, header, '-')
@@ -182,7 +181,7 @@ func orZero(v []float64) []float64 {
 
 func rowText(b *bytes.Buffer, label, v string) { fmt.Fprintf(b, "%-40s %-10s\n", label, v) }
 
-// pythonFloat spells a number as Python's str does: 4.0, 0.25.
+// pythonFloat formats a number as Python's str does: 4.0, 0.25.
 func pythonFloat(v float64) string {
 	s := strconv.FormatFloat(v, 'f', -1, 64)
 	if !strings.Contains(s, ".") {

@@ -5,29 +5,29 @@ import (
 	"errors"
 )
 
-// maxEvent bounds one server-sent event, because a broken server may never end a line.
+// maxEvent limits one server-sent event in bytes, because a broken server may never end a line.
 const maxEvent = 16 << 20
 
 var errEventTooLong = errors.New("a stream event of more than 16 MiB")
 
-// sse splits a byte stream into server-sent events (WHATWG HTML, section 9.2, with line
-// ends \n and \r\n). Bytes may arrive cut anywhere, also inside a rune: nothing is
-// decoded here. Events that lie within one read are handed on without a copy.
+// sse splits a byte stream into server-sent events (WHATWG HTML, section 9.2, with line ends \n and \r\n).
+// Bytes may be split at any position, also inside a rune: sse does not decode. Events within one read are
+// passed on without a copy.
 //
-// Comments, ids and retry times are skipped, several data lines of an event are joined
-// by a newline, and the space after "data:" is optional.
+// Comments, IDs and retry times are skipped, several data lines of an event are joined by a newline, and the
+// space after "data:" is optional.
 type sse struct {
-	// emit gets each event's data, valid during the call, and the time of the read that
-	// completed its last data line: the empty line that ends an event may come later.
+	// emit receives each event's data, valid during the call, and the time of the read that completed its
+	// last data line: the empty line that ends an event may arrive later.
 	emit func(data []byte, isError bool, at int64)
 
 	carry   []byte // an incomplete line
 	data    []byte // data of the event so far
-	owned   []byte // backing of data where it was copied
+	owned   []byte // backing of data if it was copied
 	at      int64
 	pending bool
 	isError bool // an "event: error" line
-	junk    bool // a line that belongs to no event stream
+	junk    bool // a line that is not part of an event stream
 }
 
 // feed consumes one read.
@@ -107,8 +107,8 @@ func (p *sse) addData(value []byte, at int64) error {
 	return nil
 }
 
-// dispatch hands on the pending event, if any. It is also called at the end of the
-// stream, because servers are seen to leave out the last empty line.
+// dispatch emits the pending event, if any. It is also called at the end of the stream, because some servers
+// omit the last empty line.
 func (p *sse) dispatch() {
 	if p.pending {
 		p.emit(p.data, p.isError, p.at)
@@ -116,7 +116,7 @@ func (p *sse) dispatch() {
 	p.data, p.owned, p.pending, p.isError = nil, p.owned[:0], false, false
 }
 
-// finish ends the stream: an unfinished line counts as a line.
+// finish ends the stream: an incomplete line counts as a line.
 func (p *sse) finish() error {
 	if len(p.carry) > 0 {
 		if err := p.line(p.carry, p.at); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// maxError bounds Request.Error.
+// maxError limits Request.Error, in bytes.
 const maxError = 300
 
-// stream turns the events of one response into the request's record. It holds what a
-// classification of the outcome needs, and no text of the answer but its hash unless keep says so.
+// stream converts the events of one response to the request's record. It holds the state to classify the
+// outcome, and of the answer's text only its hash unless keep is set.
 type stream struct {
 	endpoint  endpoint
 	ignoreEOS bool
@@ -30,27 +30,26 @@ type stream struct {
 	text      textSum
 	blank     int   // token-bearing events before the first one with text, -1 while there is none
 	events    int   // data events of any kind
-	after     int64 // what is being read arrived later than this, wall
+	after     int64 // the current read arrived later than this, wall
 	read      int64 // when the read returned, wall
 	coalesced coalesced
 	done      bool   // [DONE]
 	streamErr string // an error object
-	garbage   string // why it is not the protocol
-	tail      bool   // reading what was left when the stream ended
+	garbage   string // how it violates the protocol
+	tail      bool   // reading the rest after the stream ended
 	torn      bool   // it ended within an event
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
-	keep      bool                            // said is wanted
+	keep      bool                            // said is needed
 	said      []byte                          // the message so far, a JSON string without quotes
-	words     *words                          // where the answer is kept
+	words     *words                          // holds the answer if it is collected
 	stop      string                          // the string that cut it
 	witness   func(index int, at, seen int64) // Options.Witness
-	most      int                             // events that are kept
-	flooded   bool                            // there were more
+	most      int                             // limit of recorded events
+	flooded   bool                            // the limit was exceeded
 }
 
-// Bounds of the events of one request: a server that never ends must not take the
-// client's memory with it.
+// Limits of the events of one request: a server that never ends must not exhaust the client's memory.
 const (
 	maxSaid    = 4 << 20 // of an answer that a later turn repeats
 	minEvents  = 1 << 16
@@ -67,12 +66,11 @@ func newStream(e endpoint, ignoreEOS bool, scale float64, rec *record.Request) *
 	return s
 }
 
-// coalesced counts the events that share a read with an earlier one. Those but the last
-// of a read came earlier than their time says, by no more than the time since the read
-// before.
+// coalesced counts the events that share a read with an earlier one. All but the last of a read arrived
+// earlier than their recorded time, by at most the time since the previous read.
 type coalesced struct {
 	events   int
-	sum, max int64 // of these bounds, wall
+	sum, max int64 // of these limits, wall
 }
 
 func (c *coalesced) add(bound int64) {
@@ -81,7 +79,7 @@ func (c *coalesced) add(bound int64) {
 	c.max = max(c.max, bound)
 }
 
-// onRead notes since when the bytes of a read can have been there.
+// onRead records the earliest possible arrival of a read's bytes.
 func (s *stream) onRead(after, _, seen int64) { s.after, s.read = after, seen }
 
 // model converts wall nanoseconds since the start of the run to record time.
@@ -111,8 +109,8 @@ func (s *stream) body(b []byte, at int64) error {
 	return nil
 }
 
-// end takes the end of the response, with the error that ended it if any. What was
-// left without its empty line counts if it is whole.
+// end handles the end of the response, with the error that ended it if any. Data without a final empty line
+// counts if it is complete.
 func (s *stream) end(err error) error {
 	if err != nil {
 		s.sse.dispatch()
@@ -172,8 +170,7 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 	}
 }
 
-// rare reports whether the event is one of the few per request that are worth a full
-// check of their syntax.
+// rare reports whether the event is one of the few per request whose syntax is checked completely.
 func (s *stream) rare(c *chunk) bool {
 	return s.events == 1 || c.finish != nil || c.failure != nil || !c.choices
 }
@@ -231,7 +228,7 @@ func (s *stream) token(c *chunk, wall int64) {
 	s.rec.Events = append(s.rec.Events, record.Event{At: at, Tokens: s.seen})
 }
 
-// message is what the server said, a JSON string; nil if it said nothing that is one.
+// message returns the server's answer, a JSON string, or nil if it has no valid text.
 func (s *stream) message() json.RawMessage {
 	text := slices.Concat([]byte{'"'}, s.said, []byte{'"'})
 	if len(s.said) == 0 || !json.Valid(text) {
@@ -240,7 +237,7 @@ func (s *stream) message() json.RawMessage {
 	return text
 }
 
-// errorText is the message of an error object, or the object itself.
+// errorText returns the message of an error object, or the object itself.
 func errorText(raw []byte) string {
 	var obj struct {
 		Error   json.RawMessage `json:"error"`
@@ -264,8 +261,8 @@ func errorText(raw []byte) string {
 	return clip(string(raw), maxError)
 }
 
-// clip makes a bounded, valid string. It is cut between words: the beginning of a secret
-// that the cut went through could not be masked any more.
+// clip returns a valid string of limited length. It cuts between words: the beginning of a secret that is cut
+// in two could not be masked.
 func clip(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]

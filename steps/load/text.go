@@ -9,15 +9,15 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// textSum counts and hashes the text of an answer as it comes, without keeping it. How the text is
-// cut into events, and which characters are escaped, does not change the sum.
+// textSum counts and hashes the text of an answer as it arrives, without storing it. The sum depends neither
+// on the split into events nor on the escapes.
 type textSum struct {
 	hash    uint32 // FNV-1a of all bytes
 	begin   uint32 // of the first record.BeginBytes
 	first   uint32 // of the first record.FirstBytes
 	bytes   int    // in begin
 	chars   int    // that are visible
-	visible bool   // a visible character has come
+	visible bool   // a visible character has occurred
 }
 
 // The constants of FNV-1a with 32 bits.
@@ -44,7 +44,7 @@ func (t *textSum) addChunk(c *chunk) {
 	t.visible = t.chars > 0
 }
 
-// addCalls adds the names and arguments of tool calls. Their ids are random and left out.
+// addCalls adds the names and arguments of tool calls. Their IDs are random and left out.
 func (t *textSum) addCalls(raw []byte) {
 	s := jsonscan.Of(raw)
 	if s.Peek() == '{' {
@@ -113,7 +113,7 @@ func (t *textSum) rune(r rune, b []byte) {
 	}
 }
 
-// invisible reports whether a character shows nothing: spaces, controls and marks without width.
+// invisible reports whether a character is not visible: spaces, controls and marks without width.
 func invisible(r rune) bool {
 	switch {
 	case r <= ' ', r >= 0x7f && r <= 0xa0, r == 0xad, r == 0x1680, r == 0x3000, r == 0xfeff:
@@ -122,7 +122,7 @@ func invisible(r rune) bool {
 	return r >= 0x2000 && r <= 0x200f || r >= 0x2028 && r <= 0x202f || r >= 0x205f && r <= 0x206f
 }
 
-// escapes are the characters of JSON's short escapes.
+// escapes maps JSON's short escapes to their characters.
 var escapes = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
 // unescape reads the JSON escape at the beginning of b, and returns its length.

@@ -12,10 +12,9 @@ import (
 
 const tokenizeTimeout = 60 * time.Second
 
-// corpus asks the server's own tokenizer for the ids of the embedded text. A server
-// without such an endpoint gets text prompts of estimated length; a server that does
-// not answer is an error, because the other side of a comparison, which does, would get
-// other work.
+// corpus requests the token IDs of the embedded text from the server's tokenizer. For a server without such
+// an endpoint prompts are texts of estimated length. A server that does not answer is an error, because the
+// other side of a comparison would otherwise get different work.
 func corpus(ctx context.Context, c *client, enc *encoder) (dataset.Corpus, error) {
 	ids, err := tokenize(ctx, c, enc, dataset.Text(), false)
 	if err != nil {
@@ -24,9 +23,9 @@ func corpus(ctx context.Context, c *client, enc *encoder) (dataset.Corpus, error
 	return corpusOf(enc.endpoint, ids), nil
 }
 
-// corpusOf is the embedded text for an endpoint, given its token ids.
+// corpusOf returns the embedded text for an endpoint, given its token IDs.
 func corpusOf(e endpoint, ids []int) dataset.Corpus {
-	if e == endpointChat || e == endpointRerank { // whose requests have words
+	if e == endpointChat || e == endpointRerank { // requests of these endpoints contain words
 		text := dataset.TextCorpus(ids)
 		text.Chat, text.Rerank = e == endpointChat, e == endpointRerank
 		return text
@@ -34,10 +33,10 @@ func corpusOf(e endpoint, ids []int) dataset.Corpus {
 	return dataset.Corpus{IDs: ids}
 }
 
-// tokenizer makes token ids of texts, nil where the server has none.
+// tokenizer converts texts to token IDs; nil if the server has none.
 type tokenizer func(ctx context.Context, texts []string) ([][]int, error)
 
-// source makes the source of the run's prompts.
+// source returns the source of the run's prompts.
 func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize tokenizer) (dataset.Source, error) {
 	m := dataset.Material{Corpus: corpus, Need: opt.Arrivals.Count(opt.Workload.Load), Seeds: opt.seeds()}
 	if len(corpus.IDs) > 0 || corpus.TokensPerByte > 0 {
@@ -46,11 +45,10 @@ func source(ctx context.Context, opt Options, corpus dataset.Corpus, tokenize to
 	return opt.Files.Source(ctx, opt.Workload.Dataset, m)
 }
 
-// tokenizers is how many texts are asked about at once.
+// tokenizers is the number of concurrent requests for token IDs.
 const tokenizers = 16
 
-// tokenizeAll asks for the ids of texts, with the special tokens that the server itself
-// would add to them.
+// tokenizeAll requests the IDs of texts, with the special tokens that the server would add to them.
 func tokenizeAll(ctx context.Context, c *client, enc *encoder, texts []string) ([][]int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -75,8 +73,8 @@ func tokenizeAll(ctx context.Context, c *client, enc *encoder, texts []string) (
 	return out, context.Cause(ctx)
 }
 
-// tokenize returns the token ids of a text by POST /tokenize (vLLM, SGLang); none where
-// the server has no such endpoint.
+// tokenize returns the token IDs of a text by POST /tokenize (vLLM, SGLang), or nil if the server has no such
+// endpoint.
 func tokenize(ctx context.Context, c *client, enc *encoder, text string, special bool) ([]int, error) {
 	body, err := json.Marshal(map[string]any{"model": enc.model, "prompt": text, "add_special_tokens": special})
 	if err != nil {
@@ -98,7 +96,7 @@ func tokenize(ctx context.Context, c *client, enc *encoder, text string, special
 		Tokens []int `json:"tokens"`
 	}
 	if json.Unmarshal(answer, &out) != nil {
-		return nil, nil // a page of something else: the requests will say what
+		return nil, nil // another page: the requests will report it
 	}
 	return out.Tokens, nil
 }

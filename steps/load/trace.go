@@ -9,15 +9,15 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
-// Trace arrivals are at the times of the dataset.
+// Trace arrivals follow the times of the dataset.
 const Trace = "trace"
 
 func traceArrivals() Arrival {
 	return Arrival{Name: Trace, Doc: "at the times of a dataset of kind trace"}
 }
 
-// scheduleOf is when the requests of a run are planned (nil for a closed loop), and their
-// number, 0 where it is not known beforehand.
+// scheduleOf returns the planned times of a run's requests (nil for a closed loop), and their number, 0 if it
+// is not known beforehand.
 func scheduleOf(opt Options, src dataset.Source) ([]time.Duration, int, error) {
 	l := opt.Workload.Load
 	if l.Recorded() {
@@ -28,8 +28,7 @@ func scheduleOf(opt Options, src dataset.Source) ([]time.Duration, int, error) {
 	return opt.Arrivals.Schedule(l, n, opt.seeds().Lengths), n, nil
 }
 
-// traceSchedule is the recorded schedule of a trace: its first requests, or those within
-// a duration.
+// traceSchedule returns the recorded schedule of a trace: its first requests, or those within a duration.
 func traceSchedule(l steps.Load, src dataset.Source) ([]time.Duration, error) {
 	timed, ok := src.(dataset.Timed)
 	if !ok {

@@ -13,9 +13,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// VLLMOptions say what the vLLM-shaped outputs show besides the run.
+// VLLMOptions hold the values of the vLLM-shaped outputs that are not in the run.
 type VLLMOptions struct {
-	// MaxConcurrency and RequestRate as configured; 0 where not (rate: unlimited).
+	// MaxConcurrency and RequestRate as configured; 0 if not set (rate: unlimited).
 	MaxConcurrency int
 	RequestRate    float64
 	// Metrics selects latency groups (vLLM's --percentile-metrics): ttft, tpot, itl, e2el,
@@ -27,9 +27,8 @@ type VLLMOptions struct {
 
 	// Detailed adds the per-request arrays to the JSON (--save-detailed).
 	Detailed bool
-	// Date ("20260102-150405"), Backend, EndpointType, Label, ModelID and Burstiness are
-	// written to the JSON's head as given. NumPrompts is the number of requests asked for;
-	// 0 means those of the run.
+	// Date ("20260102-150405"), Backend, EndpointType, Label, ModelID and Burstiness are written to the
+	// JSON's head unchanged. NumPrompts is the number of requested prompts; 0 selects the run's number.
 	Date, Backend, EndpointType, Label, ModelID string
 	Burstiness                                  float64
 	NumPrompts                                  int
@@ -85,7 +84,7 @@ func vllmGroups(run record.Run, o VLLMOptions) []vllmGroup {
 	return slices.DeleteFunc(all, func(g vllmGroup) bool { return !slices.Contains(o.Metrics, g.attr) })
 }
 
-// stats are the figures of one section in milliseconds. As in vLLM no data reads 0.
+// stats returns the figures of one section in milliseconds. As in vLLM missing data reads 0.
 func (g vllmGroup) stats(percentiles []float64) (mean, median, std float64, p []float64) {
 	p = make([]float64, len(percentiles))
 	if len(g.seconds) == 0 {
@@ -98,10 +97,10 @@ func (g vllmGroup) stats(percentiles []float64) (mean, median, std float64, p []
 	return 1e3 * record.Mean(g.seconds), 1e3 * record.Quantile(asc, 0.5), 1e3 * record.Std(g.seconds), p
 }
 
-// percentileWord spells a percentile as vLLM does: 99, 99.9.
+// percentileWord formats a percentile as vLLM does: 99, 99.9.
 func percentileWord(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
 
-// vllmSummary are the figures of the block's first part.
+// vllmSummary holds the figures of the block's first part.
 type vllmSummary struct {
 	record.Totals
 	seconds               float64
@@ -130,8 +129,8 @@ func summarize(run record.Run) vllmSummary {
 	return s
 }
 
-// peakEvents is vLLM's peak output throughput: the most stream events (each counted as
-// one token, whatever it brought) in one of the seconds since the first send.
+// peakEvents returns vLLM's peak output throughput: the most stream events (each counted as one token) in one
+// of the seconds since the first send.
 func peakEvents(reqs []record.Request) int {
 	if len(reqs) == 0 {
 		return 0
@@ -151,10 +150,10 @@ func peakEvents(reqs []record.Request) int {
 	return peak
 }
 
-// WriteVLLMBlock prints the result block of `vllm bench serve` 0.33, to the space. Two
-// figures differ by intent: the duration is that of the throughputs in this program
-// (first send to last end, vLLM begins one gap earlier), and the peak of concurrent
-// requests is exact, where vLLM 0.33 counts everything that touched the same second.
+// WriteVLLMBlock prints the result block of `vllm bench serve` 0.33, exact to the space. Two figures differ
+// intentionally: the duration is the one of this program's throughputs (first send to last end; vLLM begins
+// one gap earlier), and the peak of concurrent requests is exact, whereas vLLM 0.33 counts all requests that
+// overlap the same second.
 func WriteVLLMBlock(w io.Writer, run record.Run, opt VLLMOptions) error {
 	opt = opt.withDefaults(run)
 	var b bytes.Buffer
@@ -203,7 +202,7 @@ func writeSummary(b *bytes.Buffer, s vllmSummary, opt VLLMOptions) {
 	rowFloat(b, "Total token throughput (tok/s):", s.perSecond(s.InputTokens+s.OutputTokens))
 }
 
-// rule centres a title in 50 characters, the odd one on the right (Python's "^").
+// rule centres a title in 50 characters, with an odd fill character on the right (Python's "^").
 func rule(b *bytes.Buffer, title string, fill byte) {
 	left := (50 - len(title)) / 2
 	right := 50 - len(title) - left

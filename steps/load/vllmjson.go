@@ -9,10 +9,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// VLLMJSON renders a run in the shape of `vllm bench serve` 0.33 --save-result, with
-// opt.Detailed that of --save-detailed, so that programs made for those files read it.
-// Times are in seconds in arrays and in milliseconds in statistics, as there. Not
-// written is what is not recorded: generated_texts, and tokenizer_id.
+// VLLMJSON renders a run in the format of `vllm bench serve` 0.33 --save-result, or of --save-detailed with
+// opt.Detailed, for programs that read those files. As there, times are in seconds in arrays and in
+// milliseconds in statistics. It omits fields that are not recorded: generated_texts and tokenizer_id.
 func VLLMJSON(run record.Run, opt VLLMOptions) ([]byte, error) {
 	opt = opt.withDefaults(run)
 	m := vllmHead(run, opt)
@@ -50,7 +49,7 @@ var notPooled = []string{
 	"failed", "total_output_tokens", "request_goodput", "output_throughput", "max_output_tokens_per_s", "max_concurrent_requests", "rtfx",
 }
 
-// vllmHead is what vLLM writes about the command. An unlimited rate is the string "inf".
+// vllmHead returns the fields that describe the command. An unlimited rate is the string "inf".
 func vllmHead(run record.Run, opt VLLMOptions) map[string]any {
 	m := map[string]any{
 		"date": opt.Date, "endpoint_type": opt.EndpointType, "backend": opt.Backend, "label": nil,
@@ -72,8 +71,8 @@ func vllmHead(run record.Run, opt VLLMOptions) map[string]any {
 	return m
 }
 
-// vllmArrays adds the arrays over all requests; a failed one is 0. latencies and
-// queue_times are kept without detail too, as vLLM does.
+// vllmArrays adds the arrays over all requests; the value of a failed one is 0. As in vLLM, latencies and
+// queue_times are included without detail too.
 func vllmArrays(m map[string]any, run record.Run, detailed bool) {
 	n := len(run.Requests)
 	var (

@@ -11,12 +11,11 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// warmupConcurrency bounds the warm-up where the load has no bound of its own.
+// warmupConcurrency limits the concurrency of the warm-up if the load has no limit.
 const warmupConcurrency = 16
 
-// warmup sends the warm-up requests as fast as their concurrency allows: the lengths of
-// the first measured prompts with other content. Their records have a clock of their
-// own, and their failures are not judged.
+// warmup sends the warm-up requests as fast as their concurrency allows: the lengths of the first measured
+// prompts with other content. Their records have a separate clock, and their failures are not judged.
 func (r *runner) warmup(ctx context.Context) []record.Request {
 	n := r.opt.Workload.Warmup
 	if n == 0 {
@@ -36,13 +35,13 @@ func (r *runner) warmup(ctx context.Context) []record.Request {
 	return recs
 }
 
-// warmupPlan is a closed loop of as many users as the load has requests in flight.
+// warmupPlan returns a closed loop with as many users as the load has requests in flight.
 func warmupPlan(w steps.Workload) traffic.Plan {
 	users := cmp.Or(w.Load.MaxConcurrency, warmupConcurrency)
 	return traffic.Plan{Limit: min(users, w.Warmup), Requests: w.Warmup}
 }
 
-// records returns what was recorded, in the order of the requests.
+// records returns the records in the order of the requests.
 func (r *runner) records() []record.Request {
 	slices.SortFunc(r.recs, func(a, b *attempt) int { return a.rec.Index - b.rec.Index })
 	out := make([]record.Request, len(r.recs))

@@ -6,16 +6,15 @@ import (
 	"github.com/servegate/pipeline/steps/dataset"
 )
 
-// warmupContent changes the content seed of the warm-up, so that it leaves nothing of
-// the measured prompts in a prefix cache.
+// warmupContent changes the content seed of the warm-up, so that a prefix cache contains no part of the
+// measured prompts.
 const warmupContent = 0x7761726d2d757021
 
-// hashedPrompts is how many prompts identify the work of a run whose number of requests
-// is not known before.
+// hashedPrompts is the number of prompts that identify the work of a run whose number of requests is not
+// known before.
 const hashedPrompts = 256
 
-// work is what is sent: the prompts and the requests' bytes, all made before the run
-// where their number is known.
+// work holds the prompts and the requests' bytes. All are made before the run if their number is known.
 type work struct {
 	src   dataset.Source
 	enc   *encoder
@@ -34,8 +33,8 @@ func (o Options) seeds() dataset.Seeds {
 	return s
 }
 
-// newWork makes n prompts and their requests. With n = 0 they are made as they are
-// sent, and only the first ones now, for the hash and to find errors.
+// newWork makes n prompts and their requests. With n = 0 they are made when they are sent; newWork then makes
+// only the first ones, for the hash and to find errors.
 func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*work, error) {
 	w := &work{src: src, enc: enc, seeds: seeds, n: n, prompts: firstPrompts(src, n, seeds)}
 	w.wires = make([][]byte, len(w.prompts))
@@ -48,7 +47,7 @@ func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*wor
 	return w, nil
 }
 
-// firstPrompts are all n prompts of a run, or those that identify it where n is 0.
+// firstPrompts returns all n prompts of a run, or those that identify it if n is 0.
 func firstPrompts(src dataset.Source, n int, seeds dataset.Seeds) []dataset.Prompt {
 	if n == 0 {
 		n = hashedPrompts
