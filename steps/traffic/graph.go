@@ -6,7 +6,7 @@ import "time"
 // when their last request has ended.
 type graph struct {
 	sessions Sessions
-	// timed says that requests wait for their planned times as well.
+	// timed is true if waiting requests also wait for their planned times.
 	timed bool
 	waits map[int]*wait
 	// children maps a request to those that wait for it.
@@ -49,7 +49,7 @@ func (g *graph) add(i int) {
 	}
 }
 
-// loosen notes that one thing that a request waits for is over, and that it is due at the given time at the earliest.
+// loosen records that one condition of a request is met, and that it is due at the given time at the earliest.
 // It reports whether that was the last one, and when the request is due.
 func (g *graph) loosen(i int, at time.Duration) (due time.Duration, free bool) {
 	w := g.waits[i]

@@ -1,6 +1,6 @@
 // Package traffic decides when the requests of a run are sent: by a schedule or by users who wait for answers,
-// after the requests that they wait for, and within a limit on requests in flight. It has no clock and sends
-// nothing itself: a [Driver] does both, over connections or in virtual time.
+// after the requests that they wait for, and within a limit on requests in flight. It uses a
+// [Driver] as its clock and to send requests, over connections or in virtual time.
 package traffic
 
 import "time"
@@ -15,12 +15,12 @@ type Plan struct {
 	// Requests and Duration end a closed loop, whichever comes first; 0 means no limit.
 	Requests int
 	Duration time.Duration
-	// Think is how long a user waits after an answer, or after a session.
+	// Think is a user's waiting time after an answer, or after a session.
 	Think time.Duration
 	// Sessions holds requests that wait for each other; nil without any. Users of a closed loop have one
 	// session after the other.
 	Sessions Sessions
-	// Timed means that requests that wait for others also wait for their planned times. Otherwise Times does
+	// Timed is true if requests that wait for others also wait for their planned times. Otherwise Times does
 	// not apply to them.
 	Timed bool
 }
@@ -29,8 +29,8 @@ type Plan struct {
 type Sessions interface {
 	// Session returns the number of a request's session.
 	Session(i int) int
-	// After returns the requests that must have ended before a request is sent, all of its own session, and how
-	// long it waits after the last of them.
+	// After returns the requests that must have ended before a request is sent, all in the same session, and the
+	// waiting time after the last of them.
 	After(i int) (requests []int, wait time.Duration)
 	// Begin returns the requests of a session, ascending. at holds, for those that wait for none, the time from
 	// the start of the session. Without requests there are no more sessions.

@@ -71,7 +71,7 @@ func (s *Scheduler) Due(i int) {
 	s.ready(Request{i, at, at})
 }
 
-// Ready reports, before the planned time of a request, whether it waits for nothing else.
+// Ready reports, before the planned time of a request, whether all its other conditions are met.
 func (s *Scheduler) Ready(i int) bool {
 	w := s.graph.waits[i]
 	return w == nil || w.left == 1 && w.due <= s.plan.Times[i]
@@ -108,7 +108,7 @@ func (s *Scheduler) release(i int, at time.Duration) (over bool) {
 	return over
 }
 
-// loosen notes that one thing that a request waits for is over. After the last one the request is sent when due.
+// loosen records that one condition of a request is met. After the last one the request is sent when due.
 func (s *Scheduler) loosen(i int, at time.Duration) {
 	due, free := s.graph.loosen(i, at)
 	if !free {
