@@ -16,7 +16,7 @@ import (
 const (
 	// fullFiles are the files behind each number of the page, shortFiles those of the test
 	// that checks it, which are others.
-	fullFiles, shortFiles = 2000, 20
+	fullFiles, shortFiles = 2000, 40
 	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers. Files are drawn from fixed seeds, so
 	// that only a change of what is drawn takes this chance.
