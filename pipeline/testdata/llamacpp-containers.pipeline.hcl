@@ -13,10 +13,13 @@ variable "python" {
 }
 
 server "openai" "sut" {
-  for_each   = { base = "quick", head = "slow" }
-  image      = var.image
-  model      = "tiny"
-  stop_grace = "2s"
+  for_each = { base = "quick", head = "slow" }
+  image    = var.image
+
+  # Two models, whose answers differ.
+  model       = each.value
+  served_name = "tiny"
+  stop_grace  = "2s"
 
   container {
     entrypoint = ["${var.dir}/bin/python", "${var.serve}/serve.py", "${var.dir}/${each.value}.gguf"]

@@ -23,9 +23,11 @@ variable "requests" {
 server "openai" "sut" {
   for_each   = { base = "quick", again = "quick", slow = "slow" }
   executable = ["${var.dir}/bin/python", var.serve, "${var.dir}/${each.value}.gguf"]
-  model      = "tiny"
-  args       = { n_parallel = 2 }
-  stop_grace = "2s"
+  # Two models, whose answers differ.
+  model       = each.value
+  served_name = "tiny"
+  args        = { n_parallel = 2 }
+  stop_grace  = "2s"
 
   ready {
     interval = "20ms"
