@@ -63,9 +63,9 @@ func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	return own
 }
 
-// beside adds the error c to that of n pairs. The degrees of freedom are the smaller of both.
-// Satterthwaite's would be those of the larger error, which is the given one even if few pairs
-// agree by chance. bias is what a rounded clock may hide.
+// beside adds the error c to the error of n pairs. It uses the smaller of the two degrees of freedom.
+// Satterthwaite's formula would use those of the larger error, which is the given one even if few
+// pairs agree by chance. bias bounds the shift that a rounded clock may hide.
 func (s *Statistic) beside(c Clusters, n int, bias float64, set Settings) {
 	s.SE, s.DF = math.Hypot(s.SE, c.SE), min(float64(max(n-1, 1)), c.DF)
 	s.T = s.Shift / s.SE

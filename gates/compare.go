@@ -70,7 +70,7 @@ func (c Comparison) inFamily() bool {
 	return c.CanFail && c.Descriptive == "" && !c.shortHistory()
 }
 
-// nothing returns the reason why there is no pair.
+// nothing explains why a comparison has neither pairs nor samples.
 func (c Comparison) nothing(base, head int) string {
 	switch {
 	case c.test().Design == Paired:

@@ -31,7 +31,7 @@ type Decision struct {
 
 	// N is the number of pairs used; for unpaired values the number of the smaller side.
 	N int
-	// Level is the one-sided error rate of the Holm group; in a sequence, that of one look.
+	// Level is the one-sided error rate of the Holm group, or of one look of a sequence.
 	// GroupSize is the number of members of the group.
 	Level     float64
 	GroupSize int
@@ -42,7 +42,7 @@ type Decision struct {
 	Outcome *Outcome
 	// Look whose data decided, nil without a sequence.
 	Look *Look
-	// Need is how much would decide an inconclusive comparison, nil if unknown.
+	// Need estimates the sample size that would decide an inconclusive comparison; nil if unknown.
 	Need *Need
 	// Requests holds the counts of a success decision; nil for any other.
 	Requests *Requests
@@ -114,7 +114,7 @@ type Estimate struct {
 	Interval *Interval // nil if no test was possible
 }
 
-// Need is how much decides with a probability of 80 %, given the data so far.
+// Need holds the sample size that decides with a probability of 80 %, given the data so far.
 type Need struct {
 	// N is the total number of repeats, or of sessions of the head for a stored baseline.
 	N        int

@@ -19,9 +19,9 @@ type Run struct {
 	ServerFailed bool
 }
 
-// Samples holds unpaired values of both sides. For Welch, MannWhitney and Permutation a value is
-// that of a run. For Prediction it is that of a session: the geometric mean over its repeats, or
-// the arithmetic mean off the log scale.
+// Samples holds unpaired values of both sides. Welch, MannWhitney and Permutation take one value per
+// run. Prediction takes one per session: the geometric mean over its repeats, or the arithmetic mean
+// if the scale is not logarithmic.
 type Samples struct {
 	Base, Head []float64
 }

@@ -34,8 +34,8 @@ func (l Looks) check() error {
 }
 
 // Level returns the nominal one-sided level of the k-th look, from 0, if members comparisons share
-// the overall level alpha by Holm's procedure. It is compared with Holm's adjusted p value. The
-// probability that a comparison that is no worse is called worse at any look is then at most alpha.
+// the overall level alpha by Holm's procedure. It is compared with Holm's adjusted p value. This
+// limits the probability of a false regression, over all looks, to alpha.
 //
 // Alpha, less a reserve, is spent linearly in the repeats (K. K. G. Lan and D. L. DeMets,
 // Biometrika 70, 1983): after n of N repeats n/N of it is spent. A flat level would spend most of

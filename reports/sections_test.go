@@ -54,8 +54,8 @@ func TestToySections(t *testing.T) {
 		{"text", []string{"\nToys of r1\n- one <toy>\n"}, []string{"rawn toys", "absent"}},
 		{"markdown", []string{"#### Toys of r1\n\n- one &#60;toy&#62;\n"}, []string{"rawn toys", "absent"}},
 		{"html", []string{
-			`<a href="#toy">Toys of r1</a>`, `<section id="toy"`, "<li>one &lt;toy&gt;</li>", `<section id="drawn"`, `<details class="pair" id="part">`,
-			`aria-label="its charts"`, `<p class="note">below</p>`,
+			`<a href="#toy">Toys of r1</a>`, `<section id="toy"`, "<li>one &lt;toy&gt;</li>", `<section id="drawn"`,
+			`<details class="pair" id="part">`, `aria-label="its charts"`, `<p class="note">below</p>`,
 		}, []string{"absent"}},
 	} {
 		var out strings.Builder

@@ -40,12 +40,12 @@ const (
 	MaxRatio = 1e4
 )
 
-// The grid of the posterior. Slopes are those of latency over load, from almost flat, whose
-// headroom hardly shows where it ends, to a cliff.
+// The grid of the posterior. A slope is the rise of latency over load. The grid reaches from almost
+// flat, where the headroom hardly shows the capacity, to a cliff.
 const (
 	slopes, leastSlope, slopeRatio = 12, 0.054, 1.8
 	noises, leastNoise, noiseRatio = 9, 0.005, 1.9
-	// beyond is how far the capacity may be outside the range, in logarithms.
+	// beyond is the largest distance of the capacity from the range, in logarithms.
 	beyond = 0.4
 	// curvature is the error of a line, as a share of its headroom.
 	curvature = 0.26
@@ -61,8 +61,8 @@ const (
 
 // bend is a deviation from a straight line at the capacity.
 type bend struct {
-	// knee is how many times steeper the line is beyond the capacity, where a queue grows. It is
-	// below 1 if latencies only measure the length of the probe and stop rising.
+	// knee is the ratio of the slopes beyond and below the capacity; beyond it, a queue grows. The
+	// ratio is below 1 if latencies only measure the length of the probe and stop rising.
 	knee float64
 	// jump is the sudden fall of the headroom just beyond the capacity; just below it the headroom
 	// is higher by half as much. It models a cliff.

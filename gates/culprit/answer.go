@@ -2,7 +2,7 @@ package culprit
 
 // Answer is the conclusion from a posterior at a confidence.
 type Answer struct {
-	// None is set if there is no step.
+	// None reports that no candidate brought a step.
 	None bool
 	// Steps that are known with the confidence, in order.
 	Steps []Step

@@ -22,7 +22,8 @@ func TestBounds(t *testing.T) {
 	}
 	note, log := model.Plain("a note"), model.Log{Title: model.Plain("a log"), Lines: []string{"line"}}
 	r := &model.Report{Sections: []model.Section{{
-		ID: "s", Title: model.Plain("Section"), Notes: []model.Line{note, note, note, note}, Tables: []model.Table{table}, Logs: []model.Log{log, log},
+		ID: "s", Title: model.Plain("Section"), Notes: []model.Line{note, note, note, note},
+		Tables: []model.Table{table}, Logs: []model.Log{log, log},
 		Omitted: []model.Line{model.Plain("more elsewhere")},
 	}}}
 	for _, tt := range []struct {
@@ -33,7 +34,8 @@ func TestBounds(t *testing.T) {
 		{page.Bounds{Rows: 3, Logs: 1}, "2 more rows, 2 more columns left out.", "more elsewhere|and 1 more note|and the ends of 1 more log"},
 	} {
 		var out strings.Builder
-		if err := page.Write(&out, 0, "less", []page.Bounds{tt.bounds}, func(b page.Bounds) *page.Page { return page.New(r, b, "all") }); err != nil {
+		draw := func(b page.Bounds) *page.Page { return page.New(r, b, "all") }
+		if err := page.Write(&out, 0, "less", []page.Bounds{tt.bounds}, draw); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(tt.rows+"|"+tt.omitted, "|") {

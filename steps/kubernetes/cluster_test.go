@@ -33,7 +33,8 @@ func TestRights(t *testing.T) {
 	opt.complete()
 	c := &cluster{opt: opt, client: client, namespace: "bench", patience: opt.Patience}
 	err := c.checkRights(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "bench this user may not create pods/exec, create secrets, delete secrets; `pipeline init") {
+	want := "bench this user may not create pods/exec, create secrets, delete secrets; `pipeline init"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {

@@ -45,8 +45,10 @@ var figures = engine.Metrics{
 
 // statistics match the fields of vLLM's line of statistics, in any order and among others.
 //
-//	Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: 16.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%
-//	Avg prompt throughput: 64.0 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs, GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
+//	Engine 000: Avg prompt throughput: 64.0 tokens/s, Avg generation throughput: 16.0 tokens/s,
+//	  Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%
+//	Avg prompt throughput: 64.0 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs,
+//	  GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
 var statistics = []engine.Pattern{
 	engine.NewPattern(`Avg prompt throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesPrompt}),
 	engine.NewPattern(`Avg generation throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesOutput}),

@@ -20,7 +20,9 @@ func everywhere(ps *patterns) *patterns {
 }
 
 // sieved are secrets, and pieces of texts in which they are hidden, cut or only resembled.
-var sieved = []string{"pK7wX2mQ9zR4tV6yB1nC", "correct horse battery", `p<&"w+x'y|z`, "pässwörd-ü", "s3cret%41&amp;word", "84926173", "100%zzz5"}
+var sieved = []string{
+	"pK7wX2mQ9zR4tV6yB1nC", "correct horse battery", `p<&"w+x'y|z`, "pässwörd-ü", "s3cret%41&amp;word", "84926173", "100%zzz5",
+}
 
 func siftedPieces() []string {
 	out := []string{
