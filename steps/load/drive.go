@@ -10,31 +10,36 @@ import (
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
-// drive sends the requests of a plan by the clock of this machine, and returns when all have ended.
-func (r *runner) drive(ctx context.Context, p traffic.Plan) {
-	d := &driver{runner: r, ctx: ctx, plan: p}
+// newDriver returns a driver that has not started. The graph of a large plan takes time, so it is made before the
+// clock of the run starts.
+func (r *runner) newDriver(ctx context.Context, p traffic.Plan) *driver {
+	d := &driver{runner: r, ctx: ctx, plan: p, planned: p.Planned()}
 	d.scheduler = traffic.New(p, d)
+	return d
+}
+
+// run sends the requests of the plan by the clock of this machine, and returns when all have ended.
+func (d *driver) run() {
 	defer d.running.Wait()
-	if p.Times == nil {
-		if sleepUntil(ctx, r.t0) {
+	if d.plan.Times == nil {
+		if sleepUntil(d.ctx, d.runner.t0) {
 			d.call(d.scheduler.Start)
 		}
 		return
 	}
-	planned := p.Planned()
-	if p.Limit > 0 { // a request may have to wait, so none is prepared
-		for _, i := range planned {
-			if timer.Precise(ctx, time.Until(d.wallTime(p.Times[i]))) != nil {
+	if d.plan.Limit > 0 { // a request may have to wait, so none is prepared
+		for _, i := range d.planned {
+			if timer.Precise(d.ctx, time.Until(d.wallTime(d.plan.Times[i]))) != nil {
 				return
 			}
 			d.call(func() { d.scheduler.Due(i) })
 		}
 		return
 	}
-	d.prepare(planned)
-	for _, i := range planned {
-		due := d.wallTime(p.Times[i])
-		if timer.Precise(ctx, time.Until(due.Add(-alert))) != nil {
+	d.prepare()
+	for _, i := range d.planned {
+		due := d.wallTime(d.plan.Times[i])
+		if timer.Precise(d.ctx, time.Until(due.Add(-alert))) != nil {
 			return
 		}
 		for time.Now().Before(due) {
@@ -50,6 +55,7 @@ type driver struct {
 	runner  *runner
 	ctx     context.Context
 	plan    traffic.Plan
+	planned []int // the requests to which the times of the plan apply
 	running sync.WaitGroup
 
 	mu        sync.Mutex
@@ -69,10 +75,10 @@ func (d *driver) call(do func()) {
 func (d *driver) wallTime(t time.Duration) time.Time { return d.runner.t0.Add(d.runner.wall(t)) }
 
 // prepare starts requests ahead of their times, unless they wait for others.
-func (d *driver) prepare(planned []int) {
+func (d *driver) prepare() {
 	d.prepared = make([]chan struct{}, len(d.plan.Times))
 	d.running.Go(func() {
-		for _, i := range planned {
+		for _, i := range d.planned {
 			at := d.plan.Times[i]
 			if !sleepUntil(d.ctx, d.wallTime(at).Add(-lead)) {
 				return

@@ -185,6 +185,8 @@ func (r *runner) connections() int {
 
 // measure executes the run.
 func (r *runner) measure(ctx context.Context) record.Run {
+	plan := planOf(r.opt.Workload.Load, r.schedule, r.sessions)
+	driver := r.newDriver(ctx, plan)
 	runtime.GC() // collect the garbage of the preparation before the run
 	audit := startAudit()
 	r.t0 = time.Now().Add(lead)
@@ -192,8 +194,7 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	unwatch := r.client.clock.watch()
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
-	plan := planOf(r.opt.Workload.Load, r.schedule, r.sessions)
-	r.drive(ctx, plan)
+	driver.run()
 	stop()
 	unwatch()
 	return r.finish(audit, plan)

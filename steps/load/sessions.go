@@ -20,6 +20,8 @@ type sessions struct {
 	// think is the time that a user waits between two turns of a conversation. In recorded sessions the
 	// recording determines it.
 	think time.Duration
+	// times holds when the requests of a round began in the recording, nil for sessions that are made up.
+	times []time.Duration
 
 	mu   sync.Mutex
 	said map[int]map[int]json.RawMessage // answers of the sessions that have not ended, by request
@@ -32,7 +34,8 @@ func newSessions(src dataset.Source, l steps.Load, n int) (*sessions, error) {
 		return nil, nil
 	}
 	s := &sessions{src: in, n: n, said: map[int]map[int]json.RawMessage{}}
-	if s.recorded() {
+	if timed, ok := in.(dataset.Timed); ok {
+		s.times = timed.Times(timed.Len())
 		return s, dataset.CheckSessions(l)
 	}
 	if l.Closed() {
@@ -65,26 +68,26 @@ func (s *sessions) After(i int) ([]int, time.Duration) {
 	return after, wait + s.think
 }
 
-// Begin implements traffic.Sessions, by the requests of a session that the run has.
-func (s *sessions) Begin(number int) (requests []int, at []time.Duration) {
+// requests returns the requests of a session that the run has.
+func (s *sessions) requests(number int) (out []int) {
 	for _, i := range s.src.Requests(number) {
 		if s.n == 0 || i < s.n {
-			requests = append(requests, i)
+			out = append(out, i)
 		}
 	}
+	return out
+}
+
+// Begin implements traffic.Sessions.
+func (s *sessions) Begin(number int) (requests []int, at []time.Duration) {
+	requests = s.requests(number)
 	at = make([]time.Duration, len(requests))
-	if timed, ok := s.src.(dataset.Timed); ok {
+	if n := len(s.times); n > 0 {
 		for k, i := range requests {
-			at[k] = offset(timed, i) - offset(timed, requests[0])
+			at[k] = s.times[i%n] - s.times[requests[0]%n]
 		}
 	}
 	return requests, at
-}
-
-// offset returns when request i began in the recording, from the start of its round.
-func offset(src dataset.Timed, i int) time.Duration {
-	at := i % src.Len()
-	return src.Times(at + 1)[at]
 }
 
 // number writes the number of its recorded session into each request. If the end of the run cut a session, none is
@@ -99,7 +102,7 @@ func (s *sessions) number(requests []record.Request) {
 		sent[s.src.Session(requests[i].Index)]++
 	}
 	for number, n := range sent {
-		if planned, _ := s.Begin(number); n < len(planned) {
+		if n < len(s.requests(number)) {
 			return
 		}
 	}

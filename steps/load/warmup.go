@@ -30,7 +30,7 @@ func (r *runner) warmup(ctx context.Context) []record.Request {
 	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
 	w.opt.Witness = nil
 	w.client.clock = newClock(w.t0)
-	w.drive(ctx, warmupPlan(r.opt.Workload))
+	w.newDriver(ctx, warmupPlan(r.opt.Workload)).run()
 	recs := w.records()
 	return recs
 }
