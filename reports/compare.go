@@ -64,7 +64,6 @@ type compared struct {
 	sides []Side
 	o     Options
 	first *view
-	cells []comparedCell
 	alone [][]cellAt // cells without a partner, by side
 	rows  []comparedRow
 	found []outcome
@@ -73,10 +72,10 @@ type compared struct {
 
 func newCompared(sides []Side, o Options) *compared {
 	docs := documents(sides)
-	c := &compared{sides: sides, o: o, first: newView(docs[0], o)}
-	c.cells, c.alone = joinAll(docs)
-	c.rows, c.found = comparedRows(c.cells, o), outcomes(c.cells, sides)
-	return c
+	cells, alone := joinAll(docs)
+	return &compared{
+		sides: sides, o: o, first: newView(docs[0], o), alone: alone, rows: comparedRows(cells, o), found: outcomes(cells, sides),
+	}
 }
 
 // comparedSections lists the sections of a comparison.

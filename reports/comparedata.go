@@ -71,7 +71,7 @@ type compareAlone struct {
 
 // comparisonData returns a comparison as data.
 func comparisonData(sides []Side, o Options) compareDocument {
-	cells, alone := joinAll(documents(sides))
+	c := newCompared(sides, o)
 	out := compareDocument{Schema: CompareSchema, Sides: []compareSide{}, Rows: []compareDataRow{}}
 	for i, s := range sides {
 		side := compareSide{Name: s.Title(i), File: documentName(s.Doc), Simulated: s.Doc.Simulated}
@@ -79,16 +79,16 @@ func comparisonData(sides []Side, o Options) compareDocument {
 			side.Against = sides[s.Against].Title(s.Against)
 		}
 		out.Sides = append(out.Sides, side)
-		for _, c := range alone[i] {
-			out.Alone = append(out.Alone, compareAlone{s.Title(i), c.benchmark.Addr, c.cell.Values})
+		for _, at := range c.alone[i] {
+			out.Alone = append(out.Alone, compareAlone{s.Title(i), at.benchmark.Addr, at.cell.Values})
 		}
 	}
-	for _, f := range outcomes(cells, sides) {
+	for _, f := range c.found {
 		out.Failures = append(out.Failures, compareFailures{
 			f.cell.sides[0].Values, sides[f.side].Title(f.side), f.sent, f.failed, sides[f.against].Title(f.against), f.sentA, f.failedA, f.p,
 		})
 	}
-	for _, r := range comparedRows(cells, o) {
+	for _, r := range c.rows {
 		out.Rows = append(out.Rows, dataRow(r, sides))
 	}
 	return out

@@ -20,13 +20,9 @@ func (a *app) writeRole(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit(exitInfrastructure, err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	err := writeNew(path, []byte(roleText(kubernetes.Rights())))
 	if errors.Is(err, fs.ErrExist) {
 		return exit(exitUsage, fmt.Errorf("%s is there already; nothing was written", path))
-	}
-	if err == nil {
-		_, err = f.WriteString(roleText(kubernetes.Rights()))
-		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		return exit(exitInfrastructure, err)

@@ -70,10 +70,15 @@ func writeStarter(target, name, ref string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return writeNew(target, bytes.ReplaceAll(content, []byte(refPlaceholder), []byte(ref)))
+}
+
+// writeNew writes a file. It returns an error if the file already exists.
+func writeNew(name string, content []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(bytes.ReplaceAll(content, []byte(refPlaceholder), []byte(ref)))
+	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
 }

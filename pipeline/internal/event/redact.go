@@ -323,8 +323,7 @@ func (ps *patterns) read(before, seen byte, text []byte, final bool) (spans []sp
 // plain reports whether the views of a text contain nothing that the text itself does not.
 func (ps *patterns) plain(text []byte) bool {
 	for i, c := range text {
-		switch {
-		case !plainBytes[c], c == ' ' && i > 0 && text[i-1] == ' ', ps.unquote && (c == '"' || c == '\'' || c == '`'):
+		if !plainBytes[c] || c == ' ' && i > 0 && text[i-1] == ' ' || ps.unquote && (c == '"' || c == '\'' || c == '`') {
 			return false
 		}
 	}

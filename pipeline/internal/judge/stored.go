@@ -94,7 +94,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	}
 	out.Step = printedStep(m, head)
 	value, measured := GeoMeans(head)[m.ID]
-	out.Invalid = unsoundHead(g.Terms, m, head)
+	out.Invalid = unsoundHead(g.Terms, m, head, measured)
 	switch {
 	case !measured && out.Invalid == "":
 		out.Missing = "the head has no valid run"
@@ -110,12 +110,11 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 
 // unsoundHead returns why the runs of a session must not be compared with a history, "" if they may. It uses only the
 // terms of the gate, so that [Verify] gets the same result.
-func unsoundHead(t gates.Terms, m metric.Metric, head *result.Cell) string {
-	why := untimed(m, &result.Cell{}, head).reason
-	if _, measured := GeoMeans(head)[m.ID]; measured && m.Quantile > 0 && !t.AllowOverload {
-		why = overloaded(&result.Cell{}, head).reason
+func unsoundHead(t gates.Terms, m metric.Metric, head *result.Cell, measured bool) string {
+	if measured && m.Quantile > 0 && !t.AllowOverload { // the tokens of a measured metric are timed
+		return overloaded(&result.Cell{}, head).reason
 	}
-	return why
+	return untimed(m, &result.Cell{}, head).reason
 }
 
 // failures compares the failure rate of this session with those of the sessions in the history. Each of those is one

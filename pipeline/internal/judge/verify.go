@@ -326,8 +326,9 @@ func (v *verifier) stored(d judged) {
 	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
 	c.Test, c.Unpaired, c.Step = gates.Prediction, &gates.Samples{Base: d.Sessions}, printedStep(m, head)
-	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head))
-	if value, measured := GeoMeans(head)[m.ID]; measured {
+	value, measured := GeoMeans(head)[m.ID]
+	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head, measured))
+	if measured {
 		c.Unpaired.Head = []float64{value}
 	}
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)

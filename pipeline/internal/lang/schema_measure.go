@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -135,11 +136,7 @@ var kindArguments = []struct {
 // check reports arguments that do not fit together, and sets defaults.
 func (r *measureReader) check(m *steps.Measure) {
 	for _, a := range kindArguments {
-		ok := false
-		for _, kind := range a.kinds {
-			ok = ok || kind == m.Kind
-		}
-		if r.Has(a.name) && !ok && m.Kind != "" {
+		if r.Has(a.name) && m.Kind != "" && !slices.Contains(a.kinds, m.Kind) {
 			r.add(a.name, fmt.Sprintf("a %s has no %s", m.Kind, a.name), fmt.Sprintf("Remove it, or set kind to what the TYPE line of %s says.",
 				m.Series))
 		}
