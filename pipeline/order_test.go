@@ -25,7 +25,7 @@ var order = [][]string{
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui"},
 	{"event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
-		"regular", "git", "profile"},
+		"regular", "git", "profile", "hclfile"},
 }
 
 func TestOrderOfImport(t *testing.T) {
