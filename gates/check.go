@@ -31,7 +31,7 @@ func (f Family) check() error {
 	for _, s := range f.Success {
 		for _, id := range s.Metrics {
 			if !ids[id] {
-				problems = append(problems, fmt.Errorf("%s guards %q, which is no comparison of the family", s.ID, id))
+				problems = append(problems, fmt.Errorf("%s guards %q, which the family does not contain", s.ID, id))
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func (f Family) check() error {
 // unique records an ID and returns an error if it was recorded before.
 func unique(ids map[string]bool, id string) error {
 	if ids[id] {
-		return fmt.Errorf("%s is twice in the family; give every comparison an ID of its own", id)
+		return fmt.Errorf("the family contains %s twice; give every comparison its own ID", id)
 	}
 	ids[id] = true
 	return nil

@@ -315,7 +315,7 @@ func (e *entry) warn(c Comparison) {
 	}
 	if e.Exact {
 		e.Warnings = append(e.Warnings,
-			fmt.Sprintf("all %d repeats differ by the same amount: without spread there is no test, and the difference is taken as exact", e.N))
+			fmt.Sprintf("all %d repeats differ by the same amount: without spread no test applies, and the difference is taken as exact", e.N))
 	}
 	if e.stat.Rounded {
 		e.Warnings = append(e.Warnings,

@@ -63,7 +63,7 @@ func fitModeration(cells [][]float64) (Moderation, error) {
 	for i, x := range cells {
 		m, sd := meanSD(x)
 		if !(sd > rounding*math.Abs(m)) || math.IsInf(sd, 0) {
-			return Moderation{}, errors.New("a cell has no spread, which is no variance to share")
+			return Moderation{}, errors.New("a cell has no spread, so no variance can be shared")
 		}
 		logs[i] = 2 * math.Log(sd)
 	}

@@ -501,7 +501,7 @@ func TestCommands(t *testing.T) {
 		Status: "completed", Conclusion: "failure"})
 	env := []string{"GITHUB_EVENT_NAME=issue_comment", "GITHUB_SHA=" + headSHA, "PIPELINE_ACTION_COMMAND=respond"}
 	for _, tt := range []struct{ author, body, says string }{
-		{"mallory", "/pipeline run", "mallory cannot write"}, {"wim", "/pipeline run please", "is no command"},
+		{"mallory", "/pipeline run", "mallory cannot write"}, {"wim", "/pipeline run please", "the comment must be one of"},
 		{"wim", "/pipeline run", "goes again as attempt 2"},
 	} {
 		j.write(t, "event.json",

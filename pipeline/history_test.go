@@ -143,7 +143,7 @@ func TestNightlyRefusals(t *testing.T) {
 	wants(t, j.ends(t, []string{"GITHUB_REF_NAME=topic"}, 3, "history", "issues"), "from the default branch (main) only: this is branch topic")
 	wants(t, j.ends(t, []string{"GITHUB_EVENT_NAME=pull_request"}, 3, "history", "issues"), "this is pull_request")
 	wants(t, j.ends(t, []string{"GITHUB_REPOSITORY="}, 3, "history", "issues"), "GITHUB_REPOSITORY is not set")
-	wants(t, j.ends(t, []string{"GITHUB_TOKEN="}, 3, "history", "issues"), "there is no token")
+	wants(t, j.ends(t, []string{"GITHUB_TOKEN="}, 3, "history", "issues"), "no token")
 	for _, bad := range []string{"5", "0%", "-1%", "ttft.p98=5%", "x%", "NaN%"} {
 		j.ends(t, nil, 3, "history", "report", "--margin", bad)
 	}

@@ -107,7 +107,7 @@ func (v *view) sums(r verdictRow) []model.Sum {
 			sum("s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)),
 			sum("SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)))
 	} else if t.Exact {
-		sums = append(sums, sum("s", "all repeats differ by the same amount: without spread there is no t, the difference is taken as exact",
+		sums = append(sums, sum("s", "all repeats differ by the same amount: without spread t is undefined, and the difference is taken as exact",
 			"0"))
 	} else {
 		sums = append(sums,

@@ -109,7 +109,7 @@ func TestBandsNeedLaunches(t *testing.T) {
 		if strings.Contains(out, `class="band`) != band || strings.Contains(out, `class="whisker`) != band {
 			t.Errorf("%d launches: a band is %v", launches, !band)
 		}
-		words := "There is no band: it takes 4 launches."
+		words := "No band: it needs 4 launches."
 		if band {
 			words = "95\u00a0% interval of that mean with the launch as the unit"
 		}

@@ -24,7 +24,7 @@ func (v *view) profile() model.Section {
 	}
 	s := model.Section{Title: model.Plain("Profile of the regression")}
 	if p.Reason != "" {
-		s.Notes = []model.Line{model.Join(": ", model.Join(" ", model.Plain("There is no profile of"), of), model.Plain(p.Reason))}
+		s.Notes = []model.Line{model.Join(": ", model.Join(" ", model.Plain("No profile of"), of), model.Plain(p.Reason))}
 		return s
 	}
 	if len(p.Rows) > 0 {
@@ -32,7 +32,7 @@ func (v *view) profile() model.Section {
 	}
 	s.Notes = append(s.Notes,
 		model.Join(": ", of,
-			model.Plain(fmt.Sprintf("one more launch of each side at the same load, under the %s profiler. It is no sample, and decides nothing.",
+			model.Plain(fmt.Sprintf("one more launch of each side at the same load, under the %s profiler. It is not a sample and decides nothing.",
 				p.Profiler))))
 	for i := range p.Sides {
 		s.Notes = append(s.Notes, profiledSide(&p.Sides[i], p.Per))

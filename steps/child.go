@@ -75,7 +75,7 @@ var ErrNotStarted = errors.New("it cannot be started")
 // kills the program and returns the cause.
 func Output(ctx context.Context, sp Spawner, c Command) (stdout, stderr string, err error) {
 	if sp == nil {
-		return "", "", fmt.Errorf("%w: there is no spawner", ErrNotStarted)
+		return "", "", fmt.Errorf("%w: no spawner", ErrNotStarted)
 	}
 	var out, said beginning
 	c.Stdout, c.Stderr = &out, &said

@@ -29,5 +29,5 @@ const (
 var Residents = enum.Values{
 	{Name: ResidentSleep, Doc: "all but the one that is measured sleep, with their weights in the memory of the host: vLLM with " +
 		"enable_sleep_mode, SGLang with enable_memory_saver and enable_weights_cpu_backup"},
-	{Name: ResidentLoaded, Doc: "all are awake, and those that are not measured have nothing to do: the machine has to have room for them"},
+	{Name: ResidentLoaded, Doc: "all are awake, and those that are not measured have nothing to do: the machine needs memory for all of them"},
 }

@@ -92,7 +92,7 @@ func onScale(scale metric.Scale, values []float64) ([]float64, error) {
 		x[i] = v
 	}
 	if len(x) == 0 {
-		return nil, errors.New("there are no values")
+		return nil, errors.New("no values")
 	}
 	return x, nil
 }

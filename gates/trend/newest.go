@@ -2,8 +2,8 @@ package trend
 
 import "math"
 
-// From doubledFrom to doubledAt the significance of a scan rises to twice its size. The more
-// correlated points are, the less information they hold, and a change is found later in any case.
+// doubledFrom and doubledAt are the correlations between which the significance of a scan rises to twice its size. The
+// more correlated points are, the less information they hold, and a change is found later in any case.
 const doubledFrom, doubledAt = 0.2, 0.5
 
 // scanSignificance returns the significance of a scan of a series with a correlation.

@@ -74,7 +74,7 @@ func notesOf(c *Chart) []string {
 			notes[0] += " Gates compare launches in pairs, which is sharper than two bands."
 		}
 	} else {
-		notes[0] += fmt.Sprintf(" There is no band: it takes %d launches.", Fewest)
+		notes[0] += fmt.Sprintf(" No band: it needs %d launches.", Fewest)
 	}
 	if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Searched && l.Launches() > 1 }) {
 		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their "+

@@ -48,7 +48,7 @@ func NewClient(o Options) (*Client, error) {
 	}
 	base, err := url.Parse(strings.TrimSuffix(o.URL, "/") + "/")
 	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("GITHUB_API_URL %q is no address", o.URL)
+		return nil, fmt.Errorf("GITHUB_API_URL %q is not a valid URL", o.URL)
 	}
 	if clear := base.Scheme == "http" && loopback(base.Hostname()); base.Scheme != "https" && !clear {
 		return nil, fmt.Errorf("GITHUB_API_URL %q is not https: the token would be sent in the clear", o.URL)
@@ -58,7 +58,7 @@ func NewClient(o Options) (*Client, error) {
 		return nil, fmt.Errorf("repository %q is not of the form owner/name", o.Repo)
 	}
 	if o.Token == "" {
-		return nil, errors.New("there is no token: pass github-token, or set GITHUB_TOKEN")
+		return nil, errors.New("no token: pass github-token, or set GITHUB_TOKEN")
 	}
 	t := &transport{next: o.Transport, scheme: base.Scheme, host: base.Host, token: o.Token, clock: clockOr(o.Clock)}
 	if t.next == nil {

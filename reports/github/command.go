@@ -56,7 +56,7 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	c := r.Event.Comment
 	switch {
 	case r.Event.Name != "issue_comment" || c == nil:
-		return Response{}, fmt.Errorf("the event %q is no comment: respond belongs into a workflow on issue_comment", r.Event.Name)
+		return Response{}, fmt.Errorf("respond must run in a workflow triggered by issue_comment, and the event is %q", r.Event.Name)
 	case c.Action != "created":
 		return Response{Refused: "only a new comment is a command: this one was " + c.Action}, nil
 	case r.Event.Number == 0:
@@ -64,7 +64,7 @@ func (r *Responder) Respond(ctx context.Context) (Response, error) {
 	}
 	command, ok := ParseCommand(c.Body)
 	if !ok {
-		return Response{Refused: "the comment is no command: `/pipeline run`, `/pipeline run COMMIT`, `/pipeline accept REASON` or `/pipeline " +
+		return Response{Refused: "the comment must be one of `/pipeline run`, `/pipeline run COMMIT`, `/pipeline accept REASON` or `/pipeline " +
 			"accept COMMIT REASON`, and nothing else"}, nil
 	}
 	may, err := r.API.MayWrite(ctx, c.Author)

@@ -82,7 +82,7 @@ var (
 )
 
 // ErrNoEvent reports that the program does not run as a GitHub job.
-var ErrNoEvent = errors.New("this is no GitHub job: GITHUB_REPOSITORY and GITHUB_EVENT_NAME are not set")
+var ErrNoEvent = errors.New("not a GitHub job: GITHUB_REPOSITORY and GITHUB_EVENT_NAME are not set")
 
 // Payload holds the parts of an event that are used.
 type Payload struct {
@@ -190,13 +190,13 @@ func (e Event) check() error {
 	case !repoName.MatchString(e.Repo):
 		return fmt.Errorf("repository %q is not of the form owner/name", e.Repo)
 	case e.BaseSHA != "" && !commitHash.MatchString(e.BaseSHA):
-		return fmt.Errorf("the event's base %q is no hash of a commit", e.BaseSHA)
+		return fmt.Errorf("the event's base %q must be the hash of a commit", e.BaseSHA)
 	case e.HeadRepo != "" && !repoName.MatchString(e.HeadRepo):
 		return fmt.Errorf("head repository %q of the event is not of the form owner/name", e.HeadRepo)
 	case !commitHash.MatchString(e.SHA):
-		return fmt.Errorf("the event's commit %q is no hash of a commit", e.SHA)
+		return fmt.Errorf("the event's commit %q must be the hash of a commit", e.SHA)
 	case !webAddress.MatchString(e.ServerURL):
-		return fmt.Errorf("GITHUB_SERVER_URL %q is no address of a server", e.ServerURL)
+		return fmt.Errorf("GITHUB_SERVER_URL %q is not a valid URL", e.ServerURL)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (k *Tracker) sorted(h *series.History) []*series.Trend {
 	for i := range h.Trends {
 		t := &h.Trends[i]
 		if !seriesKey.MatchString(t.Key) {
-			k.warn("the issue on "+issueTitle(t)+" was not written", fmt.Errorf("%q is no key of a series: it has 16 hexadecimal digits", t.Key))
+			k.warn("the issue on "+issueTitle(t)+" was not written", fmt.Errorf("the key of a series must have 16 hexadecimal digits: %q", t.Key))
 			continue
 		}
 		out = append(out, t)

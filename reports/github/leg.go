@@ -18,7 +18,7 @@ func NewLeg(job, matrix string) (Leg, error) {
 	}
 	var values map[string]any
 	if err := json.Unmarshal([]byte(matrix), &values); err != nil {
-		return l, fmt.Errorf("the matrix of the job is no JSON object: %w", err)
+		return l, fmt.Errorf("the matrix of the job must be a JSON object: %w", err)
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

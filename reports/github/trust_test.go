@@ -163,7 +163,7 @@ func TestReadEvent(t *testing.T) {
 			github.Event{Name: "push", Repo: "o/r", SHA: merge, Workflow: "perf", Run: github.Run{ID: 8123, Attempt: 1},
 				ServerURL: "https://github.com"}, "",
 		},
-		"no hash": {"pull_request", `{"number":7,"pull_request":{"head":{"sha":"../../x"}}}`, github.Event{}, "no hash of a commit"},
+		"no hash": {"pull_request", `{"number":7,"pull_request":{"head":{"sha":"../../x"}}}`, github.Event{}, "must be the hash of a commit"},
 		"bad head": {"pull_request", `{"pull_request":{"head":{"sha":"` + sha + `","repo":{"full_name":"a/b/c"}}}}`,
 			github.Event{}, "owner/name"},
 		"not json":    {"pull_request", `{`, github.Event{}, "reading the event"},

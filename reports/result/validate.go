@@ -86,7 +86,7 @@ func (v *validator) unique(seen map[string]bool, id, path string, at ...any) {
 
 func (v *validator) ref(known map[string]bool, id, what, path string, at ...any) {
 	if id != "" && !known[id] {
-		v.addf("%s: there is no %s %s", fmt.Sprintf(path, at...), what, clip(id))
+		v.addf("%s: unknown %s %s", fmt.Sprintf(path, at...), what, clip(id))
 	}
 }
 
@@ -182,7 +182,7 @@ func (v *validator) benchmark(b *Benchmark, path string) {
 func (v *validator) gate(g *Gate, path string) {
 	hashes, ok := v.cells[g.Benchmark]
 	if g.Benchmark != "" && !ok {
-		v.addf("%s.benchmark: there is no benchmark %s", path, clip(g.Benchmark))
+		v.addf("%s.benchmark: unknown benchmark %s", path, clip(g.Benchmark))
 	}
 	if g.Benchmark == "" {
 		hashes = v.allHashes

@@ -50,7 +50,7 @@ type otlpInt int64
 func (n *otlpInt) UnmarshalJSON(text []byte) error {
 	v, err := strconv.ParseInt(string(trimQuotes(text)), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%.30s is no whole number", text)
+		return fmt.Errorf("%.30s must be an integer", text)
 	}
 	*n = otlpInt(v)
 	return nil
@@ -105,7 +105,7 @@ func (s *otlpSpan) tokens(names []string) (*int, error) {
 	case !ok:
 		return nil, nil
 	case a.Value.Int == nil || *a.Value.Int < 0 || *a.Value.Int > maxLength:
-		return nil, fmt.Errorf("%s is no number of tokens", a.Key)
+		return nil, fmt.Errorf("%s must be a number of tokens", a.Key)
 	}
 	n := int(*a.Value.Int)
 	return &n, nil

@@ -144,7 +144,7 @@ func (got *Reading) take(r *SeriesReader, number int, line []byte, sample Sample
 		return
 	}
 	if !ok {
-		got.Err = fmt.Errorf("line %d of the metrics is no finite number: %s", number, clip(line))
+		got.Err = fmt.Errorf("line %d of the metrics is not a finite number: %s", number, clip(line))
 		return
 	}
 	if err := r.add(&got.Series, sample); err != nil {

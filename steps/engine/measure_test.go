@@ -37,7 +37,7 @@ running 7
 		"an expression":    {func(m *steps.Measure) { m.LabelsMatch = map[string]string{"reason": "stop|length"} }, 7, ""},
 		"a whole value":    {func(m *steps.Measure) { m.LabelsMatch = map[string]string{"reason": "len"} }, 0, ""},
 		"not there":        {func(m *steps.Measure) { m.Series = "begun_total" }, 0, ""},
-		"not a number":     {func(*steps.Measure) {}, 0, `line 4 of the metrics is no finite number: "done_total{reason=\"abort\"`},
+		"not a number":     {func(*steps.Measure) {}, 0, `line 4 of the metrics is not a finite number: "done_total{reason=\"abort\"`},
 		"gauge as counter": {func(m *steps.Measure) { m.Series = "running" }, 7, ""},
 		"counter as gauge": {func(m *steps.Measure) { m.Kind, m.Labels = steps.MeasureGauge, map[string]string{"reason": "stop"} }, 0,
 			`its source calls done_total a counter, and the measure says kind = "gauge"`},

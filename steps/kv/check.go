@@ -200,7 +200,7 @@ func (l *Layout) checkRouter() error {
 	}
 	for _, name := range slices.Concat(r.Prefill, r.Decode) {
 		if l.member(name) == nil {
-			return fmt.Errorf("the router lists %q, which is no server of the deployment", name)
+			return fmt.Errorf("the router lists %q, which the deployment does not declare", name)
 		}
 	}
 	if len(r.Decode) == 0 {

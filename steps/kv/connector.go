@@ -163,7 +163,7 @@ func (t Table) form(spec steps.TransferSpec, m *Member) (*Connector, *Form, erro
 		name += " with mode push"
 	}
 	if len(forms) == 0 {
-		return nil, nil, fmt.Errorf("there is no kv_transfer %s; use one of %s", name, strings.Join(t.names(), ", "))
+		return nil, nil, fmt.Errorf("unknown kv_transfer %s; use one of %s", name, strings.Join(t.names(), ", "))
 	}
 	return nil, nil, fmt.Errorf("%s needs %s (server %q states %s)", name, strings.Join(spans(forms), ", or "), m.Name, stated(m))
 }

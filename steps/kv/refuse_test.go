@@ -62,7 +62,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"no such connector": {
 			pair("vllm", "", "nixl", transfer("carrier_pigeon", "")),
-			`deployment.d: there is no kv_transfer carrier_pigeon; use one of nixl, mooncake, mooncake_store, p2p_nccl, pynccl, lmcache, multi, example, custom`,
+			`deployment.d: unknown kv_transfer carrier_pigeon; use one of nixl, mooncake, mooncake_store, p2p_nccl, pynccl, lmcache, multi, example, custom`,
 		},
 		"mixed versions": {
 			edit(pair("vllm", "0.14.0", "nixl", transfer("mooncake", TCP)), func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),
@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"unknown member": {
 			edit(nixl(""), func(d *steps.DeploymentSpec) { d.Router.Decode = []string{"dcode"} }),
-			`deployment.d: the router lists "dcode", which is no server of the deployment`,
+			`deployment.d: the router lists "dcode", which the deployment does not declare`,
 		},
 		"no role": {
 			edit(roles(nixl(""), "", ""), func(d *steps.DeploymentSpec) { d.Router = nil }),
@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"no such service": {
 			pair("vllm", "", "nixl", transfer("nixl", TCP), "zookeeper"),
-			`deployment.d: there is no service "zookeeper"; use etcd, metadata or mooncake_master`,
+			`deployment.d: unknown service "zookeeper"; use etcd, metadata or mooncake_master`,
 		},
 		"same names": {
 			edit(nixl(""), func(d *steps.DeploymentSpec) {

@@ -46,7 +46,7 @@ func (l *Layout) addServices() error {
 	for _, spec := range l.spec.Services {
 		i := slices.IndexFunc(serviceKinds, func(k serviceKind) bool { return k.name == spec.Kind })
 		if i < 0 {
-			return fmt.Errorf("there is no service %q; use etcd, metadata or mooncake_master", spec.Kind)
+			return fmt.Errorf("unknown service %q; use etcd, metadata or mooncake_master", spec.Kind)
 		}
 		l.services = append(l.services, &service{spec: spec, kind: serviceKinds[i]})
 	}

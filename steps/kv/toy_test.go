@@ -78,7 +78,7 @@ func TestToyConnector(t *testing.T) {
 	if _, err := (simulate.Simulator{}).StartVirtual(argv, env, io.Discard); err == nil {
 		t.Error("it is played without its row")
 	}
-	if _, err := kv.Connectors().NewLayout(over(kv.TCP)); err == nil || !strings.Contains(err.Error(), "there is no kv_transfer toy") {
+	if _, err := kv.Connectors().NewLayout(over(kv.TCP)); err == nil || !strings.Contains(err.Error(), "unknown kv_transfer toy") {
 		t.Errorf("without its row: %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func parseState(out []byte, extended bool) ([]GPU, error) {
 	for _, row := range rows {
 		index, err := strconv.Atoi(told(row[0]))
 		if err != nil || index < 0 {
-			return nil, fmt.Errorf("the answer of nvidia-smi: %q is no index of a GPU", line(row[0]))
+			return nil, fmt.Errorf("the answer of nvidia-smi: %q is not the index of a GPU", line(row[0]))
 		}
 		g := GPU{
 			Index: index, UUID: told(row[1]), Name: told(row[2]), Vendor: NVIDIA, Driver: told(row[3]),

@@ -61,7 +61,7 @@ func checkCache(server, b steps.Object, c steps.Cache) (summary, detail string) 
 	case image && !b.Has("path"):
 		return "the cache of a container has no path", `Say where the container has it: path = "/root/.cache/vllm" or so.`
 	case b.Known("path") && (!path.IsAbs(c.Path) || path.Clean(c.Path) == "/"):
-		return fmt.Sprintf("%q is no place for a cache", c.Path), "Write an absolute path of the container."
+		return fmt.Sprintf("%q is not a valid path for a cache", c.Path), "Write an absolute path of the container."
 	case !image && !b.Has("env"):
 		return "the cache of an executable has no variable", `Say by which variable the server is told the folder: env = "VLLM_CACHE_ROOT" or so.`
 	case image && b.Has("env"), !image && b.Has("path"):

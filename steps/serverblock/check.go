@@ -78,7 +78,7 @@ func checkSource(o steps.Object) []steps.Problem {
 		found = append(found, steps.Problem{
 			Path:    []string{"url"},
 			Summary: "url must be an http or https address without user, query and fragment",
-			Detail:  "For example http://127.0.0.1:8000. A key belongs into api_key.",
+			Detail:  "For example http://127.0.0.1:8000. Put a key into api_key.",
 		})
 	} else if strings.HasSuffix(strings.TrimRight(o.Text("url"), "/"), "/v1") {
 		found = append(found, steps.Problem{

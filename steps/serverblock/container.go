@@ -242,7 +242,8 @@ func (r *containerReader) volumes() []steps.Volume {
 		case !volumeName.MatchString(e.Name):
 			r.problem("volumes", "Folders of the machine belong into mounts.", "%q is not the name of a volume", e.Name)
 		case !ok:
-			r.problem("volumes", "Write an absolute path of the container, with :ro for read-only.", "%q is no place for volume %s", e.Value, e.Name)
+			r.problem("volumes", "Write an absolute path of the container, with :ro for read-only.",
+				"%q is not a valid path for volume %s", e.Value, e.Name)
 		default:
 			out = append(out, steps.Volume{Name: e.Name, Target: target, ReadOnly: readOnly})
 		}

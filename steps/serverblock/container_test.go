@@ -110,7 +110,7 @@ func TestCheckContainer(t *testing.T) {
 			"not a mount\ncontainer.mounts: \":/x\" is not a mount\ncontainer.mounts: \"/a:b\" is not a mount\ncontainer.mounts: \"/a:/\" is not " +
 			"a mount\ncontainer.mounts: \"/a:/b:rx\" is not a mount"},
 		"volume":         {map[string]cty.Value{"volumes": textMap("/data", "/x")}, `container.volumes: "/data" is not the name of a volume`},
-		"volume's place": {map[string]cty.Value{"volumes": textMap("cache", "x")}, `container.volumes: "x" is no place for volume cache`},
+		"volume's place": {map[string]cty.Value{"volumes": textMap("cache", "x")}, `container.volumes: "x" is not a valid path for volume cache`},
 		"tmpfs":          {map[string]cty.Value{"tmpfs": textMap("x", "")}, `container.tmpfs: "x" must be an absolute path of the container`},
 		"workdir":        {map[string]cty.Value{"workdir": str("x")}, "container.workdir: workdir must be an absolute path of the container"},
 		"label": {map[string]cty.Value{"labels": textMap("dev.pipeline.run", "x")},

@@ -21,7 +21,7 @@ func CheckTag(image string, path ...string) []steps.Problem {
 	}
 	return []steps.Problem{{
 		Path: path, Warning: true, Summary: summary,
-		Detail: "It is what is called latest on the day of the run, which changes under a baseline. Name a version, for example " +
+		Detail: "It names the latest image on the day of the run, which changes under a baseline. Name a version, for example " +
 			strings.TrimSuffix(image, ":latest") + ":v0.11.0, or a digest.",
 	}}
 }

@@ -110,7 +110,7 @@ func (s Settings) check() error {
 		}
 	}
 	if s.Architecture != nil && !s.Architecture.Plausible() {
-		return fmt.Errorf("%s: architecture: it is not that of a transformer", SettingsEnv)
+		return fmt.Errorf("%s: architecture: it must be a transformer's", SettingsEnv)
 	}
 	_, err := ParseFailures(s.Fail)
 	return err

@@ -114,10 +114,10 @@ func commit(ctx context.Context, repo git.Repo, ref string) (string, error) {
 	case ctx.Err() != nil:
 		return "", err
 	case shallow == "true":
-		return "", fmt.Errorf("there is no commit %q in %s, a shallow clone: fetch the rest (git fetch --unshallow; fetch-depth: 0 on GitHub)",
+		return "", fmt.Errorf("commit %q not found in %s, a shallow clone: fetch the rest (git fetch --unshallow; fetch-depth: 0 on GitHub)",
 			ref, repo.Dir)
 	}
-	return "", fmt.Errorf("there is no commit %q in %s", ref, repo.Dir)
+	return "", fmt.Errorf("commit %q not found in %s", ref, repo.Dir)
 }
 
 // related returns an error unless bad descends from good.

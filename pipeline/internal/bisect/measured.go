@@ -86,7 +86,7 @@ func endsOf(doc *result.Document) (*Ends, error) {
 func differences(doc *result.Document, d *result.Decision) ([]float64, error) {
 	m, ok := doc.Metric(d.Metric)
 	if !ok {
-		return nil, fmt.Errorf("there is no metric %q", d.Metric)
+		return nil, fmt.Errorf("unknown metric %q", d.Metric)
 	}
 	pairs := make([]gates.Pair, len(d.Pairs))
 	for i, p := range d.Pairs {

@@ -24,7 +24,7 @@ import (
 func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error) {
 	cells := Bases(p)
 	if len(cells) == 0 {
-		return nil, fmt.Errorf("%s has no gate with a paired baseline, so there is no base to measure", p.File)
+		return nil, fmt.Errorf("%s has no gate with a paired baseline, so no base can be measured", p.File)
 	}
 	out := *p
 	out.Gates, out.Looks, out.FamilySize, out.Warnings = nil, nil, 0, nil

@@ -52,7 +52,7 @@ func (a *app) bisectCommand() *cobra.Command {
 		Short: "Find the commit that made a server slower",
 		Long: "Searches the commits from --good to --bad, or the candidates that the file lists, for the one that made its gates regress. The\n" +
 			"`bisect` block of the file says which variables get the two sides and how a commit is built, in a checkout of its own.\n\n" +
-			"The ends are compared first, as the file says: \"there is no step between them\" is an answer. Then single pairs of launches, the\n" +
+			"The ends are compared first, as the file says: \"no step between them\" is an answer. Then single pairs of launches, the\n" +
 			"good end and a candidate, are measured where they say most, until one candidate has the probability --confidence. A wrong\n" +
 			"turn is taken back by later pairs. What cannot be built is skipped; a range is the answer where the budget ends first.\n\n" +
 			"All that was measured is kept in --out, and --resume goes on there after an interruption, or with a larger budget. Exit status 0\n" +
@@ -279,7 +279,7 @@ func bisectFolder(f bisectFlags) (string, error) {
 	case f.run.resume:
 		latest, err := newest(base)
 		if err != nil {
-			return "", fmt.Errorf("there is no search to go on with: %w", err)
+			return "", fmt.Errorf("no search to resume: %w", err)
 		}
 		out = latest
 	default:

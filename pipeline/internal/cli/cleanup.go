@@ -99,7 +99,7 @@ func (a *app) cleanDocker(ctx context.Context, f cleanupFlags) (int, error) {
 		hosts = []string{docker.HostFromEnv(a.Getenv)}
 	}
 	if noDaemon(hosts[0]) && len(f.hosts) == 0 {
-		fmt.Fprintln(a.Err, "there is no Docker daemon on this machine, and DOCKER_HOST names no other")
+		fmt.Fprintln(a.Err, "no Docker daemon on this machine; set DOCKER_HOST to use another")
 		return 0, nil
 	}
 	spawner := spawn.New(spawn.Options{Environ: a.Environ()})

@@ -40,8 +40,8 @@ func (a *app) commentCommand() *cobra.Command {
 			"and figures do not follow from its runs is refused. Nothing else of the folder is read, and the pull request is found\n" +
 			"by the event of the job and the commit that was measured, never by the result. Where the job has more rights than\n" +
 			"the one that measured, a check is neutral at most, and a status pending: the figures are those of the pull request.\n" +
-			"Exit status 0 if everything was posted, 3 for a result that is none, 4 if GitHub took not all of it.\n" +
-			"It says nothing on the verdict: the job that measured has said it.",
+			"Exit status 0 if everything was posted, 3 for an invalid result, 4 if GitHub did not accept all of it.\n" +
+			"It does not report the verdict: the job that measured has done so.",
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.comment(ctx, f) }),
 	}
@@ -58,11 +58,11 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	}
 	if doc.Simulated != "" && !f.simulated {
 		return exit(exitUsage,
-			fmt.Errorf("%s is of a simulated run, which says nothing of a real server; --allow-simulated posts it all the same", f.results))
+			fmt.Errorf("%s comes from a simulated run, which shows nothing about a real server; --allow-simulated posts it anyway", f.results))
 	}
 	if err := a.verify(ctx, doc); err != nil {
 		return exit(exitUsage,
-			fmt.Errorf("%s says what its own runs do not: it was changed after it was judged, or judged by another version than this one (%s): %w",
+			fmt.Errorf("%s does not follow from its own runs: it was changed after it was judged, or judged by another version than %s: %w",
 				f.results, doc.Tool, err))
 	}
 	if f.post.comment == "" {

@@ -126,9 +126,9 @@ func knownMetrics(ids []string, sides []reports.Side) error {
 			return fmt.Errorf("--metric %s: none of the results has it", id)
 		}
 		if like := metric.Suggest(id); like != "" {
-			return fmt.Errorf("--metric %s is no metric: is it %s?", id, like)
+			return fmt.Errorf("--metric: unknown metric %s; did you mean %s?", id, like)
 		}
-		return fmt.Errorf("--metric %s is no metric", id)
+		return fmt.Errorf("--metric: unknown metric %s", id)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func metricID(name string) (string, error) {
 	}
 	m, ok := metric.Lookup(name)
 	if !ok {
-		return "", fmt.Errorf("there is no metric %q; did you mean %s?", name, metric.Suggest(name))
+		return "", fmt.Errorf("unknown metric %q; did you mean %s?", name, metric.Suggest(name))
 	}
 	return m.ID, nil
 }

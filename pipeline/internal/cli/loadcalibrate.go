@@ -81,7 +81,7 @@ func (a *app) startMock(ctx context.Context, s mock.Schedule) (url string, stop 
 	}
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		return "", nil, errors.Join(errors.New("the mock server said no address"), stop())
+		return "", nil, errors.Join(errors.New("the mock server printed no address"), stop())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return strings.TrimSpace(lines.Text()), stop, nil

@@ -156,7 +156,7 @@ func objectiveOf(text string) (steps.Objective, error) {
 	case !ok || err != nil || !(x > 0):
 		return steps.Objective{}, fmt.Errorf("--slo %q must be of the form ttft.p95:500 (milliseconds) or success.rate:99.9 (percent)", text)
 	case !known || !m.Objective():
-		return steps.Objective{}, fmt.Errorf("--slo %q: %s is no time or share that requests get, such as ttft.p95, e2el.p99 or success.rate",
+		return steps.Objective{}, fmt.Errorf("--slo %q: %s must be a time or share of requests, such as ttft.p95, e2el.p99 or success.rate",
 			text, id)
 	case m.Unit == metric.Seconds:
 		return steps.Objective{Metric: m.ID, Limit: x / 1000}, nil

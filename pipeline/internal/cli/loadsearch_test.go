@@ -21,8 +21,8 @@ func TestSearchFlagsAreChecked(t *testing.T) {
 		{"concurrency=1.5:4", "ttft.p90:500", "whole"},
 		{"rate=4:64", "ttft.p90:500,ttft.p90:300", "two limits"},
 		{"rate=4:64", "", "needs --slo"},
-		{"rate=4:64", "acceptance.rate:50", "no time or share that requests get"},
-		{"rate=4:64", "capacity.rate:50", "no time or share that requests get"},
+		{"rate=4:64", "acceptance.rate:50", "must be a time or share of requests"},
+		{"rate=4:64", "capacity.rate:50", "must be a time or share of requests"},
 	} {
 		f := loadFlags{search: tt.search, burstiness: 1}
 		if tt.slo != "" {

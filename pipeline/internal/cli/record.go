@@ -63,12 +63,12 @@ func (f *recordFlags) check() error {
 	case f.Grace < 0:
 		return errors.New("--grace must not be negative")
 	case f.SessionHeader != "" && !headerName.MatchString(f.SessionHeader):
-		return fmt.Errorf("--session-header %q is no name of a header, such as X-Session-Id", f.SessionHeader)
+		return fmt.Errorf("--session-header %q must be the name of a header, such as X-Session-Id", f.SessionHeader)
 	}
 	if _, port, err := net.SplitHostPort(f.listen); err != nil || port == "" {
 		return fmt.Errorf("--listen %q must be an address and a port, such as 127.0.0.1:8100", f.listen)
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
-		return fmt.Errorf("--listen %s: %q is no port", f.listen, port)
+		return fmt.Errorf("--listen %s: port %q must be a number below 65536", f.listen, port)
 	}
 	f.Target = u
 	return nil

@@ -22,15 +22,15 @@ func TestRecordRefuses(t *testing.T) {
 	fine := recordFlags{target: "http://127.0.0.1:1", listen: "127.0.0.1:0", out: filepath.Join(t.TempDir(), "x"),
 		Options: recorder.Options{BlockSize: 16, SessionHeader: "X-Session-Id"}}
 	for want, change := range map[string]func(*recordFlags){
-		"--target must be the URL":  func(f *recordFlags) { f.target = "" },
-		"--out is missing":          func(f *recordFlags) { f.out = "" },
-		"--block-size must be":      func(f *recordFlags) { f.BlockSize = 0 },
-		"--grace must not be":       func(f *recordFlags) { f.Grace = -1 },
-		"exists; name another":      func(f *recordFlags) { f.out = there },
-		`--session-header "a:b" is`: func(f *recordFlags) { f.SessionHeader = "a:b" },
-		`--listen "foo" must be`:    func(f *recordFlags) { f.listen = "foo" },
-		`"99999" is no port`:        func(f *recordFlags) { f.listen = "127.0.0.1:99999" },
-		`--listen "127.0.0.1:" mus`: func(f *recordFlags) { f.listen = "127.0.0.1:" },
+		"--target must be the URL":                  func(f *recordFlags) { f.target = "" },
+		"--out is missing":                          func(f *recordFlags) { f.out = "" },
+		"--block-size must be":                      func(f *recordFlags) { f.BlockSize = 0 },
+		"--grace must not be":                       func(f *recordFlags) { f.Grace = -1 },
+		"exists; name another":                      func(f *recordFlags) { f.out = there },
+		`--session-header "a:b" must`:               func(f *recordFlags) { f.SessionHeader = "a:b" },
+		`--listen "foo" must be`:                    func(f *recordFlags) { f.listen = "foo" },
+		`port "99999" must be a number below 65536`: func(f *recordFlags) { f.listen = "127.0.0.1:99999" },
+		`--listen "127.0.0.1:" mus`:                 func(f *recordFlags) { f.listen = "127.0.0.1:" },
 	} {
 		f := fine
 		change(&f)

@@ -54,7 +54,7 @@ func (a *app) reportCommand() *cobra.Command {
 				return exit(exitUsage, err)
 			}
 			if err := judge.Verify(doc, a.tests); err != nil {
-				a.warn(fmt.Sprintf("%s says what its own runs do not: %v", args[0], err))
+				a.warn(fmt.Sprintf("%s does not follow from its own runs: %v", args[0], err))
 			}
 			return a.render(doc, format)
 		},

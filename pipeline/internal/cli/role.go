@@ -22,7 +22,7 @@ func (a *app) writeRole(dir string) error {
 	}
 	err := writeNew(path, []byte(roleText(kubernetes.Rights())))
 	if errors.Is(err, fs.ErrExist) {
-		return exit(exitUsage, fmt.Errorf("%s is there already; nothing was written", path))
+		return exit(exitUsage, fmt.Errorf("%s already exists; nothing was written", path))
 	}
 	if err != nil {
 		return exit(exitInfrastructure, err)

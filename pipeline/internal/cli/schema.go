@@ -88,7 +88,7 @@ func (a *app) schemaMetrics(all []lang.MetricDoc, path []string) error {
 	metrics := slices.DeleteFunc(slices.Clone(all), func(m lang.MetricDoc) bool { return !strings.HasPrefix(m.Reference+".", prefix) })
 	if len(metrics) == 0 {
 		return exit(exitUsage,
-			fmt.Errorf("there is no metric %q; pipeline schema metric lists them, and a file declares others by measure blocks",
+			fmt.Errorf("unknown metric %q; pipeline schema metric lists them, and a file declares others by measure blocks",
 				strings.Join(path, ".")))
 	}
 	return reference.MetricTable(a.Out, metrics)
@@ -106,7 +106,7 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 			names = append(names, b.Type)
 		}
 	}
-	return exit(exitUsage, fmt.Errorf("there is no block %q; the blocks of a file are %s, and the documents %s", strings.Join(path, " "),
+	return exit(exitUsage, fmt.Errorf("unknown block %q; the blocks of a file are %s, and the documents %s", strings.Join(path, " "),
 		strings.Join(names, ", "), strings.Join(documentNames(), ", ")))
 }
 

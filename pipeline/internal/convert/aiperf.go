@@ -17,7 +17,7 @@ var aiperf = Tool{
 		{Keys: []string{"metrics metadata/aggregation_type=confidence"}, also: aiperfAggregate},
 		{
 			Keys: []string{"metrics/*/series", "endpoint_url metrics", "summary/endpoints_configured input_config"},
-			Instead: "what a server said of itself while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json " +
+			Instead: "the metrics of a server while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json " +
 				"beside it",
 		},
 		{
@@ -39,7 +39,7 @@ var aiperf = Tool{
 	},
 	Sheets: []Sheet{{
 		Headers: []string{"Endpoint,Type,Metric"},
-		Instead: "what a server said of itself while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it",
+		Instead: "the metrics of a server while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it",
 	}},
 }
 

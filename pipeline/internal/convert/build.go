@@ -261,7 +261,7 @@ func (r *Run) restoreRates() {
 func (r *Run) dropEmpty() {
 	if r.Counts.Succeeded == 0 && r.Counts.FailedKnown {
 		if len(r.Metrics) > 0 {
-			r.seriousf("no request succeeded: there are no figures")
+			r.seriousf("no request succeeded, so the result has no figures")
 		}
 		r.Metrics, r.Definitions = nil, nil
 		return

@@ -244,7 +244,7 @@ func (f *fitting) fillSlot(s *slot) error {
 		given = append(given, f.param(v.Name))
 	}
 	if keys := undeclared(s.runs, given); len(keys) > 0 { // they define neither an axis nor the launches
-		f.notef(serious, "results of the cell %s differ in %s, which is no axis of %s", name(c.values),
+		f.notef(serious, "results of the cell %s differ in %s, which is not an axis of %s", name(c.values),
 			differences(s.runs, keys), s.benchmark.Addr)
 	}
 	if err := f.fill(s.cell, c, f.known()); err != nil { // without launches every cell is one unit

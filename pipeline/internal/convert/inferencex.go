@@ -44,7 +44,7 @@ func inferenceXRow(_, item *value, r *Run, e *entryList) error {
 		return nil
 	}
 	if g.input < 0 || g.output < 0 || g.all <= 0 || g.all > 1<<20 {
-		return &Error{r.Source, item.line, errors.New("the number of GPUs of the row is none")}
+		return &Error{r.Source, item.line, errors.New("the row has no number of GPUs")}
 	}
 	r.setParam("gpus", number(g.all))
 	for _, rate := range []struct {

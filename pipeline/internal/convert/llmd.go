@@ -202,7 +202,7 @@ func (r *Run) takeOwn(own *value) error {
 	}
 	for i, id := range metrics.keys {
 		if !isID(id) {
-			return &Error{r.Source, metrics.items[i].line, fmt.Errorf("%s is no id of a metric", clip(id))}
+			return &Error{r.Source, metrics.items[i].line, fmt.Errorf("%s is not the ID of a metric", clip(id))}
 		}
 		if err := r.setID(id, metrics.items[i].str(), metrics.items[i].line); err != nil {
 			return err

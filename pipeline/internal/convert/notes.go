@@ -103,7 +103,7 @@ func (d *document) passOnDefinitions() {
 	}
 	for _, tool := range slices.Sorted(maps.Keys(byTool)) {
 		slices.Sort(byTool[tool])
-		d.notef(informative, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "a tool that is not said"),
+		d.notef(informative, "not defined as the metrics of the registry are, in results of %s: %s", cmp.Or(tool, "an unnamed tool"),
 			strings.Join(byTool[tool], "; "))
 	}
 }

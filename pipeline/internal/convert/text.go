@@ -124,7 +124,7 @@ func whyNot(label, value string) string {
 	case strings.Contains(words, "throughput") || strings.Contains(words, "tput"):
 		return clip(label) + " does not say what it counts: write \"Request throughput (req/s)\", or output, input or total in place of request"
 	case strings.Contains(words, "latency") || strings.Contains(words, "ttft") || strings.Contains(words, "tpot"):
-		return clip(label) + " is no name of a time that is known here: write a statistic, a name and a unit, as in \"P99 TTFT (ms)\""
+		return clip(label) + " is not a known time: write a statistic, a name and a unit, as in \"P99 TTFT (ms)\""
 	}
 	return ""
 }
@@ -425,7 +425,7 @@ func (t *textReader) closeBlock(why string) {
 		run.infof("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
 	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
-		run.infof("lines of the engine's log have no time, so they are no course over the run: only the largest values are kept")
+		run.infof("lines of the engine's log have no time stamps: only the largest values are kept")
 	}
 	for name, v := range t.engine.peaks {
 		run.audit("engine_"+name+"_max", v)

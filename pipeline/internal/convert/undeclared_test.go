@@ -76,7 +76,7 @@ func TestFitTellsUndeclaredKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := strings.Join(doc.Warnings, "\n"); !strings.Contains(w, `differ in tp ("1", "2"), which is no axis of benchmark.nightly`) {
+	if w := strings.Join(doc.Warnings, "\n"); !strings.Contains(w, `differ in tp ("1", "2"), which is not an axis of benchmark.nightly`) {
 		t.Errorf("warnings %q", w)
 	}
 }

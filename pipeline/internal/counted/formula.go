@@ -62,7 +62,7 @@ func (t *Tally) value(f formula) (float64, error) {
 	}
 	value := (f.plus + of/by) * cmp.Or(f.factor, 1)
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return 0, errors.New("it is no finite number")
+		return 0, errors.New("the result is not a finite number")
 	}
 	return value, nil
 }

@@ -49,7 +49,7 @@ func (t *Tally) AddServer(before, after map[string]float64, server string) {
 	}
 	for name := range before {
 		if _, there := after[name]; !there {
-			t.Unknown(name, fmt.Errorf("%s is no longer among the metrics of %s", name, server))
+			t.Unknown(name, fmt.Errorf("%s disappeared from the metrics of %s", name, server))
 		}
 	}
 }

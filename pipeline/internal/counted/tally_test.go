@@ -37,7 +37,7 @@ func TestCountedMetrics(t *testing.T) {
 			"preemptions.per_request", 0.5, "", false},
 		"no drafts":          {[]counts{{drafts(10, 40, 10), drafts(10, 40, 10)}}, "acceptance.length", 0, "did not rise", false},
 		"reset":              {[]counts{{drafts(10, 40, 10), drafts(9, 440, 180)}}, "acceptance.length", 0, "fell from 10 to 9", false},
-		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}}}, "acceptance.length", 0, "no longer", false},
+		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}}}, "acceptance.length", 0, "disappeared", false},
 		"not counted":        {[]counts{{map[string]float64{}, map[string]float64{}}}, "acceptance.length", 0, "nothing counts", true},
 		"one cannot be read": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {}}, "acceptance.length", 0, "connection refused", false},
 	} {

@@ -169,7 +169,7 @@ func (r *scoreReader) add(name, field string, value json.RawMessage) error {
 	case "false":
 	default:
 		if err := json.Unmarshal(value, &score); err != nil {
-			return fmt.Errorf("%s of question %q is no number", field, name)
+			return fmt.Errorf("%s of question %q must be a number", field, name)
 		}
 	}
 	if math.IsNaN(score) || score < 0 || score > 1 {

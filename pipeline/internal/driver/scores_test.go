@@ -73,7 +73,7 @@ func TestScoresThatAreNone(t *testing.T) {
 		"scored 1 questions, and the file says questions = 2": {two, `{"id": "a", "score": 1}`},
 		`scores.jsonl:2: question "a" is there twice`:         {two, "{\"id\": \"a\", \"score\": 1}\n{\"id\": \"a\", \"score\": 1}"},
 		"scores are from 0 to 1":                              {two, `{"id": "a", "score": 4}`},
-		"is no number":                                        {two, `{"id": "a", "score": "good"}`},
+		"must be a number":                                    {two, `{"id": "a", "score": "good"}`},
 		`question "a" has no "score"`:                         {two, `{"id": "a"}`},
 		"neither id and score nor a doc_id":                   {two, `{"accuracy": 1}`},
 		"scores.jsonl:1: no JSON object":                      {two, `a: 1`},

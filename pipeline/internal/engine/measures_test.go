@@ -70,7 +70,7 @@ func TestDeclared(t *testing.T) {
 			"swaps_total{gpu=\"1\"} was not there", ""},
 		"from zero":    {with(func(m *steps.Measure) { m.AbsentIsZero = true }), "others 1\n", "swaps_total 9\n", 9, "", ""},
 		"reset":        {counter, "swaps_total 9\n", "swaps_total 2\n", 0, "swaps_total fell from 9 to 2", ""},
-		"not a number": {counter, "swaps_total 9\n", "swaps_total NaN\n", 0, "line 1 of the metrics is no finite number", ""},
+		"not a number": {counter, "swaps_total 9\n", "swaps_total NaN\n", 0, "line 1 of the metrics is not a finite number", ""},
 		"another kind": {counter, "# TYPE swaps_total histogram\nswaps_total 9\n", "swaps_total 9\n", 0, "", "calls swaps_total a histogram"},
 		"another type": {counter, "# TYPE swaps_total counter\nswaps_total 9\n", "swaps_total 9\n", 0,
 			"of type counter before the run and of none after it", ""},

@@ -235,7 +235,7 @@ func (r *runner) describe(ctx context.Context, s *server, m *member) {
 	}
 	if declared, own := m.Spec.EngineVersion(), said["version"]; !sameRelease(declared, own) &&
 		r.first(r.warned, "version of "+m.label(s.Target)) {
-		r.warn(fmt.Sprintf("%s says that it is version %s, and the file declares %s: arguments were checked against that one; correct version",
+		r.warn(fmt.Sprintf("%s reports version %s, and the file declares %s, against which its arguments were checked; correct version",
 			m.label(s.Target), r.o.Redact.String(own), declared))
 	}
 	masked := make(map[string]string, len(said))

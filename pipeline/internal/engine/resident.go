@@ -388,7 +388,7 @@ func (s *server) crowded(f *result.Failure) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &machineError{fmt.Errorf("%s has no room beside %s, which stays loaded (%s: %s); lower the share of memory that both take "+
+	return &machineError{fmt.Errorf("%s does not fit beside %s, which stays loaded (%s: %s); lower the share of memory that both take "+
 		"(gpu_memory_utilization), or leave resident out",
 		s.Target, strings.Join(others, " and "), f.Class, f.Evidence)}
 }

@@ -206,7 +206,7 @@ func TestResidentSideThatFails(t *testing.T) {
 		"start": {behaviour{never: true, exitAfter: time.Second}, result.StatusComplete, ""},
 		"dies":  {behaviour{runs: map[int]string{1: "die"}}, result.StatusComplete, ""},
 		"memory": {behaviour{never: true, exitAfter: time.Second, log: "out of memory"}, result.StatusFailed, head +
-			" has no room beside " + base},
+			" does not fit beside " + base},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

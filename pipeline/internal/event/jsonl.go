@@ -124,7 +124,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLine:
-			return nil, fmt.Errorf("longer than %d bytes: this is no journal", maxLine)
+			return nil, fmt.Errorf("longer than %d bytes: not a line of a journal", maxLine)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		default:

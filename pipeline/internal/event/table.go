@@ -44,7 +44,7 @@ var Types = []Info{
 	{ProcessStart, "An operating system process was started, so that a later run or a cleanup finds what a killed one left.",
 		[]string{"process"}, Synced},
 	{LaunchState, "A launch has reached a state on its way to being ready.", with(aboutLaunch, "state"), Stored},
-	{LaunchReady, "A target serves, with what it says of itself.", with(aboutLaunch, "launched", "describe"), Synced},
+	{LaunchReady, "A target serves, with what it reports about itself.", with(aboutLaunch, "launched", "describe"), Synced},
 	{LaunchFail, "An attempt to launch a target has failed.", with(aboutLaunch, "launched", "failure", "range"), Synced},
 	{RunStart, "A pass of a cell begins.", aboutRun, Stored},
 	{RunProgress, "How the run goes.", with(aboutRun, "progress"), Shown},
@@ -84,7 +84,7 @@ var FieldDocs = map[string]string{
 	"severity": "error, warning or info",
 	"detail":   "what to do about it", "path": "of the file", "process": "PID, start time, command line and the program that started it",
 	"outputs":  "outputs of a step",
-	"describe": "what a server says of itself", "plan": "how many benchmarks, cells, repeats, launches, runs, seconds and gates",
+	"describe": "what a server reports about itself", "plan": "how many benchmarks, cells, repeats, launches, runs, seconds and gates",
 }
 
 // infoOf returns the row of a type. An unknown type is stored and not synced.

@@ -51,7 +51,7 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 	}()
 	g.repo = repo(opt.Spawner, cmp.Or(opt.Dir, "."), g.scratch)
 	if _, err := g.repo.Run(ctx, "check-ref-format", "--branch", branch); err != nil {
-		return nil, fmt.Errorf("history: %q is no name of a branch: %w", branch, err)
+		return nil, fmt.Errorf("history: invalid branch name %q: %w", branch, err)
 	}
 	if _, err := g.repo.Run(ctx, "remote", "get-url", remote); err == nil {
 		return g, nil // a remote of the present repository, with its credentials

@@ -148,7 +148,7 @@ func encode(r Record) ([]byte, error) {
 func decode(data []byte) (Record, error) {
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
-		return Record{}, fmt.Errorf("it is no record: %w", err)
+		return Record{}, fmt.Errorf("not a record: %w", err)
 	}
 	if e.Schema != schemaVersion {
 		return Record{}, fmt.Errorf("its schema is %.40q, and this version reads %q", e.Schema, schemaVersion)
@@ -186,7 +186,7 @@ func (r Record) check() error {
 	for _, c := range r.Cells {
 		for id, v := range c.Metrics {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("record %s: %s of %s is no number", r.ID, id, c.Label)
+				return fmt.Errorf("record %s: %s of %s must be a finite number", r.ID, id, c.Label)
 			}
 		}
 		if c.Hash == "" || c.Failed < 0 || c.Failed > c.Sent || c.Runs < 0 {

@@ -151,7 +151,7 @@ func notRun(path string, err error) error {
 	info, statErr := os.Stat(path)
 	switch {
 	case errors.Is(statErr, fs.ErrNotExist):
-		return fmt.Errorf("%w: there is no %s", store.ErrNotRun, path)
+		return fmt.Errorf("%w: %s does not exist", store.ErrNotRun, path)
 	case statErr == nil && !info.IsDir():
 		return fmt.Errorf("%w: %s is a file; name the directory that `pipeline run --out` wrote", store.ErrNotRun, path)
 	case errors.Is(err, fs.ErrNotExist):

@@ -17,7 +17,7 @@ func untimed(m metric.Metric, base, head *result.Cell) exclusion {
 	for _, side := range sides(base, head) {
 		for r := range sound(side.cell) {
 			if why := inOnePiece(m, r); why != "" {
-				first = earliest(first, exclusion{fmt.Sprintf("%s of repeat %d of the %s %s, so that there is no time between them to compare. See "+
+				first = earliest(first, exclusion{fmt.Sprintf("%s of repeat %d of the %s %s, so no time between them can be compared. See "+
 					"what gathers them: the server under load, its streaming interval, or a proxy. metric.e2el.%s is measured nevertheless", m.ID,
 					r.Pair(), side.name, why, m.Stat), r.Pair()})
 			}

@@ -72,18 +72,18 @@ func (v *verifier) totals() {
 		}
 	}
 	if want := result.Overall(v.doc.Gates); v.doc.Verdict != want {
-		v.addf("the verdict is %q, and that of the gates is %q", v.doc.Verdict, want)
+		v.addf("the verdict is %q, and its gates give %q", v.doc.Verdict, want)
 	}
 	interrupted := v.doc.Status == result.StatusInterrupted && (v.doc.ExitCode == 130 || v.doc.ExitCode == 143)
 	if want := result.Exit(v.doc); v.doc.ExitCode != want && !interrupted {
-		v.addf("the exit code is %d, and that of the gates is %d", v.doc.ExitCode, want)
+		v.addf("the exit code is %d, and its gates give %d", v.doc.ExitCode, want)
 	}
 }
 
 // spending checks the bill, and whether the session could have been stopped for the stated reason.
 func (v *verifier) spending() {
 	if want := result.NewBill(v.doc); !sameBill(v.doc.Bill, want) {
-		v.addf("the bill is not that of the launches")
+		v.addf("the bill is not the sum of its launches")
 	}
 	is := func(verdict result.Verdict) bool {
 		return slices.ContainsFunc(v.doc.Gates, func(g result.Gate) bool { return g.Verdict == verdict })
@@ -91,13 +91,13 @@ func (v *verifier) spending() {
 	switch by := v.doc.StoppedBy; {
 	case by == "":
 	case v.doc.Status != result.StatusComplete:
-		v.addf("the session %s, and is said to have been stopped by %q", unfinished(v.doc), by)
+		v.addf("the session %s, and stopped_by is %q", unfinished(v.doc), by)
 	case v.doc.RepeatsDone >= v.doc.RepeatsPlanned:
-		v.addf("the session is said to have been stopped by %q, and has all of its %d repeats", by, v.doc.RepeatsPlanned)
+		v.addf("stopped_by is %q, and the session has all of its %d repeats", by, v.doc.RepeatsPlanned)
 	case by == result.StoppedSettled && !is(result.Regression):
-		v.addf("the session is said to be settled, and no gate has a regression")
+		v.addf("stopped_by is settled, and no gate has a regression")
 	case by != result.StoppedBudget && len(v.doc.LooksTaken) == 0:
-		v.addf("the session is said to have been stopped by %q, and no look was taken", by)
+		v.addf("stopped_by is %q, and no look was taken", by)
 	}
 }
 
@@ -199,7 +199,7 @@ func (v *verifier) checkMetric(d judged) {
 	m, ok := v.doc.Metric(d.Metric)
 	switch {
 	case !ok:
-		v.addf("%s: there is no such metric", d.name())
+		v.addf("%s: unknown metric", d.name())
 	case d.Unit != string(m.Unit) || d.Direction != m.Direction || d.Scale != m.Scale || !strings.HasPrefix(d.Label, m.Label):
 		v.addf("%s is described as %q in %q, %s is better, which the metric is not", d.name(), d.Label, d.Unit, d.Direction)
 	case d.SuiteCells > 0 && d.gate.SuiteMargin == 0:
@@ -464,10 +464,10 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		return
 	}
 	if d.PBetter != want.PBetter {
-		v.addf("%s: its p is said to be for better, or is not, where its runs give the other one", d.name())
+		v.addf("%s: its p is for the other direction than its runs give", d.name())
 	}
 	if d.Reason != want.Reason {
-		v.addf("%s: the reason %q is not that of its runs, %q", d.name(), d.Reason, want.Reason)
+		v.addf("%s: the reason is %q, and its runs give %q", d.name(), d.Reason, want.Reason)
 	}
 	known, wantKnown := result.KnownSpread{}, result.KnownSpread{}
 	if d.Known != nil {

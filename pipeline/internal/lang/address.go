@@ -102,7 +102,7 @@ func unknownRoot(t hcl.Traversal) *hcl.Diagnostic {
 	} else if len(t) == 1 {
 		detail = fmt.Sprintf("If it is meant as text, write it in quotes: %q.", root)
 	}
-	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no %s", diag.TraversalText(t)), detail)
+	return problem(codeReference, t.SourceRange(), fmt.Sprintf("unknown reference %s", diag.TraversalText(t)), detail)
 }
 
 // stepName returns the name in a step of a traversal: .name or ["name"].

@@ -115,7 +115,7 @@ func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 		if near := suggestMetric(group); near != "" && enum.Nearest("self."+group, names) == "" {
 			detail = fmt.Sprintf("Did you mean self.%s?", near)
 		}
-		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no self.%s", group), detail)
+		return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("unknown reference self.%s", group), detail)
 	}
 	if len(t) == 2 {
 		return problem(codeReference, t.SourceRange(), fmt.Sprintf("self.%s is a group of metrics", group),
@@ -130,7 +130,7 @@ func (p *program) checkSelf(t hcl.Traversal) *hcl.Diagnostic {
 	if near := suggestMetric(group + "." + stat); near != "" {
 		detail = fmt.Sprintf("Did you mean self.%s?", near)
 	}
-	return problem(codeReference, t[:3].SourceRange(), fmt.Sprintf("there is no self.%s.%s", group, stat), detail)
+	return problem(codeReference, t[:3].SourceRange(), fmt.Sprintf("unknown reference self.%s.%s", group, stat), detail)
 }
 
 // selfValues returns the attributes of self. A metric or count without a value is unknown, as all are at plan

@@ -108,7 +108,7 @@ func (e *evaluator) repeats(bm *Benchmark, o object) {
 				advice += " With a known spread (pipeline { variance { } }) it may be 2."
 			}
 			e.report(problem(codeValue, o.at("repeat", "min"), fmt.Sprintf("repeats cannot stop before %d of them", least),
-				fmt.Sprintf("A look at %s decides next to nothing and makes every later one stricter. ", humanize.Count(low, "repeat"))+advice))
+				fmt.Sprintf("A look at %s rarely decides, and makes every later one stricter. ", humanize.Count(low, "repeat"))+advice))
 			low = high
 		}
 		bm.RepeatMin, bm.RepeatMax = low, high

@@ -157,7 +157,7 @@ func usage(t *blockType) string {
 }
 
 func (d *decoder) unknownKind(src *hclsyntax.Block, t *blockType) {
-	d.report(problem(codeKind, src.LabelRanges[0], fmt.Sprintf("there is no %s of kind %q", t.name, src.Labels[0]),
+	d.report(problem(codeKind, src.LabelRanges[0], fmt.Sprintf("unknown %s kind %q", t.name, src.Labels[0]),
 		didYouMean(src.Labels[0], t.kindNames(d.registry), "kinds of "+t.name)))
 }
 
@@ -229,7 +229,7 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 		detail = fmt.Sprintf("A %s block has arguments only.", parent.name)
 	}
 	if parent.name == rootName {
-		summary = fmt.Sprintf("there is no block %q at the top of a file", src.Type)
+		summary = fmt.Sprintf("unknown block %q at the top of a file", src.Type)
 		detail = didYouMean(src.Type, parent.childNames(), "blocks")
 	}
 	if _, ok := parent.schema.Attr(src.Type); ok {

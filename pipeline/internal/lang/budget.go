@@ -32,7 +32,7 @@ func readBudget(o steps.Object, price *Price) (*Budget, []steps.Problem) {
 	s := &Budget{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
 	found := budgetSchema().Check(o)
 	if !o.Has("gpu_time") && !o.Has("time") && !o.Has("cost") {
-		found = append(found, steps.Problem{Summary: "the budget block bounds nothing",
+		found = append(found, steps.Problem{Summary: "the budget block sets no limit",
 			Detail: "Say how much a run may take: gpu_time = \"2h\", time or cost."})
 	}
 	if !o.Known("cost") {
@@ -44,7 +44,7 @@ func readBudget(o steps.Object, price *Price) (*Budget, []steps.Problem) {
 	var err error
 	switch s.Cost, err = ParseMoney(o.Text("cost")); {
 	case err != nil:
-		wrong("cost is no amount of money", err.Error())
+		wrong("cost must be an amount of money", err.Error())
 	case s.Cost.Value <= 0:
 		wrong("cost must be above zero", "")
 	case price == nil:

@@ -133,7 +133,7 @@ func (e *evaluator) driverCommand(o object, out *steps.Driver) {
 	}
 	env, err := o.Env("env")
 	if err != nil {
-		e.report(problem(codeValue, o.at("env"), "env holds what is no text", diag.Sentence(err)))
+		e.report(problem(codeValue, o.at("env"), "env must be a map of strings", diag.Sentence(err)))
 	}
 	out.Env = env
 }

@@ -30,7 +30,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 		if advice == "" {
 			advice = didYouMean(call.CalledFunctionName(), names, "functions")
 		}
-		d.Detail = fmt.Sprintf("There is no function named %q. %s", call.CalledFunctionName(), advice)
+		d.Detail = fmt.Sprintf("Unknown function %q. %s", call.CalledFunctionName(), advice)
 		return
 	}
 	if how := quantityHere(d, expr, ctx); how != "" {
@@ -38,7 +38,7 @@ func (e *evaluator) explain(d *hcl.Diagnostic, expr hcl.Expression, ctx *hcl.Eva
 		return
 	}
 	if key, names, ok := e.missingKey(d, expr, ctx); ok {
-		d.Summary = fmt.Sprintf("there is no element %q", key)
+		d.Summary = fmt.Sprintf("unknown element %q", key)
 		d.Detail = didYouMean(key, names, "keys")
 	}
 }

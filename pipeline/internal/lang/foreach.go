@@ -41,7 +41,7 @@ func (e *evaluator) expand(b *block, addr string) ([]instance, bool) {
 		return []instance{{addr: addr}}, true
 	}
 	s := e.newScope()
-	s.absent = map[string]string{"each": "each is what for_each makes; for_each itself cannot use it."}
+	s.absent = map[string]string{"each": "for_each defines each, so for_each itself cannot use it."}
 	v, ok := s.value(attr.Expr)
 	if !ok {
 		return nil, false
@@ -72,7 +72,7 @@ func (e *evaluator) checkForEach(expr hcl.Expression, v cty.Value) *hcl.Diagnost
 	switch {
 	case len(marks) > 0:
 		return problem(codeSensitive, at, "secret in for_each",
-			"The keys become part of addresses, which reports show. Make the map of names that are no secrets.")
+			"The keys become part of addresses, which reports show. Make the map of names that are not secret.")
 	case !e.knownEnough(v):
 		return e.notYet(expr, "for_each", "the number of instances cannot be planned")
 	case v.IsNull():

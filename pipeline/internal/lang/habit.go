@@ -28,7 +28,7 @@ var habits = []habit{
 		"This version measures one repeat at a time on a machine. Start several runners, or spread repeats over the machines of a docker, " +
 			"slurm or kubernetes block by machines { }."},
 	{inArgument, []string{"interference"},
-		"There are no neighbours on a machine to model: this version measures one repeat at a time there. Leave it out."},
+		"A machine has no neighbours to model: this version measures one repeat at a time there. Leave it out."},
 	{inArgument, []string{"confirm"},
 		"This version does not run regressions again on a second machine. Run the file there in a second job, or measure on both machines by " +
 			"machines { }."},
@@ -57,7 +57,7 @@ var habits = []habit{
 	{inBlock, []string{"provider", "terraform", "packer", "required_providers", "plugin", "backend"},
 		`Engines are built in: write server "vllm" "NAME" { … }. Settings of the file stand in pipeline { … }, required_version among them.`},
 	{inRoot, []string{"path", "terraform", "packer", "terragrunt"},
-		"Paths are meant from the folder of the pipeline file: write them relative to it. There are no workspaces: use a variable."},
+		"Paths are resolved against the folder of the pipeline file: write them relative to it. Instead of a workspace, use a variable."},
 	{inBlock, []string{"var", "variables", "parameter", "input", "inputs"}, `Write variable "NAME" { … }, one block for each.`},
 	{inRoot, []string{"variable", "variables", "parameters", "param"}, "Refer to a variable as var.NAME."},
 	{inBlock, []string{"local"}, "Write locals { NAME = … }."},
@@ -74,7 +74,8 @@ var habits = []habit{
 	{inCall, []string{"sensitive", "nonsensitive", "issensitive", "secret"},
 		`A value is secret by its variable: variable "NAME" { sensitive = true }. It may reach env, headers and api_key.`},
 	{inCall, []string{"timestamp", "plantimestamp", "now", "uuid", "uuidv4", "random", "rand", "bcrypt", "timeadd", "formatdate"},
-		"Functions give the same result each time, so that a file has one plan: there is no clock and no chance. Pass such a value with --var."},
+		"Functions give the same result each time, so that a file has one plan: they read no clock and draw no random number. " +
+			"Pass such a value with --var."},
 	{inCall, []string{"fileexists", "fileset", "abspath", "pathexpand", "filebase64", "filesha256", "filemd5", "glob"},
 		`Only file("NAME") and templatefile("NAME", { … }) read files, below the folder of the pipeline file. List the names in a local value.`},
 	{inCall, []string{"http", "exec", "shell", "run", "command", "run_cmd"},

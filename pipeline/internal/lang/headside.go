@@ -102,7 +102,7 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 	for _, s := range ours {
 		i := slices.IndexFunc(theirs, func(t *Server) bool { return t.Addr == s.Addr })
 		if i < 0 {
-			return fmt.Errorf("%s is what the file before the change measures, and the change removes it: keep it, or merge its removal first",
+			return fmt.Errorf("the file before the change measures %s, and the change removes it: keep it, or merge its removal first",
 				s.Addr)
 		}
 		if _, name := merged(s.Spec, theirs[i].Spec); name != "" {

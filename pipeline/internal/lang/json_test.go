@@ -81,9 +81,9 @@ func TestJSONProblemsHavePlaces(t *testing.T) {
 		"huge number":       {`{"locals": {"a": 1e9999}}`, "P1005 number is too large at 1:18"},
 		"argument twice":    {"{\"locals\": {\"a\": 1,\n\"a\": 2}}", "P2004 a is there twice at 2:1"},
 		"key twice":         {`{"locals": {"a": {"b": 1, "b": 2}}}`, "P2004 b is there twice at 1:27"},
-		"behind an escape":  {`{"locals": {"a": "\"\n\u00e9\ud83d\ude00 ${var.none}"}}`, "P2101 there is no var.none at 1:44"},
+		"behind an escape":  {`{"locals": {"a": "\"\n\u00e9\ud83d\ude00 ${var.none}"}}`, "P2101 unknown reference var.none at 1:44"},
 		"no name":           {`{"dataset": {"random": 1}}`, "P2001 dataset must be an object at 1:24"},
-		"unknown kind":      {`{"dataset": {"randm": {"a": {}}}}`, `P2005 there is no dataset of kind "randm" at 1:14`},
+		"unknown kind":      {`{"dataset": {"randm": {"a": {}}}}`, `P2005 unknown dataset kind "randm" at 1:14`},
 		"broken expression": {`{"locals": {"a": "${1 +}"}}`, "P1006 Invalid expression at 1:24"},
 		"comment":           {`{"//": "why", "$schema": "x", "locals": {"//": "why", "a": 1}}`, ""},
 	} {

@@ -56,7 +56,7 @@ func kubernetesSchema() steps.Schema {
 			Doc: "Environment variables of servers out of secrets of the namespace, by reference: { HF_TOKEN = \"huggingface/token\" }."},
 		{Name: "queue_timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
 			Default: cty.NumberIntVal(defaultQueueTimeout.Nanoseconds()),
-			Doc:     "Longest wait until a Pod is scheduled. It is no part of a server's start-up."},
+			Doc:     "Longest wait until a Pod is scheduled. It does not count as a server's start-up."},
 	}}
 }
 
@@ -189,7 +189,7 @@ func (r *kubernetesReader) amounts(s *steps.KubernetesSpec, argument string, sai
 		whole := amount.MilliValue()%1000 == 0
 		switch fault := resourceFault(name); {
 		case name == s.GPUResource:
-			r.problem(argument, "Set gpus of the server.", "%s is what gpus of a server ask for", name)
+			r.problem(argument, "Set gpus of the server.", "gpus of a server sets %s", name)
 		case fault != "":
 			r.problem(argument, fault, "%q is not a resource of a container", name)
 		case err != nil || amount.Sign() < 0:

@@ -59,7 +59,7 @@ func TestReadKubernetes(t *testing.T) {
 		"a toleration with a space": {map[string]cty.Value{"tolerations": list("a b")}, `"a b" is not a toleration`},
 		"an effect that is none":    {map[string]cty.Value{"tolerations": list("a:Never")}, `"a:Never" is not a toleration`},
 		"GPUs as a resource": {map[string]cty.Value{"resources": texts("nvidia.com/gpu", "1"),
-			"gpu_resource": cty.StringVal("nvidia.com/gpu")}, "nvidia.com/gpu is what gpus of a server ask for"},
+			"gpu_resource": cty.StringVal("nvidia.com/gpu")}, "gpus of a server sets nvidia.com/gpu"},
 		"an amount with a space": {map[string]cty.Value{"resources": texts("cpu", "16 cores")}, `"16 cores" is not an amount of cpu`},
 		"a secret by its value": {map[string]cty.Value{"secrets": texts("HF_TOKEN", "hf_abcdefgh")},
 			`what "HF_TOKEN" of secrets stands for is not a reference to a secret`},

@@ -118,14 +118,14 @@ func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
 		case m.Informational:
 			continue // refused elsewhere
 		case inUnit(m):
-			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by difference, and the margin is no number in its unit", m.ID),
-				fmt.Sprintf("Its values can be zero, so that there is no percentage of them. Write a number without a unit, such as margin = 0.05, "+
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by difference, so the margin must be a number in its unit", m.ID),
+				fmt.Sprintf("Its values can be zero, so a percentage of them is undefined. Write a number without a unit, such as margin = 0.05, "+
 					"of %s, in a gate of its own.", m.Unit)))
 		case form == timeForm && forms[0] == ratioForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is compared by ratio, and the margin is a time", m.ID),
 				"Write a percentage such as \"5%\". A time is for metrics that can be zero, such as metric.queue.p99, in a gate of their own."))
 		case m.ByTime() && (form == ratioForm || form == numberForm):
-			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so there is no percentage of it", m.ID),
+			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s can be zero, so a percentage of it is undefined", m.ID),
 				"Write a time such as margin = \"50ms\", in a gate of its own."))
 		case (form == ratioForm || form == numberForm) && forms[0] == pointsForm:
 			e.report(problem(codeGate, at, fmt.Sprintf("metric.%s is a share, and the margin is a ratio", m.ID),

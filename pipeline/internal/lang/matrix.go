@@ -31,7 +31,7 @@ func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 		return nil, true
 	}
 	s := e.newScope()
-	s.absent = map[string]string{"matrix": "Axes are what matrix is made of; an axis cannot refer to another."}
+	s.absent = map[string]string{"matrix": "An axis cannot refer to another axis."}
 	ok = true
 	for _, src := range m.sorted() {
 		a, good := e.axis(src, s)
@@ -95,7 +95,7 @@ func (e *evaluator) checkAxis(src *hclsyntax.Attribute, v cty.Value) *hcl.Diagno
 		return e.notYet(src.Expr, "matrix axis", "the number of cells cannot be planned")
 	case bare.IsNull() || (ty.IsTupleType() || ty.IsListType()):
 		return problem(codeMatrix, at, fmt.Sprintf("axis %s has no value", src.Name),
-			"Without a value there is no cell. Remove the axis, or give it one value.")
+			"Without a value the matrix has no cell. Remove the axis, or give it one value.")
 	case ty.IsSetType():
 		return problem(codeMatrix, at, fmt.Sprintf("axis %s is a set", src.Name),
 			"A set has no order, and the order of values is that of the report. Write tolist(...) to sort it, or a list.")

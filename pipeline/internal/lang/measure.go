@@ -86,6 +86,6 @@ func (p *program) undeclared(t hcl.Traversal, name string) *hcl.Diagnostic {
 	for _, ent := range p.of(measureRoot) {
 		names = append(names, ent.block.label())
 	}
-	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no measure %q", name),
+	return problem(codeReference, t.SourceRange(), fmt.Sprintf("unknown measure %q", name),
 		didYouMean(name, names, "measures of the file"))
 }

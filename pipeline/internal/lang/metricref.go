@@ -55,7 +55,7 @@ func noMetric(t hcl.Traversal, id string) *hcl.Diagnostic {
 	} else {
 		detail = listNames(metricGroups(), "groups of metrics")
 	}
-	return problem(codeReference, t.SourceRange(), fmt.Sprintf("there is no metric %s", id), detail)
+	return problem(codeReference, t.SourceRange(), fmt.Sprintf("unknown metric %s", id), detail)
 }
 
 func restText(rest hcl.Traversal) string {

@@ -44,7 +44,7 @@ func readPrice(o steps.Object) (*Price, []steps.Problem) {
 		amount, err := ParseMoney(text)
 		switch {
 		case err != nil:
-			found = append(found, steps.Problem{Path: []string{a.name}, Summary: a.name + " is no price", Detail: err.Error()})
+			found = append(found, steps.Problem{Path: []string{a.name}, Summary: a.name + " is not a valid price", Detail: err.Error()})
 			continue
 		case p.Currency != "" && p.Currency != amount.Currency:
 			found = append(found, steps.Problem{Path: []string{a.name}, Summary: "the prices have two currencies",
@@ -73,7 +73,7 @@ var moneyForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`
 func ParseMoney(text string) (Money, error) {
 	parts := moneyForm.FindStringSubmatch(text)
 	if parts == nil {
-		return Money{}, fmt.Errorf("%q is no amount of money. Write a number and the three letters of its currency: \"2.50 USD\"", text)
+		return Money{}, fmt.Errorf("%q is not an amount of money. Write a number and the three letters of its currency: \"2.50 USD\"", text)
 	}
 	if parts[2] == "" {
 		return Money{}, fmt.Errorf("%q has no currency. Write its three letters behind the number: \"%s USD\"", text, parts[1])

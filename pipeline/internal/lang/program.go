@@ -179,7 +179,7 @@ func (p *program) find(r reference) *hcl.Diagnostic {
 		return nil
 	}
 	at := hcl.RangeBetween(r.full[0].SourceRange(), r.full[len(r.path)-1].SourceRange())
-	return problem(codeReference, at, fmt.Sprintf("there is no %s", r.addr), didYouMean(r.addr, p.names[r.root], describeRoot(r.root)))
+	return problem(codeReference, at, fmt.Sprintf("unknown reference %s", r.addr), didYouMean(r.addr, p.names[r.root], describeRoot(r.root)))
 }
 
 func describeRoot(root string) string {

@@ -19,9 +19,9 @@ var measureUnits = []metric.Unit{metric.Seconds, metric.Fraction, metric.Count, 
 
 // The forms of names of series and labels in Prometheus' text format, and of units that fit into a column.
 var (
-	seriesName = steps.Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is no name of a series",
+	seriesName = steps.Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is not a valid name of a series",
 		"It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
-	unitForm  = steps.Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is no unit", "It has up to 16 letters, digits and slashes, such as \"J/tok\".")
+	unitForm  = steps.Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is not a valid unit", "It has up to 16 letters, digits and slashes, such as \"J/tok\".")
 	labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
@@ -113,10 +113,10 @@ func (r *measureReader) labels(name string) map[string]string {
 		}
 		out[label] = v.AsString()
 		if !labelName.MatchString(label) {
-			r.add(name, fmt.Sprintf("%q is no name of a label", label), "It has letters, digits and underscores, such as finished_reason.")
+			r.add(name, fmt.Sprintf("%q is not a valid label name", label), "It has letters, digits and underscores, such as finished_reason.")
 		}
 		if _, err := regexp.Compile(out[label]); err != nil && name == "labels_match" {
-			r.add(name, fmt.Sprintf("%s is no regular expression", label), err.Error()+".")
+			r.add(name, fmt.Sprintf("%s is not a valid regular expression", label), err.Error()+".")
 		}
 	}
 	return out
@@ -182,7 +182,7 @@ func (r *measureReader) checkURL(m *steps.Measure) {
 		return
 	}
 	if u, err := url.Parse(m.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		r.add("url", "url is no address of metrics",
+		r.add("url", "url must be the URL of metrics",
 			"Write http:// or https:// with host, port and path, without a password: \"http://127.0.0.1:9400/metrics\".")
 	}
 }

@@ -171,7 +171,7 @@ func (s *scope) checkLocal(t hcl.Traversal) *hcl.Diagnostic {
 	for attr := range v.Type().AttributeTypes() {
 		names = append(names, root+"."+attr)
 	}
-	return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("there is no %s", diag.TraversalText(t[:2])),
+	return problem(codeReference, t[:2].SourceRange(), fmt.Sprintf("unknown reference %s", diag.TraversalText(t[:2])),
 		didYouMean(root+"."+name, names, "names below "+root))
 }
 

@@ -201,7 +201,7 @@ func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchma
 	if base.Kind != result.BaselinePaired || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return
 	}
-	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats decide next to nothing", bm.RepeatMax),
+	e.report(warning(codeRefused, b.header, fmt.Sprintf("%d repeats are too few to decide", bm.RepeatMax),
 		fmt.Sprintf("With so few pairs %s finds only changes of many times the noise, and passes hardly anything. Give %s %d repeats or more; "+
 			"`pipeline plan` shows what each number finds.", g.Addr, bm.Addr, leastRepeats)))
 }

@@ -88,7 +88,7 @@ func (e *evaluator) machines(s *Settings, o object) {
 		return
 	}
 	if s.Slurm == nil && s.Docker == nil && s.Kubernetes == nil {
-		e.report(problem(codeCheck, o.at("machines"), "there are no machines to spread repeats over",
+		e.report(problem(codeCheck, o.at("machines"), "the file declares no machines to spread repeats over",
 			"The machines are the hosts of the docker block or the nodes of the slurm or kubernetes block. Add one of them, or remove this block."))
 	}
 	if s.Machines.Between > 0 && len(o.Blocks["variance"]) > 0 {
@@ -128,7 +128,7 @@ func (e *evaluator) checkBisectVariables(s *Bisect, o object) {
 	}
 	check := func(argument, name string) {
 		if name != "" && !slices.Contains(declared, name) {
-			e.report(problem(codeReference, o.at("bisect", argument), fmt.Sprintf("there is no variable %q", name),
+			e.report(problem(codeReference, o.at("bisect", argument), fmt.Sprintf("unknown variable %q", name),
 				didYouMean(name, declared, "variables")))
 		}
 	}

@@ -26,7 +26,7 @@ func slurmSchema() steps.Schema {
 			Doc: "Whether the nodes are for this job alone. Other jobs on them disturb what is measured."},
 		{Name: "extra_args", Type: cty.List(cty.String), Doc: "Further arguments of sbatch, such as [\"--qos=high\"]."},
 		{Name: "queue_timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
-			Doc: "Longest wait for the nodes; no limit unless set. It is no part of a server's start-up."},
+			Doc: "Longest wait for the nodes; no limit unless set. It does not count as a server's start-up."},
 		{Name: "side_by_side", Type: cty.Bool, Default: cty.False, Doc: "Whether repeats run at once, as many as the job has nodes for. The " +
 			"nodes must be alike: all servers of a role are on machines with the same GPUs and driver. Every repeat has all its sides on the same " +
 			"nodes, so that what differs between nodes does not enter a comparison."},

@@ -108,7 +108,7 @@ func checkBlank(expr hcl.Expression, a steps.Attr, v cty.Value) *hcl.Diagnostic 
 		return nil
 	}
 	return problem(codeValue, at, fmt.Sprintf("%s is empty", a.Name),
-		"Write what it is, or null to leave it out. If it comes from a variable, that has no value here.")
+		"Write a value, or null to leave it out. If it comes from a variable, that has no value here.")
 }
 
 // checkEnum reports a string that is not one of the allowed values, in a list or alone.

@@ -54,7 +54,7 @@ func lockDir(dir string) error {
 	}
 	mode := info.Mode()
 	if !mode.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	}
 	if mode.Perm()&0o002 != 0 && mode&os.ModeSticky == 0 {
 		return fmt.Errorf("%s lets everybody remove the locks of others: chmod 1777 %s", dir, dir)

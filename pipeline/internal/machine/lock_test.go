@@ -27,7 +27,7 @@ func TestLockDir(t *testing.T) {
 			if err := os.Symlink(t.TempDir(), path); err != nil {
 				t.Fatal(err)
 			}
-		}, "is no folder"},
+		}, "is not a folder"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -189,7 +189,7 @@ func (b *builder) refuseBudget(p *Plan, at hcl.Range, least int) {
 			texts = append(texts, fmt.Sprintf("%s = %s would do, and it is %s", l.name, l.text(roundedUp(l.of(needs))), l.text(l.most)))
 		}
 	}
-	b.fail(at, "the budget decides nothing", fmt.Sprintf("No gate can decide before %s of each side are measured: %s.",
+	b.fail(at, "the budget is too small to decide", fmt.Sprintf("No gate can decide before %s of each side are measured: %s.",
 		humanize.Count(least, "repeat"), humanize.List(texts)))
 }
 

@@ -46,7 +46,7 @@ func (s *Summary) readTable(r io.Reader, names, calls string) (rows int, err err
 	}
 	name, total, count := slices.Index(head, names), slices.Index(head, columnTotal), slices.Index(head, calls)
 	if err != nil || name < 0 || total < 0 || count < 0 {
-		return 0, fmt.Errorf("it is no table of nsys with the columns %q, %q and %q", columnTotal, calls, names)
+		return 0, fmt.Errorf("not a table of nsys with the columns %q, %q and %q", columnTotal, calls, names)
 	}
 	for ; ; rows++ {
 		row, err := in.Read()

@@ -162,7 +162,7 @@ func (t *trace) document() error {
 		if _, err := t.ReadToken(); err != nil {
 			return notTrace(err)
 		}
-		return errors.New("it is no trace: neither an object nor a list of events")
+		return errors.New("not a trace: must be an object or a list of events")
 	}
 	if _, err := t.ReadToken(); err != nil {
 		return err

@@ -138,7 +138,7 @@ func TestTraceThatIsNone(t *testing.T) {
 	}{
 		"empty":       {"", "not whole JSON", 0},
 		"not JSON":    {"<html>", "not whole JSON", 0},
-		"a number":    {"12", "no trace", 0},
+		"a number":    {"12", "not a trace", 0},
 		"no events":   {`{"a":1}`, "no traceEvents", 0},
 		"cut":         {whole[:len(whole)-40], "not whole JSON", 5},
 		"long string": {`{"traceEvents":[` + x("kernel", "k", 1, 0, 5) + `,{"name":"` + strings.Repeat("x", maxString+1), "a string of it", 5},

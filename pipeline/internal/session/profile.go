@@ -112,7 +112,7 @@ func (p *profiling) launches() ([]plan.Launch, error) {
 			return nil, err
 		}
 		if !ok || cell.Workload.Answers != nil || cell.Workload.Driver != nil && cell.Workload.Driver.Evaluation != nil {
-			return nil, errors.New("it is no regression of speed")
+			return nil, errors.New("not a regression of speed")
 		}
 		l, ok := firstOf(p.opt.Plan, hash)
 		if !ok {

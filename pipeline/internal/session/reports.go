@@ -102,7 +102,7 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 	for _, name := range r.Formats {
 		f, ok := s.opt.Formats.OfDocuments().Lookup(name)
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s: there is no format %q", r.Addr, name))
+			errs = append(errs, fmt.Errorf("%s: unknown format %q", r.Addr, name))
 			continue
 		}
 		path, err := s.blockFile(r, f, doc, opt)

@@ -33,7 +33,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%w: there is no such program in PATH; install it or give its full path", fs.ErrNotExist)
+	return "", fmt.Errorf("%w: no such program in PATH; install it or give its full path", fs.ErrNotExist)
 }
 
 func executable(path string) error {

@@ -129,7 +129,7 @@ func misnamed(err error) error {
 	case pathErr == nil:
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: there is no %s", ErrNotRun, pathErr.Path)
+		return fmt.Errorf("%w: %s does not exist", ErrNotRun, pathErr.Path)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w: %s is a file; name the directory that `pipeline run --out` wrote", ErrNotRun, pathErr.Path)
 	}

@@ -134,7 +134,7 @@ func (r *run) startFailed(ctx context.Context, err error) error {
 // end returns the result of the run after its process has ended.
 func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Result, error) {
 	var a answer
-	missing := errors.New("it said nothing of a result")
+	missing := errors.New("it reported no result")
 	if r.sum != "" {
 		wait := answerWait
 		if ctx.Err() != nil {

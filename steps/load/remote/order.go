@@ -23,7 +23,7 @@ const headersVar = "PIPELINE_LOAD_HEADERS"
 // absolute, because the process starts in another folder.
 func writeOrder(folder string, opt load.Options) error {
 	if opt.TLS != nil || opt.Witness != nil {
-		return errors.New("load: a load generator in a process of its own takes no TLS configuration and no witness")
+		return errors.New("load: a load generator in its own process supports neither TLS nor a witness")
 	}
 	if opt.Files != nil && opt.Files.Dir != "" {
 		dir, err := filepath.Abs(opt.Files.Dir)

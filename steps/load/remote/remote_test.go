@@ -329,7 +329,7 @@ func TestEnds(t *testing.T) {
 		}},
 		"a witness": {change: func(_ *rig, o *load.Options) { o.Witness = func(int, int64, int64) {} },
 			want: func(_ load.Result, err error) bool {
-				return err != nil && strings.Contains(err.Error(), "takes no TLS configuration and no witness")
+				return err != nil && strings.Contains(err.Error(), "supports neither TLS nor a witness")
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ const (
 	maxPayload   = 1 << 20
 )
 
-var errFrame = errors.New("this is no frame of a simulated KV transfer")
+var errFrame = errors.New("not a frame of a simulated KV transfer")
 
 func writeFrame(w io.Writer, f frame) error {
 	body, err := json.Marshal(f)

@@ -208,7 +208,7 @@ var lookup = function.New(&function.Spec{
 		case len(args) == 3:
 			return args[2].Type(), nil
 		}
-		return cty.NilType, function.NewArgErrorf(1, "there is no key %q, and no default is given", key.AsString())
+		return cty.NilType, function.NewArgErrorf(1, "key %q not found, and no default is given", key.AsString())
 	},
 	Impl: func(args []cty.Value, ty cty.Type) (cty.Value, error) {
 		coll, collMarks := args[0].Unmark()
@@ -223,7 +223,7 @@ var lookup = function.New(&function.Spec{
 		case coll.Type().IsMapType() && coll.HasIndex(keyVal).True():
 			return coll.Index(keyVal).WithMarks(collMarks, keyMarks), nil
 		case len(args) < 3:
-			return cty.NilVal, function.NewArgErrorf(1, "there is no key %q, and no default is given", key)
+			return cty.NilVal, function.NewArgErrorf(1, "key %q not found, and no default is given", key)
 		}
 		v, err := convert.Convert(args[2], ty)
 		if err != nil {

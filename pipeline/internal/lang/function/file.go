@@ -80,7 +80,7 @@ func fileError(name string, err error) error {
 		err = pathErr.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %q beside the pipeline file", name)
+		return fmt.Errorf("file %q not found beside the pipeline file", name)
 	}
 	return fmt.Errorf("read %q: %w (only files in the directory of the pipeline file can be read)", name, err)
 }

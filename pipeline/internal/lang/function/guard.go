@@ -15,7 +15,7 @@ var errSensitive = errors.New("an argument is not valid; what is wrong is not sh
 
 // errPanic replaces cty's error for a panic inside a function, which contains a stack trace.
 // stdlib's log(0, 0) and pow(-1, 0.5) panic, because cty has no NaN.
-var errPanic = errors.New("there is no result for these arguments")
+var errPanic = errors.New("the function has no value for these arguments")
 
 // guard wraps f so that errors on marked arguments do not quote them, and so that m and check, if
 // there is one, run before f. f handles the marks itself: some functions keep them on single

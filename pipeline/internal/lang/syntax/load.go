@@ -184,7 +184,7 @@ const (
 	CodeSyntax  diag.Code = "P1006" // not HCL
 )
 
-// Names of pipeline files in a directory: those of the first row that any file has.
+// suffixes lists the names of pipeline files in a directory. The first row that any file has counts.
 var suffixes = [][]string{
 	{".pipeline.hcl", ".pipeline.hcl.json", ".pipeline.json"},
 	{".hcl", ".hcl.json"},
@@ -278,7 +278,7 @@ func readAll(name string, stdin io.Reader) ([]byte, error) {
 		r = f
 	}
 	if r == nil {
-		return nil, errors.New("there is no standard input")
+		return nil, errors.New("standard input is not connected")
 	}
 	return io.ReadAll(io.LimitReader(r, MaxFileSize+1))
 }
