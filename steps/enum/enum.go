@@ -14,7 +14,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Value is one allowed value.
+// Value is one allowed value. A name that ends with * stands for all that begin like it.
 type Value struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc,omitempty"`
@@ -22,6 +22,9 @@ type Value struct {
 
 // Values are all allowed values, in the order of the documentation.
 type Values []Value
+
+// Prefix returns the beginning of the names that an open value stands for, false for other values.
+func (v Value) Prefix() (string, bool) { return strings.CutSuffix(v.Name, "*") }
 
 // Of returns values that need no explanation.
 func Of[T ~string](names ...T) Values {
@@ -43,7 +46,10 @@ func (v Values) Names() []string {
 
 // Has reports whether a value is allowed.
 func (v Values) Has(name string) bool {
-	return slices.ContainsFunc(v, func(value Value) bool { return value.Name == name })
+	return slices.ContainsFunc(v, func(value Value) bool {
+		prefix, open := value.Prefix()
+		return value.Name == name || open && len(name) > len(prefix) && strings.HasPrefix(name, prefix)
+	})
 }
 
 // String lists the values: "update, new, never".

@@ -35,3 +35,13 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenValues: a name that ends with * stands for all that begin like it, and not for its beginning alone.
+func TestOpenValues(t *testing.T) {
+	fields := enum.Of("model", "parameter.*")
+	for name, want := range map[string]bool{"model": true, "parameter.batch": true, "parameter.": false, "batch": false} {
+		if got := fields.Has(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -32,13 +32,16 @@ type Differences []Difference
 // Declared is the set of fields in which two sides are declared to differ.
 type Declared map[string]bool
 
-// Declare returns the fields with the given names; it ignores names without a field.
+// Declare returns the fields with the given names. A name without a field is that of a parameter whose meaning
+// is not known.
 func Declare(names ...string) Declared {
 	out := Declared{}
 	for _, name := range names {
 		if f := Lookup(name); f != nil {
 			out[f.Name] = true
+			continue
 		}
+		out[Parameter+strings.TrimPrefix(name, Parameter)] = true
 	}
 	return out
 }

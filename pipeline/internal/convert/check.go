@@ -36,7 +36,7 @@ func (t Tools) Check(a, b *result.Document, nameA, nameB string, declared compar
 			if y == nil {
 				continue
 			}
-			cells.add(x.Values, comparability.Compare(comparability.OfCell(a, x), comparability.OfCell(b, y), declared), nameA, nameB)
+			cells.add(x.Values, comparability.CompareCells(a, b, x, y, declared), nameA, nameB)
 			checkDefinitions(x, y, nameA, nameB, add)
 			t.checkTools(x, y, add)
 		}

@@ -48,6 +48,7 @@ func Document(runs []Run, opt Options) (*result.Document, error) {
 	d.describe()
 	bench := &d.doc.Benchmarks[0]
 	for _, c := range d.cells {
+		c.given = append([]string{d.opt.LaunchBy}, d.by...)
 		out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
 		if err := d.fill(&out, c, true); err != nil {
 			return nil, err
@@ -101,6 +102,7 @@ type cell struct {
 	values []result.AxisValue
 	hash   string
 	runs   []*Run
+	given  []string // parameters that identify the cell or the launches
 }
 
 // distinct removes copies, and keeps the warnings of the runs.
@@ -196,7 +198,8 @@ type unit struct {
 	repeat int
 	launch string
 	runs   []*Run
-	points int // limit for a series
+	points int      // limit for a series
+	given  []string // parameters with a meaning of their own
 }
 
 // seriesPoints returns the most points of a series, so that a document of thousands of results
@@ -214,7 +217,7 @@ func (d *document) units(c *cell) ([]*unit, error) {
 		}
 		u := byKey[key]
 		if u == nil {
-			u = &unit{repeat: len(units) + 1, points: seriesPoints(len(d.runs))}
+			u = &unit{repeat: len(units) + 1, points: seriesPoints(len(d.runs)), given: c.given}
 			if d.opt.LaunchBy != "" {
 				if n, err := parseCount(key); err == nil && n+d.zeroBased > 0 && n < 1<<31 {
 					u.repeat = int(n + d.zeroBased) // both sides of a comparison count alike
@@ -315,6 +318,7 @@ func (u *unit) run(r *Run) (result.Run, error) {
 		Work: comparability.Read(r.Param), Started: r.Measured(), Steps: r.stepsOf(),
 	}
 	maps.Copy(out.Audit, r.Audit)
+	comparability.Facts(out.Work).ParametersOf(r.unknown(u.given))
 	for name, v := range r.meanTokens {
 		put(&out.Work, name+"_tokens", strconv.FormatFloat(v, 'g', 6, 64))
 	}

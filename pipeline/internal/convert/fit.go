@@ -243,6 +243,7 @@ func (f *fitting) fillSlot(s *slot) error {
 	for _, v := range s.cell.Values {
 		given = append(given, f.param(v.Name))
 	}
+	c.given = given
 	if keys := undeclared(s.runs, given); len(keys) > 0 { // they define neither an axis nor the launches
 		f.notef(serious, "results of the cell %s differ in %s, which is not an axis of %s", name(c.values),
 			differences(s.runs, keys), s.benchmark.Addr)

@@ -31,8 +31,13 @@ func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *resul
 	if !known {
 		declared := c.declared(g, cmp)
 		sides, unknown := compareSides(base, head, declared)
+		settings, unreported := compareSettings(base, head, declared)
+		sides = earliest(sides, settings)
 		requests, notes := c.otherRequests(g.Benchmark, base, head, declared)
-		l = likeness{earliest(sides, compareRepeats("base", base), compareRepeats("head", head), requests), unknown, notes}
+		l = likeness{
+			earliest(sides, compareRepeats("base", base), compareRepeats("head", head), requests),
+			strings.Join(append(unknown, unreported...), ", "), notes,
+		}
 		c.compared[at] = l
 	}
 	return l
@@ -72,12 +77,11 @@ func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Dec
 
 // compareSides compares the two runs of each repeat. It returns the first exclusion and the properties known of one
 // side only.
-func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown string) {
+func compareSides(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown []string) {
 	of := map[pass]result.Run{}
 	for r := range sound(base) {
 		of[passOf(r)] = r
 	}
-	var labels []string
 	for r := range sound(head) {
 		b, both := of[passOf(r)]
 		if !both {
@@ -89,12 +93,23 @@ func compareSides(base, head *result.Cell, declared comparability.Declared) (fir
 				invalid.Text("base", "head")), r.Pair()})
 		}
 		for _, label := range found.Unreported().Labels() {
-			if !slices.Contains(labels, label) {
-				labels = append(labels, label)
+			if !slices.Contains(unknown, label) {
+				unknown = append(unknown, label)
 			}
 		}
 	}
-	return first, strings.Join(labels, ", ")
+	return first, unknown
+}
+
+// compareSettings excludes sides that differ in a setting whose meaning is not known. It also returns those that only one
+// side has.
+func compareSettings(base, head *result.Cell, declared comparability.Declared) (first exclusion, unknown []string) {
+	found := comparability.Settings(base, head, declared)
+	if invalid := found.Invalid(); len(invalid) > 0 {
+		first = exclusion{fmt.Sprintf("an unknown setting differs, so that the work may differ: %s; declare it by differ = [%q]",
+			invalid.Text("base", "head"), invalid[0].Field), 1}
+	}
+	return first, found.Unreported().Labels()
 }
 
 // compareRepeats compares the repeats of a side with its first one, pass by pass.
@@ -125,7 +140,7 @@ func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 // file may come from another load generator and another seed.
 func (c *collector) differsFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
 	declared := comparability.Declare(comparability.Tool, comparability.Seed).And(g.Differ...)
-	found := comparability.Compare(comparability.OfCell(doc, base), comparability.OfCell(c.doc, head), declared).Invalid()
+	found := comparability.CompareCells(doc, c.doc, base, head, declared).Invalid()
 	if len(found) == 0 {
 		return ""
 	}

@@ -18,9 +18,10 @@ const defaultAlpha = 0.05
 const defaultBranch = "main"
 
 func baselineType() *blockType {
-	differ := steps.Attr{Name: "differ", Type: cty.List(cty.String), Enum: enum.Of(comparability.Declarable()...),
-		Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator. Any " +
-			"other difference is invalid."}
+	differ := steps.Attr{Name: "differ", Type: cty.List(cty.String),
+		Enum: append(enum.Of(comparability.Declarable()...), enum.Value{Name: comparability.Parameter + "*"}),
+		Doc: "What the sides may differ in besides the axis, such as [\"tokenizer\"]: parameters of the work or of the load generator, and " +
+			"parameter.NAME for another column or key of imported results. Any other difference is invalid."}
 	return &blockType{
 		name: "baseline", labels: []string{"kind", "name"}, byKind: true,
 		doc: "What cells are compared with. Referred to as baseline.KIND.NAME.",

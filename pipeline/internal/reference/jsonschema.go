@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -148,11 +149,7 @@ func valueOf(typ string, a lang.ArgumentDoc) node {
 	}
 	switch {
 	case typ == "string" && len(a.Enum) > 0:
-		var names []string
-		for _, v := range a.Enum {
-			names = append(names, v.Name)
-		}
-		return node{"enum": names}
+		return enumSchema(a.Enum)
 	case a.Unit != "":
 		return node{"type": []string{"string", "number"}}
 	case typ == "string":
@@ -163,6 +160,23 @@ func valueOf(typ string, a lang.ArgumentDoc) node {
 		return node{"type": "boolean"}
 	}
 	return nil
+}
+
+// enumSchema returns the schema of one of some values.
+func enumSchema(values enum.Values) node {
+	var names []string
+	var patterns []node
+	for _, v := range values {
+		if prefix, open := v.Prefix(); open {
+			patterns = append(patterns, node{"type": "string", "pattern": "^" + regexp.QuoteMeta(prefix) + "."})
+			continue
+		}
+		names = append(names, v.Name)
+	}
+	if len(patterns) == 0 {
+		return node{"enum": names}
+	}
+	return node{"anyOf": append([]node{{"enum": names}}, patterns...)}
 }
 
 func with(n node, key string, value node) node {

@@ -1,0 +1,46 @@
+package convert
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// identity matches parameters that name what was measured, and not how.
+var identity = regexp.MustCompile(`^(?:(?:.*_)?(?:name|label|title|description|comment|notes?|commit|sha|hash|revision|rev|branch|ref|build|` +
+	`image|tag|variant|release|version|job|user|author)|side|arm|group|benchmark|source|backend_setting|column|section|subsection|heading|` +
+	`framework|engine|server)$`)
+
+// ofServer matches settings of the server beside its arguments: its parallelism and its numbers.
+var ofServer = regexp.MustCompile(`^(?:` + serverPrefix + `|server_|engine_|machine_|world_).*|^(?:[tpdec]p|dcp|pcp)(?:_size)?$|` +
+	`(?:^|_)parallel(?:ism)?(?:_size)?$|^(?:kv_cache_)?(?:dtype|quant|quantization|precision)$`)
+
+// ofFigure matches names of what was measured, and figures that compare others.
+var ofFigure = regexp.MustCompile(`(?:^|_)(?:mean|avg|average|median|std|stddev|p\d{1,2}|percentile|latency|latencies|throughput|util|` +
+	`utili[sz]ation|usage|used|power|energy|score|accuracy|fail(?:ed|ures?)|errors?|retries|preemptions?|hit_rate|acceptance|cost|speedup|` +
+	`speed_up|delta|diff|difference|change|improvement|rank|measured|observed|achieved|actual|elapsed|completed|succeeded|successful|` +
+	`peak|total|sum|goodput)(?:_|$)`)
+
+// unknown returns the parameters whose meaning is not known, without those that name the result, describe the
+// server or are figures by their name. given are those with a meaning of their own.
+func (r *Run) unknown(given []string) map[string]string {
+	out := map[string]string{}
+	add := func(key, value string) {
+		switch {
+		case key == "" || value == "" || isKnownParam(key) || secretKey.MatchString(key):
+		case identity.MatchString(key) || ofServer.MatchString(key) || ofFigure.MatchString(key):
+		case slices.ContainsFunc(given, func(g string) bool { return aliases(g, key) }):
+		default:
+			out[key] = value
+		}
+	}
+	for key, value := range r.Params {
+		add(key, value)
+	}
+	for label, value := range r.Other {
+		if key := canonicalKey(label); r.Params[key] == "" {
+			add(key, canonicalValue(strings.Trim(value, "`*")))
+		}
+	}
+	return out
+}
