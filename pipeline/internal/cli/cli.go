@@ -284,7 +284,7 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.In)
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
 	root.AddCommand(
-		a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.schemaCommand(),
+		a.abCommand(), a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.schemaCommand(),
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
 		a.recordCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),

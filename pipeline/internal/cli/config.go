@@ -22,6 +22,8 @@ type configFlags struct {
 	gates []string
 	// stored holds the files that a stored run keeps beside its pipeline, nil otherwise; it has no flag.
 	stored *lang.Stored
+	// text is a pipeline that the command wrote, nil otherwise; it has no flag.
+	text *lang.Text
 }
 
 func (f *configFlags) register(cmd *cobra.Command) {
@@ -71,7 +73,7 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 	cfg, diags := lang.Load(lang.Options{
 		Paths: paths, Stdin: a.In, Vars: vars, VarFiles: f.varFiles, Env: a.Environ, Registry: registry,
 		Datasets: a.datasets, Arrivals: a.arrivals, Formats: a.formats.OfDocuments().Names(), Tests: a.tests,
-		Version: Version(), Stored: f.stored,
+		Version: Version(), Stored: f.stored, Text: f.text,
 	})
 	if cfg != nil {
 		a.redact.Learn(cfg.Secrets()...)

@@ -57,15 +57,19 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil,
 		"keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
 	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
-	enumFlag(cmd, &f.simulate, "simulate", "", []option[string]{
+	simulateFlag(cmd, &f.simulate)
+	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
+	allowIdenticalFlag(cmd, &f.allowIdentical)
+	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
+}
+
+func simulateFlag(cmd *cobra.Command, simulate *string) {
+	enumFlag(cmd, simulate, "simulate", "", []option[string]{
 		{name: plan.SimulateProcess, value: plan.SimulateProcess},
 		{plan.SimulateContainer, plan.SimulateContainer, "needs a Docker daemon"},
 		{plan.SimulateVirtual, plan.SimulateVirtual, "its model alone, in seconds"},
 	}, "replace every vLLM and SGLang server by a simulated one of this `kind`")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = plan.SimulateProcess
-	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
-	allowIdenticalFlag(cmd, &f.allowIdentical)
-	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 1, "with --simulate: run the model and the schedule this many times faster")
 }
 
 func allowIdenticalFlag(cmd *cobra.Command, allow *bool) {
@@ -131,6 +135,8 @@ type runFlags struct {
 	post      postFlags
 	failOn    []result.Verdict
 	gates     sourceFlags
+	// planned is called with the plan before anything starts, nil for no call; it has no flag.
+	planned func(*plan.Plan) error
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -200,6 +206,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if f.planned != nil {
+		if err := f.planned(p); err != nil {
+			return err
+		}
+	}
 	tries := a.tries(p, f)
 	switch {
 	case f.resume:
@@ -219,7 +230,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if f.json {
 		view = ui.NewJSON(a.Out)
 	}
-	f.post.command = reproduction(f, paths)
+	if f.post.command == "" {
+		f.post.command = reproduction(f, paths)
+	}
 	place := a.publisher()
 	settings := f.post.settings(cfg.Reports, place.Name())
 	for i := range settings {

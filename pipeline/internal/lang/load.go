@@ -20,6 +20,8 @@ type Options struct {
 	// Paths are files and folders, which make one pipeline together; "-" is Stdin.
 	Paths []string
 	Stdin io.Reader
+	// Text is the pipeline in place of Paths, nil to read those.
+	Text *Text
 	// Vars are values of variables; the last of a name wins. They take precedence over VarFiles, and those over
 	// Env.
 	Vars     []VarArg
@@ -44,6 +46,20 @@ type Options struct {
 	Stored *Stored
 }
 
+// Text is a pipeline that a command wrote, as the file of a name that need not exist.
+type Text struct {
+	Name  string
+	Bytes []byte
+}
+
+// sources reads and parses the pipeline.
+func (o Options) sources() (*syntax.Sources, hcl.Diagnostics) {
+	if o.Text != nil {
+		return syntax.LoadText(o.Text.Name, o.Text.Bytes)
+	}
+	return syntax.Load(o.Paths, o.Stdin)
+}
+
 // Stored holds what a stored run keeps of the files that its pipeline read.
 type Stored struct {
 	// Folder holds copies of the files that file and templatefile read.
@@ -62,7 +78,7 @@ type VarArg struct {
 // Load reads and evaluates a pipeline. It returns all problems at once, sorted by place. The Config is never
 // nil, so that sources can be shown beside the problems. After errors it is partial.
 func Load(opt Options) (*Config, hcl.Diagnostics) {
-	src, diags := syntax.Load(opt.Paths, opt.Stdin)
+	src, diags := opt.sources()
 	cfg := &Config{Sources: src, Tests: opt.Tests, Settings: Settings{Alpha: defaultAlpha}}
 	if diags.HasErrors() {
 		return cfg, diag.Sorted(diags)
@@ -88,7 +104,7 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 // Declared lists the variables that a pipeline declares. It ignores all problems except those of reading and
 // syntax.
 func Declared(opt Options) ([]string, hcl.Diagnostics) {
-	src, diags := syntax.Load(opt.Paths, opt.Stdin)
+	src, diags := opt.sources()
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -25,6 +25,9 @@ def main() -> None:
         if name == "host":
             params.hostnames = [text]
             continue
+        if name == "model_alias":
+            params.model_alias = {text}
+            continue
         kind = type(getattr(params, name))
         setattr(params, name, text == "true" if kind is bool else kind(text))
     server = xllamacpp.Server(params)

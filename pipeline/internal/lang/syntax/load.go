@@ -89,6 +89,12 @@ func Load(paths []string, stdin io.Reader) (*Sources, hcl.Diagnostics) {
 	return s, diags
 }
 
+// LoadText parses a text as the file of a name that need not exist.
+func LoadText(name string, text []byte) (*Sources, hcl.Diagnostics) {
+	s := &Sources{Parser: hclparse.NewParser()}
+	return s, s.parse(name, text)
+}
+
 // add reads, checks and parses one file.
 func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 	src, diags := read(name, stdin)
@@ -98,6 +104,11 @@ func (s *Sources) add(name string, stdin io.Reader) hcl.Diagnostics {
 	if name == "-" {
 		name = StdinName
 	}
+	return s.parse(name, src)
+}
+
+// parse checks and parses the text of one file.
+func (s *Sources) parse(name string, src []byte) (diags hcl.Diagnostics) {
 	f := File{Name: name, Bytes: src, HCL: &hcl.File{Body: hcl.EmptyBody(), Bytes: src}}
 	if isJSON(name, src) {
 		f.JSON, diags = parseJSON(name, src)

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/ab"
+	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// abFile is the name of a file that --write does not name.
+const abFile = "ab.pipeline.hcl"
+
+// maxABNumber bounds numbers for which the language has narrower limits.
+const maxABNumber = 1_000_000
+
+type abFlags struct {
+	request ab.Request
+	gpus    int
+	write   string
+	only    bool // --dry-run
+	run     runFlags
+}
+
+func (a *app) abCommand() *cobra.Command {
+	f := abFlags{request: ab.Defaults(), gpus: 1, run: runFlags{plan: planFlags{timeScale: 1}}}
+	cmd := &cobra.Command{
+		Use:   "ab BASE [HEAD]",
+		Short: "Compare two servers without a file",
+		Long: "Measures whether HEAD is slower than BASE. A side is an image (vllm/vllm-openai:v0.11.0), a program with its words, the\n" +
+			"address of a server that runs, or with --build a git ref. Without HEAD both sides are BASE, and --head-arg says how they differ.\n\n" +
+			"It writes a pipeline file, prints its plan and runs it as `pipeline run` does, with the same exit status. The run directory keeps\n" +
+			"the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to containers.",
+		Example: "  pipeline ab vllm/vllm-openai:v0.10.2 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --rate 2,4\n" +
+			"  pipeline ab ./llama-server-old ./llama-server-new --model model.gguf --concurrency 4\n" +
+			"  pipeline ab vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --head-arg max_num_batched_tokens=2048",
+		Args: cobra.RangeArgs(1, 2),
+	}
+	fl := cmd.Flags()
+	described := pflag.NewFlagSet("", pflag.ContinueOnError) // what the file is made of
+	described.SortFlags = false
+	r := &f.request
+	described.StringVarP(&r.Model, "model", "m", "", "`model` on the hub, or a file or folder of this machine")
+	described.StringVar(&r.Engine, "engine", "", "`engine` of both sides, where their names do not say it: "+strings.Join(ab.Engines(), ", "))
+	described.StringSliceVar(&r.Rates, "rate", nil, "`requests` per second, several with commas between")
+	described.StringSliceVar(&r.Concurrency, "concurrency", nil, "`users` who wait for their answers, several with commas between (8 unless set)")
+	described.Var(bounded{&r.InputLen, 1, maxABNumber}, "input-len", "length of prompts in `tokens`")
+	described.Var(bounded{&r.OutputLen, 1, maxABNumber}, "output-len", "length of answers in `tokens`")
+	described.Var(bounded{&r.Requests, 1, maxABNumber}, "requests", "`number` of requests of one run")
+	described.Var(bounded{&r.Repeats, 1, lang.MaxRepeats}, "repeats",
+		"largest `number` of launches of each side; a clear result ends the run earlier")
+	described.Var(bounded{&f.gpus, 0, maxABNumber}, "gpus", "`number` of GPUs of each server (0 for llama.cpp and openai unless set)")
+	described.StringArrayVar(&r.Args, "arg", nil, "argument of both servers, `name=value` (repeatable)")
+	described.StringArrayVar(&r.HeadArgs, "head-arg", nil, "argument of the head alone, `name=value` (repeatable)")
+	described.StringVar(&r.Margin, "margin", r.Margin, "`change` that counts")
+	described.StringVar(&r.Budget, "budget", "", "`time` that the run may take, such as 2h")
+	described.StringVar(&r.Build, "build", "", "shell `command` that builds a git ref in its checkout; needs --executable")
+	described.StringVar(&r.Program, "executable", "", "`path` in the checkout of the program that --build makes")
+	described.StringVar(&r.Slurm, "slurm", "", "run in a Slurm job of this `partition` (images by pyxis)")
+	described.StringVar(&r.Kubernetes, "kubernetes", "", "run as Pods of the current context, whose `image` of this program serves its own")
+	fl.AddFlagSet(described)
+	fl.StringVarP(&f.write, "write", "w", "", "write the pipeline file to `NAME` in this folder, which must be new")
+	fl.BoolVar(&f.only, "dry-run", false, "print the pipeline file and its plan, and run nothing")
+	simulateFlag(cmd, &f.run.plan.simulate)
+	outFlag(fl, &f.run.out, "run directory (a new one below .pipeline/runs unless set)")
+	fl.BoolVar(&f.run.resume, "resume", false, "go on with the interrupted run of the same command in --out (the latest unless set)")
+	failOnFlag(cmd, &f.run.failOn)
+	progressFlag(cmd, &f.run.progress)
+	cmd.RunE = interruptible(func(ctx context.Context, args []string) error {
+		r.Base = args[0]
+		if len(args) > 1 {
+			r.Head = args[1]
+		}
+		if fl.Changed("gpus") {
+			r.GPUs = &f.gpus
+		}
+		r.Command = commandLine(args, described)
+		return a.ab(ctx, f)
+	})
+	return cmd
+}
+
+// commandLine returns the shell command with these arguments and those flags of a set that were given.
+func commandLine(args []string, flags *pflag.FlagSet) string {
+	words := []string{"pipeline", "ab"}
+	for _, arg := range args {
+		words = append(words, plan.Quote(arg))
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			if values = list.GetSlice(); f.Value.Type() == "stringSlice" {
+				values = []string{strings.Join(values, ",")}
+			}
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name, plan.Quote(v))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// ab writes the pipeline file of a comparison, shows its plan and runs it.
+func (a *app) ab(ctx context.Context, f abFlags) error {
+	name := abFile
+	if f.write != "" {
+		if name = f.write; filepath.Base(name) != name || filepath.Ext(name) != ".hcl" {
+			return exit(exitUsage, fmt.Errorf("--write %s: name a file of this folder that ends in .hcl, since its relative paths start here", name))
+		}
+		if _, err := os.Lstat(name); err == nil && !f.run.resume {
+			return exit(exitUsage, fmt.Errorf("--write %s: the file exists; name another, or run it by pipeline run %[1]s", name))
+		}
+	}
+	text, err := ab.Write(f.request, a.machine(ctx))
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	a.passToken()
+	run := f.run
+	run.config.text = &lang.Text{Name: name, Bytes: text}
+	run.post.command = f.request.Command
+	if f.only {
+		cfg, err := a.load(run.config, []string{name})
+		if err != nil {
+			return err
+		}
+		p, err := a.plan(cfg, run.plan, []string{name})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.Out, "%s\n", text); err != nil {
+			return err
+		}
+		return a.planned(p, f, text)
+	}
+	run.planned = func(p *plan.Plan) error { return a.planned(p, f, text) }
+	return a.run(ctx, run, []string{name})
+}
+
+// planned prints the plan of a comparison, and writes its file where it is asked for.
+func (a *app) planned(p *plan.Plan, f abFlags, text []byte) error {
+	if f.run.resume {
+		return nil
+	}
+	if f.write != "" {
+		if err := writeNew(f.write, text); err != nil {
+			return exit(exitInfrastructure, err)
+		}
+	}
+	if err := p.WriteText(a.Out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out)
+	return err
+}
+
+// machine returns what is asked of this machine to understand a request.
+func (a *app) machine(ctx context.Context) ab.Machine {
+	return ab.Machine{
+		Program: func(word string) bool {
+			_, err := exec.LookPath(word)
+			return err == nil
+		},
+		Local: exists,
+		Commit: func(ref string) (string, error) {
+			sp := spawn.New(spawn.Options{Environ: a.Environ()})
+			defer sp.Close()
+			return git.Repo{Spawner: sp, Dir: "."}.Line(ctx, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}")
+		},
+		Token: a.token() != "", HubCache: a.hubCache(),
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// hubCache returns the folder of the hub's client on this machine, "" if there is none.
+func (a *app) hubCache() string {
+	dir := cmp.Or(a.Getenv("HF_HOME"), filepath.Join(a.Getenv("HOME"), ".cache", "huggingface"))
+	if !filepath.IsAbs(dir) || !exists(dir) {
+		return ""
+	}
+	return dir
+}
+
+// token returns the token of the model hub in the environment.
+func (a *app) token() string {
+	for _, name := range []string{"PIPELINE_VAR_hf_token", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
+		if token := a.Getenv(name); token != "" {
+			return token
+		}
+	}
+	return ""
+}
+
+// passToken sets the variable hf_token of the file to the token of the environment.
+func (a *app) passToken() {
+	if token := a.token(); token != "" {
+		environ := append(slices.Clone(a.Environ()), "PIPELINE_VAR_hf_token="+token)
+		a.Environ = func() []string { return slices.Clone(environ) }
+	}
+}
