@@ -27,13 +27,9 @@ type Allow struct {
 
 // check rejects privileges that are not allowed, and names the setting.
 func (a Allow) check(c *steps.ContainerSpec) error {
-	if a.Privileged {
-		return nil
-	}
 	var found []error
-	for _, what := range privileges(c) {
-		found = append(found, fmt.Errorf("%w: %s gives the container rights over the machine; allow privileged containers if it must be",
-			ErrRefused, what))
+	for _, e := range Containers(a).Check(c) {
+		found = append(found, fmt.Errorf("%w: %s gives the container rights over the machine; %s", ErrRefused, e.What, e.Advice))
 	}
 	return errors.Join(found...)
 }
@@ -52,37 +48,6 @@ var accelerators = []string{
 	"/dev/infiniband", "/dev/nvidia", "/dev/gdrdrv", "/dev/kfd", "/dev/dri", "/dev/accel",
 	"/dev/habanalabs", "/dev/davinci", "/dev/hisi_hdc", "/dev/devmm_svm", "/dev/neuron",
 	"/dev/xpmem", "/dev/knem", "/dev/dxg", "/dev/null", "/dev/zero", "/dev/shm",
-}
-
-// privileges lists the settings that are equivalent to a privileged container.
-func privileges(c *steps.ContainerSpec) []string {
-	var out []string
-	if c.Privileged {
-		out = append(out, "privileged")
-	}
-	if c.PID != "" && c.PID != "private" {
-		out = append(out, fmt.Sprintf("pid = %q", c.PID))
-	}
-	if strings.HasPrefix(c.Network, "container:") || strings.HasPrefix(c.IPC, "container:") {
-		out = append(out, "a namespace of another container")
-	}
-	for _, name := range c.CapAdd {
-		if !slices.Contains(harmless, strings.TrimPrefix(strings.ToUpper(name), "CAP_")) {
-			out = append(out, "capability "+name)
-		}
-	}
-	for _, d := range c.Devices {
-		if path := filepath.Clean(d.Host); !slices.ContainsFunc(accelerators, func(prefix string) bool { return within(path, prefix) }) {
-			out = append(out, "device "+d.Host)
-		}
-	}
-	for _, o := range c.SecurityOpt {
-		if confines(o) {
-			continue
-		}
-		out = append(out, "security_opt "+o)
-	}
-	return out
 }
 
 // within reports whether path is prefix, below it, or one of its numbered or named nodes (/dev/nvidia0,

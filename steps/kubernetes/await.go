@@ -61,7 +61,7 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 		pod, err := r.get(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil, cmp.Or(r.keeperLoss(), evicted(ClassDeleted, fmt.Sprintf("Pod %s was deleted by someone else", name)))
+			return nil, cmp.Or(r.keeperLoss(), evictedf(steps.EvictionPodDeleted, "Pod %s was deleted by someone else", name))
 		case err != nil:
 			return nil, refusal(err)
 		case done(pod):
@@ -97,14 +97,14 @@ func (r *Run) awaitPod(ctx context.Context, name string, done until) (*core.Pod,
 func (r *Run) unscheduled(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	why := unschedulable(pod)
 	if missing := missingClaim.FindString(why); missing != "" {
-		return evicted(ClassUnschedulable, fmt.Sprintf("Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name,
-			pod.Annotations[nameLabel], missing, r.namespace))
+		return evictedf(steps.EvictionUnschedulable, "Pod %s (%s) names a volume that is not there: %s in namespace %s", pod.Name,
+			pod.Annotations[nameLabel], missing, r.namespace)
 	}
 	if waited < r.opt.Spec.QueueTimeout {
 		return nil
 	}
-	return evicted(ClassUnschedulable, fmt.Sprintf("no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name,
-		pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod)))
+	return evictedf(steps.EvictionUnschedulable, "no node took Pod %s (%s) within queue_timeout (%s): %s", pod.Name,
+		pod.Annotations[nameLabel], r.opt.Spec.QueueTimeout, r.heldBack(ctx, pod))
 }
 
 // gateWait is how long a queue may take to admit a Pod before its wait is reported.
@@ -146,8 +146,8 @@ var notPulled = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverP
 func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration) error {
 	state := stateOf(pod)
 	if w := state.Waiting; w != nil && slices.Contains(notPulled, w.Reason) {
-		return evicted(ClassImage, fmt.Sprintf("image %s on node %s: %s: %s", pod.Spec.Containers[0].Image, pod.Spec.NodeName, w.Reason,
-			r.said(ctx, pod, w.Message)))
+		return evictedf(steps.EvictionImageNotPulled, "image %s on node %s: %s: %s", pod.Spec.Containers[0].Image, pod.Spec.NodeName, w.Reason,
+			r.said(ctx, pod, w.Message))
 	}
 	limit := r.opt.StartWait
 	if c := pod.Spec.Containers[0]; c.ImagePullPolicy != core.PullNever {
@@ -160,8 +160,8 @@ func (r *Run) unstarted(ctx context.Context, pod *core.Pod, waited time.Duration
 	if state.Waiting != nil {
 		reason = strings.TrimSuffix(state.Waiting.Reason+": "+state.Waiting.Message, ": ")
 	}
-	return evicted(ClassNotStarted, fmt.Sprintf("Pod %s has not started on node %s within %s: %s; %s", pod.Name, pod.Spec.NodeName, limit,
-		reason, r.eventsOf(ctx, "Pod", pod.Name)))
+	return evictedf(steps.EvictionPodNotStarted, "Pod %s has not started on node %s within %s: %s; %s", pod.Name, pod.Spec.NodeName, limit,
+		reason, r.eventsOf(ctx, "Pod", pod.Name))
 }
 
 // said returns the message of a state, or the events before it if the message reports only a back-off.

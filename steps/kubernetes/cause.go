@@ -33,24 +33,24 @@ func imageID(pod *core.Pod) string {
 
 // disruptions maps the reasons of the condition DisruptionTarget, which names the cause of a Pod's removal,
 // to classes.
-var disruptions = map[string]string{
-	"PreemptionByScheduler":  ClassEvicted,
-	"EvictionByEvictionAPI":  ClassEvicted,
-	"TerminationByKubelet":   ClassEvicted,
-	"DeletionByTaintManager": ClassNodeLost,
-	"DeletionByPodGC":        ClassNodeLost,
+var disruptions = map[string]steps.EvictionClass{
+	"PreemptionByScheduler":  steps.EvictionPodEvicted,
+	"EvictionByEvictionAPI":  steps.EvictionPodEvicted,
+	"TerminationByKubelet":   steps.EvictionPodEvicted,
+	"DeletionByTaintManager": steps.EvictionNodeLost,
+	"DeletionByPodGC":        steps.EvictionNodeLost,
 }
 
 // terminationTarget is the condition of a Pod that Kueue removes, for any reason.
 const terminationTarget core.PodConditionType = "TerminationTarget"
 
 // disruption returns the class of a condition that names the cause of a Pod's removal, "" for others.
-func disruption(c core.PodCondition) string {
+func disruption(c core.PodCondition) steps.EvictionClass {
 	switch {
 	case c.Status != core.ConditionTrue:
 		return ""
 	case c.Type == terminationTarget:
-		return ClassEvicted
+		return steps.EvictionPodEvicted
 	case c.Type == core.DisruptionTarget:
 		return disruptions[c.Reason]
 	}
@@ -58,10 +58,12 @@ func disruption(c core.PodCondition) string {
 }
 
 // podReasons are the reasons of a Pod that failed as a whole.
-var podReasons = map[string]string{
-	"Evicted": ClassEvicted, "Preempting": ClassEvicted, "Shutdown": ClassEvicted, "Terminated": ClassEvicted, "NodeShutdown": ClassEvicted,
-	"NodeLost": ClassNodeLost, "NodeAffinity": ClassEvicted, "DeadlineExceeded": ClassEvicted,
-	"UnexpectedAdmissionError": ClassRefused, "OutOfcpu": ClassRefused, "OutOfmemory": ClassRefused, "OutOfpods": ClassRefused,
+var podReasons = map[string]steps.EvictionClass{
+	"Evicted": steps.EvictionPodEvicted, "Preempting": steps.EvictionPodEvicted, "Shutdown": steps.EvictionPodEvicted,
+	"Terminated": steps.EvictionPodEvicted, "NodeShutdown": steps.EvictionPodEvicted,
+	"NodeLost": steps.EvictionNodeLost, "NodeAffinity": steps.EvictionPodEvicted, "DeadlineExceeded": steps.EvictionPodEvicted,
+	"UnexpectedAdmissionError": steps.EvictionPodRefused, "OutOfcpu": steps.EvictionPodRefused,
+	"OutOfmemory": steps.EvictionPodRefused, "OutOfpods": steps.EvictionPodRefused,
 }
 
 // lost returns how a Pod has lost its place, in the cluster's words, or nil.
@@ -69,20 +71,20 @@ func lost(pod *core.Pod) error {
 	about := fmt.Sprintf("Pod %s (%s)", pod.Name, pod.Annotations[nameLabel])
 	for _, c := range pod.Status.Conditions {
 		if class := disruption(c); class != "" {
-			return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, c.Reason, c.Message))
+			return evictedf(class, "%s on node %s: %s: %s", about, pod.Spec.NodeName, c.Reason, c.Message)
 		}
 	}
 	if t := stateOf(pod).Terminated; t != nil && t.Reason == "OOMKilled" {
-		return evicted(ClassOutOfMemory, fmt.Sprintf("%s on node %s: OOMKilled, exit code %d: its limit of memory is %s", about,
-			pod.Spec.NodeName, t.ExitCode, memoryLimit(pod)))
+		return evictedf(steps.EvictionOutOfMemory, "%s on node %s: OOMKilled, exit code %d: its limit of memory is %s", about,
+			pod.Spec.NodeName, t.ExitCode, memoryLimit(pod))
 	}
 	reason := pod.Status.Reason
 	if class, ok := podReasons[reason]; ok && pod.Status.Phase == core.PodFailed || ok && reason == "NodeLost" {
-		return evicted(class, fmt.Sprintf("%s on node %s: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message))
+		return evictedf(class, "%s on node %s: %s: %s", about, pod.Spec.NodeName, reason, pod.Status.Message)
 	}
 	if pod.Status.Phase == core.PodFailed && stateOf(pod) == (core.ContainerState{}) {
-		return evicted(ClassRefused, fmt.Sprintf("%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason,
-			pod.Status.Message))
+		return evictedf(steps.EvictionPodRefused, "%s: the kubelet of node %s refuses it: %s: %s", about, pod.Spec.NodeName, reason,
+			pod.Status.Message)
 	}
 	return nil
 }
@@ -108,8 +110,8 @@ func (r *Run) deleted(pod *core.Pod) error {
 }
 
 func deletedPod(pod *core.Pod) error {
-	return evicted(ClassDeleted, fmt.Sprintf("Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name,
-		pod.Annotations[nameLabel], pod.Spec.NodeName))
+	return evictedf(steps.EvictionPodDeleted, "Pod %s (%s) on node %s was deleted by someone else, or with the Job of the run", pod.Name,
+		pod.Annotations[nameLabel], pod.Spec.NodeName)
 }
 
 // placeLoss returns err if it reports the loss of a place, else nil.
@@ -132,8 +134,8 @@ func memoryLimit(pod *core.Pod) string {
 func nodeSilent(pod *core.Pod) error {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == core.PodReady && c.Status != core.ConditionTrue && stateOf(pod).Running != nil && pod.DeletionTimestamp == nil {
-			return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) is not ready: %s", pod.Spec.NodeName, pod.Name,
-				pod.Annotations[nameLabel], strings.TrimSpace(c.Reason+" "+c.Message)))
+			return evictedf(steps.EvictionNodeLost, "node %s of Pod %s (%s) is not ready: %s", pod.Spec.NodeName, pod.Name,
+				pod.Annotations[nameLabel], strings.TrimSpace(c.Reason+" "+c.Message))
 		}
 	}
 	return nil

@@ -171,7 +171,7 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case max(time.Since(began), c.silence.goesOn(time.Now(), c.patience)) > c.patience:
-			return evicted(ClassAPILost, fmt.Sprintf("the API server of the cluster has not answered for %s: %v", c.patience, err))
+			return evictedf(steps.EvictionAPILost, "the API server of the cluster has not answered for %s: %v", c.patience, err)
 		}
 		if err := steps.Sleep(ctx, 4*c.opt.Poll); err != nil {
 			return err
@@ -219,15 +219,15 @@ func refusal(err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "must specify"):
-		return evicted(ClassQuota, steps.Line(err.Error(), maxReason-len(nameResources))+nameResources)
+		return evicted(steps.EvictionQuota, steps.Line(err.Error(), maxReason-len(nameResources))+nameResources)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
-		return evicted(ClassQuota, err.Error())
+		return evicted(steps.EvictionQuota, err.Error())
 	case denied(err):
-		return evicted(ClassForbidden, steps.Line(err.Error(), maxReason-len(regrant))+regrant)
+		return evicted(steps.EvictionForbidden, steps.Line(err.Error(), maxReason-len(regrant))+regrant)
 	case apierrors.IsForbidden(err):
-		return evicted(ClassForbidden, err.Error())
+		return evicted(steps.EvictionForbidden, err.Error())
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		return evicted(ClassRefused, err.Error())
+		return evicted(steps.EvictionPodRefused, err.Error())
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func TestRightsLost(t *testing.T) {
 				t.Errorf("request %d took %s", i, took)
 			}
 			e, _ := errors.AsType[*steps.EvictionError](err)
-			if step.answer != nil && (e == nil || e.Class != ClassForbidden || !strings.Contains(e.Reason, "see that the RoleBinding")) {
+			if step.answer != nil && (e == nil || e.Class != steps.EvictionForbidden || !strings.Contains(e.Reason, "see that the RoleBinding")) {
 				t.Errorf("request %d: %v", i, err)
 			}
 		}
@@ -82,23 +82,23 @@ func TestPatience(t *testing.T) {
 	for name, tt := range map[string]struct {
 		errs  []error
 		asked int
-		class string
+		class steps.EvictionClass
 	}{
 		"answers":          {[]error{nil}, 1, ""},
 		"away for a bit":   {[]error{away, away, nil}, 3, ""},
-		"away":             {[]error{away}, 0, ClassAPILost},
+		"away":             {[]error{away}, 0, steps.EvictionAPILost},
 		"busy":             {[]error{apierrors.NewTooManyRequests("later", 1), nil}, 2, ""},
-		"forbids":          {[]error{forbidden}, 1, ClassForbidden},
+		"forbids":          {[]error{forbidden}, 1, steps.EvictionForbidden},
 		"denies for a bit": {[]error{denial, nil}, 2, ""},
 		"amounts unnamed": {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
-			errors.New("failed quota: q: must specify limits.cpu"))}, 1, ClassQuota},
+			errors.New("failed quota: q: must specify limits.cpu"))}, 1, steps.EvictionQuota},
 		"quota": {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: gpus"))},
-			1, ClassQuota},
+			1, steps.EvictionQuota},
 	} {
 		opt := Options{Poll: time.Microsecond}
 		opt.complete()
 		c := &cluster{opt: opt, patience: time.Minute, granted: true}
-		if tt.class == ClassAPILost {
+		if tt.class == steps.EvictionAPILost {
 			c.patience = time.Millisecond
 		}
 		asked := 0

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -57,7 +56,7 @@ func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
 	}
 	switch loss, _ := errors.AsType[*steps.EvictionError](cmp.Or(why, deletedPod(pod))); {
 	case why == nil && r.terminating(once):
-		why = evicted(ClassDeleted, fmt.Sprintf("namespace %s is being deleted, and with it the run", r.namespace))
+		why = evictedf(steps.EvictionPodDeleted, "namespace %s is being deleted, and with it the run", r.namespace)
 	default:
 		why = evicted(loss.Class, loss.Reason+"; it kept the run, whose other Pods were deleted with it")
 	}

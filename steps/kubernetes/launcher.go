@@ -43,7 +43,7 @@ func check(p steps.Process) error {
 	if signal, _ := p.Stopping(); signal != "TERM" {
 		return fmt.Errorf("it ends on SIG%s, and a Pod gets SIGTERM alone", signal)
 	}
-	return CheckContainer(p.Container)
+	return Containers().Err(p.Container)
 }
 
 // Prepare pulls the image of p on the node.

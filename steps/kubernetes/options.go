@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -62,24 +63,13 @@ func (o *Options) complete() {
 	}
 }
 
-// The classes of steps.EvictionError.
-const (
-	ClassAPILost       = "api_lost"
-	ClassForbidden     = "forbidden"
-	ClassQuota         = "quota_exceeded"
-	ClassRefused       = "pod_refused"
-	ClassUnschedulable = "unschedulable"
-	ClassImage         = "image_not_pulled"
-	ClassNotStarted    = "pod_not_started"
-	ClassOutOfMemory   = "out_of_memory"
-	ClassEvicted       = "pod_evicted"
-	ClassDeleted       = "pod_deleted"
-	ClassNodeLost      = "node_lost"
-)
-
-func evicted(class, reason string) error {
+func evicted(class steps.EvictionClass, reason string) error {
 	return &steps.EvictionError{Class: class, Reason: steps.Line(reason, maxReason)}
 }
 
 // maxReason limits the length of a quoted message of the cluster.
 const maxReason = 600
+
+func evictedf(class steps.EvictionClass, format string, args ...any) error {
+	return evicted(class, fmt.Sprintf(format, args...))
+}

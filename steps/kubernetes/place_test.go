@@ -109,13 +109,14 @@ func TestLoadPodReplaced(t *testing.T) {
 // what is no loss of a place is none.
 func TestTaskEvicted(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lose        func(*core.Pod)
-		err         error // of the API server
-		class, text string
+		lose  func(*core.Pod)
+		err   error // of the API server
+		class steps.EvictionClass
+		text  string
 	}{
 		"there":         {func(*core.Pod) {}, nil, "", ""},
-		"deleted":       {deletes, nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
-		"evicted":       {evicts, nil, ClassEvicted, "(load0) on node k1: EvictionByEvictionAPI: Eviction API: evicting"},
+		"deleted":       {deletes, nil, steps.EvictionPodDeleted, "(load0) on node k1 was deleted by someone else"},
+		"evicted":       {evicts, nil, steps.EvictionPodEvicted, "(load0) on node k1: EvictionByEvictionAPI: Eviction API: evicting"},
 		"it crashed":    {ends, nil, "", ""},
 		"not to be got": {nil, errors.New("no such thing"), "", ""},
 	} {
@@ -145,8 +146,8 @@ func TestTaskEvicted(t *testing.T) {
 func TestServerDeleted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked bool
-		class string
-	}{"by someone": {false, ClassDeleted}, "by us": {true, ""}} {
+		class steps.EvictionClass
+	}{"by someone": {false, steps.EvictionPodDeleted}, "by us": {true, ""}} {
 		r := started(t)
 		pod, err := r.Tasks(0).place(t.Context())
 		if err != nil {
@@ -242,16 +243,18 @@ func TestNamespaceDeleted(t *testing.T) {
 // not a hand that was nobody's.
 func TestKeeperLost(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lose        []func(*core.Pod)
-		class, text string
+		lose  []func(*core.Pod)
+		class steps.EvictionClass
+		text  string
 	}{
-		"has its place": {nil, ClassDeleted, "(load0) on node k1 was deleted by someone else"},
-		"evicted": {[]func(*core.Pod){evicts}, ClassEvicted,
+		"has its place": {nil, steps.EvictionPodDeleted, "(load0) on node k1 was deleted by someone else"},
+		"evicted": {[]func(*core.Pod){evicts}, steps.EvictionPodEvicted,
 			"(keeper) on node k2: EvictionByEvictionAPI: Eviction API: evicting; it kept the run"},
-		"deleted": {[]func(*core.Pod){deletes}, ClassDeleted,
+		"deleted": {[]func(*core.Pod){deletes}, steps.EvictionPodDeleted,
 			"(keeper) on node k2 was deleted by someone else, or with the Job of the run; it kept the run"},
-		"deleted, then evicted": {[]func(*core.Pod){deletes, evicts}, ClassEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
-		"evicted, then deleted": {[]func(*core.Pod){evicts, func(pod *core.Pod) { pod.Status.Conditions = nil; deletes(pod) }}, ClassEvicted,
+		"deleted, then evicted": {[]func(*core.Pod){deletes, evicts}, steps.EvictionPodEvicted, "(keeper) on node k2: EvictionByEvictionAPI"},
+		"evicted, then deleted": {[]func(*core.Pod){evicts, func(pod *core.Pod) { pod.Status.Conditions = nil; deletes(pod) }},
+			steps.EvictionPodEvicted,
 			"(keeper) on node k2: EvictionByEvictionAPI"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -24,52 +23,16 @@ const (
 // containerName of the only container of each Pod.
 const containerName = "main"
 
-// CheckContainer returns an error if a container cannot run as a Pod.
-func CheckContainer(c *steps.ContainerSpec) error {
-	for _, no := range []struct {
-		set           bool
-		what, instead string
-	}{
-		{c.Platform != "", "platform", "choose nodes by node_selector of the kubernetes block"},
-		{c.Network != "" && c.Network != steps.NetworkBridge && c.Network != steps.NetworkHost, "network " + c.Network,
-			"leave it out, or set it to " + steps.NetworkHost},
-		{c.IPC == "shareable" || strings.HasPrefix(c.IPC, "container:"), "ipc " + c.IPC, "leave it out, or set it to host"},
-		{c.PID != "" && c.PID != "host", "pid " + c.PID, "leave it out, or set it to host"},
-		{c.CPUSet != "" || c.MemSet != "", "cpuset and memset", "set cpu in resources of the kubernetes block"},
-		{len(c.Ulimits) > 0, "ulimits", "Kubernetes has none; the container runtime of the nodes sets them"},
-		{len(c.Devices)+len(c.CDI) > 0, "devices", "ask for what the device plugin offers in resources of the kubernetes block"},
-		{len(c.Mounts) > 0, "mounts", "volumes are claims of the namespace by name"},
-		{c.GPUs != nil && len(c.GPUs.IDs) > 0, "GPUs by name", "set gpus to their number; the device plugin chooses them"},
-		{c.GPUs != nil && c.GPUs.Count == steps.AllGPUs, "all GPUs", "set gpus to their number"},
-	} {
-		if no.set {
-			return fmt.Errorf("a Pod has no %s; %s", no.what, no.instead)
-		}
-	}
-	_, err := security(c)
-	return errors.Join(err, checkTmpfs(c))
-}
-
-func checkTmpfs(c *steps.ContainerSpec) error {
-	for at, options := range c.Tmpfs {
-		if _, err := tmpfsSize(options); err != nil {
-			return fmt.Errorf("tmpfs at %s: %w", at, err)
-		}
-	}
-	return nil
-}
-
 // podOf returns the Pod of a process on a node. held is the secret with its secret variables and its files,
 // "" if there is none.
 func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) {
 	c := p.Container
-	guard, err := security(c)
-	if err != nil {
+	if err := Containers().Err(c); err != nil {
 		return nil, err
 	}
 	main := core.Container{
 		Name: containerName, Image: c.Image, ImagePullPolicy: core.PullNever, WorkingDir: c.Workdir,
-		Env: r.environment(p, held), Resources: r.resources(c), SecurityContext: guard,
+		Env: r.environment(p, held), Resources: r.resources(c), SecurityContext: security(c),
 	}
 	if c.OwnEntrypoint {
 		main.Args = escaped(p.Argv)
@@ -88,7 +51,7 @@ func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) 
 		spec.ServiceAccountName, spec.AutomountServiceAccountToken = name, new(true)
 	}
 	if len(c.GroupAdd) > 0 {
-		spec.SecurityContext = &core.PodSecurityContext{SupplementalGroups: numbers(c.GroupAdd)}
+		spec.SecurityContext = &core.PodSecurityContext{SupplementalGroups: groups(c.GroupAdd)}
 	}
 	if c.GPUs != nil && r.opt.Spec.Queue != "" {
 		pod.Labels[queueLabel] = r.opt.Spec.Queue
@@ -98,9 +61,7 @@ func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) 
 	}
 	bind(spec, node.Name)
 	spec.NodeSelector = node.Selector
-	if err := mount(spec, &main, c, p.Files, held); err != nil {
-		return nil, err
-	}
+	mount(spec, &main, c, p.Files, held)
 	spec.Containers = []core.Container{main}
 	return pod, nil
 }
@@ -210,7 +171,7 @@ func claim(v steps.Volume) core.VolumeSource {
 }
 
 // mount gives a container its volumes.
-func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, files []steps.File, held string) error {
+func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, files []steps.File, held string) {
 	add := func(source core.VolumeSource, at string, readOnly bool) {
 		name := fmt.Sprintf("v%d", len(spec.Volumes))
 		spec.Volumes = append(spec.Volumes, core.Volume{Name: name, VolumeSource: source})
@@ -227,24 +188,20 @@ func mount(spec *core.PodSpec, main *core.Container, c *steps.ContainerSpec, fil
 		add(inMemory(c.ShmSize), shmFolder, false)
 	}
 	for _, at := range slices.Sorted(maps.Keys(c.Tmpfs)) {
-		size, err := tmpfsSize(c.Tmpfs[at])
-		if err != nil {
-			return err
-		}
+		size, _ := tmpfsSize(c.Tmpfs[at]) // Containers refuses invalid sizes
 		add(inMemory(size), at, false)
 	}
 	for _, v := range c.Volumes {
 		add(claim(v), v.Target, v.ReadOnly)
 	}
 	if len(files) == 0 {
-		return nil
+		return
 	}
 	var items []core.KeyToPath
 	for i, f := range files {
 		items = append(items, core.KeyToPath{Key: fileKey(i), Path: path.Clean(f.Name)})
 	}
 	add(core.VolumeSource{Secret: &core.SecretVolumeSource{SecretName: held, Items: items, DefaultMode: new(int32(0o444))}}, filesFolder, true)
-	return nil
 }
 
 // tmpfsSize reads the size out of mount options, 0 for none.

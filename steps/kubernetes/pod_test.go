@@ -83,35 +83,6 @@ func TestPod(t *testing.T) {
 	}
 }
 
-func TestCheckContainer(t *testing.T) {
-	for name, tt := range map[string]struct {
-		spec  steps.ContainerSpec
-		fault string
-	}{
-		"plain":           {steps.ContainerSpec{IPC: "host", User: "0"}, ""},
-		"a mount":         {steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/"}}}, "volumes are claims of the namespace"},
-		"a device":        {steps.ContainerSpec{CDI: []string{"nvidia.com/gpu=0"}}, "device plugin"},
-		"GPUs by name":    {steps.ContainerSpec{GPUs: &steps.GPURequest{IDs: []string{"0"}}}, "set gpus to their number"},
-		"all GPUs":        {steps.ContainerSpec{GPUs: &steps.GPURequest{Count: steps.AllGPUs}}, "set gpus to their number"},
-		"a limit":         {steps.ContainerSpec{Ulimits: []steps.Ulimit{{Name: "memlock"}}}, "Kubernetes has none"},
-		"a user's name":   {steps.ContainerSpec{User: "root"}, `user "root" must be a number`},
-		"a group's name":  {steps.ContainerSpec{GroupAdd: []string{"video"}}, `"video" must be a number`},
-		"another network": {steps.ContainerSpec{Network: "fast"}, "a Pod has no network fast"},
-		"cores":           {steps.ContainerSpec{CPUSet: "0-3"}, "set cpu in resources"},
-		"a filter": {steps.ContainerSpec{SecurityOpt: []string{"seccomp=/etc/own.json"}},
-			`a Pod has no security_opt "seccomp=/etc/own.json"`},
-		"confined": {steps.ContainerSpec{User: "1000", CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges",
-			"seccomp:builtin"}}, ""},
-		"a size":  {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=big"}}, `"big" is not a size`},
-		"a share": {steps.ContainerSpec{Tmpfs: map[string]string{"/x": "size=50%"}}, `"50%" is not a size`},
-	} {
-		err := CheckContainer(&tt.spec)
-		if (tt.fault == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.fault) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestLost: how a Pod has lost its place is said in the cluster's words, and a server that ended by itself
 // has not.
 func TestLost(t *testing.T) {
@@ -127,21 +98,21 @@ func TestLost(t *testing.T) {
 		Message: "Preempted to accommodate a workload"}
 	for name, tt := range map[string]struct {
 		status core.PodStatus
-		class  string
+		class  steps.EvictionClass
 	}{
-		"its queue":         {core.PodStatus{Phase: core.PodRunning, Conditions: []core.PodCondition{queue}}, ClassEvicted},
+		"its queue":         {core.PodStatus{Phase: core.PodRunning, Conditions: []core.PodCondition{queue}}, steps.EvictionPodEvicted},
 		"running":           {core.PodStatus{Phase: core.PodRunning}, ""},
 		"a crash":           {terminated("Error", 1), ""},
-		"the kernel's kill": {terminated("OOMKilled", 137), ClassOutOfMemory},
-		"a higher priority": {disrupted("PreemptionByScheduler"), ClassEvicted},
-		"an eviction":       {disrupted("EvictionByEvictionAPI"), ClassEvicted},
+		"the kernel's kill": {terminated("OOMKilled", 137), steps.EvictionOutOfMemory},
+		"a higher priority": {disrupted("PreemptionByScheduler"), steps.EvictionPodEvicted},
+		"an eviction":       {disrupted("EvictionByEvictionAPI"), steps.EvictionPodEvicted},
 		"the kubelet's own": {core.PodStatus{Phase: core.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."},
-			ClassEvicted},
-		"a taint": {disrupted("DeletionByTaintManager"), ClassNodeLost},
+			steps.EvictionPodEvicted},
+		"a taint": {disrupted("DeletionByTaintManager"), steps.EvictionNodeLost},
 		"no room after all": {core.PodStatus{Phase: core.PodFailed, Reason: "OutOfnvidia.com/gpu",
-			Message: "Node didn't have enough resource"}, ClassRefused},
+			Message: "Node didn't have enough resource"}, steps.EvictionPodRefused},
 		"unlike its node": {core.PodStatus{Phase: core.PodFailed, Reason: "TopologyAffinityError", Message: "Resources cannot be allocated"},
-			ClassRefused},
+			steps.EvictionPodRefused},
 		"an unknown reason":  {disrupted("SomethingElse"), ""},
 		"a reason of a life": {core.PodStatus{Phase: core.PodRunning, Reason: "Evicted"}, ""},
 	} {

@@ -39,7 +39,8 @@ func TestQueueSays(t *testing.T) {
 		"p-3": "(1ns): SchedulingGated: blocked",
 	} {
 		_, err := r.awaitPod(t.Context(), name, running)
-		if e, ok := errors.AsType[*steps.EvictionError](err); !ok || e.Class != ClassUnschedulable || !strings.HasSuffix(e.Reason, want) {
+		if e, ok := errors.AsType[*steps.EvictionError](err); !ok || e.Class != steps.EvictionUnschedulable ||
+			!strings.HasSuffix(e.Reason, want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

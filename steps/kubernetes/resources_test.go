@@ -185,7 +185,11 @@ func TestKeeperNeverCreated(t *testing.T) {
 		}
 		_, err := r.awaitKeeper(t.Context())
 		e, ok := errors.AsType[*steps.EvictionError](err)
-		if want := map[bool]string{true: ClassRefused, false: ClassNotStarted}[never]; !ok || e.Class != want ||
+		want := steps.EvictionPodNotStarted
+		if never {
+			want = steps.EvictionPodRefused
+		}
+		if !ok || e.Class != want ||
 			!strings.Contains(e.Reason, text) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

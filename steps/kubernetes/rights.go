@@ -9,6 +9,8 @@ import (
 
 	authorization "k8s.io/api/authorization/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // Right is a permission that a run needs in the namespace.
@@ -44,7 +46,7 @@ func (c *cluster) checkRights(ctx context.Context) error {
 		advice = "these are all rights of a run, so its RoleBinding is missing or names somebody else: apply what " +
 			"`pipeline init --kubernetes` writes"
 	}
-	return evicted(ClassForbidden, fmt.Sprintf("in namespace %s this user may not %s; %s", c.namespace, strings.Join(missing, ", "), advice))
+	return evictedf(steps.EvictionForbidden, "in namespace %s this user may not %s; %s", c.namespace, strings.Join(missing, ", "), advice)
 }
 
 // rightCount returns the number of rights that a run needs, each verb counted.

@@ -198,10 +198,11 @@ func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 			break
 		}
 		if why := r.uncreatable(ctx); why != "" {
-			return "", evicted(ClassRefused, fmt.Sprintf("Job %s gets no Pod: %s", r.job, why))
+			return "", evictedf(steps.EvictionPodRefused, "Job %s gets no Pod: %s", r.job, why)
 		}
 		if time.Now().After(limit) {
-			return "", evicted(ClassNotStarted, fmt.Sprintf("Job %s has no Pod after %s: %s", r.job, r.opt.StartWait, r.eventsOf(ctx, "Job", r.job)))
+			return "", evictedf(steps.EvictionPodNotStarted, "Job %s has no Pod after %s: %s", r.job, r.opt.StartWait,
+				r.eventsOf(ctx, "Job", r.job))
 		}
 		if err := steps.Sleep(ctx, r.opt.Poll); err != nil {
 			return "", err

@@ -27,40 +27,26 @@ func confine(pod *core.PodSpec) {
 	}
 }
 
-// security returns the security context of a server's container, nil for the cluster's default.
-func security(c *steps.ContainerSpec) (*core.SecurityContext, error) {
+// security returns the security context of a server's container, nil for the cluster's default. [Containers]
+// refuses what it does not understand.
+func security(c *steps.ContainerSpec) *core.SecurityContext {
+	if !c.Privileged && len(c.CapAdd)+len(c.CapDrop)+len(c.SecurityOpt) == 0 && c.User == "" {
+		return nil
+	}
 	var s core.SecurityContext
-	set := c.Privileged
 	if c.Privileged {
 		s.Privileged = new(true)
 	}
 	if len(c.CapAdd)+len(c.CapDrop) > 0 {
-		set = true
 		s.Capabilities = &core.Capabilities{Add: capabilities(c.CapAdd), Drop: capabilities(c.CapDrop)}
 	}
 	if c.User != "" {
-		set = true
-		if err := runAs(&s, c.User); err != nil {
-			return nil, err
-		}
-	}
-	for _, g := range c.GroupAdd {
-		if _, err := strconv.ParseInt(g, 10, 64); err != nil {
-			return nil, fmt.Errorf("group_add: %q must be a number in a Pod", g)
-		}
+		_ = runAs(&s, c.User)
 	}
 	for _, o := range c.SecurityOpt {
-		option, ok := securityOptions[strings.Replace(o, ":", "=", 1)]
-		if !ok {
-			return nil, fmt.Errorf("a Pod has no security_opt %q; it has no-new-privileges, seccomp=builtin and seccomp=unconfined", o)
-		}
-		set = true
-		option(&s)
+		securityOptions[normalOption(o)](&s)
 	}
-	if !set {
-		return nil, nil
-	}
-	return &s, nil
+	return &s
 }
 
 // securityOptions maps Docker's security options to those of a Pod.
@@ -104,11 +90,13 @@ func capabilities(names []string) []core.Capability {
 	return out
 }
 
-// numbers parses numbers that security has validated.
-func numbers(texts []string) []int64 {
+func groupID(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+
+// groups parses the IDs of groups, of which [Containers] refuses names.
+func groups(texts []string) []int64 {
 	var out []int64
 	for _, t := range texts {
-		n, _ := strconv.ParseInt(t, 10, 64)
+		n, _ := groupID(t)
 		out = append(out, n)
 	}
 	return out

@@ -193,7 +193,7 @@ const lookWait = 10 * time.Second
 // enough.
 func (s *Server) Evicted(ctx context.Context) error {
 	err := s.evicted(ctx)
-	if e, ok := errors.AsType[*steps.EvictionError](err); ok && e.Class == ClassDeleted {
+	if e, ok := errors.AsType[*steps.EvictionError](err); ok && e.Class == steps.EvictionPodDeleted {
 		if loss := s.run.keeperLoss(); loss != nil { // which may have been seen only since
 			return loss
 		}
@@ -222,7 +222,7 @@ func (s *Server) evicted(ctx context.Context) error {
 		return err
 	}
 	if s.tunnel != nil && s.tunnel.broken.Load() {
-		return evicted(ClassAPILost, fmt.Sprintf("the connection through the API server by which %s is asked is broken", s.process.Name))
+		return evictedf(steps.EvictionAPILost, "the connection through the API server by which %s is asked is broken", s.process.Name)
 	}
 	return s.run.kubeletSilent(ctx, pod)
 }
@@ -236,8 +236,8 @@ func (r *Run) kubeletSilent(ctx context.Context, pod *core.Pod) error {
 	if err == nil || !strings.Contains(err.Error(), "dial tcp") && !strings.Contains(err.Error(), "proxy error") && ctx.Err() == nil {
 		return nil
 	}
-	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Pod %s (%s) does not answer: %v", pod.Spec.NodeName, pod.Name,
-		pod.Annotations[nameLabel], err))
+	return evictedf(steps.EvictionNodeLost, "node %s of Pod %s (%s) does not answer: %v", pod.Spec.NodeName, pod.Name,
+		pod.Annotations[nameLabel], err)
 }
 
 // Stop asks the Pod to end, waits for the grace, kills it, and waits until it is gone. If ctx is cancelled,
@@ -329,5 +329,5 @@ func (s *Server) nodeGone() bool {
 // ofLostNode reports whether a place was lost with its node.
 func ofLostNode(err error) bool {
 	e, ok := errors.AsType[*steps.EvictionError](err)
-	return ok && e.Class == ClassNodeLost
+	return ok && e.Class == steps.EvictionNodeLost
 }

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -87,46 +86,13 @@ func (c command) program() (program, options []string, err error) {
 	if box == nil {
 		return c.process.Argv, nil, nil
 	}
-	if err := CheckContainer(c.runtime, box); err != nil {
+	if err := Containers(c.runtime).Err(box); err != nil {
 		return nil, nil, err
 	}
 	if c.runtime == steps.RuntimePyxis {
 		return c.process.Argv, c.pyxis(box), nil
 	}
 	return c.apptainer(box), nil, nil
-}
-
-// CheckContainer returns an error for settings of a container that a runtime of the cluster does not support.
-func CheckContainer(runtime string, c *steps.ContainerSpec) error {
-	if runtime == "" || runtime == steps.RuntimeNone {
-		return errors.New(
-			`the nodes have nothing to start an image with: set runtime = "pyxis" or "apptainer" in the slurm block, or executable in place of image`)
-	}
-	if c.OwnEntrypoint && runtime == steps.RuntimePyxis {
-		return errors.New("pyxis cannot start the image's own entrypoint: set container.entrypoint")
-	}
-	for _, u := range []struct {
-		name string
-		set  bool
-	}{
-		{"platform", c.Platform != ""}, {"user", c.User != ""}, {"network", c.Network != "" && c.Network != steps.NetworkHost},
-		{"pid", c.PID != "" && c.PID != "host"}, {"ipc", c.IPC != "" && c.IPC != "host"}, {"shm_size", c.ShmSize != 0}, {"memory", c.Memory != 0},
-		{"cpuset", c.CPUSet != ""}, {"memset", c.MemSet != ""}, {"ulimits", len(c.Ulimits) > 0}, {"cap_add", len(c.CapAdd) > 0},
-		{"cap_drop", len(c.CapDrop) > 0}, {"security_opt", len(c.SecurityOpt) > 0}, {"group_add", len(c.GroupAdd) > 0},
-		{"privileged", c.Privileged}, {"devices", len(c.Devices) > 0 || len(c.CDI) > 0}, {"runtime", c.Runtime != ""},
-		{"gpus", c.GPUs != nil && (len(c.GPUs.IDs) > 0 || c.GPUs.Count == steps.AllGPUs)},
-		{"volumes", len(c.Volumes) > 0}, {"tmpfs", len(c.Tmpfs) > 0},
-	} {
-		if u.set {
-			return fmt.Errorf("container.%s has no meaning with runtime = %q: the cluster's administrators decide it; leave it out", u.name, runtime)
-		}
-	}
-	for _, m := range c.Mounts {
-		if strings.ContainsAny(m.Source+m.Target, ",: ") {
-			return fmt.Errorf("the mount of %q has a character that %s takes for a separator", m.Source, runtime)
-		}
-	}
-	return nil
 }
 
 // pyxis returns the options of the pyxis plug-in of srun, which starts the container.

@@ -67,31 +67,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestCheckContainer(t *testing.T) {
-	for name, tt := range map[string]struct {
-		runtime string
-		c       steps.ContainerSpec
-		want    string
-	}{
-		"no runtime": {steps.RuntimeNone, steps.ContainerSpec{Image: "i"}, "nothing to start an image with"},
-		"pyxis":      {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", Network: steps.NetworkHost, IPC: "host"}, ""},
-		"own entrypoint": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i", OwnEntrypoint: true},
-			"cannot start the image's own entrypoint"},
-		"memory":           {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", ShmSize: 1}, "container.shm_size has no meaning"},
-		"bridge":           {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", Network: "bridge"}, "container.network has no meaning"},
-		"a number of GPUs": {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{Count: 2}}, ""},
-		"named GPUs": {steps.RuntimeApptainer, steps.ContainerSpec{Image: "i", GPUs: &steps.GPURequest{IDs: []string{"1"}}},
-			"container.gpus has no meaning"},
-		"a mount's options": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i",
-			Mounts: []steps.Mount{{Source: "/a,/etc:/etc", Target: "/b"}}}, "takes for a separator"},
-	} {
-		err := CheckContainer(tt.runtime, &tt.c)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", name, err, tt.want)
-		}
-	}
-}
-
 func TestEnrootImage(t *testing.T) {
 	for image, want := range map[string]string{
 		"vllm/vllm-openai:v0.11.0":  "vllm/vllm-openai:v0.11.0",

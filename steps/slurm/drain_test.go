@@ -35,7 +35,7 @@ func TestWaitsForDrained(t *testing.T) {
 			j.id = "7"
 			err := j.await(t.Context())
 			e, _ := errors.AsType[*steps.EvictionError](err)
-			if e == nil || e.Class != ClassPending || !strings.Contains(e.Reason, want) || !strings.Contains(told, want) ||
+			if e == nil || e.Class != steps.EvictionJobPending || !strings.Contains(e.Reason, want) || !strings.Contains(told, want) ||
 				want == "" && strings.Contains(told+e.Reason, "drained") {
 				t.Errorf("%q: told %q, then %v", sinfo, told, err)
 			}

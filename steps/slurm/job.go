@@ -87,10 +87,9 @@ func (j *Job) attach(ctx context.Context) error {
 		return err
 	}
 	if len(j.nodes) < j.opt.Spec.Nodes {
-		return evicted(ClassRefused,
-			fmt.Sprintf(
-				"the slurm block asks for %d nodes, and the allocation that this runs in (job %s) has %d; allocate more, or run outside of it",
-				j.opt.Spec.Nodes, j.id, len(j.nodes)))
+		return evictedf(steps.EvictionAllocationRefused,
+			"the slurm block asks for %d nodes, and the allocation that this runs in (job %s) has %d; allocate more, or run outside of it",
+			j.opt.Spec.Nodes, j.id, len(j.nodes))
 	}
 	return nil
 }
@@ -106,7 +105,8 @@ func (j *Job) submit(ctx context.Context) error {
 		return errors.Join(err, found)
 	}
 	if said, ok := errors.AsType[*commandError](err); ok {
-		return evicted(ClassRefused, fmt.Sprintf("Slurm refuses the job: %v; change the slurm block, sinfo shows what the cluster has", said))
+		return evictedf(steps.EvictionAllocationRefused,
+			"Slurm refuses the job: %v; change the slurm block, sinfo shows what the cluster has", said)
 	}
 	if err != nil {
 		return err
@@ -167,11 +167,11 @@ func (j *Job) await(ctx context.Context) error {
 			return j.lost(s)
 		}
 		if why, never := hopeless[s.reason]; never {
-			return evicted(ClassPending, fmt.Sprintf("Slurm job %s would wait for ever (%s): %s%s", j.id, s.reason, why, j.drainedBefore(ctx)))
+			return evictedf(steps.EvictionJobPending, "Slurm job %s would wait for ever (%s): %s%s", j.id, s.reason, why, j.drainedBefore(ctx))
 		}
 		if limit := j.opt.Spec.QueueTimeout; limit > 0 && time.Since(began) >= limit {
-			return evicted(ClassPending, fmt.Sprintf("Slurm job %s did not start within queue_timeout (%s); it waits for %s%s", j.id, limit,
-				s.reason, j.drainedBefore(ctx)))
+			return evictedf(steps.EvictionJobPending, "Slurm job %s did not start within queue_timeout (%s); it waits for %s%s", j.id, limit,
+				s.reason, j.drainedBefore(ctx))
 		}
 		if now := s.name + " " + s.reason; now != told && s.reason != "None" {
 			told = now
@@ -252,13 +252,13 @@ func (j *Job) Check(ctx context.Context) error {
 		return err
 	}
 	if s.name == "COMPLETING" {
-		return evicted(ClassJobEnded, "Slurm job "+j.id+" is ending")
+		return evicted(steps.EvictionJobEnded, "Slurm job "+j.id+" is ending")
 	}
 	j.tellDrained(ctx)
 	if s.limited && s.left < j.opt.Need {
-		return evicted(ClassTimeLimit,
-			fmt.Sprintf("Slurm job %s has %s left, and a launch with its runs takes about %s; raise time in the slurm block", j.id, s.left,
-				j.opt.Need.Round(time.Second)))
+		return evictedf(steps.EvictionTimeLimit,
+			"Slurm job %s has %s left, and a launch with its runs takes about %s; raise time in the slurm block", j.id, s.left,
+			j.opt.Need.Round(time.Second))
 	}
 	return nil
 }

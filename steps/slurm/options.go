@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -53,18 +54,10 @@ func (o *Options) complete() {
 	o.Spec.Nodes = max(o.Spec.Nodes, 1)
 }
 
-// The classes of steps.EvictionError.
-const (
-	ClassNodeLost      = "node_lost"
-	ClassJobCancelled  = "job_cancelled"
-	ClassStepCancelled = "step_cancelled"
-	ClassPreempted     = "preempted"
-	ClassTimeLimit     = "time_limit"
-	ClassJobEnded      = "job_ended"
-	ClassRefused       = "allocation_refused"
-	ClassPending       = "job_pending"
-)
-
-func evicted(class, reason string) error {
+func evicted(class steps.EvictionClass, reason string) error {
 	return &steps.EvictionError{Class: class, Reason: reason}
+}
+
+func evictedf(class steps.EvictionClass, format string, args ...any) error {
+	return evicted(class, fmt.Sprintf(format, args...))
 }

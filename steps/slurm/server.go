@@ -74,14 +74,15 @@ func (s *Server) Evicted(ctx context.Context) error {
 	if s.asked.Load() || !s.ended() {
 		return nil
 	}
-	for text, class := range map[string]string{"DUE TO NODE FAILURE": ClassNodeLost, "DUE TO PREEMPTION": ClassPreempted,
-		"DUE TO TIME LIMIT": ClassTimeLimit} {
+	for text, class := range map[string]steps.EvictionClass{"DUE TO NODE FAILURE": steps.EvictionNodeLost,
+		"DUE TO PREEMPTION": steps.EvictionPreempted,
+		"DUE TO TIME LIMIT": steps.EvictionTimeLimit} {
 		if line := s.out.find(text); line != "" {
 			return evicted(class, line)
 		}
 	}
 	if line := s.out.find("CANCELLED AT"); line != "" {
-		return evicted(ClassStepCancelled, fmt.Sprintf("the step of %s was cancelled by someone else: %s", s.process.Name, line))
+		return evictedf(steps.EvictionStepCancelled, "the step of %s was cancelled by someone else: %s", s.process.Name, line)
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (s *Server) nodeLost(ctx context.Context) error {
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	if strings.HasPrefix(first, "down") || strings.HasPrefix(first, "fail") || strings.HasSuffix(first, "*") {
-		return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s is %s", name, job.id, first))
+		return evictedf(steps.EvictionNodeLost, "node %s of Slurm job %s is %s", name, job.id, first)
 	}
 	return s.nodeSilent(ctx, name)
 }
@@ -118,7 +119,7 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 	if limited.Err() != nil {
 		why = fmt.Sprintf("a step there does not start within %s", job.opt.LookWait)
 	}
-	return evicted(ClassNodeLost, fmt.Sprintf("node %s of Slurm job %s does not answer: %s", node, job.id, why))
+	return evictedf(steps.EvictionNodeLost, "node %s of Slurm job %s does not answer: %s", node, job.id, why)
 }
 
 // Stop sends the stop signal, waits for the grace period, kills, and waits until Slurm no longer lists the

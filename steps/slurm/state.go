@@ -103,21 +103,22 @@ func (j *Job) lost(s state) error {
 	case "RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING":
 		return nil
 	case "NODE_FAIL", "BOOT_FAIL":
-		return evicted(ClassNodeLost, "a node of Slurm job "+j.id+" failed"+why)
+		return evicted(steps.EvictionNodeLost, "a node of Slurm job "+j.id+" failed"+why)
 	case "PREEMPTED":
-		return evicted(ClassPreempted, "Slurm job "+j.id+" gave way to another one"+why)
+		return evicted(steps.EvictionPreempted, "Slurm job "+j.id+" gave way to another one"+why)
 	case "SUSPENDED", "STOPPED":
-		return evicted(ClassPreempted, "Slurm job "+j.id+" is suspended"+why)
+		return evicted(steps.EvictionPreempted, "Slurm job "+j.id+" is suspended"+why)
 	case "PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT":
-		return evicted(ClassPreempted, "Slurm job "+j.id+" is back in the queue"+why)
+		return evicted(steps.EvictionPreempted, "Slurm job "+j.id+" is back in the queue"+why)
 	case "TIMEOUT", "DEADLINE":
-		return evicted(ClassTimeLimit, "the time limit of Slurm job "+j.id+" is over; raise time in the slurm block, or ask for less repeats")
+		return evicted(steps.EvictionTimeLimit, "the time limit of Slurm job "+j.id+" is over; "+
+			"raise time in the slurm block, or ask for less repeats")
 	case "CANCELLED", "REVOKED":
-		return evicted(ClassJobCancelled, "Slurm job "+j.id+" was cancelled"+why)
+		return evicted(steps.EvictionJobCancelled, "Slurm job "+j.id+" was cancelled"+why)
 	case "":
-		return evicted(ClassJobEnded, "the Slurm controller does not know job "+j.id+" any longer")
+		return evicted(steps.EvictionJobEnded, "the Slurm controller does not know job "+j.id+" any longer")
 	}
-	return evicted(ClassJobEnded, "Slurm job "+j.id+" has ended ("+s.name+why+")")
+	return evicted(steps.EvictionJobEnded, "Slurm job "+j.id+" has ended ("+s.name+why+")")
 }
 
 // settled returns the state of the job once it is not completing. Slurm reports how a job ended only when its

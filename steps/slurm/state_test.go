@@ -58,12 +58,15 @@ func FuzzParseState(f *testing.F) {
 func TestLost(t *testing.T) {
 	j := New(Options{})
 	j.id = "7"
-	for name, want := range map[string]string{
+	for name, want := range map[string]steps.EvictionClass{
 		"RUNNING": "", "COMPLETING": "",
-		"NODE_FAIL": ClassNodeLost, "BOOT_FAIL": ClassNodeLost, "PREEMPTED": ClassPreempted, "SUSPENDED": ClassPreempted,
-		"PENDING": ClassPreempted, "REQUEUED": ClassPreempted, "TIMEOUT": ClassTimeLimit, "DEADLINE": ClassTimeLimit,
-		"CANCELLED": ClassJobCancelled, "COMPLETED": ClassJobEnded, "FAILED": ClassJobEnded, "OUT_OF_MEMORY": ClassJobEnded, "": ClassJobEnded,
-		"A_STATE_OF_LATER_VERSIONS": ClassJobEnded,
+		"NODE_FAIL": steps.EvictionNodeLost, "BOOT_FAIL": steps.EvictionNodeLost,
+		"PREEMPTED": steps.EvictionPreempted, "SUSPENDED": steps.EvictionPreempted,
+		"PENDING": steps.EvictionPreempted, "REQUEUED": steps.EvictionPreempted,
+		"TIMEOUT": steps.EvictionTimeLimit, "DEADLINE": steps.EvictionTimeLimit,
+		"CANCELLED": steps.EvictionJobCancelled, "COMPLETED": steps.EvictionJobEnded,
+		"FAILED": steps.EvictionJobEnded, "OUT_OF_MEMORY": steps.EvictionJobEnded, "": steps.EvictionJobEnded,
+		"A_STATE_OF_LATER_VERSIONS": steps.EvictionJobEnded,
 	} {
 		err := j.lost(state{name: name, reason: "None"})
 		lost, ok := errors.AsType[*steps.EvictionError](err)

@@ -96,7 +96,7 @@ func (t task) Capabilities() steps.ChildCapabilities {
 // evicted returns an error if the job or the node was lost.
 func (t task) evicted(ctx context.Context) error {
 	err := t.server.Evicted(ctx)
-	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == ClassStepCancelled {
+	if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == steps.EvictionStepCancelled {
 		return nil
 	}
 	return err

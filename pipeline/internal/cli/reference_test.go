@@ -19,7 +19,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range referencePages(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals), a.root()) {
+	for _, p := range a.referencePages(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals), a.root()) {
 		var out bytes.Buffer
 		if err := p.write(&out); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/reference"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/steps"
 	"github.com/spf13/cobra"
 )
 
@@ -65,7 +66,7 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	case f.markdown && f.functions:
 		return reference.Functions(a.Out, function.Docs())
 	case f.markdown:
-		return writePages(a.Out, slices.DeleteFunc(referencePages(doc, cmd.Root()),
+		return writePages(a.Out, slices.DeleteFunc(a.referencePages(doc, cmd.Root()),
 			func(p page) bool { return !strings.HasSuffix(p.name, ".md") }))
 	case f.functions:
 		return a.writeJSON(function.Docs())
@@ -116,9 +117,13 @@ type page struct {
 	write func(io.Writer) error
 }
 
-func referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
+func (a *app) referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
+	var containers []steps.ContainerSupport
+	for _, kind := range a.places {
+		containers = append(containers, kind.Containers...)
+	}
 	return []page{
-		{"blocks.md", func(w io.Writer) error { return reference.Blocks(w, doc) }},
+		{"blocks.md", func(w io.Writer) error { return reference.Blocks(w, doc, containers) }},
 		{"metrics.md", func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
 		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
 		{"results.md", reference.Results},

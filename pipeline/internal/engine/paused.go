@@ -71,6 +71,6 @@ func (r *runner) failedPaused(ctx context.Context, s *server, f *fault) error {
 	if s.paused == "" {
 		return nil
 	}
-	return &machineError{&steps.EvictionError{Class: string(result.VoidSuspended), Reason: fmt.Sprintf("%s; it failed after that: %s",
+	return &machineError{&steps.EvictionError{Class: steps.EvictionSuspended, Reason: fmt.Sprintf("%s; it failed after that: %s",
 		s.paused, r.o.Redact.String(f.err.Error()))}}
 }

@@ -72,9 +72,6 @@ type Node struct {
 	Facts map[string]string
 }
 
-// classUnlikeNodes is the class of nodes that are too different for a comparison.
-const classUnlikeNodes = "unlike_nodes"
-
 // Compare checks that the hosts of each role are alike, over the members of a target and over the lanes. Its
 // error names two hosts that differ; the returned differences matter less.
 func (n Nodes) Compare(opt Options) (differences []string, err error) {
@@ -87,7 +84,7 @@ func (n Nodes) Compare(opt Options) (differences []string, err error) {
 				other := n.List[i]
 				hard, soft := probe.Unlike(first.Facts, other.Facts, gpus)
 				if hard != "" {
-					return nil, &steps.EvictionError{Class: classUnlikeNodes, Reason: fmt.Sprintf(
+					return nil, &steps.EvictionError{Class: steps.EvictionUnlikeNodes, Reason: fmt.Sprintf(
 						"%s: the hosts of role %q are not alike: node %s has %s and node %s has %s; %s, or place the servers on others",
 						t.Addr, role, first.Name, factText(first.Facts, hard), other.Name, factText(other.Facts, hard), n.Advice)}
 				}

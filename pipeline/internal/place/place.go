@@ -22,6 +22,7 @@ package place
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -41,6 +42,9 @@ import (
 // Kind is a kind of place: a row of the list that the session is given.
 type Kind struct {
 	Name string
+	// Containers holds the kind's columns of the table of container capabilities, one for each runtime that starts
+	// images there. [UnsupportedBy] applies a column.
+	Containers []steps.ContainerSupport
 	// Takes reports whether a process runs in a place of this kind.
 	Takes func(Options, Process) bool
 	// New makes the place. It fails if the options are wrong.
@@ -214,6 +218,20 @@ type Problem struct {
 	// Process is its name, "" for a problem of the target.
 	Process string
 	Err     error
+}
+
+// UnsupportedBy returns a problem for each argument of a process's container that a place does not support. The
+// messages begin with the process's name.
+func UnsupportedBy(s steps.ContainerSupport, p Process) []Problem {
+	c := p.Spec.NewContainer()
+	if c == nil {
+		return nil
+	}
+	var found []Problem
+	for _, err := range s.Check(c) {
+		found = append(found, Problem{Process: p.Name, Err: fmt.Errorf("%s: %w", p.Name, err)})
+	}
+	return found
 }
 
 // Base is a place on this machine that needs nothing.

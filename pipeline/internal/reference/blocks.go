@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 )
 
@@ -24,7 +25,7 @@ const jsonSyntax = "A file whose name ends in `.pipeline.json` or `.hcl.json` is
 	"prints: name it in a property `$schema`."
 
 // Blocks writes every block with its arguments and nested blocks, and the forms of references.
-func Blocks(w io.Writer, doc lang.SchemaDoc) error {
+func Blocks(w io.Writer, doc lang.SchemaDoc, containers []steps.ContainerSupport) error {
 	var p page
 	p.line("# Blocks", "")
 	p.line(generated, "")
@@ -32,17 +33,44 @@ func Blocks(w io.Writer, doc lang.SchemaDoc) error {
 	for _, b := range doc.Blocks {
 		p.line("* " + link(title(nil, b)))
 	}
-	p.line("* "+link("References"), "* "+link("JSON"))
+	p.line("* "+link(containersByPlace), "* "+link("References"), "* "+link("JSON"))
 	for _, b := range doc.Blocks {
 		p.line("")
 		p.block(nil, b)
 	}
+	p.containers(containers)
 	p.line("", "## References", "", "| form | is |", "|---|---|")
 	for _, r := range doc.References {
 		p.row(code(r.Form), r.Doc)
 	}
 	p.line("", "## JSON", "", jsonSyntax)
 	return p.write(w)
+}
+
+const containersByPlace = "Containers by place"
+
+// containers writes the table of container capabilities.
+func (p *page) containers(places []steps.ContainerSupport) {
+	p.line("", "## "+containersByPlace, "", "What each place makes of the image of a server and the arguments of its container block. "+
+		"An argument or a value that a place does not support is an error of `validate`.", "")
+	columns := slices.DeleteFunc(slices.Clone(places), func(s steps.ContainerSupport) bool { return s.Every != "" })
+	head, rule := "| argument |", "|---|"
+	for _, s := range columns {
+		head, rule = head+" "+s.Place+" |", rule+"---|"
+	}
+	p.line(head, rule)
+	for _, a := range steps.ContainerArgs() {
+		cells := []string{code(a.Name)}
+		for _, s := range columns {
+			cells = append(cells, cmp.Or(s.Args[a.Name].As, "refused"))
+		}
+		p.row(cells...)
+	}
+	for _, s := range places {
+		if s.Every != "" {
+			p.line("", "**"+s.Place+"**: "+s.Every)
+		}
+	}
 }
 
 // Block writes the blocks that a path names, such as ["server", "vllm", "container"] or

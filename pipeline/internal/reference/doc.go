@@ -4,7 +4,7 @@
 // Everything comes from the tables that decode files and parse flags, so that the pages always
 // match the program:
 //
-//	err := reference.Blocks(w, lang.Schema(registry, formats, tests, arrivals))
+//	err := reference.Blocks(w, lang.Schema(registry, formats, tests, arrivals), containers)
 //
 // It only renders, and does not know any block, metric or command by name.
 package reference

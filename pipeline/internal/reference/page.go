@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
+	"github.com/servegate/pipeline/steps"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -72,6 +73,11 @@ func Events(w io.Writer) error {
 		"", "| field | meaning |", "|---|---|")
 	for _, name := range slices.Sorted(maps.Keys(event.FieldDocs)) {
 		p.row(code(name), event.FieldDocs[name])
+	}
+	p.line("", "## Lost places", "", "A run that loses its place, or gets none, ends as an infrastructure failure. The text of the failure "+
+		"ends with one of these classes.", "", "| class | the place was lost, or not granted |", "|---|---|")
+	for _, e := range steps.Evictions() {
+		p.row(code(string(e.Class)), e.Doc)
 	}
 	return p.write(w)
 }

@@ -23,7 +23,8 @@ import (
 // container; Check rejects those.
 func Kind() place.Kind {
 	return place.Kind{
-		Name: "docker",
+		Name:       "docker",
+		Containers: []steps.ContainerSupport{docker.Containers(docker.Allow{})},
 		Takes: func(o place.Options, p place.Process) bool {
 			if p.Role == place.RoleRouter { // at another host it would be far from the load
 				return p.Contained && firstIsHere(o)

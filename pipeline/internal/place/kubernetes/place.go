@@ -24,7 +24,8 @@ import (
 // Kind takes the processes that the kubernetes block of a file places, unless they are simulated.
 func Kind() place.Kind {
 	return place.Kind{
-		Name: "kubernetes",
+		Name:       "kubernetes",
+		Containers: []steps.ContainerSupport{kubernetes.Containers()},
 		Takes: func(o place.Options, p place.Process) bool {
 			spec := o.Config.Settings.Kubernetes
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)
@@ -194,6 +195,9 @@ func (p *pods) Check(t place.Target) []place.Problem {
 		if err := p.check(process); err != nil {
 			found = append(found, place.Problem{Process: process.Name, Err: fmt.Errorf("%s: %w", process.Name, err)})
 		}
+		if process.Role == place.RoleServer && process.Spec.URL == "" {
+			found = append(found, place.UnsupportedBy(kubernetes.Containers(), process)...)
+		}
 	}
 	return found
 }
@@ -211,7 +215,7 @@ func (p *pods) check(process place.Process) error {
 	if _, named := steps.Getenv(process.Spec.Env, place.VisibleDevices); named {
 		return errors.New("it names its GPUs, which the cluster chooses; state their number by gpus, and leave " + place.VisibleDevices + " out")
 	}
-	return kubernetes.CheckContainer(process.Spec.NewContainer())
+	return nil
 }
 
 // CheckLoad implements place.Place. The program that delays responses runs beside the command.

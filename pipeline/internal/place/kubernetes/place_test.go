@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 		"GPUs by name": {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i",
 			Env: []steps.EnvVar{{Name: place.VisibleDevices, Value: "0"}}}}, "it names its GPUs"},
 		"a mount": {place.Process{Contained: true, Spec: steps.ServerSpec{Image: "i",
-			Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "a Pod has no mounts"},
+			Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "kubernetes does not support container.mounts"},
 	} {
 		found := place.NewSet([]place.Kind{Kind()}, opt).Check(place.Target{Processes: []place.Process{tt.process}})
 		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Err.Error(), tt.fault) {

@@ -10,7 +10,9 @@ import (
 // Kind takes every process that no other place took.
 func Kind() place.Kind {
 	return place.Kind{
-		Name:  "local",
+		Name: "local",
+		Containers: []steps.ContainerSupport{{Place: "local", Every: "A process of this machine has no container: a server with an image " +
+			"runs at another place."}},
 		Takes: func(place.Options, place.Process) bool { return true },
 		New: func(o place.Options) (place.Place, error) {
 			return local{opt: o, launcher: process.New(o.Spawner, process.Options{Folder: o.Folder})}, nil

@@ -22,7 +22,8 @@ import (
 // Kind takes the processes that the slurm block of a file places, unless they are simulated.
 func Kind() place.Kind {
 	return place.Kind{
-		Name: "slurm",
+		Name:       "slurm",
+		Containers: []steps.ContainerSupport{slurm.Containers(steps.RuntimePyxis), slurm.Containers(steps.RuntimeApptainer)},
 		Takes: func(o place.Options, p place.Process) bool {
 			spec := o.Config.Settings.Slurm
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)
@@ -155,6 +156,9 @@ func (j *job) Check(t place.Target) []place.Problem {
 		if err := j.check(p); err != nil {
 			found = append(found, place.Problem{Process: p.Name, Err: err})
 		}
+		if p.Role == place.RoleServer && p.Spec.URL == "" {
+			found = append(found, place.UnsupportedBy(slurm.Containers(j.spec.Runtime), p)...)
+		}
 	}
 	return found
 }
@@ -165,11 +169,6 @@ func (j *job) check(p place.Process) error {
 	}
 	if p.Spec.Node >= j.spec.Nodes {
 		return fmt.Errorf("%s: node = %d is beyond the %d nodes of the slurm block, which count from 0", p.Name, p.Spec.Node, j.spec.Nodes)
-	}
-	if p.Spec.Image != "" {
-		if err := slurm.CheckContainer(j.spec.Runtime, p.Spec.NewContainer()); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
-		}
 	}
 	for _, id := range j.GPUs(place.Target{}, p).Named {
 		if n, err := strconv.Atoi(id); err != nil || n < 0 {

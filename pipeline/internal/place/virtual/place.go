@@ -26,9 +26,10 @@ import (
 // Kind returns the kind of place for every process of a plan that runs in virtual time.
 func Kind() place.Kind {
 	return place.Kind{
-		Name:  "virtual",
-		Takes: func(o place.Options, _ place.Process) bool { return o.Plan.Simulated == result.SimulatedVirtual },
-		New:   func(o place.Options) (place.Place, error) { return New(o), nil },
+		Name:       "virtual",
+		Containers: []steps.ContainerSupport{{Place: "virtual", Every: "Virtual time starts no container: no argument has an effect."}},
+		Takes:      func(o place.Options, _ place.Process) bool { return o.Plan.Simulated == result.SimulatedVirtual },
+		New:        func(o place.Options) (place.Place, error) { return New(o), nil },
 	}
 }
 
