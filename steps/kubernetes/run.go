@@ -97,7 +97,7 @@ func (r *Run) undo(ctx context.Context) error {
 const (
 	Worker = "pod-worker"
 	// The words after it.
-	workerKeep, workerLook, workerWait, workerTask = "keep", "look", "wait", "task"
+	workerKeep, workerLook, workerWait = "keep", "look", "wait"
 )
 
 const (

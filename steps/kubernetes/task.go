@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 
 	core "k8s.io/api/core/v1"
@@ -19,8 +17,10 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// Tasks starts commands of this program in a Pod of a node, which it creates for the first command. Each
-// command gets a copy of its folder, and the files of the folder are copied back when it has ended.
+// TaskFolder is a folder of the Pod of tasks that they may write to.
+const TaskFolder = "/var/run/pipeline/tasks"
+
+// Tasks starts commands of this program in a Pod of a node, which it creates for the first command.
 type Tasks struct {
 	run  *Run
 	node int
@@ -31,14 +31,6 @@ type Tasks struct {
 
 // Tasks on a node, by its number.
 func (r *Run) Tasks(node int) *Tasks { return &Tasks{run: r, node: node} }
-
-// In returns a spawner of tasks with a folder of this machine, which is the last argument of each command.
-func (t *Tasks) In(folder string) steps.Spawner { return taskSpawner{t, folder} }
-
-type taskSpawner struct {
-	tasks  *Tasks
-	folder string
-}
 
 // place returns the Pod of the tasks. It replaces a Pod that was lost since the last task.
 func (t *Tasks) place(ctx context.Context) (*core.Pod, error) {
@@ -106,37 +98,25 @@ func (r *Run) loadPod(number int, node Node) *core.Pod {
 	return pod
 }
 
-// Spawn starts a task.
-func (s taskSpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
-	pod, err := s.tasks.place(ctx)
+// Stream starts a command of this program in the Pod, given by its words after the program, with an input. Its
+// child can only be killed.
+func (t *Tasks) Stream(ctx context.Context, words []string, in io.Reader, out, log io.Writer) (steps.Child, error) {
+	pod, err := t.place(ctx)
 	if err != nil {
 		return nil, err
 	}
-	order, err := newOrder(c, s.folder)
+	executor, err := t.run.executor(pod.Name, append([]string{t.run.nodes[t.node].Program}, words...))
 	if err != nil {
 		return nil, err
 	}
-	r := s.tasks.run
-	executor, err := r.executor(pod.Name, []string{r.nodes[s.tasks.node].Program, Worker, workerTask})
-	if err != nil {
-		return nil, err
-	}
-	in, feed := io.Pipe()
 	alive, stop := context.WithCancel(context.Background()) // not ctx, which bounds the start alone
-	t := &task{run: r, pod: pod, feed: feed, kill: stop, sent: make(chan struct{}), done: make(chan struct{})}
-	frames := &frameReader{stdout: c.Stdout, stderr: c.Stderr, folder: s.folder}
-	go func() { // ends with the stream, which closes the other end
-		defer close(t.sent)
-		_ = order.send(feed)
-	}()
+	child := &task{run: t.run, pod: pod, kill: stop, done: make(chan struct{})}
 	go func() {
-		defer close(t.done)
+		defer close(child.done)
 		defer stop()
-		err := executor.StreamWithContext(alive, remotecommand.StreamOptions{Stdin: in, Stdout: frames, Stderr: c.Stderr})
-		_ = in.CloseWithError(io.ErrClosedPipe)
-		t.err = frames.end(err)
+		child.err = executor.StreamWithContext(alive, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: log})
 	}()
-	return t, nil
+	return child, nil
 }
 
 // executor of a command in a Pod: over a WebSocket, or as older API servers know it.
@@ -161,9 +141,7 @@ func (r *Run) executor(pod string, argv []string) (remotecommand.Executor, error
 type task struct {
 	run  *Run
 	pod  *core.Pod
-	feed *io.PipeWriter
 	kill context.CancelFunc
-	sent chan struct{} // closed when the order is
 	done chan struct{}
 	err  error // valid once done is closed
 }
@@ -173,7 +151,7 @@ var _ steps.Child = (*task)(nil)
 // PID is not known here.
 func (t *task) PID() int { return 0 }
 
-// Done is closed when the command has ended and its files are here.
+// Done is closed when the command has ended.
 func (t *task) Done() <-chan struct{} { return t.done }
 
 // Wait waits for the command.
@@ -182,23 +160,12 @@ func (t *task) Wait() error {
 	return t.err
 }
 
-// Signal sends a signal to the command. A kill also ends the stream to it.
+// Signal ends the stream to the command, which ends with its input. Only a kill can be sent.
 func (t *task) Signal(name string) error {
-	if steps.Ended(t.done) {
-		return nil
+	if name != "KILL" {
+		return fmt.Errorf("SIG%s cannot be sent into a Pod", name)
 	}
-	if name == "KILL" { // the worker ends the command when its input does
-		t.kill()
-		return nil
-	}
-	select { // behind the order, of which it would be a part
-	case <-t.sent:
-	case <-t.done:
-		return nil
-	}
-	if _, err := fmt.Fprintln(t.feed, name); err != nil && !steps.Ended(t.done) {
-		return err
-	}
+	t.kill()
 	return nil
 }
 
@@ -220,19 +187,4 @@ func (t *task) evicted(ctx context.Context) error {
 		return err
 	}
 	return t.run.kubeletSilent(ctx, now)
-}
-
-// filesOf lists the plain files of a folder by their names.
-func filesOf(folder string) (map[string]string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, e := range entries {
-		if e.Type().IsRegular() {
-			out[e.Name()] = filepath.Join(folder, e.Name())
-		}
-	}
-	return out, nil
 }

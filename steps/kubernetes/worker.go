@@ -1,15 +1,12 @@
 package kubernetes
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -21,12 +18,7 @@ type InPod struct {
 	Version string
 	// Facts describes the machine.
 	Facts func(context.Context) map[string]string
-	// Spawner starts this program as a new process for a task.
-	Spawner steps.Spawner
-	In      io.Reader
-	Out     io.Writer
-	// Folder of tasks.
-	Folder string
+	Out   io.Writer
 	// Now and Sleep are the keeper's clock; nil means the machine's.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
@@ -54,8 +46,6 @@ func (w InPod) Work(ctx context.Context, words []string) error {
 	case len(words) == 1 && words[0] == workerWait:
 		<-ctx.Done()
 		return nil
-	case len(words) == 1 && words[0] == workerTask:
-		return w.task(ctx)
 	}
 	return fmt.Errorf("%q is not known", strings.Join(words, " "))
 }
@@ -77,128 +67,5 @@ func (w InPod) keep(ctx context.Context, file string, silence time.Duration) err
 		}
 	}
 	_, err := fmt.Fprintf(w.Out, "the run has not been heard of for %s: all that it made here goes\n", silence)
-	return err
-}
-
-// task carries out an order and brings the files of its folder back.
-func (w InPod) task(ctx context.Context) error {
-	folder, err := os.MkdirTemp(w.Folder, "task-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	in := bufio.NewReader(w.In)
-	head, err := receive(in, folder)
-	if err != nil {
-		return err
-	}
-	frames := &frameWriter{out: w.Out}
-	command := steps.Command{Argv: append(append([]string{w.Self}, head.Args...), folder), Stdout: frames.stream(streamOut),
-		Stderr: frames.stream(streamErr)}
-	for _, e := range head.Env {
-		name, value, _ := strings.Cut(e, "=")
-		command.Env = append(command.Env, steps.EnvVar{Name: name, Value: value, Secret: true})
-	}
-	child, err := w.Spawner.Spawn(ctx, command)
-	if err != nil {
-		return err
-	}
-	go passSignals(in, child)
-	ended := ""
-	if err := steps.AwaitChild(ctx, child, 0); err != nil {
-		ended = err.Error()
-	}
-	if err := frames.files(folder, head.Files); err != nil {
-		return err
-	}
-	return frames.write(frame{Ended: &ended}, nil)
-}
-
-// passSignals sends a child the signals that lines name, and ends it when the input ends, because its parent
-// is then gone.
-func passSignals(in *bufio.Reader, child steps.Child) {
-	for {
-		line, err := in.ReadString('\n')
-		if name := strings.TrimSpace(line); name != "" && err == nil {
-			_ = child.Signal(name) // one that has ended gets none
-		}
-		if err != nil {
-			_ = child.Signal("TERM")
-			return
-		}
-	}
-}
-
-// frameWriter writes frames. Both streams of a task write at the same time.
-type frameWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (f *frameWriter) write(head frame, piece []byte) error {
-	text, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, err = f.out.Write(append(append(text, '\n'), piece...))
-	return err
-}
-
-type streamWriter struct {
-	frames *frameWriter
-	name   string
-}
-
-func (f *frameWriter) stream(name string) io.Writer { return streamWriter{f, name} }
-
-func (s streamWriter) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	return len(p), s.frames.write(frame{Stream: s.name, Size: int64(len(p))}, p)
-}
-
-// files sends the files of a folder that did not come with the order.
-func (f *frameWriter) files(folder string, known []fileRef) error {
-	all, err := filesOf(folder)
-	if err != nil {
-		return err
-	}
-	for _, k := range known {
-		delete(all, k.Name)
-	}
-	for name, path := range all {
-		if err := f.file(name, path); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (f *frameWriter) file(name, path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // opened for reading
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(frame{File: name, Size: info.Size()})
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, err := f.out.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	n, err := io.Copy(f.out, file)
-	if err == nil && n != info.Size() {
-		err = errors.New("it changed while it was sent")
-	}
 	return err
 }

@@ -14,10 +14,9 @@ import (
 // block starts it.
 func (a *app) podWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: kubernetes.Worker + " keep FILE SILENCE | look | wait | task", Short: "Serve a run in a Pod of its cluster", Hidden: true,
+		Use: kubernetes.Worker + " keep FILE SILENCE | look | wait", Short: "Serve a run in a Pod of its cluster", Hidden: true,
 		Args: cobra.MinimumNArgs(1),
-		Long: "keep ends when FILE has not changed for SILENCE, look describes the machine, wait holds a place for tasks, and task " +
-			"carries\nout a command of this program on a folder that comes by standard input and goes by standard output.",
+		Long: "keep ends when FILE has not changed for SILENCE, look describes the machine, and wait keeps the Pod of the load generator.",
 		RunE: interruptible(func(ctx context.Context, words []string) error {
 			self, err := os.Executable()
 			if err != nil {
@@ -26,7 +25,7 @@ func (a *app) podWorkerCommand() *cobra.Command {
 			spawner := spawn.New(spawn.Options{Environ: a.Environ()})
 			defer spawner.Close()
 			w := kubernetes.InPod{
-				Self: self, Version: Version(), Spawner: spawner, In: os.Stdin, Out: os.Stdout, Folder: kubernetes.TaskFolder,
+				Self: self, Version: Version(), Out: os.Stdout,
 				Facts: func(ctx context.Context) map[string]string { return probe.Machine(ctx, spawner) },
 			}
 			if err := w.Work(ctx, words); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,11 +70,13 @@ func mockServerCommand() *cobra.Command {
 // loadWorkerCommand generates the load of one run in a separate process, which a run with load_node starts. It is
 // hidden, because only such a run needs it.
 func (a *app) loadWorkerCommand() *cobra.Command {
-	return &cobra.Command{
+	var streamed bool
+	cmd := &cobra.Command{
 		Use: place.LoadWorker + " FOLDER", Short: "Generate the load of one run, as a file in FOLDER orders", Hidden: true,
 		Args: cobra.ExactArgs(1),
 		Long: "Reads an order from FOLDER, waits after the warm-up until SIGUSR1 lets it begin, reports its progress in lines of JSON, " +
-			"and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has.",
+			"and\nwrites what it recorded into FOLDER. SIGTERM ends it with what it has. With --stream the order and the names of signals\n" +
+			"come by standard input, the record goes to standard output, and FOLDER is for temporary files.",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			begin := make(chan os.Signal, 1)
 			signal.Notify(begin, syscall.SIGUSR1)
@@ -84,10 +87,16 @@ func (a *app) loadWorkerCommand() *cobra.Command {
 			}
 			fmt.Fprintf(a.Err, "load is generated on %s\n", host)
 			// Not a.Out, which survives its reader: a run without a reader must end.
-			if err := (remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
+			w := remote.Worker{Folder: args[0], Getenv: a.Getenv, Begin: begin, Out: os.Stdout}
+			if streamed {
+				w.In = os.Stdin
+			}
+			if err := w.Work(ctx); err != nil {
 				return exit(exitInfrastructure, err)
 			}
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&streamed, strings.TrimPrefix(place.LoadStreamed, "--"), false, "take the order from standard input")
+	return cmd
 }

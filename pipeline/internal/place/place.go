@@ -118,6 +118,9 @@ const (
 // LoadWorker is the command of this program that generates the load of one run on a node.
 const LoadWorker = "load-worker"
 
+// LoadStreamed is its flag for an order that comes by standard input.
+const LoadStreamed = "--stream"
+
 // Slot is where a process runs.
 type Slot struct {
 	// Spec of a server as started there: its GPUs, its network, its listen address. For a router only the

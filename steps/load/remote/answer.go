@@ -133,6 +133,10 @@ func readAnswer(folder, sum string) (answer, error) {
 	if sumOf(text) != sum {
 		return answer{}, errors.New("what it recorded is not what it wrote: the file system lost some of it")
 	}
+	return parseAnswer(text)
+}
+
+func parseAnswer(text []byte) (answer, error) {
 	var a answer
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()

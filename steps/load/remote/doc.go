@@ -4,11 +4,15 @@
 //	g := remote.Generator{Spawner: job.Tasks("load", place), Argv: []string{self, "load-worker"}, Folder: dir.Folder}
 //	got, err := g.Run(ctx, "r1-cell", options, log)
 //
-// The process reads its order from a file in a folder that both sides share. Headers may hold credentials, so
-// they are passed in its environment, not in a file or argument. The process draws from the seeds and reads
-// dataset files itself. On its standard output it writes a line of JSON per message, most of them progress.
-// Between the warm-up and the first measured request it waits for SIGUSR1. On SIGTERM it ends with the results
-// so far. It writes the records into the folder, which is removed after the run.
+// The process gets its order, its begin and its end in one of two ways. With [Streams] all pass over its standard
+// input and output: the order, headers and the dataset, then names of signals; and the result behind the last
+// message. Otherwise the order and the result are files in a folder that both sides share, and the signals are
+// those of the system. Headers may hold credentials, so they are then passed in the environment, not in a file or
+// argument; the process reads dataset files itself, and the folder is removed after the run.
+//
+// In both ways the process draws from the seeds. On its standard output it writes a line of JSON per message, most
+// of them progress. Between the warm-up and the first measured request it waits for SIGUSR1. On SIGTERM it ends
+// with the results so far.
 //
 // A process that does not start, or ends without a result, causes a [load.LostError]. If its node or job was
 // lost, it causes the [steps.EvictionError] that its spawner reports.

@@ -20,7 +20,9 @@ import (
 type Generator struct {
 	// Spawner starts a process for each run. A child that can be evicted is asked about it.
 	Spawner steps.Spawner
-	// Argv is the command that calls [Worker.Work]; the folder is appended as an argument.
+	// Streams, if set, takes the place of Spawner and Folder.
+	Streams Streams
+	// Argv is the command that calls [Worker.Work]; the folder is appended as an argument, unless Streams is set.
 	Argv []string
 	// Folder makes an empty folder, private to its owner, that the process finds at the same path.
 	Folder func(name string) (string, error)
@@ -35,17 +37,17 @@ const grace = 2 * time.Second
 // Run does the same as [load.Run] and returns the same results. When it returns, the process has ended. log
 // receives the output of the process other than messages.
 func (g Generator) Run(ctx context.Context, name string, opt load.Options, log io.Writer) (load.Result, error) {
-	folder, c, err := g.prepare(name, opt)
+	r := &run{opt: opt, ready: make(chan struct{}), tail: &tail{to: log}}
+	r.messages = &messageReader{rest: r.tail, handle: r.receive}
+	start, discard, err := g.prepared(name, opt, r)
 	if err != nil {
 		return load.Result{}, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // its content is no longer needed
+	defer discard()
 	if ctx.Err() != nil {
 		return load.Result{}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
 	}
-	r := &run{opt: opt, folder: folder, ready: make(chan struct{}), tail: &tail{to: log}}
-	c.Stdout, c.Stderr = &messageReader{rest: r.tail, handle: r.receive}, r.tail
-	child, err := g.Spawner.Spawn(ctx, c)
+	child, err := start(ctx)
 	if err != nil {
 		return load.Result{}, r.startFailed(ctx, err)
 	}
@@ -56,6 +58,26 @@ func (g Generator) Run(ctx context.Context, name string, opt load.Options, log i
 	ended := steps.AwaitChild(waiting, child, cmp.Or(g.Grace, grace))
 	letting.Wait()
 	return r.end(ctx, child, ended)
+}
+
+// prepared returns a function that starts the process of a run, and one that removes what the order took.
+func (g Generator) prepared(name string, opt load.Options, r *run) (start func(context.Context) (steps.Child, error), discard func(),
+	err error) {
+	if g.Streams != nil {
+		o, err := newStreamOrder(opt)
+		if err != nil {
+			return nil, nil, err
+		}
+		start = func(ctx context.Context) (steps.Child, error) { return g.startStreamed(ctx, o, r.messages, r.tail) }
+		return start, func() { _ = o.close() }, nil // opened for reading
+	}
+	folder, c, err := g.prepare(name, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.folder, c.Stdout, c.Stderr = folder, r.messages, r.tail
+	start = func(ctx context.Context) (steps.Child, error) { return g.Spawner.Spawn(ctx, c) }
+	return start, func() { _ = os.RemoveAll(folder) }, nil // its content is no longer needed
 }
 
 // prepare writes the order and returns the command that runs it.
@@ -76,14 +98,17 @@ func (g Generator) prepare(name string, opt load.Options) (folder string, c step
 // run is the caller's view of a run in progress.
 type run struct {
 	opt    load.Options
-	folder string
+	folder string        // shared with the process, "" if it is streamed
 	ready  chan struct{} // closed after the warm-up
 	tail   *tail
+
+	messages *messageReader
 
 	// From messages, which one goroutine receives until the child is done.
 	once  sync.Once
 	begun time.Time
 	sum   string
+	size  int64
 }
 
 func (r *run) receive(m message) {
@@ -95,7 +120,7 @@ func (r *run) receive(m message) {
 	case m.Moment == momentProgress && m.Progress != nil && r.opt.Progress != nil:
 		r.opt.Progress(*m.Progress)
 	case m.Moment == momentDone:
-		r.sum = m.Sum
+		r.sum, r.size = m.Sum, m.Size
 	}
 }
 
@@ -135,7 +160,10 @@ func (r *run) startFailed(ctx context.Context, err error) error {
 func (r *run) end(ctx context.Context, child steps.Child, ended error) (load.Result, error) {
 	var a answer
 	missing := errors.New("it reported no result")
-	if r.sum != "" {
+	switch {
+	case r.size > 0 && int64(len(r.messages.answer)) == r.size:
+		a, missing = parseAnswer(r.messages.answer)
+	case r.sum != "":
 		wait := answerWait
 		if ctx.Err() != nil {
 			wait = interruptWait

@@ -15,6 +15,8 @@ type message struct {
 	Progress *load.Progress `json:"progress,omitempty"`
 	// Sum is the SHA-256 of the answer file.
 	Sum string `json:"sum,omitempty"`
+	// Size is the size of an answer that follows the line, in bytes.
+	Size int64 `json:"size,omitempty"`
 }
 
 // The moments of a run.
@@ -49,6 +51,20 @@ func (s *messageWriter) write(m message) error {
 // maxMessage is the largest length of a message in bytes.
 const maxMessage = 1 << 16
 
+// writeAnswer writes the last message and the answer behind it.
+func (s *messageWriter) writeAnswer(answer []byte) error {
+	head, err := json.Marshal(message{Moment: momentDone, Size: int64(len(answer))})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err = s.out.Write(append(head, '\n')); err == nil {
+		_, err = s.out.Write(answer)
+	}
+	return err
+}
+
 // messageReader extracts messages from the output of a process. It writes all other output, such as the
 // greeting of a login shell, to rest.
 type messageReader struct {
@@ -56,10 +72,19 @@ type messageReader struct {
 	handle func(message)
 	line   []byte
 	long   bool // the rest of the line is not a message
+
+	left   int64  // bytes of the answer to come
+	answer []byte // behind the last message
 }
 
 func (l *messageReader) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
+		if l.left > 0 {
+			n := min(l.left, int64(len(rest)))
+			l.answer = append(l.answer, rest[:n]...)
+			l.left, rest = l.left-n, rest[n:]
+			continue
+		}
 		part, after, whole := bytes.Cut(rest, []byte("\n"))
 		rest = after
 		l.take(part)
@@ -89,6 +114,9 @@ func (l *messageReader) end() {
 	var m message
 	if !l.long && json.Unmarshal(l.line, &m) == nil && m.Moment != "" {
 		l.line = l.line[:0]
+		if m.Moment == momentDone && m.Size > 0 && m.Size <= maxAnswer {
+			l.left, l.answer = m.Size, nil
+		}
 		l.handle(m)
 		return
 	}

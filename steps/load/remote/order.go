@@ -22,9 +22,6 @@ const headersVar = "PIPELINE_LOAD_HEADERS"
 // writeOrder writes the options to the file, readable by its owner only. It makes the folder of datasets
 // absolute, because the process starts in another folder.
 func writeOrder(folder string, opt load.Options) error {
-	if opt.TLS != nil || opt.Witness != nil {
-		return errors.New("load: a load generator in its own process supports neither TLS nor a witness")
-	}
 	if opt.Files != nil && opt.Files.Dir != "" {
 		dir, err := filepath.Abs(opt.Files.Dir)
 		if err != nil {
@@ -32,7 +29,7 @@ func writeOrder(folder string, opt load.Options) error {
 		}
 		opt.Files = &dataset.Files{Dir: dir, Dirs: opt.Files.Dirs}
 	}
-	text, err := json.Marshal(opt)
+	text, err := encodeOrder(opt)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, orderFile), text, 0o600)
 	}
@@ -40,6 +37,14 @@ func writeOrder(folder string, opt load.Options) error {
 		return fmt.Errorf("load: the order of a run: %w", err)
 	}
 	return nil
+}
+
+// encodeOrder encodes options.
+func encodeOrder(opt load.Options) ([]byte, error) {
+	if opt.TLS != nil || opt.Witness != nil {
+		return nil, errors.New("a load generator in its own process supports neither TLS nor a witness")
+	}
+	return json.Marshal(opt)
 }
 
 // maxOrder is the largest size of an order in bytes. It contains no prompts.

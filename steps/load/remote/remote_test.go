@@ -32,6 +32,9 @@ import (
 // workerVar makes this test binary the process that generates load.
 const workerVar = "PIPELINE_TEST_WORKER"
 
+// streamFlag makes it take its order from standard input.
+const streamFlag = "--stream"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(workerVar) != "" {
 		worker()
@@ -48,7 +51,11 @@ func worker() {
 	if os.Getenv(workerVar) == "noisy" {
 		fmt.Fprintf(os.Stdout, "Welcome to the cluster!\n{\"not\": \"ours\"}\n%s\n", strings.Repeat("x", 2*maxMessage))
 	}
-	if err := (Worker{Folder: os.Args[1], Getenv: os.Getenv, Begin: begin, Out: os.Stdout}).Work(ctx); err != nil {
+	w := Worker{Folder: os.Args[len(os.Args)-1], Getenv: os.Getenv, Begin: begin, Out: os.Stdout}
+	if os.Args[1] == streamFlag {
+		w.In = os.Stdin
+	}
+	if err := w.Work(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
@@ -70,6 +77,15 @@ type localChild struct {
 }
 
 func (l *local) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
+	return l.start(c, nil)
+}
+
+// Stream implements Streams.
+func (l *local) Stream(_ context.Context, argv []string, in io.Reader, out, log io.Writer) (steps.Child, error) {
+	return l.start(steps.Command{Argv: argv, Stdout: out, Stderr: log}, in)
+}
+
+func (l *local) start(c steps.Command, in io.Reader) (steps.Child, error) {
 	l.command = c
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = append(os.Environ(), workerVar+"="+l.how), "/", c.Stdout, c.Stderr
@@ -77,6 +93,16 @@ func (l *local) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
 	l.child = &localChild{local: l, cmd: cmd, done: make(chan struct{})} // before its output is read
+	if in != nil {
+		input, err := cmd.StdinPipe() // of which the end of the process does not wait
+		if err != nil {
+			return nil, err
+		}
+		go func() {
+			_, _ = io.Copy(input, in)
+			_ = input.Close()
+		}()
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -124,6 +150,23 @@ func newRig(t *testing.T) *rig {
 	}}
 	return r
 }
+
+// newStreamedRig is a rig whose processes share no folder with it.
+func newStreamedRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	there := t.TempDir()
+	r.Streams, r.Argv = r.local, append(r.Argv, streamFlag, there)
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(there); err != nil || len(left) > 0 && r.how != "killed" {
+			t.Errorf("left in the folder of the process: %v, %v", left, err)
+		}
+	})
+	return r
+}
+
+// rigs make rigs of both ways to a process.
+var rigs = map[string]func(*testing.T) *rig{"": newRig, " streamed": newStreamedRig}
 
 func (r *rig) run(t *testing.T, ctx context.Context, opt load.Options) (load.Result, error) {
 	t.Helper()
@@ -190,43 +233,54 @@ func TestSameWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Dataset = steps.Dataset{Kind: "file", Path: "p.jsonl", Sum: sum}
-	for name, w := range map[string]steps.Workload{"open loop": small(), "conversations": chat, "closed loop": closed, "a file": file} {
-		t.Run(name, func(t *testing.T) {
-			opt := load.Options{BaseURL: server(t, 20, unseen), Model: "m", Workload: w, Seed: 1<<63 + 3, ShapeSeed: 5, TimeScale: 20, Files: files}
-			here, err := load.Run(t.Context(), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := newRig(t)
-			r.how = "noisy"
-			there, err := r.run(t, t.Context(), opt)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, r.log.String())
-			}
-			a, b := here.Run.Audit, there.Run.Audit
-			if a.ScheduleHash != b.ScheduleHash || a.WorkHash != b.WorkHash || a.WorkHash == "" || a.Clock != b.Clock {
-				t.Errorf("here %+v, there %+v", a, b)
-			}
-			for i, q := range there.Run.Requests {
-				if q.Failure != "" || len(q.Events) == 0 || q.PromptTokens != here.Run.Requests[i].PromptTokens {
-					t.Errorf("request %d: %+v", i, q)
-				}
-			}
-			if len(there.Run.Requests) != len(here.Run.Requests) || len(there.Warmup) != len(here.Warmup) {
-				t.Errorf("%d requests and %d of the warm-up, want %d and %d", len(there.Run.Requests), len(there.Warmup),
-					len(here.Run.Requests), len(here.Warmup))
-			}
-			if !strings.Contains(r.log.String(), "Welcome to the cluster!") || strings.Contains(r.log.String(), momentProgress) {
-				t.Errorf("log %.200q", r.log.String())
-			}
-		})
+	works := map[string]steps.Workload{"open loop": small(), "conversations": chat, "closed loop": closed, "a file": file}
+	for name, w := range works {
+		for way, newRig := range rigs {
+			t.Run(name+way, func(t *testing.T) { sameWork(t, newRig(t), w, files) })
+		}
+	}
+}
+
+func sameWork(t *testing.T, r *rig, w steps.Workload, files *dataset.Files) {
+	t.Helper()
+	opt := load.Options{BaseURL: server(t, 20, unseen), Model: "m", Workload: w, Seed: 1<<63 + 3, ShapeSeed: 5, TimeScale: 20, Files: files}
+	here, err := load.Run(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.how = "noisy"
+	there, err := r.run(t, t.Context(), opt)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.log.String())
+	}
+	a, b := here.Run.Audit, there.Run.Audit
+	if a.ScheduleHash != b.ScheduleHash || a.WorkHash != b.WorkHash || a.WorkHash == "" || a.Clock != b.Clock {
+		t.Errorf("here %+v, there %+v", a, b)
+	}
+	for i, q := range there.Run.Requests {
+		if q.Failure != "" || len(q.Events) == 0 || q.PromptTokens != here.Run.Requests[i].PromptTokens {
+			t.Errorf("request %d: %+v", i, q)
+		}
+	}
+	if len(there.Run.Requests) != len(here.Run.Requests) || len(there.Warmup) != len(here.Warmup) {
+		t.Errorf("%d requests and %d of the warm-up, want %d and %d", len(there.Run.Requests), len(there.Warmup),
+			len(here.Run.Requests), len(here.Warmup))
+	}
+	if !strings.Contains(r.log.String(), "Welcome to the cluster!") || strings.Contains(r.log.String(), momentProgress) {
+		t.Errorf("log %.200q", r.log.String())
 	}
 }
 
 // TestBegin: the measured requests wait for what is to be done before them, and times are
 // stated by the clock of this side.
 func TestBegin(t *testing.T) {
-	r := newRig(t)
+	for way, newRig := range rigs {
+		t.Run("begin"+way, func(t *testing.T) { begins(t, newRig(t)) })
+	}
+}
+
+func begins(t *testing.T, r *rig) {
+	t.Helper()
 	var mu sync.Mutex
 	sent, before, progress, order := 0, -1, 0, ""
 	opt := load.Options{Model: "m", Workload: small(), Seed: 1, TimeScale: 20, Headers: map[string]string{"Authorization": "Bearer s3cret"}}
@@ -244,6 +298,9 @@ func TestBegin(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		before = sent
+		if r.Streams != nil {
+			return
+		}
 		text, err := os.ReadFile(filepath.Join(r.folder, orderFile))
 		info, statErr := os.Stat(filepath.Join(r.folder, orderFile))
 		if err != nil || statErr != nil || info.Mode().Perm() != 0o600 {
@@ -264,7 +321,7 @@ func TestBegin(t *testing.T) {
 		t.Errorf("it started %v, and ran from %v to %v", got.Start, began, time.Now())
 	}
 	if everywhere := order + strings.Join(r.command.Argv, " ") + r.log.String(); strings.Contains(everywhere, "s3cret") ||
-		!strings.Contains(order, `"seed":1`) {
+		!strings.Contains(order, `"seed":1`) && r.Streams == nil {
 		t.Errorf("the order is %s, the command %q", order, r.command.Argv)
 	}
 	for _, e := range r.command.Env {
@@ -296,14 +353,14 @@ func TestEnds(t *testing.T) {
 			})
 			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
 		}},
-		"killed": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
+		"killed": {meet: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
 			return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
 		}},
 		"ended by somebody else": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "load: stopped")
 		}},
 		"without its node": {change: func(r *rig, _ *load.Options) { r.lost = evicted },
-			meet: func(r *rig, _ func(error)) { _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
+			meet: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
 				return errors.Is(err, evicted)
 			}},
 		"never told to begin": {change: func(r *rig, _ *load.Options) { r.deaf = true }, want: func(_ load.Result, err error) bool {
@@ -332,24 +389,73 @@ func TestEnds(t *testing.T) {
 				return err != nil && strings.Contains(err.Error(), "supports neither TLS nor a witness")
 			}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			ctx, stop := context.WithCancelCause(t.Context())
-			defer stop(nil)
-			opt := load.Options{BaseURL: server(t, 1000, unseen), Model: "m", Workload: slow, Seed: 1, TimeScale: 1}
-			if tt.change != nil {
-				tt.change(r, &opt)
+		for way, newRig := range rigs {
+			if way != "" && name == "never told to begin" {
+				continue // a broken input has ended the process
 			}
-			var once sync.Once
-			opt.Progress = func(p load.Progress) {
-				if p.Sent > 0 && tt.meet != nil {
-					once.Do(func() { tt.meet(r, stop) })
+			t.Run(name+way, func(t *testing.T) {
+				r := newRig(t)
+				ctx, stop := context.WithCancelCause(t.Context())
+				defer stop(nil)
+				opt := load.Options{BaseURL: server(t, 1000, unseen), Model: "m", Workload: slow, Seed: 1, TimeScale: 1}
+				if tt.change != nil {
+					tt.change(r, &opt)
 				}
+				var once sync.Once
+				opt.Progress = func(p load.Progress) {
+					if p.Sent > 0 && tt.meet != nil {
+						once.Do(func() { tt.meet(r, stop) })
+					}
+				}
+				if got, err := r.run(t, ctx, opt); !tt.want(got, err) {
+					t.Errorf("%d requests, %v\n%s", len(got.Run.Requests), err, r.log.String())
+				}
+			})
+		}
+	}
+}
+
+// TestInputEnds: a process whose caller is gone ends with what it has, and one without a whole order fails; neither
+// leaves anything.
+func TestInputEnds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "p.jsonl"), []byte(`{"prompt": "one two three", "output_tokens": 3}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := load.Options{BaseURL: server(t, 20, unseen), Model: "m", Workload: small(), TimeScale: 20, Files: &dataset.Files{Dir: dir}}
+	sum, err := opt.Files.Sum("p.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Workload.Dataset = steps.Dataset{Kind: "file", Path: "p.jsonl", Sum: sum}
+	o, err := newStreamOrder(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = o.close() }()
+	var input bytes.Buffer
+	if err := o.send(&input); err != nil {
+		t.Fatal(err)
+	}
+	whole := input.Bytes()
+	for name, in := range map[string][]byte{"no caller": whole, "half a dataset": whole[:len(whole)-5], "half a head": whole[:20], "nothing": nil} {
+		there := t.TempDir()
+		var last message
+		out := &messageReader{rest: io.Discard, handle: func(m message) { last = m }}
+		err := Worker{Folder: there, In: bytes.NewReader(in), Getenv: os.Getenv, Out: out}.Work(t.Context())
+		if left, readErr := os.ReadDir(there); readErr != nil || len(left) > 0 {
+			t.Errorf("%s: left %v, %v", name, left, readErr)
+		}
+		if name != "no caller" {
+			if err == nil || last.Moment != "" {
+				t.Errorf("%s: %v, %+v", name, err, last)
 			}
-			if got, err := r.run(t, ctx, opt); !tt.want(got, err) {
-				t.Errorf("%d requests, %v\n%s", len(got.Run.Requests), err, r.log.String())
-			}
-		})
+			continue
+		}
+		a, parseErr := parseAnswer(out.answer)
+		if err != nil || parseErr != nil || last.Moment != momentDone || a.Kind != faultStopped {
+			t.Errorf("%s: %v, %v, %+v, %+v", name, err, parseErr, last, a.Kind)
+		}
 	}
 }
 
@@ -379,17 +485,21 @@ func TestPropertyOrder(t *testing.T) {
 	})
 }
 
-// TestPropertyListener: however output is cut into pieces, messages are received in order and
-// every other byte is passed on.
+// TestPropertyListener: however output is cut into pieces, messages are received in order with the answers behind
+// them, and every other byte is passed on.
 func TestPropertyListener(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var out, rest []byte
+		var out, rest, last []byte
 		var want []string
 		for range rapid.IntRange(0, 6).Draw(t, "lines") {
 			if rapid.Bool().Draw(t, "ours") {
 				sum := rapid.StringMatching(`[a-f0-9]{0,9}`).Draw(t, "sum")
-				text, _ := json.Marshal(message{Moment: momentDone, Sum: sum})
-				out, want = append(append(out, text...), '\n'), append(want, sum)
+				answer := rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "answer")
+				text, _ := json.Marshal(message{Moment: momentDone, Sum: sum, Size: int64(len(answer))})
+				out, want = append(append(append(out, text...), '\n'), answer...), append(want, sum)
+				if len(answer) > 0 {
+					last = answer
+				}
 				continue
 			}
 			line := append([]byte("> "+rapid.StringMatching(`[ -~]{0,20}`).Draw(t, "noise")), '\n')
@@ -404,6 +514,9 @@ func TestPropertyListener(t *testing.T) {
 				t.Fatal(err)
 			}
 			out = out[n:]
+		}
+		if !bytes.Equal(l.answer, last) {
+			t.Fatalf("answer %q, want %q", l.answer, last)
 		}
 		if !bytes.Equal(noise.Bytes(), rest) || !cmp.Equal(received, want) {
 			t.Fatalf("received %q, want %q; passed on %q, want %q", received, want, noise.String(), rest)

@@ -2,16 +2,10 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/kubernetes"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/load/remote"
@@ -43,50 +37,10 @@ func (p *pods) Lane(lane int) *place.Lane {
 	return out
 }
 
-// datasetFile is the name of a run's dataset in its folder.
-const datasetFile = "dataset"
-
-// generate runs the load generator in the cluster. It sends to the servers' own addresses, and finds its
-// dataset in its folder.
+// generate runs the load generator in the cluster. It sends to the servers' own addresses.
 func (p *pods) generate(ctx context.Context, at *kubernetes.Tasks, run engine.LoadRun) (load.Result, error) {
-	path := run.Workload.Dataset.Path
-	if path != "" {
-		run.Workload.Dataset.Path = datasetFile
-	}
 	run.BaseURL = p.run.Direct(run.BaseURL)
-	run.Files = &dataset.Files{}
-	folder := ""
-	g := remote.Generator{Argv: []string{p.opt.Self, place.LoadWorker}, Folder: func(name string) (_ string, err error) {
-		if folder, err = p.opt.Folder(name); err != nil {
-			return "", err
-		}
-		if folder, err = filepath.Abs(folder); err != nil || path == "" {
-			return folder, err
-		}
-		return folder, p.copyDataset(path, filepath.Join(folder, datasetFile))
-	}}
-	g.Spawner = spawner(func(ctx context.Context, c steps.Command) (steps.Child, error) {
-		return at.In(folder).Spawn(ctx, c)
-	})
+	run.Files = p.opt.Config.Files
+	g := remote.Generator{Streams: at, Argv: []string{place.LoadWorker, place.LoadStreamed, kubernetes.TaskFolder}}
 	return g.Run(ctx, run.Name, run.Options, run.Log)
 }
-
-// copyDataset copies a dataset to a file on this machine.
-func (p *pods) copyDataset(path, to string) error {
-	in, err := p.opt.Config.Files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // opened for reading only
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// spawner is a function that starts a command.
-type spawner func(context.Context, steps.Command) (steps.Child, error)
-
-func (s spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) { return s(ctx, c) }
