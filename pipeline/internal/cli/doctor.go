@@ -6,8 +6,8 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
-	"github.com/servegate/pipeline/pipeline/internal/place/kubernetes"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/spf13/cobra"
 )
@@ -42,8 +42,13 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 			return err
 		}
 		needs, dir = doctor.NeedsOf(cfg, nil), cfg.Folder()
-		hosts = slices.Concat(doctor.ExamineAttached(ctx, cfg, a.engines()), dockerhost.Examine(ctx, cfg, dir, spawner, a.Environ()),
-			kubernetes.Examine(ctx, cfg, a.connectors, dir, a.Environ(), Version()))
+		hosts = doctor.ExamineAttached(ctx, cfg, a.engines())
+		for _, kind := range slices.Backward(a.places) {
+			if kind.Examine != nil {
+				hosts = append(hosts, kind.Examine(ctx, place.Options{Config: cfg, Connectors: a.connectors, Dir: dir, Spawner: spawner,
+					Environ: a.Environ(), Version: Version()})...)
+			}
+		}
 	}
 	getenv, done, err := dockerhost.ReachedEnv(ctx, spawner, a.Environ(), a.Getenv)
 	if err != nil {

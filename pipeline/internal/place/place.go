@@ -45,6 +45,11 @@ type Kind struct {
 	// Containers holds the kind's columns of the table of container capabilities, one for each runtime that starts
 	// images there. [UnsupportedBy] applies a column.
 	Containers []steps.ContainerSupport
+	// Cleaner removes what killed runs left there, nil if nothing can be left.
+	Cleaner NewCleaner
+	// Examine checks, for the doctor, that the place has what a file needs of it, nil without such checks. It
+	// changes nothing, and returns nothing for a file that does not use the place.
+	Examine func(context.Context, Options) []doctor.Check
 	// Takes reports whether a process runs in a place of this kind.
 	Takes func(Options, Process) bool
 	// New makes the place. It fails if the options are wrong.

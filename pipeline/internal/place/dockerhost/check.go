@@ -9,22 +9,21 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 )
 
-// Examine checks that the Docker hosts of a file are reachable and have what its servers need. Folders are
-// resolved against dir. Without a docker block there are no checks.
-func Examine(ctx context.Context, cfg *lang.Config, dir string, spawner steps.Spawner, environ []string) []doctor.Check {
-	spec := cfg.Settings.Docker
+// examine checks that the Docker hosts of a file are reachable and have what its servers need. Without a docker
+// block there are no checks.
+func examine(ctx context.Context, o place.Options) []doctor.Check {
+	spec := o.Config.Settings.Docker
 	if spec == nil {
 		return nil
 	}
-	wanted := wantedOf(cfg, len(spec.Hosts))
+	wanted := wantedOf(o.Config, len(spec.Hosts))
 	var out []doctor.Check
-	for i, h := range hostsOf(spec, dir, ownName(), spawn.Getenv(environ)) {
-		out = append(out, h.examine(ctx, i, wanted[i], spawner, environ)...)
+	for i, h := range hostsOf(spec, o.Dir, ownName(), o.Getenv) {
+		out = append(out, h.examine(ctx, i, wanted[i], o.Spawner, o.Environ)...)
 	}
 	return out
 }

@@ -25,6 +25,8 @@ func Kind() place.Kind {
 	return place.Kind{
 		Name:       "docker",
 		Containers: []steps.ContainerSupport{docker.Containers(docker.Allow{})},
+		Cleaner:    cleaner,
+		Examine:    examine,
 		Takes: func(o place.Options, p place.Process) bool {
 			if p.Role == place.RoleRouter { // at another host it would be far from the load
 				return p.Contained && firstIsHere(o)

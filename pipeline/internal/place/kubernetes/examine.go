@@ -8,20 +8,19 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Examine checks that the cluster of a file, if any, has what a run needs. It creates nothing.
-func Examine(ctx context.Context, cfg *lang.Config, connectors kv.Table, dir string, environ []string, version string) []doctor.Check {
-	spec := cfg.Settings.Kubernetes
+// examine checks that the cluster of a file, if any, has what a run needs. It creates nothing.
+func examine(ctx context.Context, o place.Options) []doctor.Check {
+	spec := o.Config.Settings.Kubernetes
 	if spec == nil {
 		return nil
 	}
-	opt := kubernetes.Options{Spec: *spec, Dir: dir, Getenv: spawn.Getenv(environ), Version: version, RunID: "doctor"}
-	s, err := kubernetes.Examine(ctx, opt, trials(cfg, connectors))
+	opt := kubernetes.Options{Spec: *spec, Dir: o.Dir, Getenv: o.Getenv, Version: o.Version, RunID: "doctor"}
+	s, err := kubernetes.Examine(ctx, opt, trials(o.Config, o.Connectors))
 	if err != nil {
 		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(),
 			Fix: "see that kubeconfig, context and namespace are right and that this machine reaches the API server"}}

@@ -26,6 +26,8 @@ func Kind() place.Kind {
 	return place.Kind{
 		Name:       "kubernetes",
 		Containers: []steps.ContainerSupport{kubernetes.Containers()},
+		Cleaner:    cleaner,
+		Examine:    examine,
 		Takes: func(o place.Options, p place.Process) bool {
 			spec := o.Config.Settings.Kubernetes
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)

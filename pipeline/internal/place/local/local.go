@@ -13,7 +13,8 @@ func Kind() place.Kind {
 		Name: "local",
 		Containers: []steps.ContainerSupport{{Place: "local", Every: "A process of this machine has no container: a server with an image " +
 			"runs at another place."}},
-		Takes: func(place.Options, place.Process) bool { return true },
+		Cleaner: cleaner,
+		Takes:   func(place.Options, place.Process) bool { return true },
 		New: func(o place.Options) (place.Place, error) {
 			return local{opt: o, launcher: process.New(o.Spawner, process.Options{Folder: o.Folder})}, nil
 		},

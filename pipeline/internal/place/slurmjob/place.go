@@ -24,6 +24,7 @@ func Kind() place.Kind {
 	return place.Kind{
 		Name:       "slurm",
 		Containers: []steps.ContainerSupport{slurm.Containers(steps.RuntimePyxis), slurm.Containers(steps.RuntimeApptainer)},
+		Cleaner:    cleaner,
 		Takes: func(o place.Options, p place.Process) bool {
 			spec := o.Config.Settings.Slurm
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)
