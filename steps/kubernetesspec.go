@@ -26,6 +26,8 @@ type KubernetesSpec struct {
 	ServiceAccount string
 	// PullSecrets are the names of secrets with credentials of registries.
 	PullSecrets []string
+	// Labels and Annotations of all Pods, and further annotations of the servers' Pods.
+	Labels, Annotations, ServerAnnotations map[string]string
 	// NodeSelector and Tolerations of all Pods.
 	NodeSelector map[string]string
 	Tolerations  []Toleration

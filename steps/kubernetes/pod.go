@@ -56,6 +56,7 @@ func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) 
 	if c.GPUs != nil && r.opt.Spec.Queue != "" {
 		pod.Labels[queueLabel] = r.opt.Spec.Queue
 	}
+	maps.Copy(pod.Annotations, r.opt.Spec.ServerAnnotations)
 	for name, value := range c.Labels {
 		pod.Annotations["pipeline/label."+labelValue(name)] = value
 	}
@@ -77,6 +78,8 @@ func (r *Run) bare(name, role string) *core.Pod {
 		},
 	}
 	maps.Copy(pod.Annotations, undisturbed)
+	maps.Copy(pod.Annotations, s.Annotations)
+	maps.Copy(pod.Labels, s.Labels)
 	for _, name := range s.PullSecrets {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, core.LocalObjectReference{Name: name})
 	}

@@ -89,6 +89,25 @@ func TestOwnPods(t *testing.T) {
 	}
 }
 
+// TestMetadata: all Pods have the labels and annotations of the file, those of servers some more, and all keep ours.
+func TestMetadata(t *testing.T) {
+	r := runOf(steps.KubernetesSpec{
+		Image: "i", Labels: map[string]string{"sidecar.istio.io/inject": "false"}, Annotations: map[string]string{"a.example/all": "1"},
+		ServerAnnotations: map[string]string{"k8s.v1.cni.cncf.io/networks": "roce"},
+	})
+	server, err := r.podOf(steps.Process{Name: "s", Argv: []string{"x"}, Container: &steps.ContainerSpec{Image: "i"}}, Node{Name: "k1"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pod := range []*core.Pod{server, r.keeperPod(), r.lookPod(0, Want{}), r.loadPod(0, Node{Name: "k1"}),
+		r.pullPod(Node{Name: "k1"}, &steps.ContainerSpec{Image: "i"})} {
+		if pod.Labels["sidecar.istio.io/inject"] != "false" || pod.Labels[runLabel] != "r1" || pod.Annotations["a.example/all"] != "1" ||
+			(pod.Annotations["k8s.v1.cni.cncf.io/networks"] == "roce") != (i == 0) {
+			t.Errorf("%s: labels %v, annotations %v", pod.Labels[roleLabel], pod.Labels, pod.Annotations)
+		}
+	}
+}
+
 // TestLookPod: the Pod that looks for a node asks for what the servers of the largest group there take, and for all
 // their volumes.
 func TestLookPod(t *testing.T) {

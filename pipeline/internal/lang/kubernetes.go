@@ -42,6 +42,10 @@ func kubernetesSchema() steps.Schema {
 		{Name: "priority_class", Type: cty.String, Doc: "Priority class of all Pods."},
 		{Name: "service_account", Type: cty.String, Doc: "Service account of servers, whose token they find. Without it they get none."},
 		{Name: "pull_secrets", Type: cty.List(cty.String), Doc: "Names of the secrets with credentials of the registries of images."},
+		{Name: "labels", Type: cty.Map(cty.String), Doc: "Labels of all Pods, such as { \"sidecar.istio.io/inject\" = \"false\" }."},
+		{Name: "annotations", Type: cty.Map(cty.String), Doc: "Annotations of all Pods."},
+		{Name: "server_annotations", Type: cty.Map(cty.String), Doc: "Further annotations of the Pods of servers, such as the networks of " +
+			"Multus for RDMA: { \"k8s.v1.cni.cncf.io/networks\" = \"roce\" }."},
 		{Name: "node_selector", Type: cty.Map(cty.String), Doc: "Labels of the nodes, such as { \"nvidia.com/gpu.product\" = " +
 			"\"NVIDIA-H100-80GB-HBM3\" }. All nodes of a comparison should be of one kind."},
 		{Name: "tolerations", Type: cty.List(cty.String), Doc: "Taints that Pods tolerate: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT."},
@@ -66,6 +70,7 @@ func readKubernetes(o steps.Object) (*steps.KubernetesSpec, []steps.Problem) {
 	s := &steps.KubernetesSpec{
 		Image: o.Text("image"), Namespace: o.Text("namespace"), Context: o.Text("context"), Kubeconfig: o.Text("kubeconfig"),
 		Queue: o.Text("queue"), PriorityClass: o.Text("priority_class"), ServiceAccount: o.Text("service_account"),
+		Labels: r.pairs("labels"), Annotations: r.pairs("annotations"), ServerAnnotations: r.pairs("server_annotations"),
 		NodeSelector: r.pairs("node_selector"),
 		Tolerations:  r.tolerations(), GPUResource: o.Text("gpu_resource"), Resources: r.pairs("resources"),
 		LoadResources: r.pairs("load_resources"), Secrets: r.secrets(),
@@ -78,6 +83,9 @@ func readKubernetes(o steps.Object) (*steps.KubernetesSpec, []steps.Problem) {
 		s.LoadNode = &node
 	}
 	r.selector(s)
+	r.metadata("labels", s.Labels, validation.IsValidLabelValue)
+	r.metadata("annotations", s.Annotations)
+	r.metadata("server_annotations", s.ServerAnnotations)
 	r.resources(s)
 	return s, r.found
 }
@@ -135,6 +143,25 @@ func (r *kubernetesReader) selector(s *steps.KubernetesSpec) {
 		}
 	}
 }
+
+// metadata checks labels or annotations of Pods. Those of this program, and of the queue, are its own.
+func (r *kubernetesReader) metadata(argument string, said map[string]string, rules ...func(string) []string) {
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		err := validName(key, validation.IsQualifiedName)
+		if err == nil {
+			err = validName(said[key], rules...)
+		}
+		switch {
+		case err != nil:
+			r.problem(argument, err.Error()+".", "%q = %q is not valid for a Pod", key, said[key])
+		case slices.ContainsFunc(ownMetadata, func(prefix string) bool { return strings.HasPrefix(key, prefix) }):
+			r.problem(argument, "Cleaning up and the queue depend on it.", "%q is set by this program", key)
+		}
+	}
+}
+
+// ownMetadata lists prefixes of labels and annotations that Pods of a run have.
+var ownMetadata = []string{"pipeline/", "app.kubernetes.io/managed-by", "kueue.x-k8s.io/"}
 
 func (r *kubernetesReader) pairs(argument string) map[string]string {
 	pairs, err := r.o.Env(argument)
