@@ -1,7 +1,12 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,4 +24,59 @@ func TestFilesOfAB(t *testing.T) {
 			t.Errorf("%s is not valid: %s", file, out)
 		}
 	}
+}
+
+var (
+	shownAB = regexp.MustCompile(`(?m)^ {4}(?:bin/)?pipeline ab (.+)$`)
+	// shellWord is a word of a shell that holds no quotes, or is quoted whole.
+	shellWord = regexp.MustCompile(`'[^']*'|\S+`)
+)
+
+// TestPagesShowAB runs every comparison that the README and the guide show: as they show it in virtual time, and
+// otherwise up to its plan.
+func TestPagesShowAB(t *testing.T) {
+	for page, want := range map[string]int{filepath.Join("..", "README.md"): 2, filepath.Join("..", "docs", "ab.md"): 4} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := shownAB.FindAllStringSubmatch(string(text), -1)
+		if len(found) != want {
+			t.Errorf("%s shows %d comparisons, want %d", page, len(found), want)
+		}
+		for _, m := range found {
+			args := []string{"ab"}
+			for _, w := range shellWord.FindAllString(m[1], -1) {
+				args = append(args, strings.Trim(w, "'"))
+			}
+			status := 1
+			virtual := slices.Contains(args, "--simulate=virtual")
+			if !virtual {
+				args, status = append(args, "--dry-run"), 0
+			}
+			out, code := pipeline(t, builtTwice(t), append(args, "--progress", "quiet")...)
+			if code != status {
+				t.Errorf("%s: exit status %d:\n%s", m[0], code, out)
+			}
+		}
+	}
+}
+
+// builtTwice makes a folder with two programs, a model, and a repository of two commits.
+func builtTwice(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"llama-server-old", "llama-server-new", "model.gguf"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, words := range []string{"init -q", "commit -q --allow-empty -m one", "commit -q --allow-empty -m two"} {
+		git := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b.c"},
+			strings.Fields(words)...)...)
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Skipf("git %s: %v: %s", words, err, out)
+		}
+	}
+	return dir
 }

@@ -34,7 +34,7 @@ func TestLlamaCPP(t *testing.T) {
 		test func(*testing.T, string)
 	}{
 		{"run", llamaRun}, {"killed and resumed", llamaResumed}, {"interrupted", llamaInterrupted}, {"selftest", llamaSelftest},
-		{"capacity", llamaCapacity}, {"containers", llamaContainers},
+		{"capacity", llamaCapacity}, {"containers", llamaContainers}, {"ab", llamaAB},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +80,46 @@ func llamaRun(t *testing.T, dir string) {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
 	checkLlama(t, doc, 12)
+	noProcessLeft(t, folder)
+}
+
+// llamaAB compares two programs by one command: they are recognised, serve the model, and are called by what differs.
+func llamaAB(t *testing.T, dir string) {
+	t.Helper()
+	serve, err := filepath.Abs(filepath.Join("testdata", "llamacpp", "serve.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	// It is called as llama.cpp's own program: llama-server --model MODEL --alias NAME FLAG...
+	program := "#!/bin/sh\nmodel=$2 name=$4\nshift 4\nexec " + dir + "/bin/python " + serve + ` "$model" --model-alias "$name" "$@"` + "\n"
+	for _, side := range []string{"old", "new"} {
+		if err = os.Mkdir(filepath.Join(folder, side), 0o700); err == nil {
+			err = os.WriteFile(filepath.Join(folder, side, "llama-server"), []byte(program), 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	model, err := os.ReadFile(filepath.Join(dir, "quick.gguf"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "tiny.gguf"), model, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepLogs(t, filepath.Join(folder, "out"))
+	text, code := marked(t, folder, "ab", "old/llama-server", "new/llama-server", "--model", "tiny.gguf", "--concurrency", "2", "--input-len", "16",
+		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "n_parallel=2", "--margin", "100%", "--out", "out", "--progress", "plain")
+	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
+	if err != nil || code != 0 || len(doc.Launches) != 8 {
+		t.Fatalf("exit status %d: %v\n%s", code, err, text)
+	}
+	for _, d := range doc.Gates[0].Decisions {
+		if d.Base != "old" || d.Head != "new" || d.N != 4 {
+			t.Errorf("%s compares %s with %s in %d pairs", d.Metric, d.Head, d.Base, d.N)
+		}
+	}
 	noProcessLeft(t, folder)
 }
 

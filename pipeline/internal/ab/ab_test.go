@@ -93,7 +93,7 @@ func TestNames(t *testing.T) {
 		{ab.Request{Base: "http://a:8000", Head: "http://b:8000"}, "a:8000", "b:8000"},
 		{ab.Request{Base: "v1", Head: "v2", Build: "make", Program: "vllm"}, "v1", "v2"},
 		{ab.Request{Base: "HEAD~1", Head: "v2", Build: "make", Program: "vllm"}, "111111111", "v2"},
-		{ab.Request{Base: next, HeadArgs: []string{"enforce_eager"}}, "default", "enforce_eager"},
+		{ab.Request{Base: next, HeadArgs: []string{"enforce_eager"}}, "defaults", "enforce_eager"},
 		{ab.Request{Base: next, Args: []string{"dtype=half"}, HeadArgs: []string{"dtype=bfloat16"}}, "dtype=half", "dtype=bfloat16"},
 		{ab.Request{Base: next, Args: []string{"enforce-eager"}, HeadArgs: []string{"enforce_eager=null"}}, "enforce_eager", "enforce_eager=null"},
 		{ab.Request{Base: next, Args: []string{`x={"a": "long long long long 1"}`}, HeadArgs: []string{`x={"a": "long long long long 2"}`}},

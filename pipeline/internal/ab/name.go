@@ -104,7 +104,7 @@ func argNames(args []argument, base bool) string {
 		}
 	}
 	if len(parts) == 0 && base {
-		return "default"
+		return "defaults"
 	}
 	return strings.Join(parts, " ")
 }

@@ -76,7 +76,7 @@ func (r Request) resolve(m Machine) (comparison, error) {
 		return c, err
 	}
 	c.local, c.hubCache = m.Local(r.Model), m.HubCache
-	c.token = m.Token && c.base.kind == image && c.hub && !c.local
+	c.token = m.Token && c.base.kind != address && c.hub && !c.local
 	if c.gpus = gpusOf(r, c.engine, c.base); c.gpus > 1 && c.parallel != "" && !spread(c.args) {
 		c.args = slices.Insert(c.args, 0, argument{c.parallel, c.gpus, c.gpus})
 	}

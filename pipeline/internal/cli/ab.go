@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -41,7 +42,7 @@ func (a *app) abCommand() *cobra.Command {
 		Long: "Measures whether HEAD is slower than BASE. A side is an image (vllm/vllm-openai:v0.11.0), a program with its words, the\n" +
 			"address of a server that runs, or with --build a git ref. Without HEAD both sides are BASE, and --head-arg says how they differ.\n\n" +
 			"It writes a pipeline file, prints its plan and runs it as `pipeline run` does, with the same exit status. The run directory keeps\n" +
-			"the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to containers.",
+			"the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to servers that download models.",
 		Example: "  pipeline ab vllm/vllm-openai:v0.10.2 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --rate 2,4\n" +
 			"  pipeline ab ./llama-server-old ./llama-server-new --model model.gguf --concurrency 4\n" +
 			"  pipeline ab vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --head-arg max_num_batched_tokens=2048",
@@ -145,14 +146,14 @@ func (a *app) ab(ctx context.Context, f abFlags) error {
 		if _, err := fmt.Fprintf(a.Out, "%s\n", text); err != nil {
 			return err
 		}
-		return a.planned(p, f, text)
+		return a.planned(cfg, p, f, text)
 	}
-	run.planned = func(p *plan.Plan) error { return a.planned(p, f, text) }
+	run.planned = func(cfg *lang.Config, p *plan.Plan) error { return a.planned(cfg, p, f, text) }
 	return a.run(ctx, run, []string{name})
 }
 
 // planned prints the plan of a comparison, and writes its file where it is asked for.
-func (a *app) planned(p *plan.Plan, f abFlags, text []byte) error {
+func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte) error {
 	if f.run.resume {
 		return nil
 	}
@@ -161,10 +162,14 @@ func (a *app) planned(p *plan.Plan, f abFlags, text []byte) error {
 			return exit(exitInfrastructure, err)
 		}
 	}
-	if err := p.WriteText(a.Out); err != nil {
+	err := a.report(cfg, target.CheckGated(cfg, p, a.hubCache()))
+	if err == nil {
+		err = p.WriteText(a.Out)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.Out)
+	_, err = fmt.Fprintln(a.Out)
 	return err
 }
 

@@ -136,7 +136,7 @@ type runFlags struct {
 	failOn    []result.Verdict
 	gates     sourceFlags
 	// planned is called with the plan before anything starts, nil for no call; it has no flag.
-	planned func(*plan.Plan) error
+	planned func(*lang.Config, *plan.Plan) error
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -207,7 +207,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return err
 	}
 	if f.planned != nil {
-		if err := f.planned(p); err != nil {
+		if err := f.planned(cfg, p); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,9 @@ package target
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,14 +43,44 @@ func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 					fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; "+
 						"write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
 			}
-			if gated(s.Spec.Model) && !hasToken(s.Spec) {
-				out.add(hcl.DiagWarning, "a gated model without a token",
-					fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, "+
-						"pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
+			out.addGated(s)
+		}
+	}
+	return out.list
+}
+
+// CheckGated warns of processes of this machine that use a gated model without a token, unless hub, the folder of the
+// hub's client, has the model or the token of a login. A plan does not depend on the machine, so it leaves this out.
+func CheckGated(cfg *lang.Config, p *plan.Plan, hub string) hcl.Diagnostics {
+	var out problems
+	if p.Simulated != "" {
+		return nil
+	}
+	for _, t := range p.Targets {
+		for _, s := range cfg.ServersOf(t.Addr) {
+			if len(s.Spec.Executable) > 0 && hubModel.MatchString(s.Spec.Model) && !offers(hub, s.Spec.Model) {
+				out.addGated(s)
 			}
 		}
 	}
 	return out.list
+}
+
+// offers reports whether a process finds a model, or the token of a login, in the folder of the hub's client.
+func offers(hub, model string) bool {
+	return slices.ContainsFunc([]string{"token", "hub/models--" + strings.ReplaceAll(model, "/", "--")}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(hub, name))
+		return hub != "" && err == nil
+	})
+}
+
+// addGated warns of a server that uses a gated model without a token.
+func (out *problems) addGated(s *lang.Server) {
+	if gated(s.Spec.Model) && !hasToken(s.Spec) {
+		out.add(hcl.DiagWarning, "a gated model without a token",
+			fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, "+
+				"pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
+	}
 }
 
 // keepsDownloads reports whether the container's download folder of the hub's client outlives a launch.

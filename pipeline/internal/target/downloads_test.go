@@ -1,6 +1,8 @@
 package target_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -60,5 +62,34 @@ func TestCheckDownloads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestCheckGated(t *testing.T) {
+	hub, login := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(hub, "hub", "models--meta-llama--Llama-3.2-1B"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(login, "token"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	vllmServer := steps.ServerSpec{Executable: []string{"vllm"}, Model: "google/gemma-3-4b-it"}
+	cached, container, running, told := vllmServer, vllmServer, vllmServer, vllmServer
+	cached.Model = "meta-llama/Llama-3.2-1B"
+	container.Executable, container.Image = nil, "i:1"
+	running.Executable, running.URL = nil, "http://h"
+	told.Env = []steps.EnvVar{{Name: "HF_TOKEN", Value: "x"}}
+	for name, tt := range map[string]struct {
+		spec steps.ServerSpec
+		hub  string
+		want int
+	}{
+		"no token": {vllmServer, hub, 1}, "no folder": {cached, "", 1}, "downloaded": {cached, hub, 0}, "login": {vllmServer, login, 0},
+		"container": {container, hub, 0}, "runs already": {running, hub, 0}, "token": {told, hub, 0},
+	} {
+		cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: tt.spec}}}
+		if found := target.CheckGated(cfg, &plan.Plan{Targets: []plan.Target{{Addr: "server.vllm.sut"}}}, tt.hub); len(found) != tt.want {
+			t.Errorf("%s: %v", name, found)
+		}
 	}
 }

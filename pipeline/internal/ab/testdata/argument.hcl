@@ -1,9 +1,9 @@
-# Is chunked_prefill_size=2048 slower than default? Written by
+# Is chunked_prefill_size=2048 slower than defaults? Written by
 #
 #   pipeline ab …
 
 server "sglang" "sut" {
-  for_each = { default = null, "chunked_prefill_size=2048" = 2048 }
+  for_each = { defaults = null, "chunked_prefill_size=2048" = 2048 }
   image    = "lmsysorg/sglang:v0.5.4"
   model    = "/models/tiny"
   gpus     = 2
@@ -22,7 +22,7 @@ dataset "random" "prompts" {
 
 benchmark "serving" {
   matrix {
-    side        = ["default", "chunked_prefill_size=2048"]
+    side        = ["defaults", "chunked_prefill_size=2048"]
     concurrency = [1, 16]
   }
 
@@ -47,7 +47,7 @@ benchmark "serving" {
 
 baseline "paired" "base" {
   axis  = "side"
-  value = "default"
+  value = "defaults"
 }
 
 gate "latency" {

@@ -1,10 +1,10 @@
-# Is speculative_config slower than default? Written by
+# Is speculative_config slower than defaults? Written by
 #
 #   pipeline ab …
 
 server "vllm" "sut" {
   for_each = {
-    default            = null
+    defaults           = null
     speculative_config = { method = "ngram", num_speculative_tokens = 4 }
   }
 
@@ -24,7 +24,7 @@ dataset "random" "prompts" {
 
 benchmark "serving" {
   matrix {
-    side = ["default", "speculative_config"]
+    side = ["defaults", "speculative_config"]
   }
 
   target  = server.vllm.sut[matrix.side]
@@ -48,7 +48,7 @@ benchmark "serving" {
 
 baseline "paired" "base" {
   axis  = "side"
-  value = "default"
+  value = "defaults"
 }
 
 gate "latency" {
