@@ -17,7 +17,7 @@ LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
 
 .PHONY: build demo demo-live tester test packages program full soak times wander race lint fmt golden bench operating-characteristics contract clean
 
-# -o bin/ because a bare `go build ./pipeline` collides with the folder of that name.
+# -o bin/ because plain `go build ./pipeline` collides with the folder of that name.
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./pipeline
 

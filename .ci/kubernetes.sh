@@ -18,7 +18,7 @@
 #
 # The API server is https://10.79.0.1:16443. DIR/admin.kubeconfig may do everything,
 # DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". Each node has so many
-# nvidia.com/gpu of cardboard that no test waits for one. A Pod's address is reached from the machine, too. There is
+# nvidia.com/gpu that is fake that no test waits for one. A Pod's address is reached from the machine, too. There is
 # no DNS and no kube-proxy: of all Services only "kubernetes" has an address that works.
 set -euo pipefail
 
@@ -29,7 +29,7 @@ etcd=127.0.0.1:16379
 service=10.79.200.1
 bridge=pipeline-k8s
 nodes="k1 k2"
-gpus=8 # of cardboard, of each node
+gpus=8 # fake, of each node
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/kubernetes" && pwd)
 
 # built is the folder of the programs. Its name is that of their sources.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A Slurm of two nodes on one machine, for tests: a controller, and for each node a daemon
-# with a network, host name and two GPUs (of cardboard) of its own. Needs root and Debian's
+# with a network, host name and two fake GPUs of its own. Needs root and Debian's
 # slurmd, slurmctld, slurm-client, munge, slurm-wlm-basic-plugins, iproute2 and util-linux.
 #
 #   .ci/slurm.sh up DIR         start it; then export SLURM_CONF=DIR/slurm.conf

@@ -198,14 +198,14 @@ var cheats = map[string]func(*cheat, http.ResponseWriter, *http.Request, *ask){
 			if c.waiting == nil {
 				c.waiting = make(chan *ask)
 			}
-			meet := c.waiting
+			exchange := c.waiting
 			c.mu.Unlock()
 			own := &ask{a.number, a.body}
 			select {
-			case meet <- own:
-				a = <-meet
-			case other := <-meet:
-				meet <- own
+			case exchange <- own:
+				a = <-exchange
+			case other := <-exchange:
+				exchange <- own
 				a = other
 			// real time: the other request may never come
 			case <-time.After(10 * time.Second):

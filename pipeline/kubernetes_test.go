@@ -67,15 +67,15 @@ func (r *kubernetesRig) script(t *testing.T, args ...string) {
 	}
 }
 
-// room is a namespace in which the user "bench" has the rights that the program says it needs.
-type room struct {
+// namespace is a namespace in which the user "bench" has the rights that the program says it needs.
+type namespace struct {
 	*kubernetesRig
 	name   string
 	dir    string // with the pipeline file
 	queued bool   // Kueue has workloads here
 }
 
-func (r *kubernetesRig) room(t *testing.T) *room {
+func (r *kubernetesRig) namespace(t *testing.T) *namespace {
 	t.Helper()
 	ctx := context.Background()
 	made, err := r.client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: meta.ObjectMeta{GenerateName: "pipeline-test-"}},
@@ -83,7 +83,7 @@ func (r *kubernetesRig) room(t *testing.T) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &room{kubernetesRig: r, name: made.Name, dir: t.TempDir()}
+	m := &namespace{kubernetesRig: r, name: made.Name, dir: t.TempDir()}
 	t.Cleanup(func() { _ = r.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}) })
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
 		_, err := r.client.CoreV1().ServiceAccounts(m.name).Get(ctx, "default", meta.GetOptions{})
@@ -103,7 +103,7 @@ func (r *kubernetesRig) room(t *testing.T) *room {
 }
 
 // grant gives somebody the rights of the Role that `init --kubernetes` writes.
-func (m *room) grant(t *testing.T, to rbac.Subject) {
+func (m *namespace) grant(t *testing.T, to rbac.Subject) {
 	t.Helper()
 	ctx := context.Background()
 	role := &rbac.Role{ObjectMeta: meta.ObjectMeta{Name: "pipeline"}}
@@ -138,13 +138,13 @@ func (m *room) grant(t *testing.T, to rbac.Subject) {
 }
 
 // admit has the namespace admit Pods of a level of the Pod Security Standards alone.
-func (m *room) admit(t *testing.T, level string) {
+func (m *namespace) admit(t *testing.T, level string) {
 	t.Helper()
 	m.label(t, "pod-security.kubernetes.io/enforce", level)
 }
 
 // label puts a label on the namespace.
-func (m *room) label(t *testing.T, key, value string) {
+func (m *namespace) label(t *testing.T, key, value string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
 	if _, err := m.client.CoreV1().Namespaces().Patch(context.Background(), m.name, types.MergePatchType, patch,
@@ -154,7 +154,7 @@ func (m *room) label(t *testing.T, key, value string) {
 }
 
 // claim makes a claim that is bound to a folder of a node.
-func (m *room) claim(t *testing.T, name, node string) {
+func (m *namespace) claim(t *testing.T, name, node string) {
 	t.Helper()
 	ctx := context.Background()
 	size := core.ResourceList{core.ResourceStorage: resource.MustParse("1Mi")}
@@ -186,7 +186,7 @@ func (m *room) claim(t *testing.T, name, node string) {
 }
 
 // edit changes the pipeline file.
-func (m *room) edit(t *testing.T, from, to string) {
+func (m *namespace) edit(t *testing.T, from, to string) {
 	t.Helper()
 	path := filepath.Join(m.dir, "f.hcl")
 	text, err := os.ReadFile(path)
@@ -201,13 +201,13 @@ func (m *room) edit(t *testing.T, from, to string) {
 	}
 }
 
-// args of the program in the room.
-func (m *room) args(more ...string) []string {
+// args of the program in the namespace.
+func (m *namespace) args(more ...string) []string {
 	return append([]string{"run", "f.hcl", "--out", "out", "--progress", "plain", "--var", "namespace=" + m.name}, more...)
 }
 
 // run carries the file out as the user "bench".
-func (m *room) run(t *testing.T, more ...string) (string, int) {
+func (m *namespace) run(t *testing.T, more ...string) (string, int) {
 	t.Helper()
 	cmd, out := m.command(t, m.args(more...)...)
 	err := cmd.Run()
@@ -215,7 +215,7 @@ func (m *room) run(t *testing.T, more ...string) (string, int) {
 }
 
 // command of the program by the user "bench".
-func (m *room) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (m *namespace) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd, out := markedCommand(t, m.dir, args...)
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
@@ -223,7 +223,7 @@ func (m *room) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) 
 }
 
 // meanwhile does the same, and something else at a moment of it: a word of its journal.
-func (m *room) meanwhile(t *testing.T, moment string, do func(program *os.Process), more ...string) (string, int) {
+func (m *namespace) meanwhile(t *testing.T, moment string, do func(program *os.Process), more ...string) (string, int) {
 	t.Helper()
 	cmd, out := m.command(t, m.args(more...)...)
 	if err := cmd.Start(); err != nil {
@@ -240,7 +240,7 @@ func (m *room) meanwhile(t *testing.T, moment string, do func(program *os.Proces
 }
 
 // pod finds the Pod of a run by its role and a part of what it is called.
-func (m *room) pod(t *testing.T, role, name string) *core.Pod {
+func (m *namespace) pod(t *testing.T, role, name string) *core.Pod {
 	t.Helper()
 	var found *core.Pod
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
@@ -265,7 +265,7 @@ var computeQuota = map[core.ResourceName]string{
 }
 
 // quota gives the namespace a quota, and waits until it holds.
-func (m *room) quota(t *testing.T, name string, amounts map[core.ResourceName]string) {
+func (m *namespace) quota(t *testing.T, name string, amounts map[core.ResourceName]string) {
 	t.Helper()
 	hard := core.ResourceList{}
 	for resourceName, amount := range amounts {
@@ -285,7 +285,7 @@ func (m *room) quota(t *testing.T, name string, amounts map[core.ResourceName]st
 }
 
 // empty waits until nothing of a run is left in the namespace.
-func (m *room) empty(t *testing.T, limit time.Duration) {
+func (m *namespace) empty(t *testing.T, limit time.Duration) {
 	t.Helper()
 	var left []string
 	if !within(limit, 200*time.Millisecond, func() bool {
@@ -322,7 +322,7 @@ type kubernetesCase struct {
 	name string
 	code int
 	want string // in what the program prints
-	run  func(t *testing.T, m *room) (string, int)
+	run  func(t *testing.T, m *namespace) (string, int)
 }
 
 // TestKubernetes carries pipelines out as Pods of a cluster of two nodes and ends them in every way:
@@ -332,8 +332,8 @@ func TestKubernetes(t *testing.T) {
 	ctx := context.Background()
 	many := []string{"--var", "requests=600"}
 	pairs := append([]string{"--var", "target=pairs"}, many...)
-	away := func(d time.Duration) func(*testing.T, *room) (string, int) {
-		return func(t *testing.T, m *room) (string, int) {
+	away := func(d time.Duration) func(*testing.T, *namespace) (string, int) {
+		return func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				r.script(t, "api", "stop", r.dir)
@@ -344,7 +344,7 @@ func TestKubernetes(t *testing.T) {
 		}
 	}
 	cases := []kubernetesCase{
-		{"servers", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"servers", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			text, code := m.run(t)
 			if code == 0 {
@@ -356,7 +356,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"pairs over two nodes", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"pairs over two nodes", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			text, code := m.run(t, "--var", "target=pairs")
 			if code == 0 {
@@ -368,7 +368,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"load from a node", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"load from a node", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			text, code := m.run(t, "--var", "load_node=1")
 			if code == 0 {
@@ -376,7 +376,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"pairs with the load and the router on a node", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"pairs with the load and the router on a node", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			text, code := m.run(t, "--var", "load_node=0", "--var", "target=pairs")
 			if code == 0 {
@@ -384,7 +384,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"repeats on machines of their own, with their load", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"repeats on machines of their own, with their load", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.edit(t, "  kubernetes {\n", "  machines {}\n  kubernetes {\n    nodes = 2\n")
 			text, code := m.run(t, "--var", "load_node=0", "--var", "repeats=2")
@@ -400,7 +400,7 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"hostile names and a secret by reference", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"hostile names and a secret by reference", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			_, err := m.client.CoreV1().Secrets(m.name).Create(ctx, &core.Secret{ObjectMeta: meta.ObjectMeta{Name: "hf"},
 				StringData: map[string]string{"token": "s3cret"}}, meta.CreateOptions{})
@@ -409,17 +409,17 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t, "--var", `head=$(HOME) "; rm -rf / # ../é`, "--var", `secrets={HF_TOKEN="hf/token"}`)
 		}},
-		{"a namespace that admits restricted Pods alone", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a namespace that admits restricted Pods alone", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.admit(t, "restricted")
 			return m.run(t, "--var", "confined=true")
 		}},
-		{"a server that the namespace does not admit", 4, `violates PodSecurity "restricted:latest"`, func(t *testing.T, m *room) (string, int) {
+		{"a server that the namespace does not admit", 4, `violates PodSecurity "restricted:latest"`, func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.admit(t, "restricted")
 			return m.run(t)
 		}},
-		{"a volume that one node reaches", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a volume that one node reaches", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.claim(t, "weights", "k2")
 			text, code := m.run(t, "--var", `volumes={weights="/models"}`)
@@ -431,11 +431,11 @@ func TestKubernetes(t *testing.T) {
 			return text, code
 		}},
 		{"a volume that is not there", 4, `persistentvolumeclaim "weights" not found in namespace pipeline-test-`,
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				return m.run(t, "--var", `volumes={weights="/models"}`)
 			}},
-		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"two runs in one namespace", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			var other sync.WaitGroup
 			cmd, out := m.command(t, append(m.args(), "--out", "other")...)
@@ -451,34 +451,34 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"inside a Pod", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"inside a Pod", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.inside(t)
 		}},
-		{"an image that is not there", 4, "image_not_pulled", func(t *testing.T, m *room) (string, int) {
+		{"an image that is not there", 4, "image_not_pulled", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "server_image=10.79.0.1:5999/none:1")
 		}},
-		{"an image without this program", 4, "image_not_pulled", func(t *testing.T, m *room) (string, int) {
+		{"an image without this program", 4, "image_not_pulled", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "image=10.79.0.1:5999/none:1")
 		}},
-		{"no room", 4, "Insufficient nvidia.com/gpu", func(t *testing.T, m *room) (string, int) {
+		{"no room", 4, "Insufficient nvidia.com/gpu", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "gpus=9", "--var", "queue_timeout=3s")
 		}},
-		{"quota exceeded", 4, "exceeded quota: pods", func(t *testing.T, m *room) (string, int) {
+		{"quota exceeded", 4, "exceeded quota: pods", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.quota(t, "pods", map[core.ResourceName]string{core.ResourcePods: "1"})
 			return m.run(t)
 		}},
-		{"a quota on processors and memory", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a quota on processors and memory", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.quota(t, "compute", computeQuota)
 			named := `{cpu="200m",memory="256Mi"}`
 			return m.run(t, "--var", "resources="+named, "--var", "load_resources="+named, "--var", "load_node=1")
 		}},
-		{"what doctor says of servers that a quota refuses", 4, "must specify limits.cpu for: main", func(t *testing.T, m *room) (string, int) {
+		{"what doctor says of servers that a quota refuses", 4, "must specify limits.cpu for: main", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.quota(t, "compute", computeQuota)
 			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)
@@ -486,7 +486,7 @@ func TestKubernetes(t *testing.T) {
 			return out.String(), exitStatus(t, err)
 		}},
 		{"resources that a LimitRange sets", 0, "the cluster gave its Pod other resources than the file asks for",
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				limits := &core.LimitRange{ObjectMeta: meta.ObjectMeta{Name: "default"}, Spec: core.LimitRangeSpec{Limits: []core.LimitRangeItem{{
 					Type: core.LimitTypeContainer, Default: core.ResourceList{core.ResourceCPU: resource.MustParse("900m")},
@@ -504,7 +504,7 @@ func TestKubernetes(t *testing.T) {
 				}
 				return text, code
 			}},
-		{"a priority class that is not there", 4, "no PriorityClass with name nope was found", func(t *testing.T, m *room) (string, int) {
+		{"a priority class that is not there", 4, "no PriorityClass with name nope was found", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			began := time.Now()
 			text, code := m.run(t, "--var", "priority_class=nope")
@@ -513,18 +513,18 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T, m *room) (string, int) {
+		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			return m.run(t)
 		}},
-		{"out of memory", 4, "its limit of memory is 8Mi", func(t *testing.T, m *room) (string, int) {
+		{"out of memory", 4, "its limit of memory is 8Mi", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "memory=8MiB")
 		}},
-		{"evicted", 4, "pod_evicted", func(t *testing.T, m *room) (string, int) {
+		{"evicted", 4, "pod_evicted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				name := m.pod(t, "server", "server.vllm.sut").Name
@@ -535,7 +535,7 @@ func TestKubernetes(t *testing.T) {
 			}, many...)
 		}},
 		{"the keeper evicted", 4, "; it kept the run, whose other Pods were deleted with it (pod_evicted)",
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				return m.meanwhile(t, runStarts, func(*os.Process) {
 					name := m.pod(t, "keeper", "keeper").Name
@@ -545,7 +545,7 @@ func TestKubernetes(t *testing.T) {
 					}
 				}, many...)
 			}},
-		{"deleted by someone else", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+		{"deleted by someone else", 4, "pod_deleted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "decode").Name,
@@ -554,7 +554,7 @@ func TestKubernetes(t *testing.T) {
 				}
 			}, pairs...)
 		}},
-		{"deleted by someone else, with the time to end", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+		{"deleted by someone else, with the time to end", 4, "pod_deleted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "server", "server.vllm.sut").Name, meta.DeleteOptions{}); err != nil {
@@ -562,11 +562,11 @@ func TestKubernetes(t *testing.T) {
 				}
 			}, many...)
 		}},
-		{"a server that crashes", 0, "engine_failed, exit status 1", func(t *testing.T, m *room) (string, int) {
+		{"a server that crashes", 0, "engine_failed, exit status 1", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", `fails=["crash_after=9"]`)
 		}},
-		{"the load generator's Pod deleted", 4, "pod_deleted", func(t *testing.T, m *room) (string, int) {
+		{"the load generator's Pod deleted", 4, "pod_deleted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(*os.Process) {
 				if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name,
@@ -576,7 +576,7 @@ func TestKubernetes(t *testing.T) {
 			}, append(many, "--var", "load_node=1")...)
 		}},
 		{"the load generator's Pod lost between two launches", 0, "the Pod of the load generator is replaced",
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				return m.meanwhile(t, secondLaunch, func(*os.Process) {
 					if err := m.client.CoreV1().Pods(m.name).Delete(ctx, m.pod(t, "load", "load1").Name,
@@ -585,7 +585,7 @@ func TestKubernetes(t *testing.T) {
 					}
 				}, "--var", "load_node=1")
 			}},
-		{"node lost", 4, "node_lost", func(t *testing.T, m *room) (string, int) {
+		{"node lost", 4, "node_lost", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			lost := ""
 			text, code := m.meanwhile(t, runStarts, func(*os.Process) {
@@ -597,11 +597,11 @@ func TestKubernetes(t *testing.T) {
 		}},
 		{"API server away for 30 seconds", 0, "exit status 0", away(30 * time.Second)},
 		{"API server away for five minutes", 4, "api_lost", away(5 * time.Minute)},
-		{"killed, and nobody cleans up", -1, "", func(t *testing.T, m *room) (string, int) {
+		{"killed, and nobody cleans up", -1, "", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
 		}},
-		{"interrupted", 130, "interrupted", func(t *testing.T, m *room) (string, int) {
+		{"interrupted", 130, "interrupted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.meanwhile(t, runStarts, func(p *os.Process) {
 				if err := p.Signal(syscall.SIGINT); err != nil {
@@ -609,14 +609,14 @@ func TestKubernetes(t *testing.T) {
 				}
 			}, pairs...)
 		}},
-		{"killed", 0, "deleted Job pipeline-run-", func(t *testing.T, m *room) (string, int) {
+		{"killed", 0, "deleted Job pipeline-run-", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
 			cmd, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
-		{"killed on another machine", 0, "stays: its program runs, or ran on another machine", func(t *testing.T, m *room) (string, int) {
+		{"killed on another machine", 0, "stays: its program runs, or ran on another machine", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.meanwhile(t, runStarts, func(p *os.Process) { _ = p.Kill() }, pairs...)
 			jobs, err := m.client.BatchV1().Jobs(m.name).List(ctx, meta.ListOptions{})
@@ -637,19 +637,19 @@ func TestKubernetes(t *testing.T) {
 			}
 			return out.String(), exitStatus(t, firstErr)
 		}},
-		{"nothing to clean up", 0, "no run has left a Job in namespace pipeline-test-", func(t *testing.T, m *room) (string, int) {
+		{"nothing to clean up", 0, "no run has left a Job in namespace pipeline-test-", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			cmd, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
-		{"what doctor says of the cluster", 0, "all that a run needs in namespace pipeline-test-", func(t *testing.T, m *room) (string, int) {
+		{"what doctor says of the cluster", 0, "all that a run needs in namespace pipeline-test-", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
-		{"killed and resumed", 0, "left by the interrupted run, was removed", func(t *testing.T, m *room) (string, int) {
+		{"killed and resumed", 0, "left by the interrupted run, was removed", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.meanwhile(t, secondLaunch, func(p *os.Process) { _ = p.Kill() }, pairs...)
 			return m.run(t, append(pairs, "--resume")...)
@@ -665,7 +665,7 @@ func TestKubernetes(t *testing.T) {
 				if !slices.Contains(disturbing, tt.name) {
 					t.Parallel()
 				}
-				m := r.room(t)
+				m := r.namespace(t)
 				text, code := tt.run(t, m)
 				if code != tt.code || !strings.Contains(text, tt.want) {
 					t.Errorf("exit status %d, want %d and %q\n%s", code, tt.code, tt.want, text)
@@ -683,7 +683,7 @@ var disturbing = []string{"node lost", "API server away for 30 seconds", "API se
 var patient = []string{"API server away for five minutes", "killed, and nobody cleans up"}
 
 // inside carries the file out in a Pod with a service account, and returns what it printed.
-func (m *room) inside(t *testing.T) (string, int) {
+func (m *namespace) inside(t *testing.T) (string, int) {
 	t.Helper()
 	ctx := context.Background()
 	if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {

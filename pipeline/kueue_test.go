@@ -20,7 +20,7 @@ import (
 func queueCases() []kubernetesCase {
 	many := []string{"--var", "requests=600"}
 	return []kubernetesCase{
-		{"a queue that admits", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a queue that admits", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.queue(t, 1)
 			return m.meanwhile(t, runStarts, func(*os.Process) {
@@ -29,20 +29,20 @@ func queueCases() []kubernetesCase {
 				}
 			}, many...)
 		}},
-		{"a queue with a flavor for each node", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a queue with a flavor for each node", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.queue(t, 1, "k2", "k1")
 			return m.run(t, "--var", "target=pairs")
 		}},
 		{"a queue that is full", 4, "within queue_timeout (5s): SchedulingGated: Scheduling is blocked due to non-empty scheduling gates; " +
 			"queue gpu: Pending: couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu",
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				m.queue(t, 1)
 				m.occupy(t, "occupant", "")
 				return m.run(t, "--var", "queue_timeout=5s")
 			}},
-		{"a queue that is full for a while", 0, "exit status 0", func(t *testing.T, m *room) (string, int) {
+		{"a queue that is full for a while", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.queue(t, 1)
 			m.occupy(t, "occupant", "")
@@ -53,18 +53,18 @@ func queueCases() []kubernetesCase {
 			})
 		}},
 		{"a queue that is not there", 4, "queue none: no event says why; is there a LocalQueue of this name?",
-			func(t *testing.T, m *room) (string, int) {
+			func(t *testing.T, m *namespace) (string, int) {
 				t.Helper()
 				m.queue(t, 1)
 				m.edit(t, `"gpu"`, `"none"`)
 				return m.run(t, "--var", "queue_timeout=5s")
 			}},
-		{"a queue that nobody keeps", 0, `queue "gpu" does not admit the Pods of this run`, func(t *testing.T, m *room) (string, int) {
+		{"a queue that nobody keeps", 0, `queue "gpu" does not admit the Pods of this run`, func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.useQueue(t)
 			return m.run(t)
 		}},
-		{"pre-empted in its queue", 4, "pod_evicted", func(t *testing.T, m *room) (string, int) {
+		{"pre-empted in its queue", 4, "pod_evicted", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			m.queue(t, 1)
 			text, code := m.meanwhile(t, runStarts, func(*os.Process) { m.occupy(t, "urgent", m.urgent(t)) }, many...)
@@ -77,14 +77,14 @@ func queueCases() []kubernetesCase {
 }
 
 // useQueue has the file name a queue.
-func (m *room) useQueue(t *testing.T) {
+func (m *namespace) useQueue(t *testing.T) {
 	t.Helper()
 	m.edit(t, "  kubernetes {\n", "  kubernetes {\n    queue = \"gpu\"\n")
 }
 
 // queue has Kueue keep a queue "gpu" in the namespace, with so many GPUs of each flavor: one for each node that is
 // named, or one of any node.
-func (m *room) queue(t *testing.T, gpus int, nodes ...string) {
+func (m *namespace) queue(t *testing.T, gpus int, nodes ...string) {
 	t.Helper()
 	m.useQueue(t)
 	m.label(t, "pipeline.test/kueue", "true")
@@ -112,7 +112,7 @@ func (m *room) queue(t *testing.T, gpus int, nodes ...string) {
 const kueueAPI = "/apis/kueue.x-k8s.io/v1beta2"
 
 // define makes an object of Kueue, until the test ends.
-func (m *room) define(t *testing.T, path, kind, name, spec string) {
+func (m *namespace) define(t *testing.T, path, kind, name, spec string) {
 	t.Helper()
 	ctx := context.Background()
 	object := fmt.Appendf(nil, `{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": %q, "metadata": {"name": %q}, "spec": %s}`, kind, name, spec)
@@ -124,7 +124,7 @@ func (m *room) define(t *testing.T, path, kind, name, spec string) {
 }
 
 // urgent makes a priority class that comes before that of a run.
-func (m *room) urgent(t *testing.T) string {
+func (m *namespace) urgent(t *testing.T) string {
 	t.Helper()
 	ctx := context.Background()
 	// the queue makes room, and not the scheduler, who would take it from the Pods of others
@@ -137,7 +137,7 @@ func (m *room) urgent(t *testing.T) string {
 }
 
 // occupy has somebody else's Pod take a GPU of the queue.
-func (m *room) occupy(t *testing.T, name, priority string) {
+func (m *namespace) occupy(t *testing.T, name, priority string) {
 	t.Helper()
 	ctx := context.Background()
 	gpu := core.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
@@ -164,7 +164,7 @@ func (m *room) occupy(t *testing.T, name, priority string) {
 }
 
 // workloads are those that Kueue has of Pods of a run.
-func (m *room) workloads() []string {
+func (m *namespace) workloads() []string {
 	text, err := m.client.RESTClient().Get().AbsPath(kueueAPI, "namespaces", m.name, "workloads").DoRaw(context.Background())
 	var found meta.PartialObjectMetadataList
 	if err == nil {

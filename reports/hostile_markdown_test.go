@@ -74,7 +74,7 @@ func TestHostileMarkdown(t *testing.T) {
 func ownOnly(t *testing.T, html string) {
 	t.Helper()
 	if rest := ownTags.ReplaceAllString(html, ""); strings.ContainsAny(rest, "<>") {
-		t.Errorf("HTML of a stranger: %q", html)
+		t.Errorf("untrusted HTML: %q", html)
 	}
 }
 

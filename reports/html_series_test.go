@@ -23,7 +23,7 @@ func TestRunCharts(t *testing.T) {
 					{Name: "kv_usage", Member: "decode", Source: "metrics", T: times, V: []float64{0, 0.5, 1}},
 					{Name: "kv_usage", Member: "prefill", Source: "metrics", T: times, V: []float64{0, 0.1, 0.2}},
 					{Name: "waiting", Member: "decode", Source: "metrics", T: times, V: []float64{0, 0, 0}},
-					{Name: "of a stranger", Source: "metrics", T: times, V: times},
+					{Name: "untrusted", Source: "metrics", T: times, V: times},
 					{Name: "waiting", Source: "elsewhere", T: times, V: times},
 				}
 			}
@@ -37,7 +37,7 @@ func TestRunCharts(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Requests in the batch over the run": true, "KV cache in use over the run, decode": true, "KV cache in use over the run, prefill": true,
 		"Over the time of a run</h": true, "Over the time of a run: decode</h": true, "Over the time of a run: prefill</h": true,
-		"Requests in the queue over the run": false, "of a stranger": false, ">900<": false, ">100<": true, // percent
+		"Requests in the queue over the run": false, "untrusted": false, ">900<": false, ">100<": true, // percent
 	} {
 		if strings.Contains(page, text) != want {
 			t.Errorf("%q is there: %v", text, !want)

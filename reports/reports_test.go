@@ -60,7 +60,7 @@ func TestSimulatedIsSaidFirst(t *testing.T) {
 
 func TestTextFitsTheTerminal(t *testing.T) {
 	for name, doc := range fixtures() {
-		if name == "hostile" { // its numbers have units of strangers
+		if name == "hostile" { // its numbers have untrusted units
 			continue
 		}
 		for line := range strings.Lines(terminal(t, doc, reports.Options{Width: 120})) {

@@ -35,7 +35,7 @@ func TestEpisodesAreFound(t *testing.T) {
 			}
 		}
 		t.Logf("%+v: found in %d of %d", tt, found, trials)
-		if rate := float64(found) / trials; rate < tt.least-room(tt.least, trials) {
+		if rate := float64(found) / trials; rate < tt.least-tolerance(tt.least, trials) {
 			t.Errorf("%+v: found in %.0f %%", tt, 100*rate)
 		}
 	}
@@ -60,7 +60,7 @@ func TestStandWithoutAChange(t *testing.T) {
 			}
 		}
 		t.Logf("%+v: %d of %d regressed", tt, alarms, trials)
-		if rate := float64(alarms) / trials; rate > tt.most+room(tt.most, trials) {
+		if rate := float64(alarms) / trials; rate > tt.most+tolerance(tt.most, trials) {
 			t.Errorf("%+v: %.1f %% of unchanged series regressed", tt, 100*rate)
 		}
 	}

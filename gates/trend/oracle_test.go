@@ -119,7 +119,7 @@ func TestAgainstTheOracle(t *testing.T) {
 		what := fmt.Sprintf("%+.0f %%, %d points, standard deviation %.2f %%", 100*(tt.ratio-1), tt.points, 100*sd)
 		t.Logf("%s: the oracle finds %.1f %% (%.1f %% if it knows the level before), the detector %.1f %%", what, 100*bound[0],
 			100*bound[1], 100*rate)
-		if least := tt.share * bound[0]; rate < least-room(least, trials) {
+		if least := tt.share * bound[0]; rate < least-tolerance(least, trials) {
 			t.Errorf("%s: found in %.1f %%, want %.0f %% of the oracle's %.1f %%", what, 100*rate, 100*tt.share, 100*bound[0])
 		}
 	}
@@ -136,7 +136,7 @@ func TestOracleKeepsItsLevel(t *testing.T) {
 			alarms++
 		}
 	}
-	if rate := float64(alarms) / trials; math.Abs(rate-0.10) > 1.5*room(0.10, trials) {
+	if rate := float64(alarms) / trials; math.Abs(rate-0.10) > 1.5*tolerance(0.10, trials) {
 		t.Errorf("%.1f %% of unchanged series alarm the oracle, want 10 %%", 100*rate)
 	}
 }

@@ -64,8 +64,8 @@ func confirmed(s trend.Series) []int {
 	return at
 }
 
-// room is three binomial standard errors.
-func room(rate float64, trials int) float64 { return 3 * math.Sqrt(rate*(1-rate)/float64(trials)) }
+// tolerance is three binomial standard errors.
+func tolerance(rate float64, trials int) float64 { return 3 * math.Sqrt(rate*(1-rate)/float64(trials)) }
 
 func TestSeriesWithoutAChange(t *testing.T) {
 	const trials = 400
@@ -83,7 +83,7 @@ func TestSeriesWithoutAChange(t *testing.T) {
 			}
 		}
 		t.Logf("correlation %g: %d of %d series alarm, %d are suspected", tt.phi, alarms, trials, suspected)
-		if rate := float64(alarms) / trials; rate > tt.most+room(tt.most, trials) {
+		if rate := float64(alarms) / trials; rate > tt.most+tolerance(tt.most, trials) {
 			t.Errorf("correlation %g: %.1f %% of unchanged series alarm", tt.phi, 100*rate)
 		}
 		if suspected > trials/20 {
@@ -120,7 +120,7 @@ func TestStepsAreFound(t *testing.T) {
 		}
 		what := fmt.Sprintf("%+.0f %%, %d points, correlation %g", 100*(tt.ratio-1), tt.points, tt.phi)
 		t.Logf("%s: found within one place in %d of %d", what, found, trials)
-		if rate := float64(found) / float64(trials); rate < tt.least-room(tt.least, trials) {
+		if rate := float64(found) / float64(trials); rate < tt.least-tolerance(tt.least, trials) {
 			t.Errorf("%s: found in %.1f %%, want %.0f %%", what, 100*rate, 100*tt.least)
 		}
 	}

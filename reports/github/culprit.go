@@ -24,7 +24,7 @@ func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key s
 			continue
 		}
 		state := digest("culprit", stateOf(is.series))
-		if said, err := k.said(asking, is.Number, state); said {
+		if found, err := k.commented(asking, is.Number, state); found {
 			continue
 		} else if err != nil {
 			k.warn("no commit was searched for", err)

@@ -374,20 +374,20 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 	if k.DryRun {
 		return nil
 	}
-	if said, err := k.said(ctx, number, state); err != nil || said {
+	if found, err := k.commented(ctx, number, state); err != nil || found {
 		return err
 	}
 	_, _, err := createOnce(ctx, clockOr(k.Clock),
 		func() (Comment, error) { return k.API.CreateComment(ctx, number, text) },
 		func() (Comment, bool) {
-			said, err := k.said(ctx, number, state)
-			return Comment{}, said && err == nil
+			found, err := k.commented(ctx, number, state)
+			return Comment{}, found && err == nil
 		})
 	return err // the last request may have been executed; the next night sees it
 }
 
-// said reports whether a comment of ours is about a state.
-func (k *Tracker) said(ctx context.Context, number int, state string) (bool, error) {
+// commented reports whether a comment of ours is about a state.
+func (k *Tracker) commented(ctx context.Context, number int, state string) (bool, error) {
 	list, err := k.API.Comments(ctx, number)
 	for _, c := range list {
 		parts := commentLine.FindStringSubmatch(c.Body)

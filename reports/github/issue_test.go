@@ -172,7 +172,7 @@ func TestIssueOfOthers(t *testing.T) {
 			t.Errorf("touched: %+v", i)
 		}
 	}
-	// Nor does a stranger's comment keep the news back.
+	// Nor does an outsider's comment keep the news back.
 	recovered := nights(t, -1, slices.Concat(times(0.4, 20), times(0.5, 5), times(0.4, 4))...)
 	sync1(t, s, recovered)
 	told := s.Comments()[0].Body

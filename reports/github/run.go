@@ -35,10 +35,10 @@ type run struct {
 	configuration func(error) bool
 	// posted receives the outcome of Finish.
 	posted *Posted
-	// calm stops the watch for an interruption. It returns false if there was one; cancelled is
+	// stopInterruptWatch stops the watch for an interruption. It returns false if there was one; cancelled is
 	// closed once GitHub has been told.
-	calm      func() bool
-	cancelled chan struct{}
+	stopInterruptWatch func() bool
+	cancelled          chan struct{}
 	// settle stops the retries of the start and returns their warnings.
 	settle func() []string
 }
@@ -99,7 +99,7 @@ func (r *run) Start(ctx context.Context) []string {
 	warnings = append(warnings, r.start(ctx)...)
 	r.settle = r.keepStarting(ctx)
 	r.cancelled = make(chan struct{})
-	r.calm = context.AfterFunc(ctx, func() {
+	r.stopInterruptWatch = context.AfterFunc(ctx, func() {
 		defer close(r.cancelled)
 		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptTime)
 		defer cancel()
@@ -165,7 +165,7 @@ func (r *run) settled() []string {
 
 // interrupted waits until GitHub has been told of an interruption, if there was one.
 func (r *run) interrupted() bool {
-	if r.calm == nil || r.calm() {
+	if r.stopInterruptWatch == nil || r.stopInterruptWatch() {
 		return false
 	}
 	<-r.cancelled

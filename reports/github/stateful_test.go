@@ -489,7 +489,7 @@ func TestManyLegsFit(t *testing.T) {
 	}
 }
 
-// TestForgedSections: text of a stranger that looks like a mark is none.
+// TestForgedSections: text of another author that looks like a mark is ignored.
 func TestForgedSections(t *testing.T) {
 	s := fake(t)
 	forged := "<!-- pipeline:leg v1 leg= label= session=0348d111a7b65368 attempt=9 rank=2 -->"

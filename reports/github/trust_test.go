@@ -62,7 +62,7 @@ func TestForkIsFoundByItsHead(t *testing.T) {
 	}
 }
 
-// TestKeyOfAnUntrustedResult: a stranger's result cannot choose which comment it takes over.
+// TestKeyOfAnUntrustedResult: an untrusted result cannot choose which comment it takes over.
 func TestKeyOfAnUntrustedResult(t *testing.T) {
 	s := githubtest.New()
 	defer s.Close()

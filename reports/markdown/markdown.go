@@ -115,7 +115,7 @@ func rest(r *model.Report) string {
 // code of a line.
 var blockStart = regexp.MustCompile(`^(\d+[.)]|[-+=#>~ \t])`)
 
-// guard keeps a line that begins with text of a stranger from being anything but a
+// guard keeps a line that begins with untrusted text from being anything but a
 // paragraph, by an invisible character before it.
 func guard(line string) string {
 	if blockStart.MatchString(line) {

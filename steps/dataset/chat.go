@@ -15,7 +15,7 @@ import (
 // lengths, not taken from the server. The prompts are thus known beforehand and equal on every side, whatever a
 // model answers. With real_answers they are Sessions, whose turns contain the server's answers.
 //
-// A number of users talk at once: requests 0..users-1 are their first turns, the next ones their second turns,
+// Several users chat at the same time: requests 0..users-1 are their first turns, the next ones their second turns,
 // and so on. After their last turn, new users follow.
 type conversations struct {
 	maker
@@ -23,7 +23,7 @@ type conversations struct {
 	turns, users, system int
 }
 
-func talk(_ context.Context, d steps.Dataset, m Material) (Source, error) {
+func newConversations(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 	c := conversations{
 		maker: newMaker(d, m.Corpus, true), chat: m.Chat,
 		turns: option(d, "turns"), users: option(d, "users"), system: option(d, "system_len"),
@@ -37,8 +37,8 @@ func talk(_ context.Context, d steps.Dataset, m Material) (Source, error) {
 	return dialogue{c}, nil
 }
 
-// said is one message: its length in tokens and the generator of its content.
-type said struct {
+// chatMessage is one message: its length in tokens and the generator of its content.
+type chatMessage struct {
 	role   string
 	tokens int
 	r      *rand.Rand
@@ -88,18 +88,18 @@ func (s conversations) Prompt(i int, seeds Seeds) Prompt { return s.prompt(i, se
 
 func (s conversations) prompt(i int, seeds Seeds, answers []json.RawMessage) Prompt {
 	conversation, turn := s.turn(i)
-	var history []said
+	var history []chatMessage
 	if s.system > 0 {
-		history = append(history, said{role: "system", tokens: s.system, r: stream(seeds.Content, streamPrefix, 0)})
+		history = append(history, chatMessage{role: "system", tokens: s.system, r: stream(seeds.Content, streamPrefix, 0)})
 	}
 	var p Prompt
 	for k := range turn + 1 {
 		key := conversation*s.turns + k
 		r := stream(seeds.Lengths, streamLengths, key)
 		in, out := between(r, s.spec.InputMin, s.spec.InputMax), between(r, s.spec.OutputMin, s.spec.OutputMax)
-		history = append(history, said{role: "user", tokens: in, r: stream(seeds.Content, streamContent, 2*key)})
+		history = append(history, chatMessage{role: "user", tokens: in, r: stream(seeds.Content, streamContent, 2*key)})
 		if k < turn {
-			answer := said{role: "assistant", tokens: out, r: stream(seeds.Content, streamContent, 2*key+1)}
+			answer := chatMessage{role: "assistant", tokens: out, r: stream(seeds.Content, streamContent, 2*key+1)}
 			if k < len(answers) {
 				answer.real = answers[k]
 			}
@@ -114,7 +114,7 @@ func (s conversations) prompt(i int, seeds Seeds, answers []json.RawMessage) Pro
 }
 
 // render formats a conversation as token IDs, messages or text.
-func (s conversations) render(p Prompt, history []said) Prompt {
+func (s conversations) render(p Prompt, history []chatMessage) Prompt {
 	if s.exact {
 		for _, m := range history {
 			p.IDs = s.draw.appendIDs(p.IDs, len(p.IDs)+m.tokens, m.r)

@@ -73,7 +73,7 @@ func All() Kinds {
 				withDoc(outputLen, "Tokens of each answer: a number, or { min = 16, max = 128 } for uniform lengths."), turns, users,
 				systemLen, realAnswers,
 			},
-			Check: checkSpans, Source: talk,
+			Check: checkSpans, Source: newConversations,
 		},
 		{
 			Name: "rerank", Doc: "Made-up queries, each with documents that are to be ranked by it: for endpoint = \"rerank\".",

@@ -72,8 +72,8 @@ var (
 	attrConversation = []string{"gen_ai.conversation.id"}
 )
 
-// attrSaid lists the attributes that make up a prompt, in the order in which chat templates render them.
-var attrSaid = [][]string{
+// attrMessages lists the attributes that make up a prompt, in the order in which chat templates render them.
+var attrMessages = [][]string{
 	{"gen_ai.tool.definitions"},
 	{"gen_ai.system_instructions"},
 	{"gen_ai.input.messages", "gen_ai.prompt"},
@@ -111,10 +111,10 @@ func (s *otlpSpan) tokens(names []string) (*int, error) {
 	return &n, nil
 }
 
-// said returns the messages of a span's prompt, none if the application did not record them.
-func (s *otlpSpan) said() [][]byte {
+// messages returns the messages of a span's prompt, none if the application did not record them.
+func (s *otlpSpan) messages() [][]byte {
 	var out [][]byte
-	for _, names := range attrSaid {
+	for _, names := range attrMessages {
 		switch a, ok := s.attr(names); {
 		case !ok:
 		case a.Value.String != nil:
@@ -136,11 +136,11 @@ func (s *otlpSpan) failed() bool {
 // otlp reads lines of spans. The spans of one trace may be on any lines, children before parents.
 type otlp struct {
 	orderer
-	begin  int64 // start of the first span, in nanoseconds since 1970
-	nodes  []otlpNode
-	traces map[[16]byte]*otlpTrace
-	order  []*otlpTrace
-	said   *utterances
+	begin      int64 // start of the first span, in nanoseconds since 1970
+	nodes      []otlpNode
+	traces     map[[16]byte]*otlpTrace
+	order      []*otlpTrace
+	utterances *utterances
 }
 
 // otlpNode holds the needed part of a span.
@@ -157,7 +157,7 @@ type otlpCall struct {
 	start, took   int64
 	input, output int
 	cached        *int
-	said          *utterance
+	lastMessage   *utterance
 }
 
 // otlpTrace holds the spans of a trace and the conversation that they belong to.
@@ -170,7 +170,7 @@ type otlpTrace struct {
 const maxSpans = maxEntries
 
 func beginOTLP(t *Table) (func(int, []byte) error, func() error) {
-	o := &otlp{orderer: orderer{table: t}, traces: map[[16]byte]*otlpTrace{}, said: newUtterances()}
+	o := &otlp{orderer: orderer{table: t}, traces: map[[16]byte]*otlpTrace{}, utterances: newUtterances()}
 	return o.line, o.end
 }
 
@@ -247,16 +247,16 @@ func (o *otlp) callOf(s *otlpSpan) (*otlpCall, error) {
 	case *out == 0:
 		return nil, nil
 	}
-	said := o.said.add(o.table, s.said())
+	last := o.utterances.add(o.table, s.messages())
 	if o.table.blocks > maxBlocks {
 		return nil, errors.New("too many different messages up to here: cut the trace")
 	}
-	return &otlpCall{int64(s.Start) - o.begin, int64(s.End - s.Start), *in, *out, cached, said}, nil
+	return &otlpCall{int64(s.Start) - o.begin, int64(s.End - s.Start), *in, *out, cached, last}, nil
 }
 
 // leaf adds the call of a node.
 func (o *otlp) leaf(n *otlpNode) (*span, error) {
-	e := Entry{Input: n.call.input, Output: n.call.output, cached: n.call.cached, said: n.call.said, line: n.line}
+	e := Entry{Input: n.call.input, Output: n.call.output, cached: n.call.cached, lastMessage: n.call.lastMessage, line: n.line}
 	if err := o.addCall(e, float64(n.call.start)/1e9, float64(n.call.took)/1e9); err != nil {
 		return nil, lineError(n.line, "span %x: %w", n.id, err)
 	}
@@ -298,13 +298,13 @@ func (o *otlp) end() error {
 func (o *otlp) measure() {
 	var calls []*otlpCall
 	for i := range o.nodes {
-		if call := o.nodes[i].call; call != nil && call.said != nil {
+		if call := o.nodes[i].call; call != nil && call.lastMessage != nil {
 			calls = append(calls, call)
 		}
 	}
 	slices.SortStableFunc(calls, func(a, b *otlpCall) int { return cmp.Compare(a.start, b.start) })
 	for _, call := range calls {
-		call.said.measure(call.input)
+		call.lastMessage.measure(call.input)
 	}
 }
 

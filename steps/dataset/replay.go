@@ -136,11 +136,11 @@ func (t trace) pieces(i int, seeds Seeds) []piece {
 	at, round := i%len(t.entries), i/len(t.entries)
 	e := &t.entries[at]
 	content := seeds.Content + uint64(round)
-	if e.Turn != nil && (e.adds || len(e.Blocks) == 0 && e.said == nil) {
+	if e.Turn != nil && (e.adds || len(e.Blocks) == 0 && e.lastMessage == nil) {
 		return t.turns(at, content)
 	}
 	var out []piece
-	for _, m := range e.said.path() {
+	for _, m := range e.lastMessage.path() {
 		out = append(out, piece{min(m.end, e.Input), stream(content, streamBlock, int(m.name))})
 	}
 	out = append(out, t.blocks(e, 0, e.Input, content)...)

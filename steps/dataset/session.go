@@ -190,10 +190,11 @@ func continues(e, before *Entry) bool {
 	switch {
 	case e.adds:
 		return true
-	case before.Input+before.Output >= e.Input, len(e.Blocks) == 0 != (len(before.Blocks) == 0), (e.said == nil) != (before.said == nil):
+	case before.Input+before.Output >= e.Input, len(e.Blocks) == 0 != (len(before.Blocks) == 0),
+		(e.lastMessage == nil) != (before.lastMessage == nil):
 		return false
-	case e.said != nil:
-		return e.said.follows(before.said)
+	case e.lastMessage != nil:
+		return e.lastMessage.follows(before.lastMessage)
 	}
 	whole := max(len(before.Blocks)-1, 0) // the last block may be partial
 	return len(e.Blocks) >= whole && slices.Equal(e.Blocks[:whole], before.Blocks[:whole])

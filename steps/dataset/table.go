@@ -43,8 +43,8 @@ type Entry struct {
 	blockSize int
 	// adds means that Blocks covers only what the prompt adds to the call that it continues.
 	adds bool
-	// said is the last message of the prompt, if the trace contains messages.
-	said *utterance
+	// lastMessage is the last message of the prompt, if the trace contains messages.
+	lastMessage *utterance
 	// cached is the recorded number of prompt tokens found in the service's cache, nil if not recorded.
 	cached *int
 	// Turn is the entry's place in a recorded session, nil outside of one.

@@ -38,8 +38,8 @@ type csvForm struct {
 	time, input, output string
 	// images, if not empty, is the column with a request's number of images.
 	images string
-	// aside lists columns that do not describe the work.
-	aside []string
+	// ignored lists columns that do not describe the work.
+	ignored []string
 	// seconds parses a time, relative to any origin.
 	seconds func(string) (float64, error)
 }
@@ -48,7 +48,7 @@ type csvForm struct {
 // (https://github.com/Azure/AzurePublicDataset).
 var csvForms = []csvForm{
 	{
-		time: "Timestamp", input: "Request tokens", output: "Response tokens", aside: []string{"Model", "Total tokens",
+		time: "Timestamp", input: "Request tokens", output: "Response tokens", ignored: []string{"Model", "Total tokens",
 			"Log Type", "Elapsed time"},
 		seconds: func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
 	},
@@ -225,7 +225,7 @@ func newCSVNotes(form csvForm, head []string, at [3]int) *csvNotes {
 	n := &csvNotes{form: form, output: at[2], images: -1}
 	for i, name := range head {
 		switch {
-		case slices.Contains(at[:], i) || slices.Contains(form.aside, name):
+		case slices.Contains(at[:], i) || slices.Contains(form.ignored, name):
 		case form.images != "" && name == form.images:
 			n.images = i
 		default:

@@ -69,7 +69,7 @@ func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to 
 		deadline = time.Now().Add(r.wall(t))
 	}
 	again := newRequest(a.rec.Index, -1, a.rec.PromptTokens, a.rec.WantTokens)
-	out := &said{document: document{rec: &again, scale: r.scale}, workload: r.opt.Workload}
+	out := &textAnswer{document: document{rec: &again, scale: r.scale}, workload: r.opt.Workload}
 	resp, resent, err := r.client.exchange(ctx, cn, reused && cn.rested(), wire, deadline, out)
 	a.rec.Resent = a.rec.Resent || resent
 	failure, text := out.classify(resp, err, ctx.Err() != nil)
@@ -87,9 +87,9 @@ type words struct {
 	open               bool   // the arguments of a call continue
 }
 
-// add appends the words of one event. It stops after maxSaid bytes.
+// add appends the words of one event. It stops after maxAnswer bytes.
 func (w *words) add(c *chunk) {
-	if len(w.reasoning)+len(w.content)+len(w.calls) > maxSaid {
+	if len(w.reasoning)+len(w.content)+len(w.calls) > maxAnswer {
 		return
 	}
 	w.reasoning = append(w.reasoning, c.reasoning...)
@@ -167,8 +167,8 @@ func (s *stream) answer(resp *response, err error, cancelled bool) (a record.Ans
 	return a, f, text
 }
 
-// said is a complete answer in text.
-type said struct {
+// textAnswer is a complete answer in text.
+type textAnswer struct {
 	document
 	workload steps.Workload
 	stop     string // the string that cut it
@@ -243,7 +243,7 @@ func (m *message) text() string {
 }
 
 // classify classifies the answer and records its content.
-func (s *said) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
+func (s *textAnswer) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := s.arrived(resp, err, cancelled); f != "" {
 		return f, text
 	}
@@ -292,7 +292,7 @@ func ended(r *record.Request, a *record.Answer, stop string, ignoreEOS bool) (re
 }
 
 // answer returns the content of an answer. It records its length and the reason for its end.
-func (s *said) answer(c *completed) (a record.Answer) {
+func (s *textAnswer) answer(c *completed) (a record.Answer) {
 	var of []float64
 	if len(c.Choices) == 0 {
 		s.ends(c.Meta.Prompt, c.Meta.Completion, "", nil)
@@ -343,7 +343,7 @@ func (s *said) answer(c *completed) (a record.Answer) {
 }
 
 // ends records an answer's length and the reason for its end.
-func (s *said) ends(prompt, output int, finish string, stop any) {
+func (s *textAnswer) ends(prompt, output int, finish string, stop any) {
 	s.rec.PromptTokens, s.rec.OutputTokens = max(s.rec.PromptTokens, prompt), output
 	s.rec.Finish = clip(finish, 40)
 	s.stop, _ = stop.(string) // a number is the ID of a token that ends the model's answer

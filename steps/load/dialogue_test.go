@@ -149,8 +149,8 @@ func TestNextTurn(t *testing.T) {
 	if _, wire, err := r.next(2); err != nil || !strings.Contains(string(wire), "what was said") {
 		t.Errorf("%v\n%s", err, wire)
 	}
-	if r.sessions.forget(4); len(r.sessions.said) != 0 {
-		t.Errorf("kept of a conversation that is over: %v", r.sessions.said)
+	if r.sessions.forget(4); len(r.sessions.byRequest) != 0 {
+		t.Errorf("kept of a conversation that is over: %v", r.sessions.byRequest)
 	}
 }
 

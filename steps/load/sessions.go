@@ -23,8 +23,8 @@ type sessions struct {
 	// times holds when the requests of a round began in the recording, nil for sessions that are made up.
 	times []time.Duration
 
-	mu   sync.Mutex
-	said map[int]map[int]json.RawMessage // answers of the sessions that have not ended, by request
+	mu        sync.Mutex
+	byRequest map[int]map[int]json.RawMessage // answers of the sessions that have not ended, by request
 }
 
 // newSessions returns nil for prompts that do not wait for each other.
@@ -33,7 +33,7 @@ func newSessions(src dataset.Source, l steps.Load, n int) (*sessions, error) {
 	if !ok {
 		return nil, nil
 	}
-	s := &sessions{src: in, n: n, said: map[int]map[int]json.RawMessage{}}
+	s := &sessions{src: in, n: n, byRequest: map[int]map[int]json.RawMessage{}}
 	if timed, ok := in.(dataset.Timed); ok {
 		s.times = timed.Times(timed.Len())
 		return s, dataset.CheckSessions(l)
@@ -113,24 +113,24 @@ func (s *sessions) number(requests []record.Request) {
 }
 
 // keep stores the answer to a request, for prompts that repeat it.
-func (s *sessions) keep(i int, said json.RawMessage) {
-	if s == nil || said == nil {
+func (s *sessions) keep(i int, answer json.RawMessage) {
+	if s == nil || answer == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	number := s.src.Session(i)
-	if s.said[number] == nil {
-		s.said[number] = map[int]json.RawMessage{}
+	if s.byRequest[number] == nil {
+		s.byRequest[number] = map[int]json.RawMessage{}
 	}
-	s.said[number][i] = said
+	s.byRequest[number][i] = answer
 }
 
 // forget drops the answers of a session that is over, identified by one of its requests.
 func (s *sessions) forget(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.said, s.src.Session(i))
+	delete(s.byRequest, s.src.Session(i))
 }
 
 // continues reports whether the prompt of request i repeats answers of the server.
@@ -141,9 +141,9 @@ func (s *sessions) answers(i int) []json.RawMessage {
 	repeated := s.src.Answers(i)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	said := make([]json.RawMessage, len(repeated))
+	answers := make([]json.RawMessage, len(repeated))
 	for k, p := range repeated {
-		said[k] = s.said[s.src.Session(i)][p]
+		answers[k] = s.byRequest[s.src.Session(i)][p]
 	}
-	return said
+	return answers
 }

@@ -40,8 +40,8 @@ type stream struct {
 	torn      bool   // it ended within an event
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
-	keep      bool                            // said is needed
-	said      []byte                          // the message so far, a JSON string without quotes
+	keep      bool                            // kept is needed
+	kept      []byte                          // the message so far, a JSON string without quotes
 	words     *words                          // holds the answer if it is collected
 	stop      string                          // the string that cut it
 	witness   func(index int, at, seen int64) // Options.Witness
@@ -51,7 +51,7 @@ type stream struct {
 
 // Limits of the events of one request: a server that never ends must not exhaust the client's memory.
 const (
-	maxSaid    = 4 << 20 // of an answer that a later turn repeats
+	maxAnswer  = 4 << 20 // of an answer that a later turn repeats
 	minEvents  = 1 << 16
 	maxReserve = 1 << 16
 )
@@ -162,8 +162,8 @@ func (s *stream) event(data []byte, isError bool, at int64) {
 	if c.stop != nil {
 		s.stop = unquote(c.stop)
 	}
-	if s.keep && s.endpoint == endpointChat && len(s.said)+len(c.content) <= maxSaid {
-		s.said = append(s.said, c.content...)
+	if s.keep && s.endpoint == endpointChat && len(s.kept)+len(c.content) <= maxAnswer {
+		s.kept = append(s.kept, c.content...)
 	}
 	if c.finish != nil {
 		s.rec.Finish = clip(string(c.finish), 40)
@@ -230,8 +230,8 @@ func (s *stream) token(c *chunk, wall int64) {
 
 // message returns the server's answer, a JSON string, or nil if it has no valid text.
 func (s *stream) message() json.RawMessage {
-	text := slices.Concat([]byte{'"'}, s.said, []byte{'"'})
-	if len(s.said) == 0 || !json.Valid(text) {
+	text := slices.Concat([]byte{'"'}, s.kept, []byte{'"'})
+	if len(s.kept) == 0 || !json.Valid(text) {
 		return nil
 	}
 	return text

@@ -198,9 +198,9 @@ func (l *launch) transfer() *kv.Part {
 	return &p
 }
 
-// aside removes the load generator's share from the steps of a server that only decodes: in a pair
+// excludeClientOverhead removes the load generator's share from the steps of a server that only decodes: in a pair
 // it runs on another machine than the client and the router.
-func aside(h *model.Profile, p *kv.Part) {
+func excludeClientOverhead(h *model.Profile, p *kv.Part) {
 	if p.Consumes && !p.Produces {
 		h.KernelOverhead -= h.ClientOverhead
 	}

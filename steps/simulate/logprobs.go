@@ -25,13 +25,13 @@ type (
 // logprobsOf returns the log-probabilities of the next tokens of an answer, and appends the tokens
 // to it.
 func (s *Server) logprobsOf(g *generation, ids []int) []float64 {
-	context := append(append(make([]int, 0, len(g.prompt)+len(g.said)+len(ids)), g.prompt...), g.said...)
+	context := append(append(make([]int, 0, len(g.prompt)+len(g.scored)+len(ids)), g.prompt...), g.scored...)
 	out := make([]float64, len(ids))
 	for i, id := range ids {
 		out[i] = s.launch.config.Voice.Logprob(context)
 		context = append(context, id)
 	}
-	g.said = append(g.said, ids...)
+	g.scored = append(g.scored, ids...)
 	return out
 }
 
@@ -40,7 +40,7 @@ func (s *Server) logprobs(g *generation, ids []int) any {
 	if !g.logprobs {
 		return nil
 	}
-	offset := len(model.Decode(g.said))
+	offset := len(model.Decode(g.scored))
 	of := s.logprobsOf(g, ids)
 	if g.chat {
 		out := chatLogprobs{Content: []chatLogprob{}}

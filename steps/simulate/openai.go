@@ -69,9 +69,9 @@ type generation struct {
 	finish string
 
 	stream, usage, continuous bool
-	// logprobs is set if they are requested; said are the tokens so far with log-probabilities.
+	// logprobs is set if they are requested; scored are the tokens so far with log-probabilities.
 	logprobs bool
-	said     []int
+	scored   []int
 	// exchange of KV with another server, nil for none.
 	exchange *transfer.Exchange
 }

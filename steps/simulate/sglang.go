@@ -253,7 +253,7 @@ func (sglang) transfer(l *launch, env func(string) string) error {
 		Produces: mode == "prefill", Consumes: mode == "decode", FailLoads: true, CountLoads: true, Timeout: 300 * time.Second,
 	}
 	l.kv = p
-	aside(&l.config.Profile, p)
+	excludeClientOverhead(&l.config.Profile, p)
 	if l.config.PrefixCache && p.Consumes && !a.bool("--disaggregation-decode-enable-radix-cache", false) {
 		l.config.PrefixCache = false
 	}

@@ -25,7 +25,7 @@ func (vllm) transfer(l *launch, env func(string) string) error {
 		Produces: c.produces(), Consumes: c.consumes(), FailLoads: c.Policy == "fail", CountLoads: !c.form.Play.Push, Timeout: 480 * time.Second,
 	}
 	l.kv = p
-	aside(&l.config.Profile, p)
+	excludeClientOverhead(&l.config.Profile, p)
 	l.config.BlockingTransfer = p.Play.Exchange == kv.LookupBuffer
 	return p.Resolve()
 }

@@ -25,8 +25,8 @@ func Quote(doc *result.Document, open func(path string) (io.ReadCloser, error)) 
 		base, head := cellOf(doc, a.Benchmark, a.Base), cellOf(doc, a.Benchmark, a.Head)
 		for k := range a.Divergences {
 			d := &a.Divergences[k]
-			was, ok := said(base, d.Against, d.Prompt, open)
-			is, also := said(head, d.Repeat, d.Prompt, open)
+			was, ok := answerTo(base, d.Against, d.Prompt, open)
+			is, also := answerTo(head, d.Repeat, d.Prompt, open)
 			if ok && also {
 				d.BaseText, d.HeadText = excerpts(was.Text, is.Text)
 				d.Ask = tail(is.Ask, quoteAsk)
@@ -46,8 +46,8 @@ func cellOf(doc *result.Document, benchmark, hash string) *result.Cell {
 	return &result.Cell{}
 }
 
-// said returns the answer to a prompt in a repeat.
-func said(cell *result.Cell, repeat, prompt int, open func(string) (io.ReadCloser, error)) (record.Answer, bool) {
+// answerTo returns the answer to a prompt in a repeat.
+func answerTo(cell *result.Cell, repeat, prompt int, open func(string) (io.ReadCloser, error)) (record.Answer, bool) {
 	for _, r := range cell.Current() {
 		if r.Pair() != repeat || r.Status != result.RunOK || r.Records == "" {
 			continue

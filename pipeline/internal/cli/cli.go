@@ -145,7 +145,7 @@ func Main(args []string, s Streams) int {
 	root := app.root()
 	root.SetArgs(args)
 	code := app.exitCode(root.ExecuteContext(context.Background()))
-	for _, w := range app.doors {
+	for _, w := range app.writers {
 		_ = w.Close() // output that cannot be written is lost
 	}
 	return code
@@ -162,8 +162,8 @@ func newApp(s Streams) *app {
 		if *w == nil {
 			continue
 		}
-		door := redact.LineWriter(*w)
-		a.doors, *w = append(a.doors, door), door
+		writer := redact.LineWriter(*w)
+		a.writers, *w = append(a.writers, writer), writer
 	}
 	return a
 }
@@ -216,8 +216,8 @@ type app struct {
 	// tools are the tools whose results can be read.
 	tools convert.Tools
 	// redact masks secrets of the environment and of each file read.
-	redact *event.Redactor
-	doors  []*event.Writer
+	redact  *event.Redactor
+	writers []*event.Writer
 	// verbatim is Out without masks, for output made of a user's file.
 	verbatim io.Writer
 	noColor  bool

@@ -75,7 +75,7 @@ func TestDatasetIsOneRow(t *testing.T) {
 		root := a.root()
 		root.SetArgs(args)
 		code := a.exitCode(root.ExecuteContext(t.Context()))
-		for _, w := range a.doors {
+		for _, w := range a.writers {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -113,7 +113,7 @@ benchmark "b" {
 		root := a.root()
 		root.SetArgs(args)
 		code := a.exitCode(root.ExecuteContext(t.Context()))
-		for _, w := range a.doors {
+		for _, w := range a.writers {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,7 @@ func toyRunner(t *testing.T, add func(*app)) func(wanted int, args ...string) st
 		root := a.root()
 		root.SetArgs(args)
 		code := a.exitCode(root.ExecuteContext(t.Context()))
-		for _, w := range a.doors {
+		for _, w := range a.writers {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -21,8 +21,8 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 		return
 	}
 	used, ok := r.o.Machine.Memory(ctx, s.Target)
-	if s.seat != nil {
-		used -= s.seat.among.held(s.ID)
+	if s.participant != nil {
+		used -= s.participant.among.held(s.ID)
 	}
 	if ok {
 		s.launch.Figures = map[string]float64{steps.StartGPUBytes: used}

@@ -18,8 +18,8 @@ type job struct {
 	plan.Launch
 	repeat, replaces int
 	lane             Lane
-	seat             *seat     // among resident launches; nil for none
-	got              *Launched // its results so far
+	participant      *participant // among resident launches; nil for none
+	got              *Launched    // its results so far
 }
 
 // attempts is how often a launch is tried within its repeat: a server that died during a run is started once more for

@@ -104,12 +104,12 @@ func classes(failures map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// maxSaid bounds the length of a server's error text in a reason.
-const maxSaid = 300
+// maxErrorText bounds the length of a server's error text in a reason.
+const maxErrorText = 300
 
 // words returns the most frequent error text, with secrets masked, escaped for one line and cut.
 func (r *runner) words(run record.Run) string {
-	return escape.Text(r.o.Redact.String(said(run)), maxSaid)
+	return escape.Text(r.o.Redact.String(commonError(run)), maxErrorText)
 }
 
 // warnFailures warns of failed requests among successful ones, once per cell. It includes the server's error text,
@@ -130,8 +130,8 @@ func cellOf(target, label string) string {
 	return strings.TrimSuffix(target+", "+label, ", ")
 }
 
-// said returns the most frequent error text of failed requests, as the server or the connection reported it.
-func said(run record.Run) string {
+// commonError returns the most frequent error text of failed requests, as the server or the connection reported it.
+func commonError(run record.Run) string {
 	counts, most := map[string]int{}, ""
 	for i := range run.Requests {
 		text := run.Requests[i].Error

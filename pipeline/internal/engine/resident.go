@@ -26,8 +26,8 @@ type residents struct {
 	stopped []string           // targets that were stopped while others were loaded
 }
 
-// seat coordinates the turns of one launch among residents; nil for a launch that has the machine to itself.
-type seat struct {
+// participant coordinates the turns of one launch among residents; nil for a launch that has the machine to itself.
+type participant struct {
 	among *residents
 	turns int           // number of its turns, without its start
 	turn  chan int      // starts its turns; sends how many in a row
@@ -48,10 +48,10 @@ func (r *runner) takeTurns(ctx context.Context, jobs []job) error {
 	var all sync.WaitGroup
 	var once sync.Once
 	var err error
-	var seats []*seat
+	var participants []*participant
 	for _, j := range jobs {
-		s := &seat{among: among, turns: j.Turns(), turn: make(chan int), back: make(chan struct{}), gone: make(chan struct{})}
-		seats, j.seat = append(seats, s), s
+		s := &participant{among: among, turns: j.Turns(), turn: make(chan int), back: make(chan struct{}), gone: make(chan struct{})}
+		participants, j.participant = append(participants, s), s
 		all.Go(func() {
 			defer close(s.gone)
 			if s.await(ctx) != nil {
@@ -62,8 +62,8 @@ func (r *runner) takeTurns(ctx context.Context, jobs []job) error {
 			}
 		})
 	}
-	for _, t := range order(seats) {
-		t.seat.give(ctx, t.turns)
+	for _, t := range order(participants) {
+		t.participant.give(ctx, t.turns)
 	}
 	all.Wait()
 	if err == nil {
@@ -78,33 +78,33 @@ type residentError struct{ err error }
 func (e *residentError) Error() string { return "the run ended with another server of the repeat" }
 func (e *residentError) Unwrap() error { return e.err }
 
-// inARow is a number of consecutive turns of one seat.
+// inARow is a number of consecutive turns of one participant.
 type inARow struct {
-	seat  *seat
-	turns int
+	participant *participant
+	turns       int
 }
 
 // order returns the order of the turns. All launches start, and then measure in mirrored order (A B, B A, A B and so
 // on), so that a linear drift affects all sides equally. The last to start measures first, and no server sleeps between
 // two of its consecutive turns.
-func order(seats []*seat) []inARow {
+func order(participants []*participant) []inARow {
 	var out []inARow
-	add := func(s *seat) {
-		if n := len(out); n > 0 && out[n-1].seat == s {
+	add := func(s *participant) {
+		if n := len(out); n > 0 && out[n-1].participant == s {
 			out[n-1].turns++
 			return
 		}
 		out = append(out, inARow{s, 1})
 	}
 	most := 0
-	for _, s := range seats {
+	for _, s := range participants {
 		add(s)
 		most = max(most, s.turns)
 	}
-	seats = slices.Clone(seats)
+	participants = slices.Clone(participants)
 	for turn := 1; turn <= most; turn++ {
-		slices.Reverse(seats)
-		for _, s := range seats {
+		slices.Reverse(participants)
+		for _, s := range participants {
 			if turn <= s.turns {
 				add(s)
 			}
@@ -114,7 +114,7 @@ func order(seats []*seat) []inARow {
 }
 
 // give gives a launch a number of turns in a row. It returns when the launch waits for its next turn or has ended.
-func (s *seat) give(ctx context.Context, turns int) {
+func (s *participant) give(ctx context.Context, turns int) {
 	select {
 	case s.turn <- turns:
 	case <-s.gone:
@@ -130,7 +130,7 @@ func (s *seat) give(ctx context.Context, turns int) {
 }
 
 // await waits for the launch's turn.
-func (s *seat) await(ctx context.Context) error {
+func (s *participant) await(ctx context.Context) error {
 	select {
 	case n := <-s.turn:
 		s.left = n - 1
@@ -142,16 +142,16 @@ func (s *seat) await(ctx context.Context) error {
 
 // turnOf waits for the turn in which a launch executes a run of its schedule. The fault states why it cannot.
 func (r *runner) turnOf(ctx context.Context, s *server, run int) *fault {
-	if s.seat == nil {
+	if s.participant == nil {
 		return nil
 	}
-	for s.seat.at < s.TurnOf(run) {
-		if s.seat.left > 0 {
-			s.seat.left--
+	for s.participant.at < s.TurnOf(run) {
+		if s.participant.left > 0 {
+			s.participant.left--
 		} else if err := r.pauseUntilTurn(ctx, s); err != nil {
 			return newFault(phaseRun, &machineError{err})
 		}
-		s.seat.at++
+		s.participant.at++
 	}
 	return nil
 }
@@ -162,14 +162,14 @@ func (r *runner) pauseUntilTurn(ctx context.Context, s *server) error {
 		return err
 	}
 	s.answered = time.Time{}
-	s.seat.spent += r.o.Now().Sub(s.seat.began)
+	s.participant.spent += r.o.Now().Sub(s.participant.began)
 	select {
-	case s.seat.back <- struct{}{}:
+	case s.participant.back <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	err := s.seat.await(ctx)
-	s.seat.began = r.o.Now()
+	err := s.participant.await(ctx)
+	s.participant.began = r.o.Now()
 	if err != nil {
 		return err
 	}
@@ -283,12 +283,12 @@ func (r *runner) seeFreed(ctx context.Context, s *server) error {
 	}
 	for waited := time.Duration(0); ; waited += freePause {
 		all, ok := r.o.Machine.Memory(ctx, s.Target)
-		held := max(0, all-s.seat.among.held(s.ID))
+		held := max(0, all-s.participant.among.held(s.ID))
 		if !ok {
 			held = 0
 		}
 		if held <= mostAsleep*awake {
-			s.seat.among.hold(s.ID, held)
+			s.participant.among.hold(s.ID, held)
 			s.launch.Sleep.Bytes = held
 			return nil
 		}
@@ -338,15 +338,15 @@ func (a *residents) beside(launch string) []string {
 
 // occupy calls Machine.Before ahead of a launch, or ahead of the first of several resident launches.
 func (r *runner) occupy(ctx context.Context, j job) {
-	if j.seat == nil {
+	if j.participant == nil {
 		r.o.Machine.Before(ctx, j.Target)
 		return
 	}
-	j.seat.began, j.seat.spent = r.o.Now(), 0
-	first := len(j.seat.among.beside(j.ID)) == 0
-	j.seat.among.mu.Lock()
-	j.seat.among.loaded[j.ID] = j.Target
-	j.seat.among.mu.Unlock()
+	j.participant.began, j.participant.spent = r.o.Now(), 0
+	first := len(j.participant.among.beside(j.ID)) == 0
+	j.participant.among.mu.Lock()
+	j.participant.among.loaded[j.ID] = j.Target
+	j.participant.among.mu.Unlock()
 	if first {
 		r.o.Machine.Before(ctx, j.Target)
 	}
@@ -355,10 +355,10 @@ func (r *runner) occupy(ctx context.Context, j job) {
 // vacate waits until the machine is free again after a launch, or after the last of the launches that were loaded
 // together.
 func (r *runner) vacate(ctx context.Context, s *server) error {
-	if s.seat == nil {
+	if s.participant == nil {
 		return r.o.Machine.After(ctx, s.Target)
 	}
-	a := s.seat.among
+	a := s.participant.among
 	a.mu.Lock()
 	delete(a.loaded, s.ID)
 	delete(a.asleep, s.ID)
@@ -381,10 +381,10 @@ var memoryClasses = []string{"gpu_busy", "out_of_memory", hostMemory, "kv_cache_
 // crowded returns an error if a start failed for lack of memory while other servers were loaded, which is not the
 // server's fault; else nil.
 func (s *server) crowded(f *result.Failure) error {
-	if s.seat == nil || f.Phase == phaseRun || !slices.Contains(memoryClasses, f.Class) {
+	if s.participant == nil || f.Phase == phaseRun || !slices.Contains(memoryClasses, f.Class) {
 		return nil
 	}
-	others := s.seat.among.beside(s.ID)
+	others := s.participant.among.beside(s.ID)
 	if len(others) == 0 {
 		return nil
 	}
@@ -395,10 +395,10 @@ func (s *server) crowded(f *result.Failure) error {
 
 // had returns for how long a launch has had its machines. For resident launches it returns the time of its turns.
 func (r *runner) had(s *server) time.Duration {
-	if s.seat == nil {
+	if s.participant == nil {
 		return s.lane.Clock.Now().Sub(s.began)
 	}
-	return s.seat.spent + r.o.Now().Sub(s.seat.began)
+	return s.participant.spent + r.o.Now().Sub(s.participant.began)
 }
 
 // unfinished reports whether resident repeats were interrupted before their end. They are then measured again as a

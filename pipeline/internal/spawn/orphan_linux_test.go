@@ -208,7 +208,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// A group, or a process, that has got the number of a recorded one is a stranger's.
+// A group, or a process, that has got the number of a recorded one belongs to another program.
 func TestNamed(t *testing.T) {
 	const seen = 500
 	group := entry{group: true, pid: 10, start: 100}

@@ -342,25 +342,25 @@ func TestEnds(t *testing.T) {
 		return ok && strings.Contains(err.Error(), text) && strings.HasSuffix(err.Error(), "(load_generator_lost)")
 	}
 	for name, tt := range map[string]struct {
-		change func(*rig, *load.Options)
-		meet   func(*rig, func(error)) // at the first progress
-		want   func(load.Result, error) bool
+		change  func(*rig, *load.Options)
+		disturb func(*rig, func(error)) // at the first progress
+		want    func(load.Result, error) bool
 	}{
-		"told to stop": {meet: func(_ *rig, stop func(error)) { stop(stopped) }, want: func(got load.Result, err error) bool {
+		"told to stop": {disturb: func(_ *rig, stop func(error)) { stop(stopped) }, want: func(got load.Result, err error) bool {
 			other := slices.ContainsFunc(got.Run.Requests, func(q record.Request) bool {
 				return q.Failure != "" &&
 					q.Failure != record.FailCancelled
 			})
 			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
 		}},
-		"killed": {meet: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
+		"killed": {disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
 			return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
 		}},
-		"ended by somebody else": {meet: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
+		"ended by somebody else": {disturb: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "load: stopped")
 		}},
 		"without its node": {change: func(r *rig, _ *load.Options) { r.lost = evicted },
-			meet: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
+			disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
 				return errors.Is(err, evicted)
 			}},
 		"never told to begin": {change: func(r *rig, _ *load.Options) { r.deaf = true }, want: func(_ load.Result, err error) bool {
@@ -403,8 +403,8 @@ func TestEnds(t *testing.T) {
 				}
 				var once sync.Once
 				opt.Progress = func(p load.Progress) {
-					if p.Sent > 0 && tt.meet != nil {
-						once.Do(func() { tt.meet(r, stop) })
+					if p.Sent > 0 && tt.disturb != nil {
+						once.Do(func() { tt.disturb(r, stop) })
 					}
 				}
 				if got, err := r.run(t, ctx, opt); !tt.want(got, err) {
