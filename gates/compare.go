@@ -116,10 +116,7 @@ func (e *entry) estimate(set Settings) {
 
 // decide gives the verdict on a comparison whose p values are corrected.
 func (c Comparison) decide(e *entry, set Settings) {
-	if e.tested {
-		found := e.beyond + set.plan.reach(e.stat.Noise, e.N, e.first, Power)
-		e.Interval.MDE = finite(e.Metric.Scale, found)
-	}
+	e.outlook = func() { c.foresee(e, set) }
 	if e.settled() {
 		return
 	}
@@ -146,7 +143,7 @@ func (c Comparison) decide(e *entry, set Settings) {
 		e.settle(Pass, "the interval excludes a change for the worse of the margin")
 	default:
 		e.settle(Inconclusive, c.undecided(e, m))
-		c.need(e, m, set)
+		e.undecided = true
 	}
 }
 
@@ -196,6 +193,17 @@ func (c Comparison) undecided(e *entry, m float64) string {
 	return "too noisy: the interval does not exclude the margin"
 }
 
+// foresee fills in the change that as many repeats detect, and how many would decide an undecided comparison.
+func (c Comparison) foresee(e *entry, set Settings) {
+	if e.tested {
+		found := e.beyond + e.stat.Noise.reach(e.N, e.first, Power)
+		e.Interval.MDE = finite(e.Metric.Scale, found)
+	}
+	if e.undecided {
+		c.need(e, c.Margin.On(c.Metric.Scale), set)
+	}
+}
+
 // need fills in how many more repeats, sessions or questions would decide.
 func (c Comparison) need(e *entry, m float64, set Settings) {
 	if e.stat.Rounded {
@@ -235,11 +243,11 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 	v := e.stat.Noise
 	spread := v.SD * math.Sqrt(1/float64(e.N)-1/float64(n))
-	bound := set.plan.later(v, e.N, n, set.Alpha)
-	d, worse := e.D, max(m, set.plan.later(v, e.N, n, e.step))
+	bound := v.later(e.N, n, set.Alpha)
+	d, worse := e.D, max(m, v.later(e.N, n, e.step))
 	switch {
 	case c.Expect == ExpectImprovement:
-		d, worse = -e.D, m+set.plan.later(v, e.N, n, e.first)
+		d, worse = -e.D, m+v.later(e.N, n, e.first)
 	case c.Strict:
 		worse = max(worse, m+bound)
 	}
@@ -251,7 +259,7 @@ func (c Comparison) decides(e *entry, n int, m float64, set Settings) float64 {
 // all blocks, because the error between blocks alone leaves it open.
 func (c Comparison) needsBlocks(e *entry, m float64, set Settings) bool {
 	width := func(alpha float64) float64 {
-		return set.plan.critical(e.sample.Clusters.DF, alpha) * e.sample.Clusters.SE
+		return critical(e.sample.Clusters.DF, alpha) * e.sample.Clusters.SE
 	}
 	d, worse := e.D, max(m, width(e.step))
 	switch {
@@ -269,7 +277,7 @@ func (c Comparison) needsBlocks(e *entry, m float64, set Settings) bool {
 func (c Comparison) needSessions(e *entry, m float64, set Settings) int {
 	h := len(e.sample.Base)
 	need := func(effect, alpha float64) (int, bool) {
-		return set.plan.needSessions(effect, e.stat.Noise.SD, h, alpha)
+		return needSessions(effect, e.stat.Noise.SD, h, alpha)
 	}
 	n, ok := 0, false
 	switch floor := e.sample.Floor; {

@@ -66,7 +66,7 @@ func (c Comparison) decideExpected(e *entry, set Settings) {
 		e.Refuted = true
 	default:
 		e.settle(Inconclusive, c.unshown(e, m))
-		c.need(e, m, set)
+		e.undecided = true
 	}
 }
 

@@ -35,7 +35,7 @@ func SignFlips(d []float64, alpha float64, seed uint64) (Statistic, error) {
 }
 
 func NeedSessions(effect, sd float64, h int, alpha float64) (int, bool) {
-	return newPlanner().needSessions(effect, sd, h, alpha)
+	return needSessions(effect, sd, h, alpha)
 }
 
 // PowerPairedT is the chance that the one-sided paired t-test of n pairs at alpha finds a true
@@ -48,4 +48,17 @@ func PowerPairedT(n int, effect, sd, alpha float64) float64 {
 	}
 	df := float64(n - 1)
 	return noncentralSurvival(tCritical(alpha, df), df, math.Sqrt(float64(n))*effect/sd)
+}
+
+// Solved returns how many of n solutions are kept, and how many of n more that are asked for again were solved again.
+func Solved(n int) (kept, again int) {
+	var s solutions[int]
+	for i := range n {
+		s.of(i, func() float64 { return float64(i) })
+	}
+	kept = len(s.kept)
+	for i := range n {
+		s.of(n-1-i, func() float64 { again++; return 0 })
+	}
+	return kept, again
 }

@@ -9,7 +9,7 @@ func Judge(f Family) (Judgement, error) {
 	if err := f.check(); err != nil {
 		return Judgement{}, fmt.Errorf("family cannot be judged: %w", err)
 	}
-	entries, groups := f.look(single, nil, newPlanner())
+	entries, groups := f.look(single, nil)
 	decisions := make([]Decision, len(entries))
 	for i, e := range entries {
 		decisions[i] = e.decision()
@@ -22,8 +22,8 @@ func Judge(f Family) (Judgement, error) {
 
 // look judges the family once, as one look of a stage. rejected holds the comparisons that an
 // earlier look called regressions or improvements; they stay so.
-func (f Family) look(l stage, rejected map[string]Verdict, plan planner) ([]*entry, []Group) {
-	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed, plan: plan}
+func (f Family) look(l stage, rejected map[string]Verdict) ([]*entry, []Group) {
+	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed}
 	once := set // for tests that run once for all looks together
 	once.Alpha = f.passAlpha()
 	of := func(c Comparison) Settings {
@@ -101,6 +101,10 @@ type entry struct {
 	voidedMatters bool
 	// rejected is Regression or Improvement if an earlier look decided so.
 	rejected Verdict
+	// outlook fills in what more repeats would show. It is called once, for entries that become decisions:
+	// most looks at a comparison are followed by others. undecided is set if data, not a rule, left it open.
+	outlook   func()
+	undecided bool
 }
 
 // untested returns the outcome of a comparison without a test. It counts in the family and rejects
@@ -111,6 +115,7 @@ func untested(alpha float64) Outcome {
 
 // decision returns the decision with the parts that were computed.
 func (e *entry) decision() Decision {
+	e.foresee()
 	d := e.Decision
 	if e.described {
 		difference := e.Difference
@@ -121,6 +126,14 @@ func (e *entry) decision() Decision {
 		d.Outcome = &outcome
 	}
 	return d
+}
+
+// foresee calls outlook once.
+func (e *entry) foresee() {
+	if e.outlook != nil {
+		e.outlook()
+		e.outlook = nil
+	}
 }
 
 // ofSessions reports whether the entry is decided once, when the session ends.

@@ -127,7 +127,7 @@ func (k Known) test(own Statistic, n int, bias float64, set Settings) Statistic 
 	s.SE, s.DF = s.Noise.se(n), w+d
 	s.T = s.Shift / s.SE
 	s.Greater, s.Less = k.survival((s.Shift-bias)/s.SE, d), k.survival(-(s.Shift+bias)/s.SE, d)
-	s.bound(bias, set.plan.width(s.Noise, n, set.Alpha))
+	s.bound(bias, s.Noise.width(n, set.Alpha))
 	if k.Contradicts(own.Noise.SD, d) {
 		s.Contradicted = true
 		s.Greater, s.Less = max(s.Greater, own.Greater), max(s.Less, own.Less)

@@ -57,7 +57,7 @@ func TestKnownSpreadIsBesideTodays(t *testing.T) {
 		t.Fatal(err)
 	}
 	test := func(k Known) Statistic {
-		s, err := PairedTTest.Run(Sample{Differences: d, Known: &k}, Settings{Alpha: 0.05, plan: newPlanner()})
+		s, err := PairedTTest.Run(Sample{Differences: d, Known: &k}, Settings{Alpha: 0.05})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestKnownSpreadIsBesideTodays(t *testing.T) {
 // Pairs without any spread have that of the calibration.
 func TestKnownSpreadOfEqualPairs(t *testing.T) {
 	k := Known{SD: 0.02, DF: 20, Within: 1.5}
-	s, err := PairedTTest.Run(Sample{Differences: []float64{0.01, 0.01, 0.01}, Known: &k}, Settings{Alpha: 0.05, plan: newPlanner()})
+	s, err := PairedTTest.Run(Sample{Differences: []float64{0.01, 0.01, 0.01}, Known: &k}, Settings{Alpha: 0.05})
 	if err != nil {
 		t.Fatal(err)
 	}

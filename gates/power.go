@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mathext"
@@ -20,14 +21,14 @@ const MaxPairs = 10_000
 // t-test of n pairs at alpha finds with the given power if pairs have standard deviation sd. On the
 // log scale the ratio is its exp. It returns +Inf for n < 2.
 func DetectableChange(n int, sd, alpha, power float64) float64 {
-	return newPlanner().detectable(n, paired(sd), alpha, power)
+	return paired(sd).detectable(n, alpha, power)
 }
 
 // NeedPairs returns the smallest number of pairs with which the one-sided paired t-test at alpha
 // finds a true shift effect with the given power if pairs have standard deviation sd. effect and sd
 // are on the scale of the test. It returns an error if more than MaxPairs are needed.
 func NeedPairs(effect, sd, alpha, power float64) (int, error) {
-	n, ok := newPlanner().need(effect, paired(sd), alpha, power)
+	n, ok := paired(sd).need(effect, alpha, power)
 	if !ok {
 		return 0, fmt.Errorf(
 			"more than %d pairs would be needed to find %g at a standard deviation of %g; look for a larger change or measure longer runs",
@@ -36,13 +37,16 @@ func NeedPairs(effect, sd, alpha, power float64) (int, error) {
 	return n, nil
 }
 
-// planner caches critical values and noncentralities. They depend on degrees of freedom and levels
-// only, so a family of hundreds of comparisons solves for each once.
-type planner struct {
-	criticals       map[level]float64
-	noncentralities map[level]float64
-	known           map[knownLevel]float64
-}
+// Solutions depend on degrees of freedom and levels only. A family of hundreds of comparisons, and thousands of
+// rehearsed files, solve for each once.
+var (
+	criticals       solutions[level]
+	noncentralities solutions[level]
+	knownCriticals  solutions[knownLevel]
+)
+
+// level is a number of degrees of freedom with a one-sided level and, for noncentralities, a power.
+type level struct{ df, alpha, power float64 }
 
 // knownLevel is a one-sided level of n pairs with a known spread.
 type knownLevel struct {
@@ -51,84 +55,87 @@ type knownLevel struct {
 	alpha      float64
 }
 
-// level is a number of degrees of freedom with a one-sided level and, for noncentralities, a power.
-type level struct{ df, alpha, power float64 }
+// solutions remembers what was solved. A program that asks for ever new levels does not grow: when maxSolutions are
+// kept, they are dropped.
+type solutions[K comparable] struct {
+	mu   sync.Mutex
+	kept map[K]float64
+}
 
-func newPlanner() planner {
-	return planner{criticals: map[level]float64{}, noncentralities: map[level]float64{}, known: map[knownLevel]float64{}}
+const maxSolutions = 1 << 14
+
+// of returns the solution for a key, which solve finds if it is not kept.
+func (s *solutions[K]) of(key K, solve func() float64) float64 {
+	s.mu.Lock()
+	x, ok := s.kept[key]
+	s.mu.Unlock()
+	if ok {
+		return x
+	}
+	x = solve()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil || len(s.kept) >= maxSolutions {
+		s.kept = map[K]float64{}
+	}
+	s.kept[key] = x
+	return x
 }
 
 // critical returns the t with P(T > t) = alpha.
-func (p planner) critical(df, alpha float64) float64 {
-	key := level{df: df, alpha: alpha}
-	t, ok := p.criticals[key]
-	if !ok {
-		t = tCritical(alpha, df)
-		p.criticals[key] = t
-	}
-	return t
+func critical(df, alpha float64) float64 {
+	return criticals.of(level{df: df, alpha: alpha}, func() float64 { return tCritical(alpha, df) })
 }
 
 // width returns the distance of a bound of level alpha from the mean of n pairs.
-func (p planner) width(v Noise, n int, alpha float64) float64 {
+func (v Noise) width(n int, alpha float64) float64 {
 	if v.known == nil {
-		return p.critical(v.df(n), alpha) * v.se(n)
+		return critical(v.df(n), alpha) * v.se(n)
 	}
 	key := knownLevel{v.known.DF, v.known.Within, n, alpha}
-	t, ok := p.known[key]
-	if !ok {
-		t = v.known.critical(alpha, float64(n-1))
-		p.known[key] = t
-	}
-	return t * v.se(n)
+	return knownCriticals.of(key, func() float64 { return v.known.critical(alpha, float64(n-1)) }) * v.se(n)
 }
 
 // later returns the width of n pairs, seen from now pairs. For a known spread it scales Student's
 // width by the ratio that both have now at a level of 1 %.
-func (p planner) later(v Noise, now, n int, alpha float64) float64 {
-	width := p.critical(v.df(n), alpha) * v.se(n)
+func (v Noise) later(now, n int, alpha float64) float64 {
+	width := critical(v.df(n), alpha) * v.se(n)
 	if v.known != nil {
 		const typical = 0.01
-		width *= p.width(v, now, typical) / (p.critical(v.df(now), typical) * v.se(now))
+		width *= v.width(now, typical) / (critical(v.df(now), typical) * v.se(now))
 	}
 	return width
 }
 
 // reach returns the shift that n pairs find at alpha with a power. For a known spread it uses the
 // normal approximation of Abramowitz and Stegun 26.7.10.
-func (p planner) reach(v Noise, n int, alpha, power float64) float64 {
+func (v Noise) reach(n int, alpha, power float64) float64 {
 	if v.known == nil {
-		return p.noncentrality(v.df(n), alpha, power) * v.se(n)
+		return noncentrality(v.df(n), alpha, power) * v.se(n)
 	}
-	width, se := p.width(v, n, alpha), v.se(n)
+	width, se := v.width(n, alpha), v.se(n)
 	t := width / se
 	return width + se*mathext.NormalQuantile(power)*math.Sqrt(1+t*t/(2*v.df(n)))
 }
 
 // detectable is DetectableChange for any noise.
-func (p planner) detectable(n int, v Noise, alpha, power float64) float64 {
+func (v Noise) detectable(n int, alpha, power float64) float64 {
 	if n < 2 {
 		return math.Inf(1)
 	}
-	return p.noncentrality(v.df(n), alpha, power) * v.SD / math.Sqrt(float64(n))
+	return noncentrality(v.df(n), alpha, power) * v.SD / math.Sqrt(float64(n))
 }
 
 // need is NeedPairs for any noise. With n the standardised effect grows, and the noncentrality that
 // it must reach falls.
-func (p planner) need(effect float64, v Noise, alpha, power float64) (int, bool) {
-	n := least(2, func(n int) bool { return p.detectable(n, v, alpha, power) <= effect })
+func (v Noise) need(effect, alpha, power float64) (int, bool) {
+	n := least(2, func(n int) bool { return v.detectable(n, alpha, power) <= effect })
 	return n, n > 0
 }
 
 // noncentrality returns the δ with P(T > t(1−α)) = power for T noncentral t.
-func (p planner) noncentrality(df, alpha, power float64) float64 {
-	key := level{df, alpha, power}
-	delta, ok := p.noncentralities[key]
-	if !ok {
-		delta = solveNoncentrality(p.critical(df, alpha), df, power)
-		p.noncentralities[key] = delta
-	}
-	return delta
+func noncentrality(df, alpha, power float64) float64 {
+	return noncentralities.of(level{df, alpha, power}, func() float64 { return solveNoncentrality(critical(df, alpha), df, power) })
 }
 
 // solveNoncentrality finds δ by bracketing and regula falsi with the Illinois rule, starting from

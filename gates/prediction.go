@@ -64,11 +64,11 @@ func prediction(x Sample, set Settings) (Statistic, error) {
 // the test, one-sided at alpha. It solves c·sd·√(1/k + 1/h) ≤ effect for k, where c is the
 // noncentrality for 80 % power. If the history is too short, no number is enough, because its own
 // mean has the error sd/√h.
-func (p planner) needSessions(effect, sd float64, h int, alpha float64) (int, bool) {
+func needSessions(effect, sd float64, h int, alpha float64) (int, bool) {
 	if h < 2 || !(effect > 0) {
 		return 0, false
 	}
-	ratio := effect / (sd * p.noncentrality(float64(h-1), alpha, Power))
+	ratio := effect / (sd * noncentrality(float64(h-1), alpha, Power))
 	k := math.Ceil(1 / (ratio*ratio - 1/float64(h)) * (1 - rounding))
 	if !(k > 0 && k <= MaxPairs) {
 		return 0, false

@@ -66,3 +66,13 @@ func TestOneRepeatFindsNothing(t *testing.T) {
 		t.Errorf("one repeat finds %g", change)
 	}
 }
+
+// A solution is solved once, and a program that asks for ever new ones does not grow.
+func TestSolutionsAreKeptWithinALimit(t *testing.T) {
+	if kept, again := gates.Solved(1000); kept != 1000 || again != 0 {
+		t.Errorf("of 1,000 solutions %d are kept and %d were solved again", kept, again)
+	}
+	if kept, _ := gates.Solved(100_000); kept > 1<<14 {
+		t.Errorf("of 100,000 solutions %d are kept", kept)
+	}
+}

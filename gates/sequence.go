@@ -55,7 +55,7 @@ func (s Sequence) Judge() (Progress, error) {
 	if err := errors.Join(s.Looks.check(), s.checkBefore(), s.checkTaken(), s.Family.check()); err != nil {
 		return Progress{}, fmt.Errorf("sequence cannot be judged: %w", err)
 	}
-	c := &course{Sequence: s, repeats: s.Family.repeats(), plan: newPlanner(), final: map[string]Decision{}}
+	c := &course{Sequence: s, repeats: s.Family.repeats(), final: map[string]Decision{}}
 	p := Progress{}
 	for _, n := range c.due() {
 		c.look(len(p.Taken), n, false)
@@ -102,7 +102,6 @@ func (s Sequence) checkTaken() error {
 type course struct {
 	Sequence
 	repeats []int
-	plan    planner
 	// final decisions, by ID.
 	final map[string]Decision
 	// State of the last look: what earlier looks rejected, its entries and groups, and the IDs that
@@ -154,7 +153,7 @@ func (c *course) look(k, n int, end bool) {
 	}
 	f := c.Family.upTo(c.repeats[:n], end)
 	c.open = nil
-	c.entries, c.groups = f.look(c.stage(k, n), c.rejected, c.plan)
+	c.entries, c.groups = f.look(c.stage(k, n), c.rejected)
 	for i, e := range c.entries {
 		if _, decided := c.final[e.ID]; decided {
 			continue
@@ -190,7 +189,7 @@ func (c Comparison) waits() bool { return c.Descriptive == "" && c.test().Design
 
 // judgement puts the final decisions in order. At the end no more repeats can follow.
 func (c *course) judgement(end bool) Judgement {
-	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil, c.plan)
+	all, _ := c.Family.upTo(c.repeats, true).look(c.last(), nil)
 	decisions := make([]Decision, len(c.entries))
 	for i, e := range c.entries {
 		d, decided := c.final[e.ID]
@@ -201,6 +200,7 @@ func (c *course) judgement(end bool) Judgement {
 			d.warnOfInvalid(c.Family.Comparisons[i].Invalid)
 		}
 		if now := all[i]; now.N > d.N && d.Look != nil && d.Requests == nil {
+			now.foresee()
 			d.Look.Later = &Estimate{N: now.N, Difference: now.Difference, Interval: now.Interval}
 		}
 		decisions[i] = d

@@ -115,11 +115,10 @@ func (x Sample) shift() float64 {
 type Settings struct {
 	Alpha float64 // of each bound, one-sided
 	Seed  uint64  // of random splits that replace the full set
-	plan  planner
 }
 
 // Critical returns the t with P(T > t) = α for Student's t with df degrees of freedom.
-func (s Settings) Critical(df float64) float64 { return s.plan.critical(df, s.Alpha) }
+func (s Settings) Critical(df float64) float64 { return critical(df, s.Alpha) }
 
 // apply copies a statistic into the decision.
 func (e *entry) apply(s Statistic) {

@@ -82,7 +82,8 @@ type Search struct {
 	probes []Probe
 
 	from, step float64   // of the logarithms of capacity on the grid
-	weights    []float64 // by capacity, slope, bend and noise
+	weights    []float64 // by capacity, slope, bend and noise, with sum total
+	total      float64
 	density    []float64 // by capacity, with sum 1
 	slope      [slopes]float64
 	variance   [noises]float64
@@ -115,10 +116,15 @@ func New(in Range) (*Search, error) {
 			}
 		}
 	}
-	for at := len(prior); at < len(s.weights); at += len(prior) {
-		copy(s.weights[at:], prior)
+	each, total := 0.0, 0.0
+	for _, w := range prior {
+		each += w
 	}
-	s.normalise()
+	for i := range s.density {
+		copy(s.weights[i*hypotheses:], prior)
+		s.density[i], total = each, total+each
+	}
+	s.normalise(total)
 	return s, nil
 }
 
@@ -129,33 +135,44 @@ func (s *Search) Add(p Probe) {
 	s.probes = append(s.probes, p)
 	x, h := math.Log(p.Load), clip(p.Headroom)
 	held, not := s.likelihoods(h, Clip), s.likelihoods(h, -Clip)
-	at := 0
+	at, total := 0, 0.0
 	for i := range s.density {
-		if s.density[i] < negligible {
-			at += hypotheses
-			continue
-		}
+		sum, excluded := 0.0, s.density[i] < negligible
 		away := s.from + float64(i)*s.step - x
 		for _, b := range s.slope {
 			for _, bend := range bends {
-				var likely [noises]float64
+				likely := &even
 				switch line := bend.headroom(b * away); {
+				case excluded:
 				case line >= Clip:
-					likely = held
+					likely = &held
 				case line <= -Clip:
-					likely = not
+					likely = &not
 				default:
-					likely = s.likelihoods(h, line)
+					own := s.likelihoods(h, line)
+					likely = &own
 				}
-				for _, l := range likely {
-					s.weights[at] *= l
-					at++
+				weights := (*[noises]float64)(s.weights[at:])
+				for j, w := range weights {
+					w = w / s.total * likely[j]
+					weights[j] = w
+					sum += w
 				}
+				at += noises
 			}
 		}
+		s.density[i], total = sum, total+sum
 	}
-	s.normalise()
+	s.normalise(total)
 }
+
+// even are likelihoods that change nothing.
+var even = func() (all [noises]float64) {
+	for i := range all {
+		all[i] = 1
+	}
+	return all
+}()
 
 // likelihoods returns the likelihoods of a headroom h if the line predicts another, by noise:
 // Student's t with freedom degrees of freedom, because a draw may be far off.
@@ -180,19 +197,9 @@ func (b bend) headroom(line float64) float64 {
 
 func clip(h float64) float64 { return min(max(h, -Clip), Clip) }
 
-func (s *Search) normalise() {
-	total, at := 0.0, 0
-	for i := range s.density {
-		sum := 0.0
-		for range hypotheses {
-			sum += s.weights[at]
-			at++
-		}
-		s.density[i], total = sum, total+sum
-	}
-	for i := range s.weights {
-		s.weights[i] /= total
-	}
+// normalise divides the density by the sum of the weights, by which Add divides these.
+func (s *Search) normalise(total float64) {
+	s.total = total
 	for i := range s.density {
 		s.density[i] /= total
 	}
