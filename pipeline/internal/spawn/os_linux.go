@@ -18,8 +18,7 @@ func attributes() *syscall.SysProcAttr {
 // zombie, its number and its group's number cannot be reused.
 func (c *child) reap() {
 	waitWithoutReaping(c.pid)
-	c.endGroup()
-	if !groupAlive(c.pid) {
+	if c.endGroup() {
 		c.record.ended(c.pid, c.start)
 	}
 	c.mu.Lock()
@@ -40,16 +39,17 @@ func waitWithoutReaping(pid int) {
 // groupPoll is the interval between checks of an ending group.
 const groupPoll = 20 * time.Millisecond
 
-// endGroup sends the stop signal to the rest of the group, waits for the linger time, kills, and waits again. A
-// process that remains then hangs in the kernel with the kill pending.
-func (c *child) endGroup() {
+// endGroup sends the stop signal to the rest of the group, waits for the linger time, kills, and waits again. It
+// reports whether the group has ended. A process that remains hangs in the kernel with the kill pending.
+func (c *child) endGroup() bool {
 	for _, signal := range []string{"TERM", "KILL"} {
 		if !groupAlive(c.pid) {
-			return
+			return true
 		}
 		_ = c.Signal(signal) // after an error, wait anyway
 		c.awaitGroup()
 	}
+	return !groupAlive(c.pid)
 }
 
 // awaitGroup waits until the group has ended or the linger time is over.
@@ -68,14 +68,17 @@ func (c *child) awaitGroup() {
 }
 
 // groupAlive reports whether the group has a process that is not a zombie. In a container whose first process
-// does not reap, zombies remain.
+// does not reap, zombies remain. It asks the kernel for the group of each process, and reads /proc for members alone.
 func groupAlive(pgid int) bool {
 	if err := syscall.Kill(-pgid, 0); errors.Is(err, syscall.ESRCH) {
 		return false
 	}
 	alive := false
-	eachProcess(func(p process) bool {
-		alive = p.group == pgid && !p.ended()
+	eachID(func(pid int) bool {
+		if group, err := syscall.Getpgid(pid); err == nil && group == pgid {
+			p, err := readProcess(pid)
+			alive = err == nil && p.group == pgid && !p.ended()
+		}
 		return !alive
 	})
 	return alive

@@ -23,6 +23,14 @@ func (p process) ended() bool { return p.state == 'Z' || p.state == 'X' }
 // eachProcess calls f for every process of the machine until f returns false. It skips processes that end
 // meanwhile.
 func eachProcess(f func(process) bool) {
+	eachID(func(pid int) bool {
+		p, err := readProcess(pid)
+		return err != nil || f(p)
+	})
+}
+
+// eachID calls f for the ID of every process of the machine until f returns false.
+func eachID(f func(pid int) bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return
@@ -33,11 +41,7 @@ func eachProcess(f func(process) bool) {
 		return
 	}
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if p, err := readProcess(pid); err == nil && !f(p) {
+		if pid, err := strconv.Atoi(name); err == nil && !f(pid) {
 			return
 		}
 	}

@@ -166,13 +166,14 @@ func hashBlocks(prev uint64, ids []int, blockSize int) []uint64 {
 }
 
 func Hash(prev uint64, ids []int) uint64 {
-	const prime = 1099511628211
 	h := uint64(14695981039346656037)
 	mix := func(v uint64) {
-		for range 8 {
+		zeros := 8
+		for ; v != 0; zeros-- {
 			h = (h ^ (v & 0xff)) * prime
 			v >>= 8
 		}
+		h *= primes[zeros]
 	}
 	mix(prev)
 	for _, id := range ids {
@@ -180,3 +181,14 @@ func Hash(prev uint64, ids []int) uint64 {
 	}
 	return h | 1 // never 0, which means unknown
 }
+
+// prime is the factor of FNV, primes its powers: a byte of 0 only multiplies by prime.
+const prime = 1099511628211
+
+var primes = func() (powers [9]uint64) {
+	powers[0] = 1
+	for i := range 8 {
+		powers[i+1] = powers[i] * prime
+	}
+	return powers
+}()

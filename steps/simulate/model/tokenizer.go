@@ -128,7 +128,10 @@ func naturalLength(prompt []int) int {
 // Answer returns how many of want tokens the model generates, at least least, and the reason for
 // the end.
 func Answer(prompt []int, want, least int, ignoreEOS bool) (n int, finish string) {
-	if natural := max(naturalLength(prompt), least); !ignoreEOS && natural <= want {
+	if ignoreEOS {
+		return want, "length"
+	}
+	if natural := max(naturalLength(prompt), least); natural <= want {
 		return natural, "stop"
 	}
 	return want, "length"
