@@ -121,7 +121,7 @@ func (c Comparison) decide(e *entry, set Settings) {
 		return
 	}
 	if c.Expect == ExpectImprovement {
-		c.decideExpected(e, set)
+		c.decideExpected(e)
 		return
 	}
 	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor

@@ -54,7 +54,7 @@ func (c Comparison) notBeyond(x Sample, m float64, set Settings) float64 {
 }
 
 // decideExpected gives the verdict on a comparison that must show an improvement.
-func (c Comparison) decideExpected(e *entry, set Settings) {
+func (c Comparison) decideExpected(e *entry) {
 	m, floor := c.Margin.On(c.Metric.Scale), e.sample.Floor
 	switch {
 	case e.significantlyWorse():

@@ -12,8 +12,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// realPair runs the pairs of examples/vllm-cpu-pd: real KV
-// caches move, by files and by NIXL over TCP, and every run proves it.
+// realPair runs a pair of examples/vllm-cpu-pd whose real KV caches move by files, and every run proves it. A pair over
+// NIXL is started by TestRealVLLMPairInContainers; with -full also here, as processes.
 func realPair(t *testing.T, venv string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c",
@@ -23,9 +23,14 @@ func realPair(t *testing.T, venv string) {
 	out := filepath.Join(t.TempDir(), "run")
 	keepLogs(t, out)
 	file := ungated(t, "vllm-cpu-pd")
-	text, code := pipeline(t, ".", "run", file, "--out", out, "--progress", "plain",
-		"--only", "side=deployment.files", "--only", "side=deployment.nixl",
-		"--var", "venv="+venv, "--var", "folder="+t.TempDir(), "--var", "repeats=1", "--var", "requests=20")
+	args := []string{"run", file, "--out", out, "--progress", "plain", "--only", "side=deployment.files",
+		"--var", "venv=" + venv, "--var", "folder=" + t.TempDir(), "--var", "repeats=1", "--var", "requests=20"}
+	moved := map[string]string{"deployment.files": "of the prompt tokens reached decode as KV, through files in a shared folder"}
+	if *full {
+		args = append(args, "--only", "side=deployment.nixl")
+		moved["deployment.nixl"] = "100 % of the prompt tokens reached decode as KV, over TCP"
+	}
+	text, code := pipeline(t, ".", args...)
 	t.Log(text)
 	doc, err := store.ReadDocument(out)
 	if err != nil {
@@ -34,10 +39,7 @@ func realPair(t *testing.T, venv string) {
 	if code != 0 || doc.Status != result.StatusComplete {
 		t.Errorf("exit status %d, the run is %s, want 0 and complete", code, doc.Status)
 	}
-	for target, want := range map[string]string{
-		"deployment.files": "of the prompt tokens reached decode as KV, through files in a shared folder",
-		"deployment.nixl":  "100 % of the prompt tokens reached decode as KV, over TCP",
-	} {
+	for target, want := range moved {
 		checkMoved(t, doc, target, want, 1)
 	}
 }

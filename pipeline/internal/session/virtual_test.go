@@ -43,7 +43,7 @@ func TestEqualSidesInVirtualTime(t *testing.T) {
 // TestPlantedChangeInVirtualTime is the counterpart: the change that the quickstart is
 // about is found.
 func TestPlantedChangeInVirtualTime(t *testing.T) {
-	files, least := 8, 8
+	files, least := 4, 4
 	if *full {
 		files, least = 40, 38
 	}
@@ -145,11 +145,15 @@ func (v quickstartRun) run(t *testing.T, seed int) *result.Document {
 // A planted change slows every step of the engine down by what was asked for: under load a
 // request's own times grow by more, and with nothing planted by nothing.
 func TestPlantedChangesHaveTheirSize(t *testing.T) {
+	files := 4
+	if *full {
+		files = 10
+	}
 	v := newRehearsed(t, "128", 5, 5) // the head's own change must not be there
 	for _, size := range []float64{0, 0.05, 0.1} {
 		planted := v.rehearsal.Plant(size)
 		sum, n := 0.0, 0
-		for seed := range 10 {
+		for seed := range files {
 			for _, d := range (quickstartRun{planted}).run(t, seed).Gates[1].Decisions {
 				if d.Metric == "tpot.mean" {
 					sum, n = sum+*d.Change, n+1

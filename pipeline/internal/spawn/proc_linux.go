@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // process holds fields of /proc/PID/stat.
@@ -49,12 +50,24 @@ func eachID(f func(pid int) bool) {
 
 func procDir(pid int) string { return "/proc/" + strconv.Itoa(pid) }
 
+// readProcess reads /proc/PID/stat by three system calls. The kernel gives the whole line at once.
 func readProcess(pid int) (process, error) {
-	data, err := os.ReadFile(procDir(pid) + "/stat")
+	fd, err := syscall.Open(procDir(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return process{}, err
 	}
-	return parseStat(data)
+	defer func() { _ = syscall.Close(fd) }() // opened for reading only
+	var line [1024]byte
+	for {
+		n, err := syscall.Read(fd, line[:])
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			return process{}, err
+		}
+		return parseStat(line[:n])
+	}
 }
 
 // parseStat parses the line of /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may contain spaces
