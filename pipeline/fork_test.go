@@ -12,22 +12,25 @@ import (
 )
 
 // vllmOfShm stands for vLLM as far as vllm_fork.py knows it: its engine takes shared memory and never gives it back.
+// The server names the memory once it can end its engine, since the test ends it then.
 const vllmOfShm = `
 import multiprocessing, os, signal, time
 from multiprocessing import shared_memory
 
-def engine():
+def engine(server):
     segment = shared_memory.SharedMemory(create=True, size=4096)
-    print(segment.name, flush=True)
+    server.send(segment.name)
     time.sleep(600)
 
 def main():
-    child = multiprocessing.get_context("fork").Process(target=engine)
+    engines, server = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=engine, args=(server,))
     def end(*_):
         child.kill()
         os._exit(0)
-    signal.signal(signal.SIGTERM, end)
     child.start()
+    signal.signal(signal.SIGTERM, end)
+    print(engines.recv(), flush=True)
     time.sleep(600)
 `
 
