@@ -23,7 +23,7 @@ var order = [][]string{
 	{"lang"},
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
-	{"store", "ui", "ab"},
+	{"store", "ui", "ab", "adopt"},
 	{"event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
 		"regular", "git", "profile", "hclfile"},
 }

@@ -16,12 +16,15 @@ import (
 func (a *app) initCommand() *cobra.Command {
 	var github, cluster bool
 	var ref string
+	var from []string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
 		Long: "Writes " + starterFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\nWhat is there " +
-			"already is kept.",
+			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\n" +
+			"With --from the file is made from what you have: it compares a base with a head of the servers and loads that are defined\n" +
+			"there. What cannot be carried over is listed, and stands in the file as a comment. These forms are found by their shape:\n" +
+			fromHelp() + "\nWhat is there already is kept.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -40,12 +43,17 @@ func (a *app) initCommand() *cobra.Command {
 			if cluster {
 				return a.writeRole(dir)
 			}
+			if len(from) > 0 {
+				if err := a.adopt(dir, from); err != nil || !github {
+					return err
+				}
+			}
 			written, kept, err := writeStarters(dir, github, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
 			for _, path := range kept {
-				if err == nil {
+				if err == nil && len(from) == 0 {
 					fmt.Fprintf(a.Err, "note: %s already exists and was not changed\n", path)
 				}
 			}
@@ -67,7 +75,10 @@ func (a *app) initCommand() *cobra.Command {
 	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the workflows use (its own unless set)")
 	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" alone, the Role that a run with a kubernetes block needs")
 	cmd.Flags().BoolVar(&github, "github", false, "write GitHub workflows as well")
+	cmd.Flags().StringArrayVar(&from, "from", nil, "make the file from this `source`: a file, - for the standard input, or a command line "+
+		"in quotes; FORM=SOURCE names its form (repeatable: servers from one, loads from another)")
 	cmd.MarkFlagsMutuallyExclusive("kubernetes", "github")
+	cmd.MarkFlagsMutuallyExclusive("kubernetes", "from")
 	return cmd
 }
 

@@ -36,6 +36,9 @@ type Expr string
 // Map is an object in the order in which it is written.
 type Map []Pair
 
+// Tall is a Map that is written on several lines however short it is.
+type Tall Map
+
 // Pair is one element of an object.
 type Pair struct {
 	Name  string
@@ -183,6 +186,8 @@ func Value(v any, used int) string {
 		return Value(m, used)
 	case Map:
 		return object(v, used)
+	case Tall:
+		return object(Map(v), width)
 	}
 	panic(fmt.Sprintf("hclfile: no value of a pipeline file is a %T", v))
 }
@@ -195,7 +200,34 @@ func sequence(open, end string, list []any, used int) string {
 	if short := open + strings.Join(parts, ", ") + end; used+len(short) <= width && !strings.Contains(short, "\n") {
 		return short
 	}
-	return open + "\n" + deeper(strings.Join(parts, ",\n")+",") + "\n" + end
+	return open + "\n" + deeper(strings.Join(fill(parts), "\n")) + "\n" + end
+}
+
+// fill puts as many short elements into a line as fit; one of several lines, or a long one, stands alone.
+func fill(parts []string) []string {
+	const long = 24
+	var lines []string
+	current := ""
+	for _, p := range parts {
+		p += ","
+		switch {
+		case len(p) > long:
+			if current != "" {
+				lines = append(lines, current)
+			}
+			lines, current = append(lines, p), ""
+		case current == "":
+			current = p
+		case len(current)+1+len(p) > width-20:
+			lines, current = append(lines, current), p
+		default:
+			current += " " + p
+		}
+	}
+	if current != "" {
+		lines = append(lines, current)
+	}
+	return lines
 }
 
 func object(m Map, used int) string {

@@ -42,6 +42,7 @@ func TestBytes(t *testing.T) {
 	d.Comment("In tokens.")
 	d.Set("output_len", 64)
 	d.Gap()
+	d.Set("tall", hclfile.Tall{{Name: "a", Value: 1}})
 	d.Set("long", []string{strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40)})
 	f.Comment("The end.")
 	golden.Equal(t, "testdata/file.hcl", f.Bytes())

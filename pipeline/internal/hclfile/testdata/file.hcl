@@ -36,6 +36,10 @@ dataset "random" "chat" {
   # In tokens.
   output_len = 64
 
+  tall = {
+    a = 1
+  }
+
   long = [
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",

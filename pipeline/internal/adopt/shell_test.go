@@ -1,0 +1,63 @@
+package adopt
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCommands(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		want   string // a line a command: exported variables, then words between bars
+		err    string
+	}{
+		"quotes":      {script: `a 'b c' "d e" f\ g ""`, want: "a|b c|d e|f g|"},
+		"continued":   {script: "a \\\n  --b 1 \\\n  --c\n", want: "a|--b|1|--c"},
+		"comment":     {script: "# first\na b # rest\nc#d", want: "a|b\nc#d"},
+		"json":        {script: `a --j '{"k":"v $X"}' --i "{\"k\": 1}"`, want: `a|--j|{"k":"v $X"}|--i|{"k": 1}`},
+		"variables":   {script: "M=x/y\nN=\"a b\"\nrun $M ${M}-z $N \"$N\"", want: "run|x/y|x/y-z|a|b|a b"},
+		"fallback":    {script: `run ${PORT:-8000} ${TP-2}`, want: "run|<PORT:8000>|<TP:2>"},
+		"unset":       {script: `run --model $MODEL`, want: "run|--model|<MODEL>"},
+		"environment": {script: "export A=1 B=2\nC=3 run x", want: "A=1 B=2 C=3 run|x"},
+		"exported":    {script: "A=1\nexport A\nrun", want: "A=1 run"},
+		"list":        {script: "a && b || c; d | e &", want: "a\nb\nc\nd\ne"},
+		"redirected":  {script: "a b > log 2>&1 &\nc", want: "a|b\nc"},
+		"array":       {script: "ARGS=(\n --a 1 # one\n --b\n)\nARGS+=(--c)\nrun \"${ARGS[@]}\" z", want: "run|--a|1|--b|--c|z"},
+		"document":    {script: "cat > f <<EOF\nvllm serve x\nEOF\nrun", want: "cat\nrun"},
+		"keywords":    {script: "if true; then exec run x; fi", want: "if|true\nrun|x"},
+		"substituted": {script: "run $(hostname)", err: "computes a word"},
+		"open":        {script: "run 'x", err: "is not closed"},
+		"operation":   {script: "run ${X##*/}", err: "computes a word"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := commands(tt.script, func(name string, fallback *string) string {
+				if fallback != nil {
+					name += ":" + *fallback
+				}
+				return "<" + name + ">"
+			})
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("got error %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, c := range got {
+				line := ""
+				for _, e := range c.env {
+					line += e.name + "=" + e.value + " "
+				}
+				lines = append(lines, line+strings.Join(c.words, "|"))
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(lines, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

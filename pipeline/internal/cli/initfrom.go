@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/adopt"
+	"github.com/servegate/pipeline/pipeline/internal/regular"
+)
+
+// maxSource is the most that is read of a source.
+const maxSource = 8 << 20
+
+// fromHelp describes the forms of --from.
+func fromHelp() string {
+	var lines []string
+	for _, f := range adopt.Forms() {
+		lines = append(lines, fmt.Sprintf("  %-14s %s", f[0], f[1]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// adopt writes the pipeline file for what sources define, and lists what it could not carry over.
+func (a *app) adopt(dir string, from []string) error {
+	var sources []adopt.Source
+	for _, text := range from {
+		s, err := a.source(text)
+		if err != nil {
+			return exit(exitUsage, err)
+		}
+		sources = append(sources, s)
+	}
+	d, err := adopt.Read(sources...)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	path := filepath.Join(dir, starterFile)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if err := writeNew(path, d.HCL(starterFile)); errors.Is(err, fs.ErrExist) {
+		return exit(exitUsage, fmt.Errorf("%s already exists; nothing was written", path))
+	} else if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	fmt.Fprintln(a.Out, path)
+	for _, l := range d.NotCarried() {
+		fmt.Fprintf(a.Err, "not carried over: %s (%s)\n", l.What, l.Why)
+	}
+	_, err = fmt.Fprintf(a.Out, "\nSee what it starts, and what it costs.\n\n    pipeline plan %[1]s --launch\n    pipeline plan %[1]s\n",
+		path)
+	return err
+}
+
+// source reads FORM=SOURCE or SOURCE: a file, - for the standard input, or a command line.
+func (a *app) source(text string) (adopt.Source, error) {
+	s := adopt.Source{Home: cmp.Or(a.Getenv("HOME"), "/root")}
+	if form, rest, ok := strings.Cut(text, "="); ok && adopt.IsForm(form) {
+		s.Form, text = form, rest
+	}
+	s.Name = filepath.ToSlash(text)
+	if text == "-" {
+		var err error
+		s.Name = "the standard input"
+		s.Data, err = io.ReadAll(io.LimitReader(a.In, maxSource))
+		return s, err
+	}
+	f, err := regular.Open(text)
+	if err != nil && strings.ContainsAny(text, " \n") && (errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "regular")) {
+		s.Name, s.Data = "", []byte(text)
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	s.Data, err = io.ReadAll(io.LimitReader(f, maxSource))
+	return s, err
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/internal/golden"
+)
+
+// TestInitFrom makes a file of each source in testdata/from, which is valid in the form of fmt and starts the command
+// lines of launch.txt.
+func TestInitFrom(t *testing.T) {
+	sources, err := filepath.Glob("testdata/from/*/source.*")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("%q, %v", sources, err)
+	}
+	for _, source := range sources {
+		t.Run(filepath.Base(filepath.Dir(source)), func(t *testing.T) {
+			source, err := filepath.Abs(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := filepath.Dir(source)
+			dir := t.TempDir()
+			t.Chdir(dir)
+			name := filepath.Base(source)
+			if err := os.WriteFile(name, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run := toyRunner(t, func(*app) {})
+			run(exitOK, "init", "--from", name)
+			made, err := os.ReadFile(starterFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Equal(t, filepath.Join(want, starterFile), made)
+			run(exitOK, "validate", starterFile)
+			run(exitOK, "fmt", "--check", starterFile)
+			launch := strings.ReplaceAll(run(exitOK, "plan", "--launch", starterFile), dir, "DIR")
+			golden.Equal(t, filepath.Join(want, "launch.txt"), launch)
+		})
+	}
+}
