@@ -32,11 +32,19 @@ var clientSwitches = strings.Fields(`ignore_eos disable_ignore_eos save_result s
 
 // client adds the benchmark of a client's command line.
 func (d *Definition) client(words []string) {
+	b := &benchmark{name: "serving"}
+	if d.workload(b, flagPairs(words)) {
+		d.addBenchmark(b)
+	}
+}
+
+// flagPairs returns flags with their values, and words without a flag as elements without a value.
+func flagPairs(words []string) hclfile.Map {
 	var m hclfile.Map
 	for len(words) > 0 {
 		name, value, inline := strings.Cut(words[0], "=")
 		if words = words[1:]; !strings.HasPrefix(name, "-") {
-			d.leave(shown(name), "the client has no such argument")
+			m = set(m, name, "")
 			continue
 		}
 		name = argument(name)
@@ -48,10 +56,7 @@ func (d *Definition) client(words []string) {
 		}
 		m = set(m, name, value)
 	}
-	b := &benchmark{name: "serving"}
-	if d.workload(b, m) {
-		d.addBenchmark(b)
-	}
+	return m
 }
 
 // recorded are parameters of clients for what a run records in any case, or finds out itself.

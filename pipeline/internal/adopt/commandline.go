@@ -57,6 +57,8 @@ func (d *Definition) runs(all []command) error {
 		words, more := unwrap(c.words)
 		c.env = append(c.env, more...)
 		switch e, _ := serving(words); {
+		case sweepWords(words) > 0:
+			failed = d.sweep(words)
 		case isDockerRun(words):
 			failed = d.dockerRun(c, words)
 		case e != nil:

@@ -22,6 +22,7 @@ type Definition struct {
 	datasets   []*dataset
 	variables  []variable
 	home       string
+	open       func(path string) ([]byte, error)
 }
 
 // Left is a part of a source that the pipeline file does not have, and why.

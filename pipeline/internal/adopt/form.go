@@ -16,6 +16,8 @@ type Source struct {
 	Data []byte
 	// Form names the form; "" finds it by its shape.
 	Form string
+	// Open reads a file that the source names.
+	Open func(path string) ([]byte, error)
 	// Home replaces ~ and $HOME: the home folder of the user.
 	Home string
 }
@@ -45,7 +47,7 @@ func (s *source) first() any {
 }
 
 // forms is the table of forms. The first whose shape matches reads a source.
-var forms = []form{compose, kubernetes, servingTests, engineTests, dockerRun, commandLine}
+var forms = []form{compose, kubernetes, servingTests, engineTests, recipe, dockerRun, sweep, commandLine}
 
 // Forms returns the names of the forms, with what they are.
 func Forms() [][2]string {
@@ -68,7 +70,7 @@ var ErrUnknown = errors.New("has no form that is known")
 func Read(sources ...Source) (*Definition, error) {
 	d := &Definition{}
 	for _, s := range sources {
-		d.home = s.Home
+		d.home, d.open = s.Home, s.Open
 		if err := d.readSource(&source{Source: s}); err != nil {
 			return nil, fmt.Errorf("%s %w", cmp.Or(s.Name, "the command line"), err)
 		}

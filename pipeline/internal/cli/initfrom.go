@@ -65,21 +65,32 @@ func (a *app) source(text string) (adopt.Source, error) {
 		s.Form, text = form, rest
 	}
 	s.Name = filepath.ToSlash(text)
+	s.Open = func(path string) ([]byte, error) {
+		if !filepath.IsAbs(path) && s.Name != "" && text != "-" {
+			path = filepath.Join(filepath.Dir(text), path)
+		}
+		return readSource(path)
+	}
 	if text == "-" {
 		var err error
 		s.Name = "the standard input"
 		s.Data, err = io.ReadAll(io.LimitReader(a.In, maxSource))
 		return s, err
 	}
-	f, err := regular.Open(text)
+	var err error
+	s.Data, err = readSource(text)
 	if err != nil && strings.ContainsAny(text, " \n") && (errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "regular")) {
 		s.Name, s.Data = "", []byte(text)
 		return s, nil
 	}
+	return s, err
+}
+
+func readSource(path string) ([]byte, error) {
+	f, err := regular.Open(path)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	s.Data, err = io.ReadAll(io.LimitReader(f, maxSource))
-	return s, err
+	return io.ReadAll(io.LimitReader(f, maxSource))
 }

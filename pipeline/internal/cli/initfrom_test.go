@@ -22,17 +22,16 @@ func TestInitFrom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := os.ReadFile(source)
-			if err != nil {
-				t.Fatal(err)
-			}
 			want := filepath.Dir(source)
 			dir := t.TempDir()
 			t.Chdir(dir)
-			name := filepath.Base(source)
-			if err := os.WriteFile(name, text, 0o600); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(want)); err != nil {
 				t.Fatal(err)
 			}
+			if err := os.Remove(starterFile); err != nil && !golden.Updating() {
+				t.Fatal(err)
+			}
+			name := filepath.Base(source)
 			run := toyRunner(t, func(*app) {})
 			run(exitOK, "init", "--from", name)
 			made, err := os.ReadFile(starterFile)
