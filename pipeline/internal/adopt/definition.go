@@ -21,6 +21,7 @@ type Definition struct {
 	benchmarks []*benchmark
 	datasets   []*dataset
 	variables  []variable
+	slurm      hclfile.Map // pipeline.slurm
 	home       string
 	open       func(path string) ([]byte, error)
 }

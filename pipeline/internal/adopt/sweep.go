@@ -19,7 +19,10 @@ var sweep = form{
 // sweepWords returns the number of words of the sweep's program, 0 for another one.
 func sweepWords(words []string) int {
 	for i, w := range words {
-		if path.Base(w) == "vllm" && i+3 < len(words) && words[i+1] == "bench" && words[i+2] == "sweep" && strings.HasPrefix(words[i+3], "serve") {
+		if path.Base(w) != "vllm" || i+3 >= len(words) {
+			continue
+		}
+		if words[i+1] == "bench" && words[i+2] == "sweep" && strings.HasPrefix(words[i+3], "serve") {
 			return i + 4
 		}
 	}
@@ -142,11 +145,11 @@ func (d *Definition) combinations(file string) ([]combination, error) {
 func nameOf(m hclfile.Map) string {
 	var parts []string
 	for _, p := range m {
-		short := ""
+		var short strings.Builder
 		for word := range strings.FieldsFuncSeq(p.Name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
-			short += word[:1]
+			short.WriteString(word[:1])
 		}
-		parts = append(parts, short+textOf(p.Value))
+		parts = append(parts, short.String()+textOf(p.Value))
 	}
 	return identifier(strings.Join(parts, "_"))
 }

@@ -15,6 +15,9 @@ func (d *Definition) HCL(file string) []byte {
 	w := writer{d: d}
 	w.complete()
 	w.head(file)
+	if len(d.slurm) > 0 {
+		block(w.file.Block("pipeline"), "slurm", d.slurm)
+	}
 	w.variableBlocks()
 	for _, s := range d.servers {
 		w.server(s)

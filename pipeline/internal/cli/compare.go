@@ -28,6 +28,7 @@ type compareFlags struct {
 
 func (a *app) compareCommand() *cobra.Command {
 	var f compareFlags
+	var t testFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B...",
 		Short: "Set results side by side, ours or other tools', in one table",
@@ -35,16 +36,32 @@ func (a *app) compareCommand() *cobra.Command {
 			"They are described, not judged: they were not measured alternately in one session. Figures of unlike definitions\n" +
 			"are not compared, and cells in which the sides did not do the same work are named.\n\n" +
 			"A side can be given a name, and another side than the first to be compared with:\n\n" +
-			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log",
+			"  pipeline compare name=RDMA:rdma.log name=TCP,against=RDMA:tcp.log\n\n" +
+			"With --test two sides of other tools' results are tested as `gate` does, with the same rules, without a pipeline file. A side is\n" +
+			"a pattern, a folder, or all files whose names differ in their numbers only:\n\n" +
+			"  pipeline compare --test --margin 5% --one-launch-per-file 'base-*.json' 'head-*.json'",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := noPipelineFiles("compare", args); err != nil {
 				return err
 			}
+			if f.markdown {
+				f.format, _ = a.formats.Lookup("markdown")
+			}
+			for i, id := range f.metrics {
+				f.metrics[i] = comparedID(id)
+			}
+			if t.test {
+				return a.compareTest(f, t, args)
+			}
+			if t.margin != "" || t.block {
+				return exit(exitUsage, errors.New("--margin and --block-order belong to --test"))
+			}
 			return a.compare(f, args)
 		},
 	}
 	f.results.register(cmd, a.tools)
+	t.register(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil,
 		"`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
 	formatFlag(cmd, &f.format, a.formats.OfComparisons())
@@ -53,9 +70,6 @@ func (a *app) compareCommand() *cobra.Command {
 }
 
 func (a *app) compare(f compareFlags, args []string) error {
-	if f.markdown {
-		f.format, _ = a.formats.Lookup("markdown")
-	}
 	sides := make([]side, len(args))
 	var unread error
 	for i, arg := range args {
@@ -73,13 +87,6 @@ func (a *app) compare(f compareFlags, args []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	for i, id := range f.metrics {
-		id = strings.TrimPrefix(id, "metric.")
-		if m, ok := metric.Lookup(id); ok {
-			id = m.ID // metric.guidellm.ttft.p99 is an alias
-		}
-		f.metrics[i] = id
-	}
 	if err := knownMetrics(f.metrics, compared); err != nil {
 		return exit(exitUsage, err)
 	}
@@ -90,6 +97,15 @@ func (a *app) compare(f compareFlags, args []string) error {
 		return exit(exitUsage, fmt.Errorf("what is compared is not whole: %w", unread))
 	}
 	return nil
+}
+
+// comparedID returns the ID of a metric that --metric names.
+func comparedID(name string) string {
+	name = strings.TrimPrefix(name, "metric.")
+	if m, ok := metric.Lookup(name); ok {
+		return m.ID // metric.guidellm.ttft.p99 is an alias
+	}
+	return name
 }
 
 // against resolves the names of the sides that sides are compared with.

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/pipeline/internal/hclfile"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
+	"github.com/servegate/pipeline/reports"
+)
+
+// testFlags are those of compare --test.
+type testFlags struct {
+	test   bool
+	margin string
+	block  bool
+}
+
+// usualMargin is the margin of compare --test where none is named. Then no difference fails the command.
+const usualMargin = "5%"
+
+func (f *testFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.test, "test", false, "test two sides of result files as gate does: intervals, p values after Holm, verdicts")
+	fl.StringVar(&f.margin, "margin", "", "with --test: smallest `change` that matters, such as 5%; a regression then has exit status 1 "+
+		"(5% unless set, and every exit status is 0)")
+	fl.BoolVar(&f.block, "block-order", false, "with --test: judge sides that were measured one after the other and not in turn")
+}
+
+// digits separate the names of files that are numbered.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// twoSides assigns arguments to the sides of a test: two arguments are the sides; of more, those with one name= belong
+// together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern.
+func twoSides(args []string) ([][]string, error) {
+	if len(args) == 2 {
+		return [][]string{args[:1], args[1:]}, nil
+	}
+	var keys []string
+	groups := map[string][]string{}
+	for _, arg := range args {
+		name, _, rest := sideLabels(arg)
+		key := name
+		if key == "" {
+			key = digits.ReplaceAllString(filepath.ToSlash(rest), "#")
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], arg)
+	}
+	if len(keys) != 2 {
+		return nil, fmt.Errorf("--test compares two sides, and the names of the files make %d: name them as name=A:FILE and name=B:FILE, "+
+			"or quote the patterns: 'a-*.json' 'b-*.json'", len(keys))
+	}
+	return [][]string{groups[keys[0]], groups[keys[1]]}, nil
+}
+
+// testSides reads the sides of a test and labels their results with the side's name.
+func (a *app) testSides(f compareFlags, args []string) ([]side, error) {
+	groups, err := twoSides(args)
+	if err != nil {
+		return nil, err
+	}
+	sides := make([]side, len(groups))
+	for i, group := range groups {
+		for _, arg := range group {
+			s, err := a.readSide(arg, f.results.tool)
+			if errors.Is(err, convert.ErrOurs) || s.doc != nil {
+				err = fmt.Errorf("%s: --test is for results of other tools: judge runs of this program with pipeline gate RUN", s.arg)
+			}
+			if err != nil {
+				return nil, err // a test must not silently omit a launch that cannot be read
+			}
+			sides[i].runs = append(sides[i].runs, s.runs...)
+			sides[i].arg = s.arg
+			if s.name != "" {
+				sides[i].name = s.name
+			}
+		}
+		if sides[i].name == "" {
+			sides[i].name = sideName(sides[i].arg, i)
+		}
+	}
+	if sides[0].name == sides[1].name {
+		sides[0].name, sides[1].name = "A", "B"
+	}
+	for _, s := range sides {
+		convert.Label(s.runs, map[string]string{"side": s.name})
+	}
+	return sides, nil
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// sideName names a side after its files, without their numbers and their extension, or after their folder; A or B where
+// nothing is left.
+func sideName(arg string, i int) string {
+	path := strings.TrimSuffix(filepath.ToSlash(arg), "/")
+	folder, name := "", path
+	if at := strings.LastIndexByte(path, '/'); at >= 0 {
+		folder, name = path[:at], path[at+1:]
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		name = digits.ReplaceAllString(strings.TrimSuffix(name, filepath.Ext(name)), "")
+	}
+	for _, n := range []string{name, folder[strings.LastIndexByte(folder, '/')+1:]} {
+		if n = strings.Trim(notInName.ReplaceAllString(n, ""), "-_."); n != "" {
+			return n
+		}
+	}
+	return string(rune('A' + i))
+}
+
+// compareTest judges two sides of result files as gate judges them by the file that it writes for them.
+func (a *app) compareTest(f compareFlags, t testFlags, args []string) error {
+	if f.format.Document == nil {
+		return exit(exitUsage, fmt.Errorf("--test: a verdict has no format %s", f.format.Name))
+	}
+	sides, err := a.testSides(f, args)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	axes, names := cellAxes(f.results, sides)
+	if err := documents(f.results, sides); err != nil {
+		return exit(exitUsage, err)
+	}
+	metrics, err := testedMetrics(f.metrics, sides)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	again := *a
+	again.In = bytes.NewReader(testFile(sides, axes, metrics, t))
+	cfg, err := again.load(configFlags{}, []string{"-"})
+	if err != nil {
+		return err
+	}
+	fit := convert.FitOptions{Options: f.results.options("compare"), Names: names, BlockOrder: t.block}
+	doc, err := judge.Imported(cfg, slices.Concat(sides[0].runs, sides[1].runs), fit, nil, time.Now())
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	if err = a.printDocument(doc, f.format); t.margin == "" && exitStatus(err) == doc.ExitCode {
+		return nil // without a margin nothing fails
+	}
+	return err
+}
+
+// exitStatus returns the exit code of an error that carries one.
+func exitStatus(err error) int {
+	if e, ok := errors.AsType[*exitError](err); ok && e.err == nil {
+		return e.code
+	}
+	return -1
+}
+
+// cellAxes returns the axes that distinguish the cells of both sides with their values, and the parameters that hold
+// them where they are called otherwise.
+func cellAxes(f importFlags, sides []side) (axes hclfile.Map, names map[string]string) {
+	keys := f.by
+	if len(keys) == 0 {
+		keys = slices.DeleteFunc(convert.CellKeys(f.options(""), sides[0].runs, sides[1].runs),
+			func(key string) bool { return key == "side" || separatesSides(key, sides) })
+	}
+	names = map[string]string{}
+	for _, key := range keys {
+		var values []any
+		for _, s := range sides {
+			for i := range s.runs {
+				if v, ok := s.runs[i].Param(key); ok && !slices.Contains(values, any(v)) {
+					values = append(values, v)
+				}
+			}
+		}
+		axis := notInName.ReplaceAllString(strings.NewReplacer("-", "_", ".", "_").Replace(key), "_")
+		axes, names[axis] = append(axes, hclfile.Pair{Name: axis, Value: values}), key
+	}
+	return axes, names
+}
+
+// usual are the metrics that are tested unless others are named: of each row the first that both sides have.
+var usual = [][]string{
+	{"ttft.p50", "ttft.mean"}, {"tpot.p50", "tpot.mean"}, {"itl.p50", "itl.mean"}, {"e2el.p50", "e2el.mean"}, {"output_throughput.mean"},
+}
+
+// testedMetrics returns the metrics that both sides have.
+func testedMetrics(named []string, sides []side) ([]string, error) {
+	both := func(id string) bool { return hasMetric(sides[0].doc, id) && hasMetric(sides[1].doc, id) }
+	if len(named) == 0 {
+		var out []string
+		for _, row := range usual {
+			if i := slices.IndexFunc(row, both); i >= 0 {
+				out = append(out, row[i])
+			}
+		}
+		if len(out) == 0 {
+			return nil, errors.New("--test: the sides share none of the usual metrics: name some with --metric")
+		}
+		return out, nil
+	}
+	if err := knownMetrics(named, []reports.Side{{Doc: sides[0].doc}, {Doc: sides[1].doc}}); err != nil {
+		return nil, err
+	}
+	return named, nil
+}
+
+// metricReference returns how a pipeline file names a metric.
+func metricReference(id string) string {
+	for _, tool := range metric.Tools() {
+		if own, ok := strings.CutPrefix(id, tool+"_"); ok {
+			return "metric." + tool + "." + own
+		}
+	}
+	return "metric." + id
+}
+
+// testFile returns the pipeline file of a test.
+func testFile(sides []side, axes hclfile.Map, metrics []string, t testFlags) []byte {
+	var file hclfile.Body
+	b := file.Block("benchmark", "results")
+	matrix := b.Block("matrix")
+	matrix.Set("side", []string{sides[0].name, sides[1].name})
+	for _, axis := range axes {
+		matrix.Set(axis.Name, axis.Value)
+	}
+	b.Block("driver", "results")
+	paired := file.Block("baseline", "paired", "first")
+	paired.Set("axis", "side")
+	paired.Set("value", sides[0].name)
+	gate := file.Block("gate", "test")
+	gate.Set("benchmark", hclfile.Expr("benchmark.results"))
+	gate.Set("baseline", hclfile.Expr("baseline.paired.first"))
+	var list []any
+	for _, id := range metrics {
+		list = append(list, hclfile.Expr(metricReference(id)))
+	}
+	gate.Set("metrics", list)
+	gate.Set("margin", cmp.Or(t.margin, usualMargin))
+	return file.Bytes()
+}
