@@ -448,8 +448,11 @@ func gpusOf(s *server) int {
 	if v, ok := get(s.args, "device"); ok && v == "cpu" {
 		return 0
 	}
-	product := 1
-	for _, names := range parallel {
+	product, kinds := 1, parallel
+	if v, _ := get(s.args, "enable_dp_attention"); v == true { // SGLang: the data parallel ranks share the GPUs
+		kinds = parallel[:2]
+	}
+	for _, names := range kinds {
 		for _, name := range names {
 			if v, ok := get(s.args, name); ok && wholeOf(v) > 0 {
 				product *= wholeOf(v)

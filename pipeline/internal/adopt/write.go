@@ -63,14 +63,26 @@ func (w *writer) complete() {
 			continue
 		}
 		w.assumed = true
+		in, out := lengths(s)
 		set := w.d.addDataset(&dataset{kind: "random", name: "chat",
-			attrs: hclfile.Map{{Name: "input_len", Value: 512}, {Name: "output_len", Value: 64}}})
+			attrs: hclfile.Map{{Name: "input_len", Value: in}, {Name: "output_len", Value: out}}})
 		w.d.addBenchmark(&benchmark{name: "chat", server: s, dataset: set, warmup: 20,
 			load: hclfile.Map{{Name: "rate", Value: 4}, {Name: "requests", Value: 200}}})
 	}
 	for _, s := range w.d.servers {
 		w.program(s)
 	}
+}
+
+// lengths returns the lengths of a load that fits a server.
+func lengths(s *server) (in, out int) {
+	in, out = 512, 64
+	for _, name := range []string{"max_model_len", "context_length"} {
+		if v, ok := get(s.args, name); ok && wholeOf(v) > 0 && wholeOf(v) < in+out {
+			in, out = max(wholeOf(v)/2, 1), max(wholeOf(v)/4, 1)
+		}
+	}
+	return in, out
 }
 
 // program finds the variables of a server's sides.

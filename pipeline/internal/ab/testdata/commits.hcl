@@ -29,10 +29,7 @@ server "openai" "sut" {
 
   executable = [
     ".pipeline/builds/${each.value}/build/bin/llama-server",
-    "--model",
-    "{model}",
-    "--alias",
-    "{model}",
+    "--model", "{model}", "--alias", "{model}",
   ]
 
   model      = "tiny.gguf"
