@@ -229,7 +229,10 @@ type Target struct {
 	// launched. Their GPUs are unknown and not counted in GPUs.
 	Answering int `json:"answering,omitempty" bounds:"0,"`
 	// Machines that its servers are placed on, absent if there is one.
-	Machines int      `json:"machines,omitempty"`
+	Machines int `json:"machines,omitempty"`
+	// Connector moves KV cache between its servers; absent if the file declares no transfer. Every
+	// valid run then has evidence of the transport.
+	Connector string   `json:"connector,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // command line
 	Range    Range    `json:"range,omitzero"` // in the file
 }
@@ -496,6 +499,11 @@ type Gate struct {
 	BaselineKind BaselineKind `json:"baseline_kind,omitempty"`
 	gates.Terms
 	Actions
+	// Differ lists what the baseline lets the sides differ in besides the compared axis.
+	Differ []string `json:"differ,omitempty"`
+	// OnUnprovenTransport is the action for a KV transfer whose transport is not proven. If absent,
+	// it warns.
+	OnUnprovenTransport Action `json:"on_unproven_transport,omitempty"`
 
 	// Verdict is the worst of its decisions. If an improvement is expected, passing success rates
 	// do not count.

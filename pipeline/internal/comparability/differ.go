@@ -105,6 +105,19 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	return out, true
 }
 
+// HaveRequests reports whether some pair of valid runs of two cells has counted requests, which are then compared.
+func HaveRequests(base, head *result.Cell) bool {
+	has := func(r result.Run) bool { return r.Status == result.RunOK && r.Requests != nil }
+	for _, h := range head.Current() {
+		for _, b := range base.Current() {
+			if has(h) && has(b) && h.Pair() == b.Pair() && h.Pass == b.Pass && h.Audit["work_hash"] == b.Audit["work_hash"] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // runPairs pairs the valid runs of two cells.
 func runPairs(base, head *result.Cell) []runPair {
 	type key struct{ repeat, pass int }

@@ -7,7 +7,6 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/answers"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -50,8 +49,8 @@ func answersOf(doc *result.Document, benchmark string, base, head *result.Cell) 
 
 // partedAnswers returns why comparing answers up to their first different token allows no pass, "" if it does. The
 // head's answers nearly always differ, and the tokens after that token are not compared.
-func partedAnswers(doc *result.Document, g plan.Gate, m metric.Metric, base, head *result.Cell) string {
-	a := answersOf(doc, g.Benchmark, base, head)
+func partedAnswers(doc *result.Document, benchmark string, m metric.Metric, base, head *result.Cell) string {
+	a := answersOf(doc, benchmark, base, head)
 	if !m.Mutual || m.ID == answers.Agreement || a == nil {
 		return ""
 	}

@@ -23,24 +23,29 @@ type likeness struct {
 	notes     []string // differences that still allow a comparison
 }
 
-// likeness compares the runs of two cells. It excludes them if the sides of a repeat, or the repeats of a side, did
-// different work, used different load generators or ran elsewhere, unless the file declares that difference.
-func (c *collector) likeness(g plan.Gate, cmp plan.Comparison, base, head *result.Cell) likeness {
+// likeness compares the runs of two cells once for each gate.
+func (c *collector) likeness(g plan.Gate, base, head *result.Cell) likeness {
 	at := cellPair{g.Addr, base, head}
 	l, known := c.compared[at]
 	if !known {
-		declared := c.declared(g, cmp)
-		sides, unknown := compareSides(base, head, declared)
-		settings, unreported := compareSettings(base, head, declared)
-		sides = earliest(sides, settings)
-		requests, notes := c.otherRequests(g.Benchmark, base, head, declared)
-		l = likeness{
-			earliest(sides, compareRepeats("base", base), compareRepeats("head", head), requests),
-			strings.Join(append(unknown, unreported...), ", "), notes,
-		}
+		l = likenessOf(c.doc, g.Benchmark, g.Differ, slices.ContainsFunc(c.plan.Gates, plan.Gate.OfQuality), base, head)
 		c.compared[at] = l
 	}
 	return l
+}
+
+// likenessOf compares the runs of two cells. It excludes them if the sides of a repeat, or the repeats of a side, did
+// different work, used different load generators or ran elsewhere, unless the file declares that difference. answered
+// reports whether a gate compares what is answered. It uses only the document, so that [Verify] gets the same result.
+func likenessOf(doc *result.Document, benchmark string, differ []string, answered bool, base, head *result.Cell) likeness {
+	declared := declaredOf(doc, differ, base, head)
+	sides, unknown := compareSides(base, head, declared)
+	settings, unreported := compareSettings(base, head, declared)
+	requests, notes := otherRequests(doc, benchmark, base, head, declared, answered)
+	return likeness{
+		earliest(sides, settings, compareRepeats("base", base), compareRepeats("head", head), requests),
+		strings.Join(append(unknown, unreported...), ", "), notes,
+	}
 }
 
 // warnings returns warnings about properties known of one side only, and about differences.
@@ -51,28 +56,41 @@ func (l likeness) warnings() []string {
 	return append([]string{"only one side has a known " + l.unknown + ": whether the other's is the same is unknown"}, l.notes...)
 }
 
-// declared returns the properties in which the file lets the sides of a comparison differ. They are the axis, the list
+// declaredOf returns the properties in which the file lets the sides of a comparison differ. They are the axis, the list
 // of the baseline, the differences between the workloads, and the model if the sides are servers of two models.
-func (c *collector) declared(g plan.Gate, cmp plan.Comparison) comparability.Declared {
-	out := comparability.Declare(g.Axis).And(g.Differ...)
-	_, base, okBase := c.plan.Cell(cmp.Base)
-	_, head, okHead := c.plan.Cell(cmp.Head)
-	if !okBase || !okHead {
-		return out
-	}
-	for _, d := range comparability.Compare(comparability.OfWorkload(base.Workload), comparability.OfWorkload(head.Workload), nil) {
+func declaredOf(doc *result.Document, differ []string, base, head *result.Cell) comparability.Declared {
+	out := comparability.Declare(differ...).And(axesOf(base, head)...)
+	for _, d := range comparability.Compare(base.Work, head.Work, nil) {
 		out = out.And(d.Field)
-	}
-	if base.WorkKey != head.WorkKey { // they determine prompts and arrivals
-		out = out.And("schedule_hash")
 	}
 	if base.Target != head.Target {
 		out = out.And(comparability.Engine, comparability.Transport)
-		if c.plan.ModelOf(base.Target) != c.plan.ModelOf(head.Target) {
+		if modelOf(doc, base) != modelOf(doc, head) {
 			out = out.And(comparability.Model, comparability.Tokenizer)
 		}
 	}
 	return out
+}
+
+// axesOf returns the names of the coordinates in which two cells differ.
+func axesOf(base, head *result.Cell) []string {
+	var out []string
+	for _, v := range head.Values {
+		if !slices.Contains(base.Values, v) {
+			out = append(out, v.Name)
+		}
+	}
+	return out
+}
+
+// modelOf returns the model of a cell's target, "" if it is unknown.
+func modelOf(doc *result.Document, cell *result.Cell) string {
+	for _, t := range doc.Targets {
+		if t.Addr == cell.Target {
+			return t.Model
+		}
+	}
+	return ""
 }
 
 // compareSides compares the two runs of each repeat. It returns the first exclusion and the properties known of one

@@ -31,7 +31,7 @@ func (c *collector) described(gate int, g plan.Gate, cmp plan.Comparison) error 
 				d.Verdict, d.Reason = result.Invalid, other
 			}
 		}
-		if invalid := transportExclusion(g, base, head).reason; invalid != "" {
+		if invalid := transportExclusion(g.OnUnprovenTransport, base, head).reason; invalid != "" {
 			d.Verdict, d.Reason = result.Invalid, invalid
 		}
 		c.add(gate, d)

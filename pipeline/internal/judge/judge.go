@@ -132,8 +132,17 @@ func (c *collector) newGate(g plan.Gate) result.Gate {
 	g.OnInconclusive = c.plan.OnInconclusive(g)
 	return result.Gate{
 		Addr: g.Addr, Description: g.Description, Benchmark: g.Benchmark, Baseline: g.Baseline, BaselineKind: g.BaselineKind,
-		Terms: g.Terms, Actions: g.Actions, Range: g.Range, Decisions: []result.Decision{},
+		Terms: g.Terms, Actions: g.Actions, Differ: g.Differ, OnUnprovenTransport: stated(g.OnUnprovenTransport), Range: g.Range,
+		Decisions: []result.Decision{},
 	}
+}
+
+// stated returns an action on unproven transport, "" for the default.
+func stated(a result.Action) result.Action {
+	if a == result.Warn {
+		return ""
+	}
+	return a
 }
 
 // addComparison adds one comparison of a gate to the family, or decides it where no test is needed.
@@ -189,7 +198,7 @@ func (c *collector) decide() error {
 		if d.Outcome != nil && c.plan.HasSuites() { // suites take part of the gates' shares
 			at.HolmLevel = d.Level
 		}
-		c.applyShortage(c.comparisons[i])
+		applyShortage(at, c.shortages[c.comparisons[i]])
 	}
 	for i, d := range j.Success {
 		at := c.at(c.success[i])
@@ -197,7 +206,7 @@ func (c *collector) decide() error {
 		if why, invalidSuccess := c.invalidSuccess[c.success[i]]; invalidSuccess {
 			at.Verdict, at.Reason = result.Invalid, why
 		}
-		c.applyShortage(c.success[i])
+		applyShortage(at, c.shortages[c.success[i]])
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 	if err != nil {
 		return err
 	}
-	invalid := transportExclusion(g, cell).reason
+	invalid := transportExclusion(g.OnUnprovenTransport, cell).reason
 	for i, l := range limits {
 		part := c.limitDecision(d, l, i)
 		m, _ := c.doc.Metric(l.Metric)

@@ -33,20 +33,20 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		otherQuestions := relate(&comparison, base, head)
 		c.loseQuestions(comparison, g.Benchmark, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
-		out = earliest(out, exclusion{reason: otherQuestions}, c.nothingToLose(comparison), c.calibratedElsewhere(comparison))
+		out = earliest(out, exclusion{reason: otherQuestions}, nothingToLose(c.doc.Simulated, comparison), c.calibratedElsewhere(comparison))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
-		d.Warnings = append(c.likeness(g, cmp, base, head).warnings(), otherWork(id, base, head)...)
+		d.Warnings = append(c.likeness(g, base, head).warnings(), otherWork(id, base, head)...)
 		d.Warnings = append(d.Warnings, leftOut(m, base, head)...)
-		d.Warnings = append(d.Warnings, c.filled(m, base, head)...)
+		d.Warnings = append(d.Warnings, filled(c.doc, m, base, head)...)
 		if comparison.Known != nil {
 			d.Warnings = append(d.Warnings, c.otherVersion(base, id)...)
 		}
 		at := c.add(gate, d)
 		c.comparisons = append(c.comparisons, at)
-		c.shortages[at] = c.shortage(g, m, base, head)
+		c.shortages[at] = shortage(c.doc, g.Benchmark, m, base, head)
 		success.Metrics = append(success.Metrics, comparison.ID)
 	}
 	if cmp.Base == "" || len(success.Base)+len(success.Head) == 0 {
@@ -59,10 +59,10 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	d.Warnings = sentAgain(base, head)
 	at := c.add(gate, d)
 	c.success = append(c.success, at)
-	if why := c.likeness(g, cmp, base, head).reason; why != "" {
+	if why := c.likeness(g, base, head).reason; why != "" {
 		c.invalidSuccess[at] = why
 	}
-	c.shortages[at] = c.withoutPartner(g, base, head)
+	c.shortages[at] = withoutPartner(c.doc, g.Benchmark, base, head)
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.likeness(g, cmp, base, head).exclusion, c.unpairable(g, cmp), transportExclusion(g, base, head),
+	d = earliest(c.likeness(g, base, head).exclusion, unpairable(c.doc, g.Benchmark, cmp.HeadValue, base, head), transportExclusion(g.OnUnprovenTransport, base, head),
 		unsound(c.doc, g.Benchmark, g.Terms, m, base, head, pairs))
 	if d.reason == "" && pairs == 0 {
 		return noPairs(base, head), exclusion{}

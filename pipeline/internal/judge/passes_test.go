@@ -74,7 +74,7 @@ func TestPassesDoTheSameWork(t *testing.T) {
 	}
 	cells, g := s.doc.Benchmarks[0].Cells, s.plan.Gates[0]
 	incomparable := func() exclusion {
-		return newCollector(s.plan, s.doc, Options{}).likeness(g, g.Comparisons[0], &cells[0], &cells[1]).exclusion
+		return newCollector(s.plan, s.doc, Options{}).likeness(g, &cells[0], &cells[1]).exclusion
 	}
 	if got := incomparable(); got != (exclusion{}) {
 		t.Errorf("equal work is taken for unequal: %+v", got)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,20 +19,17 @@ const (
 // otherRequests excludes a comparison if the measured requests show that the sides did different work. It also lists
 // differences that still allow a comparison. Requests are not compared if the file declares different work. With
 // different models, differences are only listed. A gate on answers states itself how far texts may differ.
-func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
-	declared comparability.Declared) (first exclusion, notes []string) {
-	i := slices.IndexFunc(c.doc.Requests, func(r result.ComparedRequests) bool {
-		return r.Benchmark == benchmark && r.Base == base.Hash && r.Head == head.Hash
-	})
+func otherRequests(doc *result.Document, benchmark string, base, head *result.Cell, declared comparability.Declared,
+	answered bool) (first exclusion, notes []string) {
+	i := comparedRequests(doc, benchmark, base, head)
 	if i < 0 || comparability.Compare(base.Work, head.Work, declared).Meant() {
 		return first, nil
 	}
-	models := c.plan.ModelOf(base.Target) != c.plan.ModelOf(head.Target)
-	answered := slices.ContainsFunc(c.plan.Gates, plan.Gate.OfQuality)
-	for _, d := range c.doc.Requests[i].Differences {
+	models := modelOf(doc, base) != modelOf(doc, head)
+	for _, d := range doc.Requests[i].Differences {
 		switch {
 		case d.Shown, models, answered && d.What == result.OtherBeginnings,
-			d.What == result.OtherPrompts && c.otherEngines(base, head) && fewTokens(d):
+			d.What == result.OtherPrompts && otherEngines(doc, base, head) && fewTokens(d):
 			notes = append(notes, "the sides differ in their requests: "+d.Text)
 		default:
 			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", d.Repeat, d.Text), d.Repeat})
@@ -42,15 +38,22 @@ func (c *collector) otherRequests(benchmark string, base, head *result.Cell,
 	return first, notes
 }
 
+// comparedRequests returns the index of the comparison of two cells' requests, -1 if there is none.
+func comparedRequests(doc *result.Document, benchmark string, base, head *result.Cell) int {
+	return slices.IndexFunc(doc.Requests, func(r result.ComparedRequests) bool {
+		return r.Benchmark == benchmark && r.Base == base.Hash && r.Head == head.Hash
+	})
+}
+
 // fewTokens reports whether prompts differ by no more than the tokens that engines add.
 func fewTokens(d result.RequestDifference) bool {
 	return math.Abs(d.Head-d.Base) <= max(otherTemplate, promptShare*min(d.Base, d.Head))
 }
 
 // otherEngines reports whether the sides are servers of two engines.
-func (c *collector) otherEngines(base, head *result.Cell) bool {
+func otherEngines(doc *result.Document, base, head *result.Cell) bool {
 	engine := map[string]string{}
-	for _, t := range c.doc.Targets {
+	for _, t := range doc.Targets {
 		engine[t.Addr] = t.Engine
 	}
 	return engine[base.Target] != engine[head.Target]

@@ -35,7 +35,9 @@ func TestOtherRequests(t *testing.T) {
 		{"half prompts by another engine", half, func(s session) {
 			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
 		}, result.Invalid, 1, false},
-		{"another model", half, func(s session) { s.plan.Targets[0].Model = "a"; s.plan.Targets[1].Model = "b" }, result.Pass, 0, true},
+		{"another model", half, func(s session) {
+			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Model: "a"}, {Addr: "server.vllm.head", Model: "b"}}
+		}, result.Pass, 0, true},
 		{"other first characters", beginnings, nil, result.Invalid, 1, false},
 		{"other first characters in a file that compares answers", beginnings, func(s session) {
 			quality := s.plan.Gates[0]

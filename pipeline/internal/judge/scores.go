@@ -80,12 +80,12 @@ func relate(c *gates.Comparison, base, head *result.Cell) (problem string) {
 
 // nothingToLose excludes a comparison whose base scores less than the margin, since a loss of the margin is impossible.
 // Simulated servers are exempt, since they have no right answers.
-func (c *collector) nothingToLose(of gates.Comparison) exclusion {
+func nothingToLose(simulated string, of gates.Comparison) exclusion {
 	best := 0.0
 	for _, p := range of.Pairs {
 		best = max(best, p.Base)
 	}
-	if of.Metric.ID != evaluationScore || c.doc.Simulated != "" || len(of.Pairs) == 0 || best >= float64(of.Margin) {
+	if of.Metric.ID != evaluationScore || simulated != "" || len(of.Pairs) == 0 || best >= float64(of.Margin) {
 		return exclusion{}
 	}
 	return exclusion{reason: fmt.Sprintf("the base scores %.3g at most, so that a loss of the margin is not possible: see what the program "+

@@ -7,30 +7,29 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // shortage returns why a comparison has fewer pairs than it should, "" if it has all. Reasons are launches without a
 // partner, runs without a value, or answers of which too little is compared.
-func (c *collector) shortage(g plan.Gate, m metric.Metric, base, head *result.Cell) string {
-	if why := c.withoutPartner(g, base, head); why != "" {
+func shortage(doc *result.Document, benchmark string, m metric.Metric, base, head *result.Cell) string {
+	if why := withoutPartner(doc, benchmark, base, head); why != "" {
 		return why
 	}
-	if why := withoutValue(m, base, head, c.filling(m, base, head)); why != "" {
+	if why := withoutValue(m, base, head, filling(doc, m, base, head)); why != "" {
 		return why
 	}
-	return partedAnswers(c.doc, g, m, base, head)
+	return partedAnswers(doc, benchmark, m, base, head)
 }
 
 // filling returns the repeats in which a launch of either side filled its caches. Their start-up times are left out by
 // design, however long they took.
-func (c *collector) filling(m metric.Metric, base, head *result.Cell) map[int]bool {
+func filling(doc *result.Document, m metric.Metric, base, head *result.Cell) map[int]bool {
 	out := map[int]bool{}
 	if m.ID != startupTime {
 		return out
 	}
-	for _, l := range c.doc.Launches {
+	for _, l := range doc.Launches {
 		for _, cell := range []*result.Cell{base, head} {
 			for r := range sound(cell) {
 				if l.Filling && r.Launch == l.ID {
@@ -46,8 +45,8 @@ func (c *collector) filling(m metric.Metric, base, head *result.Cell) map[int]bo
 const startupTime = "startup.time"
 
 // filled returns a note on the start-up times that were left out.
-func (c *collector) filled(m metric.Metric, base, head *result.Cell) []string {
-	repeats := slices.Sorted(maps.Keys(c.filling(m, base, head)))
+func filled(doc *result.Document, m metric.Metric, base, head *result.Cell) []string {
+	repeats := slices.Sorted(maps.Keys(filling(doc, m, base, head)))
 	if len(repeats) == 0 {
 		return nil
 	}
@@ -60,9 +59,7 @@ func (c *collector) filled(m metric.Metric, base, head *result.Cell) []string {
 
 // applyShortage takes back a verdict in favour of the head that rests on too few pairs, since the missing ones may have
 // been worse. A regression stands.
-func (c *collector) applyShortage(at position) {
-	d := c.at(at)
-	why := c.shortages[at]
+func applyShortage(d *result.Decision, why string) {
 	switch {
 	case why == "":
 	case d.Verdict == result.Pass || d.Verdict == result.Improvement || d.Verdict == result.Inconclusive:
@@ -73,12 +70,12 @@ func (c *collector) applyShortage(at position) {
 }
 
 // withoutPartner names the launches of imported results that have no partner.
-func (c *collector) withoutPartner(g plan.Gate, base, head *result.Cell) string {
-	if !slices.ContainsFunc(c.doc.Pairings, func(p result.Pairing) bool { return p.Benchmark == g.Benchmark }) {
+func withoutPartner(doc *result.Document, benchmark string, base, head *result.Cell) string {
+	if !slices.ContainsFunc(doc.Pairings, func(p result.Pairing) bool { return p.Benchmark == benchmark }) {
 		return ""
 	}
-	onlyBase, all := c.unmatched(base, head)
-	onlyHead, other := c.unmatched(head, base)
+	onlyBase, all := unmatched(doc, base, head)
+	onlyHead, other := unmatched(doc, head, base)
 	if len(onlyBase)+len(onlyHead) == 0 || all == 0 || other == 0 {
 		return "" // a side that is missing as a whole is reported elsewhere
 	}
@@ -96,7 +93,7 @@ func (c *collector) withoutPartner(g plan.Gate, base, head *result.Cell) string 
 }
 
 // unmatched returns the names of the cell's launches whose number the other cell lacks, and the number of all launches.
-func (c *collector) unmatched(cell, other *result.Cell) (names []string, all int) {
+func unmatched(doc *result.Document, cell, other *result.Cell) (names []string, all int) {
 	seen := map[int]bool{}
 	for _, r := range cell.Current() {
 		if seen[r.Pair()] {
@@ -104,14 +101,14 @@ func (c *collector) unmatched(cell, other *result.Cell) (names []string, all int
 		}
 		seen[r.Pair()] = true
 		if !slices.ContainsFunc(other.Current(), func(o result.Run) bool { return o.Pair() == r.Pair() }) {
-			names = append(names, c.launchName(r))
+			names = append(names, launchName(doc, r))
 		}
 	}
 	return names, len(seen)
 }
 
-func (c *collector) launchName(r result.Run) string {
-	for _, l := range c.doc.Launches {
+func launchName(doc *result.Document, r result.Run) string {
+	for _, l := range doc.Launches {
 		if l.ID == r.Launch && l.Name != "" {
 			return l.Name
 		}
@@ -165,9 +162,9 @@ func repeatsOf(cell *result.Cell, id string) map[int]bool {
 }
 
 // unpairable excludes a comparison if it is unknown which launches of imported results belong together.
-func (c *collector) unpairable(g plan.Gate, cmp plan.Comparison) exclusion {
-	for _, p := range c.doc.Pairings {
-		if p.Benchmark == g.Benchmark && p.Axis == g.Axis && p.Head == cmp.HeadValue && p.Problem != "" {
+func unpairable(doc *result.Document, benchmark, headValue string, base, head *result.Cell) exclusion {
+	for _, p := range doc.Pairings {
+		if p.Benchmark == benchmark && slices.Contains(axesOf(base, head), p.Axis) && p.Head == headValue && p.Problem != "" {
 			return exclusion{reason: p.Problem}
 		}
 	}

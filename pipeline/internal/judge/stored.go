@@ -102,7 +102,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	case !measured:
 		return out
 	case out.Invalid == "":
-		out.Invalid = transportExclusion(g, head).reason
+		out.Invalid = transportExclusion(g.OnUnprovenTransport, head).reason
 	}
 	out.Unpaired.Head = []float64{value}
 	return out

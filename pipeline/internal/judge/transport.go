@@ -3,15 +3,14 @@ package judge
 import (
 	"fmt"
 
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // transportExclusion excludes cells for the transport of their KV cache: it contradicts the declared one, or is
 // unproven and the gate fails on that.
-func transportExclusion(g plan.Gate, cells ...*result.Cell) exclusion {
+func transportExclusion(unproven result.Action, cells ...*result.Cell) exclusion {
 	d := transportOf(result.TransportContradicted, cells...)
-	if g.OnUnprovenTransport == result.Fail {
+	if unproven == result.Fail {
 		d = earliest(d, transportOf(result.TransportUnproven, cells...))
 	}
 	return d

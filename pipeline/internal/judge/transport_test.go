@@ -62,7 +62,7 @@ func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 		r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "x"}
 		r.Status = result.RunVoid
 	})
-	if got := transportExclusion(s.plan.Gates[0], &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
+	if got := transportExclusion(s.plan.Gates[0].OnUnprovenTransport, &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
 		t.Errorf("excluded: %s", got.reason)
 	}
 }

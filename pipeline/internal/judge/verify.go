@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -21,12 +23,13 @@ import (
 // comparison does not pass. It also accepts the verdict of a limit, since the condition of the limit is not in the
 // document.
 func Verify(doc *result.Document, tests gates.Tests) error {
-	v := &verifier{doc: doc, tests: tests, cells: index(doc), family: gates.Family{
+	v := &verifier{doc: doc, tests: tests, cells: index(doc), alike: map[cellPair]likeness{}, family: gates.Family{
 		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
 	}}
 	v.totals()
 	v.spending()
 	v.summaries()
+	v.evidence()
 	v.evaluations()
 	for i := range doc.Gates {
 		v.gate(&doc.Gates[i])
@@ -49,6 +52,7 @@ type verifier struct {
 	compared []judged // by index in family.Comparisons
 	success  []judged
 	suites   bool
+	alike    map[cellPair]likeness
 	problems []error
 }
 
@@ -132,6 +136,77 @@ func (v *verifier) summaries() {
 	}
 }
 
+// evidence checks that valid runs have the evidence that a session records of each: the requests that our load generator
+// sent, and the transport of KV cache that the file declares.
+func (v *verifier) evidence() {
+	moves := map[string]string{}
+	for _, t := range v.doc.Targets {
+		moves[t.Addr] = t.Connector
+	}
+	for i := range v.doc.Benchmarks {
+		b := &v.doc.Benchmarks[i]
+		for j := range b.Cells {
+			cell := &b.Cells[j]
+			for r := range sound(cell) {
+				if cell.Work[comparability.Tool] == ownTool && r.Answers == nil && r.Requests == nil {
+					v.addf("repeat %d of a cell of %s does not say what its requests were", r.Pair(), b.Addr)
+				}
+				if connector := moves[cell.Target]; connector != "" && r.Transport == nil {
+					v.addf("repeat %d of a cell of %s has no evidence of the transport of %s", r.Pair(), b.Addr, connector)
+				}
+			}
+		}
+	}
+	for i := range v.doc.Requests {
+		v.comparedRequests(&v.doc.Requests[i])
+	}
+}
+
+// ownTool is our load generator in the facts of a cell.
+const ownTool = "pipeline"
+
+// comparedRequests checks a comparison of requests against itself and the sums of its runs.
+func (v *verifier) comparedRequests(c *result.ComparedRequests) {
+	base, head := v.cells[key(c.Benchmark, c.Base)], v.cells[key(c.Benchmark, c.Head)]
+	if base == nil || head == nil {
+		v.addf("requests of %s are compared of cells that are not there", c.Benchmark)
+		return
+	}
+	others := map[int]int{} // prompts of other lengths by repeat
+	for _, p := range c.Pairs {
+		others[p.Repeat] += p.OtherPrompts
+	}
+	for _, repeat := range slices.Sorted(maps.Keys(others)) {
+		listed := slices.ContainsFunc(c.Differences, func(d result.RequestDifference) bool {
+			return d.What == result.OtherPrompts && d.Repeat == repeat && !d.Shown
+		})
+		if others[repeat] > 0 != listed {
+			v.addf("%d prompts of %s have another length in repeat %d, and its differences contradict that", others[repeat], c.Benchmark, repeat)
+		}
+		if others[repeat] == 0 && unequalPrompts(base, head, repeat) {
+			v.addf("the sides of %s had other prompt tokens in repeat %d, and no prompt is said to be of another length", c.Benchmark, repeat)
+		}
+	}
+}
+
+// unequalPrompts reports whether the sums of prompt tokens of two sides differ in a repeat in which both answered all of
+// the same requests. It allows a tenth for requests of which a server does not report the tokens, and prompts that
+// repeat the server's own answers.
+func unequalPrompts(base, head *result.Cell, repeat int) bool {
+	sum := func(cell *result.Cell) (tokens, sent int, whole bool) {
+		whole = !strings.Contains(cell.Work["dataset_options"], "real_answers")
+		for r := range sound(cell) {
+			if r.Pair() == repeat && r.Requests != nil {
+				tokens, sent, whole = tokens+r.Requests.PromptTokens, sent+r.Sent, whole && r.Failed == 0
+			}
+		}
+		return tokens, sent, whole && tokens > 0
+	}
+	b, sentB, wholeB := sum(base)
+	h, sentH, wholeH := sum(head)
+	return wholeB && wholeH && sentB == sentH && math.Abs(float64(b-h)) > 0.1*float64(max(b, h))
+}
+
 // evaluations checks the listed lost questions.
 func (v *verifier) evaluations() {
 	for i := range v.doc.Evaluations {
@@ -163,6 +238,9 @@ func (v *verifier) gate(g *result.Gate) {
 			}
 			if unfinished(v.doc) != "" {
 				v.checkNotPassed(d)
+			}
+			if _, head := v.sides(d); transportExclusion(d.gate.OnUnprovenTransport, head).reason != "" {
+				v.checkNotGreen(d)
 			}
 		case g.BaselineKind == result.BaselinePaired:
 			v.paired(d)
@@ -266,7 +344,7 @@ func (v *verifier) paired(d judged) {
 		v.addf("%s has a known spread of pairs, and an error between machines: a file has one of them", d.name())
 	}
 	measured(&c, v.doc, d.gate.Benchmark, base, head)
-	relate(&c, base, head)
+	otherQuestions := relate(&c, base, head)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}
@@ -275,11 +353,31 @@ func (v *verifier) paired(d judged) {
 		c.Invalid = cmp.Or(c.Invalid, "seen after the decision")
 	}
 	if d.BaseCell != "" {
-		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, unsound(v.doc, d.gate.Benchmark, d.gate.Terms, m, base, head, len(c.Pairs)))
+		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, v.likeness(d, base, head),
+			unpairable(v.doc, d.gate.Benchmark, d.Head, base, head), transportExclusion(d.gate.OnUnprovenTransport, base, head),
+			exclusion{reason: otherQuestions}, nothingToLose(v.doc.Simulated, c),
+			unsound(v.doc, d.gate.Benchmark, d.gate.Terms, m, base, head, len(c.Pairs)))
 		c.Invalid, c.InvalidFrom = excluded.reason, excluded.from
 	}
 	v.checkPairs(d, shown(c))
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
+}
+
+// likeness excludes a comparison whose sides did not do the same work, and finds requests that were not compared.
+func (v *verifier) likeness(d judged, base, head *result.Cell) exclusion {
+	at := cellPair{d.gate.Addr, base, head}
+	l, known := v.alike[at]
+	if !known {
+		answered := slices.ContainsFunc(v.doc.Gates, func(g result.Gate) bool {
+			return slices.ContainsFunc(g.Decisions, func(d result.Decision) bool { return ofQuality(&d) })
+		})
+		l = likenessOf(v.doc, d.gate.Benchmark, d.gate.Differ, answered, base, head)
+		v.alike[at] = l
+		if comparedRequests(v.doc, d.gate.Benchmark, base, head) < 0 && comparability.HaveRequests(base, head) {
+			v.addf("%s compares sides whose requests were recorded and not compared", d.name())
+		}
+	}
+	return l.exclusion
 }
 
 // known returns the known spread that a decision used.
@@ -328,6 +426,9 @@ func (v *verifier) stored(d judged) {
 	c.Test, c.Unpaired, c.Step = gates.Prediction, &gates.Samples{Base: d.Sessions}, printedStep(m, head)
 	value, measured := GeoMeans(head)[m.ID]
 	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head, measured))
+	if measured {
+		c.Invalid = cmp.Or(c.Invalid, transportExclusion(d.gate.OnUnprovenTransport, head).reason)
+	}
 	if measured {
 		c.Unpaired.Head = []float64{value}
 	}
@@ -447,6 +548,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		Unit: d.Unit, Pairs: slices.Clone(d.Pairs)}
 	want.Sessions, want.SuiteCells = d.Sessions, d.SuiteCells
 	fill(&want, from, v.doc.Alpha, d.gate.Expect)
+	v.takeBack(&want, d)
 	bound(&want, v.cells[key(d.gate.Benchmark, d.BaseCell)], v.cells[key(d.gate.Benchmark, d.Cell)])
 	if d.BaseBound != want.BaseBound || d.HeadBound != want.HeadBound {
 		v.addf("%s has the bounds %q and %q, and its runs give %q and %q", d.name(), d.BaseBound, d.HeadBound, want.BaseBound, want.HeadBound)
@@ -502,6 +604,23 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 			v.addf("%s has the %s %g, and its runs give %g", d.name(), f.name, f.got, f.want)
 		}
 	}
+}
+
+// takeBack applies to a decision what takes verdicts back: other work, for success rates, and missing pairs.
+func (v *verifier) takeBack(want *result.Decision, d judged) {
+	if d.gate.BaselineKind != result.BaselinePaired || d.BaseCell == "" || d.SuiteCells > 0 {
+		return
+	}
+	base, head := v.sides(d)
+	if d.Kind == result.KindSuccess {
+		if why := v.likeness(d, base, head).reason; why != "" {
+			want.Verdict, want.Reason = result.Invalid, why
+		}
+		applyShortage(want, withoutPartner(v.doc, d.gate.Benchmark, base, head))
+		return
+	}
+	m, _ := v.doc.Metric(d.Metric)
+	applyShortage(want, shortage(v.doc, d.gate.Benchmark, m, base, head))
 }
 
 // figure returns the number at x, −∞ for nil.

@@ -129,6 +129,19 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		*s.plan, s.doc.Benchmarks = *of.plan, of.doc.Benchmarks
 	}
 	overload := func(s session) { s.each(1, func(r *result.Run) { r.Overloaded = true }) }
+	otherRate := func(s session) {
+		s.each(0, func(r *result.Run) { r.Work = map[string]string{"request_rate": "4"} })
+		s.each(1, func(r *result.Run) { r.Work = map[string]string{"request_rate": "8"} })
+	}
+	over := func(status result.TransportStatus) func(session) {
+		return func(s session) {
+			for i := range s.doc.Benchmarks[0].Cells {
+				s.doc.Targets = append(s.doc.Targets, result.Target{Addr: s.doc.Benchmarks[0].Cells[i].Target, Connector: "nixl"})
+				s.each(i, func(r *result.Run) { r.Transport = &result.Transport{Status: result.TransportProved} })
+			}
+			s.each(1, func(r *result.Run) { r.Transport.Status, r.Transport.Reason = status, "KV went over TCP" })
+		}
+	}
 	tests := []struct {
 		name  string
 		setup func(session)
@@ -209,6 +222,62 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			d.Variance = &result.Variance{Within: 1.5}
 			d.Gates[0].Decisions[0].Known = &result.KnownSpread{SD: 0.01, DF: 20}
 		}, "has a known spread of pairs, and an error between machines"},
+		{"other work of a side", otherRate, green, "is pass, and its runs give invalid"},
+		{"an unknown setting", func(s session) {
+			s.each(0, func(r *result.Run) { r.Work = map[string]string{"parameter.batch": "8"} })
+			s.each(1, func(r *result.Run) { r.Work = map[string]string{"parameter.batch": "16"} })
+		}, green, "is pass, and its runs give invalid"},
+		{"a declared difference", func(s session) {
+			otherRate(s)
+			s.plan.Gates[0].Differ = []string{"request_rate"}
+		}, func(d *result.Document) { d.Gates[0].Differ = nil }, "is pass, and its runs give invalid"},
+		{"other requests", halfPrompts, green, "is pass, and its runs give invalid"},
+		{"without the differences of its requests", halfPrompts, func(d *result.Document) {
+			green(d)
+			d.Requests[0].Differences = nil
+		}, "8 prompts of benchmark.b have another length in repeat 1, and its differences contradict that"},
+		{"without other prompts", halfPrompts, func(d *result.Document) {
+			green(d)
+			d.Requests[0].Differences = nil
+			for i := range d.Requests[0].Pairs {
+				d.Requests[0].Pairs[i].OtherPrompts = 0
+			}
+		}, "had other prompt tokens in repeat 1, and no prompt is said to be of another length"},
+		{"without the comparison of its requests", halfPrompts, func(d *result.Document) {
+			green(d)
+			d.Requests = nil
+		}, "compares sides whose requests were recorded and not compared"},
+		{"without its requests", halfPrompts, func(d *result.Document) {
+			green(d)
+			d.Requests = nil
+			for i := range d.Benchmarks[0].Cells {
+				for j := range d.Benchmarks[0].Cells[i].Runs {
+					d.Benchmarks[0].Cells[i].Runs[j].Requests = nil
+				}
+			}
+		}, "does not say what its requests were"},
+		{"a contradicted transport", over(result.TransportContradicted), green, "is pass, and its runs give invalid"},
+		{"an unproven transport that fails", func(s session) {
+			over(result.TransportUnproven)(s)
+			s.plan.Gates[0].OnUnprovenTransport = result.Fail
+		}, green, "is pass, and its runs give invalid"},
+		{"without its transport", over(result.TransportContradicted), func(d *result.Document) {
+			green(d)
+			for j := range d.Benchmarks[0].Cells[1].Runs {
+				d.Benchmarks[0].Cells[1].Runs[j].Transport = nil
+			}
+		}, "has no evidence of the transport of nixl"},
+		{"a limit over a contradicted transport", over(result.TransportContradicted), func(d *result.Document) {
+			green(d)
+			g := &d.Gates[0]
+			g.BaselineKind, g.Decisions = "", g.Decisions[:1]
+			g.Decisions[0].Kind, g.Decisions[0].Pairs = result.KindAssert, nil
+		}, "nothing to be decided by"},
+		{"a launch without a partner", func(s session) {
+			head := &s.doc.Benchmarks[0].Cells[1]
+			head.Runs = head.Runs[:3]
+			s.doc.Pairings = []result.Pairing{{Benchmark: s.doc.Benchmarks[0].Addr}}
+		}, green, "is pass, and its runs give missing"},
 		{"figures of a cell", slow, func(d *result.Document) { d.Benchmarks[0].Cells[1].Summary = map[string]float64{"ttft.p50": 0.1} },
 			"in the summary"},
 	}
@@ -228,6 +297,22 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// halfPrompts gives the head half of each prompt, and records it as a session does.
+func halfPrompts(s session) {
+	cells := s.doc.Benchmarks[0].Cells
+	compared := result.ComparedRequests{Benchmark: s.doc.Benchmarks[0].Addr, Base: cells[0].Hash, Head: cells[1].Hash}
+	for i, tokens := range []int{256, 128} {
+		cells[i].Work = map[string]string{"tool": "pipeline"}
+		s.each(i, func(r *result.Run) { r.Requests = &result.RunRequests{PromptTokens: tokens * r.Sent} })
+	}
+	for _, r := range cells[1].Runs {
+		compared.Pairs = append(compared.Pairs, result.PairedRequests{Repeat: r.Repeat, Pass: r.Pass, Requests: 8, OtherPrompts: 8})
+		compared.Differences = append(compared.Differences, result.RequestDifference{What: result.OtherPrompts, Repeat: r.Repeat, Base: 256,
+			Head: 128, Text: "prompt tokens differ"})
+	}
+	s.doc.Requests = append(s.doc.Requests, compared)
 }
 
 // last is the last decision of a document's first gate: that over all cells, where there is one.

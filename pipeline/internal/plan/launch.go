@@ -145,6 +145,9 @@ func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
 		}
 	}
 	t.Machines = machines(launched...)
+	if d.Spec.Transfer != nil {
+		t.Connector = d.Spec.Transfer.Connector
+	}
 	for _, s := range d.Spec.Services {
 		t.Images = images(append(t.Images, s.Image)...)
 	}

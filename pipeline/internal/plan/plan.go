@@ -102,6 +102,8 @@ type Target struct {
 	Answering int `json:"answering,omitempty"`
 	// Machines is the number of machines that it is spread over, absent for one.
 	Machines int `json:"machines,omitempty"`
+	// Connector moves KV cache between its servers, "" if the file declares no transfer.
+	Connector string `json:"connector,omitempty"`
 	// StartSeconds is how long a launch takes, from stored sessions and calibrations, or from the model of a
 	// simulated target; 0 if unknown.
 	StartSeconds float64 `json:"start_s,omitempty"`
