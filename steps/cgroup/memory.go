@@ -1,4 +1,5 @@
-// Package cgroup reads the kernel's memory counters of control groups, version 2.
+// Package cgroup reads the kernel's memory counters of control groups, version 2, or version 1 where the memory of a
+// machine is counted there.
 package cgroup
 
 import (
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +21,23 @@ type Memory struct {
 	name   string  // as in /proc
 	kills  int     // out-of-memory kills in the group
 	levels []level // the group first, then its parents
+	files  files
 }
+
+// files are the files of a version.
+type files struct {
+	events, limit string
+	// failures counts how often a limit was reached, if events does not.
+	failures string
+}
+
+var (
+	version1 = files{"memory.oom_control", "memory.limit_in_bytes", "memory.failcnt"}
+	version2 = files{"memory.events", "memory.max", ""}
+)
+
+// unlimited is the smallest limit of version 1 that stands for none: the largest number of whole pages.
+const unlimited = 1 << 62
 
 // level is one group in the hierarchy.
 type level struct {
@@ -27,30 +45,40 @@ type level struct {
 	exhausted int // how often it reached its limit and could free nothing
 }
 
-// MemoryOf finds the control group of a process. It returns nil without a version 2 group that counts memory.
+// MemoryOf finds the control group of a process. It returns nil without a group that counts memory.
 func (s System) MemoryOf(pid int) *Memory {
 	text, err := os.ReadFile(filepath.Join(cmp.Or(s.Proc, "/proc"), strconv.Itoa(pid), "cgroup"))
 	if err != nil {
 		return nil
 	}
+	root := filepath.Clean(cmp.Or(s.Groups, "/sys/fs/cgroup"))
 	for line := range strings.Lines(string(text)) {
-		if name, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok {
-			return s.memory(name)
+		number, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
+		controllers, name, _ := strings.Cut(rest, ":")
+		var m *Memory
+		switch {
+		case number == "0" && controllers == "":
+			m = memory(root, name, version2)
+		case slices.Contains(strings.Split(controllers, ","), "memory"):
+			m = memory(filepath.Join(root, "memory"), name, version1)
+		}
+		if m != nil {
+			return m
 		}
 	}
 	return nil
 }
 
-func (s System) memory(name string) *Memory {
-	root := filepath.Clean(cmp.Or(s.Groups, "/sys/fs/cgroup"))
-	own, ok := readEvents(filepath.Join(root, name))
+func memory(root, name string, of files) *Memory {
+	own, ok := of.read(filepath.Join(root, name))
 	if !ok {
 		return nil
 	}
-	m := &Memory{name: name, kills: own["oom_kill"]}
+	m := &Memory{name: name, kills: own["oom_kill"], files: of}
 	for name = filepath.Clean("/" + name); ; name = filepath.Dir(name) {
 		dir := filepath.Join(root, name)
-		if events, ok := readEvents(dir); ok { // the root has none, except inside a cgroup namespace
+		// The root has none in version 2, except inside a cgroup namespace, and no limit in version 1.
+		if events, ok := of.read(dir); ok && (of == version2 || name != "/") {
 			m.levels = append(m.levels, level{name, dir, events["oom"]})
 		}
 		if name == "/" {
@@ -65,7 +93,10 @@ func (m *Memory) Name() string { return m.name }
 // Killed describes the processes of the group that the kernel killed for lack of memory since MemoryOf, and the
 // limit that caused it. It returns "" for none.
 func (m *Memory) Killed() string {
-	events, _ := readEvents(m.levels[0].dir)
+	if len(m.levels) == 0 {
+		return ""
+	}
+	events, _ := m.files.read(m.levels[0].dir)
 	n := events["oom_kill"] - m.kills
 	if n <= 0 {
 		return ""
@@ -75,8 +106,8 @@ func (m *Memory) Killed() string {
 		what = fmt.Sprintf("%d processes were", n)
 	}
 	for _, l := range m.levels {
-		if events, _ := readEvents(l.dir); events["oom"] > l.exhausted {
-			return fmt.Sprintf("%s killed by the memory limit of its cgroup (%s%s)", what, l.name, l.limit())
+		if events, _ := m.files.read(l.dir); events["oom"] > l.exhausted {
+			return fmt.Sprintf("%s killed by the memory limit of its cgroup (%s%s)", what, l.name, m.files.limitOf(l))
 		}
 	}
 	if m.levels[len(m.levels)-1].name == "/" { // in a namespace: the machine's real root has no memory.events
@@ -86,22 +117,22 @@ func (m *Memory) Killed() string {
 	return fmt.Sprintf("%s killed by the kernel because the machine had no memory left (cgroup %s)", what, m.levels[0].name)
 }
 
-// limit formats the limit of a group, with a leading comma. It returns "" without a limit.
-func (l level) limit() string {
-	text, err := os.ReadFile(filepath.Join(l.dir, "memory.max"))
+// limitOf formats the limit of a group, with a leading comma. It returns "" without a limit.
+func (f files) limitOf(l level) string {
+	text, err := os.ReadFile(filepath.Join(l.dir, f.limit))
 	n, notNumber := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 	switch {
-	case err != nil || notNumber != nil: // "max", or unreadable
+	case err != nil || notNumber != nil || n >= unlimited: // "max", or unreadable
 		return ""
 	case n < 1<<30:
-		return fmt.Sprintf(", memory.max %.0f MiB", float64(n)/(1<<20))
+		return fmt.Sprintf(", %s %.0f MiB", f.limit, float64(n)/(1<<20))
 	}
-	return fmt.Sprintf(", memory.max %.1f GiB", float64(n)/(1<<30))
+	return fmt.Sprintf(", %s %.1f GiB", f.limit, float64(n)/(1<<30))
 }
 
-// readEvents reads the counters in memory.events, which include the groups below.
-func readEvents(dir string) (map[string]int, bool) {
-	text, err := os.ReadFile(filepath.Join(dir, "memory.events"))
+// read reads the counters of a group. Those of version 2 include the groups below.
+func (f files) read(dir string) (map[string]int, bool) {
+	text, err := os.ReadFile(filepath.Join(dir, f.events))
 	if err != nil {
 		return nil, false
 	}
@@ -109,6 +140,10 @@ func readEvents(dir string) (map[string]int, bool) {
 	for line := range strings.Lines(string(text)) {
 		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
 		events[name], _ = strconv.Atoi(count)
+	}
+	if f.failures != "" {
+		text, _ := os.ReadFile(filepath.Join(dir, f.failures))
+		events["oom"], _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	}
 	return events, true
 }
