@@ -13,7 +13,7 @@ import (
 // newDriver returns a driver that has not started. The graph of a large plan takes time, so it is made before the
 // clock of the run starts.
 func (r *runner) newDriver(ctx context.Context, p traffic.Plan) *driver {
-	d := &driver{runner: r, ctx: ctx, plan: p, planned: p.Planned()}
+	d := &driver{runner: r, ctx: ctx, plan: p, planned: p.Planned(), until: precisely}
 	d.scheduler = traffic.New(p, d)
 	return d
 }
@@ -38,16 +38,23 @@ func (d *driver) run() {
 	}
 	d.prepare()
 	for _, i := range d.planned {
-		due := d.wallTime(d.plan.Times[i])
-		if timer.Precise(d.ctx, time.Until(due.Add(-alert))) != nil {
+		if d.until(d.ctx, d.wallTime(d.plan.Times[i])) != nil {
 			return
-		}
-		for time.Now().Before(due) {
-			runtime.Gosched() // earlier requests may not have been sent yet
 		}
 		d.call(func() { d.scheduler.Due(i) })
 		runtime.Gosched()
 	}
+}
+
+// precisely waits until a time by a precise timer, and yields for the last part.
+func precisely(ctx context.Context, at time.Time) error {
+	if err := timer.Precise(ctx, time.Until(at.Add(-alert))); err != nil {
+		return err
+	}
+	for time.Now().Before(at) {
+		runtime.Gosched() // earlier requests may not have been sent yet
+	}
+	return nil
 }
 
 // driver executes the scheduler's decisions. Each request is sent by a separate goroutine.
@@ -57,6 +64,7 @@ type driver struct {
 	plan    traffic.Plan
 	planned []int // the requests to which the times of the plan apply
 	running sync.WaitGroup
+	until   func(context.Context, time.Time) error // waits for the send of a planned request
 
 	mu        sync.Mutex
 	scheduler *traffic.Scheduler

@@ -397,8 +397,8 @@ func beginnings(pairs []runPair) (result.RequestDifference, bool) {
 	}
 	if firsts >= leastFirsts && float64(alikeFirst) < alikeFirsts*float64(firsts) {
 		d.Shown, d.Head = false, float64(alikeFirst)/float64(firsts)
-		d.Text = fmt.Sprintf("%d of %d greedy answers of the sides have the same first characters: a gate on answers shows what the head answers",
-			alikeFirst, firsts)
+		d.Text = fmt.Sprintf("%d of %d greedy answers of the sides have the same first characters: compare the answers by an answers block, or, "+
+			"if these are two models, name them by model and served_name, or say differ = [%q]", alikeFirst, firsts, Model)
 		return d, true
 	}
 	if texts < leastRequests {

@@ -25,7 +25,7 @@ func otherRequests(doc *result.Document, benchmark string, base, head *result.Ce
 	if i < 0 || comparability.Compare(base.Work, head.Work, declared).Meant() {
 		return first, nil
 	}
-	models := modelOf(doc, base) != modelOf(doc, head)
+	models := declared[comparability.Model] || modelOf(doc, base) != modelOf(doc, head)
 	for _, d := range doc.Requests[i].Differences {
 		switch {
 		case d.Shown, models, answered && d.What == result.OtherBeginnings,

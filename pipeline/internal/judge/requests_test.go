@@ -39,6 +39,9 @@ func TestOtherRequests(t *testing.T) {
 			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Model: "a"}, {Addr: "server.vllm.head", Model: "b"}}
 		}, result.Pass, 0, true},
 		{"other first characters", beginnings, nil, result.Invalid, 1, false},
+		{"other first characters of two models under one name", beginnings, func(s session) {
+			s.plan.Gates[0].Differ = []string{"model"}
+		}, result.Pass, 0, true},
 		{"other first characters in a file that compares answers", beginnings, func(s session) {
 			quality := s.plan.Gates[0]
 			quality.Addr, quality.Metrics, quality.Comparisons = "gate.answers", []string{"agreement.share"}, nil
