@@ -233,8 +233,8 @@ type Target struct {
 	// Connector moves KV cache between its servers; absent if the file declares no transfer. Every
 	// valid run then has evidence of the transport.
 	Connector string   `json:"connector,omitempty"`
-	Argv     []string `json:"argv,omitempty"` // command line
-	Range    Range    `json:"range,omitzero"` // in the file
+	Argv      []string `json:"argv,omitempty"` // command line
+	Range     Range    `json:"range,omitzero"` // in the file
 }
 
 // Version returns the version of the target's engine, as its servers reported it, "" if unknown. If
