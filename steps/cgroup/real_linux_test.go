@@ -15,8 +15,9 @@ const hungry = "PIPELINE_TEST_HUNGRY"
 func TestMain(m *testing.M) {
 	if os.Getenv(hungry) != "" {
 		eat()
+		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // eat waits for a line, so that its process can be put into a group first, and then writes to memory, to four times
@@ -32,7 +33,6 @@ func eat() {
 		}
 		all = append(all, part)
 	}
-	os.Exit(0)
 }
 
 // limited makes a real control group with a limit of its memory, below this test's own.

@@ -110,7 +110,8 @@ func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, b
 	if cmp.Base == "" {
 		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
 	}
-	d = earliest(c.likeness(g, base, head).exclusion, unpairable(c.doc, g.Benchmark, cmp.HeadValue, base, head), transportExclusion(g.OnUnprovenTransport, base, head),
+	d = earliest(c.likeness(g, base, head).exclusion, unpairable(c.doc, g.Benchmark, cmp.HeadValue, base, head),
+		transportExclusion(g.OnUnprovenTransport, base, head),
 		unsound(c.doc, g.Benchmark, g.Terms, m, base, head, pairs))
 	if d.reason == "" && pairs == 0 {
 		return noPairs(base, head), exclusion{}
