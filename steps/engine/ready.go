@@ -17,6 +17,8 @@ import (
 type Checks struct {
 	// Health is a path that answers 200 when healthy; "" skips this check.
 	Health string
+	// Unlisted skips /v1/models: the server does not list the model that it serves.
+	Unlisted bool
 	// NoCanary skips the completion, see [steps.Readiness].
 	NoCanary bool
 }
@@ -39,16 +41,18 @@ func Poll(ctx context.Context, c *Client, ep steps.Endpoint, checks Checks) (sta
 			return steps.StateListening, false, a.Err("GET " + checks.Health)
 		}
 	}
-	models, err := c.Models(ctx, ep)
-	if err != nil {
-		if checks.Health != "" {
+	model := ep.Model
+	if !checks.Unlisted {
+		models, err := c.Models(ctx, ep)
+		if err != nil {
+			if checks.Health != "" {
+				return steps.StateHealthy, false, err
+			}
+			return connectionState(err), false, err
+		}
+		if model, err = pick(models, model); err != nil {
 			return steps.StateHealthy, false, err
 		}
-		return connectionState(err), false, err
-	}
-	model, err := pick(models, ep.Model)
-	if err != nil {
-		return steps.StateHealthy, false, err
 	}
 	if checks.NoCanary {
 		return steps.StateModels, true, nil

@@ -19,6 +19,8 @@ type engine struct {
 	hub bool
 	// parallel is the argument that spreads a model over GPUs, "" if it uses all without one.
 	parallel string
+	// ends reports whether its servers refuse ignore_eos: answers end where the model ends them.
+	ends bool
 }
 
 // engines are the engines in the order in which names are searched: an image named after two holds the first.
@@ -27,6 +29,7 @@ var engines = []engine{
 	{name: "vllm", kind: "vllm", marks: []string{"vllm"}, hub: true, parallel: "tensor_parallel_size"},
 	{name: "llama.cpp", kind: "openai", marks: []string{"llama-server", "llama.cpp", "llamacpp"},
 		words: []string{"--model", "{model}", "--alias", "{model}"}},
+	{name: "transformers", kind: "transformers", marks: []string{"transformers"}, hub: true, ends: true},
 	{name: "openai", kind: "openai"},
 }
 

@@ -294,6 +294,9 @@ func (c comparison) work(f *hclfile.Body) {
 	}
 	b.Set("target", hclfile.Expr("server."+c.kind+".sut[matrix.side]"))
 	b.Set("dataset", hclfile.Expr("dataset.random.prompts"))
+	if c.ends {
+		b.Set("ignore_eos", false)
+	}
 	b.Block("warmup").Set("requests", warmup)
 	l := b.Block("load")
 	if len(c.Rates) == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/steps/request"
 	"github.com/servegate/pipeline/steps/router"
 	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/transformers"
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
@@ -50,7 +51,8 @@ type server struct {
 
 // standardServers returns the kinds of servers of this program.
 func standardServers() []server {
-	return []server{{vllm.Kind(), vllm.New()}, {sglang.Kind(), sglang.New()}, {openai.Kind(), openai.New()}}
+	return []server{{vllm.Kind(), vllm.New()}, {sglang.Kind(), sglang.New()}, {openai.Kind(), openai.New()},
+		{transformers.Kind(), transformers.New()}}
 }
 
 // engines returns the engines by kind of server.
