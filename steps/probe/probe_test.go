@@ -114,6 +114,15 @@ func TestGPUs(t *testing.T) {
 				"gpu_topology": topologyHash([]byte(file(t, "h100x2.topo"))), "gpu_links": "NV18",
 			},
 		},
+		"one, as a machine answered": {
+			smi: smi{file(t, "h200.csv"), file(t, "h200.topo")},
+			want: facts{
+				"gpu_count": "1", "gpu_name": "NVIDIA H200", "gpu_memory_mib": "143771", "gpu_driver": "580.159.04",
+				"gpu_power_limit_w": "700.00", "gpu_max_clock_mhz": "1980", "gpu_pcie_gen": "5", "gpu_pcie_width": "16",
+				"gpu_mig": "Disabled", "gpu_ecc": "Enabled", "gpu_persistence": "Enabled",
+				"gpu_topology": "ca54b2d9ea40", "gpu_links": Unavailable,
+			},
+		},
 		"mixed, without topology": {
 			smi: smi{csv: file(t, "mixed.csv")},
 			want: facts{

@@ -30,7 +30,8 @@ func equalGolden(t *testing.T, name string, value any) {
 }
 
 func TestParseState(t *testing.T) {
-	for name, extended := range map[string]bool{"h100x2-580": true, "t4-525-hot": true, "geforce-old": false, "mig": true} {
+	for name, extended := range map[string]bool{"h100x2-580": true, "t4-525-hot": true, "geforce-old": false, "mig": true, "h200-580": true,
+		"h200-580-idle": true} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseState([]byte(file(t, "state/"+name+".csv")), extended)
 			if err != nil {
@@ -43,6 +44,7 @@ func TestParseState(t *testing.T) {
 
 func TestParseProcesses(t *testing.T) {
 	equalGolden(t, "apps", parseProcesses([]byte(file(t, "state/apps.csv"))))
+	equalGolden(t, "h200-580-apps", parseProcesses([]byte(file(t, "state/h200-580-apps.csv"))))
 	if got := parseProcesses([]byte(file(t, "state/apps-odd.csv"))); got != nil {
 		t.Errorf("processes of lines that are none: %v", got)
 	}
