@@ -1,13 +1,14 @@
 """Write a tiny Llama model with random weights, with a tokenizer and a chat template.
 
-    python make_model.py DIR
+    python make_model.py DIR [--hidden 64] [--layers 2] [--endless]
 
-About 0.25 million parameters in bfloat16. Its text is nonsense: it exists so that a
+About 0.25 million parameters in bfloat16 unless it is asked for larger. With --endless it never ends an answer. Its text is nonsense: it exists so that a
 real engine does real work (tokenising, scheduling, attention, sampling, streaming)
 on a machine without a GPU and without a network. The tokenizer is trained on the
 sources of Python's standard library, so nothing is downloaded.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -47,25 +48,31 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("usage: make_model.py DIR")
-    target = pathlib.Path(sys.argv[1])
+    flags = argparse.ArgumentParser(usage=__doc__)
+    flags.add_argument("dir", type=pathlib.Path)
+    flags.add_argument("--hidden", type=int, default=64)
+    flags.add_argument("--layers", type=int, default=2)
+    flags.add_argument("--endless", action="store_true")
+    asked = flags.parse_args()
+    target = asked.dir
     target.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     tokenizer = train_tokenizer()
     config = LlamaConfig(
         vocab_size=VOCABULARY,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
+        hidden_size=asked.hidden,
+        intermediate_size=2 * asked.hidden,
+        num_hidden_layers=asked.layers,
+        num_attention_heads=asked.hidden // 32,
+        num_key_value_heads=asked.hidden // 32,
         max_position_embeddings=4096,
         bos_token_id=0,
         eos_token_id=1,
         tie_word_embeddings=True,
     )
     model = LlamaForCausalLM(config).to(torch.bfloat16)
+    if asked.endless:
+        model.generation_config.eos_token_id = None
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)
     parameters = sum(p.numel() for p in model.parameters())

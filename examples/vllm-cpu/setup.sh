@@ -29,7 +29,7 @@ with_fork() {
   chmod +x "$dir/bin/vllm-fork"
 }
 
-if [ -x "$dir/bin/vllm" ] && [ -f "$dir/model/config.json" ]; then
+if [ -f "$dir/model/config.json" ] && cmp -s "$here/requirements.lock" "$dir/requirements.lock"; then
   without_amx
   with_fork
   echo "setup: $dir is complete"
@@ -56,4 +56,5 @@ with_fork
 
 echo "setup: writing the model into $dir/model"
 HF_HUB_OFFLINE=1 "$dir/bin/python" "$here/make_model.py" "$dir/model"
+cp "$here/requirements.lock" "$dir/requirements.lock"
 echo "setup: done"

@@ -1,0 +1,109 @@
+# One model served three times: a base, the same again, and one that waits a known time before each token.
+# run.sh measures it, and judges what was measured by what is known.
+
+pipeline {
+  description = "transformers serve: base, the same again, and a planted delay for each token"
+}
+
+variable "python" {
+  type        = string
+  description = "Python with torch and transformers[serving]."
+  default     = "python3"
+}
+
+variable "model" {
+  type        = string
+  description = "Folder of the model that acceptance.py made."
+  default     = "model"
+}
+
+variable "plant_ms" {
+  type        = number
+  description = "Delay of each token of the planted side."
+  default     = 10
+}
+
+variable "rate" {
+  type        = number
+  description = "Requests per second."
+  default     = 3
+}
+
+variable "requests" {
+  type        = number
+  description = "Requests of each run."
+  default     = 24
+}
+
+variable "lag" {
+  type        = string
+  description = "Latest that the client may send, at p99."
+  default     = "50ms"
+}
+
+variable "repeats" {
+  type        = number
+  description = "Launches of each side."
+  default     = 4
+}
+
+server "transformers" "sut" {
+  for_each   = { base = 0, again = 0, planted = var.plant_ms }
+  executable = [var.python, "serve.py", "--plant-ms", each.value, "--", "serve"]
+  model      = var.model
+  gpus       = 1
+
+  ready {
+    timeout = "5m"
+  }
+}
+
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 16
+}
+
+benchmark "serving" {
+  matrix {
+    side = ["base", "again", "planted"]
+  }
+
+  target     = server.transformers.sut[matrix.side]
+  dataset    = dataset.random.short
+  ignore_eos = false # transformers serve does not know it; the model never ends by itself
+
+  load {
+    arrival  = "constant"
+    rate     = var.rate
+    requests = var.requests
+  }
+
+  warmup {
+    requests = 4
+  }
+
+  limits {
+    lag_p99 = var.lag
+  }
+
+  repeat {
+    min = var.repeats
+    max = var.repeats
+  }
+}
+
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+
+gate "next_tokens" {
+  benchmark = benchmark.serving
+  baseline  = baseline.paired.base
+  metrics   = [metric.tpot.p50]
+  margin    = "25%"
+}
+
+report "file" "all" {
+  formats = ["markdown", "text", "json", "html"]
+}
