@@ -115,7 +115,7 @@ class Acceptance:
         return [word for name, value in values.items() for word in ("--var", f"{name}={value}")]
 
     def plan(self) -> list[str]:
-        """Variables of gpu-acceptance.pipeline.hcl."""
+        """Variables of acceptance.hcl."""
         return self.variables(plant_ms=PLANT_MS, **SETTINGS)
 
     def begin(self, name: str, *words: str) -> subprocess.Popen:
@@ -148,7 +148,7 @@ class Acceptance:
 
     def machine(self):
         """doctor finds the GPU and nothing missing."""
-        words = self.command("doctor", "--json", "gpu-acceptance.pipeline.hcl", *self.plan())
+        words = self.command("doctor", "--json", "acceptance.hcl", *self.plan())
         done = subprocess.run(words, cwd=HERE, env=self.env, capture_output=True, text=True)
         (self.out / "doctor.json").write_text(done.stdout)
         if done.returncode != 0:
@@ -163,7 +163,7 @@ class Acceptance:
 
     def killed(self):
         """A run that is killed holds the GPU's lock until then; cleanup finds its server, and the memory comes back."""
-        words = ["gpu-acceptance.pipeline.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
+        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
         run = self.begin("main", *self.command("run", *words))
         until(lambda: self.count("main", "run_start") >= 2, 600, "the second run of the session begins", run)
         waiting = self.begin("second", *self.command("run", "capacity.hcl", *self.variables(), "--out", str(self.out / "second")))
@@ -187,7 +187,7 @@ class Acceptance:
 
     def resumed(self):
         """The killed run is resumed. It finds the planted delay, and nothing where nothing was changed."""
-        words = ["gpu-acceptance.pipeline.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
+        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
         run = self.begin("main", *self.command("run", "--resume", *words))
         run.wait(1200)
         decisions = {d["head"]: d for gate in self.results("main")["gates"] for d in gate["decisions"] if d["kind"] == "metric"}
@@ -233,7 +233,7 @@ class Acceptance:
 
     def foreign(self):
         """A run is void if another process computes on its GPU."""
-        words = ["gpu-acceptance.pipeline.hcl", *self.plan(), "--out", str(self.out / "foreign"), "--progress", "plain"]
+        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "foreign"), "--progress", "plain"]
         run = self.begin("foreign", *self.command("run", *words, "--repeat", "1", "--only", "side=base"))
         until(lambda: self.count("foreign", "run_start") >= 1, 600, "the run begins", run)
         other = subprocess.Popen([sys.executable, HERE / "hold_gpu.py"], stdout=subprocess.PIPE, text=True)
