@@ -130,7 +130,7 @@ func (s *style) addLines(path, text string, quoted map[int]bool) {
 		number++
 		columns := utf8.RuneCountInString(strings.Join(strings.Fields(line), " ")) // without alignment
 		if columns > mostColumns && !quoted[number] && !strings.Contains(line, "//nolint:") && !strings.HasPrefix(line, "//\t") {
-			s.count(path, &s.long)
+			s.count(fmt.Sprintf("%s:%d", path, number), &s.long)
 		}
 		if comment, ok := strings.CutPrefix(line, "//"); ok {
 			doc = cmp.Or(doc, strings.TrimSpace(comment))
