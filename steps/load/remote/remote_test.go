@@ -438,7 +438,9 @@ func TestInputEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := input.Bytes()
-	for name, in := range map[string][]byte{"no caller": whole, "half a dataset": whole[:len(whole)-5], "half a head": whole[:20], "nothing": nil} {
+	for name, in := range map[string][]byte{
+		"no caller": whole, "half a dataset": whole[:len(whole)-5], "half a head": whole[:20], "nothing": nil,
+	} {
 		there := t.TempDir()
 		var last message
 		out := &messageReader{rest: io.Discard, handle: func(m message) { last = m }}
