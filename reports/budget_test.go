@@ -120,7 +120,7 @@ func TestBudgetSaysWhatIsLeftOut(t *testing.T) {
 	text := render(t, wide(250), reports.Options{Budget: 33_000, Full: "the run's summary"})
 	for _, want := range []string{
 		"40 lines of logs left out for size: see the run's summary",
-		"9 rows left out for size", // environment
+		"11 rows left out for size", // environment
 		"250 rows left out for size",
 		"250 comparisons passed",
 	} {

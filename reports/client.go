@@ -39,7 +39,7 @@ func (v *view) overloaded() []model.Line {
 		runs := at.cell.Current()
 		n := len(slices.DeleteFunc(slices.Clone(runs), func(r result.Run) bool { return !r.Overloaded }))
 		if n > 0 {
-			name := cmp.Or(result.Coordinates(at.cell.Values, " "), model.ShortAddr(at.benchmark.Addr))
+			name := cmp.Or(v.valuesName(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
 			notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
 				"was overloaded in %d of %s: the backlog grew, so its percentiles depend on how long the run took", n,
 				humanize.Count(len(runs), "run")))))

@@ -73,8 +73,10 @@ type compared struct {
 func newCompared(sides []Side, o Options) *compared {
 	docs := documents(sides)
 	cells, alone := joinAll(docs)
+	first := newView(docs[0], o)
+	first.sideNames = nil
 	return &compared{
-		sides: sides, o: o, first: newView(docs[0], o), alone: alone, rows: comparedRows(cells, o), found: outcomes(cells, sides),
+		sides: sides, o: o, first: first, alone: alone, rows: comparedRows(cells, o), found: outcomes(cells, sides),
 	}
 }
 

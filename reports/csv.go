@@ -18,13 +18,14 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 	header := []string{
 		"gate", "benchmark", "kind", "cell", "values", "base_side", "head_side", "metric", "unit", "direction", "scale",
 		"n", "base", "head", "change", "lower", "upper", "p", "p_holm", "margin", "limit_op", "limit", "need_repeats", "verdict", "action",
-		"reason", "base_bound", "head_bound",
+		"reason", "base_bound", "head_bound", "base_name", "head_name",
 	}
 	return writeCSV(w, header, func(row func(...string)) {
 		for i := range doc.Gates {
 			g := &doc.Gates[i]
 			for j := range g.Decisions {
 				d := &g.Decisions[j]
+				names := doc.Names(g, d)
 				need := ""
 				if d.NeedPairs > 0 {
 					need = strconv.Itoa(d.NeedPairs)
@@ -35,13 +36,13 @@ func CSV(w io.Writer, doc *result.Document, _ Options) error {
 					optional(d.P), optional(d.PHolm),
 					float(float64(d.Margin)), escape.CSV(string(d.LimitOp)), optional(d.Limit), need, escape.CSV(string(d.Verdict)),
 					string(g.On(d.Verdict)), escape.CSV(d.Reason),
-					string(d.BaseBound), string(d.HeadBound))
+					string(d.BaseBound), string(d.HeadBound), escape.CSV(names.Base), escape.CSV(names.Head))
 			}
 		}
 		for _, o := range newView(doc, Options{}).objectives() {
 			row("", escape.CSV(o.at.benchmark.Addr), "objective", escape.CSV(o.at.cell.Hash), escape.CSV(result.Coordinates(o.at.cell.Values, " ")),
 				"", "", escape.CSV(o.metric.ID), string(o.metric.Unit), string(o.metric.Direction), string(o.metric.Scale),
-				strconv.Itoa(o.held), "", optional(o.value), "", "", "", "", "", "", string(o.op), float(o.limit), "", "", "", "", "", "")
+				strconv.Itoa(o.held), "", optional(o.value), "", "", "", "", "", "", string(o.op), float(o.limit), "", "", "", "", "", "", "", "")
 		}
 	})
 }

@@ -155,11 +155,12 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 	if common {
 		interval = intervalName(level)
 	}
+	names := v.commonNames(rows)
 	t := model.Table{Columns: []model.Column{
 		{Title: "cell", Wrap: true},
 		{Title: "metric", Wrap: true},
-		{Title: "base", Align: model.Right, Aside: true},
-		{Title: "head", Align: model.Right, Aside: true},
+		{Title: names.Base, Align: model.Right, Aside: true},
+		{Title: names.Head, Align: model.Right, Aside: true},
 		{Title: "change", Align: model.Right},
 		{Title: interval, Align: model.Center, Aside: true},
 		{Title: "p (Holm)", Align: model.Right, Aside: true},
@@ -199,14 +200,30 @@ func (v *view) cellName(r verdictRow) model.Line {
 	}
 	line := model.Code(name)
 	if v.severalSides && r.d.Head != "" {
-		line = model.Join(" ", line, model.Code(r.d.Head), model.Plain("vs"), model.Code(r.d.Base))
+		names := v.names(r)
+		line = model.Join(" ", line, model.Code(names.Head), model.Plain("vs"), model.Code(names.Base))
 	}
 	return line
 }
 
-// valuesName formats axis values as "rate=4 input=1024". The options can restrict it to some axes.
+// valuesName formats axis values as "rate=4 input=1024", and those of the sides by their names. The options can restrict it to some axes.
 func (v *view) valuesName(values []result.AxisValue) string {
-	return result.Coordinates(v.chosen(values), " ")
+	parts := make([]string, 0, len(values))
+	for _, a := range v.chosen(values) {
+		parts = append(parts, v.valueName(a))
+	}
+	return strings.Join(parts, " ")
+}
+
+// valueName formats an axis value: the name of the side that has it, or "rate=4".
+func (v *view) valueName(a result.AxisValue) string {
+	if v.sideNames == nil {
+		return a.String()
+	}
+	if _, ok := v.sideNames[a]; !ok {
+		v.sideNames[a] = cmp.Or(v.doc.NameOf(a.Name, a.Value), a.String())
+	}
+	return v.sideNames[a]
 }
 
 func (v *view) chosen(values []result.AxisValue) []result.AxisValue {

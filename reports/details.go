@@ -87,9 +87,10 @@ func (v *view) comparisons() []*comparison {
 		key := strings.Join([]string{r.gate.Benchmark, r.d.Cell, r.d.BaseCell, r.d.Base, r.d.Head}, "\x00")
 		c := byKey[key]
 		if c == nil {
+			names := v.names(r)
 			c = &comparison{
 				anchor: fmt.Sprintf("c%d", len(out)+1), name: v.cellName(r), head: head.cell,
-				headName: cmp.Or(r.d.Head, "head"), baseName: cmp.Or(r.d.Base, "base"),
+				headName: names.Head, baseName: names.Base,
 			}
 			if base, ok := v.cell(r.gate.Benchmark, r.d.BaseCell); ok && r.gate.BaselineKind == result.BaselinePaired {
 				c.base = base.cell

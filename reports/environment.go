@@ -75,11 +75,11 @@ func (v *view) comparedSides() model.Table {
 			if len(t.Rows) == most {
 				return t
 			}
-			t.Add(model.Plain(s.Title()), model.Code(d.What), model.Plain(cmp.Or(d.Base, humanize.None)),
+			t.Add(model.Plain(s.Names(v.doc.Targets).String()), model.Code(d.What), model.Plain(cmp.Or(d.Base, humanize.None)),
 				model.Plain(cmp.Or(d.Head, humanize.None)))
 		}
 		if s.Identical {
-			t.Add(model.Plain(s.Title()), model.Plain("nothing: a server is compared with itself"), model.Plain(humanize.None),
+			t.Add(model.Plain(s.Names(v.doc.Targets).String()), model.Plain("nothing: a server is compared with itself"), model.Plain(humanize.None),
 				model.Plain(humanize.None))
 		}
 	}

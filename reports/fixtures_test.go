@@ -66,6 +66,13 @@ func newSession(repeats int, factor func(rate, id string) float64) *session {
 			})
 		}
 	}
+	doc.Sides = []result.Sides{{
+		Baseline: "baseline.paired.merge_base", Axis: "build", Base: "base", Head: "head", BaseTarget: target("base"), HeadTarget: target("head"),
+		Differences: []result.SideDifference{
+			{What: "image", Base: "vllm/vllm-openai:v0.10.2", Head: "vllm/vllm-openai:v0.11.0"},
+			{What: "args.enable_chunked_prefill", Head: "true"},
+		},
+	}}
 	b := result.Benchmark{
 		Addr: "benchmark.chat", Description: "short chats", Axes: []string{"build", "rate"},
 		Range: result.Range{File: "perf/gate.hcl", Line: 20, Col: 1, EndLine: 34},

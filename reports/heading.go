@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -319,8 +320,8 @@ func (v *view) worstOf(regressions []verdictRow) model.Line {
 		}
 	}
 	var parts []model.Line
-	for _, r := range firsts {
-		parts = append(parts, v.finding(r, others[r.d.Metric+"\x00"+r.d.Reason]))
+	for i, r := range firsts {
+		parts = append(parts, v.finding(r, others[r.d.Metric+"\x00"+r.d.Reason], i == 0))
 	}
 	line := model.Join(" · ", parts...)
 	if n := len(others) - len(firsts); n > 0 {
@@ -354,37 +355,29 @@ func (v *view) undecided(open []verdictRow) string {
 	return strings.Join(parts, "; ") + ". This is not a pass."
 }
 
-// finding describes one regression or improvement, and counts the other cells with the same one.
-func (v *view) finding(r verdictRow, others int) model.Line {
+// finding describes one regression or improvement, and counts the other cells with the same one. Only the first is a
+// sentence.
+func (v *view) finding(r verdictRow, others int, first bool) model.Line {
 	d := r.d
-	s := scaleOf(d)
-	name := metricLabel(d)
-	line := model.Line{{Text: name, Style: model.Strong}}
+	if first {
+		line := v.sentence(r)
+		if others > 0 {
+			line = append(line, model.Span{Text: "; so in " + humanize.Count(others, "other cell")})
+		}
+		return line
+	}
+	line := model.Line{{Text: metricLabel(d), Style: model.Strong}}
 	if d.Kind == result.KindMetric && d.N > 0 {
-		line = model.Line{{Text: name + " " + changeText(d, s), Style: model.Strong}}
+		line = model.Line{{Text: metricLabel(d) + " " + changeText(d, scaleOf(d)), Style: model.Strong}}
 	}
 	line = model.Join(" at ", line, v.cellName(r))
 	if others > 0 {
 		line = append(line, model.Span{Text: " and " + humanize.Count(others, "other cell")})
 	}
-	var notes []string
-	if d.Kind == result.KindMetric && d.BaseValue != nil && d.HeadValue != nil {
-		notes = append(notes, valuesText(d))
-	}
-	if value, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
-		notes = append(notes, value+", limit "+limit+", "+headroom)
-	}
-	if m := marginText(d, s); m != humanize.None {
-		notes = append(notes, "margin "+m)
-	}
-	if i := intervalText(d, s); i != humanize.None {
-		notes = append(notes, intervalName(v.decisionLevel(r))+" "+i)
-	}
-	if d.Kind != result.KindMetric && d.Reason != "" {
-		notes = append(notes, d.Reason)
-	}
-	if len(notes) > 0 {
-		line = append(line, model.Span{Text: " (" + strings.Join(notes, ", ") + ")"})
+	if _, limit, headroom := limitTexts(d); d.Kind == result.KindAssert && limit != humanize.None {
+		line = append(line, model.Span{Text: " (" + headroom + ")"})
+	} else if d.Kind != result.KindMetric && d.Reason != "" {
+		line = append(line, model.Span{Text: " (" + d.Reason + ")"})
 	}
 	return line
 }
@@ -450,34 +443,60 @@ func (v *view) mostPasses() int {
 	return most
 }
 
-// sides names the compared sides: "head is chunked=on, base is chunked=off".
+// sides names the compared sides: "v0.11.0 against v0.10.2".
 func (v *view) sides() model.Line {
-	type side struct{ axis, base, head string }
-	var sides []side
+	var sides []result.Names
 	for _, r := range v.rows {
 		if r.d.Head == "" && r.d.Base == "" || r.d.SuiteCells > 0 {
 			continue
 		}
-		s := side{v.comparedAxis(r), r.d.Base, r.d.Head}
-		if !slices.Contains(sides, s) {
-			sides = append(sides, s)
+		if n := v.names(r); !slices.Contains(sides, n) {
+			sides = append(sides, n)
 		}
 	}
 	const most = 4
 	var parts []model.Line
 	for _, s := range sides[:min(most, len(sides))] {
-		axis := ""
-		if s.axis != "" {
-			axis = s.axis + "="
+		head, base := "", "" // roles, where tables have them for the names
+		if !fitColumns(s) && s.Head != "head" {
+			head, base = " (head)", " (base)"
 		}
 		parts = append(parts, model.Line{
-			{Text: "head is "}, {Text: axis + s.head, Style: model.Mono}, {Text: ", base is "}, {Text: axis + s.base, Style: model.Mono},
+			{Text: s.Head, Style: model.Strong}, {Text: head + " against "}, {Text: s.Base, Style: model.Strong}, {Text: base},
 		})
 	}
 	if n := len(sides) - most; n > 0 {
 		parts = append(parts, model.Plain(fmt.Sprintf("%d more comparisons of sides", n)))
 	}
 	return model.Join("; ", parts...)
+}
+
+// names returns what to call the sides of a row.
+func (v *view) names(r verdictRow) result.Names { return v.doc.Names(r.gate, r.d) }
+
+// maxColumnName is the length of names that the columns of a table have room for.
+const maxColumnName = 16
+
+func fitColumns(n result.Names) bool {
+	return len([]rune(n.Head)) <= maxColumnName && len([]rune(n.Base)) <= maxColumnName
+}
+
+// commonNames returns the names of the sides of rows, "base" and "head" if the rows differ in them or they are long.
+func (v *view) commonNames(rows []verdictRow) result.Names {
+	var common result.Names
+	for _, r := range rows {
+		if r.d.Head == "" && r.d.Base == "" {
+			continue
+		}
+		n := v.names(r)
+		if common == (result.Names{}) {
+			common = n
+		}
+		if n != common || !fitColumns(n) {
+			return result.Names{Head: "head", Base: "base"}
+		}
+	}
+	return result.Names{Head: cmp.Or(common.Head, "head"), Base: cmp.Or(common.Base, "base")}
 }
 
 // comparedAxis returns the axis of the head's cell that distinguishes the sides.

@@ -88,7 +88,7 @@ func (v *view) heat(b *result.Benchmark, gates []*result.Gate) heatMatrix {
 			first[row] = min(first[row], order[d.Cell])
 			if _, ok := h.names[col]; !ok {
 				h.columns = append(h.columns, col)
-				h.names[col] = h.column(d)
+				h.names[col] = h.column(verdictRow{g, d})
 			}
 			// If two gates judge the same comparison, the worse decision counts.
 			r := verdictRow{g, d}
@@ -110,10 +110,11 @@ func (h heatMatrix) place(g *result.Gate, d *result.Decision) (row, col string) 
 	return row, strings.Join([]string{d.Metric, string(d.Kind), d.Base, d.Head}, "\x00")
 }
 
-func (h heatMatrix) column(d *result.Decision) svg.Column {
-	c := svg.Column{Title: metricLabel(d)}
-	if d.Head != "" {
-		c.Sub = d.Head + " vs " + d.Base
+func (h heatMatrix) column(r verdictRow) svg.Column {
+	c := svg.Column{Title: metricLabel(r.d)}
+	if r.d.Head != "" {
+		names := h.v.names(r)
+		c.Sub = names.Head + " vs " + names.Base
 	}
 	return c
 }

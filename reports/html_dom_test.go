@@ -178,7 +178,7 @@ func TestPhonesShowChangeAndVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<th scope="col" class="num">change</th>`, `<th scope="col">verdict</th>`,
-		`<th scope="col" class="num aside">base</th>`, `.aside { display: none; }`, "<title>#1 base: "} {
+		`<th scope="col" class="num aside">v0.10.2</th>`, `.aside { display: none; }`, "<title>#1 v0.10.2: "} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %s", want)
 		}

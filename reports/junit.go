@@ -155,8 +155,9 @@ func (v *view) junitDecision(r verdictRow) junitCase {
 		detail = fmt.Sprintf("value %s, limit %s, headroom %s", value, limit, headroom)
 	} else if d.N > 0 {
 		base, head := valueTexts(d)
-		detail = fmt.Sprintf("base %s, head %s, change %s, interval %s, p (Holm) %s, margin %s",
-			base, head, changeText(d, sc), intervalText(d, sc), humanize.Probability(d.PHolm), marginText(d, sc))
+		names := v.names(r)
+		detail = fmt.Sprintf("%s %s, %s %s, change %s, interval %s, p (Holm) %s, margin %s",
+			names.Base, base, names.Head, head, changeText(d, sc), intervalText(d, sc), humanize.Probability(d.PHolm), marginText(d, sc))
 	}
 	c.outcome(r.gate, d.Verdict, text.Line(verdictText(r), model.MaxLine), escape.Text(detail, model.MaxLine))
 	return c

@@ -65,7 +65,7 @@ func TestLimitsThatDoNotSeeAQueue(t *testing.T) {
 			}
 		}
 		out := string(written(t, "markdown", doc, reports.Options{}))
-		if said := strings.Contains(out, "`side=base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) ||
+		if said := strings.Contains(out, "`base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) ||
 			strings.Contains(out, "fell behind") != said {
 			t.Errorf("%d launches fell behind: said %v", behind, said)
 		}
@@ -115,7 +115,7 @@ func TestObjectivesThatNeverHeld(t *testing.T) {
 		}
 	}
 	out := string(written(t, "text", doc, reports.Options{}))
-	if !regexp.MustCompile(`side=base +TTFT p99 +— +— +≤ 500 ms +— +4 of 4 launches`).MatchString(out) {
+	if !regexp.MustCompile(`base +TTFT p99 +— +— +≤ 500 ms +— +4 of 4 launches`).MatchString(out) {
 		t.Error(out)
 	}
 }

@@ -179,7 +179,11 @@ func (v *view) pivot(b *result.Benchmark, axis string, ids []string) model.Table
 		}
 	}
 	for _, value := range values {
-		t.Columns = append(t.Columns, model.Column{Title: axis + "=" + value, Align: model.Right})
+		name := cmp.Or(v.doc.NameOf(axis, value), axis+"="+value)
+		if len([]rune(name)) > maxColumnName {
+			name = value
+		}
+		t.Columns = append(t.Columns, model.Column{Title: name, Align: model.Right})
 	}
 	for _, key := range keys {
 		for _, id := range ids {

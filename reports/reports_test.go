@@ -127,7 +127,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("only gate.steady:\n%.300s", only)
 	}
 	cols := render(t, regression(), reports.Options{Cols: "rate", Metrics: []string{"ttft.p99"}})
-	if !strings.Contains(cols, "| cell | metric | rate=4 | rate=16 |\n|:--|:--|--:|--:|\n| `build=base` | TTFT p99 ↓ | 411 ms | 699 ms |\n") {
+	if !strings.Contains(cols, "| cell | metric | rate=4 | rate=16 |\n|:--|:--|--:|--:|\n| `v0.10.2` | TTFT p99 ↓ | 411 ms | 699 ms |\n") {
 		t.Error("the axis rate has no columns")
 	}
 	rows := render(t, severalSides(), reports.Options{Rows: []string{"build"}})

@@ -18,6 +18,9 @@ type view struct {
 	outcome result.Outcome
 	// severalSides is set if several sides are compared, so that rows name them.
 	severalSides bool
+	// sideNames holds what axis values are called, as far as they were asked for; nil in a comparison of
+	// documents, whose sides differ elsewhere.
+	sideNames map[result.AxisValue]string
 	// page holds page-only data, and anchors the places on the page with details of a decision; both are nil in other
 	// formats.
 	page    *pageView
@@ -31,7 +34,7 @@ type cellAt struct {
 }
 
 func newView(doc *result.Document, o Options) *view {
-	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}}
+	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}, sideNames: map[result.AxisValue]string{}}
 	for _, at := range allCells(doc) {
 		v.cells[at.benchmark.Addr+"\x00"+at.cell.Hash] = at
 	}

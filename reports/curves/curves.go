@@ -85,10 +85,12 @@ func ofBenchmark(doc *result.Document, b *result.Benchmark) []Chart {
 	return out
 }
 
-// comparison is the compared axis of a benchmark, "" for none, with the roles of its values.
+// comparison is the compared axis of a benchmark, "" for none, with the roles of its values and what to call the sides
+// that have them.
 type comparison struct {
 	axis  string
 	roles map[string]Role
+	names map[string]string
 }
 
 // comparedBy finds the axis that the document compares in a benchmark.
@@ -115,6 +117,12 @@ func comparedBy(doc *result.Document, b *result.Benchmark) comparison {
 	}
 	if len(c.roles) > 2 { // several heads: only colours distinguish them
 		clear(c.roles)
+	}
+	c.names = map[string]string{}
+	for _, cell := range b.Cells {
+		if value, _ := result.SplitAxis(cell.Values, c.axis); c.names[value] == "" {
+			c.names[value] = doc.NameOf(c.axis, value)
+		}
 	}
 	return c
 }
@@ -144,7 +152,8 @@ func (c comparison) charts(samples []sample) []Chart {
 			chart := chartOf(group, func(s sample) string { side, _ := rest(s); return side })
 			_, chart.Values = rest(group[0])
 			for i := range chart.Lines {
-				chart.Lines[i].Role = c.roles[chart.Lines[i].Name]
+				l := &chart.Lines[i]
+				l.Role, l.Name = c.roles[l.Name], cmp.Or(c.names[l.Name], l.Name)
 			}
 			out = append(out, chart)
 		}

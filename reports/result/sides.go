@@ -25,10 +25,8 @@ type SideDifference struct {
 	Head string `json:"head,omitempty"`
 }
 
-// Title returns "side=head against side=base".
-func (s Sides) Title() string {
-	return fmt.Sprintf("%s=%s against %s=%s", s.Axis, s.Head, s.Axis, s.Base)
-}
+// Title names the sides by what differs: "v0.11.0 against v0.10.2".
+func (s Sides) Title() string { return s.Names(nil).String() }
 
 // Lines returns the differences, one per line, the base's value first.
 func (s Sides) Lines() []string {
