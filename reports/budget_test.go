@@ -54,7 +54,7 @@ func render(t *testing.T, doc *result.Document, o reports.Options) string {
 func TestBudgetDropsInOrder(t *testing.T) {
 	doc := wide(250)
 	parts := []struct{ name, text string }{
-		{"log", "```text"},
+		{"log", "<summary>last "},
 		{"environment", "| target | engine |"},
 		{"measured", "Request throughput|`rate=499` | "},
 		{"passes", "| ✅ |"},

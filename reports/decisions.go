@@ -94,12 +94,16 @@ func (r verdictRow) group() int {
 	return 1
 }
 
+// maxUnfolded is the number of rows that a page shows beside the plot without being asked.
+const maxUnfolded = 12
+
 // findings returns the section with the rows that did not pass.
 func (v *view) findings() model.Section {
 	rows, _ := v.found()
 	s := model.Section{Tables: []model.Table{v.verdictTable(rows)}}
 	if v.page != nil { // other formats have them right below the verdict
-		s.Title = model.Plain("What did not pass")
+		s.Title = model.Plain(humanize.Count(len(rows), "comparison") + " that did not pass")
+		s.Folded = len(rows) > maxUnfolded
 	}
 	return s
 }
@@ -109,7 +113,11 @@ func (v *view) findings() model.Section {
 func (v *view) found() (shown, folded []verdictRow) {
 	failed := v.outcome.Cause == result.CauseFailed || v.outcome.Cause == result.CauseInfrastructure
 	rows := v.where(func(r verdictRow) bool { return !r.passed() && (!failed || !r.empty()) })
-	if n := v.o.Unfolded; n > 0 && len(rows) > n {
+	n := v.o.Unfolded
+	if v.o.Comment {
+		n = commentRows
+	}
+	if n > 0 && len(rows) > n {
 		return rows[:n], rows[n:]
 	}
 	return rows, nil
@@ -156,6 +164,9 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 		interval = intervalName(level)
 	}
 	names := v.commonNames(rows)
+	if v.o.Comment {
+		return v.shortTable(rows, names, interval)
+	}
 	t := model.Table{Columns: []model.Column{
 		{Title: "cell", Wrap: true},
 		{Title: "metric", Wrap: true},

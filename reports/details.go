@@ -53,13 +53,12 @@ func (c *comparison) findingID(i int) string { return fmt.Sprintf("%s-%d", c.anc
 // details returns the section with one part for each comparison.
 func (v *view) details() model.Section {
 	p := v.page
-	s := model.Section{Title: model.Plain("Comparisons in detail"), Controls: true}
+	s := model.Section{Title: model.Plain(humanize.Count(len(p.comparisons), "pair") + " of cells in detail"), Controls: true, Folded: true}
 	if len(v.rows) == 0 {
-		s.Title = model.Plain("Cells in detail")
+		s.Title, s.Folded = model.Plain(humanize.Count(len(p.comparisons), "cell")+" in detail"), len(p.comparisons) > maxOpen
 	}
 	for i, c := range p.comparisons {
-		open := i < maxOpen && slices.ContainsFunc(c.rows, func(r verdictRow) bool { return !r.passed() })
-		s.Parts = append(s.Parts, v.detail(c, open || len(p.comparisons) == 1))
+		s.Parts = append(s.Parts, v.detail(c, len(v.rows) > 0 && i < maxOpen || len(p.comparisons) == 1))
 	}
 	if p.withoutCharts > 0 {
 		s.Omitted = []model.Line{model.Plain(humanize.Count(p.withoutCharts, "more comparison") +

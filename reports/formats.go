@@ -73,6 +73,10 @@ func AllFormats() Formats {
 			Document: HTML, Comparison: compareHTML, History: series.HTML, Bisection: bisection.HTML,
 		},
 		{
+			Name: "svg", Extension: ".svg", Base: "forest", MediaType: "image/svg+xml", Escapes: "markup, scripts, anything from the network",
+			Document: SVG,
+		},
+		{
 			Name: "junit", Extension: ".junit.xml", MediaType: "application/xml", Escapes: "markup, control characters",
 			Document: JUnit,
 		},

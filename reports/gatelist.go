@@ -36,8 +36,7 @@ func (v *view) gateList() model.Section {
 			row.Cells = append(row.Cells, v.gateCost(g)...)
 		}
 	}
-	// On a page this is the first section.
-	return model.Section{Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: v.page == nil, Tables: []model.Table{t}}
+	return model.Section{Title: model.Plain(humanize.Count(len(v.gates), "gate")), Folded: true, Tables: []model.Table{t}}
 }
 
 func gateVerdict(g *result.Gate) string {

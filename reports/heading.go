@@ -219,8 +219,9 @@ func (v *view) passed() model.Line {
 func (v *view) infrastructure(open []verdictRow) model.Line {
 	var reasons []string
 	for _, r := range open {
-		if r.d.Infrastructure && !slices.Contains(reasons, r.d.Reason) {
-			reasons = append(reasons, r.d.Reason)
+		reason := strings.TrimPrefix(strings.TrimPrefix(r.d.Reason, "base fails too"), ": ")
+		if r.d.Infrastructure && reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
 		}
 	}
 	const most = 3
@@ -228,19 +229,25 @@ func (v *view) infrastructure(open []verdictRow) model.Line {
 	if n := len(reasons) - most; n > 0 {
 		text += fmt.Sprintf("; and %d more", n)
 	}
-	return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(text))
+	if text == "" {
+		return model.Line{{Text: "Not your change:", Style: model.Strong}, {Text: " the base fails too."}}
+	}
+	return model.Line{{Text: "Not your change:", Style: model.Strong}, {Text: " the base fails too: " + strings.TrimSuffix(text, ".") + "."}}
 }
 
 // next advises what to do about the result.
 func (v *view) next() model.Line {
-	text := v.outcome.Next
+	text, lead := v.outcome.Next, "Next:"
+	if v.outcome.Cause == result.CauseInfrastructure {
+		lead = "For the maintainer:"
+	}
 	if c := v.outcome.Cause; c == result.CauseUndecided || c == result.CauseInconclusive {
 		text = strings.TrimSpace(text + " " + v.wouldDecide())
 	}
 	if text == "" {
 		return nil
 	}
-	return model.Line{{Text: "Next:", Style: model.Strong}, {Text: " " + text}}
+	return model.Line{{Text: lead, Style: model.Strong}, {Text: " " + text}}
 }
 
 // wouldDecide states what would decide the undecided comparisons: more repeats and their duration, or margins that
@@ -250,17 +257,17 @@ func (v *view) wouldDecide() string {
 	if need == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("About %s would decide it", humanize.Count(need, "repeat"))
+	text := fmt.Sprintf("To decide: repeat { max = %d }", need)
+	if need <= v.doc.RepeatsPlanned {
+		text = "To decide: " + humanize.Count(need, "repeat")
+	}
 	if done := v.doc.RepeatsDone; done > 0 && !v.doc.Started.IsZero() {
 		if took := v.doc.Ended.Sub(v.doc.Started); took > 0 {
-			text += fmt.Sprintf(" (%s; %d took %s)", humanize.Duration(took*time.Duration(need)/time.Duration(done)), done, humanize.Duration(took))
+			text += fmt.Sprintf(", about %s", humanize.Duration(took*time.Duration(need)/time.Duration(done)))
 		}
 	}
-	if need > v.doc.RepeatsPlanned {
-		text += fmt.Sprintf(": raise the repeats, of which the file allows %d", v.doc.RepeatsPlanned)
-	}
 	if margins := v.margins(); margins != "" {
-		text += ", or set a margin that this many find: " + margins
+		text += ", or a margin of " + margins
 	}
 	return text + "."
 }
@@ -466,7 +473,7 @@ func (v *view) sides() model.Line {
 		})
 	}
 	if n := len(sides) - most; n > 0 {
-		parts = append(parts, model.Plain(fmt.Sprintf("%d more comparisons of sides", n)))
+		parts = append(parts, model.Plain(humanize.Count(n, "more comparison")+" of sides"))
 	}
 	return model.Join("; ", parts...)
 }

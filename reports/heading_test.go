@@ -45,13 +45,11 @@ func TestNextOfEachCause(t *testing.T) {
 		want, not []string
 	}{
 		"inconclusive": {open, []string{
-			"This does not block merging. About 42 repeats would decide it (13 h 22 min; 2 took 38 min): raise the repeats, of which the file " +
-				"allows 2",
-			"or set a margin that this many find: 7.1 % for TTFT p99",
+			"Merging is not blocked. To decide: repeat { max = 42 }, about 13 h 22 min, or a margin of 7.1 % for TTFT p99.",
 		}, []string{"nothing to accept"}},
-		"undecided":      {inconclusive(), []string{"This blocks merging"}, nil},
+		"undecided":      {inconclusive(), []string{"Merging is blocked"}, nil},
 		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},
-		"base fails too": {base, []string{"**Infrastructure**: base fails too", "repair the base or the machine"}, []string{"| — | — |"}},
+		"base fails too": {base, []string{"**Not your change:** the base fails too.", "**For the maintainer:** Repair the base or the machine"}, []string{"| — | — |"}},
 		"interrupted":    {interrupted(), []string{"run --resume goes on"}, nil},
 	} {
 		lead, _, _ := strings.Cut(render(t, tt.doc, reports.Options{}), "<details>")

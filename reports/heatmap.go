@@ -26,7 +26,7 @@ func (v *view) heatMaps() model.Section {
 	for _, g := range v.gates {
 		gates[g.Benchmark] = append(gates[g.Benchmark], g)
 	}
-	s := model.Section{Title: model.Plain("The matrix at a glance"), Wide: true, Notes: []model.Line{
+	s := model.Section{Title: model.Plain("Matrix of changes"), Wide: true, Folded: true, Notes: []model.Line{
 		model.Plain("Change of the head against the base. ✗ regression, ! regression that only warns, ? " +
 			"inconclusive, ⊘ missing or invalid, ✓ pass, ▲ improvement; the deeper a colour, the more margins."),
 	}}

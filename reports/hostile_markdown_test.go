@@ -61,7 +61,7 @@ func TestHostileMarkdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tables < 6 || fences != 1 {
+	if tables < 6 || fences != 2 {
 		t.Errorf("%d tables and %d code blocks were understood", tables, fences)
 	}
 	for _, r := range string(source) {

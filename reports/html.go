@@ -38,7 +38,11 @@ type pageView struct {
 	withoutCharts int
 }
 
-func (v *view) curves() model.Section { return curves.Section(v.page.curves, v.page.size.curves) }
+func (v *view) curves() model.Section {
+	s := curves.Section(v.page.curves, v.page.size.curves)
+	s.Folded = len(v.rows) > 0 // otherwise they are the result
+	return s
+}
 
 // pageSize limits the parts of a page that grow with a document.
 type pageSize struct{ comparisons, rows, logs, curves int }

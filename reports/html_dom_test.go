@@ -17,9 +17,11 @@ import (
 var (
 	pageElements = strings.Fields(`html head meta title style body a aside header h1 h2 h3 p span strong code nav ul li main section
 		details summary table caption thead tbody tr th td div figure button article pre footer script
-		svg desc line text circle path rect g`)
+		svg desc line text circle path rect g
+		label select option input ol`)
 	pageAttributes = strings.Fields(`lang charset http-equiv content name class id href tabindex role aria-label aria-labelledby
-		aria-hidden hidden open scope type data-open viewbox viewBox width height x y x1 y1 x2 y2 cx cy r rx d text-anchor`)
+		aria-hidden hidden open scope type value size focusable preserveAspectRatio data-open data-open-only data-sort data-find data-passed
+		data-worse title viewbox viewBox width height x y x1 y1 x2 y2 cx cy r rx d text-anchor`)
 )
 
 // pageFacts is what a walk over a page found.

@@ -54,8 +54,7 @@ func (v *view) overRun(c *comparison) []model.Part {
 		}
 		for _, f := range figures {
 			chart, zero := c.runChart(f, member, fmt.Sprintf("%s-t%d", c.anchor, drawn+1))
-			// A deployment has charts for each member; omit those that are all zero.
-			if len(chart.Series) > 0 && drawn < maxRunCharts && (!zero || member == "") {
+			if len(chart.Series) > 0 && drawn < maxRunCharts && !zero {
 				drawn++
 				part.Charts = append(part.Charts, chart)
 			}
@@ -105,9 +104,6 @@ func (c *comparison) runChart(f figure, member, id string) (chart svg.Lines, zer
 				largest = max(largest, math.Abs(p.Low), p.High)
 			}
 		}
-	}
-	if largest == 0 { // zeros alone give no scale
-		chart.Y.Fixed, chart.Y.Min, chart.Y.Max = true, 0, 1
 	}
 	return chart, largest == 0
 }

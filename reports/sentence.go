@@ -22,6 +22,13 @@ func Answer(doc *result.Document, o Options) string {
 	return v.sentence(v.rows[0]).String()
 }
 
+// Verdict returns the verdict on the whole document as one line for a terminal, with its sign: "✗ 1 of 2 gates
+// regressed".
+func Verdict(doc *result.Document) string {
+	icon, text := newView(doc, Options{}).verdict()
+	return icon.Symbol() + " " + text
+}
+
 // sentence states the verdict on one comparison.
 func (v *view) sentence(r verdictRow) model.Line {
 	d, n := r.d, v.names(r)

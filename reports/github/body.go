@@ -22,9 +22,6 @@ const bodyBudget = 60_000
 // some lose what follows their lead.
 const minSection = 4_000
 
-// unfolded is the number of rows that did not pass that a comment shows before it folds the rest.
-const unfolded = 20
-
 // surroundings holds what a comment shows beside the result.
 type surroundings struct {
 	event Event
@@ -48,7 +45,7 @@ type surroundings struct {
 // foreign text in it is escaped.
 func (s surroundings) render(doc *result.Document, o reports.Options, budget int) (section, string, error) {
 	actions, links := s.actions(doc, o), s.links()
-	o.Budget, o.Full, o.Unfolded = max(budget-len(actions)-len(links)-1000, minSection), "the run's summary", unfolded
+	o.Budget, o.Full, o.Comment = max(budget-len(actions)-len(links)-1000, minSection), "the run's summary", true
 	parts, err := reports.MarkdownParts(doc, o)
 	if err != nil {
 		return section{}, "", err

@@ -55,7 +55,10 @@ func dropBody(s *model.Section, full string) {
 	if n := len(s.Notes); n > 0 && rows == 0 {
 		rows = n
 	}
-	s.Notes, s.Tables, s.Logs = nil, nil, nil
+	if s.Forest != nil && rows == 0 {
+		rows = s.Forest.Rows()
+	}
+	s.Notes, s.Tables, s.Logs, s.Forest = nil, nil, nil, nil
 	s.Omitted = leftOut(humanize.Count(rows, "row"), full)
 	if len(s.Title) == 0 {
 		s.Title = model.Plain(s.ID)

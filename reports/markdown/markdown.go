@@ -69,6 +69,9 @@ func RenderParts(r *model.Report, o model.Options) (Parts, error) {
 		return Parts{}, fmt.Errorf("render markdown: %w", err)
 	}
 	p := Parts{Heading: heading(r), Lead: lead(r), Rest: rest(r)}
+	if o.Comment {
+		p.Heading, p.Lead, p.Rest = bound(p.Heading), bound(p.Lead), bound(p.Rest)
+	}
 	if len(r.Banner) > 0 {
 		p.Banner = Line(r.Banner) + "\n"
 	}
@@ -124,6 +127,9 @@ func guard(line string) string {
 	return line
 }
 
+// The size of a forest plot in columns and about in rows.
+const forestWidth, forestRows = 84, 100
+
 func section(s *model.Section) string {
 	b := &strings.Builder{}
 	switch {
@@ -140,6 +146,9 @@ func section(s *model.Section) string {
 	}
 	for i := range s.Tables {
 		table(b, &s.Tables[i])
+	}
+	if s.Forest != nil {
+		b.WriteString(escape.Fence(s.Forest.Text(forestWidth, forestRows), model.MaxLog) + "\n")
 	}
 	for _, l := range s.Logs {
 		b.WriteString("<details><summary>" + summary(l.Title) + "</summary>\n\n")

@@ -18,6 +18,9 @@ type Options struct {
 	Budget int
 	// Unfolded is the number of rows to show that did not pass; the rest is folded. 0 folds none.
 	Unfolded int
+	// Comment shortens markdown to what a comment on a change needs: the verdict, what did not pass, what to do, and the
+	// plot. The page has the rest.
+	Comment bool
 	// Full names the place with the omitted content, e.g. "the run's summary".
 	Full string
 	// Color allows ANSI colours in text; Width is the width of the terminal in columns, 120 if 0.

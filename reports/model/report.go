@@ -5,6 +5,8 @@ package model
 import (
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/reports/forest"
 )
 
 // Report is a report on a result document, a comparison or a history.
@@ -34,6 +36,8 @@ type Section struct {
 	Notes  []Line
 	Tables []Table
 	Logs   []Log
+	// Forest is a plot that every format draws in its own way.
+	Forest *forest.Plot
 	// Omitted describes what was left out of the section.
 	Omitted []Line
 

@@ -33,7 +33,7 @@ func Sections[T any](table []SectionOf[T], of T, page bool) []Section {
 		s := row.Build(of)
 		s.ID, s.Weight, s.Brief = row.ID, row.Weight, row.Brief
 		s.Tables = slices.DeleteFunc(s.Tables, func(t Table) bool { return len(t.Rows) == 0 })
-		if len(s.Notes)+len(s.Tables)+len(s.Logs)+len(s.Charts)+len(s.Parts) > 0 {
+		if len(s.Notes)+len(s.Tables)+len(s.Logs)+len(s.Charts)+len(s.Parts) > 0 || s.Forest != nil {
 			out = append(out, s)
 		}
 	}

@@ -2,9 +2,12 @@ package page
 
 import (
 	"html/template"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/forest"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 )
@@ -24,6 +27,19 @@ var functions = template.FuncMap{
 	"class":   class,
 	"omitted": omitted,
 	"log":     log,
+	"mark": func(s forest.Scale, r forest.Row) template.HTML {
+		return template.HTML(s.SVG(r)) //nolint:gosec // numbers and our own classes
+	},
+	"axis": func(s forest.Scale) template.HTML {
+		return template.HTML(s.Axis()) //nolint:gosec // numbers and our own words
+	},
+	"worse": func(r forest.Row) string {
+		if math.IsNaN(r.Value) {
+			return "1e9" // not compared: before all others
+		}
+		return strconv.FormatFloat(r.Value, 'g', 4, 64)
+	},
+	"passed": func(verdict string) bool { return verdict == "pass" || verdict == "improvement" },
 	"draw": func(c model.Chart) template.HTML {
 		return template.HTML(c.SVG()) //nolint:gosec // made by package svg, which escapes all text
 	},

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/reports/forest"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 )
@@ -46,7 +47,7 @@ type Bounds struct{ Rows, Logs int }
 // New returns the page of a report within bounds. full names the file with everything; styles
 // follow the style of all pages.
 func New(r *model.Report, b Bounds, full string, styles ...string) *Page {
-	style := pageStyle + strings.Join(styles, "")
+	style := pageStyle + forest.Style + strings.Join(styles, "")
 	out := &Page{
 		Report: *r, Policy: policy(style), Title: clean(r.Heading.String(), model.MaxCell), Full: clean(full, model.MaxCell),
 		Style: template.CSS(style), Script: template.JS(pageScript), //nolint:gosec // both are ours, not of the document

@@ -87,9 +87,8 @@ var outcomes = []Outcome{
 	{
 		Cause: CauseInfrastructure, Exit: ExitInfrastructure, Check: CheckNeutral, State: StateError,
 		Headline: "infrastructure failure, no verdict on the change",
-		Next: "The base fails too, so the change is not the cause: repair the base or the machine and measure again; there is nothing to " +
-			"accept.",
-		applies: func(f facts) bool { return f.infrastructure },
+		Next:     "Repair the base or the machine and measure again. There is nothing to accept.",
+		applies:  func(f facts) bool { return f.infrastructure },
 	},
 	{
 		Cause: CauseInterrupted, Exit: ExitUndecided, Check: CheckCancelled, State: StateError,
@@ -104,7 +103,7 @@ var outcomes = []Outcome{
 	},
 	{
 		Cause: CauseUndecided, Exit: ExitUndecided, Check: CheckFailure, State: StateFailure, Accept: true,
-		Next:    "This blocks merging, since the file fails for what is not decided.",
+		Next:    "Merging is blocked, since the file fails for what is not decided.",
 		applies: func(f facts) bool { return f.undecided },
 	},
 	{
@@ -114,7 +113,7 @@ var outcomes = []Outcome{
 	},
 	{
 		Cause: CauseInconclusive, Exit: ExitOK, Check: CheckNeutral, State: StatePending,
-		Next:    "This does not block merging.",
+		Next:    "Merging is not blocked.",
 		applies: func(f facts) bool { return f.inconclusive },
 	},
 	{

@@ -86,6 +86,9 @@ func (p *printer) report(r *model.Report) {
 	}
 }
 
+// forestRows is about how many rows of a forest plot are drawn.
+const forestRows = 40
+
 // fewNotes is how many notes a brief report shows of a section that is too long for it.
 const fewNotes = 5
 
@@ -112,6 +115,11 @@ func (p *printer) section(s *model.Section) {
 			p.b.WriteString("\n")
 		}
 		p.table(&s.Tables[i])
+	}
+	if s.Forest != nil {
+		for _, line := range s.Forest.Text(width(p.o), forestRows) {
+			p.b.WriteString(line + "\n")
+		}
 	}
 	for _, l := range s.Logs {
 		p.b.WriteString("\n" + Line(l.Title, model.MaxCell) + "\n")

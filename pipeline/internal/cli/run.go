@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -256,7 +257,11 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
 			a.warn("the result was not printed: " + err.Error())
 		}
-		fmt.Fprintf(a.Out, "\nresults: %s\n", res.Dir)
+		fmt.Fprintf(a.Out, "\n%s\nresults: %s\n", reports.Verdict(res.Document), res.Dir)
+		page := filepath.Join(res.Dir, "report.html")
+		if _, err := os.Stat(page); err == nil {
+			fmt.Fprintf(a.Out, "page: %s\n", page)
+		}
 	}
 	if res != nil {
 		for _, line := range place.Annotations(res.Document) {
