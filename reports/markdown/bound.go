@@ -6,7 +6,7 @@ import (
 )
 
 // units matches a number with a space and its unit.
-var units = regexp.MustCompile(`(\d) (%|pp|ms|s|µs|min|h|req/s|tok/s|GiB|MiB|GPUs?|repeats?)([\s,;.)·|]|$)`)
+var units = regexp.MustCompile(`(\d) (%|pp|ms|s|µs|min|h|req/s|tok/s|GiB|MiB|GPUs?|repeats?)([\s,;.)·|*]|$)`)
 
 // bound joins numbers and units with no-break spaces, except in code.
 func bound(text string) string {
