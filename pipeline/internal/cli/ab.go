@@ -133,7 +133,7 @@ func (a *app) ab(ctx context.Context, f abFlags) error {
 	a.passToken()
 	run := f.run
 	run.config.text = &lang.Text{Name: name, Bytes: text}
-	run.post.command = f.request.Command
+	run.post.command, run.answer = f.request.Command, true
 	if f.only {
 		cfg, err := a.load(run.config, []string{name})
 		if err != nil {

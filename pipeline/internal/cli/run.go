@@ -23,6 +23,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/pipeline/internal/ui"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -138,6 +139,8 @@ type runFlags struct {
 	gates     sourceFlags
 	// planned is called with the plan before anything starts, nil for no call; it has no flag.
 	planned func(*lang.Config, *plan.Plan) error
+	// answer prints the verdict on the comparison that matters most, as a sentence, before the report; it has no flag.
+	answer bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -254,6 +257,9 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		a.warn("not all of the progress was printed: " + closed.Error())
 	}
 	if res != nil && !f.json {
+		if f.answer {
+			a.printAnswer(res.Document)
+		}
 		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
 			a.warn("the result was not printed: " + err.Error())
 		}
@@ -273,6 +279,18 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		return a.runError(ctx, cfg, err)
 	}
 	return exit(res.Document.ExitCode, nil)
+}
+
+// printAnswer prints the verdict on the comparison that matters most as a sentence.
+func (a *app) printAnswer(doc *result.Document) {
+	text := reports.Answer(doc, reports.Options{})
+	if text == "" {
+		return
+	}
+	if doc.Simulated != "" {
+		text = "Simulated: " + text
+	}
+	fmt.Fprintf(a.Out, "%s.\n\n", escape.Line(text, 0))
 }
 
 // sessionOptions returns the options common to every session of this program.
