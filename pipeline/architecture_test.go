@@ -63,6 +63,28 @@ func TestPureTreesReachNoOutsideWorld(t *testing.T) {
 	}
 }
 
+// beforePlan lists the packages that know the language. All others get what it evaluated from package config.
+var beforePlan = []string{"pipeline/internal/lang", "pipeline/internal/reference", "pipeline/internal/cli"}
+
+// TestImportsOfTheLanguageEndBeforeThePlan checks that the plan and everything behind it reach nothing of the language
+// but its diagnostics.
+func TestImportsOfTheLanguageEndBeforeThePlan(t *testing.T) {
+	for _, line := range goList(t, "{{.ImportPath}}: {{join .Deps \" \"}}") {
+		pkg, deps, _ := strings.Cut(line, ": ")
+		pkg = strings.TrimPrefix(pkg, module)
+		above := func(name string) bool { return below(pkg, name) }
+		if !strings.HasPrefix(pkg, "pipeline/internal/") || slices.ContainsFunc(beforePlan, above) {
+			continue
+		}
+		for dep := range strings.FieldsSeq(deps) {
+			name := strings.TrimPrefix(dep, module)
+			if below(name, "pipeline/internal/lang") && name != "pipeline/internal/lang/diag" {
+				t.Errorf("%s reaches %s; only %v may", pkg, name, beforePlan)
+			}
+		}
+	}
+}
+
 // engineName finds code that behaves differently for an engine that it knows by name.
 var engineName = regexp.MustCompile(
 	`([!=]= ?"(vllm|sglang|openai)"|"(vllm|sglang|openai)" ?[!=]=|case "(vllm|sglang|openai)"|(Engine|Kind\.Name|kind|engine) [!=]= (vllm|sglang|openai)\.Name)`)

@@ -24,7 +24,7 @@ var order = [][]string{
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui", "ab", "adopt"},
-	{"event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
+	{"config", "event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
 		"regular", "git", "profile", "hclfile"},
 }
 

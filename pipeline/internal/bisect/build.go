@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/git"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"golang.org/x/sys/unix"
@@ -41,7 +41,7 @@ const (
 // Builder builds candidates in separate checkouts.
 type Builder struct {
 	Repo   git.Repo
-	Spec   *lang.BisectBuild
+	Spec   *config.BisectBuild
 	Folder string // folder of the search
 	Redact *event.Redactor
 	// Action runs the build command.

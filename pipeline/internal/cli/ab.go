@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/ab"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -59,7 +60,7 @@ func (a *app) abCommand() *cobra.Command {
 	described.Var(bounded{&r.InputLen, 1, maxABNumber}, "input-len", "length of prompts in `tokens`")
 	described.Var(bounded{&r.OutputLen, 1, maxABNumber}, "output-len", "length of answers in `tokens`")
 	described.Var(bounded{&r.Requests, 1, maxABNumber}, "requests", "`number` of requests of one run")
-	described.Var(bounded{&r.Repeats, 1, lang.MaxRepeats}, "repeats",
+	described.Var(bounded{&r.Repeats, 1, config.MaxRepeats}, "repeats",
 		"largest `number` of launches of each side; a clear result ends the run earlier")
 	described.Var(bounded{&f.gpus, 0, maxABNumber}, "gpus", "`number` of GPUs of each server (0 for llama.cpp and openai unless set)")
 	described.StringArrayVar(&r.Args, "arg", nil, "argument of both servers, `name=value` (repeatable)")
@@ -162,7 +163,7 @@ func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte) er
 			return exit(exitInfrastructure, err)
 		}
 	}
-	err := a.report(cfg, target.CheckGated(cfg, p, a.hubCache()))
+	err := a.report(cfg, target.CheckGated(p, a.hubCache()))
 	if err == nil {
 		err = p.WriteText(a.Out)
 	}

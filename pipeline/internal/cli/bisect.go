@@ -189,7 +189,7 @@ func (a *app) searchError(ctx context.Context, s *bisect.Search, err error) erro
 // newSearch lists the candidates and opens the folder.
 func (a *app) newSearch(ctx context.Context, f bisectFlags, cfg *lang.Config, paths []string, sp *spawn.Spawner) (*bisect.Search, error) {
 	spec := cfg.Settings.Bisect
-	dir := cfg.Folder()
+	dir := cfg.Folder
 	repo := git.Repo{Spawner: sp, Dir: filepath.Join(dir, spec.Repository)}
 	if filepath.IsAbs(spec.Repository) {
 		repo.Dir = spec.Repository

@@ -118,9 +118,10 @@ func (a *app) measure(ctx context.Context, f runFlags, cfg *lang.Config, p *plan
 		return nil, exit(exitInfrastructure, err)
 	}
 	view := f.progress(a)
-	silent := *cfg
+	planned, silent := *p, *p.Config
 	silent.Reports, silent.Settings.Profile = nil, nil
-	opt := a.sessionOptions(f, &silent, p, view)
+	planned.Config = &silent
+	opt := a.sessionOptions(f, &planned, view)
 	opt.Self, opt.Front = self, front
 	res, err := session.Run(ctx, opt)
 	if closed := view.Close(); err == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/target"
@@ -21,7 +22,7 @@ type configFlags struct {
 	// gates are the patterns of --gate; empty keeps all gates.
 	gates []string
 	// stored holds the files that a stored run keeps beside its pipeline, nil otherwise; it has no flag.
-	stored *lang.Stored
+	stored *config.Stored
 	// text is a pipeline that the command wrote, nil otherwise; it has no flag.
 	text *lang.Text
 }
@@ -76,13 +77,13 @@ func (a *app) read(f configFlags, paths []string) (*lang.Config, hcl.Diagnostics
 		Version: Version(), Stored: f.stored, Text: f.text,
 	})
 	if cfg != nil {
-		a.redact.Learn(cfg.Secrets()...)
+		a.redact.Learn(cfg.Secrets...)
 	}
 	if cfg != nil && !diags.HasErrors() {
 		if err := cfg.SelectGates(f.gates); err != nil {
 			return nil, nil, exit(exitUsage, err)
 		}
-		diags = append(diags, target.Validate(a.places, cfg, a.engines(), a.connectors)...)
+		diags = append(diags, target.Validate(a.places, cfg.Config, a.engines(), a.connectors)...)
 	}
 	return cfg, diags, nil
 }
@@ -140,7 +141,7 @@ func (a *app) validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.report(cfg, target.ValidateSimulation(cfg, a.engines(), a.connectors)); err != nil {
+			if err := a.report(cfg, target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)); err != nil {
 				return err
 			}
 			for _, s := range p.Sides {
@@ -182,7 +183,7 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		if err != nil {
 			return err
 		}
-		diags = append(append(diags, refused...), target.ValidateSimulation(cfg, a.engines(), a.connectors)...)
+		diags = append(append(diags, refused...), target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)...)
 	}
 	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/spf13/cobra"
 )
@@ -41,12 +42,13 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		if err != nil {
 			return err
 		}
-		needs, dir = doctor.NeedsOf(cfg, nil), cfg.Folder()
-		hosts = doctor.ExamineAttached(ctx, cfg, a.engines())
+		needs, dir = doctor.NeedsOf(cfg.Config, nil), cfg.Folder
+		hosts = doctor.ExamineAttached(ctx, cfg.Config, a.engines())
+		opt := place.Options{Plan: &plan.Plan{Config: cfg.Config}, Connectors: a.connectors, Dir: dir, Spawner: spawner,
+			Environ: a.Environ(), Version: Version()}
 		for _, kind := range slices.Backward(a.places) {
 			if kind.Examine != nil {
-				hosts = append(hosts, kind.Examine(ctx, place.Options{Config: cfg, Connectors: a.connectors, Dir: dir, Spawner: spawner,
-					Environ: a.Environ(), Version: Version()})...)
+				hosts = append(hosts, kind.Examine(ctx, opt)...)
 			}
 		}
 	}

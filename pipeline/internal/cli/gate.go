@@ -97,7 +97,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := judge.Rejudge(cfg, run, past)
+	doc, err := judge.Rejudge(cfg.Config, run, past)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
@@ -133,7 +133,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	doc, err := judge.Imported(cfg, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block},
+	doc, err := judge.Imported(cfg.Config, runs, convert.FitOptions{Options: f.results.options(files[0]), Names: names, BlockOrder: f.block},
 		past, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)

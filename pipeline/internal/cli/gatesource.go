@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/publish"
@@ -95,8 +96,8 @@ func (a *app) judgedHistory(f sourceFlags, h historyFlag, head, base *lang.Confi
 	if f.source != gatesOfBase || history.OnBranch(location) {
 		return h, nil
 	}
-	needed := stated || slices.ContainsFunc(base.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
-	before, inside, err := beforeChange(location, head.Folder(), baseFolder(f.base))
+	needed := stated || slices.ContainsFunc(base.Baselines, func(b *config.Baseline) bool { return b.Kind == result.BaselineStored })
+	before, inside, err := beforeChange(location, head.Folder, baseFolder(f.base))
 	switch {
 	case err != nil && !needed:
 		before = filepath.Join(baseFolder(f.base), defaultHistory)
@@ -157,7 +158,7 @@ func (a *app) readBase(f sourceFlags, config configFlags, head *lang.Config) (*l
 		return nil, err
 	}
 	if f.source == gatesOfBase {
-		if config.varFiles, err = baseVarFiles(config.varFiles, head.Folder(), baseFolder(f.base)); err != nil {
+		if config.varFiles, err = baseVarFiles(config.varFiles, head.Folder, baseFolder(f.base)); err != nil {
 			return nil, err
 		}
 	}
@@ -237,27 +238,23 @@ func placeGates(base, head *lang.Config) {
 }
 
 // settingsOf lists the settings of a gate as text.
-func settingsOf(cfg *lang.Config, g *lang.Gate) []lang.Setting {
+func settingsOf(cfg *lang.Config, g *config.Gate) []lang.Setting {
 	var metrics []string
 	for _, m := range g.Metrics {
 		metrics = append(metrics, m.ID)
 	}
 	slices.Sort(metrics)
-	condition := ""
-	if g.Assert != nil {
-		condition = cfg.Sources.Text(g.Assert.Condition.Range())
-	}
 	return slices.Concat([]lang.Setting{
 		{Name: "benchmark", Value: g.Benchmark},
 		{Name: "baseline", Value: g.Baseline},
 		{Name: "cells", Value: cellsOf(cfg, g)},
-		{Name: "assert", Value: condition},
+		{Name: "assert", Value: g.Condition},
 		{Name: "metrics", Value: strings.Join(metrics, ", ")},
-	}, cfg.Terms(g), g.ActionSettings())
+	}, cfg.Terms(g), lang.ActionSettings(g))
 }
 
 // cellsOf lists the cells that a gate judges.
-func cellsOf(cfg *lang.Config, g *lang.Gate) string {
+func cellsOf(cfg *lang.Config, g *config.Gate) string {
 	bm := cfg.BenchmarkAt(g.Benchmark)
 	if bm == nil {
 		return ""

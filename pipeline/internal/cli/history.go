@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
@@ -140,7 +141,7 @@ func (a *app) readHistory(ctx context.Context, f historyFlag) (h *history.Histor
 // default one only if it exists or a gate has a stored baseline. Otherwise it returns nil.
 func (a *app) openHistory(ctx context.Context, f historyFlag, cfg *lang.Config) (*history.History, error) {
 	location, stated := a.historyLocation(f)
-	needed := slices.ContainsFunc(cfg.Baselines, func(b *lang.Baseline) bool { return b.Kind == result.BaselineStored })
+	needed := slices.ContainsFunc(cfg.Baselines, func(b *config.Baseline) bool { return b.Kind == result.BaselineStored })
 	if _, err := os.Stat(location); !stated && !needed && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

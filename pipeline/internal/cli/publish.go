@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ func (f *postFlags) register(cmd *cobra.Command) {
 
 // settings returns the settings of each post: one per block of the kind with overrides from the flags, or one from
 // the flags alone.
-func (f postFlags) settings(blocks []*lang.Report, kind string) []publish.Settings {
+func (f postFlags) settings(blocks []*config.Report, kind string) []publish.Settings {
 	var out []publish.Settings
 	for _, r := range blocks {
 		if r.Kind != kind {

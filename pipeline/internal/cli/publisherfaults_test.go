@@ -143,7 +143,7 @@ func measured(t *testing.T, file, out string, publisher publish.Run) (code int, 
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	opt := a.sessionOptions(runFlags{out: out}, cfg, p, nil)
+	opt := a.sessionOptions(runFlags{out: out}, p, nil)
 	opt.Views, opt.Publisher, opt.Redactor, opt.Random = nil, publisher, a.redact, strings.NewReader(strings.Repeat("x", 1000))
 	opt.Now = func() time.Time { return time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC) }
 	res, err := session.Run(t.Context(), opt)

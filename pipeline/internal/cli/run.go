@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -46,7 +47,7 @@ type planFlags struct {
 	// noise looks up the known spread of cells; it has no flag.
 	noise func(cell, metric string) (plan.Noise, bool)
 	// calibration resolves a variance block; it has no flag.
-	calibration func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error)
+	calibration func(spec *config.Variance, cells []string) (*plan.Calibration, string, error)
 	// anySimulation counts differences in simulate blocks even if nothing is simulated; it has no flag.
 	anySimulation bool
 	// launchTime looks up the known duration of launches; it has no flag.
@@ -58,7 +59,7 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.only, "only", nil,
 		"keep only the cells that match this `pattern`: benchmark, axis=value, or a whole label (repeatable)")
-	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	cmd.Flags().Var(bounded{&f.repeat, 1, config.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	simulateFlag(cmd, &f.simulate)
 	cmd.Flags().BoolVar(&f.ignoreNoise, "ignore-noise", false, "go on with gates whose known noise is above their margin")
 	allowIdenticalFlag(cmd, &f.allowIdentical)
@@ -97,7 +98,7 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 	case !(f.timeScale >= 1) || f.timeScale > 1000:
 		return nil, nil, errors.New("--time-scale must be from 1 to 1000")
 	}
-	p, diags := plan.Build(cfg, plan.Options{
+	p, diags := plan.Build(cfg.Config, plan.Options{
 		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate,
 		Noise: f.noise, LaunchTime: f.launchTime, Calibration: f.calibration,
 		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt,
@@ -105,17 +106,17 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 		Argv:  a.argv(f.simulate != ""), Launch: target.Launch(a.places, a.engines(), a.connectors, f.simulate, f.timeScale),
 	})
 	if !diags.HasErrors() {
-		diags = append(diags, target.CheckSimulation(cfg, p, a.engines(), a.connectors)...)
-		diags = append(diags, target.CheckDownloads(cfg, p)...)
-		diags = append(diags, target.CheckProfile(a.places, cfg, p, a.engines(), a.connectors)...)
+		diags = append(diags, target.CheckSimulation(p, a.engines(), a.connectors)...)
+		diags = append(diags, target.CheckDownloads(p)...)
+		diags = append(diags, target.CheckProfile(a.places, p, a.engines(), a.connectors)...)
 	}
 	return p, diags, nil
 }
 
 // argv returns a function that renders a server's command line for display.
-func (a *app) argv(simulated bool) func(*lang.Server) ([]string, error) {
+func (a *app) argv(simulated bool) func(*config.Server) ([]string, error) {
 	known := a.engines()
-	return func(s *lang.Server) ([]string, error) {
+	return func(s *config.Server) ([]string, error) {
 		e, ok := known[s.Kind.Name]
 		if !ok || s.Late {
 			return nil, nil
@@ -186,7 +187,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	source, added := a.checkout(ctx, cfg.Folder()), f.history
+	source, added := a.checkout(ctx, cfg.Folder), f.history
 	judged, err := a.judgedBy(f.gates, f.config, cfg)
 	if err == nil {
 		f.history, err = a.judgedHistory(f.gates, f.history, cfg, judged.Config)
@@ -246,7 +247,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 			settings[i].Bisect = "pipeline bisect " + plan.Quote(paths[0])
 		}
 	}
-	opt := a.sessionOptions(f, cfg, p, view)
+	opt := a.sessionOptions(f, p, view)
 	opt.Source = source
 	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"),
 		place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
@@ -294,9 +295,9 @@ func (a *app) printAnswer(doc *result.Document) {
 }
 
 // sessionOptions returns the options common to every session of this program.
-func (a *app) sessionOptions(f runFlags, cfg *lang.Config, p *plan.Plan, view event.Handler) session.Options {
+func (a *app) sessionOptions(f runFlags, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
-		Config: cfg, Plan: p, Dir: cfg.Folder(), Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Plan: p, Dir: p.Config.Folder, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats,
 		Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,

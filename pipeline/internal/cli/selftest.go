@@ -11,6 +11,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/calibrate"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -85,7 +86,7 @@ func (a *app) selftestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := session.NewRehearsal(a.places, cfg, p, a.engines(), a.connectors)
+			r, err := session.NewRehearsal(a.places, p, a.engines(), a.connectors)
 			if err != nil {
 				return exit(exitUsage, fmt.Errorf("this file cannot be rehearsed: %w", err))
 			}
@@ -98,7 +99,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "keep only the cells that match this `pattern`")
-	cmd.Flags().Var(bounded{&f.repeat, 1, lang.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
+	cmd.Flags().Var(bounded{&f.repeat, 1, config.MaxRepeats}, "repeat", "`number` of repeats, instead of the file's")
 	cmd.Flags().Var(bounded{&files, 1, maxFiles}, "sessions", "`number` of rehearsed sessions for each planted change")
 	real.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

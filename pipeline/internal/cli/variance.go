@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -17,9 +17,9 @@ import (
 )
 
 // calibration returns a function that finds the calibration of a variance block, for plans on this machine.
-func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*lang.Variance,
+func (a *app) calibration(ctx context.Context, h *history.History, f planFlags) func(*config.Variance,
 	[]string) (*plan.Calibration, string, error) {
-	return func(spec *lang.Variance, cells []string) (*plan.Calibration, string, error) {
+	return func(spec *config.Variance, cells []string) (*plan.Calibration, string, error) {
 		sought := sought{simulated: history.Simulated(f.simulate, f.timeScale), cells: cells}
 		if f.simulate != plan.SimulateVirtual {
 			sp := spawn.New(spawn.Options{Environ: a.Environ()})

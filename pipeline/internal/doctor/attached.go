@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/steps"
 )
@@ -16,7 +16,7 @@ import (
 const pollTimeout = 10 * time.Second
 
 // ExamineAttached checks whether the servers with a url serve, using the key of requests. It generates nothing.
-func ExamineAttached(ctx context.Context, cfg *lang.Config, engines map[string]steps.Engine) []Check {
+func ExamineAttached(ctx context.Context, cfg *config.Config, engines map[string]steps.Engine) []Check {
 	var out []Check
 	for _, s := range cfg.Servers {
 		if s.Spec.URL == "" || s.Late || engines[s.Kind.Name] == nil {
@@ -27,7 +27,7 @@ func ExamineAttached(ctx context.Context, cfg *lang.Config, engines map[string]s
 	return out
 }
 
-func examineAttached(ctx context.Context, s *lang.Server, e steps.Engine) Check {
+func examineAttached(ctx context.Context, s *config.Server, e steps.Engine) Check {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	ep := steps.Endpoint{BaseURL: strings.TrimRight(s.Spec.URL, "/"), Model: s.Spec.Model}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -47,7 +47,7 @@ type Target struct {
 
 // NeedsOf lists the needs of the targets at addrs, or of all targets if empty. It omits what only a step
 // determines.
-func NeedsOf(cfg *lang.Config, addrs []string) Needs {
+func NeedsOf(cfg *config.Config, addrs []string) Needs {
 	n := Needs{File: true, docker: cfg.Settings.Docker, pods: cfg.Settings.Kubernetes != nil}
 	wanted := func(addr string) bool { return len(addrs) == 0 || slices.Contains(addrs, addr) }
 	members := map[string]bool{}
@@ -72,7 +72,7 @@ func NeedsOf(cfg *lang.Config, addrs []string) Needs {
 	return n
 }
 
-func (n *Needs) deployment(d *lang.Deployment) {
+func (n *Needs) deployment(d *config.Deployment) {
 	t := Target{Addr: d.Addr}
 	processes := false
 	for _, s := range d.Servers {
@@ -113,7 +113,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 		return nil
 	}
 	image := Image{Name: spec.Image, Never: spec.Container != nil && spec.Container.Pull == steps.PullNever}
-	if !lang.IsLate(spec.Image) && !slices.Contains(n.Images, image) {
+	if !config.IsLate(spec.Image) && !slices.Contains(n.Images, image) {
 		n.Images = append(n.Images, image)
 	}
 	return requests(spec)
@@ -137,7 +137,7 @@ func own(name, folder string) string {
 }
 
 func (n *Needs) program(name string) {
-	if name != "" && !lang.IsLate(name) && !slices.Contains(n.Programs, name) {
+	if name != "" && !config.IsLate(name) && !slices.Contains(n.Programs, name) {
 		n.Programs = append(n.Programs, name)
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
@@ -37,26 +37,26 @@ const (
 // one cell for each rate.
 func makePlan(t *testing.T, sides []string, rates []float64, repeats int) *plan.Plan {
 	t.Helper()
-	cfg := &lang.Config{Settings: lang.Settings{Alpha: 0.05, Description: "a test"}}
-	bm := &lang.Benchmark{
+	cfg := &config.Config{Settings: config.Settings{Alpha: 0.05, Description: "a test"}}
+	bm := &config.Benchmark{
 		Addr: "benchmark.serve", RepeatMin: repeats, RepeatMax: repeats, Seed: 7, Timeout: 10 * time.Minute,
-		Axes: []lang.Axis{{Name: "side", Values: sides}, {Name: "rate"}},
+		Axes: []config.Axis{{Name: "side", Values: sides}, {Name: "rate"}},
 	}
 	m, _ := metric.Lookup("ttft.p50")
-	gate := &lang.Gate{
+	gate := &config.Gate{
 		Addr: "gate.ttft", Benchmark: bm.Addr, Baseline: "baseline.paired.base", Metrics: []metric.Metric{m},
 		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
 		Actions: result.Actions{OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail},
 	}
-	cfg.Baselines = []*lang.Baseline{{Addr: gate.Baseline, Kind: "paired", Axis: "side", Value: sides[0]}}
+	cfg.Baselines = []*config.Baseline{{Addr: gate.Baseline, Kind: "paired", Axis: "side", Value: sides[0]}}
 	for _, side := range sides {
-		cfg.Servers = append(cfg.Servers, &lang.Server{
+		cfg.Servers = append(cfg.Servers, &config.Server{
 			Addr: side, Kind: steps.Kind{Name: "fake"},
 			Spec: steps.ServerSpec{Addr: side, Engine: "fake", Executable: []string{"fake"}, Model: "m"},
 		})
 		for _, rate := range rates {
 			gate.Cells = append(gate.Cells, len(bm.Cells))
-			bm.Cells = append(bm.Cells, lang.Cell{
+			bm.Cells = append(bm.Cells, config.Cell{
 				Values: []result.AxisValue{{Name: "side", Value: side}, {Name: "rate", Value: fmt.Sprint(rate)}},
 				Target: side,
 				Workload: steps.Workload{
@@ -66,7 +66,7 @@ func makePlan(t *testing.T, sides []string, rates []float64, repeats int) *plan.
 			})
 		}
 	}
-	cfg.Benchmarks, cfg.Gates = []*lang.Benchmark{bm}, []*lang.Gate{gate}
+	cfg.Benchmarks, cfg.Gates = []*config.Benchmark{bm}, []*config.Gate{gate}
 	p, diags := plan.Build(cfg, plan.Options{File: "test.hcl"})
 	if diags.HasErrors() {
 		t.Fatal(diags)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -128,7 +129,7 @@ func only(r plan.Repeat, index int, keep func(cell string) bool) plan.Repeat {
 // lastRepeat returns the largest repeat number so far. Repeats that measure void runs again get numbers above all that
 // a plan can have, so that the session can still add planned repeats.
 func lastRepeat(p *plan.Plan, done []Launched) int {
-	last := max(len(p.Repeats), plan.MaxRepeats)
+	last := max(len(p.Repeats), config.MaxRepeats)
 	for _, l := range done {
 		last = max(last, l.Repeat)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -107,10 +107,10 @@ func TestALimitDoesNotRestOnABound(t *testing.T) {
 			r.Search = &result.Search{Over: result.LoadRate, Min: 1, Max: 10, Bound: tt.bound}
 			r.Metrics["capacity.rate"] = tt.capacity
 		})
-		limit := func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
+		limit := func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			v := in.Metrics["capacity.rate"]
-			l := lang.Limit{Metric: "capacity.rate", Op: tt.op, Value: v, Limit: tt.limit, Known: true, Holds: v >= tt.limit == (tt.op == ">=")}
-			return []lang.Limit{l}, "too little", nil
+			l := config.Limit{Metric: "capacity.rate", Op: tt.op, Value: v, Limit: tt.limit, Known: true, Holds: v >= tt.limit == (tt.op == ">=")}
+			return []config.Limit{l}, "too little", nil
 		}
 		if err := Judge(s.plan, s.doc, Options{Assert: limit}); err != nil {
 			t.Fatal(err)

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Imported judges results of other tools by the gates of a configuration. It assigns the results to the cells of the
 // benchmarks by their parameters. past provides stored baselines, nil for none.
-func Imported(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past *history.History,
+func Imported(cfg *config.Config, runs []convert.Run, opt convert.FitOptions, past *history.History,
 	now time.Time) (*result.Document, error) {
 	planned, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
 	if diags.HasErrors() {
@@ -39,7 +39,7 @@ func Imported(cfg *lang.Config, runs []convert.Run, opt convert.FitOptions, past
 	for i := range p.Benchmarks {
 		p.Benchmarks[i].RepeatMax = 0 // cells may have fewer, which is not a loss
 	}
-	options := OptionsOf(cfg, p, past)
+	options := OptionsOf(p, past)
 	options.Descriptive = cmp.Or(undecidable(opt.Options, repeats), oneLaunch(runs, opt.Options), blockOrder(doc, opt.BlockOrder))
 	return doc, Judge(p, doc, options)
 }

@@ -9,17 +9,17 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Options holds the options of a judgement.
 type Options struct {
-	// Assert evaluates the condition of a gate with a limit, as [lang.Config.EvalAssert] does. It may be nil if no gate
-	// has one.
-	Assert func(gate string, cell plan.Cell, in lang.AssertInput) (limits []lang.Limit, message string, err error)
+	// Assert evaluates the condition of a gate with a limit, as EvalAssert of [config.Late] does. It may be nil if no
+	// gate has one.
+	Assert func(gate string, cell []result.AxisValue, in config.AssertInput) (limits []config.Limit, message string, err error)
 	// Baseline reads the document of a baseline "file". It may be nil if no gate has one.
 	Baseline func(path string) (*result.Document, error)
 	// Descriptive, if not empty, is the reason why the session's comparisons are described and not decided.
@@ -28,9 +28,13 @@ type Options struct {
 	History *history.History
 }
 
-// OptionsOf returns the options for judging a plan of a configuration. past provides stored baselines, nil for none.
-func OptionsOf(cfg *lang.Config, p *plan.Plan, past *history.History) Options {
-	return Options{Assert: asserter{cfg}.eval, Baseline: baselines(p), History: past}
+// OptionsOf returns the options for judging a plan. past provides stored baselines, nil for none.
+func OptionsOf(p *plan.Plan, past *history.History) Options {
+	out := Options{Baseline: baselines(p), History: past}
+	if p.Config != nil && p.Config.Late != nil {
+		out.Assert = p.Config.Late.EvalAssert
+	}
+	return out
 }
 
 // Judge sets the gates of the document, its verdict and its exit code. It returns an error if judging itself failed,

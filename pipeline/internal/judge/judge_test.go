@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -196,11 +196,11 @@ func TestLimits(t *testing.T) {
 		Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
 	below := func(limit float64) Options {
-		return Options{Assert: func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
+		return Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			value, known := in.Metrics["ttft.p50"]
-			slow := lang.Limit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
-			errors := lang.Limit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
-			return []lang.Limit{slow, errors}, "too slow", nil
+			slow := config.Limit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
+			errors := config.Limit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
+			return []config.Limit{slow, errors}, "too slow", nil
 		}}
 	}
 	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
@@ -294,8 +294,8 @@ func TestALimitHidesNoDeadHead(t *testing.T) {
 				s.each(cell, dead)
 			}
 		}
-		holds := func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
-			return []lang.Limit{{Holds: in.Errors == 0}}, "", nil
+		holds := func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
+			return []config.Limit{{Holds: in.Errors == 0}}, "", nil
 		}
 		if err := Judge(s.plan, s.doc, Options{Assert: holds}); err != nil {
 			t.Fatal(err)
@@ -433,9 +433,9 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 			if tt.limit {
 				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
 					Comparisons: []plan.Comparison{{Head: "head"}}}
-				opt.Assert = func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
+				opt.Assert = func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 					value := in.Metrics["ttft.p50"]
-					return []lang.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}, "", nil
+					return []config.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}, "", nil
 				}
 			}
 			if err := Judge(s.plan, s.doc, opt); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -27,7 +27,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 		c.add(gate, d)
 		return nil
 	}
-	limits, message, err := c.opt.Assert(g.Addr, planned, in)
+	limits, message, err := c.opt.Assert(g.Addr, planned.Values, in)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *collector) limit(gate int, g plan.Gate, on plan.Comparison) error {
 }
 
 // limitDecision returns the decision on the i-th comparison of a condition.
-func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result.Decision {
+func (c *collector) limitDecision(d result.Decision, l config.Limit, i int) result.Decision {
 	if i > 0 {
 		d.ID += "/" + strconv.Itoa(i+1)
 	}
@@ -78,7 +78,7 @@ func (c *collector) limitDecision(d result.Decision, l lang.Limit, i int) result
 
 // unanswered returns why a limit has no value to be compared with, "" if it has one. A server that answered no request
 // was not measured, so this is not a regression. The infrastructure failed, unless other targets work.
-func unanswered(runs []result.Run, in lang.AssertInput) (reason string, infrastructure bool) {
+func unanswered(runs []result.Run, in config.AssertInput) (reason string, infrastructure bool) {
 	if in.Requests == 0 {
 		return "the cell has no valid run", false
 	}
@@ -122,7 +122,7 @@ const failedConnect = "connect"
 func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell, limits int) ([][]string, error) {
 	out := make([][]string, limits)
 	for r := range sound(cell) {
-		found, _, err := c.opt.Assert(g.Addr, planned, assertInput(&result.Cell{Runs: []result.Run{r}}))
+		found, _, err := c.opt.Assert(g.Addr, planned.Values, assertInput(&result.Cell{Runs: []result.Run{r}}))
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +137,8 @@ func (c *collector) runsBeyond(g plan.Gate, planned plan.Cell, cell *result.Cell
 
 // assertInput summarizes runs for a condition. Failed runs count with their failed requests, at least one, so that
 // errors == 0 does not hold for a dead server.
-func assertInput(cell *result.Cell) lang.AssertInput {
-	in := lang.AssertInput{Metrics: GeoMeans(cell)}
+func assertInput(cell *result.Cell) config.AssertInput {
+	in := config.AssertInput{Metrics: GeoMeans(cell)}
 	for _, r := range cell.Current() {
 		switch r.Status {
 		case result.RunOK:

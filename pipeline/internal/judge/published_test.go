@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/internal/golden"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
@@ -87,7 +88,7 @@ baseline "paired" "base" {
 }
 
 // judgedFile is a pipeline file that runs nothing and judges results.
-func judgedFile(t *testing.T, tool, matrix, baseline, metrics string) *lang.Config {
+func judgedFile(t *testing.T, tool, matrix, baseline, metrics string) *config.Config {
 	t.Helper()
 	kind := "paired.base"
 	if strings.Contains(baseline, `"file"`) {
@@ -109,7 +110,7 @@ func judgedFile(t *testing.T, tool, matrix, baseline, metrics string) *lang.Conf
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return cfg
+	return cfg.Config
 }
 
 func orZero(x *float64) float64 {

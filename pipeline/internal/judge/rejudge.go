@@ -9,20 +9,20 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Beside returns the copies in a run directory of the files that its pipeline read.
-func Beside(run string) (*lang.Stored, error) {
+func Beside(run string) (*config.Stored, error) {
 	p, err := readPlan(run)
 	if err != nil {
 		return nil, err
 	}
-	out := &lang.Stored{Folder: store.BesideDir(run), Sums: map[string]string{}}
+	out := &config.Stored{Folder: store.BesideDir(run), Sums: map[string]string{}}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
 			if d := c.Workload.Dataset; d.Path != "" && d.Sum != "" {
@@ -54,7 +54,7 @@ func StoredVars(run string) ([]string, error) {
 
 // Rejudge judges the stored runs of a run directory by the gates of a configuration. past provides stored baselines,
 // nil for none.
-func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Document, error) {
+func Rejudge(cfg *config.Config, run string, past *history.History) (*result.Document, error) {
 	stored, err := readPlan(run)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func Rejudge(cfg *lang.Config, run string, past *history.History) (*result.Docum
 	if ownFile(cfg, run) {
 		keepBaselines(p, stored)
 	}
-	return doc, Judge(p, doc, OptionsOf(cfg, p, past))
+	return doc, Judge(p, doc, OptionsOf(p, past))
 }
 
 // adopt copies what was decided when the run was planned. It returns an error for gates on cells that were not
@@ -129,8 +129,8 @@ func adoptMeasures(p, stored *plan.Plan) error {
 }
 
 // ownFile reports whether a configuration was read from the copy in the run directory.
-func ownFile(cfg *lang.Config, run string) bool {
-	files := cfg.Sources.Files
+func ownFile(cfg *config.Config, run string) bool {
+	files := cfg.Inputs
 	return len(files) > 0 && filepath.Dir(files[0].Name) == filepath.Clean(store.SourceDir(run))
 }
 

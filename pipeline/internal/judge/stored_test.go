@@ -86,7 +86,7 @@ func TestStoredBaselines(t *testing.T) {
 			if tt.change != nil {
 				tt.change(doc)
 			}
-			if err := Judge(p, doc, OptionsOf(nil, p, tt.past)); err != nil {
+			if err := Judge(p, doc, OptionsOf(p, tt.past)); err != nil {
 				t.Fatal(err)
 			}
 			if doc.Verdict != tt.verdict || doc.ExitCode != tt.exit {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -23,10 +23,10 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 			Comparisons: []plan.Comparison{{Head: "head"}}}
 	}
 	assert := func(below float64) Options {
-		return Options{Assert: func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
+		return Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			v := in.Metrics["ttft.p50"]
-			l := lang.Limit{Metric: "ttft.p50", Op: "<", Value: v, Limit: below, Known: true, Holds: v < below}
-			return []lang.Limit{l}, "too slow", nil
+			l := config.Limit{Metric: "ttft.p50", Op: "<", Value: v, Limit: below, Known: true, Holds: v < below}
+			return []config.Limit{l}, "too slow", nil
 		}}
 	}
 	for name, tt := range map[string]struct {

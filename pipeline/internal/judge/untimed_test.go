@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -96,10 +96,10 @@ func TestLimitsOnTokensInOnePiece(t *testing.T) {
 	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
 		Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0 })
-	limit := func(_ string, _ plan.Cell, in lang.AssertInput) ([]lang.Limit, string, error) {
+	limit := func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 		v, known := in.Metrics["tpot.p50"]
-		l := lang.Limit{Metric: "tpot.p50", Op: "<", Value: v, Limit: 0.05, Known: known, Holds: v < 0.05}
-		return []lang.Limit{l}, "too slow", nil
+		l := config.Limit{Metric: "tpot.p50", Op: "<", Value: v, Limit: 0.05, Known: known, Holds: v < 0.05}
+		return []config.Limit{l}, "too slow", nil
 	}
 	if err := Judge(s.plan, s.doc, Options{Assert: limit}); err != nil {
 		t.Fatal(err)

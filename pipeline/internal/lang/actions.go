@@ -2,6 +2,7 @@ package lang
 
 import (
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
@@ -30,7 +31,7 @@ func actionAttrs() []steps.Attr {
 }
 
 // actions reads a gate's action for each verdict. It runs after terms.
-func (e *evaluator) actions(g *Gate, b *block, o object) {
+func (e *evaluator) actions(g *gate, b *block, o object) {
 	for _, v := range result.ActedOn() {
 		*g.At(v) = result.Action(o.Text(actionArgument(v)))
 	}
@@ -41,7 +42,7 @@ func (e *evaluator) actions(g *Gate, b *block, o object) {
 }
 
 // ActionSettings lists a gate's action for each verdict.
-func (g *Gate) ActionSettings() (list []Setting) {
+func ActionSettings(g *config.Gate) (list []Setting) {
 	for _, v := range result.ActedOn() {
 		list = append(list, Setting{actionArgument(v), string(*g.At(v))})
 	}

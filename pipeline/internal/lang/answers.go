@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
@@ -86,7 +87,7 @@ func answersWorkload() steps.Schema {
 func isAnswers(b *block) bool { return b.typ.name == answersRoot }
 
 // repeatLikeOthers gives answers the repeats of the file's benchmarks, whose launches they share.
-func (e *evaluator) repeatLikeOthers(bm *Benchmark, b *block) {
+func (e *evaluator) repeatLikeOthers(bm *config.Benchmark, b *block) {
 	if b.one("repeat") != nil {
 		return
 	}
@@ -137,7 +138,7 @@ func (e *evaluator) answers(b *block, s *scope) (target string, w steps.Workload
 
 // checkAnswers refuses metrics of answers on a benchmark that collects none, metrics of times on answers, and
 // gates on answers that could not decide.
-func (e *evaluator) checkAnswers(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) checkAnswers(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	collects := rootOf(bm.Addr) == answersRoot
 	for _, m := range g.Metrics {
 		at := e.rangeOfMetric(b, m)
@@ -154,7 +155,7 @@ func (e *evaluator) checkAnswers(g *Gate, b *block, base *Baseline, bm *Benchmar
 	}
 }
 
-func (e *evaluator) checkAnswerMetric(g *Gate, b *block, base *Baseline, bm *Benchmark, m metric.Metric) {
+func (e *evaluator) checkAnswerMetric(g *gate, b *block, base *config.Baseline, bm *config.Benchmark, m metric.Metric) {
 	at := e.rangeOfMetric(b, m)
 	switch {
 	case base.Kind != result.BaselinePaired:

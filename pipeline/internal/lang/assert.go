@@ -9,7 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -22,7 +24,7 @@ const (
 )
 
 // limit evaluates and checks a gate with an assert, as far as possible before the run.
-func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
+func (e *evaluator) limit(g *gate, b *block, bm *config.Benchmark) {
 	a := b.one("assert")
 	ok := true
 	for _, name := range []string{"condition", "error_message"} {
@@ -34,17 +36,18 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 	if !ok {
 		return
 	}
-	g.Assert = &Assert{Condition: a.attrs["condition"].Expr, ErrorMessage: a.attrs["error_message"].Expr}
+	g.condition, g.message = a.attrs["condition"].Expr, a.attrs["error_message"].Expr
+	g.Condition = e.prog.sources.Text(g.condition.Range())
 	s := e.assertScope(g, cty.ObjectVal(e.prog.selfValues(nil, nil)))
 	for n, i := range g.Cells {
 		cell := cellScope(s, bm.Cells[i])
-		e.checkResult(cell, g.Assert.Condition, "condition", cty.Bool)
-		if v, ok := cell.value(g.Assert.Condition); ok {
-			e.checkDecides(v, g.Assert.Condition)
-			e.adviseUnits(cell, g.Assert.Condition)
+		e.checkResult(cell, g.condition, "condition", cty.Bool)
+		if v, ok := cell.value(g.condition); ok {
+			e.checkDecides(v, g.condition)
+			e.adviseUnits(cell, g.condition)
 		}
 		if n < checkedMessages {
-			e.checkResult(cell, g.Assert.ErrorMessage, "error_message", cty.String)
+			e.checkResult(cell, g.message, "error_message", cty.String)
 		}
 		e.adviseAssert(g, bm.Cells[i])
 	}
@@ -56,7 +59,7 @@ func (e *evaluator) limit(g *Gate, b *block, bm *Benchmark) {
 const checkedMessages = 100
 
 // assertScope returns the scope of an assert's expressions, without the cell.
-func (e *evaluator) assertScope(g *Gate, self cty.Value) *scope {
+func (e *evaluator) assertScope(g *gate, self cty.Value) *scope {
 	s := e.scopeOf(g.instance).with("self", self)
 	s.check = e.prog.checkSelf
 	return s
@@ -79,8 +82,8 @@ func (e *evaluator) checkResult(s *scope, expr hcl.Expression, name string, want
 }
 
 // adviseAssert warns of percentiles over too few requests.
-func (e *evaluator) adviseAssert(g *Gate, c Cell) {
-	for _, t := range g.Assert.Condition.Variables() {
+func (e *evaluator) adviseAssert(g *gate, c config.Cell) {
+	for _, t := range g.condition.Variables() {
 		m, ok := e.prog.metricAt(t, "self")
 		if n := e.prog.requestsOf(c.Workload.Load); ok && m.Quantile > 0 && 0 < n && n < m.MinRequests {
 			e.report(warning(codeRefused, t.SourceRange(), fmt.Sprintf("self.%s is taken over few requests", m.ID),
@@ -159,52 +162,57 @@ func (p *program) selfValues(metrics map[string]float64, counts map[string]int) 
 	return self
 }
 
-// AssertInput holds what was measured in one cell, for the condition of a gate.
-type AssertInput struct {
-	Metrics map[string]float64 // by ID, in their stored units (times in seconds)
-	// Requests counts the requests sent, Errors those that failed.
-	Requests, Errors int
-}
-
-// EvalAssert evaluates the condition of a gate on one cell. It returns the limits that make up the condition,
-// which all hold if the condition does. If it does not hold, it returns a message that explains why. A
-// condition that depends on a metric without a value does not hold.
-func (c *Config) EvalAssert(g *Gate, cell Cell, in AssertInput) (limits []Limit, message string, diags hcl.Diagnostics) {
-	if message, diags = c.broken(g, cell, in); diags.HasErrors() {
-		return nil, "", diags
+// EvalAssert implements [config.Late].
+func (c *Config) EvalAssert(addr string, values []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
+	g, cell := c.asserted(addr, values)
+	if g == nil {
+		return nil, "", fmt.Errorf("no cell %s for %s in the file", result.Coordinates(values, " "), addr)
 	}
-	s := c.assertedCell(g, cell, in) // its diagnostics repeat those of broken
-	for _, part := range conjuncts(g.Assert.Condition) {
-		limits = append(limits, c.assertLimit(s, part))
-	}
-	return limits, message, diags
-}
-
-// assertedCell returns the scope of the condition of a gate on one cell.
-func (c *Config) assertedCell(g *Gate, cell Cell, in AssertInput) *scope {
 	self := c.prog.selfValues(in.Metrics, map[string]int{selfErrors: in.Errors, selfRequests: in.Requests})
-	return cellScope(c.evaluator(nil).assertScope(g, cty.ObjectVal(self)), cell)
+	s := cellScope(c.evaluator(nil).assertScope(g, cty.ObjectVal(self)), cell)
+	var limits []config.Limit
+	var failed hcl.Diagnostics
+	holds := cty.True
+	for _, part := range conjuncts(g.condition) {
+		v, ok := s.value(part)
+		held, err := convert.Convert(v, cty.Bool)
+		switch {
+		case !ok:
+			held = cty.UnknownVal(cty.Bool)
+			if holds.IsKnown() { // a part that has no value yet hides the errors of later ones, as in HCL
+				failed = s.eval.diags
+			}
+		case err != nil || held.IsNull():
+			return nil, "", hcl.Diagnostics{problem(codeType, part.Range(), "condition must be true or false", "")}
+		}
+		limits = append(limits, c.assertLimit(s, part, held.RawEquals(cty.True)))
+		holds = holds.And(held)
+	}
+	switch {
+	case holds.RawEquals(cty.False): // whatever the other parts are
+		return limits, s.message(g.message, in.Metrics), nil
+	case failed.HasErrors():
+		return nil, "", failed
+	case !holds.IsKnown():
+		return limits, fmt.Sprintf("the condition cannot be evaluated: %s has no value",
+			humanize.List(c.prog.missingMetrics(g.condition, in.Metrics))), nil
+	}
+	return limits, "", nil
 }
 
-// broken returns why the condition of a gate does not hold, "" if it holds.
-func (c *Config) broken(g *Gate, cell Cell, in AssertInput) (message string, diags hcl.Diagnostics) {
-	s := c.assertedCell(g, cell, in)
-	v, good := s.value(g.Assert.Condition)
-	if !good {
-		return "", s.eval.diags
+// asserted returns a gate with an assert and the cell of its benchmark that has these values, nil if there is
+// none.
+func (c *Config) asserted(addr string, values []result.AxisValue) (*gate, config.Cell) {
+	for _, g := range c.gates {
+		bm := c.BenchmarkAt(g.Benchmark)
+		if g.Addr != addr || g.condition == nil || bm == nil {
+			continue
+		}
+		if i := slices.IndexFunc(bm.Cells, func(c config.Cell) bool { return slices.Equal(c.Values, values) }); i >= 0 {
+			return g, bm.Cells[i]
+		}
 	}
-	if !v.IsKnown() {
-		return fmt.Sprintf("the condition cannot be evaluated: %s has no value",
-			humanize.List(c.prog.missingMetrics(g.Assert.Condition, in.Metrics))), nil
-	}
-	held, err := convert.Convert(v, cty.Bool)
-	if err != nil || held.IsNull() {
-		return "", hcl.Diagnostics{problem(codeType, g.Assert.Condition.Range(), "condition must be true or false", "")}
-	}
-	if held.True() {
-		return "", nil
-	}
-	return s.message(g.Assert.ErrorMessage, in.Metrics), s.eval.diags
+	return nil, config.Cell{}
 }
 
 // message evaluates an error_message. If it has no value, message returns a default text.
@@ -232,22 +240,6 @@ func (p *program) missingMetrics(expr hcl.Expression, metrics map[string]float64
 	return slices.Sorted(maps.Keys(missing))
 }
 
-// Limit is one comparison of an assert's condition, with its numbers on one cell. A
-// condition is the conjunction of its limits.
-type Limit struct {
-	// Metric is the ID of the limited metric, "" for a count or arithmetic.
-	Metric string
-	// Text is the limited side as the file writes it.
-	Text string
-	// Op is "<", "<=", ">", ">=", "==" or "!=", with the limited side on the left. It is "" for a part of the
-	// condition that does not compare numbers. Such a part has neither Value nor Limit.
-	Op           string
-	Value, Limit float64
-	// Known is false if the limited side has no value.
-	Known bool
-	Holds bool
-}
-
 // comparisons maps the operators of a limit to their text as written and with the sides swapped.
 var comparisons = map[*hclsyntax.Operation][2]string{
 	hclsyntax.OpLessThan: {"<", ">"}, hclsyntax.OpLessThanOrEqual: {"<=", ">="},
@@ -268,11 +260,9 @@ func conjuncts(expr hcl.Expression) []hcl.Expression {
 	return []hcl.Expression{expr}
 }
 
-func (c *Config) assertLimit(s *scope, expr hcl.Expression) Limit {
-	out := Limit{Text: c.Sources.Text(expr.Range())}
-	if v, ok := s.value(expr); ok && v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool {
-		out.Holds = v.True()
-	}
+// assertLimit returns a part of a condition as a limit.
+func (c *Config) assertLimit(s *scope, expr hcl.Expression, holds bool) config.Limit {
+	out := config.Limit{Text: c.Sources.Text(expr.Range()), Holds: holds}
 	x, ok := expr.(*hclsyntax.BinaryOpExpr)
 	if !ok {
 		return out

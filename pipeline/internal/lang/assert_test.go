@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
@@ -64,10 +65,10 @@ func TestEvalAssert(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, message, diags := cfg.EvalAssert(cfg.Gates[0], cfg.Benchmarks[0].Cells[tt.cell],
-				lang.AssertInput{Metrics: tt.metrics, Errors: tt.errors, Requests: tt.requests})
-			if diags.HasErrors() {
-				t.Fatal(diags)
+			_, message, err := cfg.EvalAssert(cfg.Gates[0].Addr, cfg.Benchmarks[0].Cells[tt.cell].Values,
+				config.AssertInput{Metrics: tt.metrics, Errors: tt.errors, Requests: tt.requests})
+			if err != nil {
+				t.Fatal(err)
 			}
 			if (message == "") != (tt.message == "") || !strings.Contains(message, tt.message) {
 				t.Errorf("got %q; want %q", message, tt.message)
@@ -81,5 +82,26 @@ func TestFewRequestsUnderAnAssertAreAWarning(t *testing.T) {
 	_, diags := lang.Load(lang.Options{Paths: []string{write(t, src)}, Registry: testRegistry(t)})
 	if len(diags) != 1 || diags.HasErrors() || !strings.Contains(diags[0].Summary, "self.ttft.p99") {
 		t.Errorf("want one warning on self.ttft.p99, got %v", diags)
+	}
+}
+
+// TestFailureOfAnAssertsExpressions checks that a limit that does not hold is a verdict even if the message or another
+// part of the condition cannot be evaluated, and that such a part is an error where the rest holds.
+func TestFailureOfAnAssertsExpressions(t *testing.T) {
+	const fails = "[1][self.errors + 1]" // beyond the end, once errors is known
+	eval := func(old, changed string, ttft float64) (string, error) {
+		cfg := load(t, strings.Replace(assertFile, old, changed, 1))
+		_, message, err := cfg.EvalAssert(cfg.Gates[0].Addr, cfg.Benchmarks[0].Cells[0].Values,
+			config.AssertInput{Metrics: map[string]float64{"ttft.p99": ttft}, Requests: 1000})
+		return message, err
+	}
+	if message, err := eval(`"${self.errors} of`, `"${`+fails+`} of`, 9); err != nil || !strings.Contains(message, "cannot be evaluated") {
+		t.Errorf("a message that fails: %q, %v", message, err)
+	}
+	if message, err := eval("self.errors == 0 &&", fails+" == 0 &&", 9); err != nil || !strings.Contains(message, "of 1000 failed") {
+		t.Errorf("a part that fails beside one that does not hold: %q, %v", message, err)
+	}
+	if message, err := eval("self.errors == 0 &&", fails+" == 0 &&", 0.01); err == nil {
+		t.Errorf("a part that fails beside one that holds: %q", message)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -22,7 +23,7 @@ const (
 // baseline evaluates a baseline block.
 func (e *evaluator) baseline(ent *entity) {
 	b := ent.block
-	out := &Baseline{Addr: ent.addr, Kind: result.BaselineKind(b.kind.Name), Range: b.header}
+	out := &config.Baseline{Addr: ent.addr, Kind: result.BaselineKind(b.kind.Name), Range: b.header}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	if !o.ok {
 		return
@@ -31,7 +32,7 @@ func (e *evaluator) baseline(ent *entity) {
 	e.baselines[ent.addr] = out
 }
 
-func (e *evaluator) fillBaseline(out *Baseline, o object) {
+func (e *evaluator) fillBaseline(out *config.Baseline, o object) {
 	out.Axis = o.Text("axis")
 	if o.Has("value") {
 		text, ok := e.valueText(o.Value("value"))

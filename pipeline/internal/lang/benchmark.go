@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
@@ -16,7 +17,7 @@ import (
 // benchmark evaluates a benchmark block and expands its matrix.
 func (e *evaluator) benchmark(ent *entity) {
 	b := ent.block
-	bm := &Benchmark{Addr: ent.addr, Range: b.header, TargetRange: b.at("target")}
+	bm := &config.Benchmark{Addr: ent.addr, Range: b.header, TargetRange: b.at("target")}
 	s := e.newScope()
 	e.settings(bm, b)
 	axes, ok := e.matrix(b)
@@ -69,7 +70,7 @@ func (e *evaluator) excluded(b *block, cell *scope) bool {
 }
 
 // settings evaluates the arguments that hold for all cells.
-func (e *evaluator) settings(bm *Benchmark, b *block) {
+func (e *evaluator) settings(bm *config.Benchmark, b *block) {
 	o := e.evaluate([]layer{{b, e.newScope()}}, benchmarkSettings(), false)
 	bm.Description = o.Text("description")
 	bm.Timeout = o.Duration("timeout")
@@ -88,11 +89,11 @@ func (e *evaluator) settings(bm *Benchmark, b *block) {
 }
 
 // repeats reads how often each side is measured.
-func (e *evaluator) repeats(bm *Benchmark, o object) {
+func (e *evaluator) repeats(bm *config.Benchmark, o object) {
 	bm.RepeatMin, bm.RepeatMax, bm.Passes = defaultRepeats, defaultRepeats, 1
 	for _, r := range o.Blocks["repeat"] {
 		bm.Passes = max(1, e.repeatBound(o, r, "passes", "passes", maxPasses))
-		low, high := e.repeatBound(o, r, "min", "repeats", MaxRepeats), e.repeatBound(o, r, "max", "repeats", MaxRepeats)
+		low, high := e.repeatBound(o, r, "min", "repeats", config.MaxRepeats), e.repeatBound(o, r, "max", "repeats", config.MaxRepeats)
 		low, high = cmp.Or(low, high), cmp.Or(high, low)
 		if low == 0 {
 			return
@@ -125,9 +126,6 @@ func (e *evaluator) leastLook() int {
 	}
 	return leastLook
 }
-
-// MaxRepeats bounds a plan. Twelve pairs decide most gates; a thousand launches take days.
-const MaxRepeats = 1000
 
 // repeatBound reads a number of repeats or passes, 0 if it is not set.
 func (e *evaluator) repeatBound(o object, r steps.Object, name, of string, most int64) int {

@@ -3,29 +3,10 @@ package lang
 import (
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Bisect describes how the candidates of a bisection become servers of the file.
-type Bisect struct {
-	// Good and Candidate name the variables that hold the good end and the candidate compared with it.
-	Good, Candidate string
-	// Candidates lists the candidates in order, the good end first; nil for the commits of Repository.
-	Candidates []string
-	// Repository is the folder of a git repository, relative to the pipeline file's folder.
-	Repository string
-	// Build makes a candidate in a checkout of its commit; nil if there is nothing to build.
-	Build *BisectBuild
-}
-
-// BisectBuild is the command that makes a candidate.
-type BisectBuild struct {
-	// Command holds the command with its environment, outputs and timeout, as a step "exec" does.
-	Command steps.Object
-	// Disk limits the size of one checkout with its build, in bytes.
-	Disk int64
-}
 
 const (
 	defaultBuildTime = time.Hour
@@ -65,8 +46,8 @@ func bisectSchema() steps.Schema {
 }
 
 // readBisect reads a bisect block and checks it beyond types.
-func readBisect(o steps.Object) (*Bisect, []steps.Problem) {
-	s := &Bisect{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
+func readBisect(o steps.Object) (*config.Bisect, []steps.Problem) {
+	s := &config.Bisect{Good: o.Text("good"), Candidate: o.Text("candidate"), Repository: o.Text("repository")}
 	found := bisectSchema().Check(o)
 	wrong := func(summary, detail string, path ...string) {
 		found = append(found, steps.Problem{Path: path, Summary: summary, Detail: detail})
@@ -93,7 +74,7 @@ func readBisect(o steps.Object) (*Bisect, []steps.Problem) {
 		wrong("repository is for commits", "Listed candidates need none. Remove one of the two.", "repository")
 	}
 	for _, b := range o.Blocks["build"] {
-		s.Build = &BisectBuild{Command: b, Disk: int64(b.Int("disk"))}
+		s.Build = &config.BisectBuild{Command: b, Disk: int64(b.Int("disk"))}
 		if words, err := b.Texts("command"); err != nil || len(words) == 0 || words[0] == "" {
 			wrong("command names no program", "Write the program and its arguments as a list: command = [\"make\", \"wheel\"].", "build")
 		}

@@ -1,21 +1,10 @@
 package lang
 
 import (
-	"time"
-
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Budget limits what a run spends. Zero means no limit.
-type Budget struct {
-	// GPUTime limits the GPUs that launches hold, times how long they hold them.
-	GPUTime time.Duration
-	// Time limits the whole run.
-	Time time.Duration
-	// Cost limits the money spent.
-	Cost Money
-}
 
 // budgetSchema describes the budget block.
 func budgetSchema() steps.Schema {
@@ -28,8 +17,8 @@ func budgetSchema() steps.Schema {
 }
 
 // readBudget reads a budget block and checks it beyond types. price is nil if the file has none.
-func readBudget(o steps.Object, price *Price) (*Budget, []steps.Problem) {
-	s := &Budget{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
+func readBudget(o steps.Object, price *config.Price) (*config.Budget, []steps.Problem) {
+	s := &config.Budget{GPUTime: o.Duration("gpu_time"), Time: o.Duration("time")}
 	found := budgetSchema().Check(o)
 	if !o.Has("gpu_time") && !o.Has("time") && !o.Has("cost") {
 		found = append(found, steps.Problem{Summary: "the budget block sets no limit",

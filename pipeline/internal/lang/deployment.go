@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -23,7 +24,7 @@ func (e *evaluator) deployment(ent *entity) (cty.Value, bool) {
 
 // deploymentInstance evaluates one deployment, stores it under its address and returns its value.
 func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
-	d := &Deployment{Addr: inst.addr, Range: b.header, Spec: steps.DeploymentSpec{Addr: inst.addr}}
+	d := &config.Deployment{Addr: inst.addr, Range: b.header, Spec: steps.DeploymentSpec{Addr: inst.addr}}
 	e.deployments[inst.addr] = d
 	before := e.problems()
 	s := e.scopeOf(inst)
@@ -62,7 +63,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 }
 
 // members evaluates the servers of a deployment and returns the value of self.server.
-func (e *evaluator) members(d *Deployment, inst instance, b *block, s *scope) cty.Value {
+func (e *evaluator) members(d *config.Deployment, inst instance, b *block, s *scope) cty.Value {
 	values := map[string]cty.Value{}
 	for _, nested := range b.nested("server") {
 		if nested.hasErrors {
@@ -100,16 +101,16 @@ func (e *evaluator) role(b *block, s *scope) string {
 }
 
 // part evaluates a service, a transfer or a router.
-func (e *evaluator) part(inst instance, b *block, s *scope) (Part, object) {
+func (e *evaluator) part(inst instance, b *block, s *scope) (config.Part, object) {
 	o := e.evaluate([]layer{{b, s}}, b.kind.Schema, false)
 	e.check(&o, b.kind, nil)
-	return Part{
+	return config.Part{
 		Addr: inst.addr + "." + b.typ.name + "." + strings.Join(b.labels, "."),
 		Kind: b.kind, Object: o.Object, Range: b.header,
 	}, o
 }
 
-func (e *evaluator) checkDuplicateParts(d *Deployment) {
+func (e *evaluator) checkDuplicateParts(d *config.Deployment) {
 	first := map[string]hcl.Range{}
 	for _, s := range d.Services {
 		if at, dup := first[s.Addr]; dup {
@@ -124,7 +125,7 @@ func (e *evaluator) checkDuplicateParts(d *Deployment) {
 
 // checkRouter reports elements of the router's lists that are not servers of the
 // deployment.
-func (e *evaluator) checkRouter(router Part, b *block) {
+func (e *evaluator) checkRouter(router config.Part, b *block) {
 	for _, a := range router.Kind.Schema.Attrs {
 		v := router.Object.Value(a.Name)
 		if v == cty.NilVal || a.Type != cty.DynamicPseudoType || !v.IsKnown() || v.IsNull() || !v.CanIterateElements() || isMap(v) {
@@ -157,7 +158,7 @@ func checkMember(t hcl.Traversal, self cty.Value) *hcl.Diagnostic {
 var transferArguments = []string{"transport", "devices", "buffer", "role", "config"}
 
 // serviceSpec converts a service block for its launcher.
-func (e *evaluator) serviceSpec(p Part, o object) steps.ServiceSpec {
+func (e *evaluator) serviceSpec(p config.Part, o object) steps.ServiceSpec {
 	name := p.Kind.Name
 	if len(o.Labels) > 1 {
 		name = o.Labels[1]
@@ -173,7 +174,7 @@ func (e *evaluator) serviceSpec(p Part, o object) steps.ServiceSpec {
 }
 
 // transferSpec converts a kv_transfer block for the layout.
-func (e *evaluator) transferSpec(p Part, o object) *steps.TransferSpec {
+func (e *evaluator) transferSpec(p config.Part, o object) *steps.TransferSpec {
 	t := &steps.TransferSpec{
 		Connector: p.Kind.Name, Transport: o.Text("transport"), Devices: textsOf(o.Object, "devices"),
 		Buffer: int64(o.Float("buffer")), Role: o.Text("role"),
@@ -195,7 +196,7 @@ func (e *evaluator) transferSpec(p Part, o object) *steps.TransferSpec {
 
 // routerSpec converts a router block for the layout. It leaves out elements that are not servers of the
 // deployment, which checkRouter reports.
-func (e *evaluator) routerSpec(inst instance, p Part) *steps.RouterSpec {
+func (e *evaluator) routerSpec(inst instance, p config.Part) *steps.RouterSpec {
 	return &steps.RouterSpec{
 		Protocol: p.Kind.Name, Port: p.Object.Int("port"),
 		Prefill: e.memberNames(inst, p.Object.Value("prefill")), Decode: e.memberNames(inst, p.Object.Value("decode")),
@@ -220,17 +221,17 @@ func (e *evaluator) memberNames(inst instance, v cty.Value) []string {
 
 // checkLayout asks the registry whether the parts fit together. It reports a problem at the part that the
 // message names, or else at the deployment.
-func (e *evaluator) checkLayout(d *Deployment) {
+func (e *evaluator) checkLayout(d *config.Deployment) {
 	err := e.prog.registry.CheckDeployment(d.Spec)
 	if err == nil {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), d.Addr+": ")
-	e.report(problem(codeValue, d.rangeOf(text), d.Addr+" cannot be laid out", diag.Sentence(errors.New(text))))
+	e.report(problem(codeValue, rangeOfPart(d, text), d.Addr+" cannot be laid out", diag.Sentence(errors.New(text))))
 }
 
-// rangeOf returns the range of the part that a message names, or else of the deployment.
-func (d *Deployment) rangeOf(text string) hcl.Range {
+// rangeOfPart returns the range of the part that a message names, or else of the deployment.
+func rangeOfPart(d *config.Deployment, text string) hcl.Range {
 	for _, s := range d.Servers {
 		name := strings.TrimPrefix(s.Addr, d.Addr+".server.")
 		if strings.Contains(text, "server \""+name+"\"") {

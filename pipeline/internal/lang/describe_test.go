@@ -1,6 +1,7 @@
 package lang_test
 
 import (
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -50,7 +51,7 @@ func describe(cfg *lang.Config) map[string]any {
 	return view
 }
 
-func serverView(s *lang.Server) map[string]any {
+func serverView(s *config.Server) map[string]any {
 	spec := s.Spec
 	if spec.APIKey != "" {
 		spec.APIKey = "(secret)"
@@ -63,7 +64,7 @@ func serverView(s *lang.Server) map[string]any {
 	return map[string]any{"addr": s.Addr, "kind": s.Kind.Name, "late": s.Late, "depends_on": s.DependsOn, "role": s.Role, "spec": spec}
 }
 
-func deploymentView(d *lang.Deployment) map[string]any {
+func deploymentView(d *config.Deployment) map[string]any {
 	view := map[string]any{"addr": d.Addr, "depends_on": d.DependsOn}
 	var servers, services []any
 	for _, s := range d.Servers {
@@ -77,14 +78,14 @@ func deploymentView(d *lang.Deployment) map[string]any {
 	return view
 }
 
-func partView(p *lang.Part) any {
+func partView(p *config.Part) any {
 	if p == nil {
 		return nil
 	}
 	return map[string]any{"addr": p.Addr, "kind": p.Kind.Name, "object": objectView(p.Object)}
 }
 
-func benchmarkView(b *lang.Benchmark) map[string]any {
+func benchmarkView(b *config.Benchmark) map[string]any {
 	var axes, cells []any
 	for _, a := range b.Axes {
 		axes = append(axes, map[string]any{"name": a.Name, "values": a.Values})
@@ -102,7 +103,7 @@ func benchmarkView(b *lang.Benchmark) map[string]any {
 	}
 }
 
-func gateView(g *lang.Gate) map[string]any {
+func gateView(g *config.Gate) map[string]any {
 	var metrics []string
 	for _, m := range g.Metrics {
 		metrics = append(metrics, m.ID)
@@ -112,7 +113,7 @@ func gateView(g *lang.Gate) map[string]any {
 		"margin": g.Margin, "suite_margin": g.SuiteMargin, "alpha": g.Alpha, "test": g.TestName, "strict": g.Strict,
 		"allow_overload": g.AllowOverload,
 		"on":             []result.Action{g.OnRegression, g.OnInconclusive, g.OnMissing, g.OnInvalid, g.OnUnprovenTransport},
-		"assert":         g.Assert != nil,
+		"assert":         g.Condition != "",
 	}
 }
 

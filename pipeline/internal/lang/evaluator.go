@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
@@ -33,13 +34,13 @@ type evaluator struct {
 	instanced map[*block]instances
 	gates     map[string]bool // addresses, instances included
 
-	steps       map[string]*Step
-	servers     map[string]*Server // abstract ones included
+	steps       map[string]*config.Step
+	servers     map[string]*config.Server // abstract ones included
 	abstract    map[string]bool
-	deployments map[string]*Deployment
+	deployments map[string]*config.Deployment
 	datasets    map[string]*dataset
-	benchmarks  map[string]*Benchmark
-	baselines   map[string]*Baseline
+	benchmarks  map[string]*config.Benchmark
+	baselines   map[string]*config.Baseline
 	measureList []steps.Measure
 	measured    bool // measureList is complete or in progress
 
@@ -74,9 +75,9 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 		reporter: rep, prog: prog, vars: vars,
 		meter: m, functions: function.Noting(prog.readDir, m, prog.note),
 		nodes: map[string]*node{}, instanced: map[*block]instances{}, gates: map[string]bool{},
-		steps: map[string]*Step{}, servers: map[string]*Server{}, abstract: map[string]bool{},
-		deployments: map[string]*Deployment{}, datasets: map[string]*dataset{},
-		benchmarks: map[string]*Benchmark{}, baselines: map[string]*Baseline{},
+		steps: map[string]*config.Step{}, servers: map[string]*config.Server{}, abstract: map[string]bool{},
+		deployments: map[string]*config.Deployment{}, datasets: map[string]*dataset{},
+		benchmarks: map[string]*config.Benchmark{}, baselines: map[string]*config.Baseline{},
 		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(prog.arrivals),
 	}
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // expectation refuses a gate that cannot show an improvement.
-func (e *evaluator) expectation(g *Gate, b *block, base *Baseline) {
+func (e *evaluator) expectation(g *gate, b *block, base *config.Baseline) {
 	if g.Expect != gates.ExpectImprovement {
 		return
 	}

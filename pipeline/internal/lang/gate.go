@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -14,8 +15,8 @@ import (
 )
 
 // gate evaluates one gate of a block and checks it against its benchmark and baseline.
-func (e *evaluator) gate(inst instance, b *block) *Gate {
-	g := &Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin"), instance: inst}
+func (e *evaluator) gate(inst instance, b *block) *gate {
+	g := &gate{Gate: &config.Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin")}, instance: inst}
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
 	g.Description = o.Text("description")
 	g.Benchmark = e.named(o, "benchmark", answersRoot)
@@ -123,7 +124,7 @@ func (e *evaluator) checkForm(b *block) bool {
 }
 
 // where selects the cells of the gate.
-func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
+func (e *evaluator) where(g *gate, b *block, bm *config.Benchmark) {
 	src := b.attrs["where"]
 	scope := e.scopeOf(g.instance)
 	decided := true
@@ -144,7 +145,7 @@ func (e *evaluator) where(g *Gate, b *block, bm *Benchmark) {
 }
 
 // checkBaseline checks a gate with a baseline against its benchmark.
-func (e *evaluator) checkBaseline(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) checkBaseline(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	if base.Kind == result.BaselinePaired {
 		e.pairing(g, b, base, bm)
 	}
@@ -170,7 +171,7 @@ func (e *evaluator) share(o object, name string, zero bool, most float64, advice
 }
 
 // metrics reads the list of metrics.
-func (e *evaluator) metrics(g *Gate, b *block) {
+func (e *evaluator) metrics(g *gate, b *block) {
 	src := b.attrs["metrics"]
 	v, ok := e.scopeOf(g.instance).value(src.Expr)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
@@ -47,10 +48,10 @@ report "file" "pr" {
 		t.Errorf("nightly %+v, pull request %+v", nightly, pr)
 	}
 	for i, holds := range map[int]bool{3: true, 4: false} {
-		in := lang.AssertInput{Metrics: map[string]float64{"ttft.p50": 0.1}, Requests: 10}
-		_, message, diags := cfg.EvalAssert(cfg.Gates[i], cfg.Benchmarks[0].Cells[0], in)
-		if diags.HasErrors() || holds != (message == "") || !holds && message != "slower than 1ms" {
-			t.Errorf("%s: %q, %v", addrs[i], message, diags)
+		in := config.AssertInput{Metrics: map[string]float64{"ttft.p50": 0.1}, Requests: 10}
+		_, message, err := cfg.EvalAssert(cfg.Gates[i].Addr, cfg.Benchmarks[0].Cells[0].Values, in)
+		if err != nil || holds != (message == "") || !holds && message != "slower than 1ms" {
+			t.Errorf("%s: %q, %v", addrs[i], message, err)
 		}
 	}
 	if got := cfg.Reports[0].Gates; !slices.Equal(got, []string{`gate.latency["pr"]`, "gate.g"}) {

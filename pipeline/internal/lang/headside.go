@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/argument"
@@ -48,7 +47,7 @@ func (c *Config) TakeHead(head *Config) error {
 	for _, s := range c.serversOf(targets) {
 		before[s.Addr] = s.Spec
 	}
-	c.taken = taken
+	c.taken, c.JudgesChange = taken, true
 	for _, s := range c.Servers {
 		c.takeServer(s, &s.Spec)
 	}
@@ -61,12 +60,9 @@ func (c *Config) TakeHead(head *Config) error {
 			d.Late = d.Late || s.Late
 		}
 	}
-	c.secrets = append(c.secrets, head.secrets...)
+	c.Secrets = append(c.Secrets, head.Secrets...)
 	return c.stillDiffer(base, before)
 }
-
-// JudgesChange reports whether c is the file before a change, with the head's servers taken from the change.
-func (c *Config) JudgesChange() bool { return c.taken != nil }
 
 // sides returns the targets with which a paired baseline compares others, and the targets of all cells.
 func (c *Config) sides() (base, all []string) {
@@ -76,7 +72,7 @@ func (c *Config) sides() (base, all []string) {
 				continue
 			}
 			all = append(all, cell.Target)
-			if slices.ContainsFunc(c.Gates, func(g *Gate) bool { return g.Benchmark == b.Addr && c.isBase(g, cell) }) {
+			if slices.ContainsFunc(c.Gates, func(g *config.Gate) bool { return g.Benchmark == b.Addr && c.isBase(g, cell) }) {
 				base = append(base, cell.Target)
 			}
 		}
@@ -87,7 +83,7 @@ func (c *Config) sides() (base, all []string) {
 }
 
 // isBase reports whether a gate compares other cells with this one.
-func (c *Config) isBase(g *Gate, cell Cell) bool {
+func (c *Config) isBase(g *config.Gate, cell config.Cell) bool {
 	base := c.BaselineAt(g.Baseline)
 	if base == nil || base.Kind != result.BaselinePaired {
 		return false
@@ -100,7 +96,7 @@ func (c *Config) isBase(g *Gate, cell Cell) bool {
 func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config) error {
 	ours, theirs := c.serversOf([]string{addr}), head.serversOf([]string{addr})
 	for _, s := range ours {
-		i := slices.IndexFunc(theirs, func(t *Server) bool { return t.Addr == s.Addr })
+		i := slices.IndexFunc(theirs, func(t *config.Server) bool { return t.Addr == s.Addr })
 		if i < 0 {
 			return fmt.Errorf("the file before the change measures %s, and the change removes it: keep it, or merge its removal first",
 				s.Addr)
@@ -122,8 +118,8 @@ func (c *Config) takeTarget(head *Config, addr string, taken map[string]*Config)
 }
 
 // serversOf returns the servers of targets.
-func (c *Config) serversOf(targets []string) []*Server {
-	var out []*Server
+func (c *Config) serversOf(targets []string) []*config.Server {
+	var out []*config.Server
 	for _, addr := range c.targets() {
 		if slices.Contains(targets, addr) {
 			out = append(out, c.ServersOf(addr)...)
@@ -133,7 +129,7 @@ func (c *Config) serversOf(targets []string) []*Server {
 }
 
 // takeServer merges the head's fields into a server.
-func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
+func (c *Config) takeServer(s *config.Server, spec *steps.ServerSpec) {
 	from := c.taken[s.Addr]
 	if from == nil {
 		return
@@ -141,23 +137,11 @@ func (c *Config) takeServer(s *Server, spec *steps.ServerSpec) {
 	for _, t := range from.serversOf(from.targets()) {
 		if t.Addr == s.Addr {
 			*spec, _ = merged(*spec, t.Spec)
-			spec.Folder = from.Folder()
+			spec.Folder = from.Folder
 			s.Late = s.Late || t.Late
 			return
 		}
 	}
-}
-
-// Folder returns the folder of the pipeline's file. Relative paths in the file start there.
-func (c *Config) Folder() string {
-	if c.Sources == nil || len(c.Sources.Files) == 0 || c.Sources.Files[0].Name == syntax.StdinName {
-		return "."
-	}
-	dir, err := filepath.Abs(filepath.Dir(c.Sources.Files[0].Name))
-	if err != nil {
-		return filepath.Dir(c.Sources.Files[0].Name)
-	}
-	return dir
 }
 
 // sameFilesOfWork refuses a server of the head if the change's checkout holds another model, or another file
@@ -168,14 +152,14 @@ func (c *Config) sameFilesOfWork(head *Config, base, own steps.ServerSpec) error
 	if base.URL != "" {
 		return nil
 	}
-	own.Folder = head.Folder()
+	own.Folder = head.Folder
 	files := argument.FilesOfWork(base)
 	if base.Model != "" {
 		files["model"] = append(files["model"], base.Model)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		for _, path := range files[name] {
-			was, is := base.Path(c.Folder(), path), own.Path("", path)
+			was, is := base.Path(c.Folder, path), own.Path("", path)
 			if c.files.equal(was, is) {
 				continue
 			}
@@ -314,39 +298,39 @@ func differing(s steps.ServerSpec) map[string]string {
 
 // resolveTaken merges the head's description of a server after its steps have run.
 func (c *Config) resolveTaken(addr string, spec steps.ServerSpec,
-	outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
+	outputs config.Outputs) (steps.ServerSpec, error) {
 	from := c.taken[addr]
 	if from == nil {
 		return spec, nil
 	}
-	theirs, diags := from.ResolveServer(addr, outputs)
-	if diags.HasErrors() {
-		return spec, diags
+	theirs, err := from.ResolveServer(addr, outputs)
+	if err != nil {
+		return spec, err
 	}
 	return c.mergedLate(from, spec, theirs)
 }
 
 // resolveMembers does the same for the servers of a deployment.
-func (c *Config) resolveMembers(d *Deployment, outputs map[string]map[string]string) hcl.Diagnostics {
+func (c *Config) resolveMembers(d *config.Deployment, outputs config.Outputs) error {
 	if len(d.Servers) == 0 || c.taken[d.Servers[0].Addr] == nil {
 		return nil
 	}
 	from := c.taken[d.Servers[0].Addr]
-	theirs, diags := from.ResolveDeployment(d.Addr, outputs)
-	if diags.HasErrors() {
-		return diags
+	theirs, err := from.ResolveDeployment(d.Addr, outputs)
+	if err != nil {
+		return err
 	}
 	for i := range d.Spec.Members {
 		m := &d.Spec.Members[i]
 		j := slices.IndexFunc(theirs.Members, func(t steps.Member) bool { return t.Name == m.Name })
-		if m.Spec, diags = c.mergedLate(from, m.Spec, theirs.Members[j].Spec); diags.HasErrors() {
-			return diags
+		if m.Spec, err = c.mergedLate(from, m.Spec, theirs.Members[j].Spec); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.ServerSpec, hcl.Diagnostics) {
+func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.ServerSpec, error) {
 	const detail = "It decides what is measured, and the file before the change judges. Merge that first."
 	out, name := merged(base, head)
 	if name != "" {
@@ -361,7 +345,7 @@ func (c *Config) mergedLate(from *Config, base, head steps.ServerSpec) (steps.Se
 			Detail: diag.Sentence(err),
 		}}
 	}
-	out.Folder = from.Folder()
+	out.Folder = from.Folder
 	return out, nil
 }
 

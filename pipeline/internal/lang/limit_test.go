@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 )
 
 func TestLimitsOfAnAssert(t *testing.T) {
 	metrics := map[string]float64{"ttft.p99": 0.5, "itl.mean": 0.02}
-	for condition, want := range map[string][]lang.Limit{
+	for condition, want := range map[string][]config.Limit{
 		`self.errors == 0 && self.ttft.p99 < duration("100ms") * matrix.rate`: {
 			{Text: "self.errors", Op: "==", Value: 2, Limit: 0, Known: true},
 			{Metric: "ttft.p99", Text: "self.ttft.p99", Op: "<", Value: 0.5, Limit: 0.8, Known: true, Holds: true},
@@ -34,7 +34,7 @@ func TestLimitsOfAnAssert(t *testing.T) {
 		src := strings.Replace(assertFile, `self.errors == 0 && self.ttft.p99 < duration("100ms") * matrix.rate`, condition, 1)
 		cfg := load(t, src)
 		g, cell := cfg.Gates[0], cfg.Benchmarks[0].Cells[1]
-		got, message, diags := cfg.EvalAssert(g, cell, lang.AssertInput{Metrics: metrics, Errors: 2, Requests: 100})
+		got, message, err := cfg.EvalAssert(g.Addr, cell.Values, config.AssertInput{Metrics: metrics, Errors: 2, Requests: 100})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", condition, diff)
 		}
@@ -42,8 +42,8 @@ func TestLimitsOfAnAssert(t *testing.T) {
 		for _, l := range got {
 			all = all && l.Holds
 		}
-		if diags.HasErrors() || all != (message == "") {
-			t.Errorf("%s: its limits together are %v, and the message is %q: %v", condition, all, message, diags)
+		if err != nil || all != (message == "") {
+			t.Errorf("%s: its limits together are %v, and the message is %q: %v", condition, all, message, err)
 		}
 	}
 }

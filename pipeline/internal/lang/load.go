@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/steps"
@@ -43,7 +44,7 @@ type Options struct {
 	// MaxCells limits the cells of one matrix; 0 means DefaultMaxCells.
 	MaxCells int
 	// Stored holds a stored run's copy of the files beside its pipeline; nil reads the files themselves.
-	Stored *Stored
+	Stored *config.Stored
 }
 
 // Text is a pipeline that a command wrote, as the file of a name that need not exist.
@@ -60,14 +61,6 @@ func (o Options) sources() (*syntax.Sources, hcl.Diagnostics) {
 	return syntax.Load(o.Paths, o.Stdin)
 }
 
-// Stored holds what a stored run keeps of the files that its pipeline read.
-type Stored struct {
-	// Folder holds copies of the files that file and templatefile read.
-	Folder string
-	// Sums holds the SHA-256 of the files of datasets by their path.
-	Sums map[string]string
-}
-
 // VarArg is one value of a variable: a string as it is, anything else as HCL or JSON.
 type VarArg struct {
 	Name, Text string
@@ -79,7 +72,7 @@ type VarArg struct {
 // nil, so that sources can be shown beside the problems. After errors it is partial.
 func Load(opt Options) (*Config, hcl.Diagnostics) {
 	src, diags := opt.sources()
-	cfg := &Config{Sources: src, Tests: opt.Tests, Settings: Settings{Alpha: defaultAlpha}}
+	cfg := newConfig(src, opt)
 	if diags.HasErrors() {
 		return cfg, diag.Sorted(diags)
 	}
@@ -95,9 +88,9 @@ func Load(opt Options) (*Config, hcl.Diagnostics) {
 		return cfg, diag.Sorted(append(rep.diags, d))
 	}
 	e.load(cfg, opt)
-	cfg.prog, cfg.values, cfg.secrets, cfg.Read = prog, e.vars, secretList(e.secrets), prog.read
+	cfg.prog, cfg.values, cfg.Secrets, cfg.Read = prog, e.vars, secretList(e.secrets), prog.read
 	prog.read = nil // later evaluations may run in several goroutines
-	redact(e.diags, cfg.secrets)
+	redact(e.diags, cfg.Secrets)
 	return cfg, diag.Sorted(e.all())
 }
 
@@ -122,7 +115,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	cfg.Measures = e.measures()
 	e.evaluateNames()
 	e.files = fileAccess(e.prog.dir, opt)
-	cfg.Files, cfg.Arrivals, cfg.Stored = e.files, opt.Arrivals, opt.Stored != nil
+	cfg.Files = e.files
 	for _, ent := range e.prog.of("dataset") {
 		e.dataset(ent)
 	}
@@ -138,7 +131,8 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 	for _, ent := range e.prog.of("gate") {
 		list, _ := e.instances(ent.block, ent.addr)
 		for _, inst := range list {
-			cfg.Gates = append(cfg.Gates, e.gate(inst, ent.block))
+			g := e.gate(inst, ent.block)
+			cfg.Gates, cfg.gates = append(cfg.Gates, g.Gate), append(cfg.gates, g)
 		}
 	}
 	for _, ent := range slices.Concat(e.prog.of("benchmark"), e.prog.of(answersRoot)) {
@@ -146,7 +140,7 @@ func (e *evaluator) load(cfg *Config, opt Options) {
 			e.warnOfUnusedAxes(bm, ent.block)
 		}
 	}
-	e.checkShares(cfg.Gates, cfg.Settings.Alpha)
+	e.checkShares(cfg.gates, cfg.Settings.Alpha)
 	e.fill(cfg)
 	e.checkLoadNode()
 	var axes []string

@@ -5,51 +5,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/config"
 )
-
-// find returns the element of a list at an address, nil if there is none.
-func find[T any](list []*T, addr string, addrOf func(*T) string) *T {
-	if i := slices.IndexFunc(list, func(x *T) bool { return addrOf(x) == addr }); i >= 0 {
-		return list[i]
-	}
-	return nil
-}
-
-// ServerAt returns the server at an address, nil if there is none.
-func (c *Config) ServerAt(addr string) *Server {
-	return find(c.Servers, addr, func(s *Server) string { return s.Addr })
-}
-
-// DeploymentAt returns the deployment at an address, nil if there is none.
-func (c *Config) DeploymentAt(addr string) *Deployment {
-	return find(c.Deployments, addr, func(d *Deployment) string { return d.Addr })
-}
-
-// BenchmarkAt returns the benchmark at an address, nil if there is none.
-func (c *Config) BenchmarkAt(addr string) *Benchmark {
-	return find(c.Benchmarks, addr, func(b *Benchmark) string { return b.Addr })
-}
-
-// BaselineAt returns the baseline at an address, nil if there is none.
-func (c *Config) BaselineAt(addr string) *Baseline {
-	return find(c.Baselines, addr, func(b *Baseline) string { return b.Addr })
-}
-
-// GateAt returns the gate at an address, nil if there is none.
-func (c *Config) GateAt(addr string) *Gate {
-	return find(c.Gates, addr, func(g *Gate) string { return g.Addr })
-}
-
-// ServersOf returns the servers of the target at an address.
-func (c *Config) ServersOf(addr string) []*Server {
-	if d := c.DeploymentAt(addr); d != nil {
-		return d.Servers
-	}
-	if s := c.ServerAt(addr); s != nil {
-		return []*Server{s}
-	}
-	return nil
-}
 
 // SelectGates keeps the gates that match one of the patterns, and the benchmarks that they judge. A pattern is
 // a name or an address, with * and ? as in names of files. LeftOut lists the other gates.
@@ -80,15 +38,15 @@ func (c *Config) SelectGates(patterns []string) error {
 			c.LeftOut = append(c.LeftOut, g.Addr)
 		}
 	}
-	c.Gates = slices.DeleteFunc(c.Gates, func(g *Gate) bool { return !keep[g.Addr] })
-	c.Benchmarks = slices.DeleteFunc(c.Benchmarks, func(b *Benchmark) bool { return !benchmarks[b.Addr] })
+	c.Gates = slices.DeleteFunc(c.Gates, func(g *config.Gate) bool { return !keep[g.Addr] })
+	c.Benchmarks = slices.DeleteFunc(c.Benchmarks, func(b *config.Benchmark) bool { return !benchmarks[b.Addr] })
 	c.trimReports(keep)
 	return nil
 }
 
 // trimReports removes gates that were left out from the reports, and reports that list no other gate.
 func (c *Config) trimReports(keep map[string]bool) {
-	c.Reports = slices.DeleteFunc(c.Reports, func(r *Report) bool {
+	c.Reports = slices.DeleteFunc(c.Reports, func(r *config.Report) bool {
 		if len(r.Gates) == 0 {
 			return false // all gates
 		}

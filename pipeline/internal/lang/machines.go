@@ -3,16 +3,10 @@ package lang
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Machines spreads the repeats of a run over the machines of its docker, slurm or kubernetes block.
-type Machines struct {
-	// Between is the standard deviation of a change's effect from machine to machine, as a share. With 0 gates
-	// judge the mean over the machines of the run.
-	Between float64
-}
 
 // mostBetween is the upper limit of Machines.Between: beyond it no gate decides anything.
 const mostBetween = 0.5
@@ -28,8 +22,8 @@ func machinesSchema() steps.Schema {
 }
 
 // readMachines reads a machines block and checks it beyond types.
-func readMachines(o steps.Object) (*Machines, []steps.Problem) {
-	s := &Machines{Between: o.Float("between")}
+func readMachines(o steps.Object) (*config.Machines, []steps.Problem) {
+	s := &config.Machines{Between: o.Float("between")}
 	found := machinesSchema().Check(o)
 	if o.Known("between") && !(s.Between > 0 && s.Between <= mostBetween) {
 		found = append(found, steps.Problem{Path: []string{"between"}, Summary: "between must be above 0 and at most 50 %",

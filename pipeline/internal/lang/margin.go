@@ -78,7 +78,7 @@ func formOf(m metric.Metric) (forms []marginForm, example string) {
 
 // marginOf reads the margin of a gate: a ratio less one, or a difference in the metric's unit. Metrics that can
 // be zero have no ratio.
-func (e *evaluator) marginOf(g *Gate, b *block, o object) {
+func (e *evaluator) marginOf(g *gate, b *block, o object) {
 	if !o.Known("margin") {
 		return
 	}
@@ -93,7 +93,7 @@ func (e *evaluator) marginOf(g *Gate, b *block, o object) {
 }
 
 // marginForm returns how the margin is written.
-func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
+func (e *evaluator) marginForm(g *gate, b *block) marginForm {
 	v, ok := e.scopeOf(g.instance).value(b.attrs["margin"].Expr)
 	if v, _ = v.Unmark(); !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
 		return numberForm
@@ -106,7 +106,7 @@ func (e *evaluator) marginForm(g *Gate, b *block) marginForm {
 }
 
 // checkMargin refuses a margin whose form does not fit all of the gate's metrics.
-func (e *evaluator) checkMargin(g *Gate, b *block, form marginForm) {
+func (e *evaluator) checkMargin(g *gate, b *block, form marginForm) {
 	for _, m := range g.Metrics {
 		forms, example := formOf(m)
 		at := b.at("margin")

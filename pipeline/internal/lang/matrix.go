@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -20,7 +21,7 @@ const maxTotal = 10
 
 // axis is an evaluated axis.
 type axis struct {
-	Axis
+	config.Axis
 	values []cty.Value
 }
 
@@ -49,7 +50,7 @@ func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 
 // axis evaluates one axis.
 func (e *evaluator) axis(src *hclsyntax.Attribute, s *scope) (axis, bool) {
-	a := axis{Axis: Axis{Name: src.Name, Range: src.NameRange}}
+	a := axis{Axis: config.Axis{Name: src.Name, Range: src.NameRange}}
 	v, ok := s.value(src.Expr)
 	if !ok {
 		return a, false
@@ -177,15 +178,15 @@ func (e *evaluator) checkSize(m *block, axes []axis) bool {
 }
 
 // combinations expands axes into cells that have only coordinates. The last axis changes fastest.
-func combinations(axes []axis) []Cell {
-	out := []Cell{{Values: []result.AxisValue{}}}
+func combinations(axes []axis) []config.Cell {
+	out := []config.Cell{{Values: []result.AxisValue{}}}
 	for _, a := range axes {
-		next := make([]Cell, 0, len(out)*len(a.values))
+		next := make([]config.Cell, 0, len(out)*len(a.values))
 		for _, c := range out {
 			for i, v := range a.values {
-				next = append(next, Cell{
+				next = append(next, config.Cell{
 					Values: slices.Concat(c.Values, []result.AxisValue{{Name: a.Name, Value: a.Values[i]}}),
-					typed:  slices.Concat(c.typed, []cty.Value{v}),
+					Typed:  slices.Concat(c.Typed, []cty.Value{v}),
 				})
 			}
 		}
@@ -195,13 +196,13 @@ func combinations(axes []axis) []Cell {
 }
 
 // cellScope returns the scope of the expressions on a cell, with the object matrix if it has one.
-func cellScope(s *scope, c Cell) *scope {
-	if len(c.typed) == 0 {
+func cellScope(s *scope, c config.Cell) *scope {
+	if len(c.Typed) == 0 {
 		return s
 	}
-	attrs := make(map[string]cty.Value, len(c.typed))
+	attrs := make(map[string]cty.Value, len(c.Typed))
 	for i, v := range c.Values {
-		attrs[v.Name] = c.typed[i]
+		attrs[v.Name] = c.Typed[i]
 	}
 	out := s.with("matrix", cty.ObjectVal(attrs))
 	out.cell = result.Coordinates(c.Values, " ")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -17,7 +18,7 @@ type pods struct {
 }
 
 // cluster stores the settings of a kubernetes block that other blocks are checked against.
-func (e *evaluator) cluster(s *Settings, o object) {
+func (e *evaluator) cluster(s *config.Settings, o object) {
 	if s.Kubernetes == nil {
 		return
 	}

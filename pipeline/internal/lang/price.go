@@ -6,17 +6,10 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Price holds what machines cost, in one currency.
-type Price struct {
-	// GPUHour and MachineHour are the prices of an hour of one GPU and of one machine; 0 means no charge.
-	GPUHour, MachineHour float64
-	// Currency is the code of ISO 4217, such as "USD".
-	Currency string
-}
 
 // priceSchema describes the price block.
 func priceSchema() steps.Schema {
@@ -28,8 +21,8 @@ func priceSchema() steps.Schema {
 }
 
 // readPrice reads a price block and checks it beyond types.
-func readPrice(o steps.Object) (*Price, []steps.Problem) {
-	p := new(Price)
+func readPrice(o steps.Object) (*config.Price, []steps.Problem) {
+	p := new(config.Price)
 	found := priceSchema().Check(o)
 	declared := false
 	for _, a := range []struct {
@@ -60,27 +53,22 @@ func readPrice(o steps.Object) (*Price, []steps.Problem) {
 	return p, found
 }
 
-// Money is an amount in a currency.
-type Money struct {
-	Value    float64
-	Currency string
-}
-
 // moneyForm matches a number and an optional currency, with or without a space between them.
 var moneyForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`)
 
 // ParseMoney reads an amount with its currency: "2.50 USD".
-func ParseMoney(text string) (Money, error) {
+func ParseMoney(text string) (config.Money, error) {
 	parts := moneyForm.FindStringSubmatch(text)
 	if parts == nil {
-		return Money{}, fmt.Errorf("%q is not an amount of money. Write a number and the three letters of its currency: \"2.50 USD\"", text)
+		return config.Money{},
+			fmt.Errorf("%q is not an amount of money. Write a number and the three letters of its currency: \"2.50 USD\"", text)
 	}
 	if parts[2] == "" {
-		return Money{}, fmt.Errorf("%q has no currency. Write its three letters behind the number: \"%s USD\"", text, parts[1])
+		return config.Money{}, fmt.Errorf("%q has no currency. Write its three letters behind the number: \"%s USD\"", text, parts[1])
 	}
 	value, err := strconv.ParseFloat(parts[1], 64)
 	if err != nil || math.IsInf(value, 0) {
-		return Money{}, fmt.Errorf("%q is too large", text)
+		return config.Money{}, fmt.Errorf("%q is too large", text)
 	}
-	return Money{value, parts[2]}, nil
+	return config.Money{Value: value, Currency: parts[2]}, nil
 }

@@ -4,28 +4,10 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
-)
-
-// Profile describes how a pair of launches is profiled after a gate has regressed.
-type Profile struct {
-	Profiler string // ProfilerTorch or ProfilerNsys
-	// Delay is the time from the first measured request until the profiler starts. Window is how long it runs.
-	Delay, Window time.Duration
-	// Timeout limits how long a profiler may take to write its traces.
-	Timeout time.Duration
-	// MaxSize limits the traces of both sides in the run directory, in bytes.
-	MaxSize int64
-}
-
-// The profilers.
-const (
-	// ProfilerTorch is torch's profiler, which the engine starts and stops.
-	ProfilerTorch = "torch"
-	// ProfilerNsys is Nsight Systems, which needs no support from the engine.
-	ProfilerNsys = "nsys"
 )
 
 const (
@@ -45,10 +27,10 @@ var profileWindow = steps.Number("must be above zero, and ten minutes at most", 
 func profileSchema() steps.Schema {
 	return steps.Schema{Attrs: []steps.Attr{
 		{Name: "enabled", Type: cty.Bool, Default: cty.True, Doc: "Whether anything is profiled; a variable can switch it."},
-		{Name: "profiler", Type: cty.String, Default: cty.StringVal(ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
-			{Name: ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
-			{Name: ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of the GPU " +
-				"alone, and nsys where the server runs"},
+		{Name: "profiler", Type: cty.String, Default: cty.StringVal(config.ProfilerTorch), Doc: "What profiles.", Enum: enum.Values{
+			{Name: config.ProfilerTorch, Doc: "the engine's own, started and stopped while it serves"},
+			{Name: config.ProfilerNsys, Doc: "NVIDIA Nsight Systems around the process, which needs no engine that can be profiled: kernels of " +
+				"the GPU alone, and nsys where the server runs"},
 		}},
 		{Name: "delay", Type: cty.Number, Rule: steps.NotNegative, Unit: steps.UnitDuration,
 			Default: cty.NumberIntVal(defaultProfileDelay.Nanoseconds()),
@@ -66,12 +48,12 @@ func profileSchema() steps.Schema {
 }
 
 // readProfile reads a profile block and checks it beyond types. It returns nil for a block that is not enabled.
-func readProfile(o steps.Object) (*Profile, []steps.Problem) {
+func readProfile(o steps.Object) (*config.Profile, []steps.Problem) {
 	problems := profileSchema().Check(o)
 	if o.Known("enabled") && o.Value("enabled").False() {
 		return nil, problems
 	}
-	return &Profile{
+	return &config.Profile{
 		Profiler: o.Text("profiler"), Delay: o.Duration("delay"), Window: o.Duration("window"),
 		Timeout: o.Duration("timeout"), MaxSize: int64(o.Float("max_size")),
 	}, problems

@@ -15,6 +15,7 @@ import (
 // program is the parsed pipeline: every block is decoded and every name indexed, but nothing is evaluated. Only
 // read changes after parse.
 type program struct {
+	sources  *Sources
 	registry *steps.Registry
 	tests    gates.Tests
 	arrivals load.Arrivals
@@ -48,7 +49,7 @@ type entity struct {
 // parse decodes all files and indexes their names.
 func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
-		registry: opt.Registry, tests: opt.Tests, arrivals: opt.Arrivals, dir: baseDir(src), maxCells: opt.MaxCells,
+		sources: src, registry: opt.Registry, tests: opt.Tests, arrivals: opt.Arrivals, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {

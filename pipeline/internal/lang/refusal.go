@@ -9,15 +9,16 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
 // pairing checks a paired baseline against the matrix of the benchmark.
-func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) pairing(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	at := b.at("baseline")
-	i := slices.IndexFunc(bm.Axes, func(a Axis) bool { return a.Name == base.Axis })
+	i := slices.IndexFunc(bm.Axes, func(a config.Axis) bool { return a.Name == base.Axis })
 	if i < 0 {
 		names := make([]string, len(bm.Axes))
 		for k, a := range bm.Axes {
@@ -40,8 +41,8 @@ func (e *evaluator) pairing(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 // checkPairs checks every pair of cells that the gate compares: both cells must exist and do the same work. It
 // removes cells whose base the matrix excludes from the gate, with a warning, because their comparison would
 // always be missing.
-func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark) {
-	bases := map[string]Cell{}
+func (e *evaluator) checkPairs(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
+	bases := map[string]config.Cell{}
 	for _, c := range bm.Cells {
 		if value, rest := result.SplitAxis(c.Values, base.Axis); value == base.Value {
 			bases[result.CoordinatesKey(rest)] = c
@@ -85,7 +86,7 @@ func (e *evaluator) checkPairs(g *Gate, b *block, base *Baseline, bm *Benchmark)
 
 // otherWork returns the differences of two workloads that the baseline does not declare. The bound on
 // concurrency may differ, and so may the endpoint if neither is pooled.
-func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
+func otherWork(base *config.Baseline, a, b steps.Workload) comparability.Differences {
 	declared := comparability.Declare(base.Differ...).And(comparability.MaxConcurrency)
 	if !steps.Pooled(a.Endpoint) && !steps.Pooled(b.Endpoint) {
 		declared = declared.And("endpoint")
@@ -95,7 +96,7 @@ func otherWork(base *Baseline, a, b steps.Workload) comparability.Differences {
 }
 
 // refuse reports gates that could not decide anything with the repeats and workloads of the file.
-func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) refuse(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	if base.Kind == result.BaselinePaired && bm.RepeatMax < 2 {
 		e.report(problem(codeRefused, b.header, "gate cannot decide with one repeat",
 			fmt.Sprintf("The paired t-test of one pair has no degree of freedom, whatever the data. Give %s at least 2 repeats; 5 find most "+
@@ -133,11 +134,11 @@ func (e *evaluator) refuse(g *Gate, b *block, base *Baseline, bm *Benchmark) {
 }
 
 // answering returns a server that a benchmark measures but does not launch, "" if there is none.
-func (e *evaluator) answering(bm *Benchmark) string {
+func (e *evaluator) answering(bm *config.Benchmark) string {
 	for _, c := range bm.Cells {
-		var servers []*Server
+		var servers []*config.Server
 		if s := e.servers[c.Target]; s != nil {
-			servers = []*Server{s}
+			servers = []*config.Server{s}
 		} else if d := e.deployments[c.Target]; d != nil {
 			servers = d.Servers
 		}
@@ -254,13 +255,13 @@ func (a asker) smallerStat(m metric.Metric, n int) string {
 }
 
 // checkShares checks the gates' own shares of alpha against the file's.
-func (e *evaluator) checkShares(list []*Gate, alpha float64) {
+func (e *evaluator) checkShares(list []*gate, alpha float64) {
 	sum, claims := 0.0, []string(nil)
-	if slices.ContainsFunc(list, func(g *Gate) bool { return g.SuiteMargin > 0 && g.CanFail() }) {
+	if slices.ContainsFunc(list, func(g *gate) bool { return g.SuiteMargin > 0 && g.CanFail() }) {
 		sum = gates.SuiteShare * alpha
 		claims = append(claims, fmt.Sprintf("suite_margin has %.3g", sum))
 	}
-	var first, rest *Gate
+	var first, rest *gate
 	for _, g := range list {
 		base := e.baselines[g.Baseline]
 		switch {
@@ -285,7 +286,7 @@ func (e *evaluator) checkShares(list []*Gate, alpha float64) {
 }
 
 // suite refuses a comparison over all cells if their values cannot be paired.
-func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
+func (e *evaluator) suite(g *gate, b *block, base *config.Baseline) {
 	switch {
 	case g.SuiteMargin == 0:
 	case base.Kind != result.BaselinePaired:
@@ -300,7 +301,7 @@ func (e *evaluator) suite(g *Gate, b *block, base *Baseline) {
 
 // checkLaunchMetrics refuses metrics of a launch if both sides share one launch, or if a server is not
 // launched.
-func (e *evaluator) checkLaunchMetrics(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) checkLaunchMetrics(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	bases := map[string]string{} // targets
 	for _, c := range bm.Cells {
 		if value, rest := result.SplitAxis(c.Values, base.Axis); base.Kind == result.BaselinePaired && value == base.Value {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/servegate/pipeline/pipeline/internal/config"
 )
 
 // reportBlock evaluates a report block.
-func (e *evaluator) reportBlock(ent *entity, axes []string) *Report {
+func (e *evaluator) reportBlock(ent *entity, axes []string) *config.Report {
 	b := ent.block
-	r := &Report{Addr: ent.addr, Kind: b.labels[0]}
+	r := &config.Report{Addr: ent.addr, Kind: b.labels[0]}
 	o := e.evaluate([]layer{{b, e.newScope()}}, b.typ.schema, false)
 	r.Gates = e.reportGates(b)
 	r.Path = e.outputPath(o)

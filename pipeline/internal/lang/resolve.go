@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
 )
@@ -16,9 +17,8 @@ func (c *Config) evaluator(outputs map[string]map[string]string) *evaluator {
 	return e
 }
 
-// ResolveServer evaluates a server after its steps have run. outputs are indexed by step address and name.
-// Every argument of the result is known.
-func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string) (steps.ServerSpec, hcl.Diagnostics) {
+// ResolveServer implements [config.Late].
+func (c *Config) ResolveServer(addr string, outputs config.Outputs) (steps.ServerSpec, error) {
 	e, diags := c.again(addr, "server", outputs)
 	if diags.HasErrors() {
 		return steps.ServerSpec{}, diags
@@ -26,19 +26,18 @@ func (c *Config) ResolveServer(addr string, outputs map[string]map[string]string
 	return c.resolveTaken(addr, e.servers[addr].Spec, outputs)
 }
 
-// ResolveDeployment evaluates a deployment after its steps have run.
-func (c *Config) ResolveDeployment(addr string, outputs map[string]map[string]string) (steps.DeploymentSpec, hcl.Diagnostics) {
+// ResolveDeployment implements [config.Late].
+func (c *Config) ResolveDeployment(addr string, outputs config.Outputs) (steps.DeploymentSpec, error) {
 	e, diags := c.again(addr, "deployment", outputs)
 	if diags.HasErrors() {
 		return steps.DeploymentSpec{}, diags
 	}
 	d := e.deployments[addr]
-	diags = c.resolveMembers(d, outputs)
-	return d.Spec, diags
+	return d.Spec, c.resolveMembers(d, outputs)
 }
 
-// ResolveStep evaluates a step after those that it depends on have run.
-func (c *Config) ResolveStep(addr string, outputs map[string]map[string]string) (steps.Object, hcl.Diagnostics) {
+// ResolveStep implements [config.Late].
+func (c *Config) ResolveStep(addr string, outputs config.Outputs) (steps.Object, error) {
 	e, diags := c.again(addr, "step", outputs)
 	if diags.HasErrors() {
 		return steps.Object{}, diags
@@ -77,7 +76,7 @@ func (e *evaluator) instanceAgain(ent *entity, inst instance) hcl.Diagnostics {
 		}
 	case "step":
 		e.stepInstance(inst, ent.block)
-		late, needs = e.steps[inst.addr].late, e.steps[inst.addr].DependsOn
+		late, needs = e.steps[inst.addr].Late, e.steps[inst.addr].DependsOn
 	case "deployment":
 		e.deploymentInstance(inst, ent.block)
 		late, needs = e.deployments[inst.addr].Late, e.deployments[inst.addr].DependsOn

@@ -22,9 +22,9 @@ func TestResolveServer(t *testing.T) {
 		"step.exec.build[\"base\"]": {"image": "img:base", "seed": "1"},
 		"step.exec.build[\"head\"]": {"image": "img:head", "seed": "2"},
 	}
-	spec, diags := cfg.ResolveServer(`server.vllm.sut["base"]`, outputs)
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	spec, err := cfg.ResolveServer(`server.vllm.sut["base"]`, outputs)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if spec.Image != "img:base" || spec.Args[0].Value != "2" || spec.Env[0].Value != "x-img:base" {
 		t.Errorf("got %+v", spec)
@@ -33,26 +33,26 @@ func TestResolveServer(t *testing.T) {
 
 func TestResolveServerSaysWhatIsMissing(t *testing.T) {
 	cfg := loadFile(t, "testdata/valid/late.hcl")
-	_, diags := cfg.ResolveServer(`server.vllm.sut["base"]`, map[string]map[string]string{})
-	if !diags.HasErrors() {
+	_, err := cfg.ResolveServer(`server.vllm.sut["base"]`, map[string]map[string]string{})
+	if err == nil {
 		t.Error("resolved without the outputs that it needs")
 	}
-	if _, diags := cfg.ResolveServer("server.vllm.nobody", nil); !diags.HasErrors() {
+	if _, err := cfg.ResolveServer("server.vllm.nobody", nil); err == nil {
 		t.Error("resolved a server that does not exist")
 	}
 }
 
 func TestResolveStep(t *testing.T) {
 	cfg := loadFile(t, "testdata/valid/late.hcl")
-	o, diags := cfg.ResolveStep(`step.exec.build["head"]`, map[string]map[string]string{"step.exec.tag": {"sha": "abc"}})
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	o, err := cfg.ResolveStep(`step.exec.build["head"]`, map[string]map[string]string{"step.exec.tag": {"sha": "abc"}})
+	if err != nil {
+		t.Fatal(err)
 	}
 	words, err := o.Texts("command")
 	if want := []string{"make", "image", "TAG=abc", "head"}; err != nil || !slices.Equal(words, want) {
 		t.Errorf("command %q (%v), want %q", words, err, want)
 	}
-	if _, diags := cfg.ResolveStep(`step.exec.build["head"]`, nil); !diags.HasErrors() {
+	if _, err := cfg.ResolveStep(`step.exec.build["head"]`, nil); err == nil {
 		t.Error("resolved without the outputs that it needs")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -53,7 +54,7 @@ func (c cell) checkSense(target string, w steps.Workload) {
 // checkContext compares the longest request with the longest sequence of the servers.
 func (c cell) checkContext(target string, w steps.Workload) {
 	longest := w.Dataset.InputMax + w.Dataset.OutputMax
-	servers := []*Server{c.servers[target]}
+	servers := []*config.Server{c.servers[target]}
 	if d := c.deployments[target]; d != nil {
 		servers = d.Servers
 	}
@@ -80,7 +81,7 @@ func (c cell) checkContext(target string, w steps.Workload) {
 
 // warnOfUnusedAxes reports axes that nothing refers to: their cells measure the same under other names. It
 // skips the axis of a paired baseline, whose sides are compared elsewhere.
-func (e *evaluator) warnOfUnusedAxes(bm *Benchmark, b *block) {
+func (e *evaluator) warnOfUnusedAxes(bm *config.Benchmark, b *block) {
 	m := b.one("matrix")
 	if m == nil {
 		return
@@ -197,7 +198,7 @@ func (e *evaluator) checkDecides(v cty.Value, condition hcl.Expression) {
 const leastRepeats = 4
 
 // adviseRepeats warns of sessions that find only changes too large to be overlooked.
-func (e *evaluator) adviseRepeats(g *Gate, b *block, base *Baseline, bm *Benchmark) {
+func (e *evaluator) adviseRepeats(g *gate, b *block, base *config.Baseline, bm *config.Benchmark) {
 	if base.Kind != result.BaselinePaired || bm.RepeatMax < 2 || bm.RepeatMax >= leastRepeats {
 		return
 	}
@@ -220,7 +221,7 @@ func (e *evaluator) checkAlpha(alpha float64, at hcl.Range) bool {
 }
 
 // checkTransport reports transports that the servers of a deployment cannot use.
-func (e *evaluator) checkTransport(d *Deployment, b *block) {
+func (e *evaluator) checkTransport(d *config.Deployment, b *block) {
 	// On a cluster its own configuration decides what a container gets.
 	cluster := e.prog.settings != nil && (e.prog.settings.one("slurm") != nil || e.prog.settings.one("kubernetes") != nil)
 	for _, p := range checkTransport(d.Spec, !cluster) {

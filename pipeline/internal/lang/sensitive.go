@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/zclconf/go-cty/cty"
@@ -85,17 +86,10 @@ func namedSecrets(name string, v cty.Value, into map[string]bool) {
 	}
 }
 
-// Secrets returns every secret text of the pipeline, for the redactor: the values of sensitive variables,
-// values of sensitive arguments made from them, and unmarked values that are secrets by their name.
-func (c *Config) Secrets() []string {
-	return slices.Clone(c.secrets)
-}
-
-// SecretsOf returns the secrets in outputs of steps: those named like a secret, and those that reach a
-// variable, a header or a key named like one.
-func (c *Config) SecretsOf(outputs map[string]map[string]string) []string {
+// SecretsOf implements [config.Late].
+func (c *Config) SecretsOf(outputs config.Outputs) []string {
 	before := map[string]bool{}
-	for _, text := range c.secrets {
+	for _, text := range c.Secrets {
 		before[text] = true
 	}
 	texts := c.secretsWith(outputs)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
@@ -33,7 +34,7 @@ func (e *evaluator) isAbstract(b *block) bool {
 // serverInstance evaluates one server, stores it under its address and returns its value.
 func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abstract bool) cty.Value {
 	o := e.evaluate(layers, b.kind.Schema, abstract)
-	srv := &Server{Addr: inst.addr, Kind: b.kind, Range: b.header, Late: o.late}
+	srv := &config.Server{Addr: inst.addr, Kind: b.kind, Range: b.header, Late: o.late}
 	srv.DependsOn = e.dependencies(o)
 	e.servers[inst.addr] = srv
 	e.abstract[inst.addr] = abstract

@@ -6,18 +6,19 @@ import (
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // pipelineSettings evaluates the pipeline block.
-func (e *evaluator) pipelineSettings() Settings {
+func (e *evaluator) pipelineSettings() config.Settings {
 	b := e.prog.settings
 	if b == nil {
-		return Settings{Alpha: defaultAlpha}
+		return config.Settings{Alpha: defaultAlpha}
 	}
 	o := e.evaluate([]layer{{b, e.newScope()}}, pipelineType().schema, false)
-	s := Settings{
+	s := config.Settings{
 		Description: o.Text("description"), Alpha: defaultAlpha, Timeout: o.Duration("timeout"), Lock: o.Text("lock"),
 		Resident: o.Text("resident"),
 	}
@@ -39,7 +40,7 @@ func (e *evaluator) pipelineSettings() Settings {
 	}
 	e.placeBlocks(&s, o)
 	s.Price, _ = settingsBlock(e, o, "price", readPrice)
-	s.Budget, s.BudgetRange = settingsBlock(e, o, "budget", func(inner steps.Object) (*Budget, []steps.Problem) {
+	s.Budget, s.BudgetRange = settingsBlock(e, o, "budget", func(inner steps.Object) (*config.Budget, []steps.Problem) {
 		return readBudget(inner, s.Price)
 	})
 	s.Variance, s.VarianceRange = settingsBlock(e, o, "variance", readVariance)
@@ -68,7 +69,7 @@ func settingsBlock[T any](e *evaluator, o object, name string, read func(steps.O
 }
 
 // placeBlocks evaluates the blocks that define where servers run.
-func (e *evaluator) placeBlocks(s *Settings, o object) {
+func (e *evaluator) placeBlocks(s *config.Settings, o object) {
 	s.Slurm, s.SlurmRange = settingsBlock(e, o, "slurm", readSlurm)
 	s.Docker, _ = settingsBlock(e, o, "docker", readDocker)
 	s.Kubernetes, s.ClusterRange = settingsBlock(e, o, "kubernetes", readKubernetes)
@@ -78,7 +79,7 @@ func (e *evaluator) placeBlocks(s *Settings, o object) {
 }
 
 // machines evaluates the machines block, which needs a block with machines.
-func (e *evaluator) machines(s *Settings, o object) {
+func (e *evaluator) machines(s *config.Settings, o object) {
 	s.Machines, s.MachinesRange = settingsBlock(e, o, "machines", readMachines)
 	if s.Machines == nil {
 		if s.Kubernetes != nil && s.Kubernetes.Nodes > 0 {
@@ -121,7 +122,7 @@ func (e *evaluator) reportOf(o object, block string, found []steps.Problem) {
 }
 
 // checkBisectVariables reports names of variables that the file does not declare.
-func (e *evaluator) checkBisectVariables(s *Bisect, o object) {
+func (e *evaluator) checkBisectVariables(s *config.Bisect, o object) {
 	var declared []string
 	for _, b := range e.prog.variables {
 		declared = append(declared, b.label())

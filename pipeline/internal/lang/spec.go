@@ -7,17 +7,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
 	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// latePrefix begins the text that stands for a value waiting for a step.
-const latePrefix = "(known after "
-
-// IsLate reports whether a text of a server stands for a value waiting for a step.
-func IsLate(text string) bool { return strings.HasPrefix(text, latePrefix) }
 
 // spec converts an evaluated server block for its engine. Only this function maps the arguments of servers by
 // name. Values that wait for the run are shown as "(known after step.exec.build)".
@@ -47,7 +42,7 @@ func (e *evaluator) knownAfter(o object, name string) string {
 			exprs = append(exprs, src.Expr)
 		}
 	}
-	return latePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
+	return config.LatePrefix + strings.Join(e.stepsOf(exprs), ", ") + ")"
 }
 
 // container returns the container block. The kind's check has reported its problems.

@@ -3,6 +3,7 @@ package lang
 import (
 	"slices"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -15,7 +16,7 @@ func (e *evaluator) step(ent *entity) (cty.Value, bool) {
 func (e *evaluator) stepInstance(inst instance, b *block) cty.Value {
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, b.kind.Schema, false)
 	e.check(&o, b.kind, nil)
-	s := &Step{Addr: inst.addr, Kind: b.kind, Object: o.Object, Range: b.header, late: o.late}
+	s := &config.Step{Addr: inst.addr, Kind: b.kind, Object: o.Object, Range: b.header, Late: o.late}
 	e.steps[inst.addr] = s
 	s.DependsOn = slices.DeleteFunc(e.dependencies(o), func(addr string) bool { return addr == inst.addr })
 	return cty.ObjectVal(map[string]cty.Value{
@@ -61,15 +62,15 @@ func outputNames(o object) []string {
 
 // inOrder sorts steps so that each comes after those on which it depends, otherwise in source order. Cycles
 // have been reported before.
-func inOrder(list []*Step) []*Step {
-	byAddr := map[string]*Step{}
+func inOrder(list []*config.Step) []*config.Step {
+	byAddr := map[string]*config.Step{}
 	for _, s := range list {
 		byAddr[s.Addr] = s
 	}
-	var out []*Step
+	var out []*config.Step
 	seen := map[string]bool{}
-	var visit func(*Step)
-	visit = func(s *Step) {
+	var visit func(*config.Step)
+	visit = func(s *config.Step) {
 		if s == nil || seen[s.Addr] {
 			return
 		}

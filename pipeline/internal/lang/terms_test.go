@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 )
 
@@ -33,7 +34,7 @@ func TestTermsAreArguments(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range new(lang.Config).Terms(&lang.Gate{}) {
+	for _, s := range (&lang.Config{Config: new(config.Config)}).Terms(new(config.Gate)) {
 		shown = append(shown, s.Name)
 	}
 	if !slices.Equal(arguments, members) || !slices.Equal(shown, members) {

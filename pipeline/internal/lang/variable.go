@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
@@ -49,10 +50,10 @@ type given struct {
 
 // resolveVariables determines the value of every variable: the last one from the environment, --var-file and
 // --var, else the default.
-func (e *evaluator) resolveVariables(opt Options) []Variable {
+func (e *evaluator) resolveVariables(opt Options) []config.Variable {
 	declared := e.declarations()
 	values := e.collectGiven(opt, declared)
-	var out []Variable
+	var out []config.Variable
 	for _, d := range declared {
 		v, origin, ok := e.resolve(d, values[d.name])
 		if !ok || !e.keep(d.block.header, "var."+d.name+": ", v) {
@@ -66,7 +67,7 @@ func (e *evaluator) resolveVariables(opt Options) []Variable {
 			namedSecrets(d.name, v, e.secrets)
 		}
 		e.vars["var."+d.name] = v
-		out = append(out, Variable{Name: d.name, Value: v, Origin: origin, Sensitive: d.sensitive})
+		out = append(out, config.Variable{Name: d.name, Value: v, Origin: origin, Sensitive: d.sensitive})
 	}
 	for _, d := range declared {
 		e.validate(d)

@@ -203,7 +203,7 @@ server "vllm" "sut" {
 		t.Fatal(diags)
 	}
 	want := "Basic aHVudGVyMi1odW50ZXIy|aHVudGVyMi1odW50ZXIy|first-key-of-two|hunter2-hunter2"
-	if got := strings.Join(cfg.Secrets(), "|"); got != want {
+	if got := strings.Join(cfg.Secrets, "|"); got != want {
 		t.Errorf("secrets %q, want %q", got, want)
 	}
 	for _, e := range cfg.Servers[0].Spec.Env {

@@ -3,18 +3,10 @@ package lang
 import (
 	"fmt"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// Variance defines where a file takes the spread of its pairs from, before they are measured.
-type Variance struct {
-	// Calibration is the path of a calibration's file; "" means the newest one in the history for such a
-	// machine.
-	Calibration string
-	// Within is the largest ratio of today's spread to the calibration's.
-	Within float64
-}
 
 // The bounds of Within that the gates accept, and its default.
 const (
@@ -35,8 +27,8 @@ func varianceSchema() steps.Schema {
 }
 
 // readVariance reads a variance block and checks it beyond types.
-func readVariance(o steps.Object) (*Variance, []steps.Problem) {
-	s := &Variance{Calibration: o.Text("calibration"), Within: defaultWithin}
+func readVariance(o steps.Object) (*config.Variance, []steps.Problem) {
+	s := &config.Variance{Calibration: o.Text("calibration"), Within: defaultWithin}
 	found := varianceSchema().Check(o)
 	if o.Known("within") {
 		s.Within = o.Float("within")

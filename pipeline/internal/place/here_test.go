@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
@@ -17,16 +17,16 @@ import (
 // TestServersElsewhere: this machine's network devices are no evidence of what servers of
 // other machines have sent.
 func TestServersElsewhere(t *testing.T) {
-	here := func(s lang.Settings, node int, image string) bool {
+	here := func(s config.Settings, node int, image string) bool {
 		set := place.NewSet([]place.Kind{slurmjob.Kind(), dockerhost.Kind(), local.Kind()},
-			place.Options{Config: &lang.Config{Settings: s}, Plan: &plan.Plan{}, Shown: true})
+			place.Options{Plan: &plan.Plan{Config: &config.Config{Settings: s}}, Shown: true})
 		p := place.Process{Name: "s", Spec: steps.ServerSpec{Image: image, Node: node}, Contained: image != ""}
 		return set.Here([]place.Target{{Processes: []place.Process{p}}})
 	}
-	if here(lang.Settings{Slurm: &steps.SlurmSpec{Nodes: 1}}, 0, "") {
+	if here(config.Settings{Slurm: &steps.SlurmSpec{Nodes: 1}}, 0, "") {
 		t.Error("servers of a cluster are taken for this machine's")
 	}
-	if !here(lang.Settings{}, 0, "") {
+	if !here(config.Settings{}, 0, "") {
 		t.Error("processes of this machine are taken for another's")
 	}
 	for _, tt := range []struct {
@@ -40,7 +40,7 @@ func TestServersElsewhere(t *testing.T) {
 		{steps.DockerHost{URL: "ssh://me@gpu2"}, false},
 		{steps.DockerHost{URL: "tcp://localhost:2375", Address: "10.0.0.2"}, false}, // its port is forwarded
 	} {
-		block := lang.Settings{Docker: &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, tt.host}}}
+		block := config.Settings{Docker: &steps.DockerSpec{Hosts: []steps.DockerHost{{URL: "unix:///run/a.sock"}, tt.host}}}
 		if here(block, 1, "engine:v1") != tt.here {
 			t.Errorf("with a daemon at %+v: %v, want %v", tt.host, !tt.here, tt.here)
 		}
@@ -68,7 +68,7 @@ func TestPlacesAreClosedOnce(t *testing.T) {
 	set := place.NewSet([]place.Kind{{
 		Takes: func(place.Options, place.Process) bool { return true },
 		New:   func(place.Options) (place.Place, error) { return failing{closed: &closed}, nil },
-	}}, place.Options{Config: &lang.Config{}, Plan: &plan.Plan{}})
+	}}, place.Options{Plan: &plan.Plan{Config: &config.Config{}}})
 	if err := set.Prepare([]place.Target{{Processes: []place.Process{{Name: "s"}}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -76,8 +76,8 @@ type Node struct {
 // error names two hosts that differ; the returned differences matter less.
 func (n Nodes) Compare(opt Options) (differences []string, err error) {
 	for _, t := range opt.Plan.Targets {
-		hosts := n.rolesOn(opt.Config, t.Addr)
-		gpus := slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(byRole(opt.Config, t.Addr)))...), wantsGPUs)
+		hosts := n.rolesOn(opt.Plan.Config, t.Addr)
+		gpus := slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(byRole(opt.Plan.Config, t.Addr)))...), wantsGPUs)
 		for _, role := range slices.Sorted(maps.Keys(hosts)) {
 			first := n.List[hosts[role][0]]
 			for _, i := range hosts[role][1:] {
@@ -102,7 +102,7 @@ func (n Nodes) Compare(opt Options) (differences []string, err error) {
 }
 
 // rolesOn maps each role of a target to the numbers of the nodes that its servers run on.
-func (n Nodes) rolesOn(cfg *lang.Config, addr string) map[string][]int {
+func (n Nodes) rolesOn(cfg *config.Config, addr string) map[string][]int {
 	hosts := map[string][]int{}
 	for role, specs := range byRole(cfg, addr) {
 		for _, s := range specs {
@@ -123,7 +123,7 @@ func (n Nodes) rolesOn(cfg *lang.Config, addr string) map[string][]int {
 }
 
 // byRole maps roles to the launched servers of a target.
-func byRole(cfg *lang.Config, addr string) map[string][]steps.ServerSpec {
+func byRole(cfg *config.Config, addr string) map[string][]steps.ServerSpec {
 	out := map[string][]steps.ServerSpec{}
 	if d := cfg.DeploymentAt(addr); d != nil {
 		for _, m := range d.Spec.Members {

@@ -5,23 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
-// onNodes is a configuration with a server on a node, as many of them as the plan has targets.
-func onNodes(at, width int) (*lang.Config, *plan.Plan) {
-	cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Executable: []string{"vllm"},
+// onNodes returns the plan of a file with a server on a node, as many of them as the plan has targets.
+func onNodes(at, width int) *plan.Plan {
+	cfg := &config.Config{Servers: []*config.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Executable: []string{"vllm"},
 		Node: at, Nodes: width}}}}
-	return cfg, &plan.Plan{Targets: []plan.Target{{Addr: "server.vllm.s"}}}
+	return &plan.Plan{Config: cfg, Targets: []plan.Target{{Addr: "server.vllm.s"}}}
 }
 
 func TestServersByRole(t *testing.T) {
-	cfg, _ := onNodes(0, 1)
+	p := onNodes(0, 1)
 	n := Nodes{Lanes: 4, Width: 1, List: make([]Node, 4)}
-	hosts := n.rolesOn(cfg, "server.vllm.s")
+	hosts := n.rolesOn(p.Config, "server.vllm.s")
 	if got := hosts[result.RoleServer]; len(hosts) != 1 || !slices.Equal(got, []int{0, 1, 2, 3}) {
 		t.Errorf("with four lanes the server is on nodes %v", hosts)
 	}
@@ -29,17 +29,17 @@ func TestServersByRole(t *testing.T) {
 
 // TestUnlikeNodes: servers of a role on other GPUs are no comparison; another kernel is worth a warning.
 func TestUnlikeNodes(t *testing.T) {
-	cfg, p := onNodes(0, 2)
+	p := onNodes(0, 2)
 	node := func(name, gpu, kernel string) Node {
 		return Node{name, map[string]string{"gpu_name": gpu, "gpu_count": "8", "kernel": kernel}}
 	}
 	n := Nodes{Lanes: 1, Advice: "choose them by their label", List: []Node{node("a", "H100", "6.1"), node("b", "A100", "6.1")}}
-	_, err := n.Compare(Options{Config: cfg, Plan: p})
+	_, err := n.Compare(Options{Plan: p})
 	if err == nil || !strings.Contains(err.Error(), "node a has gpu_name H100 and node b has gpu_name A100; choose them by their label") {
 		t.Errorf("%v", err)
 	}
 	n.List[1] = node("b", "H100", "6.8")
-	differences, err := n.Compare(Options{Config: cfg, Plan: p})
+	differences, err := n.Compare(Options{Plan: p})
 	if err != nil || len(differences) != 1 || !strings.Contains(differences[0], "kernel 6.1 and kernel 6.8") {
 		t.Errorf("%v, %v", differences, err)
 	}

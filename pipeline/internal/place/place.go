@@ -29,7 +29,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
@@ -58,8 +57,7 @@ type Kind struct {
 
 // Options configure a place.
 type Options struct {
-	Config *lang.Config
-	Plan   *plan.Plan
+	Plan *plan.Plan // with its configuration
 	// Dir is the folder of the pipeline file.
 	Dir string
 	// Self is the path of this program, and Version its version.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
@@ -16,9 +16,9 @@ import (
 // assign places servers on this machine or the hosts of a docker block, and returns their
 // specs by name.
 func assign(parts []place.Part, hosts *steps.DockerSpec, simulated string, together bool) (map[string]steps.ServerSpec, error) {
-	cfg := &lang.Config{}
+	cfg := &config.Config{}
 	cfg.Settings.Docker = hosts
-	set := place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{Config: cfg, Plan: &plan.Plan{Simulated: simulated},
+	set := place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{Plan: &plan.Plan{Config: cfg, Simulated: simulated},
 		Shown: true})
 	t := place.Target{Together: together}
 	for _, p := range parts {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -33,7 +33,7 @@ type Options struct {
 	// Calibration returns the calibration that a file's variance block selects for cells (hashes). If there is
 	// none, note explains why none is used. It returns an error if the file cannot be judged as it asks. It may
 	// be nil.
-	Calibration func(spec *lang.Variance, cells []string) (c *Calibration, note string, err error)
+	Calibration func(spec *config.Variance, cells []string) (c *Calibration, note string, err error)
 	// LaunchTime returns how long launches of a target took that measured these cells (hashes), in seconds; 0
 	// if unknown. It may be nil, and is not called for simulated targets.
 	LaunchTime func(cells []string) float64
@@ -48,15 +48,16 @@ type Options struct {
 	// AnySimulation counts differences of simulate blocks even if nothing is simulated.
 	AnySimulation bool
 	// Argv renders a server's command line for display; it may be nil.
-	Argv func(s *lang.Server) ([]string, error)
+	Argv func(s *config.Server) ([]string, error)
 	// Launch describes the processes of a target for display; it may be nil.
-	Launch func(cfg *lang.Config, addr string) ([]Process, error)
+	Launch func(cfg *config.Config, addr string) ([]Process, error)
 }
 
 // Build makes the plan of a configuration. Errors carry the place in the file.
-func Build(cfg *lang.Config, opt Options) (*Plan, hcl.Diagnostics) {
+func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b := builder{cfg: cfg, opt: opt}
 	p := &Plan{
+		Config:    cfg,
 		Tests:     cfg.Tests,
 		Schema:    Schema,
 		File:      opt.File,
@@ -138,7 +139,7 @@ func (p *Plan) attempted() string {
 }
 
 type builder struct {
-	cfg   *lang.Config
+	cfg   *config.Config
 	opt   Options
 	diags hcl.Diagnostics
 	// traces describes the parts of recorded traces that are not replayed.
@@ -203,7 +204,7 @@ func (b *builder) benchmarks() []Benchmark {
 }
 
 // kept returns the cells that --only selects, and the cells that a gate compares them with.
-func (b *builder) kept(src *lang.Benchmark) []Cell {
+func (b *builder) kept(src *config.Benchmark) []Cell {
 	all := make([]Cell, len(src.Cells))
 	keep := map[string]bool{}
 	for i, c := range src.Cells {
@@ -225,7 +226,7 @@ func (b *builder) kept(src *lang.Benchmark) []Cell {
 	return slices.DeleteFunc(all, func(c Cell) bool { return !keep[c.Hash] })
 }
 
-func (b *builder) cell(src *lang.Benchmark, c lang.Cell) Cell {
+func (b *builder) cell(src *config.Benchmark, c config.Cell) Cell {
 	name := strings.TrimPrefix(src.Addr, "benchmark.")
 	if b.opt.Simulated != "" {
 		c.Workload.Dataset = b.cfg.Files.Rehearsed(c.Workload.Dataset)
@@ -392,12 +393,12 @@ func hostsOf(s steps.ServerSpec, hosts *steps.DockerSpec) []string {
 	return out
 }
 
-func source(s *lang.Server) string {
+func source(s *config.Server) string {
 	return cmp.Or(s.Spec.URL, s.Spec.Image, strings.Join(s.Spec.Executable, " "))
 }
 
 // variables returns the values of the file's variables for people, secrets as "(sensitive)".
-func variables(vars []lang.Variable) map[string]string {
+func variables(vars []config.Variable) map[string]string {
 	out := make(map[string]string, len(vars))
 	for _, v := range vars {
 		switch value := v.Value; {

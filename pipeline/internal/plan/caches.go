@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -102,7 +102,7 @@ func (b *builder) lasting(addr string) map[string]bool {
 }
 
 // launched returns the servers of a target.
-func launched(cfg *lang.Config, addr string) []steps.ServerSpec {
+func launched(cfg *config.Config, addr string) []steps.ServerSpec {
 	if s := cfg.ServerAt(addr); s != nil {
 		return []steps.ServerSpec{s.Spec}
 	}

@@ -30,7 +30,7 @@ func TestSharedCaches(t *testing.T) {
 		"another metric":         {"ttft.p50", volume("cache", false), volume("cache", false), ""},
 		"processes":              {"startup.time", nil, nil, ""},
 	} {
-		cfg := config(4, 2, 4)
+		cfg := configOf(4, 2, 4)
 		cfg.Servers[0].Spec.Container, cfg.Servers[1].Spec.Container = tt.base, tt.head
 		m, _ := metric.Lookup(tt.metric)
 		cfg.Gates[0].Metrics = []metric.Metric{m}
@@ -56,7 +56,7 @@ func TestDeclaredCaches(t *testing.T) {
 		"by another variable": {kept("a", "CACHE"), kept("b", "OTHER"), 2, false},
 		"one for both":        {kept("a", "CACHE"), kept("a", "CACHE"), 0, true},
 	} {
-		cfg := config(4, 2, 4)
+		cfg := configOf(4, 2, 4)
 		m, _ := metric.Lookup("startup.time")
 		cfg.Gates[0].Metrics = []metric.Metric{m}
 		head := cfg.Servers[0].Spec
@@ -91,7 +91,7 @@ func TestFilledCachesLeaveEnoughRepeats(t *testing.T) {
 		{"permutation", 5, true, "by 4 repeats alone"},
 		{"permutation", 6, true, ""},
 	} {
-		cfg := config(tt.repeats, 2, 4)
+		cfg := configOf(tt.repeats, 2, 4)
 		m, _ := metric.Lookup("startup.time")
 		cfg.Gates[0].Metrics, cfg.Gates[0].TestName = []metric.Metric{m}, tt.test
 		if tt.caches {

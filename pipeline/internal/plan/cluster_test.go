@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"pgregory.net/rapid"
 )
 
 // clustered is a configuration of two sides on a cluster.
-func clustered(repeats int, spec steps.SlurmSpec) *lang.Config {
-	cfg := config(repeats, 2, 4)
+func clustered(repeats int, spec steps.SlurmSpec) *config.Config {
+	cfg := configOf(repeats, 2, 4)
 	cfg.Settings.Slurm = &spec
 	return cfg
 }
@@ -62,7 +62,7 @@ func TestRepeatsSideBySide(t *testing.T) {
 // Machines side by side are taken at the same time, each by every so many repeats as without, and a round more does not fit.
 func TestMachinesSideBySide(t *testing.T) {
 	cfg := clustered(5, steps.SlurmSpec{Nodes: 3, SideBySide: true})
-	cfg.Settings.Machines = &lang.Machines{Between: 0.03}
+	cfg.Settings.Machines = &config.Machines{Between: 0.03}
 	p, diags := Build(cfg, Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -151,7 +151,7 @@ func TestSideBySideIsRefused(t *testing.T) {
 	exporter := clustered(4, both)
 	exporter.Measures = []steps.Measure{{Name: "joules", Source: steps.MeasureURL, URL: "http://h:9400/metrics"}}
 	for name, tt := range map[string]struct {
-		cfg  *lang.Config
+		cfg  *config.Config
 		want string
 	}{
 		"an exporter":        {exporter, "measure.joules reads http://h:9400/metrics"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -106,23 +106,23 @@ func TestBillOfAPlan(t *testing.T) {
 func TestProfileInThePlan(t *testing.T) {
 	const want = "2 more launches where a gate regresses, about 12 min; 0.40 GPU-hours; 1.00 USD"
 	for name, tt := range map[string]struct {
-		change func(*Plan, *lang.Config)
+		change func(*Plan, *config.Config)
 		want   string
 	}{
-		"known starts": {func(*Plan, *lang.Config) {}, want},
-		"the longest":  {func(p *Plan, _ *lang.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
-		"unknown starts": {func(p *Plan, _ *lang.Config) { p.Targets[0].StartSeconds, p.Estimate.UnknownStarts = 0, 4 },
+		"known starts": {func(*Plan, *config.Config) {}, want},
+		"the longest":  {func(p *Plan, _ *config.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
+		"unknown starts": {func(p *Plan, _ *config.Config) { p.Targets[0].StartSeconds, p.Estimate.UnknownStarts = 0, 4 },
 			"2 more launches where a gate regresses, about 8 min, without the start of servers; 0.25 GPU-hours; 0.62 USD"},
-		"processes": {func(p *Plan, _ *lang.Config) { p.Simulated = SimulateProcess },
+		"processes": {func(p *Plan, _ *config.Config) { p.Simulated = SimulateProcess },
 			"2 more launches where a gate regresses, about 12 min"},
-		"no profile": {func(_ *Plan, cfg *lang.Config) { cfg.Settings.Profile = nil }, ""},
-		"nothing of ours": {func(p *Plan, _ *lang.Config) {
+		"no profile": {func(_ *Plan, cfg *config.Config) { cfg.Settings.Profile = nil }, ""},
+		"nothing of ours": {func(p *Plan, _ *config.Config) {
 			p.Targets[0].Attached, p.Targets[1].Attached = true, true
 		}, ""},
-		"a stored baseline": {func(p *Plan, _ *lang.Config) { p.Gates[0].Comparisons = []Comparison{{Head: "head1"}} }, ""},
+		"a stored baseline": {func(p *Plan, _ *config.Config) { p.Gates[0].Comparisons = []Comparison{{Head: "head1"}} }, ""},
 	} {
-		p, cfg := costPlan(), &lang.Config{}
-		cfg.Settings.Profile = &lang.Profile{}
+		p, cfg := costPlan(), &config.Config{}
+		cfg.Settings.Profile = &config.Profile{}
 		p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270
 		p.Price = &result.Price{GPUHour: 2.5, Currency: "USD"}
 		p.Gates = []Gate{{Comparisons: []Comparison{{Base: "base1", Head: "head1"}, {Base: "base2", Head: "head2"}}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 )
@@ -131,7 +131,7 @@ func (p *Plan) undecidable(g Gate, level float64, filling int) string {
 
 // warnOfLosses warns of a gate with too few repeats to call lost requests a regression. If the head alone lost
 // requests in every run, its results would be invalid.
-func (b *builder) warnOfLosses(p *Plan, g Gate, src *lang.Gate) {
+func (b *builder) warnOfLosses(p *Plan, g Gate, src *config.Gate) {
 	n, least := p.repeatsOf(g.Benchmark), gates.FailingRuns(p.strictest(g))
 	if !g.CanFail() || n < 2 || n >= least {
 		return // one repeat causes a warning elsewhere
@@ -264,7 +264,7 @@ func (b *builder) worstNoise(g Gate, id string, passes int) (worst Noise, known 
 }
 
 // refuseNoise refuses a gate whose noise is above its margin even after all repeats.
-func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *lang.Gate) {
+func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *config.Gate) {
 	if err := p.checkNoise(g, w.Metric, w.SD, level); err != nil && !b.opt.IgnoreNoise {
 		at := src.MarginRange
 		if at == (hcl.Range{}) {

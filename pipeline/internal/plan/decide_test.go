@@ -10,14 +10,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
 // looking is config with repeats from least to most.
-func looking(least, most int, rates ...float64) *lang.Config {
-	cfg := config(most, rates...)
+func looking(least, most int, rates ...float64) *config.Config {
+	cfg := configOf(most, rates...)
 	cfg.Benchmarks[0].RepeatMin = least
 	return cfg
 }
@@ -71,19 +71,19 @@ func TestTooFewRepeatsForLostRequestsAreWarnedOf(t *testing.T) {
 	many := []float64{1, 2, 3, 4, 5, 6}
 	for _, tt := range []struct {
 		name   string
-		cfg    *lang.Config
+		cfg    *config.Config
 		action result.Action
 		want   string
 	}{
-		{"two repeats", config(2, 2), result.Fail, "each of 2 runs"},
-		{"three of two comparisons", config(3, 2), result.Fail, ""},
-		{"three of twelve", config(3, many...), result.Fail, "over 12 comparisons at 0.05, one-sided, that takes 5 repeats. Plan at least 5"},
-		{"four of twelve", config(4, many...), result.Fail, "Plan at least 5"},
-		{"five of twelve", config(5, many...), result.Fail, ""},
-		{"four of ten", config(4, many[1:]...), result.Fail, ""},
+		{"two repeats", configOf(2, 2), result.Fail, "each of 2 runs"},
+		{"three of two comparisons", configOf(3, 2), result.Fail, ""},
+		{"three of twelve", configOf(3, many...), result.Fail, "over 12 comparisons at 0.05, one-sided, that takes 5 repeats. Plan at least 5"},
+		{"four of twelve", configOf(4, many...), result.Fail, "Plan at least 5"},
+		{"five of twelve", configOf(5, many...), result.Fail, ""},
+		{"four of ten", configOf(4, many[1:]...), result.Fail, ""},
 		{"looks take their part", looking(2, 4, many[1:]...), result.Fail, "Plan at least 5"},
-		{"one repeat", config(1, 2), result.Fail, ""},
-		{"a gate that only warns", config(2, 2), result.Warn, ""},
+		{"one repeat", configOf(1, 2), result.Fail, ""},
+		{"a gate that only warns", configOf(2, 2), result.Warn, ""},
 	} {
 		tt.cfg.Gates[0].OnRegression = tt.action
 		tt.cfg.Gates[0].Range = hcl.Range{Filename: "gate.hcl", Start: hcl.Pos{Line: 7}}
@@ -103,14 +103,14 @@ func TestTooFewRepeatsForLostRequestsAreWarnedOf(t *testing.T) {
 func TestPowerIsStated(t *testing.T) {
 	known := func(_, id string) (Noise, bool) { return Noise{always(0.02), "calibrated"}, id == "ttft.p50" }
 	for _, tt := range []struct {
-		cfg  *lang.Config
+		cfg  *config.Config
 		opt  Options
 		want []string
 	}{
 		{looking(4, 12, 2), Options{}, []string{"4 to 12 pairs each, judged after 4, 6, 8, 10 and 12",
 			"if pairs spread by 1 %: a change of 5.5 % after 4 repeats and 5.1 % after 12", "at most,"}},
 		{looking(4, 12, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated)"}},
-		{config(5, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated): a change of 5.8 % is found"}},
+		{configOf(5, 2), Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated): a change of 5.8 % is found"}},
 	} {
 		var b bytes.Buffer
 		if err := build(t, tt.cfg, tt.opt).WriteText(&b); err != nil {
@@ -122,7 +122,7 @@ func TestPowerIsStated(t *testing.T) {
 			}
 		}
 	}
-	cfg := config(5, 2)
+	cfg := configOf(5, 2)
 	p99, _ := metric.Lookup("ttft.p99")
 	cfg.Gates[0].Metrics = append(cfg.Gates[0].Metrics, p99)
 	if power := build(t, cfg, Options{Noise: known}).Gates[0].Power; len(power) != 1+len(assumedSpreads) {
@@ -155,7 +155,7 @@ func TestLooksOfTheFile(t *testing.T) {
 // Passes lessen the part of the noise that is within launches, and cost their time.
 func TestPassesInAPlan(t *testing.T) {
 	passing := func(passes int) *Plan {
-		cfg := config(4, 2)
+		cfg := configOf(4, 2)
 		cfg.Benchmarks[0].Passes = passes
 		noise := func(passes int) float64 { return 0.01 + 0.02/float64(passes) }
 		p, diags := Build(cfg, Options{Noise: func(string, string) (Noise, bool) { return Noise{noise, "calibrated"}, true }, IgnoreNoise: true})
@@ -205,7 +205,7 @@ func TestAMarginOfADifferenceIsAbsolute(t *testing.T) {
 func TestPowerOfCapacities(t *testing.T) {
 	rate, _ := metric.Lookup("capacity.rate")
 	search := &steps.Search{Min: 1, Max: 64, Resolution: 0.05, Probes: 8, SLO: []steps.Objective{{Metric: "ttft.p50", Limit: 0.5}}}
-	cfg := config(5, 2)
+	cfg := configOf(5, 2)
 	cfg.Gates[0].Metrics = []metric.Metric{rate}
 	for _, b := range cfg.Benchmarks {
 		for i := range b.Cells {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
@@ -22,7 +22,7 @@ const (
 
 // seconds estimates one pass of a workload. It reads the schedule of a trace from its file, and reports
 // problems of the file and of its replay.
-func (b *builder) seconds(src *lang.Benchmark, w steps.Workload) float64 {
+func (b *builder) seconds(src *config.Benchmark, w steps.Workload) float64 {
 	if w.Dataset.Sum == "" || b.cfg.Stored {
 		return runSeconds(w)
 	}

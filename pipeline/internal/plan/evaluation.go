@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/humanize"
 )
 
@@ -38,7 +38,7 @@ func (p *Plan) questions(g Gate) int {
 
 // decideEvaluation computes what a number of questions can find. It refuses a margin that they cannot find,
 // however alike the sides are. All launches get the same questions, so more repeats find no smaller loss.
-func (b *builder) decideEvaluation(p *Plan, g *Gate, questions int, src *lang.Gate) {
+func (b *builder) decideEvaluation(p *Plan, g *Gate, questions int, src *config.Gate) {
 	level := slices.Max(p.prospect(*g).Levels)
 	margin := float64(g.Margin)
 	if need := gates.NeedQuestions(margin, level); g.Expect == gates.NoRegression && questions < need && !b.opt.IgnoreNoise {

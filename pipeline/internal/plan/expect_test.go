@@ -8,7 +8,7 @@ import (
 )
 
 func TestAPlanStatesWhatImprovementItShows(t *testing.T) {
-	cfg := config(6, 2)
+	cfg := configOf(6, 2)
 	cfg.Gates[0].Expect, cfg.Gates[0].Margin = gates.ExpectImprovement, 0
 	p := build(t, cfg, Options{})
 	var text strings.Builder

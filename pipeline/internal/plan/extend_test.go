@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 )
 
 // storedPlan is a plan as a run directory gives it back.
@@ -63,7 +63,7 @@ func TestContinueRefuses(t *testing.T) {
 	before := storedPlan(t, build(t, looking(4, 8, 2, 4), Options{}))
 	strict := looking(4, 12, 2, 4)
 	strict.Gates[0].Strict = true
-	for name, cfg := range map[string]*lang.Config{"fewer": looking(4, 6, 2, 4), "another first look": looking(6, 12, 2, 4),
+	for name, cfg := range map[string]*config.Config{"fewer": looking(4, 6, 2, 4), "another first look": looking(6, 12, 2, 4),
 		"another gate": strict} {
 		if ok, err := build(t, cfg, Options{}).Continue(before); ok || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -18,7 +18,8 @@ func (b *builder) gates(p *Plan) []Gate {
 	for _, src := range b.cfg.Gates {
 		g := Gate{
 			Addr: src.Addr, Description: src.Description, Benchmark: src.Benchmark, Baseline: src.Baseline,
-			Terms: src.Terms, Actions: src.Actions, OnUnprovenTransport: src.OnUnprovenTransport, Assert: src.Assert != nil, Range: Range(src.Range),
+			Terms: src.Terms, Actions: src.Actions, OnUnprovenTransport: src.OnUnprovenTransport,
+			Assert: src.Condition != "", Range: Range(src.Range),
 		}
 		for _, m := range src.Metrics {
 			g.Metrics = append(g.Metrics, m.ID)
@@ -44,7 +45,7 @@ func (b *builder) gates(p *Plan) []Gate {
 
 // comparisons returns the comparisons of a gate, and the number of those that --only leaves out. These are
 // neither measured nor judged.
-func (b *builder) comparisons(src *lang.Gate, g Gate, p *Plan) (out []Comparison, left int) {
+func (b *builder) comparisons(src *config.Gate, g Gate, p *Plan) (out []Comparison, left int) {
 	source := b.cfg.BenchmarkAt(src.Benchmark)
 	planned := slices.IndexFunc(p.Benchmarks, func(x Benchmark) bool { return x.Addr == src.Benchmark })
 	if source == nil || planned < 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
 )
@@ -128,7 +128,7 @@ func Quote(word string) string {
 
 // deploymentTarget converts a deployment to a target. Its settings are a hash of everything from which it is
 // launched.
-func deploymentTarget(d *lang.Deployment, hosts *steps.DockerSpec) Target {
+func deploymentTarget(d *config.Deployment, hosts *steps.DockerSpec) Target {
 	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec),
 		Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
 	if len(d.Spec.Members) > 0 {

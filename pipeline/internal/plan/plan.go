@@ -7,7 +7,7 @@ package plan
 
 import (
 	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -71,6 +71,8 @@ type Plan struct {
 	Machines *Machines `json:"machines,omitempty"`
 	// Cluster is the cluster on which the servers run; nil for this machine.
 	Cluster *Cluster `json:"cluster,omitempty"`
+	// Config is the evaluated file that the plan was made from; nil in a plan that was read from a run directory.
+	Config *config.Config `json:"-"`
 	// Tests are the tests that gates name; nil means the standard ones.
 	Tests gates.Tests `json:"-"`
 }
@@ -241,6 +243,3 @@ type Estimate struct {
 	// Basis describes where the figures come from.
 	Basis string `json:"basis"`
 }
-
-// MaxRepeats is the largest number of repeats of a plan.
-const MaxRepeats = lang.MaxRepeats

@@ -12,7 +12,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/internal/golden"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -26,19 +26,19 @@ func workload(rate float64) steps.Workload {
 	}
 }
 
-// config is a benchmark of two sides and the given rates, with a paired gate.
-func config(repeats int, rates ...float64) *lang.Config {
-	cfg := &lang.Config{Settings: lang.Settings{Alpha: 0.05, Description: "Two sides"}}
+// configOf returns a benchmark of two sides and the given rates, with a paired gate.
+func configOf(repeats int, rates ...float64) *config.Config {
+	cfg := &config.Config{Settings: config.Settings{Alpha: 0.05, Description: "Two sides"}}
 	kind := steps.Kind{Block: "server", Name: "vllm"}
-	var cells []lang.Cell
+	var cells []config.Cell
 	for _, side := range []string{"base", "head"} {
 		addr := fmt.Sprintf("server.vllm.sut[%q]", side)
-		cfg.Servers = append(cfg.Servers, &lang.Server{
+		cfg.Servers = append(cfg.Servers, &config.Server{
 			Addr: addr, Kind: kind, Spec: steps.ServerSpec{Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m",
 				Args: []steps.Arg{{Name: "side", Value: side}}},
 		})
 		for _, rate := range rates {
-			cells = append(cells, lang.Cell{
+			cells = append(cells, config.Cell{
 				Values: []result.AxisValue{{Name: "side", Value: side}, {Name: "rate", Value: fmt.Sprint(rate)}},
 				Target: addr, Workload: workload(rate),
 			})
@@ -49,12 +49,12 @@ func config(repeats int, rates ...float64) *lang.Config {
 		indices[i] = i
 	}
 	p50, _ := metric.Lookup("ttft.p50")
-	cfg.Benchmarks = []*lang.Benchmark{{
-		Addr: "benchmark.serving", Axes: []lang.Axis{{Name: "side", Values: []string{"base", "head"}}, {Name: "rate", Values: texts(rates)}},
+	cfg.Benchmarks = []*config.Benchmark{{
+		Addr: "benchmark.serving", Axes: []config.Axis{{Name: "side", Values: []string{"base", "head"}}, {Name: "rate", Values: texts(rates)}},
 		Cells: cells, RepeatMin: repeats, RepeatMax: repeats, Seed: 7,
 	}}
-	cfg.Baselines = []*lang.Baseline{{Addr: "baseline.paired.main", Kind: "paired", Axis: "side", Value: "base"}}
-	cfg.Gates = []*lang.Gate{{
+	cfg.Baselines = []*config.Baseline{{Addr: "baseline.paired.main", Kind: "paired", Axis: "side", Value: "base"}}
+	cfg.Gates = []*config.Gate{{
 		Addr: "gate.latency", Benchmark: "benchmark.serving", Baseline: "baseline.paired.main", Metrics: []metric.Metric{p50},
 		Cells:   indices,
 		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
@@ -71,7 +71,7 @@ func texts(rates []float64) []string {
 	return out
 }
 
-func build(t *testing.T, cfg *lang.Config, opt Options) *Plan {
+func build(t *testing.T, cfg *config.Config, opt Options) *Plan {
 	t.Helper()
 	opt.File = "two.pipeline.hcl"
 	p, diags := Build(cfg, opt)
@@ -82,7 +82,7 @@ func build(t *testing.T, cfg *lang.Config, opt Options) *Plan {
 }
 
 func TestSidesAreMirrored(t *testing.T) {
-	p := build(t, config(4, 2, 4), Options{})
+	p := build(t, configOf(4, 2, 4), Options{})
 	base, head := `server.vllm.sut["base"]`, `server.vllm.sut["head"]`
 	var got [][]string
 	for _, r := range p.Repeats {
@@ -101,7 +101,7 @@ func TestSidesAreMirrored(t *testing.T) {
 // TestSidesShareTheirWork: in a repeat both sides get the same seeds in the same order of
 // cells; from repeat to repeat the content changes and the shape does not.
 func TestSidesShareTheirWork(t *testing.T) {
-	p := build(t, config(6, 1, 2, 3, 4, 5), Options{})
+	p := build(t, configOf(6, 1, 2, 3, 4, 5), Options{})
 	work := func(l Launch) []string {
 		var out []string
 		for _, r := range l.Runs {
@@ -137,11 +137,11 @@ func TestSidesShareTheirWork(t *testing.T) {
 }
 
 func TestPlanIsReproducible(t *testing.T) {
-	a, b := build(t, config(4, 2, 4), Options{}), build(t, config(4, 2, 4), Options{})
+	a, b := build(t, configOf(4, 2, 4), Options{}), build(t, configOf(4, 2, 4), Options{})
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two plans of one file differ:\n%s", diff)
 	}
-	if c := build(t, config(4, 2, 8), Options{}); c.Fingerprint == a.Fingerprint {
+	if c := build(t, configOf(4, 2, 8), Options{}); c.Fingerprint == a.Fingerprint {
 		t.Error("another rate leaves the fingerprint as it was; a run could be resumed with other work")
 	}
 }
@@ -169,7 +169,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestComparisons(t *testing.T) {
-	p := build(t, config(4, 2, 4), Options{})
+	p := build(t, configOf(4, 2, 4), Options{})
 	g := p.Gates[0]
 	if len(g.Comparisons) != 2 || p.FamilySize != 4 {
 		t.Fatalf("%d comparisons, family %d; want 2 and 4 (a metric and the success rate of each)", len(g.Comparisons), p.FamilySize)
@@ -188,7 +188,7 @@ func TestComparisons(t *testing.T) {
 
 // TestShares sets what a plan says of its levels against what gates really uses.
 func TestShares(t *testing.T) {
-	cfg := config(4, 2, 4)
+	cfg := configOf(4, 2, 4)
 	own, warns := *cfg.Gates[0], *cfg.Gates[0]
 	own.Addr, own.Alpha = "gate.own", 0.01
 	warns.Addr, warns.OnRegression = "gate.warns", result.Warn
@@ -215,7 +215,7 @@ func TestShares(t *testing.T) {
 }
 
 func TestABaseThatTheMatrixExcludesIsMissing(t *testing.T) {
-	cfg := config(4, 2, 4)
+	cfg := configOf(4, 2, 4)
 	b := cfg.Benchmarks[0]
 	b.Cells = b.Cells[1:] // base at rate 2
 	cfg.Gates[0].Cells = []int{0, 1, 2}
@@ -239,21 +239,21 @@ func TestOnly(t *testing.T) {
 		// The base comes along with the head that is compared with it.
 		{"side=head rate=4", 2}, {"side=head*", 4},
 	} {
-		p := build(t, config(4, 2, 4), Options{Only: []string{tt.pattern}})
+		p := build(t, configOf(4, 2, 4), Options{Only: []string{tt.pattern}})
 		if n := p.cellCount(); n != tt.cells {
 			t.Errorf("--only %s keeps %d cells, want %d", tt.pattern, n, tt.cells)
 		}
 	}
-	if _, diags := Build(config(4, 2), Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
+	if _, diags := Build(configOf(4, 2), Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
 		t.Error("--only that matches nothing is no error")
 	}
 }
 
 func TestOneRepeatIsWarnedOf(t *testing.T) {
-	if p := build(t, config(4, 2), Options{Repeat: 1}); len(p.Warnings) != 1 {
+	if p := build(t, configOf(4, 2), Options{Repeat: 1}); len(p.Warnings) != 1 {
 		t.Errorf("warnings %q, want one: no test is possible with one repeat", p.Warnings)
 	}
-	if p := build(t, config(4, 2), Options{}); len(p.Warnings) != 0 {
+	if p := build(t, configOf(4, 2), Options{}); len(p.Warnings) != 0 {
 		t.Errorf("warnings %q on a plan with four repeats", p.Warnings)
 	}
 }
@@ -261,8 +261,8 @@ func TestOneRepeatIsWarnedOf(t *testing.T) {
 // TestFingerprintKnowsTheEnvironment: a run is not resumed with servers that differ in
 // more than their command line.
 func TestFingerprintKnowsTheEnvironment(t *testing.T) {
-	plain := build(t, config(4, 2), Options{}).Fingerprint
-	cfg := config(4, 2)
+	plain := build(t, configOf(4, 2), Options{}).Fingerprint
+	cfg := configOf(4, 2)
 	cfg.Servers[1].Spec.Env = []steps.EnvVar{{Name: "VLLM_USE_V1", Value: "0"}}
 	if build(t, cfg, Options{}).Fingerprint == plain {
 		t.Error("another environment leaves the fingerprint as it was")
@@ -270,14 +270,14 @@ func TestFingerprintKnowsTheEnvironment(t *testing.T) {
 }
 
 func TestRepeatOption(t *testing.T) {
-	if p := build(t, config(4, 2), Options{Repeat: 9}); len(p.Repeats) != 9 {
+	if p := build(t, configOf(4, 2), Options{Repeat: 9}); len(p.Repeats) != 9 {
 		t.Errorf("%d repeats, want 9", len(p.Repeats))
 	}
 }
 
 func TestTextGolden(t *testing.T) {
 	var got bytes.Buffer
-	p := build(t, config(6, 2, 4), Options{Simulated: "process", TimeScale: 4})
+	p := build(t, configOf(6, 2, 4), Options{Simulated: "process", TimeScale: 4})
 	if err := p.WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func BenchmarkBuild(b *testing.B) {
 	for i := range rates {
 		rates[i] = float64(i + 1)
 	}
-	cfg := config(6, rates...)
+	cfg := configOf(6, rates...)
 	for b.Loop() {
 		if _, diags := Build(cfg, Options{}); diags.HasErrors() {
 			b.Fatal(diags)
@@ -302,7 +302,7 @@ func BenchmarkBuild(b *testing.B) {
 // What a launch has one value of is compared once for each pair of targets, however many
 // cells they run; the rest in every cell.
 func TestMetricsOfALaunchAreComparedOnce(t *testing.T) {
-	cfg := config(4, 2, 4, 6)
+	cfg := configOf(4, 2, 4, 6)
 	startup, _ := metric.Lookup("startup.time")
 	cfg.Gates[0].Metrics = append(cfg.Gates[0].Metrics, startup)
 	p := build(t, cfg, Options{})

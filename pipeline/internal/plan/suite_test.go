@@ -12,7 +12,7 @@ import (
 )
 
 func TestSuitesHaveAShareOfTheirOwn(t *testing.T) {
-	cfg := config(6, 2, 4, 8)
+	cfg := configOf(6, 2, 4, 8)
 	before := build(t, cfg, Options{})
 	cfg.Gates[0].SuiteMargin = 0.02
 	p := build(t, cfg, Options{})
@@ -32,7 +32,7 @@ func TestSuitesHaveAShareOfTheirOwn(t *testing.T) {
 }
 
 func TestASuiteOfOneCellIsRefused(t *testing.T) {
-	cfg := config(6, 2)
+	cfg := configOf(6, 2)
 	cfg.Gates[0].SuiteMargin = 0.02
 	if _, diags := Build(cfg, Options{}); !diags.HasErrors() || !strings.Contains(diags.Error(), "gate has no suite") {
 		t.Errorf("%v", diags)
@@ -42,7 +42,7 @@ func TestASuiteOfOneCellIsRefused(t *testing.T) {
 // The power of a suite is that of its test: simulated pairs of suites, whose spread is that
 // of a cell over √3 or the whole of it, reach the stated change in 80 %.
 func TestThePowerOfASuiteIsStated(t *testing.T) {
-	cfg := config(6, 2, 4, 8)
+	cfg := configOf(6, 2, 4, 8)
 	cfg.Gates[0].SuiteMargin = 0.02
 	var text strings.Builder
 	p := build(t, cfg, Options{})
@@ -92,7 +92,7 @@ func percentage(t *testing.T, s string) float64 {
 
 // A gate without suites has no line for them.
 func TestNoPowerOfNoSuite(t *testing.T) {
-	p := build(t, config(6, 2, 4, 8), Options{})
+	p := build(t, configOf(6, 2, 4, 8), Options{})
 	if lines := p.suitePowers(p.Gates[0]); len(lines) != 0 {
 		t.Errorf("%q", lines)
 	}

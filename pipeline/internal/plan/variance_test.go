@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -12,9 +12,9 @@ import (
 // no spread of launches that come one after the other.
 func TestSpreadsOfServersThatStayedLoaded(t *testing.T) {
 	for resident, used := range map[string]bool{"": true, steps.ResidentSleep: false} {
-		cfg := config(4, 2)
-		cfg.Settings.Variance = &lang.Variance{Within: 1.5}
-		p := build(t, cfg, Options{Calibration: func(*lang.Variance, []string) (*Calibration, string, error) {
+		cfg := configOf(4, 2)
+		cfg.Settings.Variance = &config.Variance{Within: 1.5}
+		p := build(t, cfg, Options{Calibration: func(*config.Variance, []string) (*Calibration, string, error) {
 			return &Calibration{ID: "c", Resident: resident, Spread: func(string, string, string, int) (sd, df float64, ok bool) {
 				return 0.01,
 					10, true

@@ -116,11 +116,11 @@ func answersExample(t *testing.T, corrupt, divergence string, prompts int) *Rehe
 			w.Dataset.OutputMin, w.Dataset.OutputMax = 24, 24
 		}
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: "answers", Simulated: "process", TimeScale: 1})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "answers", Simulated: "process", TimeScale: 1})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

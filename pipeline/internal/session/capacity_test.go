@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
@@ -64,7 +65,7 @@ func capacityExample(t *testing.T, change func(*steps.Workload), vars ...string)
 	return rehearsalOf(t, readCapacityExample(t, vars...), change)
 }
 
-func readCapacityExample(t *testing.T, vars ...string) *lang.Config {
+func readCapacityExample(t *testing.T, vars ...string) *config.Config {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
@@ -80,10 +81,10 @@ func readCapacityExample(t *testing.T, vars ...string) *lang.Config {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return cfg
+	return cfg.Config
 }
 
-func rehearsalOf(t *testing.T, cfg *lang.Config, change func(*steps.Workload)) *Rehearsal {
+func rehearsalOf(t *testing.T, cfg *config.Config, change func(*steps.Workload)) *Rehearsal {
 	t.Helper()
 	for _, b := range cfg.Benchmarks {
 		for i := range b.Cells {
@@ -96,7 +97,7 @@ func rehearsalOf(t *testing.T, cfg *lang.Config, change func(*steps.Workload)) *
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (c carried) search(t *testing.T, repeats int, launchNoise float64, slowdown
 		w.Dataset.InputMin, w.Dataset.InputMax = c.input, c.input
 		w.Dataset.OutputMin, w.Dataset.OutputMax = c.output, c.output
 	}, "slowdown="+slowdown, fmt.Sprintf("repeats=%d", repeats))
-	for _, s := range r.cfg.Servers {
+	for _, s := range r.plan.Config.Servers {
 		s.Spec.Simulate["launch_noise"] = launchNoise
 		for i := range s.Spec.Args {
 			if s.Spec.Args[i].Name == "enable_chunked_prefill" {

@@ -24,7 +24,7 @@ func (s *session) check(context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range opt.Config.Benchmarks {
+	for _, b := range opt.Plan.Config.Benchmarks {
 		if err := driven(opt, b); err != nil {
 			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 )
 
@@ -36,21 +35,15 @@ func (s *session) keepInputs() error {
 		err = errors.Join(err, s.dir.WriteJSON(store.CheckoutFile, s.source))
 	}
 	kept := map[string]bool{}
-	for i, f := range s.opt.Config.Sources.Files {
+	for i, f := range s.opt.Plan.Config.Inputs {
 		name := filepath.Base(f.Name)
-		if f.Name == syntax.StdinName {
-			name = "stdin.pipeline.hcl"
-			if f.JSON != nil {
-				name = "stdin.pipeline.json"
-			}
-		}
 		if kept[name] { // from another folder
 			name = fmt.Sprintf("%d-%s", i+1, name)
 		}
 		kept[name] = true
 		err = errors.Join(err, s.dir.WriteSource(name, f.Bytes))
 	}
-	for name, text := range s.opt.Config.Read {
+	for name, text := range s.opt.Plan.Config.Read {
 		err = errors.Join(err, s.dir.WriteBeside(name, []byte(text)))
 	}
 	return err

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/driver"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
 // handedOver reports whether a benchmark's results come from elsewhere, so that nothing is run for it.
-func handedOver(b *lang.Benchmark) bool {
-	return slices.ContainsFunc(b.Cells, func(c lang.Cell) bool {
+func handedOver(b *config.Benchmark) bool {
+	return slices.ContainsFunc(b.Cells, func(c config.Cell) bool {
 		return c.Workload.Driver != nil && c.Workload.Driver.Kind == steps.DriverResults
 	})
 }
@@ -48,12 +48,12 @@ func (s *session) base() string {
 }
 
 // driven returns why a benchmark's driver cannot be used in a run, nil if it can.
-func driven(opt Options, b *lang.Benchmark) error {
+func driven(opt Options, b *config.Benchmark) error {
 	switch {
 	case handedOver(b):
 		return errors.New("its results are measured elsewhere, and a run measures nothing for it: judge them with pipeline gate FILE " +
 			"--results, and keep the benchmarks that are run in a file of their own")
-	case opt.Plan.TimeScale > 1 && slices.ContainsFunc(b.Cells, func(c lang.Cell) bool { return c.Workload.Driver != nil }):
+	case opt.Plan.TimeScale > 1 && slices.ContainsFunc(b.Cells, func(c config.Cell) bool { return c.Workload.Driver != nil }):
 		return errors.New("its driver lives in real time: run it with --time-scale 1")
 	}
 	return nil

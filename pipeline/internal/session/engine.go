@@ -44,7 +44,7 @@ func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Opt
 		return s.targets.Places.Facts(machine.Facts(ctx, s.spawner))
 	}
 	opt.Preflight, opt.Machine, opt.NICs, opt.Watchers = s.preflight, s.gpus(), s.nics(ctx), s.watchers()
-	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Config.SecretsOf
+	opt.EndLeft, opt.Secrets = machine.EndLeft, s.opt.Plan.Config.Late.SecretsOf
 	return opt
 }
 
@@ -63,7 +63,7 @@ func (s *session) lanes(targets target.Resolver) func(lane int) engine.Lane {
 
 // load runs one run of a workload, with the pipeline's access to files.
 func (s *session) load(ctx context.Context, opt load.Options) (load.Result, error) {
-	opt.Files, opt.Arrivals = s.opt.Config.Files, s.opt.Config.Arrivals
+	opt.Files, opt.Arrivals = s.opt.Plan.Config.Files, s.opt.Plan.Config.Arrivals
 	return load.Run(ctx, opt)
 }
 
@@ -76,11 +76,11 @@ func (s *session) preflight(ctx context.Context) error {
 }
 
 func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, error) {
-	object, diags := s.opt.Config.ResolveStep(addr, outputs)
-	if diags.HasErrors() {
-		return engine.StepSpec{}, diags
+	object, err := s.opt.Plan.Config.Late.ResolveStep(addr, outputs)
+	if err != nil {
+		return engine.StepSpec{}, err
 	}
-	for _, st := range s.opt.Config.Steps {
+	for _, st := range s.opt.Plan.Config.Steps {
 		if st.Addr == addr {
 			if action, ok := s.opt.Actions[st.Kind.Name]; ok {
 				return engine.StepSpec{Action: action, Object: object}, nil
@@ -100,10 +100,10 @@ func (s *session) cache() *store.Cache {
 		return nil
 	}
 	of := "of "
-	if s.opt.Config.JudgesChange() {
+	if s.opt.Plan.Config.JudgesChange {
 		of = "judges a change, of "
 	}
-	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps", store.Name(of+s.opt.Config.Folder())))
+	c, err := store.OpenCache(filepath.Join(base, "pipeline", "steps", store.Name(of+s.opt.Plan.Config.Folder)))
 	if err != nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func newHardware(opt Options, targets target.Resolver) hardware {
 	h := hardware{spawner: spawn.New(spawn.Options{Environ: opt.Environ})}
 	h.prober = probe.New(h.spawner)
 	if opt.Plan.Simulated == "" {
-		h.needs = targets.Places.Needs(doctor.NeedsOf(opt.Config, planned(opt)))
+		h.needs = targets.Places.Needs(doctor.NeedsOf(opt.Plan.Config, planned(opt)))
 	}
 	h.needs.File = true
 	return h

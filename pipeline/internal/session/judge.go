@@ -10,7 +10,7 @@ import (
 
 // judge judges the result.
 func (s *session) judge(context.Context) error {
-	if err := judge.Judge(s.opt.Plan, s.doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err != nil {
+	if err := judge.Judge(s.opt.Plan, s.doc, judge.OptionsOf(s.opt.Plan, s.opt.History)); err != nil {
 		return err
 	}
 	if s.opt.InterruptCode != nil && s.doc.Status == result.StatusInterrupted {

@@ -72,7 +72,7 @@ gate "latency" {
 }
 `
 
-func planSideBySide(t *testing.T, nodes int, margin string) (*lang.Config, *plan.Plan) {
+func planSideBySide(t *testing.T, nodes int, margin string) *plan.Plan {
 	t.Helper()
 	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
 	if err != nil {
@@ -85,11 +85,11 @@ func planSideBySide(t *testing.T, nodes int, margin string) (*lang.Config, *plan
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: "f.hcl"})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "f.hcl"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return cfg, p
+	return p
 }
 
 // spreads of one simulated file, as standard deviations of logarithms: between nodes,
@@ -104,7 +104,6 @@ const (
 // every metric, which lasts. Where says on which node a target of a repeat runs, and tell
 // what the result says of it.
 type nodesOfAFile struct {
-	cfg   *lang.Config
 	plan  *plan.Plan
 	where func(rep plan.Repeat, target string) int
 	tell  func(node int) string
@@ -122,7 +121,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 		return effects[key]
 	}
 	out := &engine.Outcome{Status: result.StatusComplete}
-	opt := judge.OptionsOf(f.cfg, f.plan, nil)
+	opt := judge.OptionsOf(f.plan, nil)
 	for _, round := range f.plan.Rounds() {
 		for _, rep := range round {
 			for _, l := range rep.Launches {
@@ -185,12 +184,12 @@ func TestEqualSidesSideBySide(t *testing.T) {
 		if !*full {
 			tt.files, tt.alarms, tt.green = tt.files/10, (tt.alarms+4)/5, tt.green/10-1
 		}
-		cfg, p := planSideBySide(t, tt.nodes, tt.margin)
+		p := planSideBySide(t, tt.nodes, tt.margin)
 		if p.Cluster.Lanes != tt.nodes || p.FamilySize < 20 {
 			t.Fatalf("%d lanes and a family of %d", p.Cluster.Lanes, p.FamilySize)
 		}
 		f := nodesOfAFile{
-			cfg, p, func(rep plan.Repeat, _ string) int { return rep.Lane },
+			p, func(rep plan.Repeat, _ string) int { return rep.Lane },
 			func(node int) string { return fmt.Sprintf("n%d", node) },
 		}
 		alarms, green, repeats := 0, 0, 0
@@ -221,7 +220,7 @@ func TestEqualSidesSideBySide(t *testing.T) {
 // TestSidesOnDifferentNodes: what the schedule avoids would be called a regression all the
 // time, and is refused by the judge that knows of it.
 func TestSidesOnDifferentNodes(t *testing.T) {
-	cfg, p := planSideBySide(t, 2, "5%")
+	p := planSideBySide(t, 2, "5%")
 	apart := func(_ plan.Repeat, target string) int {
 		if strings.Contains(target, "head") {
 			return 1
@@ -231,14 +230,14 @@ func TestSidesOnDifferentNodes(t *testing.T) {
 	alarms := 0
 	const files = 10 // enough for a rate of nearly all
 	for seed := range files {
-		if (nodesOfAFile{cfg, p, apart, func(int) string { return "" }}).play(t, seed).Verdict == result.Regression {
+		if (nodesOfAFile{p, apart, func(int) string { return "" }}).play(t, seed).Verdict == result.Regression {
 			alarms++
 		}
 	}
 	if alarms < files/2 {
 		t.Errorf("%d of %d files with their sides apart are called a regression: the simulation has no effect of nodes", alarms, files)
 	}
-	doc := nodesOfAFile{cfg, p, apart, func(node int) string { return fmt.Sprintf("n%d", node) }}.play(t, 1)
+	doc := nodesOfAFile{p, apart, func(node int) string { return fmt.Sprintf("n%d", node) }}.play(t, 1)
 	if doc.Verdict != result.Invalid || !strings.Contains(doc.Gates[0].Decisions[0].Reason, "in repeat 1: nodes: base n0, head n1") {
 		t.Errorf("%s: %s", doc.Verdict, doc.Gates[0].Decisions[0].Reason)
 	}

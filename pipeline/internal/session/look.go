@@ -13,6 +13,6 @@ func (s *session) noLookDue() bool { return !s.lookDue }
 // look judges the measurements so far, and ends the measurement if more would not change a decision.
 func (s *session) look(context.Context) error {
 	doc := engine.Document(s.opt.Plan, s.measurement.Outcome(), s.about())
-	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)))
+	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, judge.OptionsOf(s.opt.Plan, s.opt.History)))
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/history"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports"
@@ -20,8 +19,7 @@ import (
 
 // Options configure a session.
 type Options struct {
-	Config *lang.Config
-	Plan   *plan.Plan
+	Plan *plan.Plan
 	// Dir is the folder of the pipeline file. Relative paths in the file are resolved against it.
 	Dir string
 	// Out is the run directory; "" creates a new one below .pipeline/runs in the working directory.

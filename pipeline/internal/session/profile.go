@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/profile"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -23,7 +23,7 @@ func (s *session) noRegression() bool { return s.regression == nil }
 
 // profile profiles both sides of the regression while the places are open. A failure does not affect the run.
 func (s *session) profile(ctx context.Context) error {
-	p := &profiling{session: s, spec: *s.opt.Config.Settings.Profile, of: *s.regression}
+	p := &profiling{session: s, spec: *s.opt.Plan.Config.Settings.Profile, of: *s.regression}
 	s.profiled = p.run(ctx)
 	if s.profiled.Reason != "" {
 		s.warn("no profile of the regression: " + s.profiled.Reason)
@@ -34,7 +34,7 @@ func (s *session) profile(ctx context.Context) error {
 // profiling is one pair while it is profiled.
 type profiling struct {
 	*session
-	spec lang.Profile
+	spec config.Profile
 	of   regression
 	// notes of the profile, and the time that its launches took.
 	notes []string
@@ -57,7 +57,7 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 		Profiler: p.spec.Profiler, Gate: p.of.gate, Metric: d.Metric, Benchmark: p.of.benchmark,
 		Base: d.BaseCell, Head: d.Cell, Values: d.Values,
 	}
-	if p.spec.Profiler != lang.ProfilerTorch && !p.targets.ProfiledAround() {
+	if p.spec.Profiler != config.ProfilerTorch && !p.targets.ProfiledAround() {
 		p.note("Simulated servers are profiled by their model in place of " + p.spec.Profiler + ".")
 	}
 	launches, err := p.launches()

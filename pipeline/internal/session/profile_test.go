@@ -59,13 +59,13 @@ func optionsOfProfile(t *testing.T, changes ...string) Options {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: "profile", Simulated: plan.SimulateVirtual, TimeScale: 1})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "profile", Simulated: plan.SimulateVirtual, TimeScale: 1})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	now := time.Unix(1_800_000_000, 0)
 	return Options{
-		Config: cfg, Plan: p, Dir: filepath.Dir(file), Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
+		Plan: p, Dir: filepath.Dir(file), Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
 		Places: []place.Kind{virtual.Kind()}, Self: "pipeline", Now: func() time.Time { return now }, Random: rand.Reader,
 	}
 }

@@ -13,7 +13,7 @@ import (
 // notProfiled reports whether no regression would be profiled, because the file does not ask for it or the run
 // is incomplete.
 func (s *session) notProfiled() bool {
-	return s.opt.Config.Settings.Profile == nil || s.outcome.Status != result.StatusComplete
+	return s.opt.Plan.Config.Settings.Profile == nil || s.outcome.Status != result.StatusComplete
 }
 
 // findRegression judges the measurement and finds the regression to profile.
@@ -22,7 +22,7 @@ func (s *session) findRegression(ctx context.Context) error {
 		return nil // no time for a profile
 	}
 	doc := engine.Document(s.opt.Plan, s.outcome, s.about())
-	if err := judge.Judge(s.opt.Plan, doc, judge.OptionsOf(s.opt.Config, s.opt.Plan, s.opt.History)); err == nil {
+	if err := judge.Judge(s.opt.Plan, doc, judge.OptionsOf(s.opt.Plan, s.opt.History)); err == nil {
 		s.regression = clearest(doc)
 	} // on an error, the later judgement fails as well
 	return nil

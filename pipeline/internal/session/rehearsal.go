@@ -15,7 +15,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -31,7 +30,6 @@ import (
 // client, network or machine. Unlike a run in virtual time, it stores no records, and each session has its own
 // noise.
 type Rehearsal struct {
-	cfg    *lang.Config
 	plan   *plan.Plan
 	target target.Resolver // without places
 	places []place.Kind
@@ -45,13 +43,13 @@ type measuredOn struct {
 }
 
 // NewRehearsal models the targets of a plan as declared in the file.
-func NewRehearsal(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
+func NewRehearsal(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Engine,
 	connectors kv.Table) (*Rehearsal, error) {
 	virtual := *p
 	virtual.Simulated = plan.SimulateVirtual
 	r := &Rehearsal{
-		cfg: cfg, plan: p, places: kinds, cells: map[string]measuredOn{},
-		target: target.Resolver{Config: cfg, Plan: &virtual, Engines: engines, Connectors: connectors, Dir: cfg.Folder()},
+		plan: p, places: kinds, cells: map[string]measuredOn{},
+		target: target.Resolver{Plan: &virtual, Engines: engines, Connectors: connectors, Dir: p.Config.Folder},
 	}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
@@ -77,7 +75,7 @@ func (r *Rehearsal) check() (found []error) {
 func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
 	on.Folder = folder
-	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Config: r.cfg, Plan: on.Plan, Dir: on.Dir, Self: "pipeline",
+	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Plan: on.Plan, Dir: on.Dir, Self: "pipeline",
 		Now: epoch, Folder: folder})
 	return on, on.Places.Prepare(on.Planned())
 }
@@ -146,7 +144,7 @@ func (r *Rehearsal) run(seed int, folder func(string) (string, error)) (*result.
 	if err != nil {
 		return nil, err
 	}
-	return doc, judge.Judge(r.plan, doc, judge.OptionsOf(r.cfg, r.plan, nil))
+	return doc, judge.Judge(r.plan, doc, judge.OptionsOf(r.plan, nil))
 }
 
 // carryOut runs the plan like any other run, with a store that stores nothing.
@@ -164,7 +162,7 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 			return m.Load(ctx, opt)
 		},
 	}, func(so *engine.Outcome) (judge.Look, error) {
-		return judge.TakeLook(r.plan, r.document(planned.restore(so)), judge.OptionsOf(r.cfg, r.plan, nil))
+		return judge.TakeLook(r.plan, r.document(planned.restore(so)), judge.OptionsOf(r.plan, nil))
 	})
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/publish"
@@ -53,7 +53,7 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 			missed(file, failed)
 		}
 	}
-	for _, r := range s.opt.Config.Reports {
+	for _, r := range s.opt.Plan.Config.Reports {
 		failed := publish.Contained(func() error {
 			paths, err := s.block(r, doc)
 			written = append(written, paths...)
@@ -71,7 +71,7 @@ func (s *session) summaries(doc *result.Document) error {
 		return nil
 	}
 	var blocks []reports.Options
-	for _, r := range s.opt.Config.Reports {
+	for _, r := range s.opt.Plan.Config.Reports {
 		if r.Kind == "summary" {
 			blocks = append(blocks, ReportOptions(r))
 		}
@@ -87,12 +87,12 @@ func (s *session) summaries(doc *result.Document) error {
 }
 
 // ReportOptions returns the options of a report block.
-func ReportOptions(r *lang.Report) reports.Options {
+func ReportOptions(r *config.Report) reports.Options {
 	return reports.Options{Gates: r.Gates, Rows: r.Rows, Cols: r.Cols}
 }
 
 // block writes the files of one report block.
-func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) {
+func (s *session) block(r *config.Report, doc *result.Document) ([]string, error) {
 	if r.Kind != "file" {
 		return nil, nil // other kinds write no files here
 	}
@@ -119,7 +119,7 @@ func (s *session) block(r *lang.Report, doc *result.Document) ([]string, error) 
 
 // blockFile writes one format of a report block: to the block's path, or into the run directory, which always
 // gets the default formats.
-func (s *session) blockFile(r *lang.Report, f reports.Format, doc *result.Document, opt reports.Options) (string, error) {
+func (s *session) blockFile(r *config.Report, f reports.Format, doc *result.Document, opt reports.Options) (string, error) {
 	if r.Path == "" {
 		plain := len(r.Gates)+len(r.Rows) == 0 && r.Cols == ""
 		if plain && f.Kept {

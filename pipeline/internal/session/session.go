@@ -107,7 +107,7 @@ type session struct {
 func newSession(opt Options) *session {
 	s := &session{opt: opt, redact: opt.Redactor, now: opt.Now}
 	if s.redact == nil {
-		s.redact = event.NewRedactor(opt.Config.Secrets())
+		s.redact = event.NewRedactor(opt.Plan.Config.Secrets)
 	}
 	return s
 }

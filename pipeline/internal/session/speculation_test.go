@@ -38,11 +38,11 @@ func rehearse(t *testing.T, example string, vars map[string]string) *Rehearsal {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: example, Simulated: "process", TimeScale: 1})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: example, Simulated: "process", TimeScale: 1})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

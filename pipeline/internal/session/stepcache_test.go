@@ -1,11 +1,10 @@
 package session
 
 import (
-	"path/filepath"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/lang/syntax"
+	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
 // TestStepsOfAChangeDoNotCountForItsBase: what a step put out under a key counts for runs of the same folder and the
@@ -15,13 +14,7 @@ func TestStepsOfAChangeDoNotCountForItsBase(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // where the folder is found without the variable
 	folder, other := t.TempDir(), t.TempDir()
 	of := func(folder string, judgesChange bool) *session {
-		cfg := &lang.Config{Sources: &lang.Sources{Files: []syntax.File{{Name: filepath.Join(folder, "gate.pipeline.hcl")}}}}
-		if judgesChange {
-			if err := cfg.TakeHead(&lang.Config{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return &session{opt: Options{Config: cfg}}
+		return &session{opt: Options{Plan: &plan.Plan{Config: &config.Config{Folder: folder, JudgesChange: judgesChange}}}}
 	}
 	const step, key = "step.exec.image", "v1"
 	if err := of(folder, false).cache().Store(step, key, map[string]string{"digest": "of the change"}); err != nil {

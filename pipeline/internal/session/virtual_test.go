@@ -119,11 +119,11 @@ func newRehearsed(t *testing.T, head string, least, most int) quickstartRun {
 	for _, b := range cfg.Benchmarks {
 		b.RepeatMin, b.RepeatMax = least, most
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: "quickstart", Simulated: "process", TimeScale: 1})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "quickstart", Simulated: "process", TimeScale: 1})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, cfg, p, simulators, nil)
+	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

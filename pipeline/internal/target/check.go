@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -21,14 +21,14 @@ import (
 // a delaying proxy.
 func (r Resolver) Check(delayed bool) []error {
 	var found faults
-	for _, part := range realParts(r.Config, r.Plan) {
+	for _, part := range realParts(r.Plan) {
 		found.add(part.Addr, plan.Range(part.Range), part.Err)
 	}
 	for _, t := range r.Plan.Targets {
 		r.checkTarget(&found, t)
 	}
-	for _, b := range r.Config.Benchmarks {
-		found.add(b.Addr, plan.Range(b.Range), servesEndpoint(r.Config, r.Engines, b))
+	for _, b := range r.Plan.Config.Benchmarks {
+		found.add(b.Addr, plan.Range(b.Range), servesEndpoint(r.Plan.Config, r.Engines, b))
 	}
 	for _, b := range r.Plan.Benchmarks {
 		for _, c := range b.Cells {
@@ -55,7 +55,7 @@ func (f *faults) add(addr string, at result.Range, err error) {
 }
 
 func (r Resolver) checkTarget(found *faults, t plan.Target) {
-	servers := r.Config.ServersOf(t.Addr)
+	servers := r.Plan.Config.ServersOf(t.Addr)
 	if len(servers) == 0 {
 		found.add(t.Addr, t.Range, errors.New("it is not a server or deployment of this pipeline"))
 		return
@@ -75,7 +75,7 @@ func (r Resolver) checkTarget(found *faults, t plan.Target) {
 // checkWorkload returns why a workload cannot be measured, nil if it can.
 func (r Resolver) checkWorkload(w steps.Workload, delayed bool) error {
 	if dataset.Absent(w.Dataset) {
-		return errors.New(r.Config.Files.AbsentText(w.Dataset))
+		return errors.New(r.Plan.Config.Files.AbsentText(w.Dataset))
 	}
 	return r.Places.CheckLoad(w, delayed)
 }
@@ -93,7 +93,7 @@ func (r Resolver) try(found *faults) {
 	}
 }
 
-func (r Resolver) runnable(s *lang.Server) error {
+func (r Resolver) runnable(s *config.Server) error {
 	_, known := r.Engines[s.Kind.Name]
 	switch {
 	case !known:
@@ -113,14 +113,14 @@ func (r Resolver) runnable(s *lang.Server) error {
 func dependsOnSteps(spec steps.ServerSpec) bool {
 	late := func(v any) bool {
 		text, ok := v.(string)
-		return ok && lang.IsLate(text)
+		return ok && config.IsLate(text)
 	}
 	return late(spec.Model) || slices.ContainsFunc(spec.Args, func(a steps.Arg) bool { return late(a.Value) })
 }
 
 // servesEndpoint returns an error for the first target of a benchmark that lacks the endpoint the benchmark uses. A
 // deployment has the endpoints that all its servers have.
-func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.Benchmark) error {
+func servesEndpoint(cfg *config.Config, engines map[string]steps.Engine, b *config.Benchmark) error {
 	for _, c := range b.Cells {
 		for _, server := range cfg.ServersOf(c.Target) {
 			e, ok := engines[server.Kind.Name]
@@ -135,7 +135,7 @@ func servesEndpoint(cfg *lang.Config, engines map[string]steps.Engine, b *lang.B
 
 // Validate returns which endpoints and files a configuration needs and its servers and datasets lack, and which targets
 // cannot be placed.
-func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
+func Validate(kinds []place.Kind, cfg *config.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
 	for _, b := range cfg.Benchmarks {
 		if err := servesEndpoint(cfg, engines, b); err != nil {
@@ -155,7 +155,7 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 		}
 	}
 	checkSleep(&out, cfg, engines)
-	r := Shown(kinds, cfg, &plan.Plan{}, engines, connectors)
+	r := Shown(kinds, &plan.Plan{Config: cfg}, engines, connectors)
 	for _, addr := range All(cfg) {
 		placed, err := r.Placed(addr)
 		if err != nil {
@@ -168,7 +168,7 @@ func Validate(kinds []place.Kind, cfg *lang.Config, engines map[string]steps.Eng
 	return out.list
 }
 
-func rangeOf(cfg *lang.Config, addr string) hcl.Range {
+func rangeOf(cfg *config.Config, addr string) hcl.Range {
 	if d := cfg.DeploymentAt(addr); d != nil {
 		return d.Range
 	}

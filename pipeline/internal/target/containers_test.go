@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
@@ -26,13 +26,15 @@ func resolverOf(t *testing.T, spec steps.ServerSpec, simulated string, allow doc
 	t.Helper()
 	spec.Addr, spec.Engine, spec.OwnProgram, spec.OwnImages = addr, vllm.Name, vllm.Kind().Program, vllm.Kind().Images
 	r := Resolver{
-		Config:  &lang.Config{Servers: []*lang.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
-		Plan:    &plan.Plan{Simulated: simulated, Targets: []plan.Target{{Addr: addr}}},
+		Plan: &plan.Plan{
+			Config:    &config.Config{Servers: []*config.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
+			Simulated: simulated, Targets: []plan.Target{{Addr: addr}},
+		},
 		Dir:     t.TempDir(),
 		Engines: map[string]steps.Engine{vllm.Name: vllm.New()},
 	}
 	r.Places = place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{
-		Config: r.Config, Plan: r.Plan, Dir: r.Dir, Self: "/bin/pipeline", RunID: "run", Allow: allow,
+		Plan: r.Plan, Dir: r.Dir, Self: "/bin/pipeline", RunID: "run", Allow: allow,
 		Environ: []string{"DOCKER_HOST=unix://" + filepath.Join(t.TempDir(), "none.sock")},
 		Now:     func() time.Time { return time.Unix(0, 0) },
 	})

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -22,7 +22,7 @@ import (
 // deployment builds the processes of a deployment block. It holds the layout and the slots of the processes.
 type deployment struct {
 	Resolver
-	block  *lang.Deployment
+	block  *config.Deployment
 	spec   steps.DeploymentSpec
 	layout *kv.Layout
 	// parts are the processes of the servers as the file declares them.
@@ -32,7 +32,7 @@ type deployment struct {
 }
 
 // layOut returns a deployment with its processes, which have no slots yet.
-func (r Resolver) layOut(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
+func (r Resolver) layOut(block *config.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
 	layout, err := r.Connectors.NewLayout(spec)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (d *deployment) placed() place.Target {
 }
 
 // newDeployment lays a deployment out and places it.
-func (r Resolver) newDeployment(block *lang.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
+func (r Resolver) newDeployment(block *config.Deployment, spec steps.DeploymentSpec) (*deployment, error) {
 	d, err := r.layOut(block, spec)
 	if err != nil {
 		return nil, err
@@ -71,15 +71,14 @@ func (r Resolver) newDeployment(block *lang.Deployment, spec steps.DeploymentSpe
 }
 
 // deployment resolves a target of several processes.
-func (r Resolver) deployment(block *lang.Deployment, outputs engine.Outputs) (engine.TargetSpec, error) {
+func (r Resolver) deployment(block *config.Deployment, outputs engine.Outputs) (engine.TargetSpec, error) {
 	spec := block.Spec
 	// A simulated run executes no steps, so the outputs of steps stay placeholders.
 	if block.Late && !r.simulated() {
-		resolved, diags := r.Config.ResolveDeployment(block.Addr, outputs)
-		if diags.HasErrors() {
-			return engine.TargetSpec{}, diags
+		var err error
+		if spec, err = r.Plan.Config.Late.ResolveDeployment(block.Addr, outputs); err != nil {
+			return engine.TargetSpec{}, err
 		}
-		spec = resolved
 	}
 	if r.Change != nil {
 		spec.Members = slices.Clone(spec.Members)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -39,9 +39,9 @@ func shownPort(spec steps.ServerSpec) steps.Port {
 // launch appear as symbols, and this program as "pipeline". Secrets are hidden. Values that depend on a step are
 // placeholders.
 func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.Table, simulated string,
-	timeScale float64) func(*lang.Config, string) ([]plan.Process, error) {
-	return func(cfg *lang.Config, addr string) ([]plan.Process, error) {
-		r := Shown(kinds, cfg, &plan.Plan{Simulated: simulated, TimeScale: timeScale}, engines, connectors)
+	timeScale float64) func(*config.Config, string) ([]plan.Process, error) {
+	return func(cfg *config.Config, addr string) ([]plan.Process, error) {
+		r := Shown(kinds, &plan.Plan{Config: cfg, Simulated: simulated, TimeScale: timeScale}, engines, connectors)
 		for _, s := range cfg.ServersOf(addr) {
 			if s.Spec.URL == "" && !r.shown(s) {
 				return nil, nil
@@ -62,19 +62,19 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.T
 }
 
 // Shown returns the resolver of a plan that is only displayed or checked.
-func Shown(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
-	dir := cfg.Folder()
-	places := place.NewSet(kinds, place.Options{Config: cfg, Plan: p, Dir: dir, Self: "pipeline", Shown: true})
-	return Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
+func Shown(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
+	dir := p.Config.Folder
+	places := place.NewSet(kinds, place.Options{Plan: p, Dir: dir, Self: "pipeline", Shown: true})
+	return Resolver{Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
 }
 
 // shown reports whether a server can be rendered. Check and CheckSimulation report why it cannot.
-func (r Resolver) shown(s *lang.Server) bool {
+func (r Resolver) shown(s *config.Server) bool {
 	_, known := r.Engines[s.Kind.Name]
 	return known && (!r.simulated() || replaceable(s) == nil)
 }
 
-func (r Resolver) showServer(server *lang.Server) ([]plan.Process, error) {
+func (r Resolver) showServer(server *config.Server) ([]plan.Process, error) {
 	s, err := r.newServer(server, server.Spec)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r Resolver) showServer(server *lang.Server) ([]plan.Process, error) {
 	return showAll(s.target(), s.slots, rendered)
 }
 
-func (r Resolver) showDeployment(block *lang.Deployment) ([]plan.Process, error) {
+func (r Resolver) showDeployment(block *config.Deployment) ([]plan.Process, error) {
 	d, err := r.newDeployment(block, block.Spec)
 	if err != nil {
 		return nil, err

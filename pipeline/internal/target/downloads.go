@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 )
@@ -27,13 +27,13 @@ const hubCache = "/root/.cache/huggingface"
 
 // CheckDownloads warns of containers that download their model at every launch, and of containers that use a gated
 // model without a token.
-func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
+func CheckDownloads(p *plan.Plan) hcl.Diagnostics {
 	var out problems
 	if p.Simulated != "" {
 		return nil
 	}
 	for _, t := range p.Targets {
-		for _, s := range cfg.ServersOf(t.Addr) {
+		for _, s := range p.Config.ServersOf(t.Addr) {
 			// Only a kind with default images is an engine that reads its model from the hub.
 			if s.Spec.Image == "" || len(s.Spec.OwnImages) == 0 || !hubModel.MatchString(s.Spec.Model) {
 				continue
@@ -51,13 +51,13 @@ func CheckDownloads(cfg *lang.Config, p *plan.Plan) hcl.Diagnostics {
 
 // CheckGated warns of processes of this machine that use a gated model without a token, unless hub, the folder of the
 // hub's client, has the model or the token of a login. A plan does not depend on the machine, so it leaves this out.
-func CheckGated(cfg *lang.Config, p *plan.Plan, hub string) hcl.Diagnostics {
+func CheckGated(p *plan.Plan, hub string) hcl.Diagnostics {
 	var out problems
 	if p.Simulated != "" {
 		return nil
 	}
 	for _, t := range p.Targets {
-		for _, s := range cfg.ServersOf(t.Addr) {
+		for _, s := range p.Config.ServersOf(t.Addr) {
 			if len(s.Spec.Executable) > 0 && hubModel.MatchString(s.Spec.Model) && !offers(hub, s.Spec.Model) {
 				out.addGated(s)
 			}
@@ -75,7 +75,7 @@ func offers(hub, model string) bool {
 }
 
 // addGated warns of a server that uses a gated model without a token.
-func (out *problems) addGated(s *lang.Server) {
+func (out *problems) addGated(s *config.Server) {
 	if gated(s.Spec.Model) && !hasToken(s.Spec) {
 		out.add(hcl.DiagWarning, "a gated model without a token",
 			fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, "+

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/steps"
@@ -51,8 +51,8 @@ func TestCheckDownloads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := tt.spec
 			spec.OwnImages = vllm.Kind().Images
-			cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: spec}}}
-			found := target.CheckDownloads(cfg, &plan.Plan{Simulated: tt.simulated, Targets: []plan.Target{{Addr: "server.vllm.sut"}}})
+			cfg := &config.Config{Servers: []*config.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: spec}}}
+			found := target.CheckDownloads(&plan.Plan{Config: cfg, Simulated: tt.simulated, Targets: []plan.Target{{Addr: "server.vllm.sut"}}})
 			if len(found) != len(tt.want) {
 				t.Fatalf("got %v, want %v", found, tt.want)
 			}
@@ -87,8 +87,8 @@ func TestCheckGated(t *testing.T) {
 		"no token": {vllmServer, hub, 1}, "no folder": {cached, "", 1}, "downloaded": {cached, hub, 0}, "login": {vllmServer, login, 0},
 		"container": {container, hub, 0}, "runs already": {running, hub, 0}, "token": {told, hub, 0},
 	} {
-		cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: tt.spec}}}
-		if found := target.CheckGated(cfg, &plan.Plan{Targets: []plan.Target{{Addr: "server.vllm.sut"}}}, tt.hub); len(found) != tt.want {
+		cfg := &config.Config{Servers: []*config.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: tt.spec}}}
+		if found := target.CheckGated(&plan.Plan{Config: cfg, Targets: []plan.Target{{Addr: "server.vllm.sut"}}}, tt.hub); len(found) != tt.want {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

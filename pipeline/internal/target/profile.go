@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -16,8 +16,8 @@ import (
 // ProfiledAround reports whether servers are profiled from outside, by nsys. Simulated servers are profiled by their
 // model, whatever the file specifies.
 func (r Resolver) ProfiledAround() bool {
-	s := r.Config.Settings.Profile
-	return s != nil && s.Profiler == lang.ProfilerNsys && !r.simulated()
+	s := r.Plan.Config.Settings.Profile
+	return s != nil && s.Profiler == config.ProfilerNsys && !r.simulated()
 }
 
 // Profiler returns the profiler of a server: around if servers are profiled from outside, else the engine's own.
@@ -63,13 +63,13 @@ func (r Resolver) Unprofiled(addr string) error {
 }
 
 // CheckProfile warns of compared targets that could not be profiled after a regression.
-func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine,
+func CheckProfile(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Engine,
 	connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	if cfg.Settings.Profile == nil {
+	if p.Config.Settings.Profile == nil {
 		return nil
 	}
-	r := Shown(kinds, cfg, p, engines, connectors)
+	r := Shown(kinds, p, engines, connectors)
 	seen := map[string]bool{}
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
@@ -81,7 +81,7 @@ func CheckProfile(kinds []place.Kind, cfg *lang.Config, p *plan.Plan, engines ma
 				seen[cell.Target] = true
 				if err := r.Unprofiled(cell.Target); err != nil {
 					out.add(hcl.DiagWarning, cell.Target+" cannot be profiled", "a regression of it gets no profile: "+err.Error(),
-						rangeOf(cfg, cell.Target))
+						rangeOf(p.Config, cell.Target))
 				}
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
@@ -24,22 +24,22 @@ type realPart struct {
 
 // realParts lists what a simulated run cannot replace and must not use, in plan order. No simulation of any kind
 // starts, loads or queries anything real.
-func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
+func realParts(p *plan.Plan) []realPart {
 	var found []realPart
 	if p.Simulated == "" {
 		return nil
 	}
 	for _, t := range p.Targets {
-		for _, s := range cfg.ServersOf(t.Addr) {
+		for _, s := range p.Config.ServersOf(t.Addr) {
 			if err := replaceable(s); err != nil {
 				found = append(found, realPart{s.Addr, s.Range, err})
 			}
 		}
 	}
-	planned := func(b *lang.Benchmark) bool {
+	planned := func(b *config.Benchmark) bool {
 		return slices.ContainsFunc(p.Benchmarks, func(of plan.Benchmark) bool { return of.Addr == b.Addr })
 	}
-	for _, b := range cfg.Benchmarks {
+	for _, b := range p.Config.Benchmarks {
 		if !planned(b) {
 			continue
 		}
@@ -54,7 +54,7 @@ func realParts(cfg *lang.Config, p *plan.Plan) []realPart {
 }
 
 // replaceable returns why a simulated server cannot replace a server of the file, nil if it can.
-func replaceable(s *lang.Server) error {
+func replaceable(s *config.Server) error {
 	switch {
 	case s.Spec.URL != "":
 		return errors.New("it answers already at its url, and a simulated run replaces every server and loads no real one: give it an image or " +
@@ -99,15 +99,15 @@ func confined(d *steps.Driver) error {
 
 // CheckSimulation returns errors for parts of a plan that are real and cannot be simulated. It warns of servers that
 // would not start for lack of memory, and of models of unknown size.
-func CheckSimulation(cfg *lang.Config, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
+func CheckSimulation(p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	for _, r := range realParts(cfg, p) {
+	for _, r := range realParts(p) {
 		out.add(hcl.DiagError, r.Addr+" cannot be simulated", r.Err.Error(), r.Range)
 	}
 	if p.Simulated == "" || len(out.list) > 0 {
 		return out.list
 	}
-	r := Resolver{Config: cfg, Plan: p, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
+	r := Resolver{Plan: p, Engines: engines, Connectors: connectors, Dir: p.Config.Folder}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		if !ok { // its command line is unknown before the run, or the run refuses it
@@ -136,7 +136,7 @@ func (r Resolver) checkTransfers(out *problems) {
 		return
 	}
 	for _, t := range r.Plan.Targets {
-		d := r.Config.DeploymentAt(t.Addr)
+		d := r.Plan.Config.DeploymentAt(t.Addr)
 		if d == nil || d.Transfer == nil {
 			continue
 		}
@@ -151,9 +151,9 @@ func (r Resolver) checkTransfers(out *problems) {
 }
 
 // ValidateSimulation warns of servers whose simulate block names hardware that their model does not fit on.
-func ValidateSimulation(cfg *lang.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
+func ValidateSimulation(cfg *config.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	r := Resolver{Config: cfg, Plan: &plan.Plan{TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: cfg.Folder()}
+	r := Resolver{Plan: &plan.Plan{Config: cfg, TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: cfg.Folder}
 	for _, s := range cfg.Servers {
 		if s.Spec.Simulate["profile"] == nil {
 			continue
@@ -179,10 +179,10 @@ func (p *problems) add(severity hcl.DiagnosticSeverity, summary, detail string, 
 }
 
 // plannedServers returns the servers of a plan's targets, each once.
-func (r Resolver) plannedServers() []*lang.Server {
-	var out []*lang.Server
+func (r Resolver) plannedServers() []*config.Server {
+	var out []*config.Server
 	for _, t := range r.Plan.Targets {
-		for _, s := range r.Config.ServersOf(t.Addr) {
+		for _, s := range r.Plan.Config.ServersOf(t.Addr) {
 			if !slices.Contains(out, s) {
 				out = append(out, s)
 			}
@@ -196,7 +196,7 @@ const anyPort = 8000
 
 // inspect returns what the simulator knows of a server. It returns false if the server cannot be simulated or its
 // command line is refused, which the run itself reports.
-func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
+func (r Resolver) inspect(s *config.Server) (simulate.Inspection, bool) {
 	e, known := r.Engines[s.Kind.Name]
 	if !known || replaceable(s) != nil || dependsOnSteps(s.Spec) {
 		return simulate.Inspection{}, false
@@ -214,7 +214,7 @@ func (r Resolver) inspect(s *lang.Server) (simulate.Inspection, bool) {
 }
 
 // overSockets returns why the release of a server cannot be simulated over sockets, nil if it can or none is stated.
-func (r Resolver) overSockets(s *lang.Server) error {
+func (r Resolver) overSockets(s *config.Server) error {
 	if replaceable(s) != nil {
 		return nil
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
 // checkSleep reports measured servers that must sleep while others are measured, and cannot.
-func checkSleep(out *problems, cfg *lang.Config, engines map[string]steps.Engine) {
+func checkSleep(out *problems, cfg *config.Config, engines map[string]steps.Engine) {
 	if cfg.Settings.Resident != steps.ResidentSleep {
 		return
 	}

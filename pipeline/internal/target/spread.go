@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kv"
@@ -94,7 +94,7 @@ func hostAt(hosts map[string]string, name string) string {
 // serverTarget is a target of one server, on one node or spread over several.
 type serverTarget struct {
 	Resolver
-	server *lang.Server
+	server *config.Server
 	parts  []place.Part
 	slots  map[string]place.Slot
 }
@@ -114,7 +114,7 @@ func (r Resolver) placedServer(parts []place.Part) place.Target {
 }
 
 // newServer places the processes of a server.
-func (r Resolver) newServer(server *lang.Server, spec steps.ServerSpec) (*serverTarget, error) {
+func (r Resolver) newServer(server *config.Server, spec steps.ServerSpec) (*serverTarget, error) {
 	parts := serverParts(server.Addr, spec)
 	slots, err := r.assign(r.placedServer(parts))
 	return &serverTarget{Resolver: r, server: server, parts: parts, slots: slots}, err

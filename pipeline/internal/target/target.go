@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -20,7 +20,6 @@ import (
 
 // Resolver resolves addresses to what the engine launches.
 type Resolver struct {
-	Config  *lang.Config
 	Plan    *plan.Plan
 	Engines map[string]steps.Engine
 	// Connectors holds the connectors of KV caches; nil means all.
@@ -45,21 +44,20 @@ func (r Resolver) On(places *place.Set) Resolver {
 
 // Resolve returns the target at an address, with the outputs of the steps before it.
 func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
-	if block := r.Config.DeploymentAt(addr); block != nil {
+	if block := r.Plan.Config.DeploymentAt(addr); block != nil {
 		return r.deployment(block, outputs)
 	}
-	server := r.Config.ServerAt(addr)
+	server := r.Plan.Config.ServerAt(addr)
 	if server == nil {
 		return engine.TargetSpec{}, notATarget(addr)
 	}
 	spec := server.Spec
 	// A simulated run executes no steps, so the outputs of steps stay placeholders.
 	if server.Late && !r.simulated() {
-		resolved, diags := r.Config.ResolveServer(addr, outputs)
-		if diags.HasErrors() {
-			return engine.TargetSpec{}, diags
+		var err error
+		if spec, err = r.Plan.Config.Late.ResolveServer(addr, outputs); err != nil {
+			return engine.TargetSpec{}, err
 		}
-		spec = resolved
 	}
 	spec, err := r.changed(spec)
 	if err != nil {
@@ -86,14 +84,14 @@ func notATarget(addr string) error {
 
 // Placed returns the processes of the target at an address for placement, as far as they are known before any step.
 func (r Resolver) Placed(addr string) (place.Target, error) {
-	if block := r.Config.DeploymentAt(addr); block != nil {
+	if block := r.Plan.Config.DeploymentAt(addr); block != nil {
 		d, err := r.layOut(block, block.Spec)
 		if err != nil {
 			return place.Target{}, err
 		}
 		return d.placed(), nil
 	}
-	server := r.Config.ServerAt(addr)
+	server := r.Plan.Config.ServerAt(addr)
 	if server == nil {
 		return place.Target{}, notATarget(addr)
 	}
@@ -172,13 +170,13 @@ func (r Resolver) contained(spec steps.ServerSpec) bool {
 }
 
 // All returns the addresses of the targets of a file: deployments, and servers outside of any deployment.
-func All(cfg *lang.Config) []string {
+func All(cfg *config.Config) []string {
 	var out []string
 	for _, d := range cfg.Deployments {
 		out = append(out, d.Addr)
 	}
 	for _, s := range cfg.Servers {
-		inside := func(d *lang.Deployment) bool { return slices.Contains(d.Servers, s) }
+		inside := func(d *config.Deployment) bool { return slices.Contains(d.Servers, s) }
 		if !slices.ContainsFunc(cfg.Deployments, inside) {
 			out = append(out, s.Addr)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -61,10 +61,10 @@ func TestHostsThatAreNotAlike(t *testing.T) {
 		"fewer cores":           {0, machine(32, 0, "6.1"), "node ssh://a has cpus 64 and node ssh://b has cpus 32", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := &lang.Config{Servers: []*lang.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Image: "vllm", GPUs: tt.gpus}}}}
+			cfg := &config.Config{Servers: []*config.Server{{Addr: "server.vllm.s", Spec: steps.ServerSpec{Image: "vllm", GPUs: tt.gpus}}}}
 			warned := ""
 			h := &hosts{list: []*host{daemonOf(t, "ssh://a", alike), daemonOf(t, "ssh://b", tt.other)}, opt: place.Options{
-				Config: cfg, Plan: &plan.Plan{Targets: []plan.Target{{Addr: "server.vllm.s"}}, Machines: &plan.Machines{Count: 2, Width: 1}},
+				Plan: &plan.Plan{Config: cfg, Targets: []plan.Target{{Addr: "server.vllm.s"}}, Machines: &plan.Machines{Count: 2, Width: 1}},
 				Warn: func(text string) { warned += text },
 			}}
 			err := h.compare(t.Context())

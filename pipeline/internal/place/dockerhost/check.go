@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
@@ -16,11 +16,11 @@ import (
 // examine checks that the Docker hosts of a file are reachable and have what its servers need. Without a docker
 // block there are no checks.
 func examine(ctx context.Context, o place.Options) []doctor.Check {
-	spec := o.Config.Settings.Docker
+	spec := o.Plan.Config.Settings.Docker
 	if spec == nil {
 		return nil
 	}
-	wanted := wantedOf(o.Config, len(spec.Hosts))
+	wanted := wantedOf(o.Plan.Config, len(spec.Hosts))
 	var out []doctor.Check
 	for i, h := range hostsOf(spec, o.Dir, ownName(), o.Getenv) {
 		out = append(out, h.examine(ctx, i, wanted[i], o.Spawner, o.Environ)...)
@@ -36,7 +36,7 @@ type wants struct {
 
 // wantedOf lists what the servers of a file need of each host. If repeats take turns on machines, all machines
 // need the same.
-func wantedOf(cfg *lang.Config, hosts int) []wants {
+func wantedOf(cfg *config.Config, hosts int) []wants {
 	out := make([]wants, hosts)
 	for i := range out {
 		out[i].images = map[string]bool{}

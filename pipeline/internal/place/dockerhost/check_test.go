@@ -3,20 +3,20 @@ package dockerhost
 import (
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 )
 
 // An image that one server must find there is asked for as such, whoever else would pull it.
 func TestWantsOfAHost(t *testing.T) {
-	server := func(node int, image string, never bool) *lang.Server {
+	server := func(node int, image string, never bool) *config.Server {
 		spec := steps.ServerSpec{Image: image, Node: node}
 		if never {
 			spec.Container = &steps.ContainerSpec{Pull: steps.PullNever}
 		}
-		return &lang.Server{Spec: spec}
+		return &config.Server{Spec: spec}
 	}
-	cfg := &lang.Config{Servers: []*lang.Server{
+	cfg := &config.Config{Servers: []*config.Server{
 		server(0, "last", false), server(0, "last", true),
 		server(0, "first", true), server(0, "first", false),
 		server(0, "pulled", false), server(0, "pulled", false),

@@ -3,7 +3,7 @@ package dockerhost
 import (
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -16,9 +16,9 @@ func TestHostsAsMachines(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		spec.Hosts = append(spec.Hosts, steps.DockerHost{URL: "ssh://" + name})
 	}
-	servers := []*lang.Server{{Spec: steps.ServerSpec{Image: "first"}}, {Spec: steps.ServerSpec{Image: "second", Node: 1}}}
-	cfg := &lang.Config{Servers: servers, Settings: lang.Settings{Docker: &spec, Machines: &lang.Machines{}}}
-	h, err := newHosts(place.Options{Config: cfg, Plan: &plan.Plan{Machines: &plan.Machines{Count: 2, Width: 2}}, Shown: true})
+	servers := []*config.Server{{Spec: steps.ServerSpec{Image: "first"}}, {Spec: steps.ServerSpec{Image: "second", Node: 1}}}
+	cfg := &config.Config{Servers: servers, Settings: config.Settings{Docker: &spec, Machines: &config.Machines{}}}
+	h, err := newHosts(place.Options{Plan: &plan.Plan{Config: cfg, Machines: &plan.Machines{Count: 2, Width: 2}}, Shown: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func Kind() place.Kind {
 				return p.Contained && firstIsHere(o)
 			}
 			elsewhere := p.Role == place.RoleServer && (p.Spec.Node > 0 || p.Spec.Spread())
-			return p.Contained || elsewhere && o.Config.Settings.Docker != nil && o.Plan.Simulated == ""
+			return p.Contained || elsewhere && o.Plan.Config.Settings.Docker != nil && o.Plan.Simulated == ""
 		},
 		New: func(o place.Options) (place.Place, error) { return newHosts(o) },
 	}
@@ -40,7 +40,7 @@ func Kind() place.Kind {
 
 // firstIsHere reports whether the first host is this machine.
 func firstIsHere(o place.Options) bool {
-	if spec := o.Config.Settings.Docker; spec != nil && len(spec.Hosts) > 0 {
+	if spec := o.Plan.Config.Settings.Docker; spec != nil && len(spec.Hosts) > 0 {
 		return !spec.Hosts[0].Elsewhere()
 	}
 	return o.Shown || docker.IsLocal(docker.HostFromEnv(o.Getenv))
@@ -70,7 +70,7 @@ const shownImage = "pipeline-simulator"
 func newHosts(opt place.Options) (*hosts, error) {
 	h := &hosts{opt: opt, simulator: shownImage}
 	if opt.Shown {
-		h.list = shownHosts(opt.Config.Settings.Docker)
+		h.list = shownHosts(opt.Plan.Config.Settings.Docker)
 		return h, nil
 	}
 	dir, err := filepath.Abs(opt.Dir)
@@ -81,7 +81,7 @@ func newHosts(opt place.Options) (*hosts, error) {
 	if opt.Plan.Timeout > 0 {
 		lifetime = time.Duration(opt.Plan.Timeout * float64(time.Second))
 	}
-	h.list = hostsOf(opt.Config.Settings.Docker, dir, opt.RunID, opt.Getenv)
+	h.list = hostsOf(opt.Plan.Config.Settings.Docker, dir, opt.RunID, opt.Getenv)
 	for _, at := range h.list {
 		at.launcher, err = docker.New(docker.Options{
 			Host: at.url, Address: at.address, RunID: opt.RunID, Deadline: opt.Now().Add(lifetime + stopLifetime), Owner: spawn.Owner(),
@@ -125,7 +125,7 @@ func (h *hosts) Check(t place.Target) []place.Problem {
 
 // checkHost returns why a process cannot be on its host.
 func (h *hosts) checkHost(t place.Target, p place.Process) error {
-	block := h.opt.Config.Settings.Docker
+	block := h.opt.Plan.Config.Settings.Docker
 	switch {
 	case block == nil || p.Spec.URL != "" || p.Role == place.RoleRouter:
 	case p.Role == place.RoleService:
@@ -313,7 +313,7 @@ func (h *hosts) Lane(lane int) *place.Lane {
 
 // Here implements place.Place.
 func (h *hosts) Here(p place.Process) bool {
-	block := h.opt.Config.Settings.Docker
+	block := h.opt.Plan.Config.Settings.Docker
 	if h.opt.Plan.Machines != nil {
 		return !slices.ContainsFunc(block.Hosts, steps.DockerHost.Elsewhere)
 	}
@@ -325,7 +325,7 @@ func (h *hosts) Here(p place.Process) bool {
 
 // Needs implements place.Place. The GPUs of a daemon on another machine are invisible from here.
 func (h *hosts) Needs(n doctor.Needs) doctor.Needs {
-	if h.opt.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
+	if h.opt.Plan.Config.Settings.Docker == nil && !docker.IsLocal(docker.HostFromEnv(h.opt.Getenv)) {
 		for i := range n.Targets {
 			n.Targets[i].GPUs = nil
 		}

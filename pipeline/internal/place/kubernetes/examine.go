@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
@@ -15,12 +15,12 @@ import (
 
 // examine checks that the cluster of a file, if any, has what a run needs. It creates nothing.
 func examine(ctx context.Context, o place.Options) []doctor.Check {
-	spec := o.Config.Settings.Kubernetes
+	spec := o.Plan.Config.Settings.Kubernetes
 	if spec == nil {
 		return nil
 	}
 	opt := kubernetes.Options{Spec: *spec, Dir: o.Dir, Getenv: o.Getenv, Version: o.Version, RunID: "doctor"}
-	s, err := kubernetes.Examine(ctx, opt, trials(o.Config, o.Connectors))
+	s, err := kubernetes.Examine(ctx, opt, trials(o.Plan.Config, o.Connectors))
 	if err != nil {
 		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(),
 			Fix: "see that kubeconfig, context and namespace are right and that this machine reaches the API server"}}
@@ -30,7 +30,7 @@ func examine(ctx context.Context, o place.Options) []doctor.Check {
 
 // trials returns the containers of all servers, services and routers that a file launches, as a run would start
 // them.
-func trials(cfg *lang.Config, connectors kv.Table) []kubernetes.Trial {
+func trials(cfg *config.Config, connectors kv.Table) []kubernetes.Trial {
 	var out []kubernetes.Trial
 	seen := map[string]bool{}
 	for _, b := range cfg.Benchmarks {
@@ -60,7 +60,7 @@ func trials(cfg *lang.Config, connectors kv.Table) []kubernetes.Trial {
 
 // besides returns the containers of a deployment other than its servers: its services, and its router if that
 // runs on a node.
-func besides(d *lang.Deployment, spec *steps.KubernetesSpec, connectors kv.Table) []kubernetes.Trial {
+func besides(d *config.Deployment, spec *steps.KubernetesSpec, connectors kv.Table) []kubernetes.Trial {
 	var out []kubernetes.Trial
 	layout, err := connectors.NewLayout(d.Spec)
 	if err != nil {

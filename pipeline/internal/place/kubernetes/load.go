@@ -40,7 +40,7 @@ func (p *pods) Lane(lane int) *place.Lane {
 // generate runs the load generator in the cluster. It sends to the servers' own addresses.
 func (p *pods) generate(ctx context.Context, at *kubernetes.Tasks, run engine.LoadRun) (load.Result, error) {
 	run.BaseURL = p.run.Direct(run.BaseURL)
-	run.Files = p.opt.Config.Files
+	run.Files = p.opt.Plan.Config.Files
 	g := remote.Generator{Streams: at, Argv: []string{place.LoadWorker, place.LoadStreamed, kubernetes.TaskFolder}}
 	return g.Run(ctx, run.Name, run.Options, run.Log)
 }

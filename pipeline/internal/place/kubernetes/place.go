@@ -29,7 +29,7 @@ func Kind() place.Kind {
 		Cleaner:    cleaner,
 		Examine:    examine,
 		Takes: func(o place.Options, p place.Process) bool {
-			spec := o.Config.Settings.Kubernetes
+			spec := o.Plan.Config.Settings.Kubernetes
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)
 		},
 		New: func(o place.Options) (place.Place, error) { return newPods(o) },
@@ -54,7 +54,7 @@ var _ place.Place = (*pods)(nil)
 const stopLifetime = 15 * time.Minute
 
 func newPods(opt place.Options) (*pods, error) {
-	p := &pods{opt: opt, spec: *opt.Config.Settings.Kubernetes}
+	p := &pods{opt: opt, spec: *opt.Plan.Config.Settings.Kubernetes}
 	if opt.Shown {
 		return p, nil
 	}
@@ -74,7 +74,7 @@ func newPods(opt place.Options) (*pods, error) {
 // unreachable adds the place in the file to an error of the cluster's configuration. If the file sets how the
 // cluster is reached, the file is wrong; else the environment of the command is.
 func (p *pods) unreachable(err error) error {
-	at := p.opt.Config.Settings.ClusterRange
+	at := p.opt.Plan.Config.Settings.ClusterRange
 	if p.spec.Kubeconfig+p.spec.Context == "" {
 		return fmt.Errorf("%s:%d: the kubernetes block: %w", at.Filename, at.Start.Line, err)
 	}
@@ -147,7 +147,7 @@ func (p *pods) wants() []kubernetes.Want {
 	}
 	for i, t := range p.opt.Plan.Targets {
 		var members []steps.Member
-		for _, s := range p.opt.Config.ServersOf(t.Addr) {
+		for _, s := range p.opt.Plan.Config.ServersOf(t.Addr) {
 			members = append(members, steps.Member{Spec: s.Spec})
 		}
 		group := i

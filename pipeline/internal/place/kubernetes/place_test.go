@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/doctor"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -16,16 +16,16 @@ import (
 )
 
 // placed is a file with servers of one target, in a place that is only shown.
-func placed(spec steps.KubernetesSpec, machines *plan.Machines, servers ...steps.ServerSpec) (*lang.Config, place.Options) {
-	cfg := &lang.Config{}
+func placed(spec steps.KubernetesSpec, machines *plan.Machines, servers ...steps.ServerSpec) (*config.Config, place.Options) {
+	cfg := &config.Config{}
 	cfg.Settings.Kubernetes = &spec
-	p := &plan.Plan{Machines: machines}
+	p := &plan.Plan{Config: cfg, Machines: machines}
 	for i, s := range servers {
 		s.Addr = "server.vllm." + string(rune('a'+i))
-		cfg.Servers = append(cfg.Servers, &lang.Server{Addr: s.Addr, Spec: s})
+		cfg.Servers = append(cfg.Servers, &config.Server{Addr: s.Addr, Spec: s})
 		p.Targets = append(p.Targets, plan.Target{Addr: s.Addr})
 	}
-	return cfg, place.Options{Config: cfg, Plan: p, Shown: true}
+	return cfg, place.Options{Plan: p, Shown: true}
 }
 
 // TestWants: a node offers room for the servers of each target there, or of all that stay loaded together, each
@@ -171,18 +171,18 @@ func TestTrials(t *testing.T) {
 		Services: []steps.ServiceSpec{{Name: "etcd", Kind: "etcd", Image: "etcd:3"}},
 		Router:   &steps.RouterSpec{Protocol: "v0", Prefill: []string{"prefill"}, Decode: []string{"decode"}},
 	}
-	var servers []*lang.Server
+	var servers []*config.Server
 	for _, m := range []steps.Member{{Name: "prefill", Role: steps.RoleProducer}, {Name: "decode", Role: steps.RoleConsumer}} {
 		m.Spec = steps.ServerSpec{Addr: m.Name, Image: "i", Engine: "vllm", Version: "0.6.4.post1", Model: "m"}
 		pd.Members = append(pd.Members, m)
-		servers = append(servers, &lang.Server{Addr: m.Name, Spec: m.Spec})
+		servers = append(servers, &config.Server{Addr: m.Name, Spec: m.Spec})
 	}
-	cfg.Deployments = []*lang.Deployment{{Addr: pd.Addr, Spec: pd, Servers: servers}}
-	bm := &lang.Benchmark{}
+	cfg.Deployments = []*config.Deployment{{Addr: pd.Addr, Spec: pd, Servers: servers}}
+	bm := &config.Benchmark{}
 	for _, target := range []string{"server.vllm.a", "server.vllm.b", "server.vllm.c", "deployment.pd", "server.vllm.a"} {
-		bm.Cells = append(bm.Cells, lang.Cell{Target: target})
+		bm.Cells = append(bm.Cells, config.Cell{Target: target})
 	}
-	cfg.Benchmarks = []*lang.Benchmark{bm}
+	cfg.Benchmarks = []*config.Benchmark{bm}
 	var got []string
 	for _, trial := range trials(cfg, kv.Connectors()) {
 		got = append(got, fmt.Sprintf("%s %s %s", trial.Name, trial.Container.Image, trial.Container.Network))

@@ -26,7 +26,7 @@ func (j *job) loadOn(node int) func(context.Context, engine.LoadRun) (load.Resul
 			return load.Result{}, &load.LostError{Err: err}
 		}
 		g := remote.Generator{Spawner: j.job.Tasks("load", at), Argv: []string{self, place.LoadWorker}, Folder: j.opt.Folder}
-		run.Files = j.opt.Config.Files
+		run.Files = j.opt.Plan.Config.Files
 		return g.Run(ctx, run.Name, run.Options, run.Log)
 	}
 }

@@ -26,7 +26,7 @@ func Kind() place.Kind {
 		Containers: []steps.ContainerSupport{slurm.Containers(steps.RuntimePyxis), slurm.Containers(steps.RuntimeApptainer)},
 		Cleaner:    cleaner,
 		Takes: func(o place.Options, p place.Process) bool {
-			spec := o.Config.Settings.Slurm
+			spec := o.Plan.Config.Settings.Slurm
 			return spec != nil && o.Plan.Simulated == "" && (p.Role != place.RoleRouter || spec.LoadNode != nil)
 		},
 		New: func(o place.Options) (place.Place, error) { return newJob(o), nil },
@@ -46,7 +46,7 @@ type job struct {
 var _ place.Place = (*job)(nil)
 
 func newJob(opt place.Options) *job {
-	j := &job{opt: opt, spec: *opt.Config.Settings.Slurm}
+	j := &job{opt: opt, spec: *opt.Plan.Config.Settings.Slurm}
 	j.count = j.spec.Nodes
 	j.job = slurm.New(j.options())
 	return j

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
@@ -45,9 +45,9 @@ func TestPlacesOnACluster(t *testing.T) {
 		"beyond the job":  {members: []steps.Member{server("p", 2, 0, "")}, fault: "node = 2 is beyond the 2 nodes"},
 		"without runtime": {members: []steps.Member{image}, fault: "nothing to start an image with"},
 	} {
-		cfg := &lang.Config{}
+		cfg := &config.Config{}
 		cfg.Settings.Slurm = &steps.SlurmSpec{Nodes: 2, GPUsPerNode: 2, Runtime: steps.RuntimeNone}
-		opt := place.Options{Config: cfg, Plan: &plan.Plan{}, Shown: true}
+		opt := place.Options{Plan: &plan.Plan{Config: cfg}, Shown: true}
 		var target place.Target
 		for _, m := range tt.members {
 			target.Processes = append(target.Processes, place.Process{Name: m.Name, Spec: m.Spec})

@@ -59,13 +59,13 @@ func jobOf(t *testing.T, nodes int, change func(*steps.SlurmSpec, *plan.Plan)) (
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p, diags := plan.Build(cfg, plan.Options{File: "f.hcl"})
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "f.hcl"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	if change != nil {
 		change(cfg.Settings.Slurm, p)
 	}
-	opt := place.Options{Config: cfg, Plan: p, Shown: true}
+	opt := place.Options{Plan: p, Shown: true}
 	return newJob(opt), opt
 }

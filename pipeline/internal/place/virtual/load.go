@@ -35,7 +35,7 @@ func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, erro
 			begin(ctx)
 		}
 	}
-	opt.Files, opt.Arrivals = v.opt.Config.Files, v.opt.Config.Arrivals
+	opt.Files, opt.Arrivals = v.opt.Plan.Config.Files, v.opt.Plan.Config.Arrivals
 	cached := fleet.front.ReportsCached(opt.Workload.Endpoint)
 	got, err := load.Rehearse(ctx, opt, client{v, fleet, cached})
 	got.Start = start

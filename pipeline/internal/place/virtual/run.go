@@ -24,7 +24,7 @@ func (v *Machine) notes(o *engine.Outcome) []string {
 	p := v.opt.Plan
 	notes := append([]string{Note}, tooLong(p, o)...)
 	for _, t := range p.Targets {
-		if d := v.opt.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
+		if d := v.opt.Plan.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
 			return append(notes, transferNote)
 		}
 	}
