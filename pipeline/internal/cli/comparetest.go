@@ -148,7 +148,7 @@ func (a *app) compareTest(f compareFlags, t testFlags, args []string) error {
 		return err
 	}
 	fit := convert.FitOptions{Options: f.results.options("compare"), Names: names, BlockOrder: t.block}
-	doc, err := judge.Imported(cfg, slices.Concat(sides[0].runs, sides[1].runs), fit, nil, time.Now())
+	doc, err := judge.Imported(cfg.Config, slices.Concat(sides[0].runs, sides[1].runs), fit, nil, time.Now())
 	if err != nil {
 		return exit(exitUsage, err)
 	}
