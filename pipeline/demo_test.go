@@ -26,7 +26,7 @@ func TestDemo(t *testing.T) {
 	if code != 1 {
 		t.Fatalf("exit status %d, want 1:\n%s", code, text)
 	}
-	text = strings.Replace(text, "results: "+out, "results: out/demo", 1)
+	text = strings.ReplaceAll(text, out, "out/demo")
 	var shown strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		shown.WriteString(strings.TrimRight("    "+line, " \n") + "\n")
@@ -35,7 +35,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const first, last = "    Virtual time: ", "    results: out/demo\n"
+	const first, last = "    Virtual time: ", "    page: out/demo/report.html\n"
 	start, end := strings.Index(string(readme), first), strings.Index(string(readme), last)
 	if start < 0 || end < start {
 		t.Fatalf("the README shows no run from %q to %q", first, last)

@@ -478,7 +478,8 @@ func TestKubernetes(t *testing.T) {
 			named := `{cpu="200m",memory="256Mi"}`
 			return m.run(t, "--var", "resources="+named, "--var", "load_resources="+named, "--var", "load_node=1")
 		}},
-		{"what doctor says of servers that a quota refuses", 4, "must specify limits.cpu for: main", func(t *testing.T, m *namespace) (string, int) {
+		{"what doctor says of servers that a quota refuses", 4, "must specify limits.cpu for: main", func(t *testing.T,
+			m *namespace) (string, int) {
 			t.Helper()
 			m.quota(t, "compute", computeQuota)
 			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)

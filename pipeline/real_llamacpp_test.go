@@ -109,8 +109,10 @@ func llamaAB(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	keepLogs(t, filepath.Join(folder, "out"))
-	text, code := marked(t, folder, "ab", "old/llama-server", "new/llama-server", "--model", "tiny.gguf", "--concurrency", "2", "--input-len", "16",
-		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "n_parallel=2", "--margin", "100%", "--out", "out", "--progress", "plain")
+	text, code := marked(t, folder, "ab", "old/llama-server", "new/llama-server", "--model", "tiny.gguf", "--concurrency", "2",
+		"--input-len", "16",
+		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "n_parallel=2", "--margin", "100%", "--out", "out",
+		"--progress", "plain")
 	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code != 0 || len(doc.Launches) != 8 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)

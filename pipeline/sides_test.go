@@ -86,7 +86,7 @@ func TestSidesThatAreTheSame(t *testing.T) {
 		"the work alone": {map[string]string{"TARGET": `server.vllm.sut["head"]`, "AXIS": "side = [1, 4]", "BASE": "1",
 			"CONCURRENCY": "matrix.side"}, nil, 0, "work: max concurrency: 1 → 4"},
 		"a control": {map[string]string{"SIDES": `{ base = 1, again = 1, head = 2 }`,
-			"EACH": `args = { max_num_seqs = each.value }`, "AXIS": `side = ["base", "again", "head"]`}, nil, 0, "side=again against side=base"},
+			"EACH": `args = { max_num_seqs = each.value }`, "AXIS": `side = ["base", "again", "head"]`}, nil, 0, "again against base"},
 		"two controls": {map[string]string{"SIDES": `toset(["base", "again", "head"])`, "AXIS": `side = ["base", "again", "head"]`},
 			nil, 3, "do the same work on the same server"},
 	} {

@@ -21,14 +21,16 @@ var nan, inf = math.NaN(), math.Inf(1)
 func plot() forest.Plot {
 	return forest.Plot{Title: "v2 against v1: 1 gate regressed", Desc: "estimates <b>", Groups: []forest.Group{
 		{Name: "TTFT p99 ↓, margin 5 %", Rows: []forest.Row{
-			{Label: "rate=16", Verdict: "regression", Sign: "✗", Class: "bad", Value: 2.9, Lower: 2.7, Upper: 3.1, Text: "+14.4 %", Tip: "slower", Anchor: "c1-1"},
+			{Label: "rate=16", Verdict: "regression", Sign: "✗", Class: "bad", Value: 2.9, Lower: 2.7, Upper: 3.1,
+				Text: "+14.4 %", Tip: "slower", Anchor: "c1-1"},
 			{Label: "rate=64", Verdict: "regression", Sign: "✗", Class: "bad", Value: 12, Lower: 11, Upper: 13, Text: "+80 %"},
 			{Label: "rate=4", Verdict: "inconclusive", Sign: "?", Class: "warn", Value: 0.4, Lower: -0.6, Upper: inf, Text: "+2.0 %"},
 			{Label: "rate=1", Verdict: "pass", Sign: "✓", Value: 0, Lower: -0.2, Upper: 0.2, Text: "0.0 %"},
 			{Label: "rate=2", Verdict: "pass", Sign: "✓", Value: -0.1, Lower: -0.3, Upper: 0.2, Text: "−0.5 %"},
 		}},
 		{Name: "success rate ↑", Rows: []forest.Row{
-			{Label: "a cell <script>\x1b[31m with a very long name", Verdict: "missing", Sign: "⊘", Class: "bad", Value: nan, Lower: nan, Upper: nan, Text: "missing"},
+			{Label: "a cell <script>\x1b[31m with a very long name", Verdict: "missing", Sign: "⊘", Class: "bad", Value: nan, Lower: nan, Upper: nan,
+				Text: "missing"},
 		}},
 	}}
 }

@@ -2,7 +2,6 @@ package result
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ const maxSideName = 40
 
 // roles are values of an axis that name a role and not a difference.
 var roles = []string{
-	"", "a", "after", "b", "base", "baseline", "before", "candidate", "change", "control", "current", "head", "merge_base", "new", "old",
+	"a", "after", "b", "base", "baseline", "before", "candidate", "change", "control", "current", "head", "merge_base", "new", "old",
 	"patched", "pr", "previous", "reference", "stock", "test",
 }
 
@@ -64,7 +63,7 @@ func (s Sides) difference(names ...string) (SideDifference, bool) {
 // images names the sides by their images: the tags, with the last part of the repository if that
 // differs too. The versions of the servers say more than digests.
 func (s Sides) images(targets []Target) Names {
-	d, ok := s.difference("image")
+	d, ok := s.image()
 	if !ok || strings.Contains(d.Base+d.Head, ", ") { // the images of a deployment are a list
 		return Names{}
 	}
@@ -81,6 +80,21 @@ func (s Sides) images(targets []Target) Names {
 		return Names{shortHash(d.Head), shortHash(d.Base)}
 	}
 	return Names{head.name(), base.name()}
+}
+
+// image returns how the images differ, if all processes of a side that differ have the same one.
+func (s Sides) image() (SideDifference, bool) {
+	var found SideDifference
+	for _, d := range s.Differences {
+		if d.What != "image" && !strings.HasSuffix(d.What, ".image") || d.Base == "" || d.Head == "" {
+			continue
+		}
+		if found.What != "" && (d.Base != found.Base || d.Head != found.Head) {
+			return SideDifference{}, false
+		}
+		found = d
+	}
+	return found, found.What != ""
 }
 
 // image is a reference to an image.
@@ -126,7 +140,7 @@ func shortHash(s string) string {
 // values names the sides by their values on the compared axis, unless both name a role.
 func (s Sides) values() Names {
 	s.Head, s.Base = shortAddress(s.Head), shortAddress(s.Base)
-	if slices.Contains(roles, strings.ToLower(s.Head)) && slices.Contains(roles, strings.ToLower(s.Base)) {
+	if s.Head == "" || s.Base == "" || areRoles(s.Head, s.Base) {
 		return Names{}
 	}
 	name := func(value string) string {
@@ -173,29 +187,24 @@ func (s Sides) models() Names {
 // unnamed are differences that are no names: lists and paths.
 var unnamed = []string{"image", "executable", "made of", "url"}
 
-// settings names the sides by the arguments, variables and work that differ: as many as fit a name,
-// and the number of the others.
+// settings names the sides by the argument, variable or work that differs, if only one does. A value
+// that is itself a role, such as SIDE=head, is no difference.
 func (s Sides) settings() Names {
 	var all []SideDifference
 	for _, d := range s.Differences {
-		if d.Base != d.Head && !slices.Contains(unnamed, d.What) && !strings.HasPrefix(d.What, "simulate.") {
+		if d.Base != d.Head && !slices.Contains(unnamed, d.What) && !strings.HasPrefix(d.What, "simulate.") && !areRoles(d.Head, d.Base) {
 			all = append(all, d)
 		}
 	}
-	for n := len(all); n > 0; n-- {
-		var head, base []string
-		for _, d := range all[:n] {
-			head, base = append(head, d.setting(d.Head)), append(base, d.setting(d.Base))
-		}
-		rest := ""
-		if more := len(all) - n; more > 0 {
-			rest = fmt.Sprintf(" +%d", more)
-		}
-		if names := (Names{strings.Join(head, " ") + rest, strings.Join(base, " ") + rest}); names.usable() {
-			return names
-		}
+	if len(all) != 1 {
+		return Names{}
 	}
-	return Names{}
+	return Names{all[0].setting(all[0].Head), all[0].setting(all[0].Base)}
+}
+
+// areRoles reports whether two set values both name a role.
+func areRoles(head, base string) bool {
+	return head != "" && base != "" && slices.Contains(roles, strings.ToLower(head)) && slices.Contains(roles, strings.ToLower(base))
 }
 
 // setting returns "max_num_seqs=512".

@@ -32,11 +32,18 @@ func TestNames(t *testing.T) {
 		"values that do not": {
 			result.Sides{Axis: "chunked", Base: "off", Head: "on", Differences: differ("args.x", "1", "2")}, "chunked=on", "chunked=off",
 		},
-		"versions of servers": {result.Sides{Axis: "side", Base: "base", Head: "head", BaseTarget: "old", HeadTarget: "new"}, "vllm 0.11.0", "vllm 0.10.2"},
-		"digests and versions": {
-			result.Sides{BaseTarget: "old", HeadTarget: "new", Differences: differ("image", "a"+digest("1"), "a"+digest("2"))}, "vllm 0.11.0", "vllm 0.10.2",
+		"versions of servers": {
+			result.Sides{Axis: "side", Base: "base", Head: "head", BaseTarget: "old", HeadTarget: "new"},
+			"vllm 0.11.0", "vllm 0.10.2",
 		},
-		"models": {result.Sides{Base: "base", Head: "head", Differences: differ("model", "Qwen/Qwen2.5-7B", "/models/Qwen3-8B")}, "Qwen3-8B", "Qwen2.5-7B"},
+		"digests and versions": {
+			result.Sides{BaseTarget: "old", HeadTarget: "new", Differences: differ("image", "a"+digest("1"), "a"+digest("2"))},
+			"vllm 0.11.0", "vllm 0.10.2",
+		},
+		"models": {
+			result.Sides{Base: "base", Head: "head", Differences: differ("model", "Qwen/Qwen2.5-7B", "/models/Qwen3-8B")},
+			"Qwen3-8B", "Qwen2.5-7B",
+		},
 		"argument": {
 			result.Sides{Axis: "side", Base: "base", Head: "head", Differences: differ("args.max_num_seqs", "", "512")},
 			"max_num_seqs=512", "max_num_seqs=unset",
@@ -44,7 +51,7 @@ func TestNames(t *testing.T) {
 		"arguments": {
 			result.Sides{Base: "base", Head: "head", Differences: []result.SideDifference{
 				{What: "args.max_num_seqs", Base: "256", Head: "512"}, {What: "env.VLLM_ATTENTION_BACKEND", Base: "FLASHINFER", Head: "FLASH_ATTN"},
-			}}, "max_num_seqs=512 +1", "max_num_seqs=256 +1",
+			}}, "head", "base",
 		},
 		"simulated": {
 			result.Sides{Base: "base", Head: "head", Differences: []result.SideDifference{
@@ -55,6 +62,14 @@ func TestNames(t *testing.T) {
 			result.Sides{Base: "base", Head: "head", Differences: differ("args.compilation_config", strings.Repeat("x", 50), "y")}, "head", "base",
 		},
 		"addresses": {result.Sides{Base: "server.vllm.one", Head: "deployment.nixl"}, "nixl", "one"},
+		"one image of a deployment": {
+			result.Sides{Base: "base", Head: "head", Differences: []result.SideDifference{
+				{What: "decode.image", Base: "a:v1", Head: "a:v2"}, {What: "prefill.image", Base: "a:v1", Head: "a:v2"},
+			}}, "v2", "v1",
+		},
+		"a variable that names the side": {
+			result.Sides{Base: "base", Head: "head", Differences: differ("env.SIDE", "base", "head")}, "head", "base",
+		},
 		"images of a deployment": {
 			result.Sides{Base: "base", Head: "head", Differences: differ("image", "a:1, b:1", "a:2, b:2")}, "head", "base",
 		},

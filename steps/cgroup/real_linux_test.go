@@ -92,8 +92,8 @@ func TestARealLimit(t *testing.T) {
 		t.Fatalf("the process ended with %v, and not by the limit", err)
 	}
 	got := m.Killed()
-	if want := "a process was killed by the memory limit of its cgroup (/" + filepath.Base(group) + ", memory."; !strings.HasPrefix(got, want) ||
-		!strings.HasSuffix(got, " 32 MiB)") {
+	want := "a process was killed by the memory limit of its cgroup (/" + filepath.Base(group) + ", memory."
+	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " 32 MiB)") {
 		t.Errorf("%q", got)
 	}
 }

@@ -56,7 +56,8 @@ func (a *app) abCommand() *cobra.Command {
 	described.StringVarP(&r.Model, "model", "m", "", "`model` on the hub, or a file or folder of this machine")
 	described.StringVar(&r.Engine, "engine", "", "`engine` of both sides, where their names do not say it: "+strings.Join(ab.Engines(), ", "))
 	described.StringSliceVar(&r.Rates, "rate", nil, "`requests` per second, several with commas between")
-	described.StringSliceVar(&r.Concurrency, "concurrency", nil, "`users` who wait for their answers, several with commas between (8 unless set)")
+	described.StringSliceVar(&r.Concurrency, "concurrency", nil,
+		"`users` who wait for their answers, several with commas between (8 unless set)")
 	described.Var(bounded{&r.InputLen, 1, maxABNumber}, "input-len", "length of prompts in `tokens`")
 	described.Var(bounded{&r.OutputLen, 1, maxABNumber}, "output-len", "length of answers in `tokens`")
 	described.Var(bounded{&r.Requests, 1, maxABNumber}, "requests", "`number` of requests of one run")

@@ -51,8 +51,12 @@ type server struct {
 
 // standardServers returns the kinds of servers of this program.
 func standardServers() []server {
-	return []server{{vllm.Kind(), vllm.New()}, {sglang.Kind(), sglang.New()}, {openai.Kind(), openai.New()},
-		{transformers.Kind(), transformers.New()}}
+	return []server{
+		{vllm.Kind(), vllm.New()},
+		{sglang.Kind(), sglang.New()},
+		{openai.Kind(), openai.New()},
+		{transformers.Kind(), transformers.New()},
+	}
 }
 
 // engines returns the engines by kind of server.

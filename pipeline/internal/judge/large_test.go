@@ -25,7 +25,8 @@ func TestThousandCells(t *testing.T) {
 	if *full {
 		cells = 1000
 	}
-	cfg := judgedFile(t, "vllm", fmt.Sprintf("    rate = range(%d)", cells/2), "baseline \"paired\" \"base\" {\n  axis   = \"side\"\n  value  = \"base\"\n}\n",
+	cfg := judgedFile(t, "vllm", fmt.Sprintf("    rate = range(%d)", cells/2),
+		"baseline \"paired\" \"base\" {\n  axis   = \"side\"\n  value  = \"base\"\n}\n",
 		"metric.ttft.mean")
 	p, diags := plan.Build(cfg, plan.Options{})
 	if diags.HasErrors() {

@@ -353,9 +353,10 @@ func TestEnds(t *testing.T) {
 			})
 			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
 		}},
-		"killed": {disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(got load.Result, err error) bool {
-			return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
-		}},
+		"killed": {disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") },
+			want: func(got load.Result, err error) bool {
+				return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
+			}},
 		"ended by somebody else": {disturb: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
 			return isLost(err, "load: stopped")
 		}},
