@@ -18,6 +18,8 @@ const (
 	RowHeight = 15.0
 	half      = RowHeight / 2
 	inset     = 6.0 // between the axis and both edges
+
+	roomForNames = 28.0 // between zero and the margin, for both names in the middle of their lines
 )
 
 func x(at float64) string { return num(inset + at*(Width-2*inset)) }
@@ -39,8 +41,17 @@ func (s Scale) SVG(r Row) string {
 
 // Axis draws the names of zero and the margin, over the rows of SVG.
 func (s Scale) Axis() string {
-	return fmt.Sprintf(`<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s"><text x="%[3]s" y="11" text-anchor="middle">0</text>`+
-		`<text x="%[4]s" y="11" text-anchor="middle">margin</text></svg>`, num(Width), num(RowHeight), x(s.At(0)), x(s.At(1)))
+	return fmt.Sprintf(`<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">%[3]s</svg>`, num(Width), num(RowHeight), s.ticks(11))
+}
+
+// ticks draws the names of zero and the margin. Zero's moves to the left of its line where both would touch.
+func (s Scale) ticks(y float64) string {
+	anchor := "middle"
+	if (s.At(1)-s.At(0))*(Width-2*inset) < roomForNames {
+		anchor = "end"
+	}
+	return fmt.Sprintf(`<text x="%s" y="%s" text-anchor="%s">0</text><text x="%s" y="%[2]s" text-anchor="middle">margin</text>`,
+		x(s.At(0)), num(y), anchor, x(s.At(1)))
 }
 
 // ground draws the band of the margin and the line at zero.
@@ -113,8 +124,7 @@ func (p Plot) SVG() string {
 		num(width), num(height), text(p.Title, 200), text(p.Desc, 1000), Style)
 	fmt.Fprintf(&b, `<rect class="page" width="%s" height="%s"/><text class="name" x="8" y="18">%s</text>`+"\n", num(width), num(height),
 		text(p.Title, 70))
-	fmt.Fprintf(&b, `<g transform="translate(%s 0)"><text x="%s" y="38" text-anchor="middle">0</text><text x="%s" y="38" `+
-		`text-anchor="middle">margin</text><text x="%s" y="38">worse →</text></g>`+"\n", num(labelWidth), x(s.At(0)), x(s.At(1)), num(Width))
+	fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text x="%s" y="38">worse →</text></g>`+"\n", num(labelWidth), s.ticks(38), num(Width))
 	y := topHeight
 	for _, g := range p.Groups {
 		fmt.Fprintf(&b, `<text class="name" x="8" y="%s">%s</text>`+"\n", num(y+15), text(g.Name, 60))
