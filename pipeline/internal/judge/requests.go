@@ -22,7 +22,13 @@ const (
 func otherRequests(doc *result.Document, benchmark string, base, head *result.Cell, declared comparability.Declared,
 	answered bool) (first exclusion, notes []string) {
 	i := comparedRequests(doc, benchmark, base, head)
-	if i < 0 || comparability.Compare(base.Work, head.Work, declared).Meant() {
+	switch {
+	case comparability.Compare(base.Work, head.Work, declared).Meant():
+		return first, nil
+	case i < 0 && comparability.HaveRequests(base, head):
+		// Their digests are in the journal alone, and were compared for the pairs of the run's own gates.
+		return exclusion{reason: "the run did not compare the requests of these cells: measure again with the file that compares them"}, nil
+	case i < 0:
 		return first, nil
 	}
 	models := declared[comparability.Model] || modelOf(doc, base) != modelOf(doc, head)

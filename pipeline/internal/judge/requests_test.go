@@ -75,6 +75,35 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
+// TestRequestsNotCompared: another file cannot pair cells whose requests the run recorded and did not compare.
+func TestRequestsNotCompared(t *testing.T) {
+	for name, tt := range map[string]struct {
+		compared []result.ComparedRequests
+		want     result.Verdict
+	}{
+		"of the pair":        {[]result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head"}}, result.Pass},
+		"of another pair":    {[]result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "other"}}, result.Invalid},
+		"of other workloads": {nil, result.Invalid},
+	} {
+		s := newSession()
+		s.doc.Requests = tt.compared
+		for c := range s.doc.Benchmarks[0].Cells {
+			cell := &s.doc.Benchmarks[0].Cells[c]
+			for r := range cell.Runs {
+				cell.Runs[r].Requests = &result.RunRequests{}
+			}
+		}
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range s.doc.Gates[0].Decisions {
+			if d.Verdict != tt.want {
+				t.Errorf("%s: %s: %s, %s", name, d.ID, d.Verdict, d.Reason)
+			}
+		}
+	}
+}
+
 // TestResentRequests: requests that were sent again count as failed on both sides alike.
 func TestResentRequests(t *testing.T) {
 	for _, tt := range []struct {
