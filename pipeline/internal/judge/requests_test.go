@@ -111,6 +111,7 @@ func TestResentRequests(t *testing.T) {
 		want       result.Verdict
 	}{{0, 0, result.Pass}, {3, 3, result.Pass}, {0, 10, result.Regression}} {
 		s := newSession()
+		s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head"}}
 		for cell, n := range []int{tt.base, tt.head} {
 			s.each(cell, func(r *result.Run) { r.Requests = &result.RunRequests{Resent: n} })
 		}
