@@ -414,7 +414,8 @@ func TestKubernetes(t *testing.T) {
 			m.admit(t, "restricted")
 			return m.run(t, "--var", "confined=true")
 		}},
-		{"a server that the namespace does not admit", 4, `violates PodSecurity "restricted:latest"`, func(t *testing.T, m *namespace) (string, int) {
+		{"a server that the namespace does not admit", 4, `violates PodSecurity "restricted:latest"`, func(t *testing.T,
+			m *namespace) (string, int) {
 			t.Helper()
 			m.admit(t, "restricted")
 			return m.run(t)
@@ -514,7 +515,8 @@ func TestKubernetes(t *testing.T) {
 			}
 			return text, code
 		}},
-		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T, m *namespace) (string, int) {
+		{"without rights", 4, "this user may not create batch/jobs, create pods, create pods/exec", func(t *testing.T,
+			m *namespace) (string, int) {
 			t.Helper()
 			if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
 				t.Fatal(err)
@@ -644,7 +646,8 @@ func TestKubernetes(t *testing.T) {
 			err := cmd.Run()
 			return out.String(), exitStatus(t, err)
 		}},
-		{"what doctor says of the cluster", 0, "all that a run needs in namespace pipeline-test-", func(t *testing.T, m *namespace) (string, int) {
+		{"what doctor says of the cluster", 0, "all that a run needs in namespace pipeline-test-", func(t *testing.T,
+			m *namespace) (string, int) {
 			t.Helper()
 			cmd, out := m.command(t, "doctor", "f.hcl", "--var", "namespace="+m.name)
 			err := cmd.Run()

@@ -24,7 +24,8 @@ func TestImprovementsAreStated(t *testing.T) {
 		t.Errorf("the headline is %q", heading)
 	}
 	for _, want := range []string{
-		"Improved: v0.11.0 is **5.5 % better** than v0.10.2 in **Capacity** at `rate=4` (", "; 6 other comparisons are shown not to be worse by the margin.",
+		"Improved: v0.11.0 is **5.5 % better** than v0.10.2 in **Capacity** at `rate=4` (",
+		"; 6 other comparisons are shown not to be worse by the margin.",
 		"| 0.002 |",
 	} {
 		if !strings.Contains(rest, want) {

@@ -31,7 +31,8 @@ func num(v float64) string {
 // SVG draws the interval of a row with its part of the band and of the line at zero, for a page that stacks rows.
 func (s Scale) SVG(r Row) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" preserveAspectRatio="none" aria-hidden="true" focusable="false">`,
+	fmt.Fprintf(&b, `<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" preserveAspectRatio="none" `+
+		`aria-hidden="true" focusable="false">`,
 		num(Width), num(RowHeight))
 	s.ground(&b, 0, RowHeight)
 	s.mark(&b, r, half)
@@ -41,7 +42,8 @@ func (s Scale) SVG(r Row) string {
 
 // Axis draws the names of zero and the margin, over the rows of SVG.
 func (s Scale) Axis() string {
-	return fmt.Sprintf(`<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">%[3]s</svg>`, num(Width), num(RowHeight), s.ticks(11))
+	return fmt.Sprintf(`<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">%[3]s</svg>`,
+		num(Width), num(RowHeight), s.ticks(11))
 }
 
 // ticks draws the names of zero and the margin. Zero's moves to the left of its line where both would touch.
@@ -86,7 +88,8 @@ func (s Scale) mark(b *strings.Builder, r Row, y float64) {
 		}{{m.From, m.OpenLower, -1}, {m.To, m.OpenUpper, 1}} {
 			if end.open {
 				at := inset + end.at*(Width-2*inset)
-				fmt.Fprintf(b, `<path class="arrow %s" d="M%s %sL%s %sL%[2]s %[6]sZ"/>`, class, num(at), num(y-3.5), num(at+4*end.tip), num(y), num(y+3.5))
+				fmt.Fprintf(b, `<path class="arrow %s" d="M%s %sL%s %sL%[2]s %[6]sZ"/>`, class, num(at), num(y-3.5),
+					num(at+4*end.tip), num(y), num(y+3.5))
 			} else {
 				fmt.Fprintf(b, `<line class="interval %s" x1="%s" y1="%s" x2="%[2]s" y2="%[4]s"/>`, class, x(end.at), num(y-3.5), num(y+3.5))
 			}
@@ -133,7 +136,8 @@ func (p Plot) SVG() string {
 		s.ground(&b, y, RowHeight*float64(len(g.Rows)))
 		b.WriteString("</g>\n")
 		for _, r := range g.Rows {
-			fmt.Fprintf(&b, `<g><title>%s</title><text class="%s" x="8" y="%s">%s</text><text x="24" y="%s">%s</text><g transform="translate(%s 0)">`,
+			fmt.Fprintf(&b, `<g><title>%s</title><text class="%s" x="8" y="%s">%s</text><text x="24" y="%s">%s</text>`+
+				`<g transform="translate(%s 0)">`,
 				text(r.Tip, 300), class(r), num(y+half+3.5), text(r.Sign, 2), num(y+half+3.5), text(r.Label, 26), num(labelWidth))
 			s.mark(&b, r, y+half)
 			fmt.Fprintf(&b, `</g><text x="%s" y="%s">%s</text></g>`+"\n", num(labelWidth+Width+4), num(y+half+3.5), text(r.Text, 14))

@@ -22,12 +22,17 @@ func TestNames(t *testing.T) {
 		sides      result.Sides
 		head, base string
 	}{
-		"tags":             {result.Sides{Differences: differ("image", "vllm/vllm-openai:v0.10.2", "vllm/vllm-openai:v0.11.0")}, "v0.11.0", "v0.10.2"},
-		"registry's port":  {result.Sides{Differences: differ("image", "host:5000/vllm", "host:5000/vllm:new")}, "new", "latest"},
-		"repositories":     {result.Sides{Differences: differ("image", "a/vllm:v1", "b/sglang:v2")}, "sglang:v2", "vllm:v1"},
-		"one tag, two":     {result.Sides{Differences: differ("image", "a/vllm:v1", "b/vllm:v1")}, "b/vllm:v1", "a/vllm:v1"},
-		"commits as tags":  {result.Sides{Differences: differ("image", "a:v1", "a:"+commit)}, "01234567", "v1"},
-		"digests":          {result.Sides{Differences: differ("image", "a"+digest("1"), "a"+digest("2"))}, strings.Repeat("2", 12), strings.Repeat("1", 12)},
+		"tags": {
+			result.Sides{Differences: differ("image", "vllm/vllm-openai:v0.10.2", "vllm/vllm-openai:v0.11.0")}, "v0.11.0", "v0.10.2",
+		},
+		"registry's port": {result.Sides{Differences: differ("image", "host:5000/vllm", "host:5000/vllm:new")}, "new", "latest"},
+		"repositories":    {result.Sides{Differences: differ("image", "a/vllm:v1", "b/sglang:v2")}, "sglang:v2", "vllm:v1"},
+		"one tag, two":    {result.Sides{Differences: differ("image", "a/vllm:v1", "b/vllm:v1")}, "b/vllm:v1", "a/vllm:v1"},
+		"commits as tags": {result.Sides{Differences: differ("image", "a:v1", "a:"+commit)}, "01234567", "v1"},
+		"digests": {
+			result.Sides{Differences: differ("image", "a"+digest("1"), "a"+digest("2"))},
+			strings.Repeat("2", 12), strings.Repeat("1", 12),
+		},
 		"values that tell": {result.Sides{Axis: "transport", Base: "tcp", Head: "rdma", Differences: differ("args.x", "1", "2")}, "rdma", "tcp"},
 		"values that do not": {
 			result.Sides{Axis: "chunked", Base: "off", Head: "on", Differences: differ("args.x", "1", "2")}, "chunked=on", "chunked=off",

@@ -62,7 +62,8 @@ func TestRefusals(t *testing.T) {
 		},
 		"no such connector": {
 			pair("vllm", "", "nixl", transfer("carrier_pigeon", "")),
-			`deployment.d: unknown kv_transfer carrier_pigeon; use one of nixl, mooncake, mooncake_store, p2p_nccl, pynccl, lmcache, multi, example, custom`,
+			`deployment.d: unknown kv_transfer carrier_pigeon; use one of nixl, mooncake, mooncake_store, ` +
+				`p2p_nccl, pynccl, lmcache, multi, example, custom`,
 		},
 		"mixed versions": {
 			edit(pair("vllm", "0.14.0", "nixl", transfer("mooncake", TCP)), func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),

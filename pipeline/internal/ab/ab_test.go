@@ -59,7 +59,9 @@ func TestFiles(t *testing.T) {
 			HeadArgs: []string{`speculative_config={"method": "ngram", "num_speculative_tokens": 4}`}}},
 		"programs": {request: ab.Request{Base: "./old/llama-server", Head: "./llama-server", Model: "tiny.gguf",
 			Args: []string{"parallel=2"}, Margin: "10%", Repeats: 6, Requests: 40, InputLen: 64, OutputLen: 16}},
-		"words": {request: ab.Request{Base: "python3 serve.py --threads 2", Head: "python3 serve.py --threads 4", Model: "tiny", Engine: "openai"}},
+		"words": {request: ab.Request{
+			Base: "python3 serve.py --threads 2", Head: "python3 serve.py --threads 4", Model: "tiny", Engine: "openai",
+		}},
 		"commits": {request: ab.Request{Base: "HEAD~1", Head: "v2", Model: "tiny.gguf", Program: "build/bin/llama-server",
 			Build: "cmake -B build\ncmake --build build -j ${JOBS:-2}"}},
 		"urls":       {request: ab.Request{Base: "http://a:8000", Head: "http://b:8000/", Model: "m", Rates: []string{"0.5"}}},
@@ -95,7 +97,8 @@ func TestNames(t *testing.T) {
 		{ab.Request{Base: "HEAD~1", Head: "v2", Build: "make", Program: "vllm"}, "111111111", "v2"},
 		{ab.Request{Base: next, HeadArgs: []string{"enforce_eager"}}, "defaults", "enforce_eager"},
 		{ab.Request{Base: next, Args: []string{"dtype=half"}, HeadArgs: []string{"dtype=bfloat16"}}, "dtype=half", "dtype=bfloat16"},
-		{ab.Request{Base: next, Args: []string{"enforce-eager"}, HeadArgs: []string{"enforce_eager=null"}}, "enforce_eager", "enforce_eager=null"},
+		{ab.Request{Base: next, Args: []string{"enforce-eager"}, HeadArgs: []string{"enforce_eager=null"}},
+			"enforce_eager", "enforce_eager=null"},
 		{ab.Request{Base: next, Args: []string{`x={"a": "long long long long 1"}`}, HeadArgs: []string{`x={"a": "long long long long 2"}`}},
 			"base", "head"},
 	} {

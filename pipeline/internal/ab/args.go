@@ -11,7 +11,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
-// argument is an argument of the servers. Its values are those of package hclfile; nil means that a side lacks it.
+// argument holds the value of one server argument on each side, as package hclfile writes it; nil marks an absent
+// argument.
 type argument struct {
 	name       string
 	base, head any

@@ -26,7 +26,7 @@ type Request struct {
 	Rates, Concurrency []string
 	// InputLen and OutputLen are the lengths of prompts and answers in tokens.
 	InputLen, OutputLen int
-	// Requests are those of one run.
+	// Requests is the number of requests of one run.
 	Requests int
 	// Repeats is the largest number of launches of each side.
 	Repeats int

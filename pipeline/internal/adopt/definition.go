@@ -10,7 +10,7 @@ import (
 	"github.com/servegate/pipeline/steps/secret"
 )
 
-// Definition is what sources define, in the terms of a pipeline file.
+// Definition holds the servers and benchmarks that sources define, in the terms of a pipeline file.
 type Definition struct {
 	// Sources names each source with its form, for the head of the file.
 	Sources []string

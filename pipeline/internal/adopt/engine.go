@@ -293,7 +293,8 @@ func (a argv) repeats(name string) bool { return name == "middleware" }
 // flagWord matches a word that argparse takes for a flag: negative numbers are values.
 var flagWord = regexp.MustCompile(`^-(-[A-Za-z]|[A-Za-z])`)
 
-// next reads a flag with its value, or a word without a flag, whose name is "". literal is what it read, for people.
+// next reads a flag with its value, or a word without a flag, which has the name "". literal quotes the words for a
+// message.
 func (a *argv) next() (name string, value any, literal string) {
 	word := a.rest[0]
 	a.rest = a.rest[1:]

@@ -26,7 +26,7 @@ var srtEngines = map[string][]string{
 	"vllm": {"vllm", "serve"}, "sglang": {"python3", "-m", "sglang.launch_server", "--model-path"},
 }
 
-// srtRole is what a recipe asks of its workers.
+// srtRole describes the workers that a recipe asks for.
 type srtRole struct {
 	engine               string
 	args, env            hclfile.Map
@@ -140,7 +140,7 @@ func clockTime(text string) int {
 	return total
 }
 
-// srtPrompts is how many requests sa-bench sends for each of its concurrent users.
+// srtPrompts is the number of requests that sa-bench sends for each of its concurrent users.
 const srtPrompts = 10
 
 func (d *Definition) srtLoad(f *fields, sv *server) {

@@ -42,7 +42,7 @@ type writer struct {
 	assumed bool
 }
 
-// program is what the two sides launch: an image, or an executable with the words behind it.
+// program holds the program that both sides launch: an image, or an executable with further words.
 type program struct {
 	image, executable string
 	base, head        string // names of their variables

@@ -21,7 +21,7 @@ import (
 	"github.com/servegate/pipeline/reports"
 )
 
-// testFlags are those of compare --test.
+// testFlags holds the flags of compare --test.
 type testFlags struct {
 	test   bool
 	margin string

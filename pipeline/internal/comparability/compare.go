@@ -32,8 +32,8 @@ type Differences []Difference
 // Declared is the set of fields in which two sides are declared to differ.
 type Declared map[string]bool
 
-// Declare returns the fields with the given names. A name without a field is that of a parameter whose meaning
-// is not known.
+// Declare returns the fields with the given names. A name without a field stands for a parameter of unknown
+// meaning.
 func Declare(names ...string) Declared {
 	out := Declared{}
 	for _, name := range names {

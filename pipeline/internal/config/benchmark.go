@@ -20,7 +20,7 @@ type Benchmark struct {
 	Excluded    int
 	RepeatMin   int
 	RepeatMax   int
-	// Passes is how often each launch measures every cell, at least 1.
+	// Passes is the number of times that each launch measures every cell, at least 1.
 	Passes  int
 	Seed    uint64
 	Timeout time.Duration // of one run; 0: derived by plan

@@ -106,7 +106,7 @@ type Variance struct {
 // Profile describes how a pair of launches is profiled after a gate has regressed.
 type Profile struct {
 	Profiler string // ProfilerTorch or ProfilerNsys
-	// Delay is the time from the first measured request until the profiler starts. Window is how long it runs.
+	// The profiler starts Delay after the first measured request and stops Window later.
 	Delay, Window time.Duration
 	// Timeout limits how long a profiler may take to write its traces.
 	Timeout time.Duration

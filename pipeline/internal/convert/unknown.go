@@ -7,9 +7,9 @@ import (
 )
 
 // identity matches parameters that name what was measured, and not how.
-var identity = regexp.MustCompile(`^(?:(?:.*_)?(?:name|label|title|description|comment|notes?|commit|sha|hash|revision|rev|branch|ref|build|` +
-	`image|tag|variant|release|version|job|user|author)|side|arm|group|benchmark|source|backend_setting|column|section|subsection|heading|` +
-	`framework|engine|server)$`)
+var identity = regexp.MustCompile(`^(?:(?:.*_)?(?:name|label|title|description|comment|notes?|commit|sha|hash|revision|rev|branch|ref|` +
+	`build|image|tag|variant|release|version|job|user|author)|side|arm|group|benchmark|source|backend_setting|column|section|subsection|` +
+	`heading|framework|engine|server)$`)
 
 // ofServer matches settings of the server beside its arguments: its parallelism and its numbers.
 var ofServer = regexp.MustCompile(`^(?:` + serverPrefix + `|server_|engine_|machine_|world_).*|^(?:[tpdec]p|dcp|pcp)(?:_size)?$|` +
@@ -21,8 +21,8 @@ var ofFigure = regexp.MustCompile(`(?:^|_)(?:mean|avg|average|median|std|stddev|
 	`speed_up|delta|diff|difference|change|improvement|rank|measured|observed|achieved|actual|elapsed|completed|succeeded|successful|` +
 	`peak|total|sum|goodput)(?:_|$)`)
 
-// unknown returns the parameters whose meaning is not known, without those that name the result, describe the
-// server or are figures by their name. given are those with a meaning of their own.
+// unknown returns the parameters of unknown meaning. It leaves out given, the parameters that a format understands,
+// and every name that identifies the result, describes the server or denotes a figure.
 func (r *Run) unknown(given []string) map[string]string {
 	out := map[string]string{}
 	add := func(key, value string) {

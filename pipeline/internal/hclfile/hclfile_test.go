@@ -17,7 +17,8 @@ import (
 
 func TestBytes(t *testing.T) {
 	var f hclfile.Body
-	f.Comment("Two images of a server.\n\n  pipeline run gate.pipeline.hcl --simulate=virtual --var rehearsal=10% --out a-long-folder-that-stays-as-it-is\n" +
+	f.Comment("Two images of a server.\n\n  pipeline run gate.pipeline.hcl --simulate=virtual --var rehearsal=10% " +
+		"--out a-long-folder-that-stays-as-it-is\n" +
 		"* " + strings.Repeat("word ", 40))
 	base := f.Block("variable", "base")
 	base.Set("default", "vllm/vllm-openai:v0.10.2")

@@ -42,7 +42,8 @@ func TestUnknownSettings(t *testing.T) {
 		"of one side alone":           {"Batch", same("8"), same(""), "", result.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := judgedFile(t, "vllm", "", fmt.Sprintf("baseline \"paired\" \"base\" {\n  axis  = \"side\"\n  value = \"base\"\n  %s\n}\n", tt.differ),
+			cfg := judgedFile(t, "vllm", "", fmt.Sprintf(
+				"baseline \"paired\" \"base\" {\n  axis  = \"side\"\n  value = \"base\"\n  %s\n}\n", tt.differ),
 				"metric.ttft.p50")
 			var runs []convert.Run
 			for i := range launches {

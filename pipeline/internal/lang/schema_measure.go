@@ -21,7 +21,8 @@ var measureUnits = []metric.Unit{metric.Seconds, metric.Fraction, metric.Count, 
 var (
 	seriesName = steps.Matching(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`, "is not a valid name of a series",
 		"It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
-	unitForm  = steps.Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is not a valid unit", "It has up to 16 letters, digits and slashes, such as \"J/tok\".")
+	unitForm = steps.Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is not a valid unit",
+		"It has up to 16 letters, digits and slashes, such as \"J/tok\".")
 	labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 

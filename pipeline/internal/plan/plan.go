@@ -122,7 +122,7 @@ type Benchmark struct {
 	Excluded    int    `json:"excluded,omitempty"`
 	RepeatMin   int    `json:"repeat_min"`
 	RepeatMax   int    `json:"repeat_max"`
-	// Passes is how often each launch measures every cell; 0 means 1.
+	// Passes is the number of times that each launch measures every cell; 0 means 1.
 	Passes  int                `json:"passes,omitempty"`
 	Seed    uint64             `json:"seed"`
 	Timeout float64            `json:"timeout_s"`

@@ -357,9 +357,10 @@ func TestEnds(t *testing.T) {
 			want: func(got load.Result, err error) bool {
 				return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
 			}},
-		"ended by somebody else": {disturb: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") }, want: func(_ load.Result, err error) bool {
-			return isLost(err, "load: stopped")
-		}},
+		"ended by somebody else": {disturb: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") },
+			want: func(_ load.Result, err error) bool {
+				return isLost(err, "load: stopped")
+			}},
 		"without its node": {change: func(r *rig, _ *load.Options) { r.lost = evicted },
 			disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") }, want: func(_ load.Result, err error) bool {
 				return errors.Is(err, evicted)
