@@ -8,7 +8,6 @@ import datetime
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -107,9 +106,6 @@ class Acceptance:
         (cache / "hub").mkdir(parents=True, exist_ok=True)  # transformers serve lists the models of a folder that must exist
         self.env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(cache), "PIPELINE_LOCK_DIR": str(out / "locks")}
 
-    def command(self, verb: str, *words: str) -> list[str]:
-        return [PIPELINE, verb, *words]
-
     def variables(self, **more) -> list[str]:
         values = {"python": sys.executable, "model": self.model, "lag": LAG} | more
         return [word for name, value in values.items() for word in ("--var", f"{name}={value}")]
@@ -118,8 +114,9 @@ class Acceptance:
         """Variables of acceptance.hcl."""
         return self.variables(plant_ms=PLANT_MS, **SETTINGS)
 
-    def begin(self, name: str, *words: str) -> subprocess.Popen:
-        """Start pipeline in the background; its output goes to a file."""
+    def begin(self, name: str, file: str, variables: list[str], *flags: str) -> subprocess.Popen:
+        """Start `pipeline run` in the background; its output goes to a file."""
+        words = [PIPELINE, "run", file, *variables, "--out", str(self.out / name), "--progress", "plain", *flags]
         with open(self.out / f"{name}.log", "ab") as log:
             run = subprocess.Popen(words, cwd=HERE, env=self.env, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self.running.append(run)
@@ -148,7 +145,7 @@ class Acceptance:
 
     def machine(self):
         """doctor finds the GPU and nothing missing."""
-        words = self.command("doctor", "--json", "acceptance.hcl", *self.plan())
+        words = [PIPELINE, "doctor", "--json", "acceptance.hcl", *self.plan()]
         done = subprocess.run(words, cwd=HERE, env=self.env, capture_output=True, text=True)
         (self.out / "doctor.json").write_text(done.stdout)
         if done.returncode != 0:
@@ -162,22 +159,21 @@ class Acceptance:
         return found.get("GPUs", "")
 
     def killed(self):
-        """A run that is killed holds the GPU's lock until then; cleanup finds its server, and the memory comes back."""
-        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
-        run = self.begin("main", *self.command("run", *words))
+        """A second run waits for the GPU's lock. After kill -9 and cleanup nothing computes, and the memory is free."""
+        run = self.begin("main", "acceptance.hcl", self.plan())
         until(lambda: self.count("main", "run_start") >= 2, 600, "the second run of the session begins", run)
-        waiting = self.begin("second", *self.command("run", "capacity.hcl", *self.variables(), "--out", str(self.out / "second")))
+        waiting = self.begin("second", "capacity.hcl", self.variables())
         until(lambda: any("waiting for GPU" in e.get("text", "") for e in self.events("second")), 60, "a second run waits", waiting)
         waiting.send_signal(signal.SIGINT)
         waiting.wait(60)
         held, pids = memory_used(), computing()
+        if not pids:
+            raise Failed("nvidia-smi lists no process, though a server runs")
         run.kill()
         run.wait()
-        listed = subprocess.run(self.command("cleanup", "--dry-run"), env=self.env, capture_output=True, text=True)
-        ended = subprocess.run(self.command("cleanup"), env=self.env, capture_output=True, text=True)
-        (self.out / "cleanup.txt").write_text(listed.stdout + listed.stderr + ended.stdout + ended.stderr)
-        if ended.returncode != 0 or not listed.stdout.strip():
-            raise Failed(f"cleanup: status {ended.returncode}: {listed.stdout}{ended.stdout}{ended.stderr}")
+        cleanup = subprocess.run([PIPELINE, "cleanup"], env=self.env, capture_output=True, text=True)
+        if cleanup.returncode != 0:
+            raise Failed(f"cleanup: status {cleanup.returncode}: {cleanup.stdout}{cleanup.stderr}")
         began = time.monotonic()
         until(lambda: memory_used() <= self.free_mib + SLACK_MIB and not set(pids) & set(computing()), 60, "the GPU's memory is free again")
         return (
@@ -187,8 +183,7 @@ class Acceptance:
 
     def resumed(self):
         """The killed run is resumed. It finds the planted delay, and nothing where nothing was changed."""
-        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "main"), "--progress", "plain"]
-        run = self.begin("main", *self.command("run", "--resume", *words))
+        run = self.begin("main", "acceptance.hcl", self.plan(), "--resume")
         run.wait(1200)
         decisions = {d["head"]: d for gate in self.results("main")["gates"] for d in gate["decisions"] if d["kind"] == "metric"}
         seen = ", ".join(
@@ -209,9 +204,9 @@ class Acceptance:
     def counted(self):
         """The state of the GPU is in the result of each run, and the energy is that of NVML's counter."""
         runs = [run for run in self.runs("main") if run["status"] == "ok"]
-        series = {s["name"] for run in runs for s in run.get("series", [])}
-        if wanted := {"gpu0_power_w", "gpu0_sm_clock_mhz", "gpu0_temperature_c"} - series:
-            raise Failed(f"no run has {', '.join(sorted(wanted))}")
+        for run in runs:
+            if wanted := {"gpu0_power_w", "gpu0_sm_clock_mhz", "gpu0_temperature_c"} - {s["name"] for s in run.get("series", [])}:
+                raise Failed(f"a run has no {', '.join(sorted(wanted))}")
         if not all("energy.per_output_token" in run["metrics"] for run in runs):
             raise Failed("a run has no energy")
         if self.energy is None:
@@ -233,8 +228,7 @@ class Acceptance:
 
     def foreign(self):
         """A run is void if another process computes on its GPU."""
-        words = ["acceptance.hcl", *self.plan(), "--out", str(self.out / "foreign"), "--progress", "plain"]
-        run = self.begin("foreign", *self.command("run", *words, "--repeat", "1", "--only", "side=base"))
+        run = self.begin("foreign", "acceptance.hcl", self.plan(), "--repeat", "1", "--only", "side=base")
         until(lambda: self.count("foreign", "run_start") >= 1, 600, "the run begins", run)
         other = subprocess.Popen([sys.executable, HERE / "hold_gpu.py"], stdout=subprocess.PIPE, text=True)
         try:
@@ -261,8 +255,7 @@ class Acceptance:
 
     def capacity(self):
         """A search finds the highest rate at which first tokens come in time."""
-        words = ["capacity.hcl", *self.variables(), "--out", str(self.out / "capacity"), "--progress", "plain"]
-        run = self.begin("capacity", *self.command("run", *words))
+        run = self.begin("capacity", "capacity.hcl", self.variables())
         run.wait(900)
         found = [r["metrics"].get("capacity.rate") for r in self.runs("capacity") if r["status"] == "ok"]
         if REHEARSAL and run.returncode in (0, 1):
@@ -271,16 +264,10 @@ class Acceptance:
             raise Failed(f"status {run.returncode}, capacity {found}; see {self.out}/capacity.log")
         return f"{found[0]:.2f} requests per second with a median TTFT within the limit"
 
-    def profile(self):
-        """A profile needs Nsight Systems."""
-        if shutil.which("nsys") is None:
-            raise Skipped("nsys is not in the PATH")
-        raise Skipped("see examples/profile")
-
     def all(self) -> list[dict]:
         """Make the checks one after the other. A failed one does not stop the next."""
         made = []
-        for check in (self.machine, self.killed, self.resumed, self.counted, self.foreign, self.throttled, self.capacity, self.profile):
+        for check in (self.machine, self.killed, self.resumed, self.counted, self.foreign, self.throttled, self.capacity):
             began = time.monotonic()
             try:
                 status, saw = "ok", check()

@@ -2,16 +2,15 @@
 
     python make_model.py DIR [--hidden 64] [--layers 2] [--endless]
 
-About 0.25 million parameters in bfloat16 unless it is asked for larger. With --endless it never ends an answer. Its text is nonsense: it exists so that a
-real engine does real work (tokenising, scheduling, attention, sampling, streaming)
-on a machine without a GPU and without a network. The tokenizer is trained on the
+About 0.25 million parameters in bfloat16 unless it is asked for larger. With --endless
+it never ends an answer. Its text is nonsense: it exists so that a real engine does real work (tokenising, scheduling, attention, sampling, streaming) on a
+machine without a GPU and without a network. The tokenizer is trained on the
 sources of Python's standard library, so nothing is downloaded.
 """
 
 import argparse
 import json
 import pathlib
-import sys
 import sysconfig
 
 import torch
@@ -48,7 +47,7 @@ def train_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def main() -> None:
-    flags = argparse.ArgumentParser(usage=__doc__)
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("dir", type=pathlib.Path)
     flags.add_argument("--hidden", type=int, default=64)
     flags.add_argument("--layers", type=int, default=2)
