@@ -3,9 +3,10 @@
     python make_model.py DIR [--hidden 64] [--layers 2] [--endless]
 
 About 0.25 million parameters in bfloat16 unless it is asked for larger. With --endless
-it never ends an answer. Its text is nonsense: it exists so that a real engine does real work (tokenising, scheduling, attention, sampling, streaming) on a
-machine without a GPU and without a network. The tokenizer is trained on the
-sources of Python's standard library, so nothing is downloaded.
+it never ends an answer. Its text is nonsense: it exists so that a real engine does real
+work (tokenising, scheduling, attention, sampling, streaming) on a machine without a GPU
+and without a network. The tokenizer is trained on the sources of Python's standard
+library, so nothing is downloaded.
 """
 
 import argparse

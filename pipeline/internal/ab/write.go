@@ -3,11 +3,11 @@ package ab
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
+	engineargs "github.com/servegate/pipeline/steps/engine/argument"
 )
 
 const (
@@ -97,11 +97,11 @@ func gpusOf(r Request, e engine, s source) int {
 	return 0
 }
 
-var parallelism = regexp.MustCompile(`^(tp|pp|dp|tp_size|pp_size|dp_size|(tensor|pipeline|data)_parallel_size)$`)
-
 // spread reports whether arguments say how a model is spread over GPUs.
 func spread(args []argument) bool {
-	return slices.ContainsFunc(args, func(a argument) bool { return parallelism.MatchString(a.name) })
+	return slices.ContainsFunc(args, func(a argument) bool {
+		return slices.ContainsFunc(engineargs.Parallelism, func(names []string) bool { return slices.Contains(names, a.name) })
+	})
 }
 
 // differing returns the arguments in which the sides differ.

@@ -111,3 +111,21 @@ func plainOf(v any) any {
 	}
 	return v
 }
+
+// TestGPUsOfArguments: the sizes of all kinds of parallelism are multiplied, under each of their names.
+func TestGPUsOfArguments(t *testing.T) {
+	for text, want := range map[string]int{
+		"--tp 2 --dp 4":                        8,
+		"--tp-size 2 --dp-size 4":              8,
+		"--tp 4 --dp 4 --enable-dp-attention":  4,
+		"--tensor-parallel-size 2 --pp-size 2": 4,
+	} {
+		d, s := &Definition{}, &server{}
+		if err := d.read(s, append([]string{"python3", "-m", "sglang.launch_server", "--model-path", "m"}, strings.Fields(text)...)); err != nil {
+			t.Fatal(err)
+		}
+		if s.gpus != want {
+			t.Errorf("%s: %d GPUs, want %d", text, s.gpus, want)
+		}
+	}
+}

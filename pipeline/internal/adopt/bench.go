@@ -1,7 +1,7 @@
 package adopt
 
 import (
-	"encoding/json"
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -223,13 +223,8 @@ func (b *benchmark) requests(p *fields) (*dataset, string) {
 // uniform between (1 − r) and (1 + r) times the length, as vLLM draws them.
 func (b *benchmark) random(p *fields, set *dataset, length func(...string) int) {
 	set.kind = "random"
-	in, out := length("random_input_len", "random_input", "input_len"), length("random_output_len", "random_output", "output_len")
-	if in == 0 {
-		in = 1024
-	}
-	if out == 0 {
-		out = 128
-	}
+	in := cmp.Or(length("random_input_len", "random_input", "input_len"), 1024)
+	out := cmp.Or(length("random_output_len", "random_output", "output_len"), 128)
 	prefix := length("random_prefix_len")
 	ratio := textOf(p.take("random_range_ratio"))
 	r, err := strconv.ParseFloat(ratio, 64)
@@ -250,10 +245,7 @@ func around(length int, ratio float64, prefix int) hclfile.Map {
 
 // add adds a length unless it is 0; then its default in the source's tool.
 func (s *dataset) add(name string, value, otherwise int) {
-	if value == 0 {
-		value = otherwise
-	}
-	if value > 0 {
+	if value = cmp.Or(value, otherwise); value > 0 {
 		s.attrs = append(s.attrs, hclfile.Pair{Name: name, Value: value})
 	}
 }
@@ -287,9 +279,6 @@ func (b *benchmark) axis(name, argument string, values []any) {
 func numeric(v any) any {
 	if s, ok := v.(string); ok {
 		return number(s)
-	}
-	if n, ok := v.(json.Number); ok {
-		return n
 	}
 	return v
 }

@@ -94,7 +94,7 @@ func (d *Definition) service(s *server, v any) error {
 		}
 	}
 	s.switches(f)
-	d.serviceLimits(s, f)
+	s.serviceLimits(f)
 	command := wordsOf(f.take("command"))
 	f.rest(serviceReasons, s.leave)
 	return d.contained(s, command)
@@ -125,7 +125,7 @@ func (s *server) switches(f *fields) {
 }
 
 // serviceLimits reads deploy: its GPUs are carried over.
-func (d *Definition) serviceLimits(s *server, f *fields) {
+func (s *server) serviceLimits(f *fields) {
 	deploy := fieldsOf(f.take("deploy"), "deploy.")
 	resources := fieldsOf(deploy.take("resources"), "deploy.resources.")
 	reservations := fieldsOf(resources.take("reservations"), "deploy.resources.reservations.")

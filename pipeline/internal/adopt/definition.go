@@ -155,15 +155,15 @@ func (d *Definition) hidden(name string) string {
 	if reference.MatchString(name) {
 		return name
 	}
-	return d.refer(variable{name: strings.ToLower(name), value: "", sensitive: true,
-		description: name + ": PIPELINE_VAR_" + identifier(strings.ToLower(name)) + " in the environment."})
+	return d.refer(variable{name: name, value: "", sensitive: true,
+		description: name + ": PIPELINE_VAR_" + identifier(name) + " in the environment."})
 }
 
 // environment adds a variable to a server's environment. The value of a secret becomes a variable of the file.
 func (d *Definition) environment(s *server, name, value string) {
 	if secret.Name(name) && !reference.MatchString(value) {
 		if value != "" {
-			s.leave("the value of "+name, "secrets do not belong into the file: set PIPELINE_VAR_"+identifier(strings.ToLower(name)))
+			s.leave("the value of "+name, "secrets do not belong into the file: set PIPELINE_VAR_"+identifier(name))
 		}
 		value = d.hidden(name)
 	}

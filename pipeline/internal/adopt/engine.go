@@ -12,6 +12,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/steps"
+	engineargs "github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
 
@@ -248,7 +249,7 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 		case full == "config":
 			s.leave(literal, "write the flags of that file into args, so that reports show them")
 		default:
-			if before, twice := get(s.args, name); twice && !a.repeats(name) {
+			if before, twice := get(s.args, name); twice && name != "middleware" { // given once for each element
 				s.leave("--"+strings.ReplaceAll(name, "_", "-")+" "+compact(before), "the flag is given again, and the last one counts")
 			} else if twice {
 				value = append(listOf(before), listOf(value)...)
@@ -286,9 +287,6 @@ func (a argv) full(name string) string {
 	}
 	return name
 }
-
-// repeats reports whether a flag is given once for each element of a list.
-func (a argv) repeats(name string) bool { return name == "middleware" }
 
 // flagWord matches a word that argparse takes for a flag: negative numbers are values.
 var flagWord = regexp.MustCompile(`^-(-[A-Za-z]|[A-Za-z])`)
@@ -435,11 +433,6 @@ func imageRelease(image string) string {
 	return ""
 }
 
-// parallel lists the arguments whose product is the number of GPUs.
-var parallel = [][]string{
-	{"tensor_parallel_size", "tp_size", "tp"}, {"pipeline_parallel_size", "pp_size", "pp"}, {"data_parallel_size", "dp"},
-}
-
 // gpusOf returns the number of GPUs that the arguments ask for; 0 for a server on processors.
 func gpusOf(s *server) int {
 	onCPU := func(p hclfile.Pair) bool { return strings.HasPrefix(p.Name, "VLLM_CPU_") }
@@ -449,9 +442,9 @@ func gpusOf(s *server) int {
 	if v, ok := get(s.args, "device"); ok && v == "cpu" {
 		return 0
 	}
-	product, kinds := 1, parallel
+	product, kinds := 1, engineargs.Parallelism
 	if v, _ := get(s.args, "enable_dp_attention"); v == true { // SGLang: the data parallel ranks share the GPUs
-		kinds = parallel[:2]
+		kinds = kinds[:2]
 	}
 	for _, names := range kinds {
 		for _, name := range names {

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,10 +37,7 @@ func (d *Definition) recipe(s *source) error {
 	for _, v := range variants {
 		f := fieldsOf(v.Value, "")
 		sv := &server{name: v.Name, image: image}
-		own := id
-		if other := textOf(f.take("model_id")); other != "" {
-			own = other
-		}
+		own := cmp.Or(textOf(f.take("model_id")), id)
 		words := slices.Concat([]string{"vllm", "serve", own}, base, textsOf(f.take("extra_args")))
 		for _, e := range slices.Concat(env, pairsOf(f.take("extra_env"))) {
 			d.environment(sv, e.name, e.value)

@@ -54,7 +54,7 @@ type token struct {
 	array  bool // NAME=, whose values are the words behind it
 }
 
-// maxScript limits a script, which is read once for each of its characters.
+// maxScript limits a script in bytes.
 const maxScript = 1 << 20
 
 // commands splits a script into its simple commands. Variables that the script sets are expanded; unset turns the others
@@ -411,7 +411,12 @@ func (l *lexer) double() error {
 		case r == '`':
 			return fmt.Errorf("a command in backquotes computes a word: write its value instead")
 		default:
-			l.add(string(r), true)
+			end := slices.IndexFunc(l.rest, func(r rune) bool { return strings.ContainsRune("\"\\$`", r) })
+			if end < 0 {
+				end = len(l.rest)
+			}
+			l.add(string(r)+string(l.rest[:end]), true)
+			l.skip(end)
 		}
 	}
 	return fmt.Errorf(`a quotation mark " is not closed`)

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -56,13 +57,13 @@ func (d *Definition) sweep(words []string) error {
 	}
 	f.rest(sweepReasons, d.leave)
 	for _, s := range servers {
-		sv := &server{name: cleanName(s.name, "server")}
+		sv := &server{name: cmp.Or(s.name, "server")}
 		if err := d.read(sv, override(serve, s.parameters)); err != nil {
 			return err
 		}
 		sv = d.addServer(sv)
 		for _, l := range loads {
-			b := &benchmark{name: strings.Trim(s.name+"_"+cleanName(l.name, "load"), "_"), server: sv}
+			b := &benchmark{name: strings.Trim(s.name+"_"+cmp.Or(l.name, "load"), "_"), server: sv}
 			parameters := flagPairs(bench[client(bench):])
 			for _, p := range l.parameters {
 				parameters = set(parameters, strings.ReplaceAll(p.Name, "-", "_"), p.Value)
@@ -73,13 +74,6 @@ func (d *Definition) sweep(words []string) error {
 		}
 	}
 	return nil
-}
-
-func cleanName(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }
 
 // override returns a command line with parameters in place of its flags of the same names.

@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -369,8 +368,6 @@ func hcl(v any) any {
 			out[i] = hclfile.Pair{Name: p.Name, Value: hcl(p.Value), Comment: p.Comment}
 		}
 		return out
-	case json.Number:
-		return v
 	}
 	return v
 }

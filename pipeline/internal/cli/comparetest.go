@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
@@ -216,16 +215,6 @@ func testedMetrics(named []string, sides []side) ([]string, error) {
 	return named, nil
 }
 
-// metricReference returns how a pipeline file names a metric.
-func metricReference(id string) string {
-	for _, tool := range metric.Tools() {
-		if own, ok := strings.CutPrefix(id, tool+"_"); ok {
-			return "metric." + tool + "." + own
-		}
-	}
-	return "metric." + id
-}
-
 // testFile returns the pipeline file of a test.
 func testFile(sides []side, axes hclfile.Map, metrics []string, t testFlags) []byte {
 	var file hclfile.Body
@@ -244,7 +233,7 @@ func testFile(sides []side, axes hclfile.Map, metrics []string, t testFlags) []b
 	gate.Set("baseline", hclfile.Expr("baseline.paired.first"))
 	var list []any
 	for _, id := range metrics {
-		list = append(list, hclfile.Expr(metricReference(id)))
+		list = append(list, hclfile.Expr("metric."+id))
 	}
 	gate.Set("metrics", list)
 	gate.Set("margin", cmp.Or(t.margin, usualMargin))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -40,21 +39,14 @@ func (a *app) adopt(dir string, from []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	path := filepath.Join(dir, starterFile)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit(exitInfrastructure, err)
+	if err := a.writeInto(dir, starterFile, d.HCL(starterFile)); err != nil {
+		return err
 	}
-	if err := writeNew(path, d.HCL(starterFile)); errors.Is(err, fs.ErrExist) {
-		return exit(exitUsage, fmt.Errorf("%s already exists; nothing was written", path))
-	} else if err != nil {
-		return exit(exitInfrastructure, err)
-	}
-	fmt.Fprintln(a.Out, path)
 	for _, l := range d.NotCarried() {
 		fmt.Fprintf(a.Err, "not carried over: %s (%s)\n", l.What, l.Why)
 	}
 	_, err = fmt.Fprintf(a.Out, "\nSee what it starts, and what it costs.\n\n    pipeline plan %[1]s --launch\n    pipeline plan %[1]s\n",
-		path)
+		filepath.Join(dir, starterFile))
 	return err
 }
 

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/servegate/pipeline/steps/kubernetes"
@@ -16,19 +12,7 @@ const roleFile = "pipeline-role.yaml"
 
 // writeRole writes the Role and prints its path.
 func (a *app) writeRole(dir string) error {
-	path := filepath.Join(dir, roleFile)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit(exitInfrastructure, err)
-	}
-	err := writeNew(path, []byte(roleText(kubernetes.Rights())))
-	if errors.Is(err, fs.ErrExist) {
-		return exit(exitUsage, fmt.Errorf("%s already exists; nothing was written", path))
-	}
-	if err != nil {
-		return exit(exitInfrastructure, err)
-	}
-	_, err = fmt.Fprintln(a.Out, path)
-	return err
+	return a.writeInto(dir, roleFile, []byte(roleText(kubernetes.Rights())))
 }
 
 // roleText returns a Role with the given rights, and a binding whose service account the user must change.

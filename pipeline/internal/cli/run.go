@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -266,7 +265,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		}
 		fmt.Fprintf(a.Out, "\n%s\nresults: %s\n", reports.Verdict(res.Document), res.Dir)
 		page := filepath.Join(res.Dir, "report.html")
-		if _, err := os.Stat(page); err == nil {
+		if exists(page) {
 			fmt.Fprintf(a.Out, "page: %s\n", page)
 		}
 	}

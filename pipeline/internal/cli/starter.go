@@ -73,6 +73,23 @@ func writeStarter(target, name, ref string) error {
 	return writeNew(target, bytes.ReplaceAll(content, []byte(refPlaceholder), []byte(ref)))
 }
 
+// writeInto writes a new file into a folder, which it creates, and prints its path.
+func (a *app) writeInto(dir, name string, content []byte) error {
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	err := writeNew(path, content)
+	if errors.Is(err, fs.ErrExist) {
+		return exit(exitUsage, fmt.Errorf("%s already exists; nothing was written", path))
+	}
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	_, err = fmt.Fprintln(a.Out, path)
+	return err
+}
+
 // writeNew writes a file. It returns an error if the file already exists.
 func writeNew(name string, content []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

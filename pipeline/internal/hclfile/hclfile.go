@@ -177,7 +177,7 @@ func Value(v any, used int) string {
 		}
 		return Value(list, used)
 	case []any:
-		return sequence("[", "]", v, used)
+		return sequence(v, used)
 	case map[string]any:
 		m := make(Map, 0, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -192,15 +192,15 @@ func Value(v any, used int) string {
 	panic(fmt.Sprintf("hclfile: no value of a pipeline file is a %T", v))
 }
 
-func sequence(open, end string, list []any, used int) string {
+func sequence(list []any, used int) string {
 	parts := make([]string, len(list))
 	for i := range list {
 		parts[i] = Value(list[i], 0)
 	}
-	if short := open + strings.Join(parts, ", ") + end; used+len(short) <= width && !strings.Contains(short, "\n") {
+	if short := "[" + strings.Join(parts, ", ") + "]"; used+len(short) <= width && !strings.Contains(short, "\n") {
 		return short
 	}
-	return open + "\n" + deeper(strings.Join(fill(parts), "\n")) + "\n" + end
+	return "[\n" + deeper(strings.Join(fill(parts), "\n")) + "\n]"
 }
 
 // fill puts as many short elements into a line as fit; one of several lines, or a long one, stands alone.

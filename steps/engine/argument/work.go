@@ -36,11 +36,16 @@ var work = [][]string{
 	{"speculative_accept_threshold_single"}, {"speculative_accept_threshold_acc"}, {"typical_acceptance_sampler_posterior_threshold"},
 	{"typical_acceptance_sampler_posterior_alpha"}, {"spec_decoding_acceptance_method"},
 	// GPUs and their number.
-	{"tensor_parallel_size", "tp_size", "tp"}, {"pipeline_parallel_size", "pp_size", "pp"}, {"data_parallel_size", "dp_size", "dp"},
 	{"data_parallel_size_local"}, {"data_parallel_start_rank"}, {"data_parallel_rank"}, {"data_parallel_external_lb"},
 	{"data_parallel_hybrid_lb"},
 	{"data_parallel_multi_port_external_lb"}, {"prefill_context_parallel_size", "pcp"}, {"context_parallel_size"}, {"dwdp_size"},
 	{"nnodes"}, {"node_rank"}, {"headless"}, {"device"}, {"device_ids"}, {"base_gpu_id"}, {"gpu_id_step"}, {"elastic_ep_initial_size"},
+}
+
+// Parallelism lists the ways to spread a server over GPUs, each with the names of its size. The last one is data
+// parallelism.
+var Parallelism = [][]string{
+	{"tensor_parallel_size", "tp_size", "tp"}, {"pipeline_parallel_size", "pp_size", "pp"}, {"data_parallel_size", "dp_size", "dp"},
 }
 
 // pathsOfWork are keys of documents that define work, in arguments that otherwise define how it is
@@ -54,7 +59,7 @@ var pathsOfWork = []string{
 // argsOfWork maps each name in work to the first name of its row.
 var argsOfWork = func() map[string]string {
 	out := map[string]string{}
-	for _, row := range work {
+	for _, row := range slices.Concat(work, Parallelism) {
 		for _, name := range row {
 			out[name] = row[0]
 		}
