@@ -76,6 +76,14 @@ func changeOf(d *result.Decision, diff float64) float64 {
 	return cmp.Or(d.Scale, metric.Log).Change(worseSign(d) * diff)
 }
 
+// diffOf converts a change to a difference on the scale of the test, positive if worse: the inverse of changeOf.
+func diffOf(d *result.Decision, change float64) float64 {
+	if onLog(d) {
+		change = math.Log1p(change)
+	}
+	return worseSign(d) * change
+}
+
 // sums returns the arithmetic of a decision, from the differences per repeat to the condition of each verdict.
 func (v *view) sums(r verdictRow) []model.Sum {
 	d := r.d

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"slices"
-
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -17,7 +15,6 @@ var inComment = []string{"findings", "more", "profile", "failures", "warnings", 
 // shorten reduces a report to a comment: what did not pass is in sight, failures and the plot are folded, and of the
 // legend only the line that identifies the run stays.
 func (v *view) shorten(r *model.Report) {
-	r.Sections = slices.DeleteFunc(r.Sections, func(s model.Section) bool { return !slices.Contains(inComment, s.ID) })
 	for i := range r.Sections {
 		r.Sections[i].Folded = r.Sections[i].ID != "findings"
 	}

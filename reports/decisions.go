@@ -50,10 +50,7 @@ func (r verdictRow) worse() float64 {
 	if d.Change != nil {
 		change = *d.Change
 	}
-	if onLog(d) {
-		change = math.Log1p(change)
-	}
-	change *= worseSign(d)
+	change = diffOf(d, change)
 	if d.Margin > 0 {
 		change /= float64(d.Margin)
 	}
@@ -113,12 +110,8 @@ func (v *view) findings() model.Section {
 func (v *view) found() (shown, folded []verdictRow) {
 	failed := v.outcome.Cause == result.CauseFailed || v.outcome.Cause == result.CauseInfrastructure
 	rows := v.where(func(r verdictRow) bool { return !r.passed() && (!failed || !r.empty()) })
-	n := v.o.Unfolded
-	if v.o.Comment {
-		n = commentRows
-	}
-	if n > 0 && len(rows) > n {
-		return rows[:n], rows[n:]
+	if v.o.Comment && len(rows) > commentRows {
+		return rows[:commentRows], rows[commentRows:]
 	}
 	return rows, nil
 }

@@ -25,7 +25,7 @@ func (v *view) forest() model.Section {
 // forestPlot arranges the comparisons of a document by metric, what fails first. Limits and success rates have no
 // margin, so that it has only those that did not pass.
 func (v *view) forestPlot() forest.Plot {
-	p := forest.Plot{Title: v.sides().String()}
+	var p forest.Plot
 	var names []string
 	undrawn := 0
 	margins := map[string]string{}
@@ -64,8 +64,12 @@ func (v *view) forestRow(r verdictRow) forest.Row {
 	d := r.d
 	icon := iconOf(r.gate, d.Verdict)
 	row := forest.Row{
-		Label: v.rowLabel(r), Verdict: d.VerdictText(), Sign: icon.Symbol(), Class: forestClasses[icon],
+		Label: v.rowLabel(r), Verdict: d.VerdictText(), Sign: icon.Symbol(), Class: icon.Class(),
 		Value: math.NaN(), Lower: math.NaN(), Upper: math.NaN(), Text: d.VerdictText(), Tip: v.sentence(r).String(), Anchor: v.anchors[d],
+		Passed: r.passed(),
+	}
+	if icon == model.IconPass {
+		row.Class = "" // most rows
 	}
 	if _, _, headroom := limitTexts(d); d.Kind == result.KindAssert && headroom != humanize.None {
 		row.Text = headroom
@@ -78,12 +82,7 @@ func (v *view) forestRow(r verdictRow) forest.Row {
 	if d.Kind != result.KindMetric || !(unit > 0) {
 		return row
 	}
-	margins := func(change float64) float64 {
-		if onLog(d) {
-			change = math.Log1p(change)
-		}
-		return worseSign(d) * change / unit
-	}
+	margins := func(change float64) float64 { return diffOf(d, change) / unit }
 	row.Value = margins(*d.Change)
 	if d.Lower != nil || d.Upper != nil {
 		a, b := margins(end(d.Lower, -1)), margins(end(d.Upper, 1))
@@ -104,21 +103,12 @@ func (v *view) rowLabel(r verdictRow) string {
 	return label
 }
 
-// forestClasses are the classes of rows by their icons.
-var forestClasses = map[model.Icon]string{
-	model.IconRegression: "bad", model.IconInvalid: "bad", model.IconInfrastructure: "bad", model.IconWarning: "warn",
-	model.IconInconclusive: "warn", model.IconImprovement: "good",
-}
-
 // SVG writes the forest plot of doc as a drawing of its own.
 func SVG(w io.Writer, doc *result.Document, o Options) error {
 	v := newView(doc, o)
 	p := v.forestPlot()
 	_, heading := v.verdict()
-	if p.Title != "" {
-		p.Title += ": "
-	}
-	p.Title += heading
+	p.Title = model.Join(": ", v.sides(), model.Plain(heading)).String()
 	if _, err := io.WriteString(w, p.SVG()); err != nil {
 		return fmt.Errorf("write svg: %w", err)
 	}

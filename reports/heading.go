@@ -479,7 +479,14 @@ func (v *view) sides() model.Line {
 }
 
 // names returns what to call the sides of a row.
-func (v *view) names(r verdictRow) result.Names { return v.doc.Names(r.gate, r.d) }
+func (v *view) names(r verdictRow) result.Names {
+	n, ok := v.named[r.d]
+	if !ok {
+		n = v.doc.Names(r.gate, r.d)
+		v.named[r.d] = n
+	}
+	return n
+}
 
 // maxColumnName is the length of names that the columns of a table have room for.
 const maxColumnName = 16
@@ -512,12 +519,7 @@ func (v *view) comparedAxis(r verdictRow) string {
 	if !ok {
 		return ""
 	}
-	for _, a := range at.cell.Values {
-		if !slices.ContainsFunc(r.d.Values, func(b result.AxisValue) bool { return a.Name == b.Name }) {
-			return a.Name
-		}
-	}
-	return ""
+	return r.d.ComparedAxis(at.cell.Values)
 }
 
 func machineName(m map[string]string) string {

@@ -54,7 +54,7 @@ func (v *view) overRun(c *comparison) []model.Part {
 		}
 		for _, f := range figures {
 			chart, zero := c.runChart(f, member, fmt.Sprintf("%s-t%d", c.anchor, drawn+1))
-			if len(chart.Series) > 0 && drawn < maxRunCharts && !zero {
+			if drawn < maxRunCharts && !zero {
 				drawn++
 				part.Charts = append(part.Charts, chart)
 			}

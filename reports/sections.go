@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"slices"
+
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -36,6 +38,9 @@ func Build(doc *result.Document, o Options) *model.Report { return newView(doc, 
 
 // report lays the document out with the given sections.
 func (v *view) report(table []model.SectionOf[*view]) *model.Report {
+	if v.o.Comment {
+		table = slices.DeleteFunc(slices.Clone(table), func(s model.SectionOf[*view]) bool { return !slices.Contains(inComment, s.ID) })
+	}
 	r := &model.Report{Banner: v.banner(), Legend: v.legend(), Lead: v.lead(), Sections: model.Sections(table, v, v.page != nil)}
 	r.Icon, r.Heading = v.heading()
 	if v.o.Comment {

@@ -34,13 +34,8 @@ func (v *view) sentence(r verdictRow) model.Line {
 	d, n := r.d, v.names(r)
 	s := scaleOf(d)
 	claim := func(before, strong, after string) model.Line {
-		line := model.Line{}
-		for _, span := range []model.Span{{Text: before}, {Text: strong, Style: model.Strong}, {Text: after}} {
-			if span.Text != "" {
-				line = append(line, span)
-			}
-		}
-		return append(line, model.Span{Text: " in "}, model.Span{Text: metricLabel(d), Style: model.Strong})
+		return model.Line{{Text: before}, {Text: strong, Style: model.Strong}, {Text: after}, {Text: " in "},
+			{Text: metricLabel(d), Style: model.Strong}}
 	}
 	worse, better := comparative(d, worseSign(d)), comparative(d, -worseSign(d))
 	orMore := fmt.Sprintf(" %s or more", marginText(d, s))

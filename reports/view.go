@@ -21,6 +21,8 @@ type view struct {
 	// sideNames holds what axis values are called, as far as they were asked for; nil in a comparison of
 	// documents, whose sides differ elsewhere.
 	sideNames map[result.AxisValue]string
+	// named holds the names of the sides of decisions, as far as they were asked for.
+	named map[*result.Decision]result.Names
 	// page holds page-only data, and anchors the places on the page with details of a decision; both are nil in other
 	// formats.
 	page    *pageView
@@ -34,7 +36,8 @@ type cellAt struct {
 }
 
 func newView(doc *result.Document, o Options) *view {
-	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}, sideNames: map[result.AxisValue]string{}}
+	v := &view{doc: doc, o: o, cells: map[string]cellAt{}, judged: map[string]int{}, sideNames: map[result.AxisValue]string{},
+		named: map[*result.Decision]result.Names{}}
 	for _, at := range allCells(doc) {
 		v.cells[at.benchmark.Addr+"\x00"+at.cell.Hash] = at
 	}

@@ -118,9 +118,13 @@ func comparedBy(doc *result.Document, b *result.Benchmark) comparison {
 	if len(c.roles) > 2 { // several heads: only colours distinguish them
 		clear(c.roles)
 	}
+	if c.axis == "" {
+		return c
+	}
 	c.names = map[string]string{}
 	for _, cell := range b.Cells {
-		if value, _ := result.SplitAxis(cell.Values, c.axis); c.names[value] == "" {
+		value, _ := result.SplitAxis(cell.Values, c.axis)
+		if _, ok := c.names[value]; !ok {
 			c.names[value] = doc.NameOf(c.axis, value)
 		}
 	}

@@ -25,6 +25,8 @@ type Row struct {
 	// Label names the cell. Verdict is a word, Sign a character with the same meaning, Class one of "bad", "warn",
 	// "good" and "".
 	Label, Verdict, Sign, Class string
+	// Passed is set for a pass or an improvement.
+	Passed bool
 	// Value, Lower and Upper are changes in margins, positive if worse. Value is NaN if nothing was compared, the
 	// ends are NaN without an interval, and infinite if open.
 	Value, Lower, Upper float64

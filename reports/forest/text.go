@@ -56,18 +56,7 @@ func sign(r Row) string {
 func clean(s string) string { return escape.Text(s, 200) }
 
 // cut shortens a text to columns.
-func cut(s string, columns int) string {
-	s = clean(s)
-	if term.Width(s) <= columns {
-		return s
-	}
-	for r := []rune(s); len(r) > 0; r = r[:len(r)-1] {
-		if term.Width(string(r))+1 <= columns {
-			return string(r) + "…"
-		}
-	}
-	return ""
-}
+func cut(s string, columns int) string { return term.Cut(clean(s), columns) }
 
 // share distributes a number of rows over the groups.
 func (p Plot) share(rows int) []int {

@@ -16,8 +16,6 @@ type Options struct {
 	// Budget limits the size of markdown in bytes; 0 means no limit. To fit, whole rows and sections are left out and
 	// counted.
 	Budget int
-	// Unfolded is the number of rows to show that did not pass; the rest is folded. 0 folds none.
-	Unfolded int
 	// Comment shortens markdown to what a comment on a change needs: the verdict, what did not pass, what to do, and the
 	// plot. The page has the rest.
 	Comment bool

@@ -22,7 +22,7 @@ var functions = template.FuncMap{
 	"short":   short,
 	"mono":    func(s model.Span) bool { return s.Style == model.Mono },
 	"strong":  func(s model.Span) bool { return s.Style == model.Strong },
-	"color":   func(i model.Icon) string { return colors[i] },
+	"color":   model.Icon.Class,
 	"columns": columns,
 	"class":   class,
 	"omitted": omitted,
@@ -39,17 +39,9 @@ var functions = template.FuncMap{
 		}
 		return strconv.FormatFloat(r.Value, 'g', 4, 64)
 	},
-	"passed": func(verdict string) bool { return verdict == "pass" || verdict == "improvement" },
 	"draw": func(c model.Chart) template.HTML {
 		return template.HTML(c.SVG()) //nolint:gosec // made by package svg, which escapes all text
 	},
-}
-
-// colors holds the class of each icon that has a colour.
-var colors = map[model.Icon]string{
-	model.IconRegression: "bad", model.IconInvalid: "bad", model.IconInfrastructure: "bad",
-	model.IconWarning: "warn", model.IconInconclusive: "warn", model.IconInterrupted: "warn",
-	model.IconPass: "good", model.IconImprovement: "good",
 }
 
 // clean returns text from outside on one line, without control and bidirectional characters.

@@ -33,19 +33,17 @@ var plainValues = regexp.MustCompile(`(?i)^([-+]?[0-9.]+|true|false|on|off|yes|n
 func (s Sides) Names(targets []Target) Names {
 	for _, name := range []func() Names{
 		func() Names { return s.images(targets) }, s.values, func() Names { return s.versions(targets) }, s.models, s.settings,
+		func() Names { return Names{shortAddress(s.Head), shortAddress(s.Base)} },
 	} {
-		if n := name(); n.Head != n.Base && n.usable() {
+		if n := name(); n.usable() {
 			return n
 		}
-	}
-	if n := (Names{shortAddress(s.Head), shortAddress(s.Base)}); n.Head != n.Base && n.usable() {
-		return n
 	}
 	return Names{"head", "base"}
 }
 
 func (n Names) usable() bool {
-	return fitsName(n.Head) && fitsName(n.Base)
+	return n.Head != n.Base && fitsName(n.Head) && fitsName(n.Base)
 }
 
 func fitsName(s string) bool { return s != "" && len([]rune(s)) <= maxSideName }
@@ -69,7 +67,7 @@ func (s Sides) images(targets []Target) Names {
 	}
 	base, head := parseImage(d.Base), parseImage(d.Head)
 	if base.digest || head.digest {
-		if n := s.versions(targets); n.Head != n.Base && n.usable() {
+		if n := s.versions(targets); n.usable() {
 			return n
 		}
 	}
@@ -238,6 +236,9 @@ func (*Document) storedNames(g *Gate) Names {
 func (d *Document) names(s Sides) Names {
 	n := s.Names(d.Targets)
 	for _, other := range d.Sides {
+		if other.Head == s.Head && other.Base == s.Base {
+			continue
+		}
 		o := other.Names(d.Targets)
 		if other.Head != s.Head && o.Head == n.Head || other.Base != s.Base && o.Base == n.Base {
 			return Names{s.Head, s.Base}
@@ -256,13 +257,13 @@ func (d *Document) sidesOf(g *Gate, of *Decision) Sides {
 	}
 	s := Sides{Baseline: g.Baseline, Base: of.Base, Head: of.Head}
 	for i := range d.Benchmarks {
+		if d.Benchmarks[i].Addr != g.Benchmark {
+			continue
+		}
 		for _, c := range d.Benchmarks[i].Cells {
-			if d.Benchmarks[i].Addr != g.Benchmark {
-				continue
-			}
 			switch c.Hash {
 			case of.Cell:
-				s.HeadTarget, s.Axis = c.Target, comparedAxis(c.Values, of)
+				s.HeadTarget, s.Axis = c.Target, of.ComparedAxis(c.Values)
 			case of.BaseCell:
 				s.BaseTarget = c.Target
 			}
@@ -271,10 +272,10 @@ func (d *Document) sidesOf(g *Gate, of *Decision) Sides {
 	return s
 }
 
-// comparedAxis returns the axis on which the sides of a decision differ, "" if unknown.
-func comparedAxis(cell []AxisValue, of *Decision) string {
+// ComparedAxis returns the axis of the head's cell that distinguishes the sides, "" if unknown.
+func (d *Decision) ComparedAxis(cell []AxisValue) string {
 	for _, a := range cell {
-		if !slices.ContainsFunc(of.Values, func(b AxisValue) bool { return a.Name == b.Name }) {
+		if !slices.ContainsFunc(d.Values, func(b AxisValue) bool { return a.Name == b.Name }) {
 			return a.Name
 		}
 	}
@@ -308,6 +309,9 @@ func (d *Document) NameOf(axis, value string) string {
 func (d *Document) compared() []Sides {
 	out := slices.Clone(d.Sides)
 	known := map[[3]string]bool{}
+	for _, s := range out {
+		known[[3]string{s.Baseline, s.Base, s.Head}] = true
+	}
 	for i := range d.Gates {
 		g := &d.Gates[i]
 		for j := range g.Decisions {

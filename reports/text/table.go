@@ -32,7 +32,7 @@ func (p *printer) table(t *model.Table) {
 	widths := columnWidths(t, header, cells, total)
 	p.row(t, "", "", header, widths)
 	for i, r := range t.Rows {
-		p.row(t, r.Icon.Symbol(), iconColors[r.Icon], cells[i], widths)
+		p.row(t, r.Icon.Symbol(), colors[r.Icon.Class()], cells[i], widths)
 	}
 	if len(left) > 0 {
 		p.b.WriteString("+" + humanize.Count(len(left), "column") + " where there is room: " + strings.Join(left, ", ") + "\n")

@@ -44,12 +44,8 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// iconColors are the colours of icons that have one.
-var iconColors = map[model.Icon]string{
-	model.IconRegression: red, model.IconInvalid: red, model.IconInfrastructure: red,
-	model.IconWarning: yellow, model.IconInconclusive: yellow, model.IconInterrupted: yellow,
-	model.IconPass: green, model.IconImprovement: green,
-}
+// colors holds the colour of each class of icons.
+var colors = map[string]string{"bad": red, "warn": yellow, "good": green}
 
 func (p *printer) paint(color, s string) string {
 	if !p.o.Color || color == "" || s == "" {
@@ -63,7 +59,7 @@ func (p *printer) report(r *model.Report) {
 		p.paragraph("", Line(r.Banner, model.MaxLine), "")
 		p.b.WriteString("\n")
 	}
-	p.b.WriteString(p.paint(iconColors[r.Icon], r.Icon.Symbol()) + " " + p.paint(bold, Line(r.Heading, model.MaxCell)) + "\n")
+	p.b.WriteString(p.paint(colors[r.Icon.Class()], r.Icon.Symbol()) + " " + p.paint(bold, Line(r.Heading, model.MaxCell)) + "\n")
 	for _, l := range r.Lead {
 		p.paragraph("", Line(l, model.MaxLine), "")
 	}
