@@ -85,7 +85,7 @@ func unsizedTmpfs(c *steps.ContainerSpec) []string {
 }
 
 func namedUser(c *steps.ContainerSpec) []string {
-	if c.User == "" || runAs(&core.SecurityContext{}, c.User) == nil {
+	if c.User == "" || runAs(&core.SecurityContext{}, c.User) {
 		return nil
 	}
 	return []string{fmt.Sprintf("user %q", c.User)}

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,7 @@ func security(c *steps.ContainerSpec) *core.SecurityContext {
 		s.Capabilities = &core.Capabilities{Add: capabilities(c.CapAdd), Drop: capabilities(c.CapDrop)}
 	}
 	if c.User != "" {
-		_ = runAs(&s, c.User)
+		runAs(&s, c.User)
 	}
 	for _, o := range c.SecurityOpt {
 		securityOptions[normalOption(o)](&s)
@@ -63,8 +62,9 @@ var securityOptions = map[string]func(*core.SecurityContext){
 
 func noNewPrivileges(s *core.SecurityContext) { s.AllowPrivilegeEscalation = new(false) }
 
-// runAs sets the user from a number, or two separated by a colon; a Pod does not accept names.
-func runAs(s *core.SecurityContext, text string) error {
+// runAs sets the user from a number, or two separated by a colon. It returns false for names, which a Pod does not
+// accept.
+func runAs(s *core.SecurityContext, text string) bool {
 	user, group, two := strings.Cut(text, ":")
 	uid, err := strconv.ParseInt(user, 10, 64)
 	gid, groupErr := int64(0), error(nil)
@@ -73,13 +73,13 @@ func runAs(s *core.SecurityContext, text string) error {
 		s.RunAsGroup = &gid
 	}
 	if err != nil || groupErr != nil {
-		return fmt.Errorf("user %q must be a number in a Pod, or two with a colon between", text)
+		return false
 	}
 	s.RunAsUser = &uid
 	if uid != 0 {
 		s.RunAsNonRoot = new(true)
 	}
-	return nil
+	return true
 }
 
 func capabilities(names []string) []core.Capability {

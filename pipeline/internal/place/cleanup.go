@@ -35,5 +35,13 @@ type Cleaning struct {
 	Out, Err io.Writer
 }
 
+// Selects reports whether to remove what a run made. owner is the mark of its program.
+func (c Cleaning) Selects(run, owner string) bool {
+	if c.RunID != "" {
+		return run == c.RunID
+	}
+	return spawn.Gone(owner)
+}
+
 // Getenv returns a variable of the environment.
 func (c Cleaning) Getenv(name string) string { return spawn.Getenv(c.Environ)(name) }

@@ -226,11 +226,11 @@ type Problem struct {
 	Err     error
 }
 
-// UnsupportedBy returns a problem for each argument of a process's container that a place does not support. The
-// messages begin with the process's name.
+// UnsupportedBy returns a problem for each argument of a server's container that a place does not support. The messages
+// begin with the process's name. Other processes, and servers that already answer, have none.
 func UnsupportedBy(s steps.ContainerSupport, p Process) []Problem {
 	c := p.Spec.NewContainer()
-	if c == nil {
+	if c == nil || p.Role != RoleServer || p.Spec.URL != "" {
 		return nil
 	}
 	var found []Problem

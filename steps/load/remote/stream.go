@@ -37,16 +37,15 @@ const datasetFile = "dataset"
 // streamed is the input of a process, and the process as a child that gets its signals by the input.
 type streamed struct {
 	steps.Child
-	in   *io.PipeReader
 	feed *io.PipeWriter
 	sent chan struct{} // closed when the order is
 }
 
 // startStreamed starts a process and sends it the order.
 func (g Generator) startStreamed(ctx context.Context, o *streamOrder, out, log io.Writer) (steps.Child, error) {
-	s := &streamed{sent: make(chan struct{})}
-	s.in, s.feed = io.Pipe()
-	child, err := g.Streams.Stream(ctx, g.Argv, s.in, out, log)
+	in, feed := io.Pipe()
+	s := &streamed{feed: feed, sent: make(chan struct{})}
+	child, err := g.Streams.Stream(ctx, g.Argv, in, out, log)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +56,7 @@ func (g Generator) startStreamed(ctx context.Context, o *streamOrder, out, log i
 	}()
 	go func() {
 		<-s.Done()
-		_ = s.in.CloseWithError(io.ErrClosedPipe)
+		_ = in.CloseWithError(io.ErrClosedPipe)
 	}()
 	return s, nil
 }

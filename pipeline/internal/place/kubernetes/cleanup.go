@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
 	"github.com/spf13/cobra"
@@ -46,15 +45,11 @@ func (k *cleanFlags) clean(ctx context.Context, c place.Cleaning) (int, error) {
 	}
 	opt := kubernetes.Options{Getenv: c.Getenv, Version: c.Version, Spec: steps.KubernetesSpec{Kubeconfig: k.kubeconfig, Context: k.context,
 		Namespace: k.namespace}}
-	fits := func(_, owner string) bool { return spawn.Gone(owner) }
-	if c.RunID != "" {
-		fits = func(run, _ string) bool { return run == c.RunID }
-	}
 	remove, done := kubernetes.Cleanup, "deleted"
 	if c.DryRun {
 		remove, done = kubernetes.Leftovers, "would delete"
 	}
-	found, err := remove(ctx, opt, fits)
+	found, err := remove(ctx, opt, c.Selects)
 	for _, l := range found.Left {
 		fmt.Fprintf(c.Out, "%s Job %s of namespace %s, of run %s\n", done, l.Job, l.Namespace, l.RunID)
 	}

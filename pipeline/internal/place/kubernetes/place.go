@@ -197,9 +197,7 @@ func (p *pods) Check(t place.Target) []place.Problem {
 		if err := p.check(process); err != nil {
 			found = append(found, place.Problem{Process: process.Name, Err: fmt.Errorf("%s: %w", process.Name, err)})
 		}
-		if process.Role == place.RoleServer && process.Spec.URL == "" {
-			found = append(found, place.UnsupportedBy(kubernetes.Containers(), process)...)
-		}
+		found = append(found, place.UnsupportedBy(kubernetes.Containers(), process)...)
 	}
 	return found
 }

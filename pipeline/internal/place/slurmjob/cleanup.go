@@ -27,15 +27,11 @@ func clean(ctx context.Context, c place.Cleaning) (int, error) {
 	if conf := c.Getenv(slurmConf); conf != "" {
 		opt.Env = []steps.EnvVar{{Name: slurmConf, Value: conf}}
 	}
-	fits := func(m slurm.Mark) bool { return spawn.Gone(m.Owner) }
-	if c.RunID != "" {
-		fits = func(m slurm.Mark) bool { return m.RunID == c.RunID }
-	}
 	remove, done := slurm.Cleanup, "cancelled"
 	if c.DryRun {
 		remove, done = slurm.Leftovers, "would cancel"
 	}
-	found, err := remove(ctx, opt, fits)
+	found, err := remove(ctx, opt, func(m slurm.Mark) bool { return c.Selects(m.RunID, m.Owner) })
 	for _, l := range found {
 		fmt.Fprintf(c.Out, "%s Slurm %s %s of run %s\n", done, l.Kind, l.ID, l.Mark.RunID)
 	}

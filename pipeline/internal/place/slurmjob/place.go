@@ -157,9 +157,7 @@ func (j *job) Check(t place.Target) []place.Problem {
 		if err := j.check(p); err != nil {
 			found = append(found, place.Problem{Process: p.Name, Err: err})
 		}
-		if p.Role == place.RoleServer && p.Spec.URL == "" {
-			found = append(found, place.UnsupportedBy(slurm.Containers(j.spec.Runtime), p)...)
-		}
+		found = append(found, place.UnsupportedBy(slurm.Containers(j.spec.Runtime), p)...)
 	}
 	return found
 }
