@@ -237,6 +237,16 @@ type Target struct {
 	Range     Range    `json:"range,omitzero"` // in the file
 }
 
+// Target returns the target with an address, an empty one if there is none.
+func (d *Document) Target(addr string) Target {
+	for _, t := range d.Targets {
+		if t.Addr == addr {
+			return t
+		}
+	}
+	return Target{}
+}
+
 // Version returns the version of the target's engine, as its servers reported it, "" if unknown. If
 // the members of a deployment differ, it lists all.
 func (t Target) Version() string {

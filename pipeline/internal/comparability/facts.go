@@ -77,7 +77,7 @@ func OfWorkload(w steps.Workload) Facts {
 		}
 		return Facts{}
 	}
-	out.Set(Tool, "pipeline")
+	out.Set(Tool, OwnTool)
 	out.Set("endpoint", w.Endpoint)
 	out.Set("dataset_name", w.Dataset.Kind)
 	if w.Dataset.Sum == "" {
@@ -236,11 +236,7 @@ func OfCell(doc *result.Document, cell *result.Cell) Facts {
 		delete(out, name)
 	}
 	maps.Copy(out, ofSession(doc))
-	for _, t := range doc.Targets {
-		if t.Addr == cell.Target {
-			out.target(t)
-		}
-	}
+	out.target(doc.Target(cell.Target))
 	return out
 }
 
@@ -270,7 +266,7 @@ func ofSession(doc *result.Document) Facts {
 
 // target adds the document's facts about the server. Imported results name the engine and model themselves.
 func (f Facts) target(t result.Target) {
-	if _, imported := f[Tool]; !imported || f[Tool] == "pipeline" {
+	if _, imported := f[Tool]; !imported || f[Tool] == OwnTool {
 		f.Set(Engine, t.Engine)
 	}
 	if f[Model] == "" {

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// OwnTool is the name of this program as a load generator.
+const OwnTool = "pipeline"
+
 // Rule is how strictly two sides must agree in a field.
 type Rule int
 

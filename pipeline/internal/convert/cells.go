@@ -45,14 +45,14 @@ func (d *document) group() error {
 		hash := cellHash(values)
 		c := index[hash]
 		if c == nil {
-			c = &cell{values: values, hash: hash}
+			c = &cell{values: values, hash: hash, given: append([]string{d.opt.LaunchBy}, d.by...)}
 			index[hash] = c
 			d.cells = append(d.cells, c)
 		}
 		c.runs = append(c.runs, r)
 	}
 	for _, c := range d.cells {
-		keys := undeclared(c.runs, append([]string{d.opt.LaunchBy}, d.by...))
+		keys := undeclared(c.runs, c.given)
 		if differs := differentWork(c.runs); differs != "" && declared {
 			d.notef(serious, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
 		}

@@ -48,7 +48,6 @@ func Document(runs []Run, opt Options) (*result.Document, error) {
 	d.describe()
 	bench := &d.doc.Benchmarks[0]
 	for _, c := range d.cells {
-		c.given = append([]string{d.opt.LaunchBy}, d.by...)
 		out := result.Cell{Hash: c.hash, Values: c.values, Target: targetAddr, Workload: workloadText(c.runs[0]), Runs: []result.Run{}}
 		if err := d.fill(&out, c, true); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -96,4 +97,4 @@ func (t Tools) bulk() map[string]bool {
 }
 
 // ours is the load generator of this program, whose files this package also writes.
-var ours = Tool{Name: "pipeline"}
+var ours = Tool{Name: comparability.OwnTool}

@@ -23,8 +23,7 @@ func undeclared(runs []*Run, given []string) []string {
 	var out []string
 	for _, key := range differing(runs) {
 		loose := func(r *Run) bool { _, has := r.Params[key]; return !has || r.loose[key] }
-		known := slices.ContainsFunc(given, func(g string) bool { return aliases(g, key) })
-		if !known && !volatile.MatchString(key) && slices.ContainsFunc(runs, func(r *Run) bool { return !loose(r) }) {
+		if !isGiven(given, key) && !volatile.MatchString(key) && slices.ContainsFunc(runs, func(r *Run) bool { return !loose(r) }) {
 			out = append(out, key)
 		}
 	}
@@ -55,6 +54,11 @@ func aliases(asked, kept string) bool {
 	asked = canonicalKey(asked)
 	return asked == kept || isDatasetKey(asked) && strings.HasSuffix(kept, "_"+asked) || kept == "heading" &&
 		strings.HasPrefix(asked, "h") && len(asked) == 2
+}
+
+// isGiven reports whether a parameter is requested, under one of its names.
+func isGiven(given []string, key string) bool {
+	return slices.ContainsFunc(given, func(g string) bool { return aliases(g, key) })
 }
 
 // refuse returns the error for results of one cell that differ in parameters that were not named.

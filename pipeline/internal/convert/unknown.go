@@ -2,7 +2,6 @@ package convert
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -29,7 +28,7 @@ func (r *Run) unknown(given []string) map[string]string {
 		switch {
 		case key == "" || value == "" || isKnownParam(key) || secretKey.MatchString(key):
 		case identity.MatchString(key) || ofServer.MatchString(key) || ofFigure.MatchString(key):
-		case slices.ContainsFunc(given, func(g string) bool { return aliases(g, key) }):
+		case isGiven(given, key):
 		default:
 			out[key] = value
 		}

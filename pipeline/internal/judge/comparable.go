@@ -65,7 +65,7 @@ func declaredOf(doc *result.Document, differ []string, base, head *result.Cell) 
 	}
 	if base.Target != head.Target {
 		out = out.And(comparability.Engine, comparability.Transport)
-		if modelOf(doc, base) != modelOf(doc, head) {
+		if doc.Target(base.Target).Model != doc.Target(head.Target).Model {
 			out = out.And(comparability.Model, comparability.Tokenizer)
 		}
 	}
@@ -81,16 +81,6 @@ func axesOf(base, head *result.Cell) []string {
 		}
 	}
 	return out
-}
-
-// modelOf returns the model of a cell's target, "" if it is unknown.
-func modelOf(doc *result.Document, cell *result.Cell) string {
-	for _, t := range doc.Targets {
-		if t.Addr == cell.Target {
-			return t.Model
-		}
-	}
-	return ""
 }
 
 // compareSides compares the two runs of each repeat. It returns the first exclusion and the properties known of one

@@ -83,12 +83,7 @@ func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
 // otherVersion warns that the spread was calibrated with another version of the engine than the base has. The spread
 // stays in use, since the spread that it allows for today's pairs bounds its influence.
 func (c *collector) otherVersion(base *result.Cell, id string) []string {
-	then, now := c.plan.CalibratedVersion(base.Hash, id), ""
-	for _, t := range c.doc.Targets {
-		if t.Addr == base.Target {
-			now = t.Version()
-		}
-	}
+	then, now := c.plan.CalibratedVersion(base.Hash, id), c.doc.Target(base.Target).Version()
 	if then == "" || now == "" || then == now {
 		return nil
 	}

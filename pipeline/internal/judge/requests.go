@@ -31,11 +31,11 @@ func otherRequests(doc *result.Document, benchmark string, base, head *result.Ce
 	case i < 0:
 		return first, nil
 	}
-	models := declared[comparability.Model] || modelOf(doc, base) != modelOf(doc, head)
+	models := declared[comparability.Model]
 	for _, d := range doc.Requests[i].Differences {
 		switch {
 		case d.Shown, models, answered && d.What == result.OtherBeginnings,
-			d.What == result.OtherPrompts && otherEngines(doc, base, head) && fewTokens(d):
+			d.What == result.OtherPrompts && doc.Target(base.Target).Engine != doc.Target(head.Target).Engine && fewTokens(d):
 			notes = append(notes, "the sides differ in their requests: "+d.Text)
 		default:
 			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", d.Repeat, d.Text), d.Repeat})
@@ -54,15 +54,6 @@ func comparedRequests(doc *result.Document, benchmark string, base, head *result
 // fewTokens reports whether prompts differ by no more than the tokens that engines add.
 func fewTokens(d result.RequestDifference) bool {
 	return math.Abs(d.Head-d.Base) <= max(otherTemplate, promptShare*min(d.Base, d.Head))
-}
-
-// otherEngines reports whether the sides are servers of two engines.
-func otherEngines(doc *result.Document, base, head *result.Cell) bool {
-	engine := map[string]string{}
-	for _, t := range doc.Targets {
-		engine[t.Addr] = t.Engine
-	}
-	return engine[base.Target] != engine[head.Target]
 }
 
 // sentAgain warns of requests that were sent again.

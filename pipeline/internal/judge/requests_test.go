@@ -101,6 +101,9 @@ func TestRequestsNotCompared(t *testing.T) {
 				t.Errorf("%s: %s: %s, %s", name, d.ID, d.Verdict, d.Reason)
 			}
 		}
+		if err := Verify(s.doc, nil); err != nil && strings.Contains(err.Error(), "not compared") {
+			t.Errorf("%s: a document that was judged so is found to be wrong: %v", name, err)
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	v := &verifier{doc: doc, tests: tests, cells: index(doc), alike: map[cellPair]likeness{}, family: gates.Family{
 		Alpha: doc.Alpha, PassAlpha: gates.AttemptAlpha(doc.Alpha, doc.Attempt), Moderate: true, Seed: doc.Seed,
 	}}
+	v.answered = slices.ContainsFunc(doc.Gates, func(g result.Gate) bool {
+		return slices.ContainsFunc(g.Decisions, func(d result.Decision) bool { return ofQuality(&d) })
+	})
 	v.totals()
 	v.spending()
 	v.summaries()
@@ -52,6 +55,7 @@ type verifier struct {
 	compared []judged // by index in family.Comparisons
 	success  []judged
 	suites   bool
+	answered bool // a gate compares what is answered
 	alike    map[cellPair]likeness
 	problems []error
 }
@@ -140,19 +144,16 @@ func (v *verifier) summaries() {
 // sent, and the transport of KV cache that the file declares. A rehearsal, which its document names as simulated, may lack
 // the former.
 func (v *verifier) evidence() {
-	moves := map[string]string{}
-	for _, t := range v.doc.Targets {
-		moves[t.Addr] = t.Connector
-	}
 	for i := range v.doc.Benchmarks {
 		b := &v.doc.Benchmarks[i]
 		for j := range b.Cells {
 			cell := &b.Cells[j]
+			connector := v.doc.Target(cell.Target).Connector
 			for r := range sound(cell) {
-				if v.doc.Simulated == "" && cell.Work[comparability.Tool] == ownTool && r.Answers == nil && r.Requests == nil {
+				if v.doc.Simulated == "" && cell.Work[comparability.Tool] == comparability.OwnTool && r.Answers == nil && r.Requests == nil {
 					v.addf("repeat %d of a cell of %s does not say what its requests were", r.Pair(), b.Addr)
 				}
-				if connector := moves[cell.Target]; connector != "" && r.Transport == nil {
+				if connector != "" && r.Transport == nil {
 					v.addf("repeat %d of a cell of %s has no evidence of the transport of %s", r.Pair(), b.Addr, connector)
 				}
 			}
@@ -162,9 +163,6 @@ func (v *verifier) evidence() {
 		v.comparedRequests(&v.doc.Requests[i])
 	}
 }
-
-// ownTool is our load generator in the facts of a cell.
-const ownTool = "pipeline"
 
 // comparedRequests checks a comparison of requests against itself and the sums of its runs.
 func (v *verifier) comparedRequests(c *result.ComparedRequests) {
@@ -369,14 +367,11 @@ func (v *verifier) likeness(d judged, base, head *result.Cell) exclusion {
 	at := cellPair{d.gate.Addr, base, head}
 	l, known := v.alike[at]
 	if !known {
-		answered := slices.ContainsFunc(v.doc.Gates, func(g result.Gate) bool {
-			return slices.ContainsFunc(g.Decisions, func(d result.Decision) bool { return ofQuality(&d) })
-		})
-		l = likenessOf(v.doc, d.gate.Benchmark, d.gate.Differ, answered, base, head)
+		l = likenessOf(v.doc, d.gate.Benchmark, d.gate.Differ, v.answered, base, head)
 		v.alike[at] = l
-		if comparedRequests(v.doc, d.gate.Benchmark, base, head) < 0 && comparability.HaveRequests(base, head) {
-			v.addf("%s compares sides whose requests were recorded and not compared", d.name())
-		}
+	}
+	if d.Verdict != result.Invalid && comparedRequests(v.doc, d.gate.Benchmark, base, head) < 0 && comparability.HaveRequests(base, head) {
+		v.addf("%s compares sides whose requests were recorded and not compared", d.name())
 	}
 	return l.exclusion
 }
@@ -429,8 +424,6 @@ func (v *verifier) stored(d judged) {
 	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head, measured))
 	if measured {
 		c.Invalid = cmp.Or(c.Invalid, transportExclusion(d.gate.OnUnprovenTransport, head).reason)
-	}
-	if measured {
 		c.Unpaired.Head = []float64{value}
 	}
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)

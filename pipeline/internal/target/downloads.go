@@ -32,19 +32,17 @@ func CheckDownloads(p *plan.Plan) hcl.Diagnostics {
 	if p.Simulated != "" {
 		return nil
 	}
-	for _, t := range p.Targets {
-		for _, s := range p.Config.ServersOf(t.Addr) {
-			// Only a kind with default images is an engine that reads its model from the hub.
-			if s.Spec.Image == "" || len(s.Spec.OwnImages) == 0 || !hubModel.MatchString(s.Spec.Model) {
-				continue
-			}
-			if !keepsDownloads(s.Spec) {
-				out.add(hcl.DiagWarning, "each launch downloads the model again",
-					fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; "+
-						"write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
-			}
-			out.addGated(s)
+	for _, s := range (Resolver{Plan: p}).plannedServers() {
+		// Only a kind with default images is an engine that reads its model from the hub.
+		if s.Spec.Image == "" || len(s.Spec.OwnImages) == 0 || !hubModel.MatchString(s.Spec.Model) {
+			continue
 		}
+		if !keepsDownloads(s.Spec) {
+			out.add(hcl.DiagWarning, "each launch downloads the model again",
+				fmt.Sprintf("no volume, mount or cache of the container keeps what it downloads of %s; "+
+					"write container { volumes = { hf-cache = %q } }", s.Spec.Model, hubCache), s.Range)
+		}
+		out.addGated(s)
 	}
 	return out.list
 }
@@ -56,11 +54,9 @@ func CheckGated(p *plan.Plan, hub string) hcl.Diagnostics {
 	if p.Simulated != "" {
 		return nil
 	}
-	for _, t := range p.Targets {
-		for _, s := range p.Config.ServersOf(t.Addr) {
-			if len(s.Spec.Executable) > 0 && hubModel.MatchString(s.Spec.Model) && !offers(hub, s.Spec.Model) {
-				out.addGated(s)
-			}
+	for _, s := range (Resolver{Plan: p}).plannedServers() {
+		if len(s.Spec.Executable) > 0 && hubModel.MatchString(s.Spec.Model) && !offers(hub, s.Spec.Model) {
+			out.addGated(s)
 		}
 	}
 	return out.list
