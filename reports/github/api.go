@@ -1,5 +1,7 @@
 package github
 
+import "github.com/servegate/pipeline/reports/publish/note"
+
 // PullRequest identifies a pull request and its head.
 type PullRequest struct {
 	Number   int
@@ -8,15 +10,11 @@ type PullRequest struct {
 	HeadRepo string // "owner/name", "" if the fork is gone
 }
 
-// Comment is a comment of a conversation.
-type Comment struct {
-	ID     int64
-	NodeID string
-	Author string // login
-	Bot    bool
-	Body   string
-	URL    string
-}
+// Types of a comment.
+type (
+	Comment    = note.Comment
+	Annotation = note.Annotation
+)
 
 // Check is a check run.
 type Check struct {
@@ -44,15 +42,6 @@ const (
 	Neutral   = "neutral"
 	Cancelled = "cancelled"
 )
-
-// Annotation is an annotation on lines of a file.
-type Annotation struct {
-	Path           string
-	StartLine      int
-	EndLine        int
-	Level          string // "failure", "warning" or "notice"
-	Title, Message string
-}
 
 // Status is a commit status.
 type Status struct {

@@ -5,26 +5,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/publish/note"
+	"github.com/servegate/pipeline/reports/publish/remote"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // Limits of a check run. GitHub accepts 65,535 characters of summary, and 50 annotations per
 // request.
 const (
-	maxSummary     = 60_000
-	perRequest     = 50
-	maxAnnotations = 10 * perRequest
-	maxTitle       = 200
-	maxMessage     = 4000
+	maxSummary = 60_000
+	perRequest = 50
+	maxTitle   = 200
+	maxMessage = 4000
 )
 
 // conclusion returns the conclusion of a check run for a result.
@@ -47,83 +44,8 @@ func completed(k Check, doc *result.Document, o reports.Options) (Check, error) 
 	if err := reports.Markdown(&text, doc, o); err != nil {
 		return k, err
 	}
-	k.Summary, k.Annotations = text.String(), annotations(doc, o)
+	k.Summary, k.Annotations = text.String(), note.Annotations(doc, o)
 	return k, nil
-}
-
-// annotations returns one annotation for each gate that did not pass, on the lines of its block.
-func annotations(doc *result.Document, o reports.Options) []Annotation {
-	var out []Annotation
-	for i := range doc.Gates {
-		g := &doc.Gates[i]
-		shown := len(o.Gates) == 0 || slices.Contains(o.Gates, g.Addr)
-		if g.Verdict == result.Pass || g.Verdict == result.Improvement || !shown {
-			continue
-		}
-		file, ok := repoPath(g.Range.File)
-		if !ok || g.Range.Line < 1 || len(out) == maxAnnotations {
-			continue
-		}
-		out = append(out, Annotation{
-			Path: file, StartLine: g.Range.Line, EndLine: max(g.Range.Line, g.Range.EndLine), Level: level(g),
-			Title: escape.Text(fmt.Sprintf("%s: %s", g.Addr, g.VerdictText()), maxTitle), Message: message(g),
-		})
-	}
-	return out
-}
-
-func level(g *result.Gate) string {
-	switch g.On(g.Verdict) {
-	case result.Fail:
-		return "failure"
-	case result.Warn:
-		return "warning"
-	}
-	return "notice"
-}
-
-// message lists the comparisons of a gate that did not pass, as plain text: annotations do not
-// render markdown.
-func message(g *result.Gate) string {
-	var lines []string
-	size := 0
-	for i := range g.Decisions {
-		d := &g.Decisions[i]
-		if d.Verdict == result.Pass || d.Verdict == result.Improvement {
-			continue
-		}
-		line := decision(d)
-		if size += len(line) + 1; size > maxMessage {
-			lines = append(lines, "…")
-			break
-		}
-		lines = append(lines, line)
-	}
-	if len(lines) == 0 {
-		lines = append(lines, g.VerdictText())
-	}
-	return strings.Join(lines, "\n")
-}
-
-func decision(d *result.Decision) string {
-	text := d.VerdictText() + ": " + cmp.Or(d.Label, d.Metric)
-	if d.Kind == result.KindMetric && d.Change != nil && d.Scale == metric.Log {
-		text += fmt.Sprintf(" %+.1f %% (margin %g %%)", 100**d.Change, 100*d.Margin)
-	}
-	if cell := result.Coordinates(d.Values, " "); cell != "" {
-		text += " at " + cell
-	}
-	if d.Reason != "" {
-		text += ": " + d.Reason
-	}
-	return escape.Text(text, 300)
-}
-
-// repoPath returns a file of a document as a path in the repository. It reports false for a path
-// that leads outside.
-func repoPath(name string) (string, bool) {
-	name = path.Clean(filepath.ToSlash(name))
-	return name, filepath.IsLocal(name) && name != "." && len(name) <= 1000
 }
 
 // checker writes the check run of one run of the workflow.
@@ -135,7 +57,7 @@ type checker struct {
 // create creates a check run, at most one for each leg of a run of the workflow. It reports whether
 // a second one may exist.
 func (c checker) create(ctx context.Context, k Check) (Check, bool, error) {
-	return createOnce(ctx, c.clock,
+	return remote.CreateOnce(ctx, c.clock,
 		func() (Check, error) { return c.api.CreateCheck(ctx, k) },
 		func() (Check, bool) { return c.find(ctx, k) })
 }
@@ -191,10 +113,10 @@ func (c checker) annotate(ctx context.Context, k Check, there int) error {
 			there += len(part.Annotations)
 			continue
 		}
-		if failed++; !uncertain(err) || failed == tries {
+		if failed++; !remote.Uncertain(err) || failed == tries {
 			return err
 		}
-		if waited := pause(ctx, c.clock, max(jittered(pollsAfterLoss[0]), retryWait(err))); waited != nil {
+		if waited := remote.Pause(ctx, c.clock, max(remote.Jittered(remote.PollsAfterLoss[0]), remote.RetryWait(err))); waited != nil {
 			return err
 		}
 		now, asked := c.api.Check(ctx, k.ID)
@@ -209,7 +131,7 @@ func (c checker) annotate(ctx context.Context, k Check, there int) error {
 // settle completes the check runs that this leg created twice, because a reply was lost while the
 // list lagged. A check run cannot be deleted.
 func (c checker) settle(ctx context.Context, k Check) error {
-	own, err := settled(ctx, c.clock, func() ([]Check, bool, error) {
+	own, err := remote.Settled(ctx, c.clock, func() ([]Check, bool, error) {
 		own, err := c.own(ctx, k)
 		return own, slices.ContainsFunc(own, func(o Check) bool { return o.ID == k.ID }), err
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	gh "github.com/google/go-github/v84/github"
+	"github.com/servegate/pipeline/reports/publish/remote"
 )
 
 // Limits of lists.
@@ -46,12 +46,9 @@ func NewClient(o Options) (*Client, error) {
 	if o.URL == "" {
 		o.URL = "https://api.github.com"
 	}
-	base, err := url.Parse(strings.TrimSuffix(o.URL, "/") + "/")
-	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("GITHUB_API_URL %q is not a valid URL", o.URL)
-	}
-	if clear := base.Scheme == "http" && loopback(base.Hostname()); base.Scheme != "https" && !clear {
-		return nil, fmt.Errorf("GITHUB_API_URL %q is not https: the token would be sent in the clear", o.URL)
+	base, err := remote.Base("GITHUB_API_URL", o.URL)
+	if err != nil {
+		return nil, err
 	}
 	owner, repo, ok := strings.Cut(o.Repo, "/")
 	if !ok || !repoName.MatchString(o.Repo) {
@@ -60,20 +57,13 @@ func NewClient(o Options) (*Client, error) {
 	if o.Token == "" {
 		return nil, errors.New("no token: pass github-token, or set GITHUB_TOKEN")
 	}
-	t := &transport{next: o.Transport, scheme: base.Scheme, host: base.Host, token: o.Token, clock: clockOr(o.Clock)}
-	if t.next == nil {
-		t.next = http.DefaultTransport
-	}
+	t := &remote.Transport{Service: "GitHub", Next: o.Transport, Scheme: base.Scheme, Host: base.Host,
+		Header: "Authorization", Value: "Bearer " + o.Token, Clock: remote.ClockOr(o.Clock)}
 	// A redirect off the API is returned as the answer; the request is not repeated there.
-	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.sameOrigin}) // the transport limits the time
+	c := gh.NewClient(&http.Client{Transport: t, CheckRedirect: t.SameOrigin}) // the transport limits the time
 	c.BaseURL = base
 	c.DisableRateLimitCheck = true // the transport waits
 	return &Client{c, graphqlURL(base), owner, repo}, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // graphqlURL returns the GraphQL endpoint beside the REST API: https://HOST/api/v3/ has
@@ -106,16 +96,8 @@ func fault(op string, err error) error {
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	wait, _ := retryAfter(resp, time.Now())
-	return &Error{Op: op, Code: resp.StatusCode, Message: oneLine(message), Wait: wait}
-}
-
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > 300 {
-		s = string(runes[:299]) + "…"
-	}
-	return s
+	wait, _ := remote.RetryAfter(resp, time.Now())
+	return &Error{Service: "GitHub", Op: op, Code: resp.StatusCode, Message: remote.OneLine(message), Wait: wait}
 }
 
 // pages collects all pages of a list, with each element converted by show.
@@ -148,11 +130,11 @@ func (c *Client) query(ctx context.Context, op, query string, variables map[stri
 			Message string `json:"message"`
 		} `json:"errors"`
 	}{Data: into}
-	if _, err := c.gh.Do(idempotent(ctx, true), req, &answer); err != nil {
+	if _, err := c.gh.Do(remote.Idempotent(ctx, true), req, &answer); err != nil {
 		return fault(op, err)
 	}
 	if len(answer.Errors) > 0 {
-		return &Error{Op: op, Code: http.StatusForbidden, Message: oneLine(answer.Errors[0].Message)}
+		return &Error{Service: "GitHub", Op: op, Code: http.StatusForbidden, Message: remote.OneLine(answer.Errors[0].Message)}
 	}
 	return nil
 }
@@ -297,7 +279,7 @@ func (c *Client) CreateCheck(ctx context.Context, k Check) (Check, error) {
 func (c *Client) UpdateCheck(ctx context.Context, k Check) (Check, error) {
 	status, conclusion := state(k)
 	if len(k.Annotations) > 0 {
-		ctx = idempotent(ctx, false) // sent twice, the annotations would appear twice
+		ctx = remote.Idempotent(ctx, false) // sent twice, the annotations would appear twice
 	}
 	made, _, err := c.gh.Checks.UpdateCheckRun(ctx, c.owner, c.repo, k.ID, gh.UpdateCheckRunOptions{
 		Name: k.Name, DetailsURL: optional(k.DetailsURL), ExternalID: optional(k.ExternalID),
@@ -335,7 +317,7 @@ func output(k Check) *gh.CheckRunOutput {
 }
 
 func (c *Client) CreateStatus(ctx context.Context, sha string, s Status) error {
-	_, _, err := c.gh.Repositories.CreateStatus(idempotent(ctx, true), c.owner, c.repo, sha, gh.RepoStatus{
+	_, _, err := c.gh.Repositories.CreateStatus(remote.Idempotent(ctx, true), c.owner, c.repo, sha, gh.RepoStatus{
 		State: &s.State, Context: &s.Context, Description: &s.Description, TargetURL: optional(s.URL),
 	})
 	return fault("writing the commit status", err)

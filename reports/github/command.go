@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/publish/note"
+	"github.com/servegate/pipeline/reports/publish/remote"
 )
 
 // Command is a command in a comment.
@@ -52,7 +54,7 @@ type Responder struct {
 // Respond executes the command of the event's comment. It returns an error if GitHub failed to
 // execute a request.
 func (r *Responder) Respond(ctx context.Context) (Response, error) {
-	ctx = withBudget(ctx, commentBudget)
+	ctx = remote.WithBudget(ctx, commentBudget)
 	c := r.Event.Comment
 	switch {
 	case r.Event.Name != "issue_comment" || c == nil:
@@ -101,18 +103,18 @@ func (r *Responder) carryOut(ctx context.Context, c Command, pr PullRequest) (st
 	case !pr.Open:
 		return "", &refusalError{"the pull request is closed"}
 	case c.Commit != "" && !strings.HasPrefix(pr.HeadSHA, c.Commit):
-		return "", &refusalError{fmt.Sprintf("the head of the pull request is %s by now, not %s", short(pr.HeadSHA), c.Commit)}
+		return "", &refusalError{fmt.Sprintf("the head of the pull request is %s by now, not %s", note.Short(pr.HeadSHA), c.Commit)}
 	case c.Name == "run" && fork && c.Commit == "":
 		return "", &refusalError{fmt.Sprintf(
 			"the pull request comes from a fork, whose head can change after a review: write /pipeline run %s if that is the commit you mean",
-			short(pr.HeadSHA))}
+			note.Short(pr.HeadSHA))}
 	case c.Name == "run":
 		return r.runAgain(ctx, pr)
 	case c.Reason == "":
 		return "", &refusalError{"an acceptance needs a reason: /pipeline accept REASON"}
 	case fork && c.Commit == "":
 		return "", &refusalError{fmt.Sprintf("the pull request comes from a fork, whose head can change after a review: write /pipeline accept "+
-			"%s REASON if that is the commit you mean", short(pr.HeadSHA))}
+			"%s REASON if that is the commit you mean", note.Short(pr.HeadSHA))}
 	}
 	return r.accept(ctx, pr, c.Reason)
 }
@@ -125,9 +127,9 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 	}
 	runs = slices.DeleteFunc(runs, func(w WorkflowRun) bool { return w.Event != "pull_request" || w.SHA != pr.HeadSHA })
 	if len(runs) == 0 {
-		return "", &refusalError{fmt.Sprintf("%s has not run for %s: push a commit, or check its conditions", r.Workflow, short(pr.HeadSHA))}
+		return "", &refusalError{fmt.Sprintf("%s has not run for %s: push a commit, or check its conditions", r.Workflow, note.Short(pr.HeadSHA))}
 	}
-	last := slices.MaxFunc(runs, func(a, b WorkflowRun) int { return a.Run.compare(b.Run) })
+	last := slices.MaxFunc(runs, func(a, b WorkflowRun) int { return a.Run.Compare(b.Run) })
 	switch {
 	case last.Conclusion == "action_required":
 		return "", &refusalError{"the run waits for an approval, which is given on its page"}
@@ -137,7 +139,7 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 	if err := r.API.RunAgain(ctx, last.Run.ID); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("run %d of %s goes again as attempt %d", last.Run.ID, short(pr.HeadSHA), last.Run.Attempt+1), nil
+	return fmt.Sprintf("run %d of %s goes again as attempt %d", last.Run.ID, note.Short(pr.HeadSHA), last.Run.Attempt+1), nil
 }
 
 // externalID matches that of our check runs: run, attempt, and a suffix if there are several.
@@ -185,7 +187,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	}
 	if n == 0 {
 		return "", &refusalError{fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept",
-			short(pr.HeadSHA), r.Workflow)}
+			note.Short(pr.HeadSHA), r.Workflow)}
 	}
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {
@@ -195,7 +197,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		}
 	}
 	err = errors.Join(err, r.noteAccepted(ctx, pr, byWhom, reason))
-	return fmt.Sprintf("%s: %s, for %s", byWhom, reason, short(pr.HeadSHA)), err
+	return fmt.Sprintf("%s: %s, for %s", byWhom, reason, note.Short(pr.HeadSHA)), err
 }
 
 // noteAccepted adds the acceptance to the comment on the head.
@@ -205,11 +207,11 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 		return err
 	}
 	viewer, _ := r.API.Viewer(ctx) // with "", any bot's comment may be ours
-	note := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(short(pr.HeadSHA), 0) + ": " +
+	line := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(note.Short(pr.HeadSHA), 0) + ": " +
 		escape.Inline(reason, 500) + "\n")
 	for _, c := range list {
-		m, ok := parseMarker(c.Body)
-		if !ok || m.sha != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, note) {
+		m, ok := note.ParseMarker(c.Body)
+		if !ok || m.SHA != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, line) {
 			continue
 		}
 		at := strings.Index(c.Body, "\n### ")
@@ -217,10 +219,10 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 			continue
 		}
 		end := at + 1 + strings.IndexByte(c.Body[at+1:]+"\n", '\n') + 1
-		if end > len(c.Body) || len(c.Body)+len(note) > bodyBudget+2000 {
+		if end > len(c.Body) || len(c.Body)+len(line) > bodyBudget+2000 {
 			continue
 		}
-		if _, edited := r.API.EditComment(ctx, c.ID, c.Body[:end]+note+"\n"+c.Body[end:]); edited != nil {
+		if _, edited := r.API.EditComment(ctx, c.ID, c.Body[:end]+line+"\n"+c.Body[end:]); edited != nil {
 			err = errors.Join(err, edited)
 		}
 	}

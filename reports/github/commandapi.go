@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	gh "github.com/google/go-github/v84/github"
+	"github.com/servegate/pipeline/reports/publish/remote"
 )
 
 // WorkflowRun is one run of a workflow.
@@ -21,8 +22,8 @@ type WorkflowRun struct {
 // because the association of a comment's author in the event does not define rights.
 func (c *Client) MayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := c.gh.Repositories.GetPermissionLevel(ctx, c.owner, c.repo, login)
-	if err := fault("asking for the rights of "+oneLine(login), err); err != nil {
-		if refused(err, http.StatusNotFound) {
+	if err := fault("asking for the rights of "+remote.OneLine(login), err); err != nil {
+		if remote.Refused(err, http.StatusNotFound) {
 			return false, nil // a deleted user
 		}
 		return false, err
@@ -35,14 +36,14 @@ func (c *Client) MayWrite(ctx context.Context, login string) (bool, error) {
 }
 
 func (c *Client) React(ctx context.Context, commentID int64, content string) error {
-	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(idempotent(ctx, true), c.owner, c.repo, commentID, content)
+	_, _, err := c.gh.Reactions.CreateIssueCommentReaction(remote.Idempotent(ctx, true), c.owner, c.repo, commentID, content)
 	return fault("reacting to the comment", err)
 }
 
 // WorkflowRuns lists the runs of a workflow file on a commit.
 func (c *Client) WorkflowRuns(ctx context.Context, file, sha string) ([]WorkflowRun, error) {
 	show := func(w *gh.WorkflowRun) WorkflowRun {
-		return WorkflowRun{Run{w.GetID(), w.GetRunAttempt()}, w.GetEvent(), w.GetHeadSHA(), w.GetStatus(), w.GetConclusion()}
+		return WorkflowRun{Run{ID: w.GetID(), Attempt: w.GetRunAttempt()}, w.GetEvent(), w.GetHeadSHA(), w.GetStatus(), w.GetConclusion()}
 	}
 	return pages("listing the runs of "+file, show, func(o gh.ListOptions) ([]*gh.WorkflowRun, *gh.Response, error) {
 		found, resp, err := c.gh.Actions.ListWorkflowRunsByFileName(ctx, c.owner, c.repo, file,

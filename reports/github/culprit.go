@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/servegate/pipeline/reports/publish/note"
+	"github.com/servegate/pipeline/reports/publish/remote"
 	"github.com/servegate/pipeline/reports/series"
 )
 
@@ -12,7 +14,7 @@ import (
 // It calls find with the key of that series; find returns markdown.
 func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key string) (string, error)) Tracked {
 	k.out = Tracked{}
-	asking := withBudget(ctx, issuesBudget)
+	asking := remote.WithBudget(ctx, issuesBudget)
 	if err := k.list(asking); err != nil {
 		k.warn("no commit was searched for", err)
 		return k.out
@@ -23,7 +25,7 @@ func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key s
 		if _, _, known := t.Ends(); stand != worse || !known || is == nil || !is.Open {
 			continue
 		}
-		state := digest("culprit", stateOf(is.series))
+		state := note.Digest("culprit", stateOf(is.series))
 		if found, err := k.commented(asking, is.Number, state); found {
 			continue
 		} else if err != nil {
@@ -33,7 +35,7 @@ func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key s
 		if !k.DryRun {
 			text, err := find(t.Key)
 			if err == nil {
-				err = k.comment(withBudget(ctx, issuesBudget), is.Number, state, k.culprit(state, t, text))
+				err = k.comment(remote.WithBudget(ctx, issuesBudget), is.Number, state, k.culprit(state, t, text))
 			}
 			if err != nil {
 				k.warn(fmt.Sprintf("issue %d did not get the commit that it was", is.Number), err)

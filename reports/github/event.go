@@ -9,6 +9,8 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+
+	"github.com/servegate/pipeline/reports/publish/note"
 )
 
 // maxEvent is the largest event payload to read; GitHub's own limit is 25 MiB.
@@ -47,10 +49,7 @@ type EventComment struct {
 }
 
 // Run identifies an attempt of a workflow run.
-type Run struct {
-	ID      int64
-	Attempt int
-}
+type Run = note.Run
 
 // Fork reports whether the commit of a pull request comes from another repository. An unknown
 // repository counts as another: a deleted fork has no name.
@@ -157,7 +156,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	case p.WorkflowRun != nil:
 		w := p.WorkflowRun
 		e.SHA, e.HeadRepo, e.HeadBranch, e.Workflow = w.SHA, w.Repository.FullName, w.Branch, w.Name
-		e.Run = Run{w.ID, max(w.Attempt, 1)}
+		e.Run = Run{ID: w.ID, Attempt: max(w.Attempt, 1)}
 	case e.Name == "issue_comment" && p.Issue != nil && p.Comment != nil:
 		e.Comment = &EventComment{Action: p.Action, ID: p.Comment.ID, Author: p.Comment.User.Login, Body: p.Comment.Body}
 		if p.Issue.PullRequest != nil {

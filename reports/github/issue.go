@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/publish/note"
+	"github.com/servegate/pipeline/reports/publish/remote"
 	"github.com/servegate/pipeline/reports/series"
 )
 
@@ -51,7 +53,7 @@ func (o *ownedIssue) has(key string) bool {
 // asks GitHub what exists.
 func (k *Tracker) Sync(ctx context.Context, h *series.History) Tracked {
 	k.out = Tracked{}
-	ctx = withBudget(ctx, issuesBudget)
+	ctx = remote.WithBudget(ctx, issuesBudget)
 	if err := k.list(ctx); err != nil {
 		k.warn("the issues were not looked at", err)
 		return k.out
@@ -120,7 +122,7 @@ func (k *Tracker) on(key string) *ownedIssue {
 // a server that does not answer.
 func stops(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return !ok || e.Code != 422 && !e.says("locked")
+	return !ok || e.Code != 422 && !e.Says("locked")
 }
 
 func (k *Tracker) warn(what string, err error) {
@@ -169,7 +171,7 @@ func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.T
 		k.done("opened", fresh[0].Key, want)
 		return nil
 	}
-	made, unsure, err := createOnce(ctx, clockOr(k.Clock),
+	made, unsure, err := remote.CreateOnce(ctx, remote.ClockOr(k.Clock),
 		func() (Issue, error) { return k.API.CreateIssue(ctx, want) },
 		func() (Issue, bool) {
 			if k.list(ctx) != nil {
@@ -190,7 +192,7 @@ func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.T
 // after checks whether another run has opened an issue on the series at the same time. The older
 // one stays.
 func (k *Tracker) after(ctx context.Context, made *ownedIssue, unsure bool) error {
-	_, err := settled(ctx, clockOr(k.Clock), func() ([]*ownedIssue, bool, error) {
+	_, err := remote.Settled(ctx, remote.ClockOr(k.Clock), func() ([]*ownedIssue, bool, error) {
 		err := k.list(ctx)
 		shown := slices.ContainsFunc(k.own, func(o *ownedIssue) bool { return o.Number == made.Number })
 		return k.own, shown || !unsure, err
@@ -341,14 +343,14 @@ func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.
 // accepted reports whether the level on a machine was accepted.
 func accepted(t *series.Trend, machine string) bool {
 	return slices.ContainsFunc(t.Parts, func(p series.Part) bool {
-		return digest(p.Machine) == machine && p.Accepted != nil && p.Regressions == 0
+		return note.Digest(p.Machine) == machine && p.Accepted != nil && p.Regressions == 0
 	})
 }
 
 // asBefore reports whether each of the last two sessions on the machine of the regression is within
 // the margin of the level before it.
 func asBefore(t *series.Trend, m issueMarker) bool {
-	i := slices.IndexFunc(t.Parts, func(p series.Part) bool { return digest(p.Machine) == m.machine })
+	i := slices.IndexFunc(t.Parts, func(p series.Part) bool { return note.Digest(p.Machine) == m.machine })
 	if i < 0 {
 		return false
 	}
@@ -377,7 +379,7 @@ func (k *Tracker) comment(ctx context.Context, number int, state, text string) e
 	if found, err := k.commented(ctx, number, state); err != nil || found {
 		return err
 	}
-	_, _, err := createOnce(ctx, clockOr(k.Clock),
+	_, _, err := remote.CreateOnce(ctx, remote.ClockOr(k.Clock),
 		func() (Comment, error) { return k.API.CreateComment(ctx, number, text) },
 		func() (Comment, bool) {
 			found, err := k.commented(ctx, number, state)

@@ -26,6 +26,9 @@ func groupTitle(all []*series.Trend) string {
 	return title
 }
 
+// minDetail is the size in bytes that every series gets.
+const minDetail = 4_000
+
 // maxDetailed is the number of series with tables in an issue.
 const maxDetailed = 5
 
@@ -45,7 +48,7 @@ func (k *Tracker) issueBody(markers []issueMarker, h *series.History, all []*ser
 		text.WriteString("\n")
 	}
 	shown := all[:min(len(all), maxDetailed)]
-	o := reports.Options{Budget: max((bodyBudget-len(start)-len(end)-text.Len())/len(shown), minSection), Full: "the report of the night"}
+	o := reports.Options{Budget: max((bodyBudget-len(start)-len(end)-text.Len())/len(shown), minDetail), Full: "the report of the night"}
 	for _, t := range shown {
 		if err := series.TrendMarkdown(&text, h, t, o); err != nil {
 			return "", err

@@ -1,12 +1,11 @@
 package github
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/series"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -59,17 +58,11 @@ func stateOf(series []issueMarker) string {
 	for _, m := range series {
 		parts = append(parts, m.key, m.state)
 	}
-	return digest(parts...)
+	return note.Digest(parts...)
 }
 
 // stateMarker returns the first line of a comment on a state.
 func stateMarker(state string) string { return "<!-- pipeline:issue-state v1 state=" + state + " -->" }
-
-// digest returns a short hash that distinguishes states, machines and the like.
-func digest(parts ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "pipeline:issue\x00%q", parts))
-	return hex.EncodeToString(sum[:8])
-}
 
 // standing tells what an issue should report on a series.
 type standing int
@@ -91,7 +84,7 @@ func wanted(t *series.Trend) (standing, issueMarker) {
 		for _, p := range bad {
 			parts = append(parts, p.Machine, p.Regressions, acceptanceID(p))
 		}
-		m.state, m.machine, m.reference = digest(parts...), digest(bad[0].Machine), bad[0].Reference
+		m.state, m.machine, m.reference = note.Digest(parts...), note.Digest(bad[0].Machine), bad[0].Reference
 		return worse, m
 	}
 	parts, retired := []any{"fine"}, false
@@ -100,7 +93,7 @@ func wanted(t *series.Trend) (standing, issueMarker) {
 		retired = retired || p.Condition == trend.Regressed
 		parts = append(parts, p.Machine, p.Regressions, acceptanceID(p))
 	}
-	m.state = digest(parts...)
+	m.state = note.Digest(parts...)
 	if retired || t.Condition() != trend.Steady {
 		return unknown, m
 	}

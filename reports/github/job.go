@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -75,7 +76,7 @@ func (j *job) Run(o publish.RunOptions) publish.Run {
 // leg returns the leg of a matrix that this job is. The environment only has the name of the job;
 // action.yml passes the matrix.
 func (j *job) leg() Leg {
-	leg, err := NewLeg(j.Getenv("GITHUB_JOB"), j.Matrix)
+	leg, err := note.NewLeg(j.Getenv("GITHUB_JOB"), j.Matrix)
 	if err != nil {
 		j.Warn("the comment does not distinguish the legs of the matrix: " + err.Error())
 	}

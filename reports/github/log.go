@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -22,7 +23,7 @@ var (
 func LogAnnotations(doc *result.Document, o reports.Options) []string {
 	var out []string
 	count := map[string]int{}
-	for _, a := range annotations(doc, o) {
+	for _, a := range note.Annotations(doc, o) {
 		command := cmp.Or(map[string]string{"failure": "error"}[a.Level], a.Level)
 		if count[command]++; count[command] > maxLogAnnotations {
 			continue

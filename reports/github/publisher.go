@@ -9,9 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/publish/note"
+	"github.com/servegate/pipeline/reports/publish/remote"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -24,6 +27,18 @@ func (m Mask) of(text string) string {
 	}
 	return m(text)
 }
+
+// Time limits for GitHub. A gate with a verdict must not hold a GPU for a comment, and an API that
+// hangs must not block a job.
+const (
+	startBudget   = 30 * time.Second
+	checkBudget   = 60 * time.Second
+	statusBudget  = 30 * time.Second
+	commentBudget = 90 * time.Second
+	// MaxFinish is the longest time that Finish takes.
+	MaxFinish    = checkBudget + statusBudget + commentBudget
+	issuesBudget = 5 * time.Minute
+)
 
 // Publisher posts one run to its pull request. Its methods return warnings, one line each, and are
 // safe for concurrent use.
@@ -69,20 +84,20 @@ func (p *Publisher) failed(part string, err error) []string {
 	return []string{p.Mask.of(warning("the "+part+" was not written", err, permissions[part]))}
 }
 
-func (p *Publisher) checker() checker { return checker{p.API, clockOr(p.Clock)} }
+func (p *Publisher) checker() checker { return checker{p.API, remote.ClockOr(p.Clock)} }
 
 // newCheck returns the check run of this leg of this run of the workflow.
 func (p *Publisher) newCheck() Check {
 	external := fmt.Sprintf("%d.%d", p.Event.Run.ID, p.Event.Run.Attempt)
-	if id := legID(p.Settings.Leg); id != "" || p.ID != "" {
-		external += "." + digest("check", id, p.ID)
+	if id := note.LegID(p.Settings.Leg); id != "" || p.ID != "" {
+		external += "." + note.Digest("check", id, p.ID)
 	}
-	return Check{Name: cmp.Or(p.name, legNamed(p.Settings.Leg, p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(),
+	return Check{Name: cmp.Or(p.name, note.LegNamed(p.Settings.Leg, p.Settings.Check)), SHA: p.Event.SHA, DetailsURL: p.Event.RunURL(),
 		ExternalID: external}
 }
 
 func (p *Publisher) newStatus(state, description string) Status {
-	return Status{State: state, Context: cmp.Or(p.context, legNamed(p.Settings.Leg, p.Settings.Status)), Description: description,
+	return Status{State: state, Context: cmp.Or(p.context, note.LegNamed(p.Settings.Leg, p.Settings.Status)), Description: description,
 		URL: p.Event.AttemptURL()}
 }
 
@@ -141,7 +156,7 @@ func (p *Publisher) nameStatus(ctx context.Context) {
 func (p *Publisher) Start(ctx context.Context) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ctx = withBudget(ctx, startBudget)
+	ctx = remote.WithBudget(ctx, startBudget)
 	var warnings []string
 	part := func(name, setting string, begin func() error) {
 		if !p.left(name, setting) {
@@ -151,7 +166,7 @@ func (p *Publisher) Start(ctx context.Context) []string {
 		if err == nil {
 			p.begun = append(p.begun, name)
 		}
-		if permanent(err) {
+		if remote.Permanent(err) {
 			warnings = append(warnings, p.failed(name, err)...)
 		}
 	}
@@ -168,7 +183,7 @@ func (p *Publisher) Start(ctx context.Context) []string {
 		k := p.newCheck()
 		k.Title, k.Summary = "Measuring", "The run is going on." // replaces an earlier verdict on the commit
 		made, unsure, err := p.checker().create(ctx, k)
-		p.check, p.unsure = made, p.unsure || unsure || uncertain(err)
+		p.check, p.unsure = made, p.unsure || unsure || remote.Uncertain(err)
 		return err
 	})
 	part(partStatus, p.Settings.Status, func() error {
@@ -207,12 +222,12 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	var posted Posted
 	warn := func(part string, err error) { posted.Warnings = append(posted.Warnings, p.failed(part, err)...) }
 	if p.Settings.Check != "" && !slices.Contains(p.off, partCheck) {
-		made, err := p.finishCheck(withBudget(ctx, checkBudget), doc)
+		made, err := p.finishCheck(remote.WithBudget(ctx, checkBudget), doc)
 		posted.CheckURL = webLink(made.URL, p.Event.ServerURL)
 		warn(partCheck, err)
 	}
 	if p.Settings.Status != "" && !slices.Contains(p.off, partStatus) {
-		ctx := withBudget(ctx, statusBudget)
+		ctx := remote.WithBudget(ctx, statusBudget)
 		if p.ID != "" {
 			p.nameStatus(ctx)
 		}
@@ -225,13 +240,13 @@ func (p *Publisher) Finish(ctx context.Context, doc *result.Document) Posted {
 	}
 	// An interrupted run has seconds left and no verdict to comment on.
 	if m := p.Settings.Comment; m != "" && m != publish.CommentNever && doc.Status != result.StatusInterrupted {
-		url, err := p.comment(withBudget(ctx, commentBudget), doc, posted.CheckURL)
+		url, err := p.comment(remote.WithBudget(ctx, commentBudget), doc, posted.CheckURL)
 		posted.CommentURL = webLink(url, p.Event.ServerURL)
-		switch untidy, ok := errors.AsType[*untidyError](err); {
-		case errors.Is(err, errSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
+		switch untidy, ok := errors.AsType[*note.UntidyError](err); {
+		case errors.Is(err, note.ErrSuperseded), errors.Is(err, errNoPullRequest), errors.Is(err, errSeveral):
 			posted.Notes = append(posted.Notes, "no comment: "+err.Error())
 		case ok:
-			posted.Warnings = append(posted.Warnings, p.Mask.of(warning("earlier comments are left as they are", untidy.err,
+			posted.Warnings = append(posted.Warnings, p.Mask.of(warning("earlier comments are left as they are", untidy.Err,
 				permissions[partComment])))
 		default:
 			warn(partComment, err)
@@ -294,7 +309,7 @@ func (p *Publisher) Fail(ctx context.Context, reason string, configuration bool)
 func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ctx = withBudget(ctx, startBudget)
+	ctx = remote.WithBudget(ctx, startBudget)
 	var warnings []string
 	if p.check.ID == 0 && p.unsure {
 		p.check, _ = p.checker().find(ctx, p.newCheck())
@@ -315,7 +330,7 @@ func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) 
 // Abandon completes the check run and the commit status of a program that was killed. A verdict
 // that was posted stays.
 func (p *Publisher) Abandon(ctx context.Context) []string {
-	ctx = withBudget(ctx, startBudget)
+	ctx = remote.WithBudget(ctx, startBudget)
 	left := p.abandoned(ctx)
 	if left.Check == "" && left.Status == "" {
 		return nil
@@ -367,27 +382,24 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 	if err != nil {
 		return "", err
 	}
-	around := surroundings{
-		event: p.Event, head: pr.HeadSHA, base: cmp.Or(p.Settings.Base, p.Event.BaseSHA), untrusted: p.Settings.Untrusted, checkURL: checkURL,
-		changed: p.Settings.Changed, baseJudges: p.Settings.BaseJudges, command: p.Settings.Command, bisect: p.Settings.Bisect,
-		leg: p.Settings.Leg,
-	}
 	// The files are only needed for the banner, so an error is ignored.
+	var judges []string
 	if files, err := p.API.Files(ctx, pr.Number); err == nil {
-		around.judges = judging(files, doc)
+		judges = note.Judging(files, doc)
 	}
-	chosen := p.Settings.Comment
-	c := &commenter{
-		api: p.API, clock: clockOr(p.Clock), number: pr.Number, mode: chosen, author: p.author(ctx),
-		mark: marker{key: keyOf(p.key(doc)), run: p.Event.Run, sha: p.Event.SHA, single: chosen == publish.CommentNew},
+	body := p.body(doc, pr.HeadSHA, judges, checkURL)
+	chosen, author := p.Settings.Comment, p.author(ctx)
+	c := &note.Poster{
+		In: conversation{p.API, pr.Number}, Clock: remote.ClockOr(p.Clock), Mode: chosen, Budget: bodyBudget,
+		Mark: note.Marker{Key: note.KeyOf(p.key(doc)), Run: p.Event.Run, SHA: p.Event.SHA, Single: chosen == publish.CommentNew},
+		Ours: func(c Comment) bool { return wroteAs(author, c.Author, c.Bot) },
+		File: p.Mask.of(doc.File), Full: "the run's summary", Mine: body.Section(doc),
+		Render: func(budget int) (note.Section, string, error) {
+			own, banner, err := body.Render(doc, budget)
+			return own.Masked(p.Mask.of), p.Mask.of(banner), err
+		},
 	}
-	c.file, c.full, c.mine = p.Mask.of(doc.File), "the run's summary", around.section(doc)
-	c.render = func(budget int) (section, string, error) {
-		own, banner, err := around.render(doc, p.Settings.Report, budget)
-		own.label, own.title, own.lead, own.rest = p.Mask.of(own.label), p.Mask.of(own.title), p.Mask.of(own.lead), p.Mask.of(own.rest)
-		return own, p.Mask.of(banner), err
-	}
-	made, err := c.post(ctx)
+	made, err := c.Post(ctx)
 	return made.URL, err
 }
 
@@ -421,7 +433,7 @@ var (
 func (p *Publisher) pullRequest(ctx context.Context) (PullRequest, error) {
 	if p.Event.Number > 0 {
 		pr, err := p.API.PullRequest(ctx, p.Event.Number)
-		if err != nil && !refused(err, 401) {
+		if err != nil && !remote.Refused(err, 401) {
 			// Only the banner is lost; the comment is still possible.
 			return PullRequest{Number: p.Event.Number}, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -285,7 +286,7 @@ func TestAbandonedStatus(t *testing.T) {
 
 func leg(t *testing.T, job, matrix string) github.Leg {
 	t.Helper()
-	l, err := github.NewLeg(job, matrix)
+	l, err := note.NewLeg(job, matrix)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 package github
 
-import "github.com/servegate/pipeline/reports/escape"
-
-// ownFigures is the warning on an untrusted result.
-const ownFigures = "Measured by code of this pull request, in a run without secrets: the figures are its own."
+import (
+	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/publish/note"
+)
 
 // untrusted limits a check run to what an untrusted result can show: the measured code may have
 // made it, so it can fail the check but not pass it.
@@ -12,7 +12,7 @@ func untrusted(k Check) Check {
 		k.Conclusion = Neutral
 	}
 	k.Title = escape.Text("By its own figures: "+k.Title, maxTitle)
-	k.Summary = "> ⚠️ " + ownFigures + "\n\n" + k.Summary
+	k.Summary = "> ⚠️ " + note.OwnFigures("pull request") + "\n\n" + k.Summary
 	return k
 }
 

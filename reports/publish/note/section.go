@@ -1,4 +1,4 @@
-package github
+package note
 
 import (
 	"cmp"
@@ -12,15 +12,15 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 )
 
-// section is the part of one leg of a workflow run in the common comment. It is stored in the
+// Section is the part of one leg of a run in the common comment. It is stored in the
 // comment between invisible marks, because a later leg cannot render what another one measured and
 // must not lose it.
-type section struct {
-	leg     string // see legID
+type Section struct {
+	leg     string // see LegID
 	label   string // names the leg if there are several
 	matrix  bool   // always show the label
 	session string // of the program's run, so that two runs of one job have two sections
-	attempt int    // of the workflow's run
+	attempt int    // of the run
 	rank    rank
 	// title is the verdict as a heading, lead the part for all readers, rest the tables.
 	title, lead, rest string
@@ -37,7 +37,7 @@ const (
 
 var (
 	sectionLine = regexp.MustCompile(
-		`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,9}) rank=([012]) -->$`)
+		`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,18}) rank=([012]) -->$`)
 )
 
 // The marks within a section. Text between title and lead, and between lead and rest, belongs to
@@ -49,7 +49,7 @@ const (
 	endLine  = "<!-- pipeline:end -->"
 )
 
-func (s section) String() string {
+func (s Section) String() string {
 	matrix := ""
 	if s.matrix {
 		matrix = " matrix"
@@ -63,10 +63,10 @@ func inert(text string) string {
 	return strings.ReplaceAll(text, "<!-- pipeline:", "<!-\u200b- pipeline:")
 }
 
-// parseSections reads the sections of a comment. A comment that was edited may have lost some.
-func parseSections(body string) []section {
-	var out []section
-	var s *section
+// ParseSections reads the sections of a comment. A comment that was edited may have lost some.
+func ParseSections(body string) []Section {
+	var out []Section
+	var s *Section
 	var into *string
 	for line := range strings.Lines(strings.ReplaceAll(body, "\r\n", "\n")) {
 		bare := strings.TrimSuffix(line, "\n")
@@ -100,38 +100,38 @@ func parseSections(body string) []section {
 	return out
 }
 
-func parseSection(line string) (section, bool) {
+func parseSection(line string) (Section, bool) {
 	parts := sectionLine.FindStringSubmatch(line)
 	if parts == nil {
-		return section{}, false
+		return Section{}, false
 	}
 	label, _ := hex.DecodeString(parts[2]) // an odd number of digits is not ours; only the label is lost
 	attempt, _ := strconv.Atoi(parts[5])
 	number, _ := strconv.Atoi(parts[6])
-	return section{leg: parts[1], label: string(label), matrix: parts[3] != "", session: parts[4], attempt: attempt, rank: rank(number)}, true
+	return Section{leg: parts[1], label: string(label), matrix: parts[3] != "", session: parts[4], attempt: attempt, rank: rank(number)}, true
 }
 
 // same reports whether both are sections of one leg on one measurement.
-func (s section) same(o section) bool {
+func (s Section) same(o Section) bool {
 	return s.leg == o.leg && s.session == o.session && s.attempt == o.attempt
 }
 
 // replaces reports whether s replaces o: it is the same section or a later attempt.
-func (s section) replaces(o section) bool {
+func (s Section) replaces(o Section) bool {
 	return s.same(o) || s.leg == o.leg && s.attempt > o.attempt
 }
 
-// merge joins sections without replaced ones, the worst first.
-func merge(all []section) []section {
-	var out []section
+// Merge joins sections without replaced ones, the worst first.
+func Merge(all []Section) []Section {
+	var out []Section
 	for i, s := range all {
-		replaced := slices.ContainsFunc(all[i+1:], func(o section) bool { return o.replaces(s) }) ||
-			slices.ContainsFunc(all[:i], func(o section) bool { return o.replaces(s) && !o.same(s) })
+		replaced := slices.ContainsFunc(all[i+1:], func(o Section) bool { return o.replaces(s) }) ||
+			slices.ContainsFunc(all[:i], func(o Section) bool { return o.replaces(s) && !o.same(s) })
 		if !replaced {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b section) int {
+	slices.SortStableFunc(out, func(a, b Section) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label), cmp.Compare(a.session, b.session))
 	})
 	return out
@@ -139,15 +139,15 @@ func merge(all []section) []section {
 
 // suffix returns the name of the leg in a title. It is not stored with the title, because it is
 // shown only if there are other legs.
-func (s section) suffix() string {
+func (s Section) suffix() string {
 	if s.label == "" {
 		return ""
 	}
 	return " — " + escape.Code(s.label, 100)
 }
 
-// text returns a section, one of several or the only one. short omits its rest and refers to full.
-func (s section) text(several, short bool, banner, full string) string {
+// text returns a Section, one of several or the only one. short omits its rest and refers to full.
+func (s Section) text(several, short bool, banner, full string) string {
 	title := s.title
 	if several || s.matrix {
 		title += s.suffix()

@@ -1,4 +1,4 @@
-package github
+package note
 
 import (
 	"encoding/json"
@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/publish"
 )
 
-// NewLeg reads the `matrix` context of a job in JSON, "" or "null" for none.
-func NewLeg(job, matrix string) (Leg, error) {
-	l := Leg{Job: job}
+// NewLeg reads the `matrix` context of a GitHub job in JSON, "" or "null" for none.
+func NewLeg(job, matrix string) (publish.Leg, error) {
+	l := publish.Leg{Job: job}
 	if strings.TrimSpace(matrix) == "" {
 		return l, nil
 	}
@@ -37,22 +38,25 @@ func NewLeg(job, matrix string) (Leg, error) {
 	return l, nil
 }
 
-// legID identifies a leg, "" for the only one.
-func legID(l Leg) string {
+// LegID identifies a leg, "" for the only one.
+func LegID(l publish.Leg) string {
 	if l.Job == "" && l.Matrix == "" {
 		return ""
 	}
-	return digest("leg", l.Job, l.Matrix)
+	return Digest("leg", l.Job, l.Matrix)
 }
 
-// legNamed appends the leg of a matrix to a name that several legs share. A name that already
+// maxName is the largest number of characters of the name of a leg.
+const maxName = 200
+
+// LegNamed appends the leg of a matrix to a name that several legs share. A name that already
 // contains the values of the matrix stays.
-func legNamed(l Leg, name string) string {
+func LegNamed(l publish.Leg, name string) string {
 	if name == "" || l.Matrix == "" {
 		return name
 	}
 	if slices.ContainsFunc(l.Values, func(v string) bool { return !strings.Contains(name, v) }) {
-		return escape.Text(name+" ("+l.Matrix+")", maxTitle)
+		return escape.Text(name+" ("+l.Matrix+")", maxName)
 	}
 	return name
 }

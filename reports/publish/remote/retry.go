@@ -1,4 +1,4 @@
-package github
+package remote
 
 import (
 	"context"
@@ -10,22 +10,11 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// Time limits for GitHub. A gate with a verdict must not hold a GPU for a comment, and an API that
-// hangs must not block a job.
-const (
-	startBudget   = 30 * time.Second
-	checkBudget   = 60 * time.Second
-	statusBudget  = 30 * time.Second
-	commentBudget = 90 * time.Second
-	// MaxFinish is the longest time that Finish takes.
-	MaxFinish    = checkBudget + statusBudget + commentBudget
-	issuesBudget = 5 * time.Minute
-	// callBudget is the budget of a single request outside any larger task.
-	callBudget = 3 * time.Minute
-)
+// callBudget is the budget of a single request outside any larger task.
+const callBudget = 3 * time.Minute
 
-// errBudget reports that the time for GitHub is used up.
-var errBudget = errors.New("GitHub took longer than it is waited for")
+// errBudget reports that the time for the service is used up.
+var errBudget = errors.New("it took longer than it is waited for")
 
 // budget is the time for one task: requests and the waits between them. It is measured by the
 // injected clock, so that it also holds in virtual time.
@@ -36,8 +25,8 @@ type budget struct {
 
 type budgetKey struct{}
 
-// withBudget limits the requests under the context.
-func withBudget(ctx context.Context, d time.Duration) context.Context {
+// WithBudget limits the requests under the context.
+func WithBudget(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, budgetKey{}, &budget{left: d})
 }
 
@@ -60,8 +49,8 @@ func (b *budget) spend(d time.Duration) {
 	b.left -= max(d, 0)
 }
 
-// pause waits if the budget allows it.
-func pause(ctx context.Context, clock Clock, d time.Duration) error {
+// Pause waits if the budget allows it.
+func Pause(ctx context.Context, clock Clock, d time.Duration) error {
 	b := budgetOf(ctx)
 	if d >= b.remaining() {
 		return errBudget
@@ -70,20 +59,20 @@ func pause(ctx context.Context, clock Clock, d time.Duration) error {
 	return clock.Sleep(ctx, d)
 }
 
-// laterError requests a retry, after a time if GitHub asked for one.
+// laterError requests a retry, after a time if the service asked for one.
 type laterError struct{ wait time.Duration }
 
-func (*laterError) Error() string { return "GitHub asks to try again" }
+func (*laterError) Error() string { return "the service asks to try again" }
 
-// retry calls do until it returns nil or a permanent error, at most tries times and within the
+// Retry calls do until it returns nil or a permanent error, at most tries times and within the
 // budget. The waits start at first, double each time, and are at least as long as the error asks
 // for. They are randomized, so that jobs that failed together do not retry together.
-func retry(ctx context.Context, clock Clock, left *budget, first time.Duration, tries uint64, do func() error) error {
-	w := &waits{left: left, BackOff: backoff.NewExponentialBackOff(
+func Retry(ctx context.Context, clock Clock, first time.Duration, tries uint64, do func() error) error {
+	w := &waits{left: budgetOf(ctx), BackOff: backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(first*4/5), backoff.WithRandomizationFactor(0.25), backoff.WithMultiplier(2), backoff.WithMaxElapsedTime(0))}
 	ask := func() error {
 		err := do()
-		w.asked = retryWait(err)
+		w.asked = RetryWait(err)
 		return err
 	}
 	return backoff.RetryNotifyWithTimer(ask, backoff.WithContext(backoff.WithMaxRetries(w, tries-1), ctx), nil, &timer{ctx: ctx, clock: clock})
@@ -122,27 +111,27 @@ func (t *timer) Start(d time.Duration) {
 func (t *timer) C() <-chan time.Time { return t.expired }
 func (*timer) Stop()                 {}
 
-// jittered returns a random duration between three quarters of d and d.
-func jittered(d time.Duration) time.Duration { return d - rand.N(d/4+1) }
+// Jittered returns a random duration between three quarters of d and d.
+func Jittered(d time.Duration) time.Duration { return d - rand.N(d/4+1) }
 
-// pollsAfterLoss are the waits before each poll after a creation with a lost reply. A list may lag
+// PollsAfterLoss are the waits before each poll after a creation with a lost reply. A list may lag
 // by seconds, so one immediate poll proves nothing.
-var pollsAfterLoss = []time.Duration{3 * time.Second, 6 * time.Second}
+var PollsAfterLoss = []time.Duration{3 * time.Second, 6 * time.Second}
 
 // createTries is the number of attempts of a creation whose replies are lost or server errors.
 const createTries = 4
 
-// createOnce creates something once, as far as GitHub can tell. After a lost reply it polls for the
+// CreateOnce creates something once, as far as the service can tell. After a lost reply it polls for the
 // object and creates it again only if it is missing. unsure reports that a second one may exist,
 // hidden by a list that lags longer.
-func createOnce[T any](ctx context.Context, clock Clock, create func() (T, error), find func() (T, bool)) (made T, unsure bool, err error) {
+func CreateOnce[T any](ctx context.Context, clock Clock, create func() (T, error), find func() (T, bool)) (made T, unsure bool, err error) {
 	for try := 1; ; try++ {
 		made, err = create()
-		if err == nil || !uncertain(err) || try == createTries || ctx.Err() != nil {
+		if err == nil || !Uncertain(err) || try == createTries || ctx.Err() != nil {
 			return made, unsure, err
 		}
-		for _, wait := range pollsAfterLoss {
-			if pause(ctx, clock, max(jittered(wait), retryWait(err))) != nil {
+		for _, wait := range PollsAfterLoss {
+			if Pause(ctx, clock, max(Jittered(wait), RetryWait(err))) != nil {
 				return made, true, err
 			}
 			if found, ok := find(); ok {
@@ -153,11 +142,11 @@ func createOnce[T any](ctx context.Context, clock Clock, create func() (T, error
 	}
 }
 
-// settled lists until the list shows the last write, and with it all earlier ones: a list that lags
+// Settled lists until the list shows the last write, and with it all earlier ones: a list that lags
 // shows objects in order. It gives up after a few polls.
-func settled[T any](ctx context.Context, clock Clock, list func() (all []T, shown bool, err error)) ([]T, error) {
+func Settled[T any](ctx context.Context, clock Clock, list func() (all []T, shown bool, err error)) ([]T, error) {
 	var all []T
-	err := retry(ctx, clock, budgetOf(ctx), 2*time.Second, 5, func() error {
+	err := Retry(ctx, clock, 2*time.Second, 5, func() error {
 		var shown bool
 		var err error
 		if all, shown, err = list(); err != nil || shown {
