@@ -142,6 +142,8 @@ type Document struct {
 type Variance struct {
 	Calibration string    `json:"calibration"` // id of the record
 	Time        time.Time `json:"time"`        // when it was made
+	// Machine is the machine on which it was made. The pairs must be from one like it.
+	Machine map[string]string `json:"machine,omitempty"`
 	// Within is the largest ratio of today's spread to the calibrated one for which the error rates
 	// hold.
 	Within float64 `json:"within" bounds:"1,10"`
@@ -232,9 +234,13 @@ type Target struct {
 	Machines int `json:"machines,omitempty"`
 	// Connector moves KV cache between its servers; absent if the file declares no transfer. Every
 	// valid run then has evidence of the transport.
-	Connector string   `json:"connector,omitempty"`
-	Argv      []string `json:"argv,omitempty"` // command line
-	Range     Range    `json:"range,omitzero"` // in the file
+	Connector string `json:"connector,omitempty"`
+	// Work holds the arguments and variables of its servers that decide their work, such as the
+	// revision of the model, in one normal form. The names of those of a deployment begin with the
+	// server's.
+	Work  map[string]string `json:"work,omitempty"`
+	Argv  []string          `json:"argv,omitempty"` // command line
+	Range Range             `json:"range,omitzero"` // in the file
 }
 
 // Target returns the target with an address, an empty one if there is none.

@@ -131,6 +131,10 @@ var Fields = []Field{
 	{Name: "requests", Label: "requests", PerRepeat: true, Outcome: true},
 	{Name: "input_tokens", Label: "input tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
 	{Name: "output_tokens", Label: "output tokens per request", Tolerance: workTolerance, PerRepeat: true, Outcome: true},
+	// Means over the answered requests of a session. Other sessions draw other prompts if their seed differs.
+	{Name: promptTokens, Label: "prompt tokens per request", Tolerance: 0.5, Session: true, Outcome: true},
+	{Name: answerTokens, Label: "output tokens per request", Tolerance: 0.5, Session: true, Outcome: true},
+	{Name: answerCharacters, Label: "characters of text per token", Tolerance: 0.25, Session: true, Outcome: true},
 
 	// The server, its place and the transport.
 	{Name: GPUs, Label: "GPUs", Rule: Shown, Also: []string{"num_gpus", "gpu_count"}},

@@ -48,6 +48,7 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 	for _, t := range p.Targets {
 		doc.Targets = append(doc.Targets, result.Target{
 			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Answering: t.Answering, Machines: t.Machines, Connector: t.Connector,
+			Work: t.Work,
 			Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
 		})
 	}

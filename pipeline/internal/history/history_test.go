@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
 	"pgregory.net/rapid"
@@ -225,7 +226,7 @@ func TestWindow(t *testing.T) {
 		t.Errorf("%d points, the last %+v", len(w.Points), w.Points[len(w.Points)-1])
 	}
 	want := "left out: 1 of another branch, 1 not like this one (simulation: then process, now none), " +
-		"1 not like this one (machine's gpu_name: then NVIDIA A10, now NVIDIA H100), 1 not like this one (model: then other, now m), 1 dropped"
+		"1 not like this one (machine's gpu_name: then NVIDIA A10, now NVIDIA H100), 1 of other work (model: then other, now m), 1 dropped"
 	if w.Note != want {
 		t.Errorf("note %q, want %q", w.Note, want)
 	}
@@ -277,7 +278,8 @@ func TestFromDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Engine: "vllm", Model: "m", Runs: 2, Sent: 200, Failed: 1,
-		Metrics: map[string]float64{"ttft.p50": 0.1}}}
+		Metrics: map[string]float64{"ttft.p50": 0.1},
+		Work:    &comparability.Work{Facts: comparability.Facts{"engine": "vllm"}, Prompts: map[string]int{}}}}
 	if diff := cmp.Diff(want, r.Cells); diff != "" || r.Simulated != "process×10" {
 		t.Errorf("simulated %q, cells (-want +got):\n%s", r.Simulated, diff)
 	}

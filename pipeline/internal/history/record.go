@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -75,6 +76,8 @@ type Cell struct {
 	Runs   int `json:"runs"`
 	Sent   int `json:"sent"`
 	Failed int `json:"failed"`
+	// Work that the session did in the cell, nil in records of earlier versions.
+	Work *comparability.Work `json:"work,omitempty"`
 	// Metrics are means over the valid runs: geometric on the log scale.
 	Metrics map[string]float64 `json:"metrics"`
 }

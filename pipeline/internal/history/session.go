@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -35,7 +36,7 @@ func CellsOf(doc *result.Document) []Cell {
 	var out []Cell
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
-			if cell := cellOf(b, c, targets[c.Target]); cell.Runs > 0 {
+			if cell := cellOf(doc, b, &c, targets[c.Target]); cell.Runs > 0 {
 				out = append(out, cell)
 			}
 		}
@@ -43,9 +44,9 @@ func CellsOf(doc *result.Document) []Cell {
 	return out
 }
 
-func cellOf(b result.Benchmark, c result.Cell, t result.Target) Cell {
+func cellOf(doc *result.Document, b result.Benchmark, c *result.Cell, t result.Target) Cell {
 	out := Cell{Benchmark: b.Addr, Hash: c.Hash, Label: result.Coordinates(c.Values, " "), Engine: t.Engine, Version: t.Version(),
-		Model: t.Model, Metrics: c.Summary}
+		Model: t.Model, Metrics: c.Summary, Work: comparability.WorkOf(doc, c)}
 	for _, r := range c.Current() {
 		switch r.Status {
 		case result.RunOK:

@@ -25,6 +25,8 @@ type Query struct {
 	Match     []string
 	Model     string
 	Simulated string
+	// Work of the cell in this session, nil if unknown. Sessions that did other work are excluded.
+	Work *comparability.Work
 	// Sessions is the number of last sessions to use, 0 for all. Before excludes sessions from that
 	// time on, and Exclude the session itself.
 	Sessions int
@@ -54,12 +56,17 @@ type Window struct {
 	Points []Point
 	// Note describes in one sentence what was excluded and why, "" for nothing.
 	Note string
+	// OtherWork describes how the newest excluded session did other work, if no session is left and this is why.
+	OtherWork string
+	// Unknown counts the points whose record does not state its work.
+	Unknown int
 }
 
 // Window returns the sessions that a query selects.
 func (h *History) Window(q Query) Window {
 	var w Window
 	out := tally{}
+	other := ""
 	from, accepted := h.begin(q)
 	dropped := h.dropped()
 	until, pinned := h.pinned(q.Now)
@@ -73,10 +80,17 @@ func (h *History) Window(q Query) Window {
 		}
 		value, has := r.Cells[i].Metrics[q.Metric]
 		why := q.differs(r, r.Cells[i])
+		work := ""
+		if why == "" && !dropped[r.ID] {
+			work = q.otherWork(r.Cells[i])
+		}
 		switch {
 		case dropped[r.ID]:
 			why = "dropped"
 		case why != "":
+		case work != "":
+			why = "of other work (" + work + ")"
+			other = work
 		case q.Metric != "" && !has:
 			why = "without this metric"
 		case value == 0 && betweenTokens(q.Metric):
@@ -101,6 +115,14 @@ func (h *History) Window(q Query) Window {
 		w.Points = w.Points[n:]
 	}
 	w.Note = out.text()
+	if len(w.Points) == 0 {
+		w.OtherWork = other
+	}
+	for _, p := range w.Points {
+		if p.Cell.Work == nil {
+			w.Unknown++
+		}
+	}
 	return w
 }
 
@@ -115,7 +137,7 @@ func (q Query) differs(r Record, c Cell) string {
 	if q.Branch != "" && r.Source.Branch != q.Branch {
 		return "of another branch"
 	}
-	found := comparability.Compare(facts(r.Machine, r.Simulated, c.Model), facts(q.Machine, q.Simulated, q.Model), nil).Invalid()
+	found := comparability.Compare(facts(r.Machine, r.Simulated), facts(q.Machine, q.Simulated), nil).Invalid()
 	if len(found) > 0 {
 		return "not like this one (" + found.Text("then", "now") + ")"
 	}
@@ -133,11 +155,23 @@ func (q Query) differs(r Record, c Cell) string {
 	return ""
 }
 
-// facts returns the facts that comparable sessions share. The work is part of the cell's identity.
-func facts(machine map[string]string, simulated, model string) comparability.Facts {
+// otherWork returns how the cell of a session did other work than the query's, "" if it did not. The cell's identity
+// covers the requested work. The rest is the model, the servers, and what the requests turned out to be.
+func (q Query) otherWork(c Cell) string {
+	models := comparability.Compare(model(c.Model), model(q.Model), nil)
+	return append(models, comparability.Sessions(c.Work, q.Work)...).Invalid().Text("then", "now")
+}
+
+func model(name string) comparability.Facts {
+	out := comparability.Facts{}
+	out.Set(comparability.Model, name)
+	return out
+}
+
+// facts returns the facts of the place that comparable sessions share.
+func facts(machine map[string]string, simulated string) comparability.Facts {
 	out := comparability.OfMachine(machine)
 	out.Set(comparability.Simulated, simulated)
-	out.Set(comparability.Model, model)
 	return out
 }
 
@@ -250,7 +284,7 @@ func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions
 			continue
 		}
 		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return slices.Contains(cells, c.Hash) && c.Metrics[startupMetric] > 0 })
-		if i >= 0 && q.differs(r, r.Cells[i]) == "" {
+		if i >= 0 && q.differs(r, r.Cells[i]) == "" && q.otherWork(r.Cells[i]) == "" {
 			found = append(found, r.Cells[i].Metrics[startupMetric])
 		}
 	}

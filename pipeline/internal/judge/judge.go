@@ -102,7 +102,7 @@ func newCollector(p *plan.Plan, doc *result.Document, opt Options) *collector {
 	doc.Looks, doc.LooksTaken, doc.LooksBefore, doc.Attempt = nil, nil, nil, p.Attempt
 	doc.Variance = nil
 	if v := p.Variance; v != nil {
-		doc.Variance = &result.Variance{Calibration: v.Calibration, Time: v.Time, Within: v.Within}
+		doc.Variance = &result.Variance{Calibration: v.Calibration, Time: v.Time, Machine: v.Machine, Within: v.Within}
 	}
 	return &collector{
 		plan: p, doc: doc, opt: opt, cells: index(doc), baselines: map[string]*result.Document{}, compared: map[cellPair]likeness{},

@@ -33,7 +33,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		otherQuestions := relate(&comparison, base, head)
 		c.loseQuestions(comparison, g.Benchmark, base, head)
 		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
-		out = earliest(out, exclusion{reason: otherQuestions}, nothingToLose(c.doc.Simulated, comparison), c.calibratedElsewhere(comparison))
+		out = earliest(out, exclusion{reason: otherQuestions}, nothingToLose(c.doc.Simulated, comparison), calibratedElsewhere(c.doc, comparison))
 		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
@@ -66,18 +66,19 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	return nil
 }
 
-// calibratedElsewhere excludes a comparison whose known spread was calibrated on another machine than its pairs.
-func (c *collector) calibratedElsewhere(comparison gates.Comparison) exclusion {
-	if comparison.Known == nil || len(c.doc.Machine) == 0 {
+// calibratedElsewhere excludes a comparison whose known spread was calibrated on another machine than its pairs. It uses
+// only the document, so that [Verify] gets the same result.
+func calibratedElsewhere(doc *result.Document, comparison gates.Comparison) exclusion {
+	if comparison.Known == nil || len(doc.Machine) == 0 {
 		return exclusion{}
 	}
-	hard, _ := probe.Differences(c.plan.Variance.Machine, c.doc.Machine)
+	hard, _ := probe.Differences(doc.Variance.Machine, doc.Machine)
 	if len(hard) == 0 {
 		return exclusion{}
 	}
 	return exclusion{reason: fmt.Sprintf(
 		"the calibration %s is of another machine (%s differs), so that its spread says nothing of these pairs; run `pipeline calibrate` here",
-		c.plan.Variance.Calibration, strings.Join(hard, ", "))}
+		doc.Variance.Calibration, strings.Join(hard, ", "))}
 }
 
 // otherVersion warns that the spread was calibrated with another version of the engine than the base has. The spread

@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -25,6 +26,16 @@ func (c *collector) stored(gate int, g plan.Gate, cmp plan.Comparison) error {
 		d.BaseCell, d.Head, d.Base = cmp.Head, "this session", sessions(len(window.Points), g)
 		if window.Note != "" {
 			d.Warnings = append(d.Warnings, "sessions of the history that were "+window.Note)
+		}
+		if n := window.Unknown; n > 0 {
+			d.Warnings = append(d.Warnings, fmt.Sprintf(
+				"%d of the sessions were recorded by an earlier version and do not state their work beyond the workload and the model", n))
+		}
+		if window.OtherWork != "" {
+			d.Verdict = result.Invalid
+			d.Reason = "the sessions of the history did other work: " + window.OtherWork
+			c.add(gate, d)
+			continue
 		}
 		if len(window.Points) == 0 {
 			d.Verdict = result.Inconclusive
@@ -70,7 +81,7 @@ func (c *collector) window(g plan.Gate, head *result.Cell, id string) history.Wi
 		Measures: c.doc.Measures,
 		Cell:     head.Hash, Metric: id, Branch: g.Stored.Branch, Machine: c.doc.Machine, Match: g.Stored.Match, Model: model,
 		Simulated: history.SimulatedAs(c.doc), Sessions: g.Stored.Sessions, Before: c.doc.Started, Exclude: c.doc.RunID, Now: c.doc.Started,
-		Margin: float64(g.Margin),
+		Margin: float64(g.Margin), Work: comparability.WorkOf(c.doc, head),
 	})
 }
 

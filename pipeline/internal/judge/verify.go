@@ -354,7 +354,7 @@ func (v *verifier) paired(d judged) {
 	if d.BaseCell != "" {
 		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, v.likeness(d, base, head),
 			unpairable(v.doc, d.gate.Benchmark, d.Head, base, head), transportExclusion(d.gate.OnUnprovenTransport, base, head),
-			exclusion{reason: otherQuestions}, nothingToLose(v.doc.Simulated, c),
+			exclusion{reason: otherQuestions}, nothingToLose(v.doc.Simulated, c), calibratedElsewhere(v.doc, c),
 			unsound(v.doc, d.gate.Benchmark, d.gate.Terms, m, base, head, len(c.Pairs)))
 		c.Invalid, c.InvalidFrom = excluded.reason, excluded.from
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"pgregory.net/rapid"
 )
@@ -142,6 +143,12 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			s.each(1, func(r *result.Run) { r.Transport.Status, r.Transport.Reason = status, "KV went over TCP" })
 		}
 	}
+	calibrated := func(s session) {
+		here := map[string]string{"gpu_count": "1", "gpu_name": "NVIDIA H100"}
+		s.doc.Machine = here
+		s.plan.Variance = &plan.Variance{Calibration: "c", Machine: here, Within: 1.5,
+			Spreads: []plan.Spread{{Cell: "base", Metric: "ttft.p50", SD: 0.01, DF: 8}}}
+	}
 	tests := []struct {
 		name  string
 		setup func(session)
@@ -222,6 +229,12 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 			d.Variance = &result.Variance{Within: 1.5}
 			d.Gates[0].Decisions[0].Known = &result.KnownSpread{SD: 0.01, DF: 20}
 		}, "has a known spread of pairs, and an error between machines"},
+		{"a spread of another machine", calibrated, func(d *result.Document) { d.Variance.Machine["gpu_name"] = "NVIDIA A10" },
+			"is pass, and its runs give invalid"},
+		{"a spread of a machine that is not named", calibrated, func(d *result.Document) { d.Variance.Machine = nil },
+			"is pass, and its runs give invalid"},
+		{"runs of another machine than the spread", calibrated, func(d *result.Document) { d.Machine["gpu_name"] = "NVIDIA A10" },
+			"is pass, and its runs give invalid"},
 		{"other work of a side", otherRate, green, "is pass, and its runs give invalid"},
 		{"an unknown setting", func(s session) {
 			s.each(0, func(r *result.Run) { r.Work = map[string]string{"parameter.batch": "8"} })

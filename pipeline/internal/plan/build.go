@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
@@ -291,7 +292,7 @@ func (b *builder) target(addr string, at result.Range) Target {
 		if t.Attached {
 			return t
 		}
-		t.GPUs, t.Machines = s.Spec.GPUs, machines(s.Spec)
+		t.GPUs, t.Machines, t.Work = s.Spec.GPUs, machines(s.Spec), workOf("", s.Spec)
 		if b.opt.Argv == nil {
 			return t
 		}
@@ -308,6 +309,16 @@ func (b *builder) target(addr string, at result.Range) Target {
 		return t
 	}
 	return Target{Addr: addr, Source: "unknown", Range: at}
+}
+
+// workOf returns the arguments and variables of a server that decide its work, without secrets.
+func workOf(prefix string, spec steps.ServerSpec) map[string]string {
+	spec.Env = withoutSecrets(spec.Env)
+	out := map[string]string{}
+	for name, value := range argument.Work(spec) {
+		out[prefix+name] = value
+	}
+	return out
 }
 
 // images returns the names that are not empty, each once.

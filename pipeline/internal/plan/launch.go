@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,16 +131,17 @@ func Quote(word string) string {
 // launched.
 func deploymentTarget(d *config.Deployment, hosts *steps.DockerSpec) Target {
 	t := Target{Addr: d.Addr, Engine: "deployment", Source: deploymentSource(d.Spec), Attached: attached(d.Spec),
-		Settings: deploymentSettings(d.Spec, hosts), Range: Range(d.Range)}
+		Settings: deploymentSettings(d.Spec, hosts), Work: map[string]string{}, Range: Range(d.Range)}
 	if len(d.Spec.Members) > 0 {
 		t.Model = d.Spec.Members[0].Spec.Model
 	}
 	var launched []steps.ServerSpec
-	for _, s := range d.Servers {
+	for i, s := range d.Servers {
 		t.Images = images(append(t.Images, s.Spec.Image)...)
 		if s.Spec.URL == "" {
 			t.GPUs += s.Spec.GPUs
 			launched = append(launched, s.Spec)
+			maps.Copy(t.Work, workOf(d.Spec.Members[i].Name+" ", s.Spec))
 		} else {
 			t.Answering++
 		}

@@ -94,6 +94,9 @@ type Target struct {
 	// Attached is true if the target runs already and the pipeline does not launch it.
 	Attached bool     `json:"attached,omitempty"`
 	Argv     []string `json:"argv,omitempty"` // as it would be rendered, with PORT for the port
+	// Work holds the arguments and variables of its servers that decide their work, in one normal form. The names of those
+	// of a deployment begin with the server's.
+	Work map[string]string `json:"work,omitempty"`
 	// Settings is a hash of the environment, the container and the like.
 	Settings string `json:"settings,omitempty"`
 	// Images lists the images of its containers, each once; empty if all run as processes.

@@ -14,8 +14,12 @@ import (
 // document builds the result from the measurement.
 func (s *session) document(context.Context) error {
 	s.doc = engine.Document(s.opt.Plan, s.outcome, s.about())
-	s.doc.Profile = s.profiled
 	answers.Quote(s.doc, func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(s.dir.Path(), path)) })
+	return nil
+}
+
+// addNotes adds the warnings that are known only after the places were closed.
+func (s *session) addNotes(context.Context) error {
 	s.doc.Warnings = slices.Concat(s.doc.Warnings, s.notes())
 	return nil
 }

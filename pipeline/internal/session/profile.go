@@ -24,9 +24,9 @@ func (s *session) noRegression() bool { return s.regression == nil }
 // profile profiles both sides of the regression while the places are open. A failure does not affect the run.
 func (s *session) profile(ctx context.Context) error {
 	p := &profiling{session: s, spec: *s.opt.Plan.Config.Settings.Profile, of: *s.regression}
-	s.profiled = p.run(ctx)
-	if s.profiled.Reason != "" {
-		s.warn("no profile of the regression: " + s.profiled.Reason)
+	s.doc.Profile = p.run(ctx)
+	if reason := s.doc.Profile.Reason; reason != "" {
+		s.warn("no profile of the regression: " + reason)
 	}
 	return nil
 }
@@ -89,10 +89,10 @@ func (p *profiling) run(ctx context.Context) *result.Profile {
 
 // bill returns the cost of the launches; nil if none, or if only servers were replaced.
 func (p *profiling) bill() *result.Spent {
-	if p.spent.MachineHours == 0 || !p.of.doc.HasCost() {
+	if p.spent.MachineHours == 0 || !p.doc.HasCost() {
 		return nil
 	}
-	out := p.of.doc.Price.Spent(p.spent.Hours)
+	out := p.doc.Price.Spent(p.spent.Hours)
 	return &out
 }
 
@@ -199,7 +199,7 @@ func (p *profiling) scale() float64 {
 // lasts returns the duration of the shortest valid run of a cell.
 func (p *profiling) lasts(cell string) time.Duration {
 	shortest := 0.0
-	for _, b := range p.of.doc.Benchmarks {
+	for _, b := range p.doc.Benchmarks {
 		for _, c := range b.Cells {
 			for _, r := range c.Runs {
 				if c.Hash == cell && r.Status == result.RunOK && (shortest == 0 || r.Duration < shortest) {

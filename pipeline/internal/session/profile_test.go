@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
@@ -148,6 +149,48 @@ func TestNothingIsProfiledUnlessAGateRegresses(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// countedAsserts counts the evaluations of conditions.
+type countedAsserts struct {
+	config.Late
+	n *int
+}
+
+func (c countedAsserts) EvalAssert(gate string, cell []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
+	*c.n++
+	return c.Late.EvalAssert(gate, cell, in)
+}
+
+// TestAProfileIsNoReasonToJudgeAgain: a run with a profile evaluates each condition as often as one without.
+func TestAProfileIsNoReasonToJudgeAgain(t *testing.T) {
+	limit := []string{`gate "decoding" {`, `gate "answers" {
+  benchmark = benchmark.serving
+
+  assert {
+    condition     = self.errors == 0
+    error_message = "requests failed"
+  }
+}
+
+gate "decoding" {`}
+	evaluations := func(change ...string) (n int, p *result.Profile) {
+		opt := optionsOfProfile(t, slices.Concat(limit, change)...)
+		opt.Plan.Config.Late = countedAsserts{opt.Plan.Config.Late, &n}
+		got, err := Run(context.Background(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, got.Document.Profile
+	}
+	with, profile := evaluations()
+	without, none := evaluations(`window   = "3s"`, `enabled  = false`)
+	if profile == nil || len(profile.Rows) == 0 || none != nil {
+		t.Fatalf("profiles %+v and %+v", profile, none)
+	}
+	if with != without || with == 0 {
+		t.Errorf("%d evaluations of the condition with a profile, %d without", with, without)
 	}
 }
 

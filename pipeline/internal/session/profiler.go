@@ -104,7 +104,7 @@ func (p *profiling) version(target string, spec steps.ServerSpec) string {
 	if v := spec.EngineVersion(); v != "" {
 		return v
 	}
-	for _, t := range p.of.doc.Targets {
+	for _, t := range p.doc.Targets {
 		if t.Addr != target {
 			continue
 		}

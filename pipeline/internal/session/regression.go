@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
-	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -16,21 +14,16 @@ func (s *session) notProfiled() bool {
 	return s.opt.Plan.Config.Settings.Profile == nil || s.outcome.Status != result.StatusComplete
 }
 
-// findRegression judges the measurement and finds the regression to profile.
+// findRegression finds the regression to profile.
 func (s *session) findRegression(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil // no time for a profile
+	if ctx.Err() == nil { // else there is no time for a profile
+		s.regression = clearest(s.doc)
 	}
-	doc := engine.Document(s.opt.Plan, s.outcome, s.about())
-	if err := judge.Judge(s.opt.Plan, doc, judge.OptionsOf(s.opt.Plan, s.opt.History)); err == nil {
-		s.regression = clearest(doc)
-	} // on an error, the later judgement fails as well
 	return nil
 }
 
 // regression is a comparison that regressed.
 type regression struct {
-	doc       *result.Document // judged before the profile
 	gate      string
 	benchmark string
 	decision  *result.Decision
@@ -44,7 +37,7 @@ func clearest(doc *result.Document) *regression {
 		g := &doc.Gates[i]
 		for k := range g.Decisions {
 			if d := &g.Decisions[k]; d.Verdict == result.Regression && d.Kind == result.KindMetric && d.P != nil {
-				all = append(all, regression{doc, g.Addr, g.Benchmark, d})
+				all = append(all, regression{g.Addr, g.Benchmark, d})
 			}
 		}
 	}

@@ -46,14 +46,15 @@ func life() []step {
 			step{name: "look", skip: (*session).noLookDue, do: (*session).look},
 		),
 		{name: "end the measurement", do: (*session).endMeasurement},
+		{name: "document", do: (*session).document},
+		{name: "judge", do: (*session).judge},
 		{name: "find a regression", skip: (*session).notProfiled, do: (*session).findRegression},
 		{name: "profile", skip: (*session).noRegression, do: (*session).profile},
 		{name: "close places", always: true, skip: (*session).unopened, do: (*session).closePlaces},
 		{name: "end strays", always: true, skip: (*session).unopened, do: (*session).endStrays},
 		{name: "unlock", always: true, skip: (*session).unlocked, do: (*session).unlock},
 
-		{name: "document", do: (*session).document},
-		{name: "judge", do: (*session).judge},
+		{name: "add notes", do: (*session).addNotes},
 		{name: "mask", always: true, skip: (*session).unjudged, do: (*session).mask},
 		{name: "show gates", do: (*session).showGates},
 		{name: "write", do: (*session).write},
@@ -97,11 +98,9 @@ type session struct {
 	outcome     *engine.Outcome
 	strays      []string // warnings about processes ended after the measurement
 
-	regression *regression
-	profiled   *result.Profile // of the regression, nil without one
-
-	doc    *result.Document
-	judged bool
+	doc        *result.Document
+	judged     bool
+	regression *regression // to profile, nil without one
 }
 
 func newSession(opt Options) *session {

@@ -47,8 +47,8 @@ func live(t *testing.T, ctx context.Context, opt Options, broken string) (s *ses
 
 // TestLifeOfARun: in virtual time a run has nothing to lock, open or close.
 func TestLifeOfARun(t *testing.T) {
-	whole := "check, create, assemble, publish the start, prepare, measure, end the measurement, find a regression, profile, document, " +
-		"judge, mask, show gates, write, publish, summarize, close"
+	whole := "check, create, assemble, publish the start, prepare, measure, end the measurement, document, judge, find a regression, " +
+		"profile, add notes, mask, show gates, write, publish, summarize, close"
 	without := func(steps ...string) string {
 		return strings.Join(slices.DeleteFunc(strings.Split(whole, ", "), func(name string) bool { return slices.Contains(steps, name) }), ", ")
 	}

@@ -110,6 +110,46 @@ func OtherWork(a, b steps.ServerSpec) string {
 	return ""
 }
 
+// Work returns the settings and variables of a server that decide its work, by argument and path, in a form that can be
+// stored: OtherSettings compares it with that of another server.
+func Work(spec steps.ServerSpec) map[string]string {
+	out := map[string]string{}
+	for name, settings := range workOf(spec) {
+		for path, value := range settings {
+			if path != "" {
+				path = "." + path
+			}
+			out[name+path] = value
+		}
+	}
+	settings := SettingsOf(spec)
+	for _, name := range shorter {
+		if v := settings[name]; v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// OtherSettings lists the settings, as of Work, by which a server does other work than one before it, in order of name.
+func OtherSettings(was, is map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		before, had := was[name]
+		longer := slices.Contains(shorter, name) && had && atLeast(is[name], before)
+		if (!had || before != is[name]) && !longer {
+			out = append(out, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, has := is[name]; !has && !slices.Contains(shorter, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // atLeast reports whether a length, which may end in k or M, is at least another one.
 func atLeast(length, other string) bool {
 	x, okX := tokens(length)
