@@ -76,10 +76,11 @@ func changeOf(d *result.Decision, diff float64) float64 {
 	return cmp.Or(d.Scale, metric.Log).Change(worseSign(d) * diff)
 }
 
-// diffOf converts a change to a difference on the scale of the test, positive if worse: the inverse of changeOf.
+// diffOf converts a change to a difference on the scale of the test, positive if worse: the inverse of changeOf. A
+// change of −100 % or less, such as an open end, is infinite on the log scale.
 func diffOf(d *result.Decision, change float64) float64 {
 	if onLog(d) {
-		change = math.Log1p(change)
+		change = math.Log1p(max(change, -1))
 	}
 	return worseSign(d) * change
 }
