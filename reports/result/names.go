@@ -217,13 +217,13 @@ func (d SideDifference) setting(value string) string {
 // Names returns what to call the sides of a decision of a gate.
 func (d *Document) Names(g *Gate, of *Decision) Names {
 	if of.Head == "" && of.Base == "" {
-		return d.storedNames(g)
+		return storedNames(g)
 	}
 	return d.names(d.sidesOf(g, of))
 }
 
 // storedNames names the sides of a comparison with results of earlier sessions, or of a limit.
-func (*Document) storedNames(g *Gate) Names {
+func storedNames(g *Gate) Names {
 	_, name, _ := strings.Cut(strings.TrimPrefix(g.Baseline, "baseline."), ".")
 	if !fitsName(name) || g.BaselineKind == BaselinePaired {
 		return Names{"head", "base"}

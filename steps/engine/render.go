@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,6 +20,23 @@ func Startable(spec steps.ServerSpec) error {
 		}
 	}
 	return nil
+}
+
+// Program returns the words that start a server: those of its spec, standard if there are none. A Python interpreter gets
+// the words module behind it, and the program itself the word "serve".
+func Program(spec steps.ServerSpec, program string, standard []string, module ...string) []string {
+	argv := slices.Clone(spec.Program())
+	if len(argv) == 0 {
+		argv = slices.Clone(standard)
+	}
+	last := path.Base(argv[len(argv)-1])
+	switch {
+	case len(argv) == 1 && strings.HasPrefix(last, "python"):
+		return append(append(argv, "-m"), module...)
+	case last == program:
+		return append(argv, "serve")
+	}
+	return argv
 }
 
 // DefaultEnv adds the variables that env does not set. It puts them first, so that the order of env

@@ -2,9 +2,7 @@ package sglang
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -46,28 +44,14 @@ func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.Env
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(prefix(spec.Program()), "--model-path", spec.Model, "--host", host, "--port", port.String())
+	argv := append(engine.Program(spec, "sglang", []string{"python3"}, "sglang.launch_server"), "--model-path", spec.Model,
+		"--host", host, "--port", port.String())
 	if spec.ServedName != "" && spec.ServedName != spec.Model {
 		argv = append(argv, "--served-model-name", spec.ServedName)
 	}
 	argv = append(append(argv, place...), words...)
 	env := engine.DefaultEnv(own, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
 	return engine.Process(spec, argv, env, host, port), nil
-}
-
-func prefix(executable []string) []string {
-	if len(executable) == 0 {
-		executable = []string{"python3"}
-	}
-	argv := append([]string(nil), executable...)
-	last := path.Base(argv[len(argv)-1])
-	switch {
-	case len(argv) == 1 && strings.HasPrefix(last, "python"):
-		return append(argv, "-m", "sglang.launch_server")
-	case last == "sglang":
-		return append(argv, "serve")
-	}
-	return argv
 }
 
 // lists returns the flags that a version knows.

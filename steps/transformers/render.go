@@ -2,8 +2,6 @@ package transformers
 
 import (
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -31,24 +29,10 @@ func (transformers) Render(spec steps.ServerSpec, host string, port steps.Port) 
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
-	argv := append(program(spec.Program()), spec.Model, "--host", host, "--port", port.String())
+	program := engine.Program(spec, "transformers", []string{"transformers"}, "transformers.cli.transformers", "serve")
+	argv := append(program, spec.Model, "--host", host, "--port", port.String())
 	env := engine.DefaultEnv(spec.Env, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
 	return engine.Process(spec, append(argv, flags...), env, host, port), nil
-}
-
-func program(words []string) []string {
-	if len(words) == 0 {
-		words = []string{"transformers"}
-	}
-	argv := append([]string(nil), words...)
-	last := path.Base(argv[len(argv)-1])
-	switch {
-	case len(argv) == 1 && strings.HasPrefix(last, "python"):
-		return append(argv, "-m", "transformers.cli.transformers", "serve")
-	case last == "transformers":
-		return append(argv, "serve")
-	}
-	return argv
 }
 
 // style describes the parser of the command line, typer's: a flag that is false is negated.

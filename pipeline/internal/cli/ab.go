@@ -208,7 +208,7 @@ func (a *app) hubCache() string {
 
 // token returns the token of the model hub in the environment.
 func (a *app) token() string {
-	for _, name := range []string{"PIPELINE_VAR_hf_token", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
+	for _, name := range append([]string{"PIPELINE_VAR_hf_token"}, target.HubTokens...) {
 		if token := a.Getenv(name); token != "" {
 			return token
 		}

@@ -106,8 +106,11 @@ func gated(model string) bool {
 	return slices.ContainsFunc(gatedModels, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
+// HubTokens are the environment variables from which the hub's client takes a token, the first one first.
+var HubTokens = []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
+
 func hasToken(spec steps.ServerSpec) bool {
-	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
+	for _, name := range HubTokens {
 		if token, _ := steps.Getenv(spec.Env, name); token != "" {
 			return true
 		}

@@ -34,36 +34,25 @@ type messageWriter struct {
 	failed func(error)
 }
 
-func (s *messageWriter) write(m message) error {
+// write writes a message, and what follows it.
+func (s *messageWriter) write(m message, behind ...byte) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.out.Write(append(text, '\n')); err != nil {
-		s.failed(err)
-		return err
+	if _, err = s.out.Write(append(text, '\n')); err == nil && len(behind) > 0 {
+		_, err = s.out.Write(behind)
 	}
-	return nil
+	if err != nil {
+		s.failed(err)
+	}
+	return err
 }
 
 // maxMessage is the largest length of a message in bytes.
 const maxMessage = 1 << 16
-
-// writeAnswer writes the last message and the answer behind it.
-func (s *messageWriter) writeAnswer(answer []byte) error {
-	head, err := json.Marshal(message{Moment: momentDone, Size: int64(len(answer))})
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err = s.out.Write(append(head, '\n')); err == nil {
-		_, err = s.out.Write(answer)
-	}
-	return err
-}
 
 // messageReader extracts messages from the output of a process. It writes all other output, such as the
 // greeting of a login shell, to rest.

@@ -74,7 +74,7 @@ func (w Worker) workStreamed(ctx context.Context, cancel context.CancelCauseFunc
 		if err != nil {
 			return err
 		}
-		return out.writeAnswer(text)
+		return out.write(message{Moment: momentDone, Size: int64(len(text))}, text...)
 	})
 }
 
