@@ -44,7 +44,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 		}
 		needs, dir = doctor.NeedsOf(cfg.Config, nil), cfg.Folder
 		hosts = doctor.ExamineAttached(ctx, cfg.Config, a.engines())
-		opt := place.Options{Plan: &plan.Plan{Config: cfg.Config}, Connectors: a.connectors, Dir: dir, Spawner: spawner,
+		opt := place.Options{Plan: &plan.Plan{Config: cfg.Config}, Connectors: a.connectors, Spawner: spawner,
 			Environ: a.Environ(), Version: Version()}
 		for _, kind := range slices.Backward(a.places) {
 			if kind.Examine != nil {

@@ -296,7 +296,7 @@ func (a *app) printAnswer(doc *result.Document) {
 // sessionOptions returns the options common to every session of this program.
 func (a *app) sessionOptions(f runFlags, p *plan.Plan, view event.Handler) session.Options {
 	return session.Options{
-		Plan: p, Dir: p.Config.Folder, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
+		Plan: p, Out: f.out, Resume: f.resume, KeepGoing: f.keepGoing,
 		Engines: a.engines(), Connectors: a.connectors, Actions: actions(), Places: a.places, Tools: a.tools, Formats: a.formats,
 		Allow: f.allow, Environ: a.Environ(),
 		Views: []event.Handler{view}, Version: Version(), Now: time.Now, Random: rand.Reader, InterruptCode: interruptCode,

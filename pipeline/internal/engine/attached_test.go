@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -39,7 +40,7 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
-				s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
+				s.o.Target = func(addr string, _ config.Outputs) (TargetSpec, error) {
 					return single(Member{
 						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, tt.err}, Launcher: fakeLauncher{s.w, addr},
 						Spec: steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 )
@@ -28,7 +29,7 @@ func TestNothingWaitsBetweenRuns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := makePlan(t, []string{base, head}, []float64{1, 2, 4}, 2)
 			s := newSession(t, p)
-			s.o.Target = func(addr string, o Outputs) (TargetSpec, error) {
+			s.o.Target = func(addr string, o config.Outputs) (TargetSpec, error) {
 				spec, err := s.w.target(addr, o)
 				spec.Members[0].Engine = slowReset{fakeEngine{s.w}, takes}
 				return spec, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -14,7 +15,7 @@ import (
 func keeping(s *session) map[string]int {
 	files := map[string]int{}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		spec.Caches = []Cache{{Name: "cache of " + addr, At: "CACHE", State: func() (result.CacheState, error) {
 			n := files[addr]
@@ -98,7 +99,7 @@ func TestMachinesFillCachesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			spec.Caches = []Cache{{Name: "volume c", At: "/c"}}
 			return spec, err
@@ -145,7 +146,7 @@ func TestAFailedStartFillsNoCache(t *testing.T) {
 		s := newSession(t, p)
 		keeping(s)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			spec.Caches[0].State = func() (result.CacheState, error) { return result.CacheState{}, errors.New("permission denied") }
 			return spec, err
@@ -172,7 +173,7 @@ func TestACacheThatCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			spec.Caches = []Cache{{Name: "c", Make: func() error { return errors.New("read-only file system") }}}
 			return spec, err

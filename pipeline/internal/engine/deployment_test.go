@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -69,7 +70,7 @@ func groupSession(t *testing.T, members map[string]behaviour) *group {
 	p := makePlan(t, []string{"deployment.pd"}, []float64{2}, 1)
 	g := &group{s: newSession(t, p), began: time.Now()}
 	g.s.w.behave = func(name string, _ int) behaviour { return members[name] }
-	g.s.o.Target = func(string, Outputs) (TargetSpec, error) { return g.target(), nil }
+	g.s.o.Target = func(string, config.Outputs) (TargetSpec, error) { return g.target(), nil }
 	send := g.s.o.Load
 	g.s.o.Load = func(ctx context.Context, o load.Options) (load.Result, error) {
 		o.Begin(ctx)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -616,7 +617,7 @@ func TestConfigErrors(t *testing.T) {
 			s.w.behave = both(behaviour{runs: map[int]string{1: "unsupported"}})
 		},
 		"a target that cannot be resolved": func(s *session) {
-			s.o.Target = func(string, Outputs) (TargetSpec, error) { return TargetSpec{}, errors.New("unknown value") }
+			s.o.Target = func(string, config.Outputs) (TargetSpec, error) { return TargetSpec{}, errors.New("unknown value") }
 		},
 		"a launcher that comes later": func(s *session) {
 			s.w.behave = both(behaviour{refuse: steps.Unsupported(base, "another machine is not supported yet")})
@@ -673,7 +674,7 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 		}
 		s.w.launched = nil
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			m := spec.Members[0]
 			m.Launcher, m.Spec.URL = nil, launcher[addr].BaseURL()+"/"

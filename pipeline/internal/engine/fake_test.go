@@ -112,7 +112,7 @@ func newWorld() *world {
 	}
 }
 
-func (w *world) target(addr string, _ Outputs) (TargetSpec, error) {
+func (w *world) target(addr string, _ config.Outputs) (TargetSpec, error) {
 	return single(Member{
 		Name: addr, Role: result.RoleServer,
 		Spec: steps.ServerSpec{

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -103,7 +104,7 @@ func TestAddedByTheRouter(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := groupSession(t, nil)
-			g.s.o.Target = func(string, Outputs) (TargetSpec, error) {
+			g.s.o.Target = func(string, config.Outputs) (TargetSpec, error) {
 				spec := g.target()
 				router := &spec.Members[3]
 				tt.relay.Engine = router.Engine

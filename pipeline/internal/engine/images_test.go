@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -48,7 +49,7 @@ func imagesOfSides(s *session) *registry {
 		fails: map[string]error{}, here: map[string]bool{},
 	}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		m := &spec.Members[0]
 		m.Spec.Image = "engine:" + map[string]string{base: "base", head: "head"}[addr]
@@ -116,7 +117,7 @@ func TestMachinesPullAtTheSameTime(t *testing.T) {
 			machines = append(machines, imagesOfSides(s))
 			second := s.o.Target
 			s.o.Lane = func(lane int) Lane {
-				return Lane{Target: []func(string, Outputs) (TargetSpec, error){first, second}[lane], Nodes: []string{"a", "b"}[lane]}
+				return Lane{Target: []func(string, config.Outputs) (TargetSpec, error){first, second}[lane], Nodes: []string{"a", "b"}[lane]}
 			}
 			machines[0].fails["engine:base"] = fails
 			began := time.Now()

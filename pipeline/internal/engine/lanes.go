@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps/load"
@@ -17,7 +18,7 @@ import (
 // Lane is a part of a cluster, or one of several machines, on which repeats run.
 type Lane struct {
 	// Target resolves a target on the nodes of the lane, as Options.Target does.
-	Target func(addr string, outputs Outputs) (TargetSpec, error)
+	Target func(addr string, outputs config.Outputs) (TargetSpec, error)
 	// Nodes holds the names of the nodes, separated by commas; "" if there is only one machine.
 	Nodes string
 	// Clock and Ports belong to a lane in a model; nil means the clock and the ports of the run.

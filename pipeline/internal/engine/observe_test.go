@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
@@ -75,7 +76,7 @@ func watchedSession(t *testing.T, timeScale float64, fail func(n int) error) *se
 	}
 	s, scrapes := newSession(t, p), 0
 	s.w.behave = func(string, int) behaviour { return behaviour{log: "capacity 4096"} }
-	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 		spec, err := s.w.target(addr, outputs)
 		spec.Members[0].Engine = watched{fakeEngine{s.w}, &scrapes, fail}
 		return spec, err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -13,9 +14,6 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/probe"
 )
-
-// Outputs holds the outputs of the steps so far: by step address, then by name.
-type Outputs = map[string]map[string]string
 
 // Options holds the options of a run.
 type Options struct {
@@ -26,13 +24,13 @@ type Options struct {
 
 	// Target resolves a target once the outputs of all steps are known. It is called for every launch. An error is a
 	// fault of the file.
-	Target func(addr string, outputs Outputs) (TargetSpec, error)
+	Target func(addr string, outputs config.Outputs) (TargetSpec, error)
 	// Lane returns the lane of the plan with a number; nil means that there is one lane, and Target resolves its
 	// targets.
 	Lane func(lane int) Lane
 	// Step resolves a step once the outputs of the steps before it are known. It may be nil for a plan without steps.
 	// An error is a fault of the file.
-	Step func(addr string, outputs Outputs) (StepSpec, error)
+	Step func(addr string, outputs config.Outputs) (StepSpec, error)
 	// Ports reserves free ports; *process.Ports implements it.
 	Ports Ports
 	// Env is the environment of the steps; the engine sets Log.
@@ -67,7 +65,7 @@ type Options struct {
 	After func(time.Duration) <-chan time.Time
 
 	// Secrets returns the secrets in outputs of steps; nil means none.
-	Secrets func(Outputs) []string
+	Secrets func(config.Outputs) []string
 	// Redact masks secrets in text from servers; nil masks nothing.
 	Redact *event.Redactor
 	// Bare omits the parts of runs that decide nothing: histograms and series over time.
@@ -136,7 +134,7 @@ func (o *Options) withDefaults() Options {
 		out.After = time.After
 	}
 	if out.Secrets == nil {
-		out.Secrets = func(Outputs) []string { return nil }
+		out.Secrets = func(config.Outputs) []string { return nil }
 	}
 	if out.EndLeft == nil {
 		out.EndLeft = func([]string) ([]string, error) { return nil, nil }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -24,7 +25,7 @@ type Outcome struct {
 	Machine  map[string]string
 	Describe map[string]map[string]string // by target
 	Steps    []result.Step
-	Outputs  Outputs // of the steps
+	Outputs  config.Outputs // of the steps
 	Images   []result.Image
 	// Spent is the machine time of the run, including the time before it was resumed.
 	Spent plan.Spending

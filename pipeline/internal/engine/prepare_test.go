@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -46,7 +47,7 @@ func (describedServer) Capabilities() steps.ServerCapabilities {
 func pulling(s *session, pull func(context.Context) error) *pullingLauncher {
 	l := &pullingLauncher{prepare: func(ctx context.Context, _ steps.Process) error { return pull(ctx) }}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		spec.Members[0].Spec.Image = "engine:v1"
 		l.Launcher = spec.Members[0].Launcher

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/steps"
 )
@@ -47,7 +48,7 @@ func TestNotReadyTellsTheLastAnswer(t *testing.T) {
 				s := newSession(t, p)
 				looks := 0
 				resolve := s.o.Target
-				s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+				s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 					spec, err := resolve(addr, outputs)
 					// Shorter than the limit of one look.
 					spec.Members[0].Spec.Ready.Timeout = pollTimeout / 2

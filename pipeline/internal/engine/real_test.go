@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -51,7 +52,7 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) *session 
 	t.Cleanup(spawner.Close)
 	launcher := process.New(spawner, process.Options{})
 	s.o.Load, s.o.Ports = load.Run, new(process.Ports)
-	s.o.Target = func(addr string, _ Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, _ config.Outputs) (TargetSpec, error) {
 		t := single(Member{
 			Name: addr, Role: result.RoleServer,
 			Spec: steps.ServerSpec{
@@ -143,8 +144,8 @@ func TestRealProcesses(t *testing.T) {
 }
 
 // impatient gives servers 2 s to become ready, for those that never do.
-func impatient(resolve func(string, Outputs) (TargetSpec, error)) func(string, Outputs) (TargetSpec, error) {
-	return func(addr string, outputs Outputs) (TargetSpec, error) {
+func impatient(resolve func(string, config.Outputs) (TargetSpec, error)) func(string, config.Outputs) (TargetSpec, error) {
+	return func(addr string, outputs config.Outputs) (TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		if addr == head {
 			spec.Members[0].Spec.Ready.Timeout = 2 * time.Second

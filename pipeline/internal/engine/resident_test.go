@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -82,7 +83,7 @@ func residentSession(t *testing.T, repeats, passes int, how string) (*session, *
 	p.Seal()
 	s := newSession(t, p)
 	n := &nights{asleep: map[string]bool{}}
-	s.o.Target = func(addr string, o Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, o config.Outputs) (TargetSpec, error) {
 		spec, err := s.w.target(addr, o)
 		spec.Members[0].Engine = sleepy{fakeEngine{s.w}, n}
 		return spec, err

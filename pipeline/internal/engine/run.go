@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -23,7 +24,7 @@ type runner struct {
 	bus     *event.Bus
 	out     *Outcome
 	mu      sync.Mutex // guards out, warned, unseen, filled and late, while repeats run side by side
-	outputs Outputs
+	outputs config.Outputs
 	eta     *eta
 	resumed map[string]Launched // by ID in the plan
 	warned  map[string]bool
@@ -40,7 +41,7 @@ func newRunner(o Options) *runner {
 	r := &runner{
 		o: o, plan: o.Plan, bus: o.Bus,
 		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
-		outputs: Outputs{}, began: o.Now(),
+		outputs: config.Outputs{}, began: o.Now(),
 		resumed: map[string]Launched{},
 		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -39,7 +40,7 @@ func withStep(t *testing.T, p *plan.Plan, s *session, a fakeAction, key string) 
 	calls := new(int)
 	a.calls = calls
 	s.o.Env = steps.ActionEnv{Dir: "/somewhere"}
-	s.o.Step = func(addr string, _ Outputs) (StepSpec, error) {
+	s.o.Step = func(addr string, _ config.Outputs) (StepSpec, error) {
 		if addr != "step.exec.build" {
 			t.Errorf("asked for %s", addr)
 		}
@@ -62,15 +63,15 @@ func TestStepOutputsReachTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		calls := withStep(t, p, s, fakeAction{outputs: map[string]string{"digest": "sha256:1"}}, "")
-		var seen []Outputs
+		var seen []config.Outputs
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 			seen = append(seen, outputs)
 			return resolve(addr, outputs)
 		}
 		out := s.run(t, t.Context())
-		want := Outputs{"step.exec.build": {"digest": "sha256:1"}}
-		if diff := cmp.Diff([]Outputs{want, want, want, want}, seen); diff != "" {
+		want := config.Outputs{"step.exec.build": {"digest": "sha256:1"}}
+		if diff := cmp.Diff([]config.Outputs{want, want, want, want}, seen); diff != "" {
 			t.Error(diff)
 		}
 		if *calls != 1 || len(out.Steps) != 1 || out.Steps[0].Status != "done" {
@@ -95,9 +96,9 @@ func TestStepCache(t *testing.T) {
 			s := newSession(t, p)
 			calls := withStep(t, p, s, fakeAction{outputs: map[string]string{"a": "1"}}, tc.key)
 			s.o.Cache = cache
-			var got Outputs
+			var got config.Outputs
 			resolve := s.o.Target
-			s.o.Target = func(addr string, outputs Outputs) (TargetSpec, error) {
+			s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
 				got = outputs
 				return resolve(addr, outputs)
 			}

@@ -58,8 +58,6 @@ type Kind struct {
 // Options configure a place.
 type Options struct {
 	Plan *plan.Plan // with its configuration
-	// Dir is the folder of the pipeline file.
-	Dir string
 	// Self is the path of this program, and Version its version.
 	Self, Version string
 	Environ       []string

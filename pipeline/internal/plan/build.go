@@ -59,7 +59,6 @@ func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	b := builder{cfg: cfg, opt: opt}
 	p := &Plan{
 		Config:    cfg,
-		Tests:     cfg.Tests,
 		Schema:    Schema,
 		File:      opt.File,
 		Title:     cfg.Settings.Description,

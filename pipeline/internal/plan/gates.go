@@ -129,7 +129,13 @@ func (g Gate) Success(head string) gates.Success {
 }
 
 // Test returns the significance test of a gate.
-func (p *Plan) Test(g Gate) *gates.Test { return p.Tests.Named(g.TestName) }
+func (p *Plan) Test(g Gate) *gates.Test {
+	var tests gates.Tests // nil for the standard ones
+	if p.Config != nil {
+		tests = p.Config.Tests
+	}
+	return tests.Named(g.TestName)
+}
 
 // partner returns the cell with the base's value on the axis and the same other coordinates; "" if the matrix
 // excludes it.

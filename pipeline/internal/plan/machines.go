@@ -89,7 +89,7 @@ func (b *builder) onMachines(p *Plan, contained bool) bool {
 		}
 	}
 	for _, g := range b.cfg.Gates {
-		if b.cfg.Settings.Machines.Between > 0 && g.TestName != "" && p.Tests.Named(g.TestName) != gates.PairedTTest {
+		if b.cfg.Settings.Machines.Between > 0 && g.TestName != "" && b.cfg.Tests.Named(g.TestName) != gates.PairedTTest {
 			b.fail(g.Range, "between is for gates that judge pairs by t-test",
 				fmt.Sprintf("%s has test = %q. Leave test out, or between of the machines block.", g.Addr, g.TestName))
 			return false

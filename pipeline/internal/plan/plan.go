@@ -73,8 +73,6 @@ type Plan struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Config is the evaluated file that the plan was made from; nil in a plan that was read from a run directory.
 	Config *config.Config `json:"-"`
-	// Tests are the tests that gates name; nil means the standard ones.
-	Tests gates.Tests `json:"-"`
 }
 
 // Step is a step that runs before the first launch, in order.

@@ -53,10 +53,10 @@ func (s *session) resolver() (target.Resolver, error) {
 
 // resolver adds a session's options to those of places, and makes the places that its plan needs.
 func resolver(opt Options, at place.Options) (target.Resolver, error) {
-	at.Plan, at.Dir, at.Self, at.Version = opt.Plan, opt.Dir, opt.Self, opt.Version
+	at.Plan, at.Self, at.Version = opt.Plan, opt.Self, opt.Version
 	at.Environ, at.Now, at.Allow, at.Connectors = opt.Environ, opt.Now, opt.Allow, opt.Connectors
 	r := target.Resolver{
-		Plan: opt.Plan, Engines: opt.Engines, Connectors: opt.Connectors, Dir: opt.Dir,
+		Plan: opt.Plan, Engines: opt.Engines, Connectors: opt.Connectors,
 		Places: place.NewSet(opt.Places, at), Folder: at.Folder,
 	}
 	return r, r.Places.Prepare(r.Planned())

@@ -24,7 +24,7 @@ func handedOver(b *config.Benchmark) bool {
 
 // drive runs an external load generator for one run.
 func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
-	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Dir, Keep: s.dir.Folder, Tools: s.opt.Tools, Redact: s.redact}
+	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Plan.Config.Folder, Keep: s.dir.Folder, Tools: s.opt.Tools, Redact: s.redact}
 	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
 	if source, ok := run.Audit["source"].(string); ok { // make it relative to the run directory, which may be moved
 		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))

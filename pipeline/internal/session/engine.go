@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/machine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
@@ -38,7 +39,7 @@ func inModel(opt engine.Options, m *place.Model) engine.Options {
 // onMachines adds the options of real machines, and their watchers.
 func (s *session) onMachines(ctx context.Context, opt engine.Options) engine.Options {
 	opt.Ports, opt.Load = new(process.Ports), s.load
-	opt.Env = steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Dir}
+	opt.Env = steps.ActionEnv{Spawner: s.spawner, Dir: s.opt.Plan.Config.Folder}
 	opt.Cache, opt.Front, opt.Drive = s.cache(), s.opt.Front, s.drive
 	opt.Probe = func(ctx context.Context) map[string]string {
 		return s.targets.Places.Facts(machine.Facts(ctx, s.spawner))
@@ -75,7 +76,7 @@ func (s *session) preflight(ctx context.Context) error {
 	return s.examine(ctx)
 }
 
-func (s *session) step(addr string, outputs engine.Outputs) (engine.StepSpec, error) {
+func (s *session) step(addr string, outputs config.Outputs) (engine.StepSpec, error) {
 	object, err := s.opt.Plan.Config.Late.ResolveStep(addr, outputs)
 	if err != nil {
 		return engine.StepSpec{}, err

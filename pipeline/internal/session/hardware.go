@@ -85,7 +85,7 @@ func (s *session) ownerOf(ctx context.Context) func(pid int) probe.Owner {
 // examine checks that the machine has what the plan needs. It retries for a while, because the memory of
 // processes left by an interrupted run may not be free yet.
 func (s *session) examine(ctx context.Context) error {
-	opt := doctor.Options{Prober: s.machine.prober, Daemon: s.targets.Places.Daemon(), Out: s.dir.Path(), Dir: s.opt.Dir}
+	opt := doctor.Options{Prober: s.machine.prober, Daemon: s.targets.Places.Daemon(), Out: s.dir.Path(), Dir: s.opt.Plan.Config.Folder}
 	deadline := s.now().Add(machine.FreeWait)
 	for {
 		checks := doctor.Preflight(s.machine.needs, doctor.Gather(ctx, s.machine.needs, opt))

@@ -10,7 +10,7 @@ import (
 // lock waits for the resources that the run needs exclusively: the lock of the file, and the GPUs.
 func (s *session) lock(ctx context.Context) error {
 	locks := machine.Locks{Getenv: spawn.Getenv(s.opt.Environ), RunID: s.runID, File: s.opt.Plan.File, Now: s.now, Warn: s.warn}
-	named, err := locks.Named(ctx, s.opt.Plan.Config.Settings.Lock, s.opt.Dir)
+	named, err := locks.Named(ctx, s.opt.Plan.Config.Settings.Lock, s.opt.Plan.Config.Folder)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,6 @@ import (
 // Options configure a session.
 type Options struct {
 	Plan *plan.Plan
-	// Dir is the folder of the pipeline file. Relative paths in the file are resolved against it.
-	Dir string
 	// Out is the run directory; "" creates a new one below .pipeline/runs in the working directory.
 	Out string
 	// Source describes the measured code, nil if unknown.

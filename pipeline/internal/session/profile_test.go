@@ -66,7 +66,7 @@ func optionsOfProfile(t *testing.T, changes ...string) Options {
 	}
 	now := time.Unix(1_800_000_000, 0)
 	return Options{
-		Plan: p, Dir: filepath.Dir(file), Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
+		Plan: p, Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
 		Places: []place.Kind{virtual.Kind()}, Self: "pipeline", Now: func() time.Time { return now }, Random: rand.Reader,
 	}
 }

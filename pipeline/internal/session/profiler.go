@@ -47,7 +47,7 @@ func (p *profiling) profiled(ctx context.Context, l plan.Launch, s *side, spec s
 // beside returns a function that runs a program on this machine with a server's environment and folder.
 func (p *profiling) beside(spec steps.ServerSpec) func(context.Context, []string) (string, string, error) {
 	return func(ctx context.Context, argv []string) (string, string, error) {
-		return steps.Output(ctx, p.spawner, steps.Command{Argv: argv, Env: spec.Env, Dir: place.InFolder(spec, p.opt.Dir).Dir})
+		return steps.Output(ctx, p.spawner, steps.Command{Argv: argv, Env: spec.Env, Dir: place.InFolder(spec, p.opt.Plan.Config.Folder).Dir})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
@@ -49,7 +50,7 @@ func NewRehearsal(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Eng
 	virtual.Simulated = plan.SimulateVirtual
 	r := &Rehearsal{
 		plan: p, places: kinds, cells: map[string]measuredOn{},
-		target: target.Resolver{Plan: &virtual, Engines: engines, Connectors: connectors, Dir: p.Config.Folder},
+		target: target.Resolver{Plan: &virtual, Engines: engines, Connectors: connectors},
 	}
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
@@ -75,7 +76,7 @@ func (r *Rehearsal) check() (found []error) {
 func (r *Rehearsal) on(folder func(string) (string, error)) (target.Resolver, error) {
 	on := r.target
 	on.Folder = folder
-	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Plan: on.Plan, Dir: on.Dir, Self: "pipeline",
+	on.Places = place.NewSet(r.places, place.Options{Connectors: on.Connectors, Plan: on.Plan, Self: "pipeline",
 		Now: epoch, Folder: folder})
 	return on, on.Places.Prepare(on.Planned())
 }
@@ -221,8 +222,8 @@ func (p *planted) split(l plan.Launch, cells map[string]measuredOn) []plan.Launc
 
 // resolve returns a function that resolves the targets of the plan as their sides; seed determines the noise of
 // their launches.
-func (p *planted) resolve(on target.Resolver, seed int) func(string, engine.Outputs) (engine.TargetSpec, error) {
-	return func(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+func (p *planted) resolve(on target.Resolver, seed int) func(string, config.Outputs) (engine.TargetSpec, error) {
+	return func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 		side, on := p.sides[addr], on
 		on.Slowdown = side.slowdown
 		t, err := on.Resolve(side.target, outputs)

@@ -22,7 +22,7 @@ func (r Resolver) caches(parts []place.Part) []engine.Cache {
 				continue
 			}
 			kept := engine.Cache{Name: c.Name(), At: c.Use()}
-			if folder := place.FromFolder(c.Folder, r.Dir); c.Folder != "" && here {
+			if folder := place.FromFolder(c.Folder, r.Plan.Config.Folder); c.Folder != "" && here {
 				kept.Make = func() error { return os.MkdirAll(folder, 0o755) } //nolint:gosec // as mkdir makes it
 				kept.State = func() (result.CacheState, error) { return cacheState(folder) }
 			}

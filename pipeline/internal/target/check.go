@@ -103,7 +103,7 @@ func (r Resolver) runnable(s *config.Server) error {
 	case r.simulated() && dependsOnSteps(s.Spec):
 		return errors.New("its arguments come from a step, which a simulated run does not carry out: give them values that need no step")
 	case r.simulated():
-		_, err := settingsOf(s.Spec, r.Dir, r.Plan.TimeScale, "check")
+		_, err := settingsOf(s.Spec, r.Plan.Config.Folder, r.Plan.TimeScale, "check")
 		return err
 	}
 	return nil

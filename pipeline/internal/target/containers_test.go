@@ -27,14 +27,13 @@ func resolverOf(t *testing.T, spec steps.ServerSpec, simulated string, allow doc
 	spec.Addr, spec.Engine, spec.OwnProgram, spec.OwnImages = addr, vllm.Name, vllm.Kind().Program, vllm.Kind().Images
 	r := Resolver{
 		Plan: &plan.Plan{
-			Config:    &config.Config{Servers: []*config.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
+			Config:    &config.Config{Folder: t.TempDir(), Servers: []*config.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
 			Simulated: simulated, Targets: []plan.Target{{Addr: addr}},
 		},
-		Dir:     t.TempDir(),
 		Engines: map[string]steps.Engine{vllm.Name: vllm.New()},
 	}
 	r.Places = place.NewSet([]place.Kind{dockerhost.Kind(), local.Kind()}, place.Options{
-		Plan: r.Plan, Dir: r.Dir, Self: "/bin/pipeline", RunID: "run", Allow: allow,
+		Plan: r.Plan, Self: "/bin/pipeline", RunID: "run", Allow: allow,
 		Environ: []string{"DOCKER_HOST=unix://" + filepath.Join(t.TempDir(), "none.sock")},
 		Now:     func() time.Time { return time.Unix(0, 0) },
 	})

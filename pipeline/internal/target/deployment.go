@@ -71,7 +71,7 @@ func (r Resolver) newDeployment(block *config.Deployment, spec steps.DeploymentS
 }
 
 // deployment resolves a target of several processes.
-func (r Resolver) deployment(block *config.Deployment, outputs engine.Outputs) (engine.TargetSpec, error) {
+func (r Resolver) deployment(block *config.Deployment, outputs config.Outputs) (engine.TargetSpec, error) {
 	spec := block.Spec
 	// A simulated run executes no steps, so the outputs of steps stay placeholders.
 	if block.Late && !r.simulated() {

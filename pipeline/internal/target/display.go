@@ -63,9 +63,8 @@ func Launch(kinds []place.Kind, engines map[string]steps.Engine, connectors kv.T
 
 // Shown returns the resolver of a plan that is only displayed or checked.
 func Shown(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Engine, connectors kv.Table) Resolver {
-	dir := p.Config.Folder
-	places := place.NewSet(kinds, place.Options{Plan: p, Dir: dir, Self: "pipeline", Shown: true})
-	return Resolver{Plan: p, Engines: engines, Connectors: connectors, Dir: dir, Places: places}
+	places := place.NewSet(kinds, place.Options{Plan: p, Self: "pipeline", Shown: true})
+	return Resolver{Plan: p, Engines: engines, Connectors: connectors, Places: places}
 }
 
 // shown reports whether a server can be rendered. Check and CheckSimulation report why it cannot.

@@ -65,7 +65,7 @@ func scaledReadiness(r steps.Readiness, timeScale float64) steps.Readiness {
 // double turns the process of an engine into its simulated double. It runs the same argv behind this program's simulate
 // command, with the model's settings in the environment.
 func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self, launch string) (steps.Process, error) {
-	settings, err := settingsOf(spec, r.Dir, r.Plan.TimeScale, launch)
+	settings, err := settingsOf(spec, r.Plan.Config.Folder, r.Plan.TimeScale, launch)
 	if err != nil {
 		return p, err
 	}

@@ -141,7 +141,7 @@ func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, 
 	case len(p.Argv) == 0:
 		return p, fmt.Errorf("service %s has neither an image nor an executable", s.Name)
 	}
-	p.Dir = d.Dir
+	p.Dir = d.Plan.Config.Folder
 	if s.Scratch && d.Folder != nil {
 		dir, err := d.Folder(launch + "-" + s.Name)
 		if err != nil {
@@ -149,6 +149,6 @@ func (d *deployment) renderService(s kv.Service, launch string) (steps.Process, 
 		}
 		p.Dir = dir
 	}
-	p.Argv[0] = place.Program(p.Argv[0], d.Dir)
+	p.Argv[0] = place.Program(p.Argv[0], d.Plan.Config.Folder)
 	return p, nil
 }

@@ -107,7 +107,7 @@ func CheckSimulation(p *plan.Plan, engines map[string]steps.Engine, connectors k
 	if p.Simulated == "" || len(out.list) > 0 {
 		return out.list
 	}
-	r := Resolver{Plan: p, Engines: engines, Connectors: connectors, Dir: p.Config.Folder}
+	r := Resolver{Plan: p, Engines: engines, Connectors: connectors}
 	for _, s := range r.plannedServers() {
 		seen, ok := r.inspect(s)
 		if !ok { // its command line is unknown before the run, or the run refuses it
@@ -153,7 +153,7 @@ func (r Resolver) checkTransfers(out *problems) {
 // ValidateSimulation warns of servers whose simulate block names hardware that their model does not fit on.
 func ValidateSimulation(cfg *config.Config, engines map[string]steps.Engine, connectors kv.Table) hcl.Diagnostics {
 	var out problems
-	r := Resolver{Plan: &plan.Plan{Config: cfg, TimeScale: 1}, Engines: engines, Connectors: connectors, Dir: cfg.Folder}
+	r := Resolver{Plan: &plan.Plan{Config: cfg, TimeScale: 1}, Engines: engines, Connectors: connectors}
 	for _, s := range cfg.Servers {
 		if s.Spec.Simulate["profile"] == nil {
 			continue
@@ -201,7 +201,7 @@ func (r Resolver) inspect(s *config.Server) (simulate.Inspection, bool) {
 	if !known || replaceable(s) != nil || dependsOnSteps(s.Spec) {
 		return simulate.Inspection{}, false
 	}
-	settings, err := settingsOf(s.Spec, r.Dir, r.Plan.TimeScale, "check")
+	settings, err := settingsOf(s.Spec, r.Plan.Config.Folder, r.Plan.TimeScale, "check")
 	if err != nil {
 		return simulate.Inspection{}, false
 	}

@@ -24,9 +24,7 @@ type Resolver struct {
 	Engines map[string]steps.Engine
 	// Connectors holds the connectors of KV caches; nil means all.
 	Connectors kv.Table
-	// Dir is the folder of the pipeline file.
-	Dir    string
-	Places *place.Set
+	Places     *place.Set
 	// Slowdown makes every double slower by a share, for a self-test.
 	Slowdown float64
 	// Change changes the spec of a server for reasons outside the file, such as profiling. contained means that the
@@ -43,7 +41,7 @@ func (r Resolver) On(places *place.Set) Resolver {
 }
 
 // Resolve returns the target at an address, with the outputs of the steps before it.
-func (r Resolver) Resolve(addr string, outputs engine.Outputs) (engine.TargetSpec, error) {
+func (r Resolver) Resolve(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 	if block := r.Plan.Config.DeploymentAt(addr); block != nil {
 		return r.deployment(block, outputs)
 	}

@@ -22,7 +22,7 @@ func examine(ctx context.Context, o place.Options) []doctor.Check {
 	}
 	wanted := wantedOf(o.Plan.Config, len(spec.Hosts))
 	var out []doctor.Check
-	for i, h := range hostsOf(spec, o.Dir, ownName(), o.Getenv) {
+	for i, h := range hostsOf(spec, o.Plan.Config.Folder, ownName(), o.Getenv) {
 		out = append(out, h.examine(ctx, i, wanted[i], o.Spawner, o.Environ)...)
 	}
 	return out

@@ -73,7 +73,7 @@ func newHosts(opt place.Options) (*hosts, error) {
 		h.list = shownHosts(opt.Plan.Config.Settings.Docker)
 		return h, nil
 	}
-	dir, err := filepath.Abs(opt.Dir)
+	dir, err := filepath.Abs(opt.Plan.Config.Folder)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func examine(ctx context.Context, o place.Options) []doctor.Check {
 	if spec == nil {
 		return nil
 	}
-	opt := kubernetes.Options{Spec: *spec, Dir: o.Dir, Getenv: o.Getenv, Version: o.Version, RunID: "doctor"}
+	opt := kubernetes.Options{Spec: *spec, Dir: o.Plan.Config.Folder, Getenv: o.Getenv, Version: o.Version, RunID: "doctor"}
 	s, err := kubernetes.Examine(ctx, opt, trials(o.Plan.Config, o.Connectors))
 	if err != nil {
 		return []doctor.Check{{Name: "Kubernetes", Status: doctor.Missing, Found: err.Error(),

@@ -84,7 +84,7 @@ func (p *pods) unreachable(err error) error {
 }
 
 func (p *pods) options() (kubernetes.Options, error) {
-	dir, err := filepath.Abs(p.opt.Dir)
+	dir, err := filepath.Abs(p.opt.Plan.Config.Folder)
 	if err != nil {
 		return kubernetes.Options{}, err
 	}

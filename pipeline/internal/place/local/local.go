@@ -43,7 +43,7 @@ func (l local) Assign(_ place.Target, p place.Process, gpus []string) (place.Slo
 		spec = place.WithGPUs(spec, gpus)
 	}
 	if l.opt.Plan.Simulated == "" {
-		spec = place.InFolder(spec, l.opt.Dir)
+		spec = place.InFolder(spec, l.opt.Plan.Config.Folder)
 	}
 	return place.Slot{Spec: spec, Launcher: l.launcher, Self: place.Self{Program: l.opt.Self}}, nil
 }

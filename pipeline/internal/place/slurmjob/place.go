@@ -220,7 +220,7 @@ func (j *job) Assign(t place.Target, p place.Process, gpus []string) (place.Slot
 	}
 	launched := at
 	launched.Node += j.first
-	spec := onNode(p.Spec, j.opt.Dir)
+	spec := onNode(p.Spec, j.opt.Plan.Config.Folder)
 	if p.Role == place.RoleRouter {
 		spec.Listen = "" // reached only at its node's address
 	}
