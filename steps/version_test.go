@@ -18,9 +18,12 @@ func TestImageVersion(t *testing.T) {
 		"localhost:5000/sglang":                                 "",
 		"(known after step.exec.build)":                         "",
 		"rocm/vllm:rocm6.4.1_vllm_0.10.0_20250812":              "",
+		"ghcr.io/ggml-org/llama.cpp:server-b10434":              "b10434",
+		"ghcr.io/ggml-org/llama.cpp:server-cuda13-b11434":       "b11434",
+		"ghcr.io/ggml-org/llama.cpp:server-cuda":                "",
 		"registry.example:5000/vllm-openai-rocm:v0.12.1rc1-ubi": "0.12.1rc1",
 	} {
-		if got := ImageVersion(image, []string{"vllm-openai*", "sglang"}); got != want {
+		if got := ImageVersion(image, []string{"vllm-openai*", "sglang", "llama.cpp"}); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -222,7 +223,7 @@ func TestServerGone(t *testing.T) {
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { _ = s.Listener.Close() }) // /tokenize is the last thing it does
 		w.Header().Set("Connection", "close")
-		_, _ = io.WriteString(w, `{"tokens":[]}`)
+		w.WriteHeader(http.StatusNotFound)
 	})
 	s.Start()
 	defer s.Close()
@@ -234,6 +235,37 @@ func TestServerGone(t *testing.T) {
 	}
 	if len(res.Run.Requests) != 3 {
 		t.Errorf("%d requests recorded", len(res.Run.Requests))
+	}
+}
+
+// TestTokenizeContent: a server that finds no text in vLLM's form of the request, as llama.cpp does, is asked in its own.
+func TestTokenizeContent(t *testing.T) {
+	var prompts []json.RawMessage
+	var mu sync.Mutex
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Content string          `json:"content"`
+			Prompt  json.RawMessage `json:"prompt"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		if r.URL.Path == "/tokenize" {
+			ids := []int{}
+			for i := range strings.Fields(asked.Content) {
+				ids = append(ids, i)
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"tokens": ids})
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		prompts = append(prompts, asked.Prompt)
+		http.NotFound(w, r)
+	}))
+	defer s.Close()
+	mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1})
+	var ids []int
+	if len(prompts) != 1 || json.Unmarshal(prompts[0], &ids) != nil || len(ids) == 0 {
+		t.Errorf("the prompts are no token IDs: %s", prompts)
 	}
 }
 

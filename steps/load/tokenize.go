@@ -73,10 +73,24 @@ func tokenizeAll(ctx context.Context, c *client, enc *encoder, texts []string) (
 	return out, context.Cause(ctx)
 }
 
-// tokenize returns the token IDs of a text by POST /tokenize (vLLM, SGLang), or nil if the server has no such
-// endpoint.
-func tokenize(ctx context.Context, c *client, enc *encoder, text string, special bool) ([]int, error) {
-	body, err := json.Marshal(map[string]any{"model": enc.model, "prompt": text, "add_special_tokens": special})
+// tokenize returns the token IDs of a text by POST /tokenize, in the form of vLLM and SGLang, then of llama.cpp; nil
+// if the server has no such endpoint.
+func tokenize(ctx context.Context, c *client, enc *encoder, text string, special bool) (ids []int, err error) {
+	for _, body := range []map[string]any{
+		{"model": enc.model, "prompt": text, "add_special_tokens": special},
+		{"content": text, "add_special": special},
+	} {
+		if ids, err = tokenizeBy(ctx, c, enc, body); err != nil || ids == nil || len(ids) > 0 || text == "" {
+			return ids, err
+		}
+	}
+	return ids, nil
+}
+
+// tokenizeBy returns the token IDs that the server answers to a request: nil without such an endpoint, an empty list if
+// the server finds no text in the request.
+func tokenizeBy(ctx context.Context, c *client, enc *encoder, request map[string]any) ([]int, error) {
+	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, fmt.Errorf("tokenize: %w", err)
 	}

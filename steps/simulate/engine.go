@@ -36,9 +36,10 @@ type engine interface {
 	access(g *logger, text string) string
 	// step writes the periodic lines that are due after a step.
 	step(g *logger, step model.Step, st model.Stats)
-	// ready, serving and died write the lines of a server's lifecycle.
+	// ready, serving, stopped and died write the lines of a server's lifecycle.
 	ready(s *Server, startup time.Duration)
 	serving(s *Server, addr string)
+	stopped(s *Server)
 	died(s *Server)
 	// portInUse, kvTooSmall and coreFailed write why a server does not start.
 	portInUse(s *Server)
@@ -60,7 +61,7 @@ type engine interface {
 	oneToken() bool
 }
 
-// quirks of an engine's argparse parser.
+// quirks of an engine's parser, which is argparse unless refusal is set.
 type quirks struct {
 	// lists names another engine with the same list of flags; "" for its own.
 	lists string
@@ -70,7 +71,9 @@ type quirks struct {
 	levels string
 	// extra is a flag that the lists do not have.
 	extra flags.Def
+	// refusal returns what another parser prints about arguments that it refuses; it exits with status 1.
+	refusal func(usageError) string
 }
 
 // engines returns the engines that can be simulated.
-func engines() []engine { return []engine{vllm{}, sglang{}} }
+func engines() []engine { return []engine{vllm{}, sglang{}, llamacpp{}} }

@@ -32,7 +32,9 @@ type launch struct {
 	logStats bool
 	// metrics reports whether metrics are served (SGLang needs --enable-metrics).
 	metrics bool
-	devMode bool
+	// accessLog reports whether requests are logged, cached whether answers count cached tokens.
+	accessLog, cached bool
+	devMode           bool
 	// profiler of the launch; its dir is "" if there is none.
 	profiler profiler
 	// kv is the server's part in a KV transfer, nil without one.
@@ -93,7 +95,7 @@ func (p Simulator) engineOf(argv []string) (engine, []string, error) {
 		}
 	}
 	return nil, nil, fmt.Errorf("the command line %q starts no server that can be simulated; it must be vllm serve, python3 -m "+
-		"vllm.entrypoints.openai.api_server or python3 -m sglang.launch_server", strings.Join(argv, " "))
+		"vllm.entrypoints.openai.api_server, python3 -m sglang.launch_server or llama-server", strings.Join(argv, " "))
 }
 
 // hardware looks up profile and model, and fills in what the engines share.
@@ -183,7 +185,7 @@ func (l *launch) formatOf(published model.WeightFormat) model.WeightFormat {
 
 // kvBits returns the bits of one number in the KV cache.
 func (l *launch) kvBits() float64 {
-	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") {
+	if strings.HasPrefix(l.args.str("--kv-cache-dtype", "auto"), "fp8") || l.args.str("--cache-type-k", "f16") == "q8_0" {
 		return 8
 	}
 	return 16

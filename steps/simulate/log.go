@@ -18,6 +18,8 @@ type logger struct {
 	w   io.Writer
 	pid int
 	l   *launch
+	// started is the start of the process, by its own clock.
+	started time.Time
 
 	// Windows of the periodic lines, in model time, guarded by the driver's lock.
 	since      time.Duration
@@ -31,7 +33,7 @@ type logger struct {
 }
 
 func newLogger(w io.Writer, l *launch, pid int, interval time.Duration) *logger {
-	return &logger{w: w, pid: pid, l: l, interval: interval, idle: true}
+	return &logger{w: w, pid: pid, l: l, started: time.Now(), interval: interval, idle: true}
 }
 
 // raw writes one line unchanged.

@@ -15,7 +15,7 @@ import (
 
 // Main is the simulated server as a program. args is the real server's argv: `vllm serve MODEL …`,
 // `python3 -m vllm.entrypoints.openai.api_server --model MODEL …` or `python3 -m
-// sglang.launch_server --model-path MODEL …`. Settings come as JSON from SettingsEnv. It also
+// sglang.launch_server --model-path MODEL …`, `llama-server --model MODEL …`. Settings come as JSON from SettingsEnv. It also
 // replaces the services of KV connectors: `etcd …`, `mooncake_master …` and `python3 -m
 // mooncake.http_metadata_server …` (or `metadata …`). It rejects servers that only virtual time can
 // simulate.
@@ -64,6 +64,10 @@ func (p Simulator) read(argv []string, env func(string) string, log io.Writer) (
 	}
 	l, err := p.launch(argv, settings.on(p.Machine), env)
 	if refused, ok := errors.AsType[usageError](err); ok {
+		if text := l.engine.quirks().refusal; text != nil {
+			fmt.Fprint(log, text(refused))
+			return nil, &StartError{1}
+		}
 		fmt.Fprint(log, usage(l.engine, argv, refused))
 		return nil, &StartError{2}
 	}

@@ -16,13 +16,12 @@ import (
 	"github.com/servegate/pipeline/steps/simulate/wire"
 )
 
-// routesOpenAI adds the endpoints that both engines have.
+// routesOpenAI adds the endpoints that all engines have.
 func (s *Server) routesOpenAI(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, false) })
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.openai(w, r, true) })
 	mux.HandleFunc("POST /v1/embeddings", s.embeddings)
-	mux.HandleFunc("POST /tokenize", s.tokenize)
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
@@ -308,7 +307,7 @@ func (s *Server) interrupted(w http.ResponseWriter, ev *wire.Events, err error) 
 	panic(http.ErrAbortHandler) // net/http closes the connection silently
 }
 
-// tokenize answers /tokenize.
+// tokenize answers /tokenize in the form of vLLM and SGLang.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Prompt   json.RawMessage `json:"prompt"`

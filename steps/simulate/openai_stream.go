@@ -55,15 +55,10 @@ type (
 // real servers need for it.
 func (s *Server) usageOf(g *generation, n, cached int) *usageBody {
 	u := &usageBody{PromptTokens: len(g.prompt), TotalTokens: len(g.prompt) + n, CompletionTokens: n}
-	if s.launch.reportsCached() {
+	if s.launch.cached {
 		u.PromptTokensDetails = &cachedDetails{CachedTokens: cached}
 	}
 	return u
-}
-
-// reportsCached reports whether the server has the flag for reporting cached tokens.
-func (l *launch) reportsCached() bool {
-	return l.args.bool("--enable-prompt-tokens-details", false) || l.args.bool("--enable-cache-report", false)
 }
 
 // answerOf puts choices into an answer.

@@ -172,7 +172,7 @@ func (s *Server) run(ctx context.Context) int {
 	<-closed
 	switch {
 	case err == nil:
-		s.log.uvicorn("Application shutdown complete.")
+		s.launch.engine.stopped(s)
 		return 0
 	case s.nodes != nil && steps.Ended(s.nodes.lost):
 		s.launch.engine.coreFailed(s)
@@ -204,10 +204,9 @@ func (s *Server) stamp(w http.ResponseWriter, last token) {
 // access writes uvicorn's access log, rejects missing API keys, and rejects requests if the server
 // never becomes ready.
 func (s *Server) access(next http.Handler) http.Handler {
-	quiet := s.launch.args.bool("--disable-uvicorn-access-log", false)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		if !quiet {
+		if s.launch.accessLog {
 			defer func() {
 				s.log.uvicorn("%s - \"%s %s HTTP/1.1\" %d %s", r.RemoteAddr, r.Method, r.URL.RequestURI(), status.status,
 					http.StatusText(status.status))

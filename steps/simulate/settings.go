@@ -20,7 +20,7 @@ const SettingsEnv = "PIPELINE_SIMULATE"
 
 // Settings configures one launch of a simulated server. The zero value is valid.
 type Settings struct {
-	// Engine is "vllm" or "sglang"; empty means the engine of the command line.
+	// Engine is "vllm", "sglang" or "llamacpp"; empty means the engine of the command line.
 	Engine string `json:"engine,omitempty"`
 	// Version of the engine for flags, defaults and log lines; empty means the newest known.
 	Version string `json:"version,omitempty"`

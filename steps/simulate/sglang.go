@@ -101,6 +101,8 @@ func (sglang) serving(s *Server, addr string) {
 	g.api("INFO", "", "The server is fired up and ready to roll!")
 }
 
+func (sglang) stopped(s *Server) { s.log.uvicorn("Application shutdown complete.") }
+
 func (e sglang) died(s *Server) {
 	s.log.api("ERROR", "", "Scheduler hit an exception: Traceback (most recent call last):\n  File "+
 		"\"/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py\", line 2680, in run_scheduler_process\n    "+
@@ -139,6 +141,7 @@ func (sglang) oneToken() bool { return true }
 
 func (sglang) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", healthy)
+	mux.HandleFunc("POST /tokenize", s.tokenize)
 	mux.HandleFunc("POST /v1/rerank", s.ranking(s.rankingSGLang))
 	mux.HandleFunc("/generate", s.generate)
 	for _, path := range []string{"GET /server_info", "GET /get_server_info"} {
@@ -193,7 +196,8 @@ func (e sglang) resolve(l *launch, env func(string) string) error {
 	l.host, l.port = a.str("--host", loopback), a.int("--port", 30000)
 	l.eager = a.bool("--disable-cuda-graph", false)
 	l.logStats = true
-	l.metrics = a.bool("--enable-metrics", false)
+	l.metrics, l.accessLog = a.bool("--enable-metrics", false), true
+	l.cached = a.bool("--enable-cache-report", false)
 	l.profiler = profiler{dir: env("SGLANG_TORCH_PROFILER_DIR"), name: func(rank int, at time.Duration) string {
 		return fmt.Sprintf("%.6f-TP-%d.trace.json.gz", at.Seconds(), rank)
 	}}

@@ -107,7 +107,7 @@ func wayOf(p *kv.Part) model.Way {
 
 // ReportsCached reports whether answers of an endpoint contain the number of cached tokens.
 func (v *Virtual) ReportsCached(endpoint string) bool {
-	return endpoint == "generate" || v.launch.reportsCached()
+	return endpoint == "generate" || v.launch.cached
 }
 
 // EncodeChat returns the prompt that a server makes from a chat's messages, a JSON array.

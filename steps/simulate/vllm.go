@@ -112,6 +112,8 @@ func (vllm) serving(s *Server, addr string) {
 	s.uvicornReady()
 }
 
+func (vllm) stopped(s *Server) { s.log.uvicorn("Application shutdown complete.") }
+
 func (vllm) died(s *Server) {
 	g := s.log
 	g.core("ERROR", "core.py:720", "EngineCore encountered a fatal error.")
@@ -160,6 +162,7 @@ func (vllm) oneToken() bool { return false }
 
 func (vllm) routes(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", healthy)
+	mux.HandleFunc("POST /tokenize", s.tokenize)
 	mux.HandleFunc("POST /v1/rerank", s.ranking(s.rankingVLLM))
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		wire.WriteJSON(w, http.StatusOK, map[string]string{"version": s.launch.version})
@@ -212,7 +215,8 @@ func (e vllm) resolve(l *launch, env func(string) string) error {
 	l.host, l.port = a.str("--host", loopback), a.int("--port", 8000) // vLLM itself would listen on all interfaces
 	l.eager = a.bool("--enforce-eager", false)
 	l.logStats = !a.bool("--disable-log-stats", false)
-	l.metrics = true
+	l.metrics, l.accessLog = true, !a.bool("--disable-uvicorn-access-log", false)
+	l.cached = a.bool("--enable-prompt-tokens-details", false)
 	l.devMode = env("VLLM_SERVER_DEV_MODE") == "1"
 	l.profiler = vllmProfiler(l, env)
 	p, shape, err := l.hardware()

@@ -13,8 +13,6 @@ type engine struct {
 	kind string // of server block
 	// marks are parts of the names of its images and programs.
 	marks []string
-	// words follow a program of a single word.
-	words []string
 	// hub reports whether its images download models from the hub into hf-cache.
 	hub bool
 	// parallel is the argument that spreads a model over GPUs, "" if it uses all without one.
@@ -27,8 +25,7 @@ type engine struct {
 var engines = []engine{
 	{name: "sglang", kind: "sglang", marks: []string{"sglang"}, hub: true, parallel: "tp_size"},
 	{name: "vllm", kind: "vllm", marks: []string{"vllm"}, hub: true, parallel: "tensor_parallel_size"},
-	{name: "llama.cpp", kind: "openai", marks: []string{"llama-server", "llama.cpp", "llamacpp"},
-		words: []string{"--model", "{model}", "--alias", "{model}"}},
+	{name: "llama.cpp", kind: "llamacpp", marks: []string{"llama-server", "llama.cpp", "llamacpp"}},
 	{name: "transformers", kind: "transformers", marks: []string{"transformers"}, hub: true, ends: true},
 	{name: "openai", kind: "openai"},
 }

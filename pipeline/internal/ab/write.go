@@ -211,7 +211,7 @@ func (c comparison) server(f *hclfile.Body) {
 	c.container(s)
 }
 
-// program returns the words of a server that is a program, and any other source unchanged.
+// program returns the path of a program that is built, and any other source unchanged.
 func (c comparison) program(from any) any {
 	if c.base.commit != "" {
 		commit := c.base.commit
@@ -220,14 +220,7 @@ func (c comparison) program(from any) any {
 		}
 		from = hclfile.Expr(`"` + checkouts + commit + "/" + c.Program + `"`)
 	}
-	if c.base.kind != executable || len(strings.Fields(c.base.text)) > 1 || len(c.words) == 0 {
-		return from
-	}
-	words := []any{from}
-	for _, w := range c.words {
-		words = append(words, w)
-	}
-	return words
+	return from
 }
 
 // servedModel returns the model as the server finds it: a local one in a container is mounted.

@@ -21,10 +21,10 @@ type engine struct {
 	kind string
 	// images matches the names of images whose entrypoint is the program.
 	images *regexp.Regexp
-	// own holds the words of that entrypoint where the kind does not add them itself.
-	own []string
 	// program returns how many words are the program, 0 if it is another one. The model may follow it.
 	program func(words []string) int
+	// onCPU is set if the engine uses as many GPUs as it is given, and none if there are none.
+	onCPU bool
 	// verbatim programs keep their words: the kind knows none of their flags.
 	verbatim bool
 	// model, served, host and port are the names of these flags, without dashes and with underscores.
@@ -41,9 +41,8 @@ var engines = []engine{
 		model: []string{"model_path", "model"}, served: []string{"served_model_name"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "openai", images: regexp.MustCompile(`(^|/)llama\.cpp(:server[a-z0-9-]*|@|$)`), own: []string{"/app/llama-server"},
-		program: named("llama-server"), verbatim: true, model: []string{"m", "model", "hf", "hfr", "hf_repo"},
-		served: []string{"a", "alias"}, host: []string{"host"}, port: []string{"port"},
+		kind: "llamacpp", images: regexp.MustCompile(`(^|/)llama\.cpp(:server[a-z0-9-]*|@|$)`), program: named("llama-server"), onCPU: true,
+		model: []string{"model", "hf_repo", "model_url"}, served: []string{"alias"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
 		kind: "openai", program: trtllmProgram, verbatim: true, host: []string{"host"}, port: []string{"port"},
@@ -122,15 +121,11 @@ func (d *Definition) read(s *server, words []string) error {
 		}
 	}
 	s.kind = e.kind
-	program := words[:n]
-	if n == 0 {
-		program = e.own
-	}
 	if e.verbatim {
-		s.program(slices.Concat(program, e.keep(s, words[n:])))
+		s.program(slices.Concat(words[:n], e.keep(s, words[n:])))
 		return nil
 	}
-	s.program(ownWords(e.kind, program))
+	s.program(ownWords(e.kind, words[:n]))
 	d.arguments(s, e, words[n:])
 	return nil
 }
@@ -140,7 +135,7 @@ func (s *server) program(words []string) {
 	switch line := strings.Join(words, " "); {
 	case s.image == "":
 		s.words = words
-	case line != "vllm" && line != "python3 -m sglang.launch_server":
+	case len(words) > 0 && line != "vllm" && line != "python3 -m sglang.launch_server" && line != "/app/llama-server":
 		s.inside = words
 	}
 }
@@ -257,7 +252,9 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 			s.args = set(s.args, name, value)
 		}
 	}
-	s.gpus = max(s.gpus, gpusOf(s))
+	if !e.onCPU {
+		s.gpus = max(s.gpus, gpusOf(s))
+	}
 }
 
 // argv reads flags from words.
@@ -424,14 +421,8 @@ func number(text string) any {
 	return text
 }
 
-// imageRelease returns the tag of an image if it is a release.
-func imageRelease(image string) string {
-	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
-	if steps.IsRelease(tag) {
-		return tag
-	}
-	return ""
-}
+// imageRelease returns the release in the tag of any image, "" if it has none.
+func imageRelease(image string) string { return steps.ImageVersion(image, []string{"*"}) }
 
 // gpusOf returns the number of GPUs that the arguments ask for; 0 for a server on processors.
 func gpusOf(s *server) int {

@@ -104,7 +104,9 @@ func (w *writer) program(s *server) program {
 }
 
 // rehearsed reports whether a server can be simulated.
-func rehearsed(s *server) bool { return s.kind == "vllm" || s.kind == "sglang" }
+func rehearsed(s *server) bool {
+	return slices.Contains([]string{"vllm", "sglang", "llamacpp"}, s.kind)
+}
 
 func (w *writer) head(file string) {
 	w.file.Comment("Base against head, from " + strings.Join(w.d.Sources, "; and ") + ".")

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/llamacpp"
 	"github.com/servegate/pipeline/steps/openai"
 	"github.com/servegate/pipeline/steps/request"
 	"github.com/servegate/pipeline/steps/router"
@@ -56,6 +57,7 @@ func standardServers() []server {
 		{sglang.Kind(), sglang.New()},
 		{openai.Kind(), openai.New()},
 		{transformers.Kind(), transformers.New()},
+		{llamacpp.Kind(), llamacpp.New()},
 	}
 }
 

@@ -22,6 +22,8 @@ type FlagStyle struct {
 	Repeat map[string]bool
 	// JSON reports whether the lists of an argument are written as one JSON array; nil means never.
 	JSON func(name string) bool
+	// Apart is set if the parser takes every word after a flag for its value, and knows no --flag=value.
+	Apart bool
 	// Reserved maps the full names of arguments that the engine sets itself to an advice for the
 	// user.
 	Reserved map[string]string
@@ -133,7 +135,7 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 		return nil, err
 	}
 	// A value that begins with a dash would be read as a flag.
-	if strings.HasPrefix(text, "-") {
+	if strings.HasPrefix(text, "-") && !style.Apart {
 		return []string{flag + "=" + text}, nil
 	}
 	return []string{flag, text}, nil

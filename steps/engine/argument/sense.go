@@ -26,6 +26,8 @@ var bounds = map[string]bound{
 	"cpu_offload_gb":         {0, 0, false, "It is a size in GiB."},
 	"max_model_len":          {1, 0, false, "It is a number of tokens."},
 	"context_length":         {1, 0, false, "It is a number of tokens."},
+	"ctx_size":               {0, 0, false, "It is a number of tokens, 0 for those of the model."},
+	"batch_size":             {1, 0, false, "It is a number of tokens."}, "ubatch_size": {1, 0, false, "It is a number of tokens."},
 	"max_num_seqs":           {1, 0, false, "It is a number of sequences."},
 	"max_running_requests":   {1, 0, false, "It is a number of requests."},
 	"max_num_batched_tokens": {1, 0, false, "It is a number of tokens."},
@@ -68,7 +70,7 @@ func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 	return found
 }
 
-var version = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+)+([.+-]?[0-9A-Za-z.+-]+)?$`)
+var version = regexp.MustCompile(`^(v?[0-9]+(\.[0-9]+)+([.+-]?[0-9A-Za-z.+-]+)?|b[0-9]{3,6})$`)
 
 func (b bound) text() string {
 	least := "at least"

@@ -17,7 +17,8 @@ import (
 // differ in one do not do the same work on the same machine.
 var work = [][]string{
 	// The model and the source of its parts.
-	{"model", "model_path", "model_tag", "model_weights"}, {"served_model_name"}, {"revision"}, {"code_revision"},
+	{"model", "model_path", "model_tag", "model_weights", "hf_repo", "model_url", "docker_repo"}, {"hf_file"}, {"override_kv"},
+	{"served_model_name", "alias"}, {"revision"}, {"code_revision"},
 	{"hf_config_path"}, {"config_format"}, {"model_config_parser"}, {"decrypted_config_file"}, {"model_class_overrides"},
 	{"hf_overrides", "rope_scaling", "rope_theta"}, {"json_model_override_args"}, {"override_neuron_config"},
 	{"load_format"}, {"model_loader_extra_config"}, {"custom_weight_loader"}, {"download_dir"}, {"ignore_patterns"}, {"modelexpress_config"},
@@ -25,9 +26,16 @@ var work = [][]string{
 	{"remote_instance_weight_loader_seed_instance_service_port"}, {"checkpoint_engine_wait_weights_before_ready"},
 	{"modelopt_checkpoint_restore_path"}, {"qlora_adapter_name_or_path"},
 	{"tokenizer", "tokenizer_path"}, {"tokenizer_revision"}, {"tokenizer_mode"}, {"skip_tokenizer_init"}, {"tokens_only"},
-	{"lora_modules", "lora_paths"}, {"default_mm_loras"}, {"uno_lora_path"}, {"config"},
+	{"lora_modules", "lora_paths", "lora", "lora_scaled"}, {"lora_init_without_apply"}, {"control_vector", "control_vector_scaled"},
+	{"control_vector_layer_range"}, {"mmproj", "mmproj_url"}, {"default_mm_loras"}, {"uno_lora_path"}, {"config"},
+	{"rope_freq_base"}, {"rope_freq_scale", "rope_scale"}, {"yarn_orig_ctx"}, {"yarn_ext_factor"}, {"yarn_attn_factor"},
+	{"yarn_beta_slow"}, {"yarn_beta_fast"},
 	// Processing of a request.
-	{"chat_template"}, {"completion_template"}, {"hf_chat_template_name"}, {"chat_template_content_format"}, {"default_chat_template_kwargs"},
+	{"chat_template", "chat_template_file"}, {"jinja"}, {"chat_template_kwargs"}, {"reasoning"}, {"reasoning_format"}, {"reasoning_budget"},
+	{"context_shift"}, {"keep"}, {"ignore_eos"}, {"special"}, {"pooling"}, {"embedding"}, {"rerank"}, {"grammar", "grammar_file"},
+	{"json_schema", "json_schema_file"}, {"logit_bias"}, {"samplers"}, {"sampler_seq"}, {"temp"}, {"top_k"}, {"top_p"}, {"min_p"},
+	{"repeat_penalty"}, {"presence_penalty"}, {"frequency_penalty"}, {"dry_multiplier"}, {"mirostat"},
+	{"completion_template"}, {"hf_chat_template_name"}, {"chat_template_content_format"}, {"default_chat_template_kwargs"},
 	{"generation_config"}, {"override_generation_config"}, {"sampling_defaults"}, {"preferred_sampling_params"},
 	{"allow_auto_truncate"}, {"reasoning_config"}, {"logits_processors"}, {"logits_processor_pattern"},
 	{"task"}, {"runner"}, {"convert"}, {"is_embedding"}, {"pooler_config", "override_pooler_config"},
@@ -69,7 +77,7 @@ var argsOfWork = func() map[string]string {
 
 // shorter lists the arguments that limit the length of a sequence. A longer limit does not change
 // the work; a shorter one can cut it.
-var shorter = []string{"max_model_len", "context_length"}
+var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict"}
 
 // envOfWork matches the environment variables that define the source of a model, the processing of
 // requests, or the devices of a server.

@@ -1,5 +1,5 @@
 // Package flags holds the command lines of released engines: the flags of each version and the
-// values that they accept. extract.py makes the lists in this folder from the published wheels. The
+// values that they accept. extract.py makes the lists in this folder from the published wheels, and from what llama-server prints. The
 // engines use them to check and render arguments, and the simulated servers to parse them.
 //
 //	table, ok := flags.Nearest("vllm", "0.11.2")    // the list of 0.11.0

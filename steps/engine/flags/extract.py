@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
-"""Adds the list of flags of released versions of vLLM or SGLang, from their published wheels.
+"""Adds the list of flags of released versions of vLLM or SGLang, from their published wheels,
+or of one build of llama.cpp.
 
     extract.py vllm 0.34.0              # writes vllm.txt, which is beside this file
     extract.py sglang 0.5.24 0.5.25
+    extract.py llamacpp b11434 --reads PATH
+
+PATH is a llama-server program, which prints its flags, or the page that its release generates
+from the same definitions: tools/server/README.md of the sources.
 
 It downloads the wheel with pip, unpacks the Python in it, and has the engine's own code
 build its argument parser; nothing of the engine is started, and no GPU is needed. What
@@ -27,7 +32,7 @@ import zipfile
 PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 24, 17)] + ["manylinux2014_x86_64", "manylinux1_x86_64", "any"]
 
 # What no server takes.
-LEFT_OUT = {"--help"}
+LEFT_OUT = {"--help", "--version", "--cache-list", "--completion-bash", "--list-devices"}
 
 
 class StandIn(types.ModuleType):
@@ -192,6 +197,75 @@ def describe(engine):
     print("missing " + ",".join(w for w in stand_ins() if ":" not in w))
 
 
+def llamacpp(source):
+    """The flags of a llama-server: its first name, and the line of the list."""
+    for spec, text in printed(source):
+        if "the argument has been removed" in text:
+            continue
+        names, value = names_and_value(spec)
+        if LEFT_OUT & set(names):
+            continue
+        line = ",".join(names) + " " + kind_of_value(value, text, any(n.startswith("!") or n.startswith("--no-") and len(names) > 1 for n in names))
+        names = [n for n in names if not n.startswith("--no-") or len(names) == 1]
+        yield names[0], ",".join(names) + " " + line.split(" ", 1)[1]
+
+
+def printed(source):
+    """The flags with their values, and their descriptions, as the program or its page has them."""
+    if source.suffix == ".md":
+        for spec, text in re.findall(r"^\| `(-[^`]*)` \| (.*) \|$", source.read_text(), re.M):
+            yield spec.replace("\\|", "|"), text.replace("<br/>", " ")
+        return
+    spec, text = "", ""
+    for line in subprocess.run([source, "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
+        if line.startswith("-") and not line.startswith("-----"):
+            if spec:
+                yield spec, text
+            # A short name is padded, and so is all before the description.
+            spec, _, text = re.sub(r"^(-\S+,) +(?=-)", r"\1 ", line).partition("  ")
+        elif line.startswith(" "):
+            text += " " + line.strip()
+    yield spec, text
+
+
+def names_and_value(spec):
+    """All names, long ones first, with "!" before short ones and others that say the opposite, and the value."""
+    names, rest = [], spec.strip()
+    while m := re.match(r"(--?[A-Za-z][\w.-]*)(, *| |$)", rest):
+        names.append(m[1])
+        rest = rest[m.end():]
+        if not m[2].startswith(","):
+            break
+    positive = next((i for i, n in enumerate(names) if n.startswith("--") and not n.startswith("--no-")), None)
+    if positive is not None and any(n.startswith("--no-") for n in names):
+        longs = [n for n in names if n.startswith("--") and not n.startswith("--no-")]
+        implied = {"--no-" + n[2:] for n in longs}
+        first_no = next(i for i, n in enumerate(names) if n.startswith("--no-"))
+        shorts = [n for n in names[:first_no] if not n.startswith("--")]
+        # A short name between the positive and the negated one says the opposite.
+        negated = [n for n in shorts if names.index(n) > positive]
+        names = longs + [n for n in shorts if n not in negated] + ["!" + n for n in negated] + [
+            n if n in implied else "!" + n for n in names if n.startswith("--no-")]
+    else:
+        names.sort(key=lambda n: not n.startswith("--"))
+    return names, rest.strip()
+
+
+def kind_of_value(value, text, negated):
+    """The kind of a flag's values, by how its help writes them."""
+    if not value:
+        return "bool" if negated else "true"
+    if m := re.fullmatch(r"[\[{<]([\w+-]+(?:[|,][\w+-]+)+)[\]}>]", value):
+        return "choice " + re.sub(",", "|", m[1])
+    if value in ("SECONDS", "PORT", "INDEX", "SEED"):
+        return "int"
+    if value == "START END":
+        return "list"
+    if value == "N" and not re.search(r"'\w+'", text):
+        return "int" if re.search(r"default: -?\d+(?![\d.])", text) else "float"
+    return "str"
+
+
 def wheel_of(engine, version, folder):
     found = sorted(folder.glob(f"{engine}-{version}-*.whl")) + sorted(folder.glob(f"{engine}-{version}.post*.whl"))
     if not found:
@@ -223,8 +297,18 @@ def extract(engine, version, wheels, missing):
     return [line for line in lines if line.startswith("-")], lines[-1].removeprefix("missing ")
 
 
+SOURCES = {
+    "vllm": "vllm, read by extract.py from the argument parsers in its published wheels (Apache-2.0)",
+    "sglang": "sglang, read by extract.py from the argument parsers in its published wheels (Apache-2.0)",
+    "llamacpp": "llama.cpp, read by extract.py from llama-server --help, or tools/server/README.md of the same release (MIT)",
+}
+
+# Engines whose parsers take no abbreviations.
+EXACT = {"llamacpp"}
+
 HEADER = """\
-# Flags of released versions of {engine}, read by extract.py from the argument parsers in its published wheels (Apache-2.0).
+# Flags of released versions of {source}.
+# "exact" means that the parser completes no abbreviations.
 # "= VERSION" begins a version; then follow its differences to the one before: "+ FLAG" is new or other, "- NAME" is gone.
 # A flag: names with commas between, those that say the opposite behind "!", and a kind. Kinds: str, int, float,
 # size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b;
@@ -234,7 +318,7 @@ HEADER = """\
 
 def order(version):
     """The place of a version among others: its numbers, and that of a post release."""
-    numbers, _, post = version.partition(".post")
+    numbers, _, post = version.removeprefix("b").partition(".post")
     return [int(n) for n in numbers.split(".")], int(post or 0)
 
 
@@ -257,7 +341,9 @@ def first(line):
 
 
 def write(path, versions):
-    before, out = {}, [HEADER.format(engine=path.stem)]
+    before, out = {}, [HEADER.format(source=SOURCES[path.stem])]
+    if path.stem in EXACT:
+        out.append("exact\n")
     for version in sorted(versions, key=order):
         flags = versions[version]
         out.append(f"= {version}\n")
@@ -269,11 +355,17 @@ def write(path, versions):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("engine", choices=["vllm", "sglang"])
+    args.add_argument("engine", choices=list(SOURCES))
     args.add_argument("versions", nargs="+", metavar="version")
     args.add_argument("--wheels", type=pathlib.Path)
+    args.add_argument("--reads", type=pathlib.Path)
     given = args.parse_args()
     path = pathlib.Path(__file__).with_name(given.engine + ".txt")
+    if given.engine == "llamacpp":
+        if not given.reads or len(given.versions) != 1:
+            args.error("llamacpp takes one version, and --reads")
+        write(path, {**read(path), given.versions[0]: dict(llamacpp(given.reads))})
+        return
     failed, missing = [], ""
     for version in given.versions:
         try:

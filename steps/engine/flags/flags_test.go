@@ -73,6 +73,17 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestExact: a parser that completes nothing knows whole names alone.
+func TestExact(t *testing.T) {
+	table := toy(t, "exact\n"+history)[2]
+	if got := table.Complete("--alp"); len(got) != 0 {
+		t.Errorf("--alp stands for %v", got)
+	}
+	if got := table.Complete("--alef"); len(got) != 1 || got[0].Name != "--alpha" {
+		t.Errorf("--alef stands for %v", got)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, line := range []string{
 		"+ --a", "+ --a word", "+ --a choice", "+ --a int x|y", "+ a int", "+ --a,b int", "+ !--a bool", "+ --a,!--b int", "--a int", "= 0.9.0",
@@ -89,7 +100,8 @@ func TestParseRefuses(t *testing.T) {
 
 // TestLists reads every list of the program.
 func TestLists(t *testing.T) {
-	common := map[string][]string{"vllm": {"--max-model-len", "--seed", "--dtype"}, "sglang": {"--context-length", "--tp-size", "--dtype"}}
+	common := map[string][]string{"vllm": {"--max-model-len", "--seed", "--dtype"}, "sglang": {"--context-length", "--tp-size", "--dtype"},
+		"llamacpp": {"--ctx-size", "-ngl", "--parallel", "--no-kv-offload", "-nkvo"}}
 	for engine, names := range common {
 		if len(index()[engine]) < 2 {
 			t.Errorf("%s has %d lists", engine, len(index()[engine]))
@@ -130,11 +142,15 @@ func TestFor(t *testing.T) {
 	for engine, tables := range index() {
 		last := tables[len(tables)-1].Version
 		for i, table := range tables {
-			known := For(engine, "v"+table.Version)
+			prefix, build := "v", strings.HasPrefix(table.Version, "b") // builds have neither prefix nor candidates
+			if build {
+				prefix = ""
+			}
+			known := For(engine, prefix+table.Version)
 			if !known.Own || len(known.Tables) != 1 || known.Tables[0] != table {
 				t.Errorf("%s %s: %+v", engine, table.Version, known)
 			}
-			if i == 0 || strings.Contains(table.Version, "post") {
+			if i == 0 || build || strings.Contains(table.Version, "post") {
 				continue
 			}
 			known = For(engine, table.Version+"rc1")

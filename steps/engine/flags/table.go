@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-//go:embed vllm.txt sglang.txt
+//go:embed vllm.txt sglang.txt llamacpp.txt
 var files embed.FS
 
 // Kind is the kind of values that a flag accepts.
@@ -52,7 +52,9 @@ type Def struct {
 // Table holds the flags of one version of one engine.
 type Table struct {
 	Engine, Version string
-	content         func() content
+	// exact is set if the engine's parser completes no abbreviations.
+	exact   bool
+	content func() content
 }
 
 // content is the content of a table; it is built when first requested.
@@ -71,12 +73,13 @@ func (t *Table) Lookup(name string) (Def, bool) {
 func (t *Table) Names() []string { return slices.Clone(t.content().names) }
 
 // Complete returns the flags that a name can mean in argparse: the one with that name, or else all
-// that begin with it. If there are several, the engine rejects the name as ambiguous.
+// that begin with it. If there are several, the engine rejects the name as ambiguous. Parsers that
+// complete nothing only know the first.
 func (t *Table) Complete(name string) []Def {
 	if d, ok := t.Lookup(name); ok {
 		return []Def{d}
 	}
-	if !strings.HasPrefix(name, "--") || len(name) < len("--x") {
+	if t.exact || !strings.HasPrefix(name, "--") || len(name) < len("--x") {
 		return nil
 	}
 	defs := t.content().defs
@@ -189,7 +192,7 @@ func Having(engine, name string) [][2]string {
 }
 
 // releaseForm matches the numbers of a release and a suffix: rc1, post1, -cu129, +cpu.
-var releaseForm = regexp.MustCompile(`^v?[0-9]+(?:\.[0-9]+)*(?:\.?(post|rc|a|b|dev)([0-9]*))?`)
+var releaseForm = regexp.MustCompile(`^[vb]?[0-9]+(?:\.[0-9]+)*(?:\.?(post|rc|a|b|dev)([0-9]*))?`)
 
 // compare orders versions as releases: a candidate before its release, a patch (post1) after it.
 // Builds of one release (+cpu, -cu129) are equal.
@@ -239,8 +242,9 @@ var index = sync.OnceValue(func() lists {
 
 // parse reads the lists of an engine: for each version, oldest first, a line with its number after
 // "=", and its differences to the previous version: new or changed flags after "+", and the names
-// of removed flags after "-".
+// of removed flags after "-". Before them, "exact" marks a parser that completes no abbreviations.
 func parse(engine, text string) ([]*Table, error) {
+	exact := false
 	var versions []string
 	var changes [][]string // lines, by version
 	for line := range strings.Lines(text) {
@@ -253,6 +257,8 @@ func parse(engine, text string) ([]*Table, error) {
 				return nil, fmt.Errorf("%s does not follow %s", rest, versions[n-1])
 			}
 			versions, changes = append(versions, rest), append(changes, nil)
+		case line == "exact" && len(versions) == 0:
+			exact = true
 		case len(versions) == 0:
 			return nil, fmt.Errorf("%q stands before any version", line)
 		case sign == "+" || sign == "-":
@@ -266,7 +272,8 @@ func parse(engine, text string) ([]*Table, error) {
 	}
 	out := make([]*Table, len(versions))
 	for i, version := range versions {
-		out[i] = &Table{Engine: engine, Version: version, content: sync.OnceValue(func() content { return replay(changes[:i+1]) })}
+		out[i] = &Table{Engine: engine, Version: version, exact: exact,
+			content: sync.OnceValue(func() content { return replay(changes[:i+1]) })}
 	}
 	return out, nil
 }

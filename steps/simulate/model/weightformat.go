@@ -32,6 +32,12 @@ var namedFormats = []struct {
 	{"bitsandbytes", WeightFormat{Bits: 4.25}},
 	{"bnb", WeightFormat{Bits: 4.25}},
 	{"marlin", WeightFormat{Bits: 4.25}},
+	// GGUF, as llama.cpp's table of Llama 3.1 8B has them.
+	{"q8_0", WeightFormat{Bits: 8.5}},
+	{"q6_k", WeightFormat{Bits: 6.56}},
+	{"q5_k", WeightFormat{Bits: 5.7}},
+	{"q4_k", WeightFormat{Bits: 4.89}},
+	{"q4_0", WeightFormat{Bits: 4.66}},
 }
 
 // FormatNamed returns the format that a name or a flag's value contains.

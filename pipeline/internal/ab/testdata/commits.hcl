@@ -21,17 +21,13 @@ step "exec" "build" {
   timeout = "2h"
 }
 
-server "openai" "sut" {
+server "llamacpp" "sut" {
   for_each = {
     "111111111" = "1111111111111111111111111111111111111111"
     v2          = "2222222222222222222222222222222222222222"
   }
 
-  executable = [
-    ".pipeline/builds/${each.value}/build/bin/llama-server",
-    "--model", "{model}", "--alias", "{model}",
-  ]
-
+  executable = ".pipeline/builds/${each.value}/build/bin/llama-server"
   model      = "tiny.gguf"
   depends_on = [step.exec.build]
 }
@@ -46,7 +42,7 @@ benchmark "serving" {
     side = ["111111111", "v2"]
   }
 
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.prompts
 
   warmup {

@@ -2,9 +2,9 @@
 #
 #   pipeline ab …
 
-server "openai" "sut" {
+server "llamacpp" "sut" {
   for_each   = { "old/llama-server" = "./old/llama-server", llama-server = "./llama-server" }
-  executable = [each.value, "--model", "{model}", "--alias", "{model}"]
+  executable = each.value
   model      = "tiny.gguf"
   args       = { parallel = 2 }
 }
@@ -19,7 +19,7 @@ benchmark "serving" {
     side = ["old/llama-server", "llama-server"]
   }
 
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.prompts
 
   warmup {

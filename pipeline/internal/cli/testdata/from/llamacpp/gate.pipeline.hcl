@@ -1,6 +1,7 @@
 # Base against head, from source.sh (docker run).
 # The source describes no load: dataset and load below are a start. Replace them by your own.
 #
+#   pipeline run gate.pipeline.hcl --simulate=virtual --var rehearsal=10%   # a rehearsal without a GPU
 #   pipeline plan gate.pipeline.hcl --launch   # the command lines
 #   pipeline run gate.pipeline.hcl --var head=IMAGE
 #
@@ -16,7 +17,12 @@ variable "head" {
   default     = "ghcr.io/ggml-org/llama.cpp:head"
 }
 
-server "openai" "sut" {
+variable "rehearsal" {
+  description = "With --simulate only: how much slower the head is."
+  default     = "0%"
+}
+
+server "llamacpp" "sut" {
   for_each = { base = var.base, head = var.head }
   image    = each.value
   model    = "/models/qwen2.5-7b-instruct-q4_k_m.gguf"
@@ -27,15 +33,21 @@ server "openai" "sut" {
   # Not carried over: --publish 8080:8080 (the launcher chooses the address, and publishes the port on this
   # machine alone)
   # Not carried over: --host 0.0.0.0 (the launcher chooses the address)
-  container {
-    entrypoint = [
-      "/app/llama-server", "-m", "{model}", "-c", "8192", "-np", "8", "--host",
-      "{host}", "--port", "{port}", "-ngl", "99",
-    ]
+  args = {
+    ctx_size   = 8192
+    parallel   = 8
+    gpu_layers = 99
+  }
 
+  container {
     mounts = ["/srv/models:/models"]
     gpus   = ["0"]
     memory = "16GiB"
+  }
+
+  simulate {
+    profile  = "fast"
+    slowdown = each.key == "head" ? var.rehearsal : "0%"
   }
 }
 
@@ -49,7 +61,7 @@ benchmark "chat" {
     side = ["base", "head"]
   }
 
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.chat
 
   warmup {
