@@ -92,7 +92,7 @@ var engineName = regexp.MustCompile(
 // knowEngines may distinguish engines: their packages, what plays them, and what reads or
 // writes the files of their tools.
 var knowEngines = []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/simulate", "steps/kv", "steps/load",
-	"pipeline/internal/convert", "pipeline/internal/adopt", "gates/metric"}
+	"pipeline/internal/convert", "pipeline/internal/adopt", "gates/foreign"}
 
 func TestEngineNamesStayInTheirPackages(t *testing.T) {
 	known := func(pkg string) bool {

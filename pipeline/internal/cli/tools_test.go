@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/gates/foreign"
 )
 
 // metronome is a load generator that nothing but this file knows.
-var metronome = convert.Tool{
+var metronome = foreign.Tool{
 	Name: "metronome",
-	Shapes: []convert.Shape{{
+	Shapes: []foreign.Shape{{
 		Keys:    []string{"metronome_version beats"},
 		Each:    "beats",
-		Params:  []convert.Field{{Path: "speed", Name: "request_rate"}},
-		Figures: []convert.Field{{Path: "counts/good", Name: "completed"}, {Path: "counts/bad", Name: "failed"}},
-		Times:   []convert.Times{{Path: "first", Name: "ttft", Unit: "ms"}},
+		Params:  []foreign.Field{{Path: "speed", Name: "request_rate"}},
+		Figures: []foreign.Field{{Path: "counts/good", Name: "completed"}, {Path: "counts/bad", Name: "failed"}},
+		Times:   []foreign.Times{{Path: "first", Name: "ttft", Unit: "ms"}},
 		Stats:   map[string]string{"average": "mean", "p99": "p99"},
 	}},
 	Approximates: map[string]string{"ttft": "a metronome hears the first token late"},

@@ -4,10 +4,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/gates/foreign"
 )
 
 // OwnTool is the name of this program as a load generator.
-const OwnTool = "pipeline"
+const OwnTool = foreign.Own
 
 // Rule is how strictly two sides must agree in a field.
 type Rule int

@@ -7,58 +7,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/gates/foreign"
 )
 
-// aiperf reads profile_export_aiperf.json: a tag with a unit and statistics for each metric.
-// readSections reads its CSV.
-var aiperf = Tool{
-	Name: "aiperf", Releases: "0.13", Command: `aiperf\s+profile`,
-	Shapes: []Shape{
-		{Keys: []string{"metrics metadata/aggregation_type=confidence"}, also: aiperfAggregate},
-		{
-			Keys: []string{"metrics/*/series", "endpoint_url metrics", "summary/endpoints_configured input_config"},
-			Instead: "the metrics of a server while aiperf measured it (server_metrics_export.json): import profile_export_aiperf.json " +
-				"beside it",
-		},
-		{
-			Keys: []string{"aiperf_version", "time_to_first_token/unit", "request_latency/unit"},
-			// Older versions have a load generator here; 0.13 and later have the measured phase and
-			// its data set.
-			Settings: []Field{{"input_config/loadgen", ""}, {"input_config/endpoint", "endpoint_"}},
-			Params: []Field{
-				{"start_time", "start_time"}, {"input_config/models/items/0/name", "model"}, {"input_config/tokenizer/name", "tokenizer"},
-				{"input_config/datasets/0/type", "dataset_name"}, {"input_config/datasets/0/prompts/isl/mean", "input_len"},
-				{"input_config/datasets/0/prompts/osl/mean", "output_len"},
-			},
-			Figures: aiperfFigures, Times: aiperfTimes, Stats: aiperfStats, also: aiperfRun,
-		},
-		{
-			Keys:    []string{"metrics metadata"},
-			Instead: "records of single requests (aiperf's profile_export.jsonl): import profile_export_aiperf.json beside it",
-		},
-	},
-	Sheets: []Sheet{{
-		Headers: []string{"Endpoint,Type,Metric"},
-		Instead: "the metrics of a server while aiperf measured it (server_metrics_export.csv): import profile_export_aiperf.json beside it",
-	}},
-}
-
-var aiperfTimes = []Times{
-	{"time_to_first_token", "ttft", ""}, {"request_latency", "e2e latency", ""}, {"inter_token_latency", "itl", ""},
-	{"inter_chunk_latency", "icl", ""},
-}
-
-var aiperfStats = map[string]string{
-	"avg": "mean", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "min": "min", "max": "max", "std": "std",
-}
-
-var aiperfFigures = []Field{
-	{"request_throughput/avg", "request throughput"}, {"input_token_throughput/avg", "input throughput"},
-	{"output_token_throughput/avg", "output throughput"}, {"total_token_throughput/avg", "total throughput"},
-	{"request_count/avg", "completed"}, {"error_request_count/avg", "failed"}, {"goodput/avg", "request goodput"},
-	{"input_sequence_length/avg", "mean input tokens"}, {"output_sequence_length/avg", "mean output tokens"},
-	{"total_isl/avg", "total input tokens"}, {"total_osl/avg", "total output tokens"},
-}
+// aiperfStats are its names of statistics, in JSON and CSV.
+var aiperfStats = foreign.ShapeOf("aiperf").Stats
 
 // aiperfRun reads the measured phase, the failures and the duration of a run.
 func aiperfRun(root, _ *value, r *Run, e *entryList) error {
@@ -87,10 +41,10 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 // profile runs, under TAG_STATISTIC. The runs used one server, so they are one result, and their
 // spread is not that between launches.
 func aiperfAggregate(root, _ *value, r *Run, e *entryList) error {
-	metrics := root.at("metrics")
-	for _, t := range aiperfTimes {
+	metrics, single := root.at("metrics"), foreign.ShapeOf("aiperf")
+	for _, t := range single.Times {
 		for _, stat := range slices.Sorted(maps.Keys(aiperfStats)) {
-			t := Times{t.Path + "_" + stat, t.Name, t.Unit}
+			t := foreign.Times{Path: t.Path + "_" + stat, Name: t.Name, Unit: t.Unit}
 			if err := e.times(metrics.at(t.Path), t, map[string]string{"mean": aiperfStats[stat]}, r.Source); err != nil {
 				return err
 			}
@@ -100,7 +54,7 @@ func aiperfAggregate(root, _ *value, r *Run, e *entryList) error {
 	if !ok || runs < 1 || runs != math.Trunc(runs) {
 		return &Error{r.Source, r.Line, errors.New("metadata.num_successful_runs does not say how many runs the figures are means of")}
 	}
-	for _, f := range aiperfFigures {
+	for _, f := range single.Figures {
 		v := metrics.at(strings.Replace(f.Path, "/", "_", 1) + "/mean")
 		known, _ := figureOf(f.Name)
 		if x, ok := v.number(); ok && known.kind == count { // the sum over all runs: a mean would round one failure away

@@ -185,7 +185,7 @@ func (b *openBlock) tool(tools Tools) string {
 			}
 		}
 	}
-	return vllm.Name
+	return "vllm"
 }
 
 // setBackend sets the backend from the block, because definitions depend on it.

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/foreign"
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// foreign are the groups of figures that tools define differently from the registry. They have
+// foreignGroups are the groups of figures that tools define differently from the registry. They have
 // their own names; all other groups are defined alike.
-var foreign = metric.Foreign()
+var foreignGroups = metric.Foreign()
 
 // foreignGroup returns the group of a name, nil if it is no tool's own.
 func foreignGroup(name string) *metric.Group {
@@ -19,8 +20,8 @@ func foreignGroup(name string) *metric.Group {
 }
 
 func foreignWhere(is func(metric.Group) bool) *metric.Group {
-	if i := slices.IndexFunc(foreign, is); i >= 0 {
-		return &foreign[i]
+	if i := slices.IndexFunc(foreignGroups, is); i >= 0 {
+		return &foreignGroups[i]
 	}
 	return nil
 }
@@ -43,7 +44,7 @@ var toolGroups = map[string]string{
 }
 
 // tool returns the tool that measured a result, nil if it is not in the table.
-func (r *Run) tool() *Tool { return r.table().named(r.Tool) }
+func (r *Run) tool() *foreign.Tool { return r.table().named(r.Tool) }
 
 func (r *Run) table() Tools {
 	if r.tools == nil {
@@ -54,8 +55,8 @@ func (r *Run) table() Tools {
 
 // group returns the group for a tool's figures of a quantity.
 func (r *Run) group(quantity string) string {
-	if t := r.tool(); t != nil && t.group != nil {
-		return t.group(r, quantity)
+	if of := groups[r.Tool]; of != nil {
+		return of(r, quantity)
 	}
 	return quantity
 }

@@ -20,11 +20,9 @@
 //
 // # A further tool
 //
-//  1. Write its Tool in a file of its name: the keys that distinguish its objects from others, and
-//     the paths of its parameters and figures. Add a function for what a table cannot express.
-//  2. List it in StandardTools. Then import, compare, gate and drivers read its files.
-//  3. List the definitions that differ from the registry in gates/metric/foreign.go, so that
-//     gates can name them.
+// Add its row to the table of package gates/foreign: the keys that distinguish its objects from others, the paths of its
+// parameters and figures, and the definitions that differ from the registry. Then import, compare, gate and drivers
+// read its files. What a table cannot express is a function in a file of its name, listed in readers.
 //
 // The package opens no files and judges nothing: see packages judge and gates.
 package convert

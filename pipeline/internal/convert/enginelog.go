@@ -53,11 +53,10 @@ const (
 func newEngineLog(tools Tools) *engineLog {
 	e := &engineLog{}
 	for _, t := range tools {
-		if t.Engine == nil {
-			continue
-		}
-		if o := t.Engine().Capabilities().Observer; o != nil {
-			e.readers = append(e.readers, o.LogPoint)
+		if engine := engines[t.Name]; engine != nil {
+			if o := engine().Capabilities().Observer; o != nil {
+				e.readers = append(e.readers, o.LogPoint)
+			}
 		}
 	}
 	e.forget()

@@ -5,30 +5,6 @@ import (
 	"strconv"
 )
 
-// inferenceX reads rows that InferenceX (formerly InferenceMAX) makes of results of its copy of
-// vLLM's client, one for each configuration and concurrency: times in seconds, and throughput per
-// GPU. Its collected file is a list of them. From utils/process_result.py of August 2026.
-var inferenceX = []Shape{
-	{
-		Keys: []string{"hw conc scenario_type"},
-		Instead: "a row of InferenceX of agentic sessions, which aiperf measured and defines otherwise: import profile_export_aiperf.json of " +
-			"the run",
-	},
-	{
-		Keys: []string{"hw conc tput_per_gpu framework"},
-		Params: []Field{
-			{"conc", "max_concurrency"}, {"model", "model"}, {"isl", "input_len"}, {"osl", "output_len"}, {"hw", "hw"},
-			{"framework", "framework"}, {"precision", "precision"}, {"spec_decoding", "spec_decoding"}, {"disagg", "disagg"}, {"image", "image"},
-			{"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"pcp_size", "pcp_size"}, {"dp_attention", "dp_attention"},
-			{"prefill_tp", "prefill_tp"}, {"prefill_ep", "prefill_ep"}, {"prefill_num_workers", "prefill_num_workers"},
-			{"num_prefill_gpu", "num_prefill_gpu"},
-			{"decode_tp", "decode_tp"}, {"decode_ep", "decode_ep"}, {"decode_num_workers", "decode_num_workers"},
-			{"num_decode_gpu", "num_decode_gpu"},
-		},
-		also: inferenceXRow,
-	},
-}
-
 // inferenceXRow reads the times, and multiplies the throughput by the GPUs. It does not read the
 // interactivity, which is one over the time per output token.
 func inferenceXRow(_, item *value, r *Run, e *entryList) error {

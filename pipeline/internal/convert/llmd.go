@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/gates/foreign"
 )
 
 // isLLMD reports whether an object is a Benchmark Report of llm-d, which holds results of any tool.
@@ -46,7 +48,7 @@ func (r *Run) readLLMD(root *value) error {
 		return r.takeOwn(own)
 	}
 	r.fields(root.at("scenario/load/native/args"), "", maxParams)
-	for _, p := range []Field{
+	for _, p := range []struct{ Path, Name string }{
 		{"rate_qps", "request_rate"}, {"concurrency", "max_concurrency"}, {"input_seq_len/value", "input_len"},
 		{"output_seq_len/value", "output_len"},
 	} {
@@ -118,7 +120,7 @@ func (r *Run) readLLMD01(root *value) error {
 	if err := llmdTimes(&e, metrics, r); err != nil {
 		return err
 	}
-	for _, f := range []Field{
+	for _, f := range []struct{ Path, Name string }{
 		{"throughput/requests_per_sec", "request throughput"}, {"throughput/input_tokens_per_sec", "input throughput"},
 		{"throughput/output_tokens_per_sec", "output throughput"}, {"throughput/total_tokens_per_sec", "total throughput"},
 		{"time/duration", "duration"},
@@ -144,7 +146,7 @@ func llmdTimes(e *entryList, aggregate *value, r *Run) error {
 		if _, ok := timeShift[unit]; !ok {
 			return &Error{r.Source, v.line, fmt.Errorf("%s has the units %s, which are not of time", l.name, clip(v.at("units").str()))}
 		}
-		if err := e.times(v, Times{l.name, l.label, unit}, stats, r.Source); err != nil {
+		if err := e.times(v, foreign.Times{Path: l.name, Name: l.label, Unit: unit}, stats, r.Source); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 			return nil, &Error{s.name, s.line, fmt.Errorf("a row of %d cells in a section of %d columns", len(s.cells), len(s.header))}
 		}
 		if strings.HasSuffix(s.cells[0], "(per sec)") || strings.HasSuffix(s.cells[0], "(count)") {
-			tool = genAIPerf.Name // aiperf writes (tokens/sec) and (requests)
+			tool = "genai-perf" // aiperf writes (tokens/sec) and (requests)
 		}
 		if !e.section(s.header, s.cells, s.line) {
 			unread = append(unread, s.cells[0])
@@ -52,7 +52,7 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	run := opt.newRun(FormatCSV, cmp.Or(opt.Tool, tool, aiperf.Name), s.name, 1)
+	run := opt.newRun(FormatCSV, cmp.Or(opt.Tool, tool, "aiperf"), s.name, 1)
 	if err := run.fill(e.entries); err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func readSections(s *sheet, opt ReadOptions) ([]Run, error) {
 func toolOfSections(name string) string {
 	switch {
 	case strings.Contains(name, "genai_perf"):
-		return genAIPerf.Name
+		return "genai-perf"
 	case strings.Contains(name, "aiperf"):
-		return aiperf.Name
+		return "aiperf"
 	}
 	return ""
 }

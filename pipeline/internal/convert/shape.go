@@ -5,50 +5,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/gates/foreign"
 )
 
-// Shape describes an object that a tool writes: what distinguishes it, and the paths of its
-// figures. Paths are keys separated by slashes, see value.at. If Each selects a part, a path that
-// begins with a slash starts at the whole object.
-type Shape struct {
-	// Keys recognise the object: each is a list of paths that must all exist, with a value if given
-	// ("metadata metrics/type=mean"). One list is enough.
-	Keys []string
-	// fallback recognises it if no tool knows the keys.
-	fallback func(*value) bool
-	// Instead describes an object without results, and what to import instead.
-	Instead string
-
-	// Each is the path of a list of results; "" if the object is one. But matches list elements
-	// that are not results.
-	Each, But string
-	// Flat objects have figures and parameters under common names, and arrays over requests.
-	Flat bool
-	// Params are parameters by path. Settings are objects of parameters, with a prefix for their
-	// names.
-	Params, Settings []Field
-	// Figures are labels of a printed block, by path.
-	Figures []Field
-	// Times are distributions, and Stats the paths of their statistics.
-	Times []Times
-	Stats map[string]string
-	// Audit are figures of the client.
-	Audit []Field
-	// also reads what the table cannot express.
-	also func(root, item *value, r *Run, e *entryList) error
-}
-
-// Field names the value at a path.
-type Field struct{ Path, Name string }
-
-// Times is a distribution of times at a path, in a unit; for "" the unit is in the field unit.
-type Times struct{ Path, Name, Unit string }
-
 // recognise returns the tool and the shape of an object, nil for none.
-func (t Tools) recognise(o *value) (*Tool, *Shape) {
-	for _, knows := range []func(*Shape) bool{
-		func(s *Shape) bool { return slices.ContainsFunc(s.Keys, o.has) },
-		func(s *Shape) bool { return s.fallback != nil && s.fallback(o) },
+func (t Tools) recognise(o *value) (*foreign.Tool, *foreign.Shape) {
+	for _, knows := range []func(*foreign.Shape) bool{
+		func(s *foreign.Shape) bool { return slices.ContainsFunc(s.Keys, o.has) },
+		func(s *foreign.Shape) bool { return s.Keys == nil && s.Reader == "vllm" && isVLLM(o) },
 	} {
 		for i := range t {
 			for k := range t[i].Shapes {
@@ -93,7 +58,7 @@ func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error)
 			continue
 		}
 		r := opt.newRun(Format(tool.Name), tool.Name, source, item.line)
-		if err := shape.read(o, item, r); err != nil {
+		if err := r.readShape(shape, o, item); err != nil {
 			return nil, err
 		}
 		if shape.Flat {
@@ -106,8 +71,8 @@ func (opt ReadOptions) runs(o *value, q *requests, source string) ([]Run, error)
 	return runs, nil
 }
 
-// read reads the figures of a result in an object.
-func (s *Shape) read(root, item *value, r *Run) error {
+// readShape reads the figures of a result in an object.
+func (r *Run) readShape(s *foreign.Shape, root, item *value) error {
 	const most = 300 // a server's information must leave room for the settings of the run
 	var e entryList
 	at := func(path string) *value {
@@ -138,8 +103,8 @@ func (s *Shape) read(root, item *value, r *Run) error {
 			return err
 		}
 	}
-	if s.also != nil {
-		if err := s.also(root, item, r, &e); err != nil {
+	if also := readers[s.Reader]; also != nil {
+		if err := also(root, item, r, &e); err != nil {
 			return err
 		}
 	}
@@ -190,7 +155,7 @@ func (e *entryList) text(label, value string, line int) {
 }
 
 // times adds the statistics of a distribution.
-func (e *entryList) times(v *value, t Times, stats map[string]string, source string) error {
+func (e *entryList) times(v *value, t foreign.Times, stats map[string]string, source string) error {
 	if v == nil {
 		return nil
 	}

@@ -2,57 +2,33 @@ package convert
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/gates/foreign"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/vllm"
 )
 
-// Tool is a load generator whose results can be read, with everything this package knows of it. Its
-// definitions that differ from the registry's are in gates/metric.
-type Tool struct {
-	// Name in results, after --tool and in the driver of a benchmark.
-	Name string
-	// Releases whose sources its readers follow.
-	Releases string
-	// Shapes are the objects that it writes, in JSON or YAML.
-	Shapes []Shape
-	// Bulk are the paths of large values that are not needed.
-	Bulk []string
-	// Sheets are its CSV files without results.
-	Sheets []Sheet
-	// Command matches its program in a shell line.
-	Command string
-	// Aliases are its names in llm-d's reports.
-	Aliases []string
-	// Prints are parts of labels that only its printed block has.
-	Prints []string
-	// Approximates lists groups of figures that count as the registry's although they differ
-	// slightly, with the difference. Comparisons with another tool report it.
-	Approximates map[string]string
-	// Counted tools take a number of requests; the others measure for a time.
-	Counted bool
-	// Engine comes with the tool: lines of its log may stand between results.
-	Engine func() steps.Engine
-	// group returns the group of a figure if it depends on the result; nil changes nothing.
-	group func(r *Run, group string) string
-}
-
-// Sheet is a CSV file without a result. Headers has columns of each of its forms, and Instead says
-// what it is and what to import instead.
-type Sheet struct {
-	Headers []string // "Endpoint,Type,Metric"
-	Instead string
-}
-
 // Tools is a table of tools. The first that recognises an object reads it.
-type Tools []Tool
+type Tools []foreign.Tool
 
 // StandardTools returns the known tools.
-func StandardTools() Tools { return slices.Clone(standard) }
+func StandardTools() Tools { return foreign.Tools() }
 
-var standard = Tools{vllm, sglang, guidellm, aiperf, genAIPerf, inferencePerf, inferenceBenchmarker, llmperf, trtllmBench, ours}
+var standard = StandardTools()
+
+// readers read what the table of tools cannot express, by the names that its shapes give them.
+var readers = map[string]func(root, item *value, r *Run, e *entryList) error{
+	"inferencex": inferenceXRow, "sglang": sglangCache, "guidellm": guidellmBenchmark, "aiperf": aiperfRun, "aiperf aggregate": aiperfAggregate,
+	"inference-perf": inferencePerfStage, "llmperf": llmperfSummary, "trtllm-bench": trtllmTokens,
+}
+
+// groups return the group of a tool's figure where it depends on the result.
+var groups = map[string]func(r *Run, group string) string{"sglang": sglangGroup}
+
+// engines come with a tool of their name: lines of their logs may stand between results.
+var engines = map[string]func() steps.Engine{"vllm": vllm.New, "sglang": sglang.New}
 
 // Names returns the names of the tools.
 func (t Tools) Names() []string {
@@ -64,7 +40,7 @@ func (t Tools) Names() []string {
 }
 
 // named returns the tool of a name, nil for none.
-func (t Tools) named(name string) *Tool {
+func (t Tools) named(name string) *foreign.Tool {
 	for i := range t {
 		if t[i].Name == name {
 			return &t[i]
@@ -95,6 +71,3 @@ func (t Tools) bulk() map[string]bool {
 	}
 	return out
 }
-
-// ours is the load generator of this program, whose files this package also writes.
-var ours = Tool{Name: comparability.OwnTool}

@@ -337,13 +337,18 @@ func TestRequestsWithoutText(t *testing.T) {
 	}
 }
 
-// TestToolsAndDefinitionsAgree: the tools whose figures gates can name are those whose files are
-// read.
-func TestToolsAndDefinitionsAgree(t *testing.T) {
-	read, defined := convert.StandardTools().Names(), metric.Tools()
-	slices.Sort(read)
-	slices.Sort(defined)
-	if !slices.Equal(read, defined) {
-		t.Errorf("the tools whose files are read are %q, those with definitions %q", read, defined)
+// TestTableOfTools: names and prefixes of tools are their own, and definitions have a prefix.
+func TestTableOfTools(t *testing.T) {
+	seen := map[string]bool{}
+	for _, tool := range convert.StandardTools() {
+		for _, name := range slices.Compact([]string{tool.Name, tool.Prefix}) {
+			if seen[name] && name != "" {
+				t.Errorf("%q is the name or the prefix of two tools", name)
+			}
+			seen[name] = true
+		}
+		if len(tool.Differences) > 0 && tool.Prefix == "" {
+			t.Errorf("%s has definitions of its own without a prefix", tool.Name)
+		}
 	}
 }

@@ -15,18 +15,7 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
-	engine "github.com/servegate/pipeline/steps/vllm"
 )
-
-// vllm reads vllm bench serve --save-result, and the older benchmark_serving.py. Other tools copy
-// its keys, so its objects are recognised last.
-var vllm = Tool{
-	Name: "vllm", Releases: "0.33", Counted: true, Aliases: []string{"vllm-benchmark", "inferencemax"}, // whose client is a copy
-	Command: `benchmark_serving\w*\.py|vllm\s+bench\s+serve`,
-	Bulk:    []string{"generated_texts", "latencies"},
-	Shapes:  append(slices.Clone(inferenceX), Shape{fallback: isVLLM, Flat: true}),
-	Engine:  engine.New,
-}
 
 // isVLLM reports whether an object has vLLM's counts, with the duration or a rate, or else one of
 // its figures.
