@@ -15,6 +15,11 @@ type Hours struct {
 	GPUHours     float64 `json:"gpu_hours,omitempty"`
 }
 
+// HeldFor returns the hours of a launch that holds machines and GPUs for a time. A launch holds one machine at least.
+func HeldFor(seconds float64, machines, gpus int) Hours {
+	return Hours{MachineHours: seconds * float64(max(machines, 1)) / 3600, GPUHours: seconds * float64(gpus) / 3600}
+}
+
 // Plus returns the sum of both.
 func (h Hours) Plus(more Hours) Hours {
 	return Hours{h.MachineHours + more.MachineHours, h.GPUHours + more.GPUHours}
@@ -99,14 +104,14 @@ func NewBill(doc *Document) *Bill {
 		return nil
 	}
 	all := spentUntil(doc, doc.RepeatsPlanned)
-	if all.machines == 0 {
+	if all.MachineHours == 0 {
 		return nil
 	}
-	bill := &Bill{Spent: all.spent(doc.Price), ImagesSeconds: doc.imagesSeconds()}
+	bill := &Bill{Spent: doc.Price.Spent(all.Hours), ImagesSeconds: doc.imagesSeconds()}
 	bill.StartShare, bill.MeasuredShare = min(1, all.start/all.held), min(1, all.measured/all.held)
 	for _, g := range doc.Gates {
 		n := decidedAfter(doc, g)
-		bill.Gates = append(bill.Gates, GateBill{Gate: g.Addr, Repeats: n, Spent: spentUntil(doc, n).spent(doc.Price)})
+		bill.Gates = append(bill.Gates, GateBill{Gate: g.Addr, Repeats: n, Spent: doc.Price.Spent(spentUntil(doc, n).Hours)})
 	}
 	return bill
 }
@@ -133,9 +138,12 @@ func decidedAfter(doc *Document, g Gate) int {
 	return n
 }
 
-// holding adds up launches, in seconds: of machines, of GPUs, and, weighted by GPUs, the time held
-// in total, until servers were ready, and while measuring.
-type holding struct{ machines, gpus, held, start, measured float64 }
+// holding adds up launches: the hours that they held, and, in seconds weighted by GPUs, the time held in total, until
+// servers were ready, and while measuring.
+type holding struct {
+	Hours
+	held, start, measured float64
+}
 
 // spentUntil returns the use until a repeat, including all that was measured again before the next
 // one.
@@ -162,8 +170,7 @@ func spentUntil(doc *Document, repeat int) holding {
 			continue
 		}
 		t := targets[l.Target]
-		sum.machines += l.Held * float64(max(t.Machines, 1))
-		sum.gpus += l.Held * float64(t.GPUs)
+		sum.Hours = sum.Plus(HeldFor(l.Held, t.Machines, t.GPUs))
 		weight := float64(max(t.GPUs, 1))
 		start := l.Startup
 		if l.Failure != nil && start == 0 {
@@ -174,8 +181,4 @@ func spentUntil(doc *Document, repeat int) holding {
 		sum.measured += weight * min(measured[l.ID], l.Held)
 	}
 	return sum
-}
-
-func (h holding) spent(price *Price) Spent {
-	return price.Spent(Hours{MachineHours: h.machines / 3600, GPUHours: h.gpus / 3600})
 }

@@ -35,8 +35,7 @@ func (t Target) OfLaunch(seconds float64) Spending {
 	if t.Attached {
 		return Spending{Seconds: seconds}
 	}
-	held := result.Hours{MachineHours: float64(max(t.Machines, 1)), GPUHours: float64(t.GPUs)}
-	return Spending{held.Times(seconds / 3600), seconds}
+	return Spending{result.HeldFor(seconds, t.Machines, t.GPUs), seconds}
 }
 
 // limit is one bound of a budget.
