@@ -15,7 +15,7 @@ with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
 PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
 LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
 
-.PHONY: build demo demo-live tester test packages program full soak times wander race lint fmt golden bench operating-characteristics contract clean
+.PHONY: build demo demo-live tester test packages program full soak times wander race lint docs fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because plain `go build ./pipeline` collides with the folder of that name.
 build:
@@ -105,6 +105,10 @@ race:
 
 lint:
 	golangci-lint run ./...
+
+# The site of docs/ in out/site. A link that leads nowhere is an error. Needs Python 3.11.
+docs:
+	.ci/docs/build
 
 fmt:
 	gofmt -w .
