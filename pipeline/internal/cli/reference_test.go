@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/reference"
 	"github.com/servegate/pipeline/reports/publish"
 )
 
@@ -19,12 +21,16 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range a.referencePages(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals), a.root()) {
+	examples, err := reference.FindExamples(os.DirFS(filepath.Join("..", "..", "..", "examples")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range a.referencePages(lang.Schema(registry, a.formats.Names(), a.tests, a.arrivals), a.root(), examples) {
 		var out bytes.Buffer
-		if err := p.write(&out); err != nil {
+		if err := p.Write(&out); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("..", "..", "..", "docs", "reference", p.name)
+		path := filepath.Join("..", "..", "..", "docs", "reference", p.Name)
 		golden.Equal(t, path, out.String())
 	}
 }

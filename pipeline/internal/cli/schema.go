@@ -66,8 +66,8 @@ func (a *app) schema(cmd *cobra.Command, f schemaFlags, path []string) error {
 	case f.markdown && f.functions:
 		return reference.Functions(a.Out, function.Docs())
 	case f.markdown:
-		return writePages(a.Out, slices.DeleteFunc(a.referencePages(doc, cmd.Root()),
-			func(p page) bool { return !strings.HasSuffix(p.name, ".md") }))
+		return writePages(a.Out, slices.DeleteFunc(a.referencePages(doc, cmd.Root(), nil),
+			func(p reference.Page) bool { return !strings.HasSuffix(p.Name, ".md") }))
 	case f.functions:
 		return a.writeJSON(function.Docs())
 	}
@@ -111,36 +111,30 @@ func (a *app) schemaBlock(doc lang.SchemaDoc, path []string) error {
 		strings.Join(names, ", "), strings.Join(documentNames(), ", ")))
 }
 
-// page is one page of the reference.
-type page struct {
-	name  string // path of its file, relative to docs/reference
-	write func(io.Writer) error
-}
-
-func (a *app) referencePages(doc lang.SchemaDoc, root *cobra.Command) []page {
+// referencePages returns the pages of docs/reference. Examples stand beside the arguments of blocks.
+func (a *app) referencePages(doc lang.SchemaDoc, root *cobra.Command, examples reference.Examples) []reference.Page {
 	var containers []steps.ContainerSupport
 	for _, kind := range a.places {
 		containers = append(containers, kind.Containers...)
 	}
-	return []page{
-		{"blocks.md", func(w io.Writer) error { return reference.Blocks(w, doc, containers) }},
-		{"metrics.md", func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
-		{"functions.md", func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
-		{"results.md", reference.Results},
-		{"../pipeline.schema.json", func(w io.Writer) error { return reference.JSONSchema(w, doc) }},
-		{"commands.md", func(w io.Writer) error { return reference.Commands(w, root) }},
-		{"events.md", reference.Events},
-	}
+	return append(reference.BlockPages(doc, containers, examples), []reference.Page{
+		{Name: "metrics.md", Write: func(w io.Writer) error { return reference.Metrics(w, doc.Metrics) }},
+		{Name: "functions.md", Write: func(w io.Writer) error { return reference.Functions(w, function.Docs()) }},
+		{Name: "results.md", Write: reference.Results},
+		{Name: "../pipeline.schema.json", Write: func(w io.Writer) error { return reference.JSONSchema(w, doc) }},
+		{Name: "commands.md", Write: func(w io.Writer) error { return reference.Commands(w, root) }},
+		{Name: "events.md", Write: reference.Events},
+	}...)
 }
 
-func writePages(w io.Writer, pages []page) error {
+func writePages(w io.Writer, pages []reference.Page) error {
 	for i, p := range pages {
 		if i > 0 {
 			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err
 			}
 		}
-		if err := p.write(w); err != nil {
+		if err := p.Write(w); err != nil {
 			return err
 		}
 	}

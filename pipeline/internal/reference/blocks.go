@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -24,19 +25,40 @@ const jsonSyntax = "A file whose name ends in `.pipeline.json` or `.hcl.json` is
 	"Editors complete and check such files by [pipeline.schema.json](../pipeline.schema.json), which `pipeline schema --json-schema` " +
 	"prints: name it in a property `$schema`."
 
-// Blocks writes every block with its arguments and nested blocks, and the forms of references.
-func Blocks(w io.Writer, doc lang.SchemaDoc, containers []steps.ContainerSupport) error {
-	var p page
-	p.line("# Blocks", "")
-	p.line(generated, "")
-	p.line("A file is made of these blocks, in any order. Arguments in bold are required. `pipeline schema BLOCK` prints one of them.", "")
-	for _, b := range doc.Blocks {
-		p.line("* " + link(title(nil, b)))
+// Page is a page of the reference.
+type Page struct {
+	Name  string // path of its file, relative to docs/reference
+	Write func(io.Writer) error
+}
+
+// BlockPages returns the pages on blocks: an index, then a page for each type of block with its arguments and nested blocks. A nested
+// block that is the same in several places is written once; the others link to it.
+func BlockPages(doc lang.SchemaDoc, containers []steps.ContainerSupport, examples Examples) []Page {
+	pages := []Page{{"blocks.md", func(w io.Writer) error { return blockIndex(w, doc, containers) }}}
+	written := map[string]string{}
+	for rest := doc.Blocks; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(b lang.BlockDoc) bool { return b.Type != rest[0].Type })
+		if n < 0 {
+			n = len(rest)
+		}
+		p := page{name: rest[0].Type + ".md", written: written, examples: examples}
+		p.line("# Block `"+rest[0].Type+"`", "", generated)
+		p.blocks(nil, nil, rest[:n])
+		pages = append(pages, Page{"blocks/" + p.name, p.write})
+		rest = rest[n:]
 	}
-	p.line("* "+link(containersByPlace), "* "+link("References"), "* "+link("JSON"))
+	return pages
+}
+
+// blockIndex writes the list of blocks, and what concerns many of them.
+func blockIndex(w io.Writer, doc lang.SchemaDoc, containers []steps.ContainerSupport) error {
+	var p page
+	p.line("# Blocks", "", generated, "",
+		"A file is made of these blocks, in any order. Arguments in bold are required. `pipeline schema BLOCK` prints one of them.", "",
+		"| block | is |", "|---|---|")
 	for _, b := range doc.Blocks {
-		p.line("")
-		p.block(nil, b)
+		first, _, _ := strings.Cut(b.Doc, ". ")
+		p.row("["+title(nil, b)+"](blocks/"+b.Type+".md#"+anchor(title(nil, b))+")", strings.TrimSuffix(first, ".")+".")
 	}
 	p.containers(containers)
 	p.line("", "## References", "", "| form | is |", "|---|---|")
@@ -146,7 +168,7 @@ func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 		if len(p.lines) > 0 {
 			p.line("")
 		}
-		p.block(parents, b)
+		p.block(parents, nil, b)
 		return
 	}
 	for _, nested := range b.Blocks {
@@ -154,17 +176,102 @@ func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
 	}
 	if i := slices.IndexFunc(b.Arguments, func(a lang.ArgumentDoc) bool { return len(rest) == 1 && a.Name == rest[0] }); i >= 0 {
 		b.Arguments, b.Blocks, b.AnyArgument, b.Doc = b.Arguments[i:i+1], nil, "", ""
-		p.block(parents, b)
+		p.block(parents, nil, b)
 	}
 }
 
-// block writes a block and its nested blocks as sections of one level; the path in the title shows
-// the nesting.
-func (p *page) block(parents []string, b lang.BlockDoc) {
+// block writes a block and its nested blocks as sections; the path in the title shows the nesting. types are the types and kinds of
+// its parents, by which examples are found.
+func (p *page) block(parents, types []string, b lang.BlockDoc) {
 	p.line(strings.Repeat("#", min(2+len(parents), 4))+" "+title(parents, b), "", b.Doc)
 	if text := occurs(b); text != "" && len(parents) > 0 {
 		p.line("", text)
 	}
+	types = append(slices.Clone(types), strings.TrimSuffix(b.Type+"."+b.Kind, "."))
+	p.arguments(types, b)
+	p.blocks(append(slices.Clone(parents), title(nil, b)), types, b.Blocks)
+}
+
+// blocks writes blocks of one parent. Arguments that all kinds of a type have are written once, before the kinds, and blocks that have a
+// section elsewhere are listed at the end.
+func (p *page) blocks(parents, types []string, blocks []lang.BlockDoc) {
+	var elsewhere []string
+	for i, b := range blocks {
+		if first := i == 0 || blocks[i-1].Type != b.Type; first && p.written != nil {
+			p.common(parents, types, kinds(blocks, b.Type))
+		}
+		if home := p.home(parents, b); home != "" {
+			elsewhere = append(elsewhere, "* "+code(title(nil, b))+": "+home+". "+cmp.Or(occurs(b), "Any number."))
+			continue
+		}
+		if p.written != nil {
+			_, b = split(kinds(blocks, b.Type), b)
+		}
+		p.line("")
+		p.block(parents, types, b)
+	}
+	if len(elsewhere) > 0 {
+		p.line(append([]string{"", "Blocks in it that are described elsewhere:", ""}, elsewhere...)...)
+	}
+}
+
+// common writes the arguments that all kinds of a block have.
+func (p *page) common(parents, types []string, kinds []lang.BlockDoc) {
+	shared, _ := split(kinds, kinds[0])
+	if len(shared) == 0 {
+		return
+	}
+	all := lang.BlockDoc{Type: kinds[0].Type, Labels: []string{"KIND", "NAME"}, Arguments: shared,
+		Doc: "The kinds of this block are described below. All have these arguments."}
+	p.line("")
+	p.block(parents, types, all)
+}
+
+// kinds returns the blocks of a type.
+func kinds(blocks []lang.BlockDoc, typ string) []lang.BlockDoc {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b lang.BlockDoc) bool { return b.Type != typ })
+}
+
+// split returns the arguments that all kinds of a block have, and the block without them. A block with one kind keeps all.
+func split(kinds []lang.BlockDoc, b lang.BlockDoc) ([]lang.ArgumentDoc, lang.BlockDoc) {
+	if len(kinds) < 2 {
+		return nil, b
+	}
+	everywhere := func(a lang.ArgumentDoc) bool {
+		return !slices.ContainsFunc(kinds, func(k lang.BlockDoc) bool {
+			return !slices.ContainsFunc(k.Arguments, func(other lang.ArgumentDoc) bool { return reflect.DeepEqual(a, other) })
+		})
+	}
+	var shared, own []lang.ArgumentDoc
+	for _, a := range b.Arguments {
+		if everywhere(a) {
+			shared = append(shared, a)
+		} else {
+			own = append(own, a)
+		}
+	}
+	b.Arguments = own
+	return shared, b
+}
+
+// home returns a link to the section that describes an equal block, or the empty string, after which the caller writes it: here.
+func (p *page) home(parents []string, b lang.BlockDoc) string {
+	if p.written == nil {
+		return ""
+	}
+	var alone page
+	alone.block(nil, nil, b)
+	text := strings.Join(alone.lines, "\n")
+	heading := title(parents, b)
+	if home, ok := p.written[text]; ok {
+		return strings.Replace(home, "("+p.name+"#", "(#", 1)
+	}
+	p.written[text] = "[" + heading + "](" + p.name + "#" + anchor(heading) + ")"
+	return ""
+}
+
+// arguments writes the table of a block's arguments.
+func (p *page) arguments(types []string, b lang.BlockDoc) {
 	if len(b.Arguments) > 0 || b.AnyArgument != "" {
 		p.line("", "| argument | type | default | meaning |", "|---|---|---|---|")
 	}
@@ -173,14 +280,14 @@ func (p *page) block(parents []string, b lang.BlockDoc) {
 		if a.Required {
 			name = "**" + name + "**"
 		}
-		p.row(name, cmp.Or(a.Unit, code(a.Type)), defaultOf(a), meaning(a))
+		text := meaning(a)
+		if example := p.examples.of(types, a.Name); example != "" {
+			text += " Example: " + code(example)
+		}
+		p.row(name, cmp.Or(a.Unit, code(a.Type)), defaultOf(a), text)
 	}
 	if b.AnyArgument != "" {
 		p.row("*any name*", "", "", b.AnyArgument)
-	}
-	for _, nested := range b.Blocks {
-		p.line("")
-		p.block(append(parents, title(nil, b)), nested)
 	}
 }
 

@@ -4,7 +4,7 @@
 // Everything comes from the tables that decode files and parse flags, so that the pages always
 // match the program:
 //
-//	err := reference.Blocks(w, lang.Schema(registry, formats, tests, arrivals), containers)
+//	pages := reference.BlockPages(lang.Schema(registry, formats, tests, arrivals), containers, examples)
 //
 // It only renders, and does not know any block, metric or command by name.
 package reference

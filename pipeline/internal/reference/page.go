@@ -20,7 +20,14 @@ import (
 const generated = "*Written by `go test ./pipeline/internal/cli -run Reference -update` from the program's own tables.*"
 
 // page collects lines of markdown.
-type page struct{ lines []string }
+type page struct {
+	lines []string
+
+	// Of a page on blocks: the name of its file, links to the sections of nested blocks by their text, and lines of example files.
+	name     string
+	written  map[string]string
+	examples Examples
+}
 
 func (p *page) line(lines ...string) { p.lines = append(p.lines, lines...) }
 
@@ -42,10 +49,13 @@ func (p *page) write(w io.Writer) error {
 
 func code(s string) string { return "`" + s + "`" }
 
-// link returns a link to a heading of the page, by GitHub's rule for anchors: lower case, spaces
-// become hyphens, and all but letters, digits, hyphens and underscores is dropped.
-func link(heading string) string {
-	anchor := strings.Map(func(r rune) rune {
+// link returns a link to a heading of the page.
+func link(heading string) string { return "[" + heading + "](#" + anchor(heading) + ")" }
+
+// anchor returns the anchor of a heading by GitHub's rule: lower case, spaces become hyphens, and all but letters, digits, hyphens and
+// underscores is dropped.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
 			return '-'
@@ -54,7 +64,6 @@ func link(heading string) string {
 		}
 		return -1
 	}, heading)
-	return "[" + heading + "](#" + anchor + ")"
 }
 
 // Events writes the page on the events that a run prints with --json and stores in events.jsonl.
