@@ -88,6 +88,48 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestTroubleshootingHasAllClasses: the page says what to do about each class of failed launches and each cause of void runs.
+func TestTroubleshootingHasAllClasses(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		sources string
+		names   *regexp.Regexp
+		least   int
+	}{
+		{"../steps/*/*.go", regexp.MustCompile(`NewRule\("([a-z_]+)",`), 15},
+		{"../reports/result/enums.go", regexp.MustCompile(`VoidCause = "([a-z_]+)"`), 5},
+	} {
+		sources, err := filepath.Glob(tt.sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, path := range sources {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range tt.names.FindAllStringSubmatch(string(source), -1) {
+				found[m[1]] = true
+			}
+		}
+		if len(found) < tt.least {
+			t.Errorf("%s has only %d names: %v", tt.sources, len(found), found)
+		}
+		for name := range found {
+			if !strings.Contains(string(text), "| `"+name+"` |") {
+				t.Errorf("docs/troubleshooting.md has no row for %s, which is in %s", name, tt.sources)
+			}
+		}
+	}
+}
+
 // shownFlags finds what pages show of the command line: code that begins with a flag, and commands.
 var shownFlags = regexp.MustCompile("(?m)`((?:pipeline [a-z]|--[a-z])[^`\n]*)`|^ {4}(pipeline [a-z].*)$")
 
