@@ -100,10 +100,22 @@ type Load struct {
 	RampFrom float64       `json:"ramp_from,omitempty"`
 	// ThinkTime is the time that a user of a closed loop waits after an answer.
 	ThinkTime time.Duration `json:"think_time,omitempty"`
-	// Options are the arguments of load models that need others.
+	// Options are the arguments of load models that need others. Number reads one.
 	Options map[string]any `json:"options,omitempty"`
 	// Search varies Rate, or the users of a closed loop, instead of a fixed load; nil without.
 	Search *Search `json:"search,omitempty"`
+}
+
+// Number returns an option that is a number, 0 without it. Whole numbers are integers in a load of a file, and floats
+// in one that was read from JSON.
+func (l Load) Number(option string) float64 {
+	switch n := l.Options[option].(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return 0
 }
 
 // Closed reports whether MaxConcurrency users send the requests, each when its last answer is complete.

@@ -20,7 +20,8 @@ import (
 // times of a dataset (Recorded).
 //
 //  1. A file is loaded: Takes decodes and documents the arguments of the load block. Those
-//     without a field in [steps.Load] become its Options. Fill and Check see the evaluated load.
+//     without a field in [steps.Load] become its Options, of which [steps.Load.Number] reads the numbers; a duration is
+//     a number of nanoseconds. Fill and Check see the evaluated load.
 //  2. A plan is made: Expected returns the number of requests within a duration.
 //  3. A run begins: Times draws when its requests are sent.
 type Arrival struct {

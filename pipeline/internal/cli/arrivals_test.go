@@ -37,15 +37,9 @@ var waves = load.Arrival{
 	},
 }
 
-func height(l steps.Load) int {
-	n, _ := l.Options["height"].(int64)
-	return int(n)
-}
+func height(l steps.Load) int { return int(l.Number("height")) }
 
-func period(l steps.Load) time.Duration {
-	d, _ := l.Options["period"].(int64)
-	return time.Duration(d)
-}
+func period(l steps.Load) time.Duration { return time.Duration(l.Number("period")) }
 
 // TestArrivalIsOneValue shows that a load model that is only in the table can be named by a file with arguments of
 // its own, is checked, planned, sent, told apart and described.
