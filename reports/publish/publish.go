@@ -72,7 +72,7 @@ type Run interface {
 // RunOptions configures the publishing of a run.
 type RunOptions struct {
 	Settings []Settings
-	// Simulated means that the run measures nothing real.
+	// Simulated means that the run measures nothing real. A publisher says so and posts nothing.
 	Simulated bool
 	// Configuration reports whether the error of a run without a result is due to its configuration.
 	Configuration func(error) bool
