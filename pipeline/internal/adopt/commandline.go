@@ -9,7 +9,7 @@ import (
 var commandLine = form{
 	name: "command", title: "a command line",
 	matches: func(s *source) bool {
-		return script(s, func(words []string) bool { e, _ := serving(words); return e != nil || client(words) > 0 })
+		return s.starts(func(words []string) bool { e, _ := serving(words); return e != nil || client(words) > 0 })
 	},
 	read: func(d *Definition, s *source) error {
 		all, err := commands(string(s.Data), d.unset)
@@ -20,9 +20,9 @@ var commandLine = form{
 	},
 }
 
-// script reports whether a source is a shell script with a command of a certain kind.
-func script(s *source, of func(words []string) bool) bool {
-	all, err := commands(string(s.Data), func(name string, _ *string) string { return name })
+// starts reports whether a source is a shell script with a command of a certain kind.
+func (s *source) starts(of func(words []string) bool) bool {
+	all, err := s.script()
 	if err != nil {
 		return strings.Contains(string(s.Data), "serve") // to report the error
 	}

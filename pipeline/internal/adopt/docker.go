@@ -13,7 +13,7 @@ import (
 // dockerRun is docker run, or podman run, of a server's image.
 var dockerRun = form{
 	name: "docker", title: "docker run",
-	matches: func(s *source) bool { return script(s, isDockerRun) },
+	matches: func(s *source) bool { return s.starts(isDockerRun) },
 	read:    commandLine.read,
 }
 

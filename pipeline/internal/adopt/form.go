@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -36,6 +37,8 @@ type form struct {
 type source struct {
 	Source
 	documents []any // nil if it is neither JSON nor YAML with fields
+	// script returns its commands as those of a shell script, with the names of variables in place of their values.
+	script func() ([]command, error)
 }
 
 // first returns the first document.
@@ -98,6 +101,9 @@ func (d *Definition) readSource(s *source) error {
 		return failed
 	}
 	s.documents = decoded
+	s.script = sync.OnceValues(func() ([]command, error) {
+		return commands(string(s.Data), func(name string, _ *string) string { return name })
+	})
 	for _, f := range forms {
 		if s.Form != "" && s.Form != f.name || s.Form == "" && !f.matches(s) {
 			continue

@@ -13,7 +13,7 @@ import (
 // sweep is vllm bench sweep serve: a server for each of --serve-params, with a benchmark for each of --bench-params.
 var sweep = form{
 	name: "sweep", title: "a sweep of vllm bench",
-	matches: func(s *source) bool { return script(s, func(words []string) bool { return sweepWords(words) > 0 }) },
+	matches: func(s *source) bool { return s.starts(func(words []string) bool { return sweepWords(words) > 0 }) },
 	read:    commandLine.read,
 }
 
