@@ -104,16 +104,5 @@ func document(text string) map[string]any {
 	return m
 }
 
-// Under returns the settings of one argument: its value, or those of its document by path.
-func (s Settings) Under(name string) Settings {
-	out := Settings{}
-	for path, v := range s {
-		if path == name || strings.HasPrefix(path, name+".") {
-			out[path] = v
-		}
-	}
-	return out
-}
-
 // On reports whether an argument is true.
 func (s Settings) On(name string) bool { return s[name] == "true" }
