@@ -10,8 +10,7 @@ import (
 type Looks []int
 
 // LooksBetween returns the looks of a sequence of least to most repeats: at the even numbers
-// between them, and at most. The order of the sides alternates between repeats, so each side is
-// first equally often only after an even number of repeats. If least = most there is one look.
+// between them, and at most. If least = most there is one look.
 func LooksBetween(least, most int) Looks {
 	var l Looks
 	for n := least + least%2; n < most; n += 2 {

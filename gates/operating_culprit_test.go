@@ -93,7 +93,7 @@ func (x searched) search(s *simulator) (ending, error) {
 		if x.contaminated && s.rng.IntN(20) == 0 {
 			sd *= 4
 		}
-		late := x.drift * float64(1-2*(launches/2%2)) / 40 // of the side that comes second
+		late := x.drift * float64(1-2*s.rng.IntN(2)) / 40 // of the side that comes second, in an order that is drawn
 		launches += 2
 		return levels[c] + late + sd*s.rng.NormFloat64()
 	}

@@ -15,7 +15,7 @@ func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
 		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(),
-		coverage(), drift(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(),
+		coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(),
 		machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
 }
@@ -491,25 +491,28 @@ func coverage() chart {
 func drift() chart {
 	const over, cv = 0.04, 0.01
 	c := chart{
-		title:   "**Linear drift of 4 % over the session**, CV 1 %: d ≤ 0 rejected at 5 % by the paired t-test alone, % of comparisons.",
-		columns: []string{"pairs", "rejected"},
+		title: "**Linear drift of 4 % over the session**, CV 1 %: d ≤ 0 rejected at 5 % by the paired t-test alone, % of comparisons, in the " +
+			"drawn order and in a mirrored one.",
+		columns: []string{"pairs", "drawn: rejected", "mirrored: rejected"},
 	}
 	for _, n := range []int{4, 5, 6, 8, 10, 12} {
-		sc := once(fmt.Sprintf("drift, %d pairs", n), func(s *simulator) gates.Family {
-			c := s.comparison(0, n, 0, 0)
-			c.Metric = s.lowerIsBetter()
-			for k := range c.Pairs {
-				early, late := drifted(2*k, n, over), drifted(2*k+1, n, over)
-				base, head := early, late
-				if k%2 == 1 {
-					base, head = late, early
+		sc := func(name string, order func(*simulator, int) []bool) *scenario {
+			return once(fmt.Sprintf("%s, %d pairs", name, n), func(s *simulator) gates.Family {
+				c := s.comparison(0, n, 0, 0)
+				c.Metric = s.lowerIsBetter()
+				for k, headFirst := range order(s, n) {
+					base, head := drifted(2*k, n, over), drifted(2*k+1, n, over)
+					if headFirst {
+						base, head = head, base
+					}
+					c.Pairs[k] = gates.Pair{Repeat: k, Base: math.Exp(base + cv*s.rng.NormFloat64()), Head: math.Exp(head + cv*s.rng.NormFloat64())}
 				}
-				c.Pairs[k] = gates.Pair{Repeat: k, Base: math.Exp(base + cv*s.rng.NormFloat64()), Head: math.Exp(head + cv*s.rng.NormFloat64())}
-			}
-			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}
-		})
+				return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}
+			})
+		}
 		rejected := func(e ending) bool { return e.first().Outcome.PHolm <= e.first().Level }
-		c.lines = append(c.lines, line{fmt.Sprint(n), []cell{{sc, rejected, atMostPercent(7)}}})
+		drawn, mirrored := sc("drift, drawn", (*simulator).drawnOrder), sc("drift, mirrored", (*simulator).mirroredOrder)
+		c.lines = append(c.lines, line{fmt.Sprint(n), []cell{{drawn, rejected, atMostPercent(7)}, {mirrored, rejected, atMostPercent(7)}}})
 	}
 	return c
 }

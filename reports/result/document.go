@@ -443,6 +443,8 @@ type Run struct {
 	VoidCause VoidCause `json:"void_cause,omitempty"`
 	// Duration in seconds; requests sent and failed.
 	Duration float64 `json:"duration_s" bounds:"0,"`
+	// At is the time from the start of the session to that of the run, in seconds; absent in an imported run.
+	At float64 `json:"at_s,omitempty"`
 	// Between is the time from the last answer of the previous run in the launch to the beginning
 	// of this one, in seconds of the clock: to its warm-up, or without one to the start of its
 	// schedule.

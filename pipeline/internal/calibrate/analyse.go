@@ -149,8 +149,8 @@ func (r *Report) judge(p *plan.Plan, pairs map[string][]pair) error {
 	return nil
 }
 
-// familyOf returns the family of the file's gates with the base on both sides. It swaps the sides of every second pair,
-// as the order of launches is swapped.
+// familyOf returns the family of the file's gates with the base on both sides. Which launch of a pair stands for the
+// head is drawn.
 func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family, error) {
 	f := gates.Family{Alpha: p.Alpha, Moderate: true}
 	for _, g := range p.Gates {

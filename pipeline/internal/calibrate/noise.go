@@ -1,6 +1,8 @@
 package calibrate
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"slices"
 
@@ -15,8 +17,11 @@ type pair struct {
 	first, second []result.Run
 }
 
-// swapped reports whether the first launch stands for the head.
-func (p pair) swapped() bool { return p.number%2 == 1 }
+// swapped reports whether the first launch stands for the head. It is drawn for each pair, as the order of sides is.
+func (p pair) swapped() bool {
+	sum := sha256.Sum256(fmt.Appendf(nil, "pair/1 %d", p.number))
+	return sum[0]%2 == 1
+}
 
 // pairsOf returns the pairs of a cell that have two valid launches, in order.
 func pairsOf(c result.Cell) []pair {

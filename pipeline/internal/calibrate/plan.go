@@ -5,8 +5,8 @@
 //	// run aa, which gives doc
 //	found, err := calibrate.Analyse(p, doc)    // noise per cell and metric, false alarms, advice
 //
-// The two launches of a pair get the same prompts and arrivals, as the two sides of a repeat do. Every second pair has
-// the reverse order, as repeats have. Several passes per launch separate the variance between launches from the
+// The two launches of a pair get the same prompts and arrivals, as the two sides of a repeat do. Which of them stands
+// for the head is drawn for each pair, as the order of sides is. Several passes per launch separate the variance between launches from the
 // variance between runs. The noise is used to plan later runs and is shown beside them. Verdicts use the variance of
 // the session itself.
 package calibrate

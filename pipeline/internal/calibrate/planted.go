@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// IsHead reports whether a repeat stands for the head, in which a slow-down is planted. The head alternates between the
-// second and the first repeat of a pair, as the order of the sides does.
+// IsHead reports whether a repeat stands for the head, in which a slow-down is planted. The head is the first or the
+// second repeat of a pair, as drawn.
 func IsHead(repeat int) bool {
 	first := repeat%2 == 1
 	return first == pair{number: (repeat - 1) / 2}.swapped()

@@ -1,22 +1,29 @@
 package calibrate
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-func TestHeadsAreTheSecondAndTheFirstByTurns(t *testing.T) {
-	var heads []int
-	for repeat := range 9 {
-		if repeat > 0 && IsHead(repeat) {
-			heads = append(heads, repeat)
+// One repeat of each pair stands for the head, the first about as often as the second, and neither by turns.
+func TestHeadOfAPairIsDrawn(t *testing.T) {
+	const pairs = 1000
+	first, again := 0, 0
+	for k := range pairs {
+		if IsHead(2*k+1) == IsHead(2*k+2) {
+			t.Fatalf("pair %d has two heads or none", k+1)
+		}
+		if IsHead(2*k + 1) {
+			first++
+		}
+		if k > 0 && IsHead(2*k+1) == IsHead(2*k-1) {
+			again++
 		}
 	}
-	if !slices.Equal(heads, []int{2, 3, 6, 7}) {
-		t.Errorf("heads in repeats %v", heads)
+	if first < 430 || first > 570 || again < 430 || again > 570 {
+		t.Errorf("of %d pairs the first is the head in %d, and the same one as in the pair before in %d", pairs, first, again)
 	}
 }
 

@@ -235,7 +235,7 @@ func TestFailurePolicy(t *testing.T) {
 		},
 		{
 			name: "one of three fails", sides: []string{base, same, head}, repeats: 6, behave: trouble(head, oom),
-			status: "complete", reason: "ended early after repeat 5 of 6", launches: "bshhsbbshhsbbsh",
+			status: "complete", reason: "ended early after repeat 5 of 6", launches: "bhsbshhsbbhshsb",
 			base: "1 ok, 2 ok, 3 ok, 4 ok, 5 ok", head: "1 failed, 2 failed, 3 failed, 4 failed, 5 failed", class: "oom",
 		},
 		{

@@ -31,6 +31,10 @@ const (
 	base = `server.fake.sut["base"]`
 	head = `server.fake.sut["head"]`
 	same = `server.fake.sut["same"]`
+
+	// mirrored is a seed with which base and head are drawn in the order base, head, head, base, base, head and so on
+	// for the first 12 repeats, so that tests can say what comes when.
+	mirrored = 224
 )
 
 // makePlan builds the plan of one benchmark on some sides (the first is the base) with
@@ -39,7 +43,7 @@ func makePlan(t *testing.T, sides []string, rates []float64, repeats int) *plan.
 	t.Helper()
 	cfg := &config.Config{Settings: config.Settings{Alpha: 0.05, Description: "a test"}}
 	bm := &config.Benchmark{
-		Addr: "benchmark.serve", RepeatMin: repeats, RepeatMax: repeats, Seed: 7, Timeout: 10 * time.Minute,
+		Addr: "benchmark.serve", RepeatMin: repeats, RepeatMax: repeats, Seed: mirrored, Timeout: 10 * time.Minute,
 		Axes: []config.Axis{{Name: "side", Values: sides}, {Name: "rate"}},
 	}
 	m, _ := metric.Lookup("ttft.p50")

@@ -26,6 +26,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		return nil, fmt.Errorf("run of cell %s, which the plan does not have", run.Cell)
 	}
 	label := result.Coordinates(cell.Values, " ")
+	at := s.lane.Clock.Now().Sub(r.out.Started).Seconds()
 	r.emit(s, event.Event{Type: event.RunStart, Addr: bm.Addr, Cell: cell.Hash, Label: label, Pass: run.Pass, Text: label})
 	r.reset(ctx, s)
 	w := r.newWatch(ctx, s, cell)
@@ -42,7 +43,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 		return nil, err
 	}
 	measured := got.run
-	measured.Between = s.between(got)
+	measured.At, measured.Between = at, s.between(got)
 	tally := r.tell(w, &measured)
 	uncounted := r.countRun(s, bm, cell, tally, &measured)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes

@@ -51,6 +51,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	c.suspendAll()
 	withholdAll(doc.Gates)
 	c.warnOfTransport()
+	c.warnOfCycle()
 	for i := range doc.Gates {
 		doc.Gates[i].Verdict = worst(&doc.Gates[i])
 	}

@@ -104,7 +104,8 @@ func benchmarkSettings() steps.Schema {
 		Attrs: []steps.Attr{
 			{Name: "description", Type: cty.String, Blank: true, Doc: "What is measured and why."},
 			{Name: "seed", Type: cty.Number, Default: cty.Zero,
-				Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws new content from it, the same on every side."},
+				Doc: "Seed of prompts, arrivals and the order of execution. Each repeat draws the order of its sides and new content from it; the " +
+					"content is the same on every side."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of one run; derived from the workload unless set."},
 		},
 		Blocks: []steps.BlockSchema{

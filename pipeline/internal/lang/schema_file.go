@@ -36,8 +36,8 @@ func pipelineType() *blockType {
 				Doc: "Chance of a false alarm in the whole file, one-sided: all gates that can fail share it."},
 			{Name: "timeout", Type: cty.Number, Unit: steps.UnitDuration, Doc: "Longest time of a whole run; none unless set."},
 			{Name: "resident", Type: cty.String, Enum: steps.Residents, Doc: "How the servers of a repeat stay loaded at the same time: each is " +
-				"started once and measured in turns with the others, pass by pass and in mirrored order. Pairs are still those of launches, however " +
-				"many passes they have. Unset, one is stopped before the next starts."},
+				"started once and measured in turns with the others, pass by pass and in mirrored order. Which is started first is drawn for each " +
+				"repeat. Pairs are still those of launches, however many passes they have. Unset, one is stopped before the next starts."},
 			{Name: "lock", Type: cty.String, Doc: "What runs lock to have something for themselves: a second run waits for the first. A name is a " +
 				"lock of the machine, a path with a slash a file, meant from the pipeline file's folder. GPUs are locked without it."},
 		}, Blocks: []steps.BlockSchema{

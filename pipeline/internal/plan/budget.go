@@ -146,7 +146,7 @@ func (p *Plan) upTo(n int) *Plan {
 		bm := &cut.Benchmarks[i]
 		bm.RepeatMin, bm.RepeatMax = min(bm.RepeatMin, n), min(bm.RepeatMax, n)
 	}
-	cut.Repeats, cut.Looks = schedule(cut.Benchmarks, cut.places()), looks(cut.Benchmarks)
+	cut.Repeats, cut.Looks = schedule(&cut), looks(cut.Benchmarks)
 	cut.Estimate = estimate(&cut)
 	return &cut
 }

@@ -81,7 +81,7 @@ func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Cluster = b.cluster(p)
 	p.Machines = b.machines(p)
 	p.Resident = b.resident(p)
-	p.Repeats = schedule(p.Benchmarks, p.places())
+	p.Repeats = schedule(p)
 	p.Looks = looks(p.Benchmarks)
 	var notes []string
 	p.Variance, notes = b.variance(p)

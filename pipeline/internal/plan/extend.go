@@ -65,7 +65,7 @@ func (p *Plan) asBought(before *Plan) {
 		was := before.benchmark(bm.Addr)
 		bm.RepeatMin, bm.RepeatMax = was.RepeatMin, was.RepeatMax
 	}
-	again.Repeats, again.Looks = schedule(again.Benchmarks, again.places()), before.Looks
+	again.Repeats, again.Looks = schedule(&again), before.Looks
 	again.Estimate = estimate(&again)
 	if again.begins(before) {
 		*p = again

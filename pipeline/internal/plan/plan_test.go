@@ -81,20 +81,102 @@ func build(t *testing.T, cfg *config.Config, opt Options) *Plan {
 	return p
 }
 
-func TestSidesAreMirrored(t *testing.T) {
-	p := build(t, configOf(4, 2, 4), Options{})
-	base, head := `server.vllm.sut["base"]`, `server.vllm.sut["head"]`
-	var got [][]string
+// orderOfSides returns "b" for each repeat that begins with the base, "h" for the others.
+func orderOfSides(p *Plan) string {
+	var out strings.Builder
 	for _, r := range p.Repeats {
-		var order []string
-		for _, l := range r.Launches {
-			order = append(order, l.Target)
+		if r.Launches[0].Target == `server.vllm.sut["base"]` {
+			out.WriteString("b")
+		} else {
+			out.WriteString("h")
 		}
-		got = append(got, order)
 	}
-	want := [][]string{{base, head}, {head, base}, {base, head}, {head, base}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order of launches (-want +got):\n%s", diff)
+	return out.String()
+}
+
+// Each repeat draws its order by itself: over many seeds each side comes first equally often in every repeat, whatever
+// came before. Only the first four repeats never have one order alone.
+func TestOrderOfSidesIsDrawn(t *testing.T) {
+	const plans, repeats = 2000, 8
+	first := [repeats]int{}
+	same := map[string]int{} // repeats whose orders agree
+	for seed := range uint64(plans) {
+		p := &Plan{Benchmarks: []Benchmark{{RepeatMin: 4, RepeatMax: repeats, Seed: seed,
+			Cells: []Cell{{Hash: "b", Target: `server.vllm.sut["base"]`}, {Hash: "h", Target: "head"}}}}}
+		p.Reschedule()
+		order := orderOfSides(p)
+		if n := strings.Count(order[:4], "b"); n == 0 || n == 4 {
+			t.Fatalf("seed %d has one order in its first four repeats: %s", seed, order)
+		}
+		for r := range repeats {
+			if order[r] == 'b' {
+				first[r]++
+			}
+			for before := range r {
+				if order[r] == order[before] {
+					same[fmt.Sprintf("%d and %d", before+1, r+1)]++
+				}
+			}
+		}
+	}
+	for r, n := range first {
+		if n < 900 || n > 1100 {
+			t.Errorf("repeat %d begins with the base in %d of %d plans", r+1, n, plans)
+		}
+	}
+	for which, n := range same {
+		// Without the 2 of 16 orders that do not change, two of the first four repeats agree in 6 of 14.
+		want := plans / 2
+		if which <= "3 and 4" && which[len(which)-1] <= '4' {
+			want = plans * 6 / 14
+		}
+		if n < want-100 || n > want+100 {
+			t.Errorf("repeats %s have the same order in %d of %d plans, want about %d", which, n, plans, want)
+		}
+	}
+}
+
+// The order is that of the plan whichever way it is made: more repeats keep the first, and other images draw anew.
+func TestOrderOfSidesIsKept(t *testing.T) {
+	p := build(t, configOf(4, 2, 4), Options{})
+	if more := build(t, configOf(40, 2, 4), Options{}); !strings.HasPrefix(orderOfSides(more), orderOfSides(p)) {
+		t.Errorf("the first repeats of more are %s, of few %s", orderOfSides(more), orderOfSides(p))
+	}
+	many := build(t, configOf(40, 2, 4), Options{})
+	other := *many
+	other.Targets = slices.Clone(many.Targets)
+	other.Targets[1].Images = []string{"vllm/vllm-openai:v0.33.0"}
+	other.Reschedule()
+	if orderOfSides(&other) == orderOfSides(many) {
+		t.Error("another image has the same order in 40 repeats")
+	}
+	many.Reschedule()
+	if again := build(t, configOf(40, 2, 4), Options{}); orderOfSides(again) != orderOfSides(many) {
+		t.Error("a plan that is laid out again has another order")
+	}
+}
+
+// Four targets have six pairs, each of which comes in both orders before the first look.
+func TestOrderOfManySides(t *testing.T) {
+	targets := []string{"a", "b", "c", "d"}
+	for seed := range uint64(100) {
+		bm := Benchmark{RepeatMin: 4, RepeatMax: 4, Seed: seed}
+		for _, target := range targets {
+			bm.Cells = append(bm.Cells, Cell{Hash: target, Target: target})
+		}
+		p := &Plan{Benchmarks: []Benchmark{bm}}
+		p.Reschedule()
+		before := map[string]bool{}
+		for _, r := range p.Repeats {
+			for i, l := range r.Launches {
+				for _, later := range r.Launches[i+1:] {
+					before[l.Target+later.Target] = true
+				}
+			}
+		}
+		if len(before) != 12 {
+			t.Errorf("seed %d: %d of 12 orders of two targets in %v", seed, len(before), p.orderText())
+		}
 	}
 }
 

@@ -11,23 +11,23 @@ import (
 
 // schedule lays out the repeats. A repeat launches every target once. Each launch runs all cells of its target,
 // of all benchmarks, as often as they have passes. The second pass begins when every cell has had its first.
-// Odd repeats take the targets in the order of first use and even ones in reverse (A B C, C B A), so that a
-// linear drift of the machine affects all sides alike. The cells of a pass run in an order drawn anew for each
-// repeat and pass, the same on every side.
+// The order of the targets is drawn for each repeat (see order), so that no disturbance that follows a clock
+// favours a side. The cells of a pass run in an order drawn anew for each repeat and pass, the same on every
+// side.
 //
 // Repeats take the lanes of a cluster, or the machines of the file, in turn, with all their sides on one of
-// them. Each lane alternates the order, and neighbouring lanes begin with different ones. After every even
-// number of repeats each order was thus taken equally often.
-func schedule(benchmarks []Benchmark, lanes int) []Repeat {
+// them.
+func schedule(p *Plan) []Repeat {
 	repeats := 0
-	for _, b := range benchmarks {
+	for _, b := range p.Benchmarks {
 		if len(b.Cells) > 0 && !b.Cells[0].handedOver() {
 			repeats = max(repeats, b.RepeatMax)
 		}
 	}
+	drawn := orderOf(p)
 	out := make([]Repeat, 0, repeats)
 	for r := 1; r <= repeats; r++ {
-		out = append(out, repeat(benchmarks, r, lanes))
+		out = append(out, repeat(p.Benchmarks, r, p.places(), drawn))
 	}
 	return out
 }
@@ -38,8 +38,7 @@ type item struct {
 	cell      Cell
 }
 
-func repeat(benchmarks []Benchmark, r, lanes int) Repeat {
-	round, lane := (r-1)/lanes, (r-1)%lanes
+func repeat(benchmarks []Benchmark, r, lanes int, drawn order) Repeat {
 	var targets []string
 	byTarget := map[string][]item{}
 	for i := range benchmarks {
@@ -57,10 +56,8 @@ func repeat(benchmarks []Benchmark, r, lanes int) Repeat {
 			byTarget[c.Target] = append(byTarget[c.Target], item{b, c})
 		}
 	}
-	if (round+lane)%2 == 1 {
-		slices.Reverse(targets)
-	}
-	rep := Repeat{Index: r, Lane: lane}
+	drawn.sort(targets, r)
+	rep := Repeat{Index: r, Lane: (r - 1) % lanes}
 	for _, target := range targets {
 		launch := Launch{ID: fmt.Sprintf("r%d-%s", r, target), Target: target}
 		for _, left := range [][]item{itemsOf(byTarget[target], false), itemsOf(byTarget[target], true)} {
@@ -174,7 +171,7 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 // Reschedule lays out the repeats of the plan's benchmarks anew and estimates their cost, for callers that
 // derive one plan from another.
 func (p *Plan) Reschedule() {
-	p.Repeats, p.Looks = schedule(p.Benchmarks, p.places()), looks(p.Benchmarks)
+	p.Repeats, p.Looks = schedule(p), looks(p.Benchmarks)
 	p.Estimate = estimate(p)
 	used := map[string]bool{}
 	for _, r := range p.Repeats {

@@ -111,16 +111,8 @@ func writeBenchmark(w io.Writer, b Benchmark) {
 }
 
 func (p *Plan) writeSchedule(w io.Writer) {
-	orders := make([]string, 0, 2)
-	for _, r := range p.Repeats[:min(2, len(p.Repeats))] {
-		names := make([]string, len(r.Launches))
-		for i, l := range r.Launches {
-			names[i] = term.Escape(l.Target)
-		}
-		orders = append(orders, strings.Join(names, ", "))
-	}
-	if len(orders) > 0 {
-		fmt.Fprintf(w, "order\t%s\n", strings.Join(orders, "; then "))
+	if text := p.orderText(); text != "" {
+		fmt.Fprintf(w, "order\t%s\n", text)
 	}
 	if text := p.residentText(); text != "" {
 		fmt.Fprintf(w, "resident\t%s\n", term.Escape(text))

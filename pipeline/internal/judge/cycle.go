@@ -1,0 +1,80 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// warnOfCycle adds a warning to the decision whose runs follow a clock most clearly, if any does. The order of the sides
+// is drawn, so a clock adds noise and no difference. Whoever knows its period may remove its cause.
+func (c *collector) warnOfCycle() {
+	var at *result.Decision
+	var clearest gates.Cycle
+	var of metric.Metric
+	searched := 0
+	for i, g := range c.plan.Gates {
+		if g.BaselineKind != result.BaselinePaired {
+			continue
+		}
+		decisions := c.doc.Gates[i].Decisions
+		for j := range decisions {
+			d := &decisions[j]
+			m, ok := c.doc.Metric(d.Metric)
+			if !ok || d.Kind == result.KindSuccess {
+				continue
+			}
+			found, ok := gates.FindCycle(timesOf(m, c.cells[key(g.Benchmark, d.BaseCell)], c.cells[key(g.Benchmark, d.Cell)]))
+			if !ok {
+				continue
+			}
+			if searched++; at == nil || found.P < clearest.P {
+				at, clearest, of = d, found, m
+			}
+		}
+	}
+	if at == nil || clearest.P*float64(searched) > gates.CycleLevel {
+		return
+	}
+	swing := fmt.Sprintf("%.3g %%", 100*math.Expm1(clearest.Swing))
+	if of.Scale != metric.Log {
+		swing = fmt.Sprintf("%.3g %s", clearest.Swing, of.Unit)
+	}
+	at.Warnings = append(at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or a "+
+		"neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats are needed with it than without",
+		swing, humanize.Duration(time.Duration(clearest.Period*float64(time.Second)))))
+}
+
+// timesOf returns when the runs of cells began, on which side and machine they were, and their values on the scale of
+// a metric.
+func timesOf(m metric.Metric, cells ...*result.Cell) (at []float64, side []int, values []float64) {
+	sides := map[string]int{}
+	for _, cell := range cells {
+		if cell == nil {
+			continue
+		}
+		for r := range sound(cell) {
+			v, ok := r.Metrics[m.ID]
+			if !ok || r.At == 0 {
+				continue
+			}
+			if m.Scale == metric.Log {
+				if v <= 0 {
+					continue
+				}
+				v = math.Log(v)
+			}
+			on := cell.Hash + " " + r.Nodes
+			if _, seen := sides[on]; !seen {
+				sides[on] = len(sides)
+			}
+			at, side, values = append(at, r.At), append(side, sides[on]), append(values, v)
+		}
+	}
+	return at, side, values
+}
