@@ -42,7 +42,7 @@ func cut(t *testing.T, path string, p *plan.Plan, journal []byte) *store.Dir {
 var sameOutcome = cmp.Options{
 	cmpopts.IgnoreFields(Outcome{}, "Started", "Ended"),
 	cmpopts.IgnoreFields(result.Launch{}, "Startup"),
-	cmpopts.IgnoreFields(result.Run{}, "At"), // later by what was cut off
+	cmpopts.IgnoreFields(result.Run{}, "At"),         // later by what was cut off
 	cmpopts.IgnoreFields(plan.Spending{}, "Seconds"), // with those of what was cut off
 	cmpopts.EquateEmpty(),
 }
