@@ -111,6 +111,10 @@ func (e *entry) estimate(set Settings) {
 		e.settle(Invalid, err.Error())
 	default:
 		e.apply(s)
+		if s.Restless && !e.settled() {
+			e.settle(Inconclusive, "the launches of this session spread more than its history allows: the machine is noisier than it was, so "+
+				"that the history cannot judge it")
+		}
 	}
 }
 
@@ -330,6 +334,10 @@ func (e *entry) warn(c Comparison) {
 			fmt.Sprintf(
 				"the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for",
 				strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+")))
+	}
+	if e.stat.Correlation >= tellCorrelation {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("consecutive sessions of the history are correlated (about %.1f), which widens the interval",
+			e.stat.Correlation))
 	}
 	if differs := c.between(); differs != "" {
 		e.Warnings = append(e.Warnings, differs)

@@ -24,6 +24,8 @@ type Run struct {
 // if the scale is not logarithmic.
 type Samples struct {
 	Base, Head []float64
+	// Launches are the values of the launches of a single session that Prediction compares.
+	Launches []float64
 }
 
 // Comparison is one metric of one cell, head against base.

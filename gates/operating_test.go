@@ -248,24 +248,76 @@ func failuresOfTheHead() chart {
 
 func storedBaselines() chart {
 	c := chart{
-		title: "**Stored baselines**: one session against 10 of the history, % of files.",
-		columns: []string{"SD of sessions", "20 metrics without a change: false alarm", "one metric at the margin: pass",
-			"20 metrics without a change: all pass"},
+		title: "**Stored baselines**: one session of 4 launches against 10 of the history, % of files. Sessions are correlated with those " +
+			"before them, or launches spread, today by some times as much as they did.",
+		columns: []string{"sessions", "20 metrics without a change: false alarm", "one metric at the margin: pass",
+			"20 metrics without a change: all pass", "one metric, 10 % slower: found"},
 	}
-	for _, sd := range []float64{0.005, 0.01, 0.02} {
-		label := percent(sd)
-		same := once("stored, "+label, func(s *simulator) gates.Family {
-			f := gates.Family{Alpha: 0.05}
-			for i := range 20 {
-				f.Comparisons = append(f.Comparisons, s.stored(i, 10, 0, sd))
-			}
-			return f
-		})
-		marginal := once("stored at the margin, "+label, func(s *simulator) gates.Family {
-			return gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{s.stored(0, 10, math.Log(1.05), sd)}}
-		})
-		c.lines = append(c.lines, line{label, []cell{{same, isRed, atMostPercent(5)}, {marginal, isPassed, bound{exactly: 5}},
-			{same, isGreen, bound{}}}})
+	for _, tt := range []struct {
+		label string
+		nights
+	}{
+		{"SD 0.5 %", nights{sessions: 0.005}},
+		{"SD 1 %", nights{sessions: 0.01}},
+		{"SD 2 %", nights{sessions: 0.02}},
+		{"SD 2 %, correlated by 0.3", nights{sessions: 0.02, correlated: 0.3}},
+		{"SD 2 %, correlated by 0.5", nights{sessions: 0.02, correlated: 0.5}},
+		{"SD 2 %, correlated by 0.7", nights{sessions: 0.02, correlated: 0.7}},
+		{"SD 1 %, correlated by 0.7", nights{sessions: 0.01, correlated: 0.7}},
+		{"SD 2 %, correlated by 0.9", nights{sessions: 0.02, correlated: 0.9}},
+		{"SD of launches 4 %", nights{launches: 0.04, today: 1}},
+		{"SD of launches 4 %, today twice that", nights{launches: 0.04, today: 2}},
+		{"SD of launches 4 %, today three times that", nights{launches: 0.04, today: 3}},
+		{"SD of sessions 1.4 %, of launches 2.8 %, today three times that of launches", nights{sessions: 0.014, launches: 0.028, today: 3}},
+	} {
+		sc := func(what string, members int, shift float64) *scenario {
+			return once("stored, "+what+", "+tt.label, func(s *simulator) gates.Family {
+				f := gates.Family{Alpha: 0.05}
+				for i := range members {
+					f.Comparisons = append(f.Comparisons, s.againstNights(i, 10, shift, tt.nights))
+				}
+				return f
+			})
+		}
+		same := sc("no change", 20, 0)
+		c.lines = append(c.lines, line{tt.label, []cell{{same, isRed, atMostPercent(5)}, {sc("at the margin", 1, math.Log(1.05)), isPassed,
+			atMostPercent(5)}, {same, isGreen, bound{}}, {sc("10 % slower", 1, math.Log(1.10)), isFound, bound{}}}})
+	}
+	return c
+}
+
+// nights are sessions of a history: by how much they spread, how much each is correlated with the one before, by how
+// much their launches spread, and by how many times as much today.
+type nights struct{ sessions, correlated, launches, today float64 }
+
+// againstNights is a comparison of one session of 4 launches with a history of h.
+func (s *simulator) againstNights(i, h int, shift float64, of nights) gates.Comparison {
+	const launches = 4
+	c := s.comparison(i, 0, 0, 0)
+	c.Test, c.Planned, c.Unpaired = gates.Prediction, 1, &gates.Samples{}
+	night := 0.0
+	for k := range h + 1 {
+		fresh := s.rng.NormFloat64()
+		if night = of.correlated*night + math.Sqrt(1-of.correlated*of.correlated)*fresh; k == 0 {
+			night = fresh
+		}
+		mean, spread := 0.0, of.launches
+		if k == h {
+			spread, mean = of.launches*of.today, shift
+		}
+		mean += of.sessions * night
+		values, sum := make([]float64, launches), 0.0
+		for l := range values {
+			values[l] = mean + spread*s.rng.NormFloat64()
+			sum += values[l]
+			values[l] = math.Exp(worseIs(c.Metric) * values[l])
+		}
+		session := math.Exp(worseIs(c.Metric) * sum / launches)
+		if k < h {
+			c.Unpaired.Base = append(c.Unpaired.Base, session)
+		} else {
+			c.Unpaired.Head, c.Unpaired.Launches = []float64{session}, values
+		}
 	}
 	return c
 }

@@ -13,7 +13,7 @@ const MinSessions = 10
 
 // Prediction is the prediction interval over the sessions of a stored baseline.
 var Prediction = &Test{
-	Name: "prediction", Design: Sessions, Run: prediction,
+	Name: "prediction", Design: Sessions, Run: predictSession,
 	Doc:    "whether a session comes from the distribution of those of a history",
 	LeastP: func(int) float64 { return 0 },
 }

@@ -99,3 +99,43 @@ func TestNeedSessionsIsTheLeastThatWorks(t *testing.T) {
 		t.Errorf("%d sessions are enough against a history that is too short", k)
 	}
 }
+
+// Launches that spread far more than the sessions of a history make it too quiet to judge them; what spreads as they do
+// is judged.
+func TestLaunchesThatSpreadMoreThanTheHistory(t *testing.T) {
+	history := []float64{1, 1.01, 0.99, 1.005, 0.995, 1, 1.01, 0.99, 1.008, 0.992}
+	for name, tt := range map[string]struct {
+		launches []float64
+		want     gates.Verdict
+		reason   string
+	}{
+		"as quiet":      {[]float64{1.10, 1.11, 1.09, 1.10}, gates.Regression, ""},
+		"restless":      {[]float64{0.90, 1.35, 1.00, 1.18}, gates.Inconclusive, "noisier than it was"},
+		"not known":     {nil, gates.Regression, ""},
+		"a single one":  {[]float64{1.10}, gates.Regression, ""},
+		"all identical": {[]float64{1.10, 1.10, 1.10, 1.10}, gates.Regression, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := comparison(t, "ttft.p99", nil)
+			c.Test, c.Planned, c.Unpaired = gates.Prediction, 0, &gates.Samples{Base: history, Head: []float64{1.10}, Launches: tt.launches}
+			if d := judgeOne(t, c); d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) {
+				t.Errorf("%s: %s, want %s: …%s…", d.Verdict, d.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+// Sessions that follow each other closely say less of the next one than independent ones, and the decision says so.
+func TestCorrelatedSessionsWidenTheInterval(t *testing.T) {
+	width := func(history []float64) (float64, string) {
+		c := comparison(t, "ttft.p99", nil)
+		c.Test, c.Planned, c.Unpaired = gates.Prediction, 0, &gates.Samples{Base: history, Head: []float64{1.02}}
+		d := judgeOne(t, c)
+		return d.Interval.Upper - d.Interval.Lower, strings.Join(d.Warnings, "; ")
+	}
+	mixed, quiet := width([]float64{0.96, 1.05, 0.98, 1.03, 0.97, 1.04, 1.00, 1.01, 0.99, 1.02})
+	wave, told := width([]float64{0.96, 0.97, 0.98, 0.99, 1.00, 1.01, 1.02, 1.03, 1.04, 1.05})
+	if wave <= mixed || strings.Contains(quiet, "correlated") || !strings.Contains(told, "correlated") {
+		t.Errorf("independent: %.3f, %q; correlated: %.3f, %q", mixed, quiet, wave, told)
+	}
+}

@@ -25,6 +25,10 @@ type Statistic struct {
 	Lower, Upper float64
 	// Contradicted is set if the pairs spread by more than the known spread allows.
 	Contradicted bool
+	// Correlation of consecutive sessions of a history, 0 if they are independent or not sessions.
+	Correlation float64
+	// Restless is set if the launches of a session spread more than its history allows.
+	Restless bool
 	// Noise extrapolates to other numbers of repeats.
 	Noise Noise
 }
@@ -56,6 +60,8 @@ type Sample struct {
 	Known    *Known
 	// Base and Head are the values of the two sides of an unpaired comparison.
 	Base, Head []float64
+	// Launches are the values of the launches of the single session on the head's side.
+	Launches []float64
 	// Floor is the size of float64 rounding in the values.
 	Floor float64
 	// Rounding is the uncertainty from the printed digits.
@@ -89,6 +95,9 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 		return x, base, head, err
 	}
 	x.Head, err = signed(c.Metric, "head", head)
+	if err == nil && c.Unpaired != nil {
+		x.Launches, err = signed(c.Metric, "session", c.Unpaired.Launches)
+	}
 	x.Floor = roundingOf(c.Metric.Scale, base, head)
 	switch {
 	case err != nil:

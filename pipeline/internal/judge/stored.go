@@ -115,7 +115,31 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	case out.Invalid == "":
 		out.Invalid = transportExclusion(g.OnUnprovenTransport, head).reason
 	}
-	out.Unpaired.Head = []float64{value}
+	out.Unpaired.Head, out.Unpaired.Launches = []float64{value}, launchValues(m, head)
+	return out
+}
+
+// launchValues returns the mean of a metric over the sound runs of each launch of a cell. It returns nil if one of them
+// has no logarithm on the scale of the test.
+func launchValues(m metric.Metric, cell *result.Cell) []float64 {
+	var order []int
+	values := map[int][]float64{}
+	for r := range sound(cell) {
+		v, ok := r.Metrics[m.ID]
+		switch {
+		case !ok:
+			continue
+		case m.Scale == metric.Log && v <= 0:
+			return nil
+		case values[r.Pair()] == nil:
+			order = append(order, r.Pair())
+		}
+		values[r.Pair()] = append(values[r.Pair()], v)
+	}
+	out := make([]float64, 0, len(order))
+	for _, repeat := range order {
+		out = append(out, m.Mean(values[repeat]))
+	}
 	return out
 }
 

@@ -424,7 +424,7 @@ func (v *verifier) stored(d judged) {
 	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head, measured))
 	if measured {
 		c.Invalid = cmp.Or(c.Invalid, transportExclusion(d.gate.OnUnprovenTransport, head).reason)
-		c.Unpaired.Head = []float64{value}
+		c.Unpaired.Head, c.Unpaired.Launches = []float64{value}, launchValues(m, head)
 	}
 	v.family.Comparisons, v.compared = append(v.family.Comparisons, c), append(v.compared, d)
 }
