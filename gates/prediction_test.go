@@ -131,7 +131,7 @@ func TestCorrelatedSessionsWidenTheInterval(t *testing.T) {
 		c := comparison(t, "ttft.p99", nil)
 		c.Test, c.Planned, c.Unpaired = gates.Prediction, 0, &gates.Samples{Base: history, Head: []float64{1.02}}
 		d := judgeOne(t, c)
-		return d.Interval.Upper - d.Interval.Lower, strings.Join(d.Warnings, "; ")
+		return d.Outcome.Interval.Upper - d.Outcome.Interval.Lower, strings.Join(d.Warnings, "; ")
 	}
 	mixed, quiet := width([]float64{0.96, 1.05, 0.98, 1.03, 0.97, 1.04, 1.00, 1.01, 0.99, 1.02})
 	wave, told := width([]float64{0.96, 0.97, 0.98, 0.99, 1.00, 1.01, 1.02, 1.03, 1.04, 1.05})
