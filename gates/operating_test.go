@@ -15,8 +15,8 @@ func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
 		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(),
-		coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(), costs(), residents(),
-		machines(), savings(),
+		coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(),
+		costs(), residents(), machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
 }
 
