@@ -174,6 +174,24 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 	for _, r := range rows {
 		t.Rows = append(t.Rows, model.Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common), Anchor: v.anchors[r.d]})
 	}
+	if len(v.oneLaunch()) > 0 { // the lead has the reason, and there are no intervals
+		t = withoutReasons(t, rows)
+		t.Columns = slices.Delete(t.Columns, intervalColumn, intervalColumn+2)
+		for i := range t.Rows {
+			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, intervalColumn, intervalColumn+2)
+		}
+	}
+	return t
+}
+
+// intervalColumn is the column of the interval in a table of decisions; that of the p value follows.
+const intervalColumn = 5
+
+// withoutReasons replaces verdicts with their reasons, the last column, by the verdicts alone.
+func withoutReasons(t model.Table, rows []verdictRow) model.Table {
+	for i, r := range rows {
+		t.Rows[i].Cells[len(t.Columns)-1] = model.Plain(r.d.VerdictText())
+	}
 	return t
 }
 

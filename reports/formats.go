@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/servegate/pipeline/reports/bisection"
+	"github.com/servegate/pipeline/reports/latex"
 	"github.com/servegate/pipeline/reports/markdown"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/series"
@@ -85,6 +86,10 @@ func AllFormats() Formats {
 			Document: CSV, Comparison: compareCSV,
 		},
 		{
+			Name: "latex", Extension: ".tex", MediaType: "application/x-tex", Escapes: "commands and comments of TeX",
+			Document: LaTeX, Comparison: drawn(latex.Write),
+		},
+		{
 			Name: "curves", Extension: ".csv", Base: "curves", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
 			Document: CurvesCSV, Comparison: compareCurves,
 		},
@@ -120,6 +125,11 @@ func (fs Formats) OfDocuments() Formats {
 // OfComparisons returns the formats for comparisons.
 func (fs Formats) OfComparisons() Formats {
 	return fs.filter(func(f Format) bool { return f.Comparison != nil })
+}
+
+// OfResults returns the formats for documents, comparisons or both.
+func (fs Formats) OfResults() Formats {
+	return fs.filter(func(f Format) bool { return f.Document != nil || f.Comparison != nil })
 }
 
 // OfHistories returns the formats for histories.

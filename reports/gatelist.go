@@ -11,6 +11,9 @@ import (
 
 // gateList returns the section with every gate, its verdict and its place in the file.
 func (v *view) gateList() model.Section {
+	if v.o.NoGates {
+		return model.Section{}
+	}
 	t := model.Table{Columns: []model.Column{
 		{Title: "gate", Wrap: true}, {Title: "verdict"}, {Title: "comparisons", Wrap: true}, {Title: "baseline", Wrap: true, Aside: true},
 		{Title: "place", Wrap: true, Aside: true},

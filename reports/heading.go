@@ -28,15 +28,15 @@ func (v *view) banner() model.Line {
 	return model.Line{{Text: "Simulated run:", Style: model.Strong}, {Text: " " + text + "; never a baseline for a real one."}}
 }
 
-// tally counts gates by verdict; refuted counts the refuted ones among the inconclusive.
+// tally counts gates or comparisons by verdict; refuted counts the refuted ones among the inconclusive.
 type tally struct {
 	of      map[result.Verdict]int
 	refuted int
 }
 
-func (t *tally) count(g *result.Gate) {
-	t.of[g.Verdict]++
-	if g.Refuted() {
+func (t *tally) count(v result.Verdict, refuted bool) {
+	t.of[v]++
+	if refuted {
 		t.refuted++
 	}
 }
@@ -57,13 +57,24 @@ func (v *view) verdict() (model.Icon, string) {
 	text := strings.ReplaceAll(v.outcome.Headline, result.Repeats, fmt.Sprintf("%d of %s", v.doc.RepeatsDone,
 		humanize.Count(v.doc.RepeatsPlanned, "repeat")))
 	if text == "" {
-		t := tally{of: map[result.Verdict]int{}}
-		for _, g := range v.gates {
-			t.count(g)
-		}
-		text = t.text(len(v.gates)) + v.capacityText()
+		text = v.tallyText() + v.capacityText()
 	}
 	return causeIcons[v.outcome.Cause], text
+}
+
+// tallyText counts the gates by verdict, or the comparisons of a document without gates of its own.
+func (v *view) tallyText() string {
+	t := tally{of: map[result.Verdict]int{}}
+	if v.o.NoGates {
+		for _, r := range v.rows {
+			t.count(r.d.Verdict, r.d.Refuted)
+		}
+		return t.text(len(v.rows), "comparison")
+	}
+	for _, g := range v.gates {
+		t.count(g.Verdict, g.Refuted())
+	}
+	return t.text(len(v.gates), "gate")
 }
 
 // causeIcons maps the causes of outcomes to icons.
@@ -101,10 +112,10 @@ func valuesText(d *result.Decision) string {
 }
 
 // text summarizes the tally: "1 of 2 gates regressed, 1 inconclusive".
-func (t tally) text(gates int) string {
-	of := fmt.Sprintf(" of %d gates", gates)
-	if gates == 1 {
-		of = " gate"
+func (t tally) text(all int, noun string) string {
+	of := " of " + humanize.Count(all, noun)
+	if all == 1 {
+		of = " " + noun
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -140,7 +151,7 @@ func (v *view) lead() []model.Line {
 	if v.doc.Title != "" {
 		lines = append(lines, model.Plain(v.doc.Title))
 	}
-	for _, l := range []model.Line{v.status(), v.worst(), v.next(), v.context(), v.machines(), v.bill()} {
+	for _, l := range []model.Line{v.status(), v.worst(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()} {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}
@@ -242,6 +253,9 @@ func (v *view) next() model.Line {
 		lead = "For the maintainer:"
 	}
 	if c := v.outcome.Cause; c == result.CauseUndecided || c == result.CauseInconclusive {
+		if v.o.NoGates { // nothing is merged
+			text = ""
+		}
 		text = strings.TrimSpace(text + " " + v.wouldDecide())
 	}
 	if text == "" {
@@ -258,7 +272,10 @@ func (v *view) wouldDecide() string {
 		return ""
 	}
 	text := fmt.Sprintf("To decide: repeat { max = %d }", need)
-	if need <= v.doc.RepeatsPlanned {
+	switch {
+	case v.o.NoGates:
+		text = fmt.Sprintf("To decide: %d launches of each side", need)
+	case need <= v.doc.RepeatsPlanned:
 		text = "To decide: " + humanize.Count(need, "repeat")
 	}
 	if done := v.doc.RepeatsDone; done > 0 && !v.doc.Started.IsZero() {

@@ -25,8 +25,9 @@ func (v *view) legend() []model.Line {
 	if n := v.mostPasses(); n > 1 {
 		repeat += fmt.Sprintf(", and its values are means over the passes of a launch, %d at most", n)
 	}
+	names := v.commonNames(v.rows)
 	lines := []model.Line{
-		model.Plain("base and head are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
+		model.Plain(names.Base + " and " + names.Head + " are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
 			"The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
 	lines = append(lines, v.intervalLegend()...)
@@ -91,8 +92,8 @@ func (v *view) rareModes() string {
 	}
 	const missed = 0.05
 	return fmt.Sprintf(
-		" A slower mode that fewer than %.0f %% of the head's launches fall into can be missed by %s (with a chance of %s and more).",
-		100*(1-math.Pow(missed, 1/float64(fewest))), humanize.Count(fewest, "repeat"), humanize.PlainPercent(missed))
+		" A slower mode that fewer than %.0f %% of the launches of %s fall into can be missed by %s (with a chance of %s and more).",
+		100*(1-math.Pow(missed, 1/float64(fewest))), v.commonNames(v.rows).Head, humanize.Count(fewest, "repeat"), humanize.PlainPercent(missed))
 }
 
 // holm describes how the error rate is shared.

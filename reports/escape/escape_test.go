@@ -145,3 +145,16 @@ func TestTextIsOneBoundedVisibleLine(t *testing.T) {
 		}
 	})
 }
+
+func TestLaTeX(t *testing.T) {
+	for text, want := range map[string]string{
+		`\input{/etc/passwd} 5% of $x_1^2$ & #1 ~`: `\textbackslash{}input\{/etc/passwd\} 5\% of \$x\_1\textasciicircum{}2\$ \& \#1 \textasciitilde{}`,
+		"--tp-size ''a'' <b>":                      `-{}-tp-size '{}'a'{}' $<$b$>$`,
+		"−3 … +4 µs ↓ —":                           `$-$3 \ldots{} +4 \textmu{}s $\downarrow$ ---`,
+		"a\nb\x1b[31m":                             `a b`,
+	} {
+		if got := escape.LaTeX(text, 0); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

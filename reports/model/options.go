@@ -29,6 +29,9 @@ type Options struct {
 	Comparisons int
 	// TableRows limits the rows of each table of a page; 1,500 if 0.
 	TableRows int
+	// NoGates is set for a document whose gates nobody wrote: it counts comparisons, and says nothing about gates and
+	// merging.
+	NoGates bool
 	// Notes lists reasons why the sides of a comparison are not comparable like for like. Only a page shows them,
 	// because no text can follow it.
 	Notes []string

@@ -57,6 +57,10 @@ func (a *app) compareCommand() *cobra.Command {
 			if t.margin != "" || t.block {
 				return exit(exitUsage, errors.New("--margin and --block-order belong to --test"))
 			}
+			if f.format.Comparison == nil {
+				return exit(exitUsage, fmt.Errorf("--format %s draws verdicts: add --test, or use one of %s", f.format.Name,
+					strings.Join(a.formats.OfComparisons().Names(), ", ")))
+			}
 			return a.compare(f, args)
 		},
 	}
@@ -64,7 +68,7 @@ func (a *app) compareCommand() *cobra.Command {
 	t.register(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", nil,
 		"`metrics` to show, for example ttft.mean,itl.p99 (those that everybody asks for unless set)")
-	formatFlag(cmd, &f.format, a.formats.OfComparisons())
+	formatFlag(cmd, &f.format, a.formats.OfResults())
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print a markdown table, as --format markdown")
 	return cmd
 }

@@ -41,30 +41,69 @@ func (f *testFlags) register(cmd *cobra.Command) {
 // digits separate the names of files that are numbered.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// twoSides assigns arguments to the sides of a test: two arguments are the sides; of more, those with one name= belong
-// together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern.
+// twoSides assigns arguments to the sides of a test: two arguments are the sides. Of more, those with one name= belong
+// together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern. If that does not
+// make two sides, the files of one folder are a side, or a number that has two values separates them.
 func twoSides(args []string) ([][]string, error) {
 	if len(args) == 2 {
 		return [][]string{args[:1], args[1:]}, nil
 	}
-	var keys []string
-	groups := map[string][]string{}
+	rules := []func(string) string{
+		func(path string) string { return digits.ReplaceAllString(path, "#") }, folderOf, twoValued(args),
+	}
+	for _, rule := range rules {
+		if groups := grouped(args, rule); len(groups) == 2 {
+			return groups, nil
+		}
+	}
+	return nil, fmt.Errorf("--test compares two sides, and the names of the files make %d: name them as name=A:FILE and name=B:FILE, "+
+		"or quote the patterns: 'a-*.json' 'b-*.json'", len(grouped(args, rules[0])))
+}
+
+// grouped groups arguments by their name, and those without one by a key of their path.
+func grouped(args []string, key func(path string) string) [][]string {
+	var groups [][]string
+	at := map[string]int{}
 	for _, arg := range args {
 		name, _, rest := sideLabels(arg)
-		key := name
-		if key == "" {
-			key = digits.ReplaceAllString(filepath.ToSlash(rest), "#")
+		if name == "" {
+			name = "\x00" + key(filepath.ToSlash(rest))
 		}
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
+		i, ok := at[name]
+		if !ok {
+			i, groups = len(groups), append(groups, nil)
+			at[name] = i
 		}
-		groups[key] = append(groups[key], arg)
+		groups[i] = append(groups[i], arg)
 	}
-	if len(keys) != 2 {
-		return nil, fmt.Errorf("--test compares two sides, and the names of the files make %d: name them as name=A:FILE and name=B:FILE, "+
-			"or quote the patterns: 'a-*.json' 'b-*.json'", len(keys))
+	return groups
+}
+
+// folderOf returns the folder of a path, "" without one.
+func folderOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
+
+// twoValued returns the rule that keeps those numbers of a path that have two values over all arguments: v0.10.2-3.json
+// and v0.11.0-1.json differ in the minor version and in the patch, while the launches are more than two.
+func twoValued(args []string) func(string) string {
+	var values []map[string]bool
+	for _, arg := range args {
+		_, _, rest := sideLabels(arg)
+		for i, n := range digits.FindAllString(rest, -1) {
+			if i == len(values) {
+				values = append(values, map[string]bool{})
+			}
+			values[i][n] = true
+		}
 	}
-	return [][]string{groups[keys[0]], groups[keys[1]]}, nil
+	return func(path string) string {
+		i := -1
+		return digits.ReplaceAllStringFunc(path, func(n string) string {
+			if i++; i < len(values) && len(values[i]) == 2 {
+				return n
+			}
+			return "#"
+		})
+	}
 }
 
 // testSides reads the sides of a test and labels their results with the side's name.
@@ -93,8 +132,10 @@ func (a *app) testSides(f compareFlags, args []string) ([]side, error) {
 			sides[i].name = sideName(sides[i].arg, i)
 		}
 	}
-	if sides[0].name == sides[1].name {
-		sides[0].name, sides[1].name = "A", "B"
+	for _, rename := range []func([]string, int) string{folderName, commonName, letter} {
+		if sides[0].name == sides[1].name || sides[0].name == "" || sides[1].name == "" {
+			sides[0].name, sides[1].name = rename(groups[0], 0), rename(groups[1], 1)
+		}
 	}
 	for _, s := range sides {
 		convert.Label(s.runs, map[string]string{"side": s.name})
@@ -116,11 +157,40 @@ func sideName(arg string, i int) string {
 		name = digits.ReplaceAllString(strings.TrimSuffix(name, filepath.Ext(name)), "")
 	}
 	for _, n := range []string{name, folder[strings.LastIndexByte(folder, '/')+1:]} {
-		if n = strings.Trim(notInName.ReplaceAllString(n, ""), "-_."); n != "" {
+		if n = cleanName(n); n != "" {
 			return n
 		}
 	}
-	return string(rune('A' + i))
+	return letter(nil, i)
+}
+
+// folderName returns the name of the folder that has the first file of a side.
+func folderName(args []string, _ int) string {
+	_, _, rest := sideLabels(args[0])
+	return cleanName(filepath.Base(folderOf(filepath.ToSlash(rest))))
+}
+
+// commonName returns how the names of the files of a side begin.
+func commonName(args []string, _ int) string {
+	var common string
+	for i, arg := range args {
+		_, _, rest := sideLabels(arg)
+		name := strings.TrimSuffix(filepath.Base(rest), filepath.Ext(rest))
+		if i == 0 {
+			common = name
+		}
+		for !strings.HasPrefix(name, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return cleanName(common)
+}
+
+func letter(_ []string, i int) string { return string(rune('A' + i)) }
+
+// cleanName returns the part of a name that a side can be called by.
+func cleanName(name string) string {
+	return strings.Trim(notInName.ReplaceAllString(name, ""), "-_.")
 }
 
 // compareTest judges two sides of result files as gate judges them by the file that it writes for them.
@@ -151,7 +221,7 @@ func (a *app) compareTest(f compareFlags, t testFlags, args []string) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	if err = a.printDocument(doc, f.format); t.margin == "" && exitStatus(err) == doc.ExitCode {
+	if err = a.printDocument(doc, f.format, reports.Options{NoGates: true}); t.margin == "" && exitStatus(err) == doc.ExitCode {
 		return nil // without a margin nothing fails
 	}
 	return err

@@ -123,14 +123,14 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 		t.Errorf("report --format toy prints %q", got)
 	}
 	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got,
-		"must be one of json, markdown, text, html, svg, junit, csv, curves, toy") {
+		"must be one of json, markdown, text, html, svg, junit, csv, latex, curves, toy") {
 		t.Errorf("an unknown format: %s", got)
 	}
 	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
 		t.Error("the schema does not list the format")
 	}
 	if got := run(exitUsage, "compare", "out", "out", "--format", "toy"); !strings.Contains(got,
-		"must be one of json, markdown, text, html, csv, curves,") {
+		"draws verdicts: add --test, or use one of json, markdown, text, html, csv, latex, curves") {
 		t.Errorf("a format without comparisons: %s", got)
 	}
 }

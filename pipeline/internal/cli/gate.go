@@ -102,7 +102,7 @@ func (a *app) gateRun(ctx context.Context, f gateFlags, run string) error {
 		return exit(exitUsage, err)
 	}
 	doc.Warnings = append(doc.Warnings, leftOut(cfg)...)
-	return a.printDocument(doc, f.format)
+	return a.printDocument(doc, f.format, reports.Options{})
 }
 
 // gateResults judges results of other tools. Without -f, the first argument is the pipeline file; the other arguments
@@ -139,7 +139,7 @@ func (a *app) gateResults(ctx context.Context, f gateFlags, args []string) error
 		return exit(exitUsage, err)
 	}
 	doc.Warnings = append(doc.Warnings, leftOut(cfg)...)
-	return a.printDocument(doc, f.format)
+	return a.printDocument(doc, f.format, reports.Options{})
 }
 
 // toolOf returns the tool that the file names as the source of its results, "" for none.

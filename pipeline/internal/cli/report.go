@@ -11,8 +11,8 @@ import (
 )
 
 // printDocument prints a judged document and returns its exit status.
-func (a *app) printDocument(doc *result.Document, format reports.Format) error {
-	if err := a.render(doc, format); err != nil {
+func (a *app) printDocument(doc *result.Document, format reports.Format, o reports.Options) error {
+	if err := a.render(doc, format, o); err != nil {
 		return err
 	}
 	if !format.Warns {
@@ -22,9 +22,10 @@ func (a *app) printDocument(doc *result.Document, format reports.Format) error {
 }
 
 // render writes a document in a format.
-func (a *app) render(doc *result.Document, format reports.Format) error {
+func (a *app) render(doc *result.Document, format reports.Format, o reports.Options) error {
 	a.redact.Value(doc)
-	if err := format.Document(a.Out, doc, reports.Options{Color: a.outColor(), Width: a.OutWidth()}); err != nil {
+	o.Color, o.Width = a.outColor(), a.OutWidth()
+	if err := format.Document(a.Out, doc, o); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	return nil
@@ -56,7 +57,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := judge.Verify(doc, a.tests); err != nil {
 				a.warn(fmt.Sprintf("%s does not follow from its own runs: %v", args[0], err))
 			}
-			return a.render(doc, format)
+			return a.render(doc, format, reports.Options{})
 		},
 	}
 	formatFlag(cmd, &format, a.formats.OfDocuments())
