@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/ab"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/hub"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -197,18 +198,22 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// hubFolder returns the folder in which the hub's client of this machine keeps what it downloads.
+func (a *app) hubFolder() string {
+	return cmp.Or(a.Getenv("HF_HOME"), filepath.Join(a.Getenv("HOME"), ".cache", "huggingface"))
+}
+
 // hubCache returns the folder of the hub's client on this machine, "" if there is none.
 func (a *app) hubCache() string {
-	dir := cmp.Or(a.Getenv("HF_HOME"), filepath.Join(a.Getenv("HOME"), ".cache", "huggingface"))
-	if !filepath.IsAbs(dir) || !exists(dir) {
-		return ""
+	if dir := a.hubFolder(); filepath.IsAbs(dir) && exists(dir) {
+		return dir
 	}
-	return dir
+	return ""
 }
 
 // token returns the token of the model hub in the environment.
 func (a *app) token() string {
-	for _, name := range append([]string{"PIPELINE_VAR_hf_token"}, target.HubTokens...) {
+	for _, name := range append([]string{"PIPELINE_VAR_hf_token"}, hub.Tokens...) {
 		if token := a.Getenv(name); token != "" {
 			return token
 		}

@@ -58,7 +58,7 @@ func (a *app) doctor(ctx context.Context, flags configFlags, args []string, asJS
 	}
 	defer done()
 	facts := doctor.Gather(ctx, needs, doctor.Options{
-		Spawner: spawner, Daemon: dockerhost.Inspect(getenv), Out: ".", Dir: dir,
+		Spawner: spawner, Daemon: dockerhost.Inspect(getenv), Out: ".", Dir: dir, Hub: a.hubFolder(),
 		Locks: func() (string, error) { return machine.LockDir(a.Getenv) },
 	})
 	if ctx.Err() != nil {

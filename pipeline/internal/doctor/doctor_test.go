@@ -2,12 +2,15 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
@@ -71,7 +74,28 @@ func TestExamine(t *testing.T) {
 			f.NICs, f.GPUs = nil, f.GPUs[:1]
 			f.OutFree = gib / 2
 		}},
-		"no-gpu":        {disaggregated(), func(n *Needs, f *Facts) { n.Images = nil; f.GPUs = nil; f.GPUErr = errors.New("no") }},
+		"no-gpu": {disaggregated(), func(n *Needs, f *Facts) { n.Images = nil; f.GPUs = nil; f.GPUErr = errors.New("no") }},
+		"models": {disaggregated(), func(n *Needs, f *Facts) {
+			for model, w := range map[Model]Weights{
+				{Name: "/data/tiny"}:                                                      {Folder: "/data/tiny"},
+				{Name: "Qwen/Qwen3-8B"}:                                                   {Folder: "/hf", Have: true, Free: 500 * gib},
+				{Name: "Qwen/Qwen3-0.6B"}:                                                 {Folder: "/hf", Free: 500 * gib},
+				{Name: "meta-llama/Llama-3.1-8B"}:                                         {Folder: "/hf", Free: 500 * gib},
+				{Name: "meta-llama/Llama-3.1-8B", Token: true}:                            {Folder: "/hf", Free: 500 * gib},
+				{Name: "meta-llama/Llama-3.2-1B"}:                                         {Folder: "/hf", LoggedIn: true, Free: 500 * gib},
+				{Name: "google/gemma-3-4b-it", Container: true, Kept: "hf"}:               {Free: 500 * gib},
+				{Name: "Qwen/Qwen2.5-72B", Container: true, Kept: "/mnt/hf", Mount: true}: {Folder: "/mnt/hf", Free: 60 * gib},
+				{Name: "deepseek-ai/DeepSeek-V3", Container: true}:                        {Free: 60 * gib},
+				{Name: "Qwen/Qwen3-4B", Container: true, Kept: "hf"}:                      {Folder: "/var/lib/docker/volumes/hf/_data", Free: 60 * gib},
+			} {
+				n.Models = append(n.Models, model)
+				if f.Models == nil {
+					f.Models = map[Model]Weights{}
+				}
+				f.Models[model] = w
+			}
+			slices.SortFunc(n.Models, func(a, b Model) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}},
 		"remote-daemon": {disaggregated(), func(_ *Needs, f *Facts) { f.Docker.Local = false; f.GPUs = nil }},
 	}
 	for name, tt := range tests {
@@ -132,7 +156,7 @@ func TestRequests(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, requests(tt.spec)); diff != "" {
+			if diff := gocmp.Diff(tt.want, requests(tt.spec)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -50,6 +50,7 @@ func Examine(n Needs, f Facts) []Check {
 	var out []Check
 	out = append(out, programs(n, f)...)
 	out = append(out, daemon(n, f)...)
+	out = append(out, models(n, f)...)
 	out = append(out, gpus(n, f)...)
 	out = append(out, rdma(n, f)...)
 	out = append(out, space(n, f)...)

@@ -26,6 +26,8 @@ type Facts struct {
 	DockerErr error // why the daemon is unknown
 	// Programs maps the programs looked for to their paths, "" if not found.
 	Programs map[string]string
+	// Models maps the models looked for to where they are.
+	Models map[Model]Weights
 	// Free space in bytes, Unknown if not reported.
 	OutFree, DockerFree, ShmFree int64
 	// LockedMemory is our limit in bytes, or Unlimited.
@@ -66,6 +68,8 @@ type Options struct {
 	Daemon func(ctx context.Context, images []string) (Daemon, error)
 	// Out is the parent folder of run directories.
 	Out string
+	// Hub is the folder of the hub's client, which has what processes download.
+	Hub string
 	// Dir is the pipeline file's folder, against which program paths are resolved.
 	Dir string
 	// Locks returns the lock folder.
@@ -80,7 +84,7 @@ func Gather(ctx context.Context, n Needs, opt Options) Facts {
 		OutFree:  freeBelow(opt.Out),
 		ShmFree:  free("/dev/shm"),
 		Governor: strings.TrimSpace(content(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-		Programs: map[string]string{}, DockerFree: probe.Unknown,
+		Programs: map[string]string{}, Models: map[Model]Weights{}, DockerFree: probe.Unknown,
 		LockedMemory: lockedMemory(), BusyPorts: busyPorts(n.Ports),
 		PeerMemory: strings.Contains(content(root, "proc/modules"), "nvidia_peermem"),
 	}
@@ -99,6 +103,9 @@ func Gather(ctx context.Context, n Needs, opt Options) Facts {
 		f.Programs[name] = lookPath(name, opt.Dir)
 	}
 	f.askDaemon(ctx, n, opt.Daemon)
+	for _, m := range n.Models {
+		f.Models[m] = f.weights(m, opt.Hub)
+	}
 	return f
 }
 

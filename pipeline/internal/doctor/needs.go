@@ -19,6 +19,8 @@ type Needs struct {
 	Programs []string
 	// Images of containers, with their pull policies.
 	Images []Image
+	// Models that servers of this machine load.
+	Models []Model
 	// Ports set in the file.
 	Ports []int
 	// RDMA means that a transfer declares RDMA; RDMADevices lists the devices it names.
@@ -106,6 +108,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 	if spec.Image == "" {
 		if len(spec.Executable) > 0 {
 			n.program(own(spec.Executable[0], spec.Folder))
+			n.model(spec)
 		}
 		return requests(spec)
 	}
@@ -116,6 +119,7 @@ func (n *Needs) server(spec steps.ServerSpec) []Request {
 	if !config.IsLate(spec.Image) && !slices.Contains(n.Images, image) {
 		n.Images = append(n.Images, image)
 	}
+	n.model(spec)
 	return requests(spec)
 }
 
