@@ -462,6 +462,20 @@ func TestForkIsPublishedByAnotherJob(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	before := len(j.hub.Requests())
+	// Whoever wants to see the comment first sees the same, but for links and what is only known there.
+	preview := j.run(t, 0, nil, "comment", "--dry-run", "--results", "results")
+	for line := range strings.Lines(c[0].Body) {
+		known := strings.ContainsAny(line, "[]") || strings.Contains(line, "<!--") || strings.Contains(line, "figures are its own") ||
+			strings.Contains(line, "pipeline run")
+		if line = strings.TrimSpace(line); !known && !strings.Contains(preview, line) {
+			t.Errorf("the comment has %q, which is not in what --dry-run prints:\n%s", line, preview)
+		}
+	}
+	for _, part := range []string{"check run: failure, status: failure, exit status of the run: 1", "annotation: gate.pipeline.hcl:"} {
+		if !strings.Contains(preview, part) {
+			t.Errorf("%q is not in what --dry-run prints:\n%s", part, preview)
+		}
+	}
 	results := j.read(t, "results/results.json")
 	for name, bad := range map[string]string{
 		"no JSON": "<html>", "other schema": strings.Replace(results, "pipeline/result/1.0", "pipeline/result/9.0", 1),

@@ -27,8 +27,8 @@ func (v *view) legend() []model.Line {
 	}
 	names := v.commonNames(v.rows)
 	lines := []model.Line{
-		model.Plain(names.Base + " and " + names.Head + " are geometric means over the repeats; " + repeat + ". ↓ lower is better, ↑ higher is better. " +
-			"The margin is the smallest change that anyone would act on." + v.higherMargins()),
+		model.Plain(names.Base + " and " + names.Head + " are geometric means over the repeats; " + repeat + ". ↓ lower is better, " +
+			"↑ higher is better. The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
 	lines = append(lines, v.intervalLegend()...)
 	if len(v.doc.Looks) > 1 {

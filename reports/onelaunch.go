@@ -49,8 +49,8 @@ func (v *view) oneLaunch() model.Line {
 		}
 		text += "."
 	}
-	return model.Line{{Text: "One launch a side:", Style: model.Strong}, {Text: " " + text + " This is not a verdict: restarting the same server " +
-		"changes these figures too, and one launch does not show by how much."}}
+	return model.Line{{Text: "One launch a side:", Style: model.Strong}, {Text: " " + text + " This is not a verdict: restarting the same " +
+		"server changes these figures too, and one launch does not show by how much."}}
 }
 
 // distinct returns the texts that are not empty, each once.

@@ -27,6 +27,7 @@ type commentFlags struct {
 	post      postFlags
 	results   string
 	simulated bool
+	dry       bool
 }
 
 // commentCommand posts a stored result. A privileged job runs it after a job without rights has measured a fork's
@@ -41,12 +42,14 @@ func (a *app) commentCommand() *cobra.Command {
 			"by the event of the job and the commit that was measured, never by the result. Where the job has more rights than\n" +
 			"the one that measured, a check is neutral at most, and a status pending: the figures are those of the pull request.\n" +
 			"Exit status 0 if everything was posted, 3 for an invalid result, 4 if GitHub did not accept all of it.\n" +
-			"It does not report the verdict: the job that measured has done so.",
+			"It does not report the verdict: the job that measured has done so.\n" +
+			"With --dry-run it prints the comment, the check run and the status, without a job and without GitHub.",
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.comment(ctx, f) }),
 	}
 	f.post.register(cmd)
 	cmd.Flags().StringVar(&f.results, "results", "pipeline-results", "run `directory` or results.json")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "print what would be posted, and post nothing")
 	cmd.Flags().BoolVar(&f.simulated, "allow-simulated", false, "post the result of a simulated run, too")
 	return cmd
 }
@@ -56,7 +59,7 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	if doc.Simulated != "" && !f.simulated {
+	if doc.Simulated != "" && !f.simulated && !f.dry {
 		return exit(exitUsage,
 			fmt.Errorf("%s comes from a simulated run, which shows nothing about a real server; --allow-simulated posts it anyway", f.results))
 	}
@@ -68,10 +71,13 @@ func (a *app) comment(ctx context.Context, f commentFlags) error {
 	if f.post.comment == "" {
 		f.post.comment = publish.CommentUpdate
 	}
+	a.redact.Value(doc)
+	if f.dry {
+		return a.previewComment(doc, f.post)
+	}
 	if err := a.publisher().Usable(); err != nil {
 		return exit(exitUsage, err)
 	}
-	a.redact.Value(doc)
 	// If the job has other rights than the job that measured, whoever controls that job also controls the figures.
 	has := a.change().Rights
 	settings := f.post.settings(nil, a.publisher().Name())

@@ -42,8 +42,8 @@ func (f *testFlags) register(cmd *cobra.Command) {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // twoSides assigns arguments to the sides of a test: two arguments are the sides. Of more, those with one name= belong
-// together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern. If that does not
-// make two sides, the files of one folder are a side, or a number that has two values separates them.
+// together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern, or those of one
+// folder, or those with one value of a number that has two. Rules that make different sides are an error.
 func twoSides(args []string) ([][]string, error) {
 	if len(args) == 2 {
 		return [][]string{args[:1], args[1:]}, nil
@@ -51,14 +51,27 @@ func twoSides(args []string) ([][]string, error) {
 	rules := []func(string) string{
 		func(path string) string { return digits.ReplaceAllString(path, "#") }, folderOf, twoValued(args),
 	}
+	var found [][]string
 	for _, rule := range rules {
-		if groups := grouped(args, rule); len(groups) == 2 {
-			return groups, nil
+		groups := grouped(args, rule)
+		switch {
+		case len(groups) != 2:
+		case found == nil:
+			found = groups
+		case !slices.EqualFunc(found, groups, slices.Equal[[]string]):
+			return nil, fmt.Errorf("--test compares two sides, and the files can be separated as %s or as %s: give two folders, or name "+
+				"them as name=A:FILE and name=B:FILE", sidesText(found), sidesText(groups))
 		}
+	}
+	if found != nil {
+		return found, nil
 	}
 	return nil, fmt.Errorf("--test compares two sides, and the names of the files make %d: name them as name=A:FILE and name=B:FILE, "+
 		"or quote the patterns: 'a-*.json' 'b-*.json'", len(grouped(args, rules[0])))
 }
+
+// sidesText names the first file of each side: "a-1.json … and b-1.json …".
+func sidesText(groups [][]string) string { return groups[0][0] + " … and " + groups[1][0] + " …" }
 
 // grouped groups arguments by their name, and those without one by a key of their path.
 func grouped(args []string, key func(path string) string) [][]string {
