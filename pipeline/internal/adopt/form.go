@@ -50,7 +50,10 @@ func (s *source) first() any {
 }
 
 // forms is the table of forms. The first whose shape matches reads a source.
-var forms = []form{compose, kubernetes, servingTests, engineTests, recipe, srtSlurm, dockerRun, sweep, commandLine}
+var forms = []form{
+	compose, kubernetes, servingTests, engineTests, recipe, srtSlurm, perfEval, ascend, llmd, perfSanity, inferenceX, dockerRun, sweep,
+	commandLine,
+}
 
 // Forms returns the names of the forms, with what they are.
 func Forms() [][2]string {

@@ -1,0 +1,109 @@
+package adopt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/servegate/pipeline/pipeline/internal/hclfile"
+)
+
+// perfSanity is a configuration of TensorRT-LLM's perf-sanity tests, tests/scripts/perf-sanity/aggregated/*.yaml.
+var perfSanity = form{
+	name: "trtllm-perf-sanity", title: "a configuration of TensorRT-LLM's perf-sanity tests",
+	matches: func(s *source) bool {
+		for _, c := range listOf(at(s.first(), "server_configs")) {
+			if at(c, "client_configs") != nil {
+				return true
+			}
+		}
+		return false
+	},
+	read: (*Definition).perfSanity,
+}
+
+// perfSanityOwn are fields of a server that its script does not write into the server's configuration file.
+var perfSanityOwn = strings.Fields("mode concurrency name model_name disagg_run_type gpus gpus_per_node match_mode client_configs backend")
+
+// perfSanityParallel are the sizes whose product is the number of GPUs.
+var perfSanityParallel = []string{"tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size"}
+
+func (d *Definition) perfSanity(s *source) error {
+	root := fieldsOf(s.first(), "")
+	metadata := root.take("metadata")
+	for _, c := range listOf(root.take("server_configs")) {
+		if err := d.perfSanityServer(fieldsOf(c, ""), textOf(at(metadata, "model_name"))); err != nil {
+			return err
+		}
+	}
+	root.rest(map[string]string{"hardware": "see the labels of the runner"}, d.leave)
+	return nil
+}
+
+func (d *Definition) perfSanityServer(f *fields, model string) error {
+	sv := &server{name: textOf(f.take("name")), gpus: 1}
+	if own := textOf(f.take("model_name")); own != "" {
+		model = own
+	}
+	if model == "" {
+		return fmt.Errorf("server %s has no model_name", sv.name)
+	}
+	for _, size := range perfSanityParallel {
+		if n := wholeOf(at(f.m, size)); n > 0 {
+			sv.gpus *= n
+		}
+	}
+	backend := textOf(f.take("backend"))
+	if backend == "" {
+		backend = "pytorch"
+	}
+	config := "extra-llm-api-config." + sv.name + ".yml"
+	if err := d.read(sv, []string{"trtllm-serve", model, "--backend", backend, "--config", config}); err != nil {
+		return err
+	}
+	for _, e := range strings.Fields(textOf(f.take("server_env_var")) + " " + textOf(f.take("env_vars"))) {
+		if name, value, ok := strings.Cut(e, "="); ok {
+			d.environment(sv, name, value)
+		}
+	}
+	var file hclfile.Map
+	for _, p := range f.m {
+		if !slices.Contains(perfSanityOwn, p.Name) && !slices.Contains(f.taken, p.Name) {
+			f.take(p.Name)
+			file = append(file, p)
+		}
+	}
+	sv.leave("the file "+config+", which holds "+jsonText(file), "write it beside this file: JSON is YAML")
+	clients := f.take("client_configs")
+	for _, own := range perfSanityOwn {
+		f.take(own)
+	}
+	sv = d.addServer(sv)
+	for _, c := range listOf(clients) {
+		d.perfSanityLoad(fieldsOf(c, ""), sv)
+	}
+	return nil
+}
+
+// perfSanityLoad reads a client: iterations times as many requests as there are users.
+func (d *Definition) perfSanityLoad(f *fields, sv *server) {
+	b := &benchmark{name: textOf(f.take("name")), server: sv}
+	concurrency, iterations := wholeOf(f.take("concurrency")), max(wholeOf(f.take("iterations")), 1)
+	flags := hclfile.Map{{Name: "dataset_name", Value: "random"}, {Name: "ignore_eos", Value: true}}
+	for name, n := range map[string]int{
+		"random_input_len": wholeOf(f.take("isl")), "random_output_len": wholeOf(f.take("osl")), "max_concurrency": concurrency,
+		"num_prompts": concurrency * iterations,
+	} {
+		flags = set(flags, name, json.Number(fmt.Sprint(n)))
+	}
+	for from, to := range map[string]string{"random_range_ratio": "random_range_ratio", "backend": "backend"} {
+		if v := f.take(from); v != nil {
+			flags = set(flags, to, v)
+		}
+	}
+	if d.workload(b, flags) {
+		f.rest(nil, b.leave)
+		d.addBenchmark(b)
+	}
+}
