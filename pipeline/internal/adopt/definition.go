@@ -44,6 +44,31 @@ type server struct {
 	container     hclfile.Map
 	ready         hclfile.Map
 	left          []Left
+
+	pair *pair // of a deployment, whose name and left parts are those of the server
+	role string
+}
+
+// pair holds the servers of a deployment with prefill and decode apart.
+type pair struct {
+	transfer, router string // kinds of the blocks
+	prefill, decode  []*server
+}
+
+// members returns the servers that are started: a server itself, or those of a deployment.
+func (s *server) members() []*server {
+	if s.pair == nil {
+		return []*server{s}
+	}
+	return slices.Concat(s.pair.prefill, s.pair.decode)
+}
+
+// target returns the address of what a benchmark loads.
+func (s *server) target() string {
+	if s.pair != nil {
+		return "deployment." + s.name
+	}
+	return "server." + s.kind + "." + s.name
 }
 
 // benchmark is one benchmark block with its dataset.
@@ -107,7 +132,14 @@ func (d *Definition) NotCarried() []Left {
 	}
 	in("", d.Left)
 	for _, s := range d.servers {
-		in("server "+s.name+": ", s.left)
+		if s.pair == nil {
+			in("server "+s.name+": ", s.left)
+			continue
+		}
+		in("deployment "+s.name+": ", s.left)
+		for _, m := range s.members() {
+			in("server "+m.name+" of "+s.name+": ", m.left)
+		}
 	}
 	for _, b := range d.benchmarks {
 		in("benchmark "+b.name+": ", b.left)
@@ -235,6 +267,9 @@ func (d *Definition) addDataset(set *dataset) *dataset {
 
 func sameServer(a, b *server) bool {
 	text := func(s *server) string {
+		if s.pair != nil {
+			return s.name // no two deployments are equal
+		}
 		return hclfile.Value([]any{s.kind, s.image, s.words, s.inside, s.model, s.served, s.port, s.gpus, s.args, s.env, s.container, s.ready}, 0)
 	}
 	return text(a) == text(b)

@@ -10,8 +10,8 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
-// srtSlurm is a recipe of srt-slurm, schema 2, of one aggregated server: with engine and roles, or with backend and
-// resources as before.
+// srtSlurm is a recipe of srt-slurm, schema 2, of one aggregated server or of prefill and decode: with engine and roles, or
+// with backend and resources as before.
 var srtSlurm = form{
 	name: "srt-slurm", title: "an srt-slurm recipe",
 	matches: func(s *source) bool {
@@ -26,12 +26,23 @@ var srtEngines = map[string][]string{
 	"vllm": {"vllm", "serve"}, "sglang": {"python3", "-m", "sglang.launch_server", "--model-path"},
 }
 
-// srtRole describes the workers that a recipe asks for.
+// srtRole describes the workers of one role that a recipe asks for.
 type srtRole struct {
-	engine               string
 	args, env            hclfile.Map
 	workers, gpus, nodes int
-	rest, resources      *fields
+	rest                 *fields
+}
+
+// srtRecipe holds the roles of a recipe: aggregated workers, or prefill and decode workers.
+type srtRecipe struct {
+	engine, connector string
+	roles             map[string]srtRole // agg, or prefill and decode
+	resources         *fields
+}
+
+// srtRouters names, for each engine, its connector unless the recipe names one, and the router for prefill and decode.
+var srtRouters = map[string]struct{ connector, router string }{
+	"vllm": {"nixl", "nixl"}, "sglang": {"mooncake", "sglang"},
 }
 
 func (d *Definition) srtSlurm(s *source) error {
@@ -39,77 +50,160 @@ func (d *Definition) srtSlurm(s *source) error {
 	root.take("schema")
 	name := textOf(root.take("name"))
 	model := fieldsOf(root.take("model"), "model.")
-	role, err := d.srtRole(root)
+	recipe, err := srtRolesOf(root)
 	if err != nil {
 		return err
 	}
-	program, known := srtEngines[role.engine]
-	if !known {
-		return fmt.Errorf("its engine %q takes its arguments in a file: start it by a command line, as kind openai", role.engine)
+	if _, known := srtEngines[recipe.engine]; !known {
+		return fmt.Errorf("its engine %q takes its arguments in a file: start it by a command line, as kind openai", recipe.engine)
 	}
-	sv := &server{name: name, gpus: role.gpus}
-	if image := textOf(model.take("container")); strings.ContainsAny(image, "/:") && !strings.HasSuffix(image, ".sqsh") {
-		sv.image = image
+	path, image := textOf(model.take("path")), textOf(model.take("container"))
+	switch {
+	case strings.ContainsAny(image, "/:") && !strings.HasSuffix(image, ".sqsh"):
 		d.slurm = set(d.slurm, "runtime", "pyxis")
-	} else if image != "" {
+	case image != "":
 		d.leave("model.container = "+image, "its file of settings knows what it stands for: set image, and runtime of pipeline.slurm")
+		image = ""
 	}
-	for _, e := range pairsOf(role.env) {
-		d.environment(sv, e.name, e.value)
+	made := map[string][]*server{}
+	for _, role := range []string{"agg", "prefill", "decode"} {
+		if r, ok := recipe.roles[role]; ok {
+			if made[role], err = d.srtServers(recipe.engine, role, path, image, r); err != nil {
+				return err
+			}
+		}
 	}
-	words := append(slices.Clone(program), textOf(model.take("path")))
-	for _, p := range role.args {
-		words = append(words, flagWords(p)...)
+	frontend := root.take("frontend")
+	var sv *server
+	if agg := made["agg"]; agg != nil {
+		sv = agg[0]
+		sv.name = name
+		if frontend != nil {
+			d.leave("frontend = "+compact(frontend), "the server is asked directly: see deployment and its router")
+		}
+	} else {
+		sv = d.srtPair(name, recipe, made["prefill"], made["decode"])
+		sv.leave("frontend = "+compact(frontend), "the router of this program stands in front of them")
 	}
-	if err := d.read(sv, words); err != nil {
-		return err
-	}
-	if role.workers > 1 {
-		sv.leave(fmt.Sprintf("%d workers", role.workers), "one of them is measured: see deployment and its router for several")
-	}
-	if role.nodes > 1 {
-		sv.leave(fmt.Sprintf("%d nodes", role.nodes), "see nodes of the server")
-	}
-	role.rest.rest(nil, sv.leave)
 	model.rest(map[string]string{"precision": "it is for people"}, d.leave)
-	d.srtJob(fieldsOf(root.take("slurm"), "slurm."), role.resources)
-	if frontend := root.take("frontend"); frontend != nil {
-		d.leave("frontend = "+compact(frontend), "the server is asked directly: see deployment and its router")
-	}
+	d.srtJob(fieldsOf(root.take("slurm"), "slurm."), recipe.resources)
 	d.srtLoad(fieldsOf(root.take("benchmark"), "benchmark."), d.addServer(sv))
 	root.rest(nil, d.leave)
 	return nil
 }
 
-// srtRole finds the aggregated workers in either shape of a recipe.
-func (d *Definition) srtRole(root *fields) (srtRole, error) {
-	resources := fieldsOf(root.take("resources"), "resources.")
-	if roles := root.take("roles"); roles != nil {
-		agg := at(roles, "agg")
-		if agg == nil {
-			return srtRole{}, fmt.Errorf("has separate prefill and decode workers, which are not written: see deployment in docs/servers.md")
+// srtServers makes the servers of a role: one of aggregated workers, every one of the others.
+func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]*server, error) {
+	n := max(r.workers, 1)
+	if role == "agg" {
+		n = 1
+	}
+	var out []*server
+	for i := range n {
+		sv := &server{name: role, image: image, gpus: r.gpus}
+		if n > 1 {
+			sv.name = fmt.Sprintf("%s_%d", role, i+1)
 		}
+		for _, e := range pairsOf(r.env) {
+			d.environment(sv, e.name, e.value)
+		}
+		words := append(slices.Clone(srtEngines[engine]), path)
+		for _, p := range r.args {
+			words = append(words, flagWords(p)...)
+		}
+		if err := d.read(sv, words); err != nil {
+			return nil, err
+		}
+		if role == "agg" && r.workers > 1 {
+			sv.leave(fmt.Sprintf("%d workers", r.workers), "one of them is measured: see deployment and its router for several")
+		}
+		if r.nodes > 1 {
+			sv.leave(fmt.Sprintf("%d nodes", r.nodes), "see nodes of the server")
+		}
+		if i == 0 {
+			r.rest.rest(nil, sv.leave)
+		}
+		out = append(out, sv)
+	}
+	return out, nil
+}
+
+// srtPair makes a deployment of prefill and decode workers. The connector adds what srt-slurm adds to their command
+// lines.
+func (d *Definition) srtPair(name string, recipe srtRecipe, prefill, decode []*server) *server {
+	usual := srtRouters[recipe.engine]
+	p := &pair{transfer: usual.connector, router: usual.router, prefill: prefill, decode: decode}
+	if recipe.connector != "" {
+		p.transfer = recipe.connector
+	}
+	for _, m := range slices.Concat(prefill, decode) {
+		m.role = "producer"
+		if slices.Contains(decode, m) {
+			m.role = "consumer"
+		}
+		for i, a := range m.args { // the block of the connector renders it
+			if a.Name == "disaggregation_transfer_backend" {
+				p.transfer = textOf(a.Value)
+				m.args = slices.Delete(slices.Clone(m.args), i, i+1)
+				break
+			}
+		}
+	}
+	return &server{name: name, kind: prefill[0].kind, pair: p}
+}
+
+// srtRolesOf finds the workers in either shape of a recipe.
+func srtRolesOf(root *fields) (srtRecipe, error) {
+	out := srtRecipe{roles: map[string]srtRole{}, resources: fieldsOf(root.take("resources"), "resources.")}
+	if roles := root.take("roles"); roles != nil {
 		engine := root.take("engine")
-		f := fieldsOf(agg, "roles.agg.")
-		args, _ := f.take("args").(hclfile.Map)
-		env, _ := f.take("env").(hclfile.Map)
-		named := textOf(engine) + textOf(at(engine, "type"))
-		return srtRole{
-			engine: named, args: args, env: env, workers: wholeOf(f.take("workers")), gpus: wholeOf(f.take("gpus")),
-			nodes: wholeOf(f.take("nodes")), rest: f, resources: resources,
-		}, nil
+		out.engine, out.connector = textOf(engine)+textOf(at(engine, "type")), textOf(at(engine, "connector"))
+		for _, role := range []string{"agg", "prefill", "decode"} {
+			v := at(roles, role)
+			if v == nil {
+				continue
+			}
+			f := fieldsOf(v, "roles."+role+".")
+			args, _ := f.take("args").(hclfile.Map)
+			env, _ := f.take("env").(hclfile.Map)
+			out.roles[role] = srtRole{
+				args: args, env: env, workers: wholeOf(f.take("workers")), gpus: wholeOf(f.take("gpus")), nodes: wholeOf(f.take("nodes")), rest: f,
+			}
+		}
+		return out, out.complete()
 	}
 	f := fieldsOf(root.take("backend"), "backend.")
-	kind := textOf(f.take("type"))
-	args, _ := at(f.take(kind+"_config"), "aggregated").(hclfile.Map)
-	if args == nil {
-		return srtRole{}, fmt.Errorf("has separate prefill and decode workers, which are not written: see deployment in docs/servers.md")
+	out.engine = textOf(f.take("type"))
+	config := f.take(out.engine + "_config")
+	for role, its := range map[string]struct{ config, short string }{
+		"agg": {"aggregated", "agg"}, "prefill": {"prefill", "prefill"}, "decode": {"decode", "decode"},
+	} {
+		args, _ := at(config, its.config).(hclfile.Map)
+		env, _ := f.take(its.config + "_environment").(hclfile.Map)
+		if args != nil {
+			out.roles[role] = srtRole{
+				args: args, env: env, workers: wholeOf(out.resources.take(its.short + "_workers")),
+				gpus: wholeOf(out.resources.take("gpus_per_" + its.short)), nodes: wholeOf(out.resources.take(its.short + "_nodes")),
+				rest: fieldsOf(nil, ""),
+			}
+		}
 	}
-	env, _ := f.take("aggregated_environment").(hclfile.Map)
-	return srtRole{
-		engine: kind, args: args, env: env, workers: wholeOf(resources.take("agg_workers")), gpus: wholeOf(resources.take("gpus_per_agg")),
-		nodes: wholeOf(resources.take("agg_nodes")), rest: f, resources: resources,
-	}, nil
+	for role, r := range out.roles { // what belongs to no role
+		r.rest = f
+		out.roles[role] = r
+		break
+	}
+	return out, out.complete()
+}
+
+// complete returns an error unless there are aggregated workers, or both prefill and decode workers.
+func (r srtRecipe) complete() error {
+	_, prefill := r.roles["prefill"]
+	_, decode := r.roles["decode"]
+	if _, agg := r.roles["agg"]; !agg && !(prefill && decode) {
+		return fmt.Errorf("has neither aggregated workers nor prefill and decode workers")
+	}
+	return nil
 }
 
 // srtJob reads what the job asks of the cluster.

@@ -53,7 +53,7 @@ func (w *writer) complete() {
 		if b.server == nil {
 			b.server = w.d.servers[0]
 		}
-		if b.model != "" && b.model != b.server.model && b.model != b.server.served {
+		if m := b.server.members()[0]; b.model != "" && b.model != m.model && b.model != m.served {
 			b.leave("model = "+dollars(b.model), "requests are sent to the server's own: see models of the benchmark")
 		}
 	}
@@ -69,16 +69,20 @@ func (w *writer) complete() {
 			load: hclfile.Map{{Name: "rate", Value: 4}, {Name: "requests", Value: 200}}})
 	}
 	for _, s := range w.d.servers {
-		w.program(s)
+		for _, m := range s.members() {
+			w.program(m)
+		}
 	}
 }
 
 // lengths returns the lengths of a load that fits a server.
 func lengths(s *server) (in, out int) {
 	in, out = 512, 64
-	for _, name := range []string{"max_model_len", "context_length"} {
-		if v, ok := get(s.args, name); ok && wholeOf(v) > 0 && wholeOf(v) < in+out {
-			in, out = max(wholeOf(v)/2, 1), max(wholeOf(v)/4, 1)
+	for _, m := range s.members() {
+		for _, name := range []string{"max_model_len", "context_length"} {
+			if v, ok := get(m.args, name); ok && wholeOf(v) > 0 && wholeOf(v) < in+out {
+				in, out = max(wholeOf(v)/2, 1), max(wholeOf(v)/4, 1)
+			}
 		}
 	}
 	return in, out
@@ -105,7 +109,9 @@ func (w *writer) program(s *server) program {
 
 // rehearsed reports whether a server can be simulated.
 func rehearsed(s *server) bool {
-	return slices.Contains([]string{"vllm", "sglang", "llamacpp"}, s.kind)
+	return !slices.ContainsFunc(s.members(), func(m *server) bool {
+		return !slices.Contains([]string{"vllm", "sglang", "llamacpp"}, m.kind)
+	})
 }
 
 func (w *writer) head(file string) {
@@ -147,7 +153,9 @@ func (d *Definition) plain(text string) string {
 func (w *writer) unused(v variable) bool {
 	ref := refBegin + v.name + refEnd
 	named := func(s *server) bool {
-		return strings.Contains(jsonText([]any{s.words, s.inside, s.model, s.served, s.args, s.env, s.container}), ref)
+		return slices.ContainsFunc(s.members(), func(m *server) bool {
+			return strings.Contains(jsonText([]any{m.words, m.inside, m.model, m.served, m.args, m.env, m.container}), ref)
+		})
 	}
 	inBenchmark := func(b *benchmark) bool {
 		return strings.Contains(jsonText([]any{b.attrs, b.load, b.dataset.attrs}), ref)
@@ -207,9 +215,42 @@ func left(b *hclfile.Body, list []Left) {
 }
 
 func (w *writer) server(s *server) {
-	p := w.program(s)
-	b := w.file.Block("server", s.kind, s.name)
-	b.Set("for_each", hclfile.Map{{Name: "base", Value: hclfile.Expr("var." + p.base)}, {Name: "head", Value: hclfile.Expr("var." + p.head)}})
+	if s.pair == nil {
+		p := w.program(s)
+		b := w.file.Block("server", s.kind, s.name)
+		b.Set("for_each", p.forEach())
+		w.serverBody(b, s)
+		return
+	}
+	b := w.file.Block("deployment", s.name)
+	b.Set("for_each", w.program(s.members()[0]).forEach())
+	left(b, s.left)
+	b.Block("kv_transfer", s.pair.transfer)
+	for _, m := range s.members() {
+		inner := b.Block("server", m.kind, m.name)
+		inner.Set("role", m.role)
+		w.serverBody(inner, m)
+	}
+	router := b.Block("router", s.pair.router)
+	for _, side := range []struct {
+		name    string
+		members []*server
+	}{{"prefill", s.pair.prefill}, {"decode", s.pair.decode}} {
+		var list []any
+		for _, m := range side.members {
+			list = append(list, hclfile.Expr("self.server."+m.name))
+		}
+		router.Set(side.name, list)
+	}
+}
+
+// forEach returns the sides with their programs.
+func (p program) forEach() hclfile.Map {
+	return hclfile.Map{{Name: "base", Value: hclfile.Expr("var." + p.base)}, {Name: "head", Value: hclfile.Expr("var." + p.head)}}
+}
+
+// serverBody writes what is inside of a server block.
+func (w *writer) serverBody(b *hclfile.Body, s *server) {
 	switch rest := s.words; {
 	case s.image != "":
 		b.Set("image", hclfile.Expr("each.value"))
@@ -304,7 +345,7 @@ func (w *writer) benchmark(bm *benchmark) {
 	for _, p := range bm.axes {
 		matrix.Set(p.Name, p.Value)
 	}
-	b.Set("target", hclfile.Expr("server."+bm.server.kind+"."+bm.server.name+"[matrix.side]"))
+	b.Set("target", hclfile.Expr(bm.server.target()+"[matrix.side]"))
 	b.Set("dataset", hclfile.Expr("dataset."+bm.dataset.kind+"."+bm.dataset.name))
 	for _, p := range bm.attrs {
 		b.Set(p.Name, hcl(p.Value))

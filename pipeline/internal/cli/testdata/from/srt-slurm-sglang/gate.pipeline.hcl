@@ -90,10 +90,10 @@ gate "latency" {
 }
 
 # Not carried over:
-# * model.precision = bf16 (it is for people)
-# * resources.gpu_type = h100 (see constraint of pipeline.slurm)
 # * frontend = {"type":"sglang-router","args":{"policy":"cache_aware"}} (the server is asked directly: see
 #   deployment and its router)
+# * model.precision = bf16 (it is for people)
+# * resources.gpu_type = h100 (see constraint of pipeline.slurm)
 # * server qwen3_0_6b_sglang_router_agg: 2 workers (one of them is measured: see deployment and its router for
 #   several)
 # * server qwen3_0_6b_sglang_router_agg: roles.agg.srun_options = {"mem":"64G"} (a pipeline file has nothing

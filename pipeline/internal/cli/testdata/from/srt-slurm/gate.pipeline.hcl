@@ -89,7 +89,7 @@ gate "latency" {
 # Not carried over:
 # * model.container = vllm (its file of settings knows what it stands for: set image, and runtime of
 #   pipeline.slurm)
-# * model.precision = bf16 (it is for people)
-# * resources.gpu_type = h100 (see constraint of pipeline.slurm)
 # * frontend = {"type":"vllm","enable_multiple_frontends":false} (the server is asked directly: see deployment
 #   and its router)
+# * model.precision = bf16 (it is for people)
+# * resources.gpu_type = h100 (see constraint of pipeline.slurm)
