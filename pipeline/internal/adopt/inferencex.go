@@ -83,7 +83,8 @@ func (d *Definition) inferenceXConfiguration(name, framework string, f *fields) 
 			space = at(lengths, "bmk-space")
 		}
 		for _, point := range listOf(space) {
-			if err := d.inferenceXPoint(name, framework, image, model, in, out, fieldsOf(point, fmt.Sprintf("%s isl=%d osl=%d ", name, in, out))); err != nil {
+			p := fieldsOf(point, fmt.Sprintf("%s isl=%d osl=%d ", name, in, out))
+			if err := d.inferenceXPoint(name, framework, image, model, in, out, p); err != nil {
 				return err
 			}
 		}
@@ -91,7 +92,9 @@ func (d *Definition) inferenceXConfiguration(name, framework string, f *fields) 
 	for _, read := range []string{"seq-len-configs", "scenarios", "disagg"} {
 		f.take(read)
 	}
-	f.rest(map[string]string{"precision": "it is for people", "model-prefix": "it is for people", "runner": "see the labels of the runner"}, d.leave)
+	f.rest(map[string]string{
+		"precision": "it is for people", "model-prefix": "it is for people", "runner": "see the labels of the runner",
+	}, d.leave)
 	return nil
 }
 
