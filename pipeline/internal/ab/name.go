@@ -33,7 +33,7 @@ func sourceNames(base, head source) (was, is string) {
 		was, is = shortDigest(base.text), shortDigest(head.text)
 	}
 	was, is = differing(strings.Split(was, "/"), strings.Split(is, "/"), "/")
-	if repository, tag, ok := strings.Cut(was, ":"); ok {
+	if repository, tag, ok := strings.Cut(was, ":"); ok && base.kind != address { // a port alone is no name
 		if other, otherTag, ok := strings.Cut(is, ":"); ok && repository == other {
 			was, is = tag, otherTag
 		}
