@@ -15,7 +15,7 @@ with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
 PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
 LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
 
-.PHONY: build demo demo-live tester test packages program full soak times wander race lint docs fmt golden bench operating-characteristics contract clean
+.PHONY: build demo demo-live demo-real llamacpp tester test packages program full soak times wander race lint docs fmt golden bench operating-characteristics contract clean
 
 # -o bin/ because plain `go build ./pipeline` collides with the folder of that name.
 build:
@@ -24,10 +24,10 @@ build:
 # The demo holds a regression, so exit status 1 of the run is its expected end. It is carried
 # out in virtual time, which takes a second and depends on nothing that else runs here;
 # demo-live is the same with processes, sockets and a client, a minute and a half on a
-# machine that is not busy.
-demo demo-live: build
+# machine that is not busy. demo-real installs llama.cpp for Python and measures it.
+demo demo-live demo-real: build
 	@rm -rf out/$@
-	@$(BIN) run examples/quickstart/quickstart.pipeline.hcl $(SIMULATE) --out out/$@; status=$$?; \
+	@$(BIN) run $(FILE) $(SIMULATE) --out out/$@; status=$$?; \
 	if [ $$status -eq 1 ]; then \
 		echo; echo "$@: exit status 1, as expected: the gate found the regression."; \
 		echo "$@: the report is out/$@/report.md, the evidence is in out/$@/."; \
@@ -36,6 +36,11 @@ demo demo-live: build
 	fi
 demo: SIMULATE = --simulate=virtual
 demo-live: SIMULATE = --simulate
+demo demo-live: FILE = examples/quickstart/quickstart.pipeline.hcl
+demo-real: FILE = examples/llamacpp/llamacpp.pipeline.hcl
+demo-real: llamacpp
+llamacpp:
+	@examples/llamacpp/setup.sh out/llamacpp
 
 # .ci/tests runs `go test`, prints failures and skipped tests, and keeps the times of all in LOG.
 # Packages run two at a time for each processor, since many wait for sockets and processes. A flag is

@@ -14,7 +14,7 @@ import (
 // TestDemo runs what `make demo` runs, and holds that the README shows what it prints. The
 // demo is in virtual time, so it does not depend on what else the machine does.
 func TestDemo(t *testing.T) {
-	args := demoCommand(t)
+	args := demoCommand(t, "demo")
 	if !strings.Contains(strings.Join(args, " "), "--simulate=virtual") {
 		t.Fatalf("make demo runs %q, which takes real time", args)
 	}
@@ -53,10 +53,10 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoCommand is the command line of make demo without the program.
-func demoCommand(t *testing.T) []string {
+// demoCommand is the command line of a demo of the Makefile, without the program.
+func demoCommand(t *testing.T, target string) []string {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), "make", "-C", "..", "--no-print-directory", "-n", "demo").CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), "make", "-C", "..", "--no-print-directory", "-n", target).CombinedOutput()
 	if err != nil {
 		t.Skipf("make: %v: %s", err, text)
 	}
@@ -66,6 +66,6 @@ func demoCommand(t *testing.T) []string {
 			return append([]string{"run"}, strings.Fields(command)...)
 		}
 	}
-	t.Fatalf("make demo runs no pipeline:\n%s", text)
+	t.Fatalf("make "+target+" runs no pipeline:\n%s", text)
 	return nil
 }

@@ -21,7 +21,7 @@ func realLlama(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("PIPELINE_LLAMACPP")
 	if dir == "" {
-		skipOrFail(t, "llamacpp", "PIPELINE_LLAMACPP does not name a folder that pipeline/testdata/llamacpp/setup.sh filled")
+		skipOrFail(t, "llamacpp", "PIPELINE_LLAMACPP does not name a folder that examples/llamacpp/setup.sh filled")
 	}
 	return dir
 }
@@ -35,6 +35,7 @@ func TestLlamaCPP(t *testing.T) {
 	}{
 		{"run", llamaRun}, {"killed and resumed", llamaResumed}, {"interrupted", llamaInterrupted}, {"selftest", llamaSelftest},
 		{"capacity", llamaCapacity}, {"containers", llamaContainers}, {"ab", llamaAB},
+		{"demo", llamaDemo},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,11 +63,7 @@ func llamaArgs(t *testing.T, dir, path, before string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve, err := filepath.Abs(filepath.Join("testdata", "llamacpp", "serve.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"run", filepath.Base(path), "--out", "out", "--progress", "plain", "--var", "dir=" + dir, "--var", "serve=" + serve}
+	return []string{"run", filepath.Base(path), "--out", "out", "--progress", "plain", "--var", "dir=" + dir}
 }
 
 // llamaRun compares a real server with itself and with a slower one: no regression, and one. What the file
@@ -86,15 +83,11 @@ func llamaRun(t *testing.T, dir string) {
 // llamaAB compares two programs by one command: they are recognised, serve the model, and are called by what differs.
 func llamaAB(t *testing.T, dir string) {
 	t.Helper()
-	serve, err := filepath.Abs(filepath.Join("testdata", "llamacpp", "serve.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
-	// It is called as llama.cpp's own program: llama-server --model MODEL --alias NAME FLAG...
-	program := "#!/bin/sh\nmodel=$2 name=$4\nshift 4\nexec " + dir + "/bin/python " + serve + ` "$model" --model-alias "$name" "$@"` + "\n"
+	program := "#!/bin/sh\nexec " + dir + `/bin/llama-server "$@"` + "\n"
 	for _, side := range []string{"old", "new"} {
-		if err = os.Mkdir(filepath.Join(folder, side), 0o700); err == nil {
+		err := os.Mkdir(filepath.Join(folder, side), 0o700)
+		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, side, "llama-server"), []byte(program), 0o700)
 		}
 		if err != nil {
@@ -111,7 +104,7 @@ func llamaAB(t *testing.T, dir string) {
 	keepLogs(t, filepath.Join(folder, "out"))
 	text, code := marked(t, folder, "ab", "old/llama-server", "new/llama-server", "--model", "tiny.gguf", "--concurrency", "2",
 		"--input-len", "16",
-		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "n_parallel=2", "--margin", "100%", "--out", "out",
+		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "parallel=2", "--margin", "100%", "--out", "out",
 		"--progress", "plain")
 	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code != 0 || len(doc.Launches) != 8 {
@@ -123,6 +116,31 @@ func llamaAB(t *testing.T, dir string) {
 		}
 	}
 	noProcessLeft(t, folder)
+}
+
+// llamaDemo runs what `make demo-real` runs: the planted slow-down is red, and the same server again is not.
+func llamaDemo(t *testing.T, dir string) {
+	t.Helper()
+	args, out := demoCommand(t, "demo-real"), filepath.Join(t.TempDir(), "demo-real")
+	for i := range args {
+		args[i] = strings.Replace(args[i], "out/demo-real", out, 1)
+	}
+	keepLogs(t, out)
+	text, code := pipeline(t, "..", append(args, "--progress", "plain", "--var", "dir="+dir)...)
+	doc, err := store.ReadDocument(out)
+	if err != nil || code != 1 || len(doc.Launches) != 18 {
+		t.Fatalf("exit status %d: %v\n%s", code, err, text)
+	}
+	verdicts := map[string]result.Verdict{}
+	for _, d := range doc.Gates[0].Decisions {
+		if d.Metric == "e2el.p50" {
+			verdicts[d.Head] = d.Verdict
+		}
+	}
+	// A machine that does much else may leave the comparison of equals open.
+	if verdicts["planted"] != result.Regression || verdicts["again"] != result.Pass && verdicts["again"] != result.Inconclusive {
+		t.Errorf("%v\n%s", verdicts, text)
+	}
 }
 
 // checkLlama holds a result to its number of launches, and to the verdicts that its sides deserve.
@@ -230,10 +248,6 @@ func llamaContainers(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve, err := filepath.Abs(filepath.Join("testdata", "llamacpp"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
 	keepLogs(t, filepath.Join(folder, "out"))
 	text, err := os.ReadFile(filepath.Join("testdata", "llamacpp-containers.pipeline.hcl"))
@@ -245,7 +259,7 @@ func llamaContainers(t *testing.T, dir string) {
 	}
 	said, code := marked(t, folder, "run", "f.hcl", "--allow-host-mounts", "--out", "out", "--progress", "plain", "--var",
 		"image="+emptyImage(t),
-		"--var", "dir="+dir, "--var", "serve="+serve, "--var", "python="+strings.TrimSpace(string(python)))
+		"--var", "dir="+dir, "--var", "python="+strings.TrimSpace(string(python)))
 	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
 	if err != nil || code > 1 || doc.Status != result.StatusComplete {
 		t.Fatalf("exit status %d: %v\n%s", code, err, said)
@@ -280,8 +294,8 @@ func startLlama(t *testing.T, dir string) string {
 	t.Helper()
 	address := freeAddress(t)
 	host, port, _ := net.SplitHostPort(address)
-	return startServer(t, address, nil, filepath.Join(dir, "bin", "python"), filepath.Join("testdata", "llamacpp", "serve.py"),
-		filepath.Join(dir, "quick.gguf"), "--host", host, "--port", port)
+	return startServer(t, address, nil, filepath.Join(dir, "bin", "llama-server"), "--model", filepath.Join(dir, "quick.gguf"), "--alias", "tiny",
+		"--ctx-size", "8192", "--threads", "1", "--host", host, "--port", port)
 }
 
 // freeAddress returns an address of this machine on which nothing listens.

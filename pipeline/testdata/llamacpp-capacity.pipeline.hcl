@@ -2,10 +2,10 @@
 
 variable "dir" { type = string }
 
-server "openai" "sut" {
-  executable = ["${var.dir}/bin/python", "llamacpp/serve.py", "${var.dir}/slow.gguf"]
-  model      = "tiny"
-  args       = { n_parallel = 4 }
+server "llamacpp" "sut" {
+  executable = "${var.dir}/bin/llama-server"
+  model      = "${var.dir}/slow.gguf"
+  args       = { ctx_size = 8192, parallel = 4, threads = 1 }
   stop_grace = "2s"
 
   ready {
@@ -19,7 +19,7 @@ dataset "random" "short" {
 }
 
 benchmark "capacity" {
-  target  = server.openai.sut
+  target  = server.llamacpp.sut
   dataset = dataset.random.short
 
   load {

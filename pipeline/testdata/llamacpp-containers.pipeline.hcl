@@ -5,29 +5,28 @@ variable "image" { type = string }
 
 variable "dir" { type = string }
 
-variable "serve" { type = string }
-
 variable "python" {
   type        = string
   description = "Folder of the Python that the environment was made with."
 }
 
-server "openai" "sut" {
+server "llamacpp" "sut" {
   for_each = { base = "quick", head = "slow" }
   image    = var.image
 
   # Two models, whose answers differ.
-  model       = each.value
+  model       = "${var.dir}/${each.value}.gguf"
   served_name = "tiny"
+  args        = { ctx_size = 8192, threads = 1 }
   stop_grace  = "2s"
 
   container {
-    entrypoint = ["${var.dir}/bin/python", "${var.serve}/serve.py", "${var.dir}/${each.value}.gguf"]
+    entrypoint = ["${var.dir}/bin/llama-server"]
     pull       = "never"
     tmpfs      = { "/tmp" = "" }
     mounts = [
       "/usr:/usr:ro", "/usr/lib:/lib:ro", "/usr/lib64:/lib64:ro", "/usr/bin:/bin:ro",
-      "${var.python}:${var.python}:ro", "${var.dir}:${var.dir}:ro", "${var.serve}:${var.serve}:ro",
+      "${var.python}:${var.python}:ro", "${var.dir}:${var.dir}:ro",
     ]
   }
 
@@ -46,7 +45,7 @@ benchmark "queue" {
     side = ["base", "head"]
   }
 
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.short
 
   load {

@@ -2,7 +2,7 @@
 
 variable "url" { type = string }
 
-server "openai" "sut" {
+server "llamacpp" "sut" {
   for_each = toset(["base", "head"])
   url      = var.url
   model    = "tiny"
@@ -14,7 +14,7 @@ dataset "random" "short" {
 }
 
 benchmark "short" {
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.short
 
   matrix {

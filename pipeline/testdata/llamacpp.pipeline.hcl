@@ -2,12 +2,7 @@
 
 variable "dir" {
   type        = string
-  description = "Folder that llamacpp/setup.sh filled."
-}
-
-variable "serve" {
-  type    = string
-  default = "llamacpp/serve.py"
+  description = "Folder that examples/llamacpp/setup.sh filled."
 }
 
 variable "repeats" {
@@ -20,13 +15,13 @@ variable "requests" {
   default = 10
 }
 
-server "openai" "sut" {
+server "llamacpp" "sut" {
   for_each   = { base = "quick", again = "quick", slow = "slow" }
-  executable = ["${var.dir}/bin/python", var.serve, "${var.dir}/${each.value}.gguf"]
+  executable = "${var.dir}/bin/llama-server"
   # Two models, whose answers differ.
-  model       = each.value
+  model       = "${var.dir}/${each.value}.gguf"
   served_name = "tiny"
-  args        = { n_parallel = 2 }
+  args        = { ctx_size = 8192, parallel = 2, threads = 1 }
   stop_grace  = "2s"
 
   ready {
@@ -44,7 +39,7 @@ benchmark "queue" {
     side = ["base", "again", "slow"]
   }
 
-  target  = server.openai.sut[matrix.side]
+  target  = server.llamacpp.sut[matrix.side]
   dataset = dataset.random.short
 
   load {
