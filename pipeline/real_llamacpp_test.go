@@ -294,8 +294,8 @@ func startLlama(t *testing.T, dir string) string {
 	t.Helper()
 	address := freeAddress(t)
 	host, port, _ := net.SplitHostPort(address)
-	return startServer(t, address, nil, filepath.Join(dir, "bin", "llama-server"), "--model", filepath.Join(dir, "quick.gguf"), "--alias", "tiny",
-		"--ctx-size", "8192", "--threads", "1", "--host", host, "--port", port)
+	return startServer(t, address, nil, filepath.Join(dir, "bin", "llama-server"), "--model", filepath.Join(dir, "quick.gguf"),
+		"--alias", "tiny", "--ctx-size", "8192", "--threads", "1", "--host", host, "--port", port)
 }
 
 // freeAddress returns an address of this machine on which nothing listens.
