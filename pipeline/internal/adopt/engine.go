@@ -239,13 +239,13 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 		case slices.Contains(e.port, full):
 			s.port, _ = strconv.Atoi(textOf(value))
 		case full == "api_key" || full == "admin_api_key":
-			s.leave("--"+strings.ReplaceAll(full, "_", "-")+" and its value", "arguments are visible in process lists: set api_key of the "+
+			s.leave(engineargs.FlagName(full)+" and its value", "arguments are visible in process lists: set api_key of the "+
 				"server, or leave the key out, since the server listens on the local address only")
 		case full == "config":
 			s.leave(literal, "write the flags of that file into args, so that reports show them")
 		default:
 			if before, twice := get(s.args, name); twice && name != "middleware" { // given once for each element
-				s.leave("--"+strings.ReplaceAll(name, "_", "-")+" "+compact(before), "the flag is given again, and the last one counts")
+				s.leave(engineargs.FlagName(name)+" "+compact(before), "the flag is given again, and the last one counts")
 			} else if twice {
 				value = append(listOf(before), listOf(value)...)
 			}
@@ -279,7 +279,7 @@ func (a argv) definition(flag string) (flags.Def, bool) {
 
 // full returns the name that a flag of args has in full.
 func (a argv) full(name string) string {
-	if def, ok := a.definition("--" + strings.ReplaceAll(name, "_", "-")); ok {
+	if def, ok := a.definition(engineargs.FlagName(name)); ok {
 		return argument(def.Name)
 	}
 	return name
@@ -327,7 +327,7 @@ func (a argv) optimization(level, inline string, has bool) (flag, value string, 
 func (a argv) name(flag string, def flags.Def, known bool) string {
 	_, key, dotted := strings.Cut(flag, ".")
 	head, _, _ := strings.Cut(argument(flag), ".")
-	exact := slices.Contains(def.Names, "--"+strings.ReplaceAll(head, "_", "-"))
+	exact := slices.Contains(def.Names, engineargs.FlagName(head))
 	if known && !exact && def.Kind != flags.Off {
 		head = argument(def.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
+	engineargs "github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // servingTests is a suite of vLLM's performance benchmarks, .buildkite/performance-benchmarks/tests/serving-tests*.json, with
@@ -133,10 +134,7 @@ func shortName(test string, parameters hclfile.Map) string {
 
 // flagWords returns a parameter as the words of a flag: "" and true have none behind it.
 func flagWords(p hclfile.Pair) []string {
-	flag := "--" + strings.ReplaceAll(p.Name, "_", "-")
-	if head, key, dotted := strings.Cut(p.Name, "."); dotted {
-		flag = "--" + strings.ReplaceAll(head, "_", "-") + "." + key
-	}
+	flag := engineargs.FlagName(p.Name)
 	switch v := p.Value.(type) {
 	case nil:
 		return nil

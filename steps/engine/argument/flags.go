@@ -54,13 +54,13 @@ func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 		if err := CheckArg(a.Name, style); err != nil {
 			return nil, err
 		}
-		flag := flagName(a.Name)
+		flag := FlagName(a.Name)
 		same := style.full(a.Name)
 		if _, key, dotted := strings.Cut(a.Name, "."); dotted {
 			same += "." + key
 		}
 		if other, dup := seen[same]; dup {
-			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, flagName(same))
+			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, FlagName(same))
 		}
 		seen[same] = a.Name
 		words, err := flagWords(a, flag, style)
@@ -103,7 +103,8 @@ func canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
-func flagName(name string) string {
+// FlagName returns the flag of an argument: --kv-transfer-config.kv_role for kv_transfer_config.kv_role.
+func FlagName(name string) string {
 	head, tail, dotted := strings.Cut(name, ".")
 	flag := "--" + strings.ReplaceAll(head, "_", "-")
 	if dotted {

@@ -44,7 +44,7 @@ func (l Lists) Lookup(name string) (flags.Def, bool) {
 
 // complete returns the flags that a name in the file can mean, without its key in a document.
 func (l Lists) complete(name string) []flags.Def {
-	head, _, _ := strings.Cut(flagName(name), ".")
+	head, _, _ := strings.Cut(FlagName(name), ".")
 	return l.known.Complete(head)
 }
 
@@ -102,7 +102,7 @@ func (l Lists) Check(o steps.Object, style FlagStyle) []steps.Problem {
 }
 
 func (l Lists) check(name string, v cty.Value) []steps.Problem {
-	flag, _, dotted := strings.Cut(flagName(name), ".")
+	flag, _, dotted := strings.Cut(FlagName(name), ".")
 	defs := l.known.Lookup(flag)
 	if len(defs) == 0 {
 		p := l.unlisted(name, flag)
