@@ -29,12 +29,8 @@ func Kind() steps.Kind {
 func validate(o steps.Object) []steps.Problem {
 	found := serverblock.Check(o)
 	found = append(found, argument.CheckModel(o, "llama-server")...)
-	if o.Int("nodes") > 1 {
-		found = append(found, steps.Problem{
-			Path: []string{"nodes"}, Summary: "llama-server serves from one node",
-			Detail: "Start rpc-server on the other nodes yourself and set args.rpc, or use kind vllm or sglang.",
-		})
-	}
+	found = append(found, serverblock.OneNode(o, "llama-server serves from one node",
+		"Start rpc-server on the other nodes yourself and set args.rpc, or use kind vllm or sglang.")...)
 	version := argument.VersionOf(o, images)
 	found = append(found, argument.CheckArgs(o, style(version))...)
 	found = append(found, lists(version).CheckSense(o)...)

@@ -8,6 +8,7 @@
 package llamacpp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,11 +37,7 @@ func (llamacpp) Endpoints() []string { return []string{"completions", "chat", "e
 
 // Ready polls once; see [engine.Poll] for the states. /health answers 503 while the model loads.
 func (l llamacpp) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
-	path := r.Path
-	if path == "" {
-		path = "/health"
-	}
-	return engine.Poll(ctx, l.client, ep, engine.Checks{Health: path, NoCanary: r.NoCanary})
+	return engine.Poll(ctx, l.client, ep, engine.Checks{Health: cmp.Or(r.Path, "/health"), NoCanary: r.NoCanary})
 }
 
 // Reset always returns [steps.ErrNoReset]: llama-server can erase the cache of a slot, and only if it may also write it to

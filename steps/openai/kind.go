@@ -25,11 +25,7 @@ func validate(o steps.Object) []steps.Problem {
 			Detail:  "Set url to a server that already runs, or executable or image to a program that serves.",
 		})
 	}
-	if o.Int("nodes") > 1 {
-		found = append(found, steps.Problem{
-			Path: []string{"nodes"}, Summary: "a server of kind openai cannot be spread over nodes",
-			Detail: "Nothing says how its program does it. Use kind vllm or sglang, or start the processes yourself and set url.",
-		})
-	}
+	found = append(found, serverblock.OneNode(o, "a server of kind openai cannot be spread over nodes",
+		"Nothing says how its program does it. Use kind vllm or sglang, or start the processes yourself and set url.")...)
 	return append(found, argument.CheckArgs(o, style())...)
 }

@@ -37,6 +37,22 @@ func Check(o steps.Object) []steps.Problem {
 	return append(found, checkEnv(o)...)
 }
 
+// OneNode refuses a server over several nodes. summary names the program, and detail says what to do instead.
+func OneNode(o steps.Object, summary, detail string) []steps.Problem {
+	if o.Int("nodes") <= 1 {
+		return nil
+	}
+	return []steps.Problem{{Path: []string{"nodes"}, Summary: summary, Detail: detail}}
+}
+
+// NoKey refuses a key for a server that is started. detail says why its program cannot have one.
+func NoKey(o steps.Object, detail string) []steps.Problem {
+	if !o.Has("api_key") || o.Has("url") {
+		return nil
+	}
+	return []steps.Problem{{Path: []string{"api_key"}, Summary: "api_key needs a server that already runs", Detail: detail}}
+}
+
 func checkSource(o steps.Object) []steps.Problem {
 	var set []string
 	for _, name := range []string{"image", "executable", "url"} {

@@ -29,12 +29,7 @@ func Kind() steps.Kind {
 func validate(o steps.Object) []steps.Problem {
 	found := serverblock.Check(o)
 	found = append(found, argument.CheckModel(o, "SGLang")...)
-	if o.Has("api_key") && !o.Has("url") {
-		found = append(found, steps.Problem{
-			Path: []string{"api_key"}, Summary: "api_key needs a server that already runs",
-			Detail: apiKeyRefused + ".",
-		})
-	}
+	found = append(found, serverblock.NoKey(o, apiKeyRefused+".")...)
 	version := argument.VersionOf(o, images)
 	found = append(found, argument.CheckArgs(o, style(version))...)
 	found = append(found, checkNodes(o, version)...)

@@ -9,6 +9,7 @@
 package sglang
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -42,11 +43,7 @@ func (sglang) Endpoints() []string {
 // Ready polls once; see [engine.Poll] for the states. In current versions SGLang's /health generates a token
 // itself, but SGLang still lists its models before they are loaded.
 func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
-	health := r.Path
-	if health == "" {
-		health = "/health"
-	}
-	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
+	return engine.Poll(ctx, s.client, ep, engine.Checks{Health: cmp.Or(r.Path, "/health"), NoCanary: r.NoCanary})
 }
 
 // Reset clears the radix cache with POST /flush_cache. SGLang answers 400 while requests are running; then

@@ -20,17 +20,9 @@ func Kind() steps.Kind {
 func validate(o steps.Object) []steps.Problem {
 	found := serverblock.Check(o)
 	found = append(found, argument.CheckModel(o, "transformers serve")...)
-	if o.Has("api_key") && !o.Has("url") {
-		found = append(found, steps.Problem{
-			Path: []string{"api_key"}, Summary: "api_key needs a server that already runs",
-			Detail: "transformers serve does not check keys. Leave api_key out; the server listens on the local address only.",
-		})
-	}
-	if o.Int("nodes") > 1 {
-		found = append(found, steps.Problem{
-			Path: []string{"nodes"}, Summary: "transformers serve runs on one node",
-			Detail: "Use kind vllm or sglang, or start the processes yourself and set url.",
-		})
-	}
+	found = append(found, serverblock.NoKey(o,
+		"transformers serve does not check keys. Leave api_key out; the server listens on the local address only.")...)
+	found = append(found, serverblock.OneNode(o, "transformers serve runs on one node",
+		"Use kind vllm or sglang, or start the processes yourself and set url.")...)
 	return append(found, argument.CheckArgs(o, style())...)
 }

@@ -8,6 +8,7 @@
 package transformers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,11 +35,7 @@ func (transformers) Endpoints() []string { return []string{"completions", "chat"
 // Ready polls once; see [engine.Poll] for the states. /v1/models lists the models of the hub's cache, whether they are
 // served or not, and no folder, so it is not asked.
 func (t transformers) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
-	path := r.Path
-	if path == "" {
-		path = "/health"
-	}
-	return engine.Poll(ctx, t.client, ep, engine.Checks{Health: path, Unlisted: true, NoCanary: r.NoCanary})
+	return engine.Poll(ctx, t.client, ep, engine.Checks{Health: cmp.Or(r.Path, "/health"), Unlisted: true, NoCanary: r.NoCanary})
 }
 
 // Reset always returns [steps.ErrNoReset]: the server keeps no prefix cache between requests, and POST /reset unloads

@@ -9,6 +9,7 @@
 package vllm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,11 +39,7 @@ func (vllm) Endpoints() []string { return []string{"completions", "chat", "embed
 
 // Ready polls once; see [engine.Poll] for the states.
 func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
-	health := r.Path
-	if health == "" {
-		health = "/health"
-	}
-	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: health, NoCanary: r.NoCanary})
+	return engine.Poll(ctx, v.client, ep, engine.Checks{Health: cmp.Or(r.Path, "/health"), NoCanary: r.NoCanary})
 }
 
 // Reset clears the prefix cache by POST /reset_prefix_cache, which exists with
