@@ -21,6 +21,9 @@ type Difference struct {
 	Declared bool
 	// Shown differences do not prevent a comparison.
 	Shown bool
+	// Lacking means that one side lacks a setting of the load that the other side has, and that no outcome shows
+	// whether the load was the same.
+	Lacking bool
 }
 
 // Unknown reports whether one side lacks the field.
@@ -41,7 +44,12 @@ func Declare(names ...string) Declared {
 			out[f.Name] = true
 			continue
 		}
-		out[Parameter+strings.TrimPrefix(name, Parameter)] = true
+		bare := strings.TrimPrefix(name, Parameter)
+		if f := Lookup(bare); f != nil { // it has got a meaning since the file was written
+			out[f.Name] = true
+			continue
+		}
+		out[Parameter+bare] = true
 	}
 	return out
 }
@@ -95,6 +103,7 @@ func (f *Field) compare(base, head Facts) (Difference, bool) {
 		unset := f.Default + " (not given)"
 		d.Base, d.Head = cmp.Or(b, unset), cmp.Or(h, unset)
 	}
+	d.Lacking = f.Load && base[Tool] == head[Tool] && (f.ShownBy == "" || base[f.ShownBy] == "" || head[f.ShownBy] == "")
 	return d, true
 }
 
@@ -138,9 +147,9 @@ func (d Differences) filter(keep func(Difference) bool) Differences {
 }
 
 // Invalid returns the differences that prevent a comparison: fields that both sides report, that must agree,
-// and that are not declared to differ.
+// and that are not declared to differ, and settings of the load that one side lacks.
 func (d Differences) Invalid() Differences {
-	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && !x.Unknown() })
+	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && (!x.Unknown() || x.Lacking) })
 }
 
 // Meant reports whether the sides differ in the work as declared. A bound on concurrency is not work, because
@@ -151,7 +160,7 @@ func (d Differences) Meant() bool {
 
 // Unreported returns the fields that must agree and that one side does not report.
 func (d Differences) Unreported() Differences {
-	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() })
+	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && x.Unknown() && !x.Lacking })
 }
 
 // Within returns the differences that matter between two measurements of one side. It omits fields that may

@@ -36,8 +36,11 @@ type Field struct {
 	// Also lists other names of the same parameter in results of load generators. From lists parameters with a
 	// wider meaning, used if those are absent.
 	Also, From []string
-	// Load fields define the load on a server. Results that differ in one belong to different cells.
+	// Load fields define the load on a server. Results that differ in one belong to different cells, and one that
+	// lacks a field is not compared with one that has it.
 	Load bool
+	// ShownBy names an outcome by which the same load is known if one side lacks the field.
+	ShownBy string
 	// PerRepeat fields may change from repeat to repeat, but not between the sides of one.
 	PerRepeat bool
 	// Session fields describe a session and its servers; no parameter contains them.
@@ -80,13 +83,13 @@ var Fields = []Field{
 	{Name: Tokenizer, Label: "tokenizer", Also: []string{"tokenizer_id"}, read: trimSlash},
 	{Name: "tokenizer_mode", Label: "tokenizer mode"},
 	{Name: "lora_modules", Label: "LoRA modules"},
-	{Name: "dataset_name", Label: "dataset", Also: []string{"dataset"}, Load: true, read: datasetName},
+	{Name: "dataset_name", Label: "dataset", Also: []string{"dataset"}, Load: true, ShownBy: "input_tokens", read: datasetName},
 	{Name: "dataset_path", Label: "dataset file", read: path.Base},
 	{Name: "dataset_sum", Label: "content of the dataset file"},
 	{Name: "dataset_options", Label: "options of the dataset"},
-	{Name: "input_len", Label: "input length", Also: []string{"isl", "input_length"}, Load: true},
-	{Name: "output_len", Label: "output length", Also: []string{"osl", "output_length"}, Load: true},
-	{Name: "seq_length", Label: "sequence length", Load: true},
+	{Name: "input_len", Label: "input length", Also: []string{"isl", "input_length"}, Load: true, ShownBy: "input_tokens"},
+	{Name: "output_len", Label: "output length", Also: []string{"osl", "output_length"}, Load: true, ShownBy: "output_tokens"},
+	{Name: "seq_length", Label: "sequence length", Load: true, ShownBy: "input_tokens"},
 	{Name: "prefix_len", Label: "prefix length"},
 	{Name: "range_ratio", Label: "range of lengths"},
 	{Name: "arrival", Label: "arrivals"},
@@ -94,7 +97,9 @@ var Fields = []Field{
 	{Name: MaxConcurrency, Label: "max concurrency", Also: []string{"concurrency", "maximum_request_concurrency", "max_request_concurrency"},
 		Default: "unlimited", Load: true},
 	{Name: "prompts_per_request", Label: "prompts in a request", Default: "1", From: []string{"random_batch_size"}},
-	{Name: "num_prompts", Label: "number of prompts", Also: []string{"num_prompt", "prompts"}, Load: true},
+	{Name: "num_prompts", Label: "number of prompts", Also: []string{"num_prompt", "prompts"}, Load: true, ShownBy: "requests"},
+	{Name: "batch_size", Label: "batch size", Also: []string{"batch", "bs", "batchsize", "n_batch", "num_batch"}, Load: true},
+	{Name: "threads", Label: "threads", Also: []string{"n_threads", "num_threads", "thread_count", "cpu_threads"}, Load: true},
 	{Name: "time_limit", Label: "length of the run", From: []string{"max_seconds", "max_duration"}},
 	{Name: "burstiness", Label: "burstiness", Also: []string{"burstiness_factor"}, Default: "1"},
 	{Name: "ramp_up_strategy", Label: "ramp-up"},

@@ -43,7 +43,44 @@ func Settings(base, head *result.Cell, declared Declared) Differences {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, of[name])
 	}
-	return out
+	return unified(out)
+}
+
+// unified joins settings that each side has under a name of its own, as "batch" and "batch_size": names of which one has
+// all words of the other are taken to be one setting.
+func unified(list Differences) Differences {
+	out := list.filter(func(d Difference) bool { return !d.Unknown() })
+	heads := list.filter(func(d Difference) bool { return d.Base == "" })
+	for _, b := range list.filter(func(d Difference) bool { return d.Head == "" }) {
+		i := slices.IndexFunc(heads, func(h Difference) bool { return sameWords(b.Field, h.Field) })
+		if i < 0 {
+			out = append(out, b)
+			continue
+		}
+		h := heads[i]
+		heads = slices.Delete(heads, i, i+1)
+		if !(&Field{}).equal(b.Base, h.Head) {
+			out = append(out, Difference{Field: b.Field, Label: b.Label + " and " + h.Label, Base: b.Base, Head: h.Head,
+				Declared: b.Declared || h.Declared})
+		}
+	}
+	return append(out, heads...)
+}
+
+// sameWords reports whether one name of a parameter has all words of another.
+func sameWords(a, b string) bool {
+	words := func(name string) []string {
+		list := strings.Split(strings.TrimPrefix(name, Parameter), "_")
+		for i := range list {
+			list[i] = strings.TrimSuffix(list[i], "s")
+		}
+		return list
+	}
+	x, y := words(a), words(b)
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	return !slices.ContainsFunc(x, func(word string) bool { return !slices.Contains(y, word) })
 }
 
 // factsByPass returns the facts of a cell's valid runs.

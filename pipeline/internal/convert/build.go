@@ -219,6 +219,9 @@ func (r *Run) sumTokens() {
 // requests were asked for.
 func (r *Run) count() {
 	c := &r.Counts
+	if _, failures := r.seen["failed"]; failures && c.Succeeded == 0 {
+		r.countSuccesses()
+	}
 	if c.FailedKnown {
 		c.Sent = c.Succeeded + c.Failed
 		return
@@ -231,6 +234,22 @@ func (r *Run) count() {
 		return
 	}
 	r.countFailures(int(n))
+}
+
+// countSuccesses computes the successes of a result that reports its failures alone: the requests that were asked for
+// less those. Where their number is not stated either, the failures are a share of nothing and do not count.
+func (r *Run) countSuccesses() {
+	c := &r.Counts
+	if _, reported := r.seen["succeeded"]; reported {
+		return
+	}
+	n, ok := r.countParam("num_prompts")
+	switch {
+	case ok && n >= c.Failed:
+		c.Succeeded = n - c.Failed
+	case c.Failed == 0:
+		c.FailedKnown = false
+	}
 }
 
 // restoreRates computes rates that were rounded to 0: a single request of five minutes is printed

@@ -42,6 +42,13 @@ const unstated = "value"
 // unitPattern finds the unit at the end of a label: "Mean TTFT (ms)".
 var unitPattern = regexp.MustCompile(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
 
+// unitWithin finds a unit elsewhere in a label: "TTFT (ms) p50", "ttft_ms_p50", "TTFT p99, ms", "TTFT p99 / ms".
+var unitWithin = []*regexp.Regexp{
+	regexp.MustCompile(`^(.+?)\s*[(\[]([^()\[\]]*)[)\]]\s*(.+)$`),
+	regexp.MustCompile(`^(.+)_(ms|us|ns|s|sec|seconds)_((?:mean|avg|average|median|std|stddev|min|max|p\d{1,2})(?:_.*)?)$`),
+	regexp.MustCompile(`^(.+?)(?:,\s*|\s[-/|]\s?)(\S+)()$`),
+}
+
 // statPattern splits "p99 ttft" and "mean e2e latency".
 var statPattern = regexp.MustCompile(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
 
@@ -105,9 +112,21 @@ func labelWords(label string) (words, unit string) {
 		s, unit = body, "ms"
 	} else if body, u, found := cutUnitSuffix(s); found {
 		s, unit = body, u
+	} else {
+		s, unit = cutUnitWithin(s)
 	}
 	s = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "").Replace(s)
 	return strings.Join(strings.Fields(s), " "), unit
+}
+
+// cutUnitWithin removes a unit of time that is not at the end of a label as units usually are.
+func cutUnitWithin(s string) (body, unit string) {
+	for _, pattern := range unitWithin {
+		if m := pattern.FindStringSubmatch(s); m != nil && isTimeUnit(m[2]) {
+			return m[1] + " " + m[3], m[2]
+		}
+	}
+	return s, ""
 }
 
 // cutUnitSuffix removes the unit of a column such as "request_throughput_req_s".

@@ -50,6 +50,41 @@ func TestUnitsBesideValues(t *testing.T) {
 	}
 }
 
+// TestUnitsWithinLabels: a unit of time is read wherever a label has it.
+func TestUnitsWithinLabels(t *testing.T) {
+	for _, label := range []string{"TTFT (ms) p50", "P50 [ms] TTFT", "ttft_ms_p50", "TTFT p50, ms", "TTFT p50 / ms", "TTFT p50 - ms",
+		"p50 TTFT (ms)", "ttft_p50_ms"} {
+		text := "| model | " + label + " | P99 TTFT (ms) |\n|---|---|---|\n| m | 101.5 | 200 |\n"
+		runs, err := convert.Read(strings.NewReader(text), "x.md", convert.ReadOptions{})
+		if err != nil || len(runs) != 1 || runs[0].Metrics["ttft.p50"] != 0.1015 {
+			t.Errorf("%s: %+v, %v", label, runs, err)
+		}
+	}
+}
+
+// TestFailuresAlone: results that state how many requests were asked for and how many failed had the rest succeed.
+func TestFailuresAlone(t *testing.T) {
+	for text, want := range map[string]convert.Counts{
+		"Requests,Failed,P50 TTFT (ms)\n200,0,20\n":   {Sent: 200, Succeeded: 200, FailedKnown: true},
+		"Requests,Failed,P50 TTFT (ms)\n200,50,20\n":  {Sent: 200, Succeeded: 150, Failed: 50, FailedKnown: true},
+		"Requests,Failed,P50 TTFT (ms)\n200,200,0\n":  {Sent: 200, Failed: 200, FailedKnown: true},
+		"Model,Failed,P50 TTFT (ms)\nm,0,20\n":        {},
+		"Completed,Failed,P50 TTFT (ms)\n150,50,20\n": {Sent: 200, Succeeded: 150, Failed: 50, FailedKnown: true},
+	} {
+		runs, err := convert.Read(strings.NewReader(text), "x.csv", convert.ReadOptions{})
+		if err != nil || len(runs) != 1 {
+			t.Errorf("%s: %d results, %v", text, len(runs), err)
+			continue
+		}
+		if got := runs[0].Counts; got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+		if _, has := runs[0].Metrics["ttft.p50"]; has != (want.Failed < 200) {
+			t.Errorf("%s: %v", text, runs[0].Metrics)
+		}
+	}
+}
+
 // TestNativeCSV: the CSV files that GenAI-Perf and aiperf write are results, and those of which
 // only the JSON is read say so.
 func TestNativeCSV(t *testing.T) {
