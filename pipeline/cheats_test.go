@@ -133,6 +133,84 @@ var cheats = map[string]func(*cheat, http.ResponseWriter, *http.Request, *ask){
 			return events
 		})
 	},
+	"no-usage": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		a.body["max_tokens"] = 2 * a.want() / 3
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			for _, e := range events {
+				delete(e, "usage")
+			}
+			return events
+		})
+	},
+	"silent-prompt": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		a.body["prompt"] = a.ids()[:len(a.ids())/2]
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			for _, e := range events {
+				if used, ok := e["usage"].(map[string]any); ok {
+					delete(used, "prompt_tokens")
+				}
+			}
+			return events
+		})
+	},
+	"lying-prompt": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		whole := len(a.ids())
+		a.body["prompt"] = a.ids()[:whole/2]
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			for _, e := range events {
+				if used, ok := e["usage"].(map[string]any); ok {
+					used["prompt_tokens"] = whole
+				}
+			}
+			return events
+		})
+	},
+	"canned-opening": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		send(w, token("Certainly! Here is what you asked me for: ", len(a.ids()), 1, nil))
+		// real time: the work that the opening hides, which the clock of the client has to see
+		time.Sleep(hidden)
+		a.body["max_tokens"] = a.want() - 1
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			for _, e := range events {
+				if used, ok := e["usage"].(map[string]any); ok {
+					used["completion_tokens"] = used["completion_tokens"].(float64) + 1
+				}
+			}
+			return events
+		})
+	},
+	"canned-ending": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		want := a.want()
+		a.body["max_tokens"] = 2 * want / 3
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			events = slices.DeleteFunc(events, func(e sentEvent) bool { return len(e["choices"].([]any)) == 0 })
+			last := events[len(events)-1]["choices"].([]any)[0].(map[string]any)
+			last["finish_reason"] = nil
+			for k := 2*want/3 + 1; k <= want; k++ {
+				events = append(events, token(" and so on", len(a.ids()), k, map[bool]any{true: "length"}[k == want]))
+			}
+			return append(events, usage(len(a.ids()), want))
+		})
+	},
+	"stutter": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
+		want := a.want()
+		a.body["max_tokens"] = want / 2
+		c.serve(w, r, a, func(events []sentEvent) []sentEvent {
+			var out []sentEvent
+			for _, e := range events {
+				choices := e["choices"].([]any)
+				if len(choices) == 0 {
+					continue
+				}
+				text := choices[0].(map[string]any)["text"].(string)
+				for range 2 {
+					k := len(out) + 1
+					out = append(out, token(text, len(a.ids()), k, map[bool]any{true: "length"}[k == want]))
+				}
+			}
+			return append(out, usage(len(a.ids()), want))
+		})
+	},
 	"more-tokens": func(c *cheat, w http.ResponseWriter, r *http.Request, a *ask) {
 		if a.number%3 != 0 { // a server that fails every request would end the session
 			c.serve(w, r, a, nil)
@@ -299,7 +377,7 @@ func write(w http.ResponseWriter, events []sentEvent) {
 // its requests or is as slow as its text is, whatever else it sends; one that does its work is not.
 func TestCheatingHeads(t *testing.T) {
 	if testing.Short() {
-		t.Skip("launches 36 servers")
+		t.Skip("launches 54 servers")
 	}
 	names := []string{"base"}
 	for name := range cheats {

@@ -19,7 +19,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RunStatus]():         texts(RunOK, RunFailed, RunVoid, RunCancelled),
 	reflect.TypeFor[VoidCause](): texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters,
 		VoidIncomplete, VoidSuspended),
-	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents,
+	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherUsage, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents,
 		OtherFinish, BlankTokens, OtherBeginnings),
 	reflect.TypeFor[AnswerForm]():       texts(AnswersStreamed, AnswersStreamedAndWhole),
 	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
@@ -124,6 +124,7 @@ type DifferentRequests string
 // The differences of requests.
 const (
 	OtherPrompts    DifferentRequests = "prompt_tokens"    // tokens of a prompt
+	OtherUsage      DifferentRequests = "usage"            // tokens that a server does not report
 	OtherLengths    DifferentRequests = "output_tokens"    // tokens of an answer
 	OtherTexts      DifferentRequests = "characters"       // characters of a token
 	RepeatedAnswers DifferentRequests = "repeated_answers" // one answer to several prompts

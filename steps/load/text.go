@@ -12,12 +12,13 @@ import (
 // textSum counts and hashes the text of an answer as it arrives, without storing it. The sum depends neither
 // on the split into events nor on the escapes.
 type textSum struct {
-	hash    uint32 // FNV-1a of all bytes
-	begin   uint32 // of the first record.BeginBytes
-	first   uint32 // of the first record.FirstBytes
-	bytes   int    // in begin
-	chars   int    // that are visible
-	visible bool   // a visible character has occurred
+	hash    uint32                // FNV-1a of all bytes
+	begin   uint32                // of the first record.BeginBytes
+	first   uint32                // of the first record.FirstBytes
+	bytes   int                   // of the text
+	last    [record.EndBytes]byte // its last bytes, in a ring
+	chars   int                   // that are visible
+	visible bool                  // a visible character has occurred
 }
 
 // The constants of FNV-1a with 32 bits.
@@ -31,7 +32,16 @@ func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset, fi
 // record returns the sum for the request's record. blank is the number of events before the first
 // one with text.
 func (t *textSum) record(blank int) *record.Text {
-	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, First: t.first, Blank: blank}
+	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, First: t.first, End: t.end(), Blank: blank}
+}
+
+// end returns the hash of the last bytes.
+func (t *textSum) end() uint32 {
+	hash := uint32(fnvOffset)
+	for i := max(t.bytes-record.EndBytes, 0); i < t.bytes; i++ {
+		hash = (hash ^ uint32(t.last[i%record.EndBytes])) * fnvPrime
+	}
+	return hash
 }
 
 // addChunk adds the text of one event.
@@ -95,8 +105,9 @@ func (t *textSum) add(raw []byte) {
 
 func (t *textSum) byte(c byte) {
 	t.hash = (t.hash ^ uint32(c)) * fnvPrime
-	if t.bytes < record.BeginBytes {
-		t.bytes++
+	t.last[t.bytes%record.EndBytes] = c
+	t.bytes++
+	if t.bytes <= record.BeginBytes {
 		t.begin = t.hash
 	}
 	if t.bytes <= record.FirstBytes {

@@ -63,11 +63,12 @@ type Request struct {
 type Text struct {
 	// Chars is the number of visible characters: neither space nor control.
 	Chars int `json:"n"`
-	// Sum is a hash of the text, Begin a hash of its first bytes (see BeginBytes), and First of even fewer (see
-	// FirstBytes).
+	// Sum is a hash of the text, Begin a hash of its first bytes (see BeginBytes), First of even fewer (see
+	// FirstBytes), and End of its last bytes (see EndBytes).
 	Sum   uint32 `json:"sum"`
 	Begin uint32 `json:"begin"`
 	First uint32 `json:"first"`
+	End   uint32 `json:"end"`
 	// Blank is the number of events before the first one with a visible character.
 	Blank int `json:"blank,omitempty"`
 }
@@ -77,6 +78,9 @@ const BeginBytes = 32
 
 // FirstBytes is the number of bytes of a text that Text.First covers: usually the first token.
 const FirstBytes = 4
+
+// EndBytes is the number of bytes of a text that Text.End covers.
+const EndBytes = 32
 
 // First returns the event that ends the time to first token: the first one with visible text. If no text is
 // known or visible, it returns the first event. The request must have events.

@@ -30,6 +30,9 @@ const (
 	otherCharacters = 0.2
 	// otherLengths is the relative difference of tokens per answer, if the model ends it.
 	otherLengths = 0.33
+	// otherUsage is the difference of the shares of requests for which a server counts its tokens: it counts them for all
+	// or for none.
+	otherUsage = 0.02
 	// otherEvents is the relative difference of tokens per event that is reported.
 	otherEvents = 0.1
 	// otherShare is the difference of request shares that is reported.
@@ -53,6 +56,10 @@ const (
 	// fewer bits per weight chooses the same first token far more often, also for meaningless prompts.
 	leastFirsts = 24
 	alikeFirsts = 0.1
+	// Answers of one model part at any token. If at least sureFirsts have the same first characters and no more than
+	// partedBeginnings the same first words, one side says something else after its first token.
+	sureFirsts       = 0.75
+	partedBeginnings = 0.02
 	// greedy is the temperature at which texts can be compared.
 	greedy = "0"
 )
@@ -85,6 +92,8 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 		add(pairs[i].prompts())
 	}
 	all := pool(pairs)
+	add(all.usage("prompt tokens", func(r request) bool { return r.prompt > 0 }))
+	add(all.usage("output tokens", func(r request) bool { return r.output > 0 }))
 	add(all.lengths())
 	add(all.characters())
 	add(all.repeated())
@@ -240,8 +249,29 @@ func indicator(is func(request) bool) func(request) float64 {
 	}
 }
 
+// usage compares the shares of requests for which a server counts its tokens. A side that does not count them could do
+// less for each.
+func (p *runPair) usage(of string, counts func(request) bool) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherUsage, Repeat: p.Repeat}
+	n, is := len(p.index), indicator(counts)
+	for i := range p.index {
+		d.Base += is(p.base[i]) / float64(n)
+		d.Head += is(p.head[i]) / float64(n)
+	}
+	d.Text = fmt.Sprintf("requests for which the server reports %s: base %.0f %%, head %.0f %%", of, 100*d.Base, 100*d.Head)
+	return d, n >= leastRequests && math.Abs(d.Head-d.Base) > otherUsage
+}
+
+// lengths compares the tokens per answer, or its characters where no server counts tokens.
 func (p *runPair) lengths() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherLengths, Repeat: p.Repeat}
+	counts := func(r request) bool { return r.output > 0 }
+	if !slices.ContainsFunc(p.base, counts) && !slices.ContainsFunc(p.head, counts) {
+		use := func(b, h request) bool { return b.known && h.known }
+		d.Base, d.Head, differs = p.ratio(use, func(r request) float64 { return float64(r.chars) }, one, otherLengths, true)
+		d.Text = fmt.Sprintf("characters of text per answer: base %.4g, head %.4g", d.Base, d.Head)
+		return d, differs
+	}
 	d.Base, d.Head, differs = p.ratio(counted, outputTokens, one, otherLengths, true)
 	d.Text = fmt.Sprintf("output tokens per request: base %.4g, head %.4g", d.Base, d.Head)
 	return d, differs
@@ -280,41 +310,59 @@ func (p *runPair) blank() (d result.RequestDifference, differs bool) {
 	return d, differs
 }
 
-// repeated compares the shares of requests whose answer another prompt got, too.
+// parts are the parts of an answer by which answers to several prompts can be one.
+var parts = []struct {
+	name  string
+	known func(request) bool
+	of    func(request) uint32
+}{
+	{"answers", func(r request) bool { return r.known }, func(r request) uint32 { return r.sum }},
+	{"first words of answers", func(r request) bool { return r.known }, func(r request) uint32 { return r.begin }},
+	{"first characters of answers", func(r request) bool { return r.firstly }, func(r request) uint32 { return r.first }},
+	{"last words of answers", func(r request) bool { return r.ended }, func(r request) uint32 { return r.end }},
+}
+
+// repeated compares the shares of requests whose answer, beginning or end another prompt got, too.
 func (p *runPair) repeated() (d result.RequestDifference, differs bool) {
-	d = result.RequestDifference{What: result.RepeatedAnswers, Repeat: p.Repeat}
-	var use []int
-	for i := range p.index {
-		if b, h := p.base[i], p.head[i]; b.known && h.known && b.chars > 0 && h.chars > 0 && b.asked != 0 {
-			use = append(use, i)
-		}
-	}
-	if len(use) < leastRequests {
-		return d, false
-	}
-	share := func(side []request) float64 {
-		asked, several := map[uint32]uint32{}, map[uint32]bool{}
-		for _, i := range use {
-			r := side[i]
-			if before, seen := asked[r.sum]; seen && before != r.asked {
-				several[r.sum] = true
-			}
-			asked[r.sum] = r.asked
-		}
-		n := 0
-		for _, i := range use {
-			if several[side[i].sum] {
-				n++
+	for _, part := range parts {
+		d = result.RequestDifference{What: result.RepeatedAnswers, Repeat: p.Repeat}
+		var use []int
+		for i := range p.index {
+			if b, h := p.base[i], p.head[i]; part.known(b) && part.known(h) && b.chars > 0 && h.chars > 0 && b.asked != 0 {
+				use = append(use, i)
 			}
 		}
-		return float64(n) / float64(len(use))
+		if len(use) < leastRequests {
+			continue
+		}
+		d.Base, d.Head = shareRepeated(p.base, use, part.of), shareRepeated(p.head, use, part.of)
+		mean := (d.Base + d.Head) / 2
+		se := math.Sqrt(2 * mean * (1 - mean) / float64(len(use)))
+		d.Text = fmt.Sprintf("%s that another prompt got, too: base %.0f %%, head %.0f %%", part.name, 100*d.Base, 100*d.Head)
+		if difference := math.Abs(d.Head - d.Base); difference > repeatedShare && difference > (otherErrors-1)*se {
+			return d, true
+		}
 	}
-	d.Base, d.Head = share(p.base), share(p.head)
-	mean := (d.Base + d.Head) / 2
-	se := math.Sqrt(2 * mean * (1 - mean) / float64(len(use)))
-	d.Text = fmt.Sprintf("answers that another prompt got, too: base %.0f %%, head %.0f %%", 100*d.Base, 100*d.Head)
-	difference := math.Abs(d.Head - d.Base)
-	return d, difference > repeatedShare && difference > (otherErrors-1)*se
+	return d, false
+}
+
+// shareRepeated returns the share of requests for which a part of the answer is that of another prompt's.
+func shareRepeated(side []request, use []int, of func(request) uint32) float64 {
+	asked, several := map[uint32]uint32{}, map[uint32]bool{}
+	for _, i := range use {
+		r := side[i]
+		if before, seen := asked[of(r)]; seen && before != r.asked {
+			several[of(r)] = true
+		}
+		asked[of(r)] = r.asked
+	}
+	n := 0
+	for _, i := range use {
+		if several[of(side[i])] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(use))
 }
 
 // texts counts equal greedy answers.
@@ -399,6 +447,12 @@ func beginnings(pairs []runPair) (result.RequestDifference, bool) {
 		d.Shown, d.Head = false, float64(alikeFirst)/float64(firsts)
 		d.Text = fmt.Sprintf("%d of %d greedy answers of the sides have the same first characters: compare the answers by an answers block, or, "+
 			"if these are two models, name them by model and served_name, or say differ = [%q]", alikeFirst, firsts, Model)
+		return d, true
+	}
+	if firsts >= leastFirsts && float64(alikeFirst) >= sureFirsts*float64(firsts) && float64(alike) <= partedBeginnings*float64(texts) {
+		d.Shown, d.Head = false, float64(alike)/float64(texts)
+		d.Text = fmt.Sprintf("%d of %d greedy answers of the sides have the same first characters, and %d the same first words: compare the "+
+			"answers by an answers block", alikeFirst, firsts, alike)
 		return d, true
 	}
 	if texts < leastRequests {

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxRequests is the largest number of requests of a run that are compared one by one. Their digest has about
-// 30 bytes per request.
+// 35 bytes per request.
 const MaxRequests = 100_000
 
 // request is one measured request in a digest.
@@ -21,9 +21,10 @@ type request struct {
 	blank     bool // its first event with a token had no text
 	known     bool // its text is known
 	firstly   bool // its first characters are known; older digests lack them
+	ended     bool // its last characters are known; older digests lack them
 
 	prompt, output, events, chars int
-	asked, sum, begin, first      uint32
+	asked, sum, begin, first, end uint32
 }
 
 // Flags of a request in a digest.
@@ -34,6 +35,7 @@ const (
 	flagBlank
 	flagText
 	flagFirst
+	flagEnd
 )
 
 // CollectRequests counts the requests of a run and digests them one by one.
@@ -80,8 +82,8 @@ func requestOf(r *record.Request) request {
 		prompt: r.PromptTokens, output: r.OutputTokens, events: len(r.Events), asked: r.Asked,
 	}
 	if t := r.Text; t != nil {
-		one.known, one.firstly, one.blank = true, true, t.Blank > 0
-		one.chars, one.sum, one.begin, one.first = t.Chars, t.Sum, t.Begin, t.First
+		one.known, one.firstly, one.ended, one.blank = true, true, true, t.Blank > 0
+		one.chars, one.sum, one.begin, one.first, one.end = t.Chars, t.Sum, t.Begin, t.First, t.End
 	}
 	return one
 }
@@ -94,7 +96,7 @@ func (r *request) append(b []byte) []byte {
 	for _, f := range []struct {
 		set bool
 		bit int
-	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}, {r.firstly, flagFirst}} {
+	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}, {r.firstly, flagFirst}, {r.ended, flagEnd}} {
 		if f.set {
 			flags |= f.bit
 		}
@@ -113,6 +115,9 @@ func (r *request) append(b []byte) []byte {
 	if r.firstly {
 		b = binary.BigEndian.AppendUint32(b, r.first)
 	}
+	if r.ended {
+		b = binary.BigEndian.AppendUint32(b, r.end)
+	}
 	return b
 }
 
@@ -130,6 +135,7 @@ func readRequests(digest string) []request {
 		one := request{
 			given: flags&flagGiven != 0, continues: flags&flagContinues != 0, limited: flags&flagLimited != 0,
 			blank: flags&flagBlank != 0, known: flags&flagText != 0, firstly: flags&flagFirst != 0,
+			ended: flags&flagEnd != 0,
 		}
 		if one.given {
 			one.prompt, one.output, one.events, one.asked = d.count(), d.count(), d.count(), d.word()
@@ -139,6 +145,9 @@ func readRequests(digest string) []request {
 		}
 		if one.firstly {
 			one.first = d.word()
+		}
+		if one.ended {
+			one.end = d.word()
 		}
 		if d.bad {
 			return out

@@ -30,6 +30,7 @@ func answered(n int, say func(i int) string, change func(i int, q *asked)) []rec
 			change(i, &q)
 		}
 		q.Text = &record.Text{Chars: len(q.text), Sum: sumOf(q.text), Begin: sumOf(q.text[:min(len(q.text), record.BeginBytes)]),
+			End:   sumOf(q.text[max(len(q.text)-record.EndBytes, 0):]),
 			First: sumOf(q.text[:min(len(q.text), record.FirstBytes)]), Blank: blankOf(q)}
 		out = append(out, q.Request)
 	}
@@ -97,6 +98,17 @@ func TestRequestsOfCheats(t *testing.T) {
 			q.text, q.Events, q.OutputTokens = q.text[:len(q.text)/2], q.Events[:16],
 				16
 		}, []result.DifferentRequests{result.OtherLengths}, nil},
+		{"no usage", "0.7", func(_ int, q *asked) { q.PromptTokens, q.OutputTokens = 0, 0 },
+			[]result.DifferentRequests{result.OtherUsage}, nil},
+		{"no usage of one answer in eight", "0.7", func(i int, q *asked) { q.OutputTokens *= min(i%8, 1) },
+			[]result.DifferentRequests{result.OtherUsage}, nil},
+		{"no prompt tokens", "0.7", func(_ int, q *asked) { q.PromptTokens = 0 }, []result.DifferentRequests{result.OtherUsage}, nil},
+		{"a canned opening", "0.7", func(i int, q *asked) { q.text = "Sure, here is the answer to your question: " + q.text[20:] },
+			[]result.DifferentRequests{result.RepeatedAnswers}, nil},
+		{"a constant first token", "0.7", func(i int, q *asked) { q.text = "Well" + q.text }, []result.DifferentRequests{result.RepeatedAnswers},
+			nil},
+		{"a canned ending", "0.7", func(i int, q *asked) { q.text = q.text[:60] + "and so on, as was said above in this text" },
+			[]result.DifferentRequests{result.RepeatedAnswers}, nil},
 		{"several tokens an event", "0", func(_ int, q *asked) { q.Events = q.Events[:12] }, nil, []result.DifferentRequests{result.OtherEvents}},
 		{"a blank first token", "0", func(_ int, q *asked) { q.Status = 299 }, nil, []result.DifferentRequests{result.BlankTokens}},
 		{"one constant answer", "0.7", func(_ int, q *asked) { q.text = greedyText(1) }, []result.DifferentRequests{result.RepeatedAnswers}, nil},
@@ -119,7 +131,13 @@ func TestRequestsOfCheats(t *testing.T) {
 		}, nil, nil},
 		{"other greedy answers", "0", func(i int, q *asked) { q.text = greedyText(i + 1000) }, []result.DifferentRequests{result.OtherBeginnings},
 			nil},
-		{"greedy answers that part early", "0", func(i int, q *asked) { q.text = q.text[:8] + greedyText(i + 1000)[8:] }, nil,
+		{"greedy answers that part after a word", "0", func(i int, q *asked) { q.text = q.text[:8] + greedyText(i + 1000)[8:] },
+			[]result.DifferentRequests{result.OtherBeginnings}, nil},
+		{"greedy answers that part early", "0", func(i int, q *asked) {
+			if i%8 != 0 {
+				q.text = q.text[:8] + greedyText(i + 1000)[8:]
+			}
+		}, nil,
 			[]result.DifferentRequests{result.OtherBeginnings}},
 		{"other sampled answers", "0.7", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, nil},
 	} {
@@ -144,6 +162,29 @@ func TestRequestsOfCheats(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRequestsWithoutUsage: where neither side counts tokens, the texts show an answer of half the length.
+func TestRequestsWithoutUsage(t *testing.T) {
+	const n = 40
+	of := func(cut int) *result.Cell {
+		return cell("0.7", 3, func(int) []record.Request {
+			return answered(n, greedyText, func(_ int, q *asked) {
+				q.PromptTokens, q.OutputTokens = 0, 0
+				q.text = q.text[:len(q.text)/cut]
+			})
+		})
+	}
+	for cut, want := range map[int][]result.DifferentRequests{1: nil, 2: {result.OtherLengths}} {
+		got, _ := CompareRequests("benchmark.b", of(1), of(cut))
+		var found []result.DifferentRequests
+		for _, d := range got.Differences {
+			found = append(found, d.What)
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("answers of 1/%d of the length: %+v, want %v", cut, got.Differences, want)
+		}
 	}
 }
 

@@ -32,10 +32,11 @@ func otherRequests(doc *result.Document, benchmark string, base, head *result.Ce
 		return first, nil
 	}
 	models := declared[comparability.Model]
+	engines := doc.Target(base.Target).Engine != doc.Target(head.Target).Engine
 	for _, d := range doc.Requests[i].Differences {
 		switch {
-		case d.Shown, models, answered && d.What == result.OtherBeginnings,
-			d.What == result.OtherPrompts && doc.Target(base.Target).Engine != doc.Target(head.Target).Engine && fewTokens(d):
+		case d.Shown, models, answered && d.What == result.OtherBeginnings, engines && d.What == result.OtherUsage,
+			engines && d.What == result.OtherPrompts && fewTokens(d):
 			notes = append(notes, "the sides differ in their requests: "+d.Text)
 		default:
 			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s", d.Repeat, d.Text), d.Repeat})
