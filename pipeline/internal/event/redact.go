@@ -20,8 +20,8 @@ const minSecret = 6
 // Redactor masks secrets in all output of the program: the journal, logs, reports, the terminal. It
 // finds each secret in these forms: as it is; with invisible characters in it (escape sequences,
 // control, format and zero-width characters, combining marks); as programs escape it (entities,
-// addresses, JSON, Go, shells, also nested); in headers (base64 and base32 at any alignment,
-// wrapped or not); in dumps (hexadecimal, with separators, and as hexdump, od and xxd print it); in
+// addresses, JSON, Go, shells, also nested); in headers (base64, also twice, and base32 at any alignment,
+// wrapped or not); as a list of its bytes; in dumps (hexadecimal, with separators, and as hexdump, od and xxd print it); in
 // upper or lower case; and with a space after each character. It finds each line of a multi-line
 // secret. It also masks text that looks like a token of a well-known service. A nil Redactor masks
 // nothing. It is safe for concurrent use.

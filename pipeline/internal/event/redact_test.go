@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -43,13 +44,20 @@ func TestRedactForms(t *testing.T) {
 		"address, small digits": percent(secret, "%%%02x"),
 		"address, small": strings.NewReplacer("%C3%BC", "%c3%bc", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%2F",
 			"%2f").Replace(url.PathEscape(secret)),
-		"python's json":        `hf_\"a+b/c&d<e>\\\u00fc`,
-		"python's, large":      `hf_\"a+b/c&d<e>\\\u00FC`,
-		"php's json":           `hf_\"a+b\/c&d<e>\\ü`,
-		"html":                 html.EscapeString(secret),
-		"html template":        template.HTMLEscapeString(secret),
-		"hex":                  hex.EncodeToString([]byte(secret)),
-		"hex, large":           strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"python's json":    `hf_\"a+b/c&d<e>\\\u00fc`,
+		"python's, large":  `hf_\"a+b/c&d<e>\\\u00FC`,
+		"php's json":       `hf_\"a+b\/c&d<e>\\ü`,
+		"html":             html.EscapeString(secret),
+		"html template":    template.HTMLEscapeString(secret),
+		"hex":              hex.EncodeToString([]byte(secret)),
+		"hex, large":       strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"base64 in base64": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(secret)))),
+		"login in a Secret": base64.StdEncoding.EncodeToString([]byte("auth: " +
+			base64.StdEncoding.EncodeToString([]byte("u:"+secret)))),
+		"base32, hex":          base32.HexEncoding.EncodeToString([]byte(secret)),
+		"bytes of Go":          fmt.Sprint([]byte(secret)),
+		"bytes of Python":      strings.ReplaceAll(fmt.Sprint([]byte(secret)), " ", ", "),
+		"bytes without spaces": strings.ReplaceAll(fmt.Sprint([]byte(secret)), " ", ","),
 		"decimal entities":     entities(secret, "&#%d;"),
 		"hexadecimal entities": entities(secret, "&#x%x;"),
 		"markdown":             escape.Inline(secret, 0),

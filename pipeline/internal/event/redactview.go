@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"html"
 	"strconv"
 	"strings"
@@ -361,13 +362,27 @@ func forms(text string) (plain, encoded []string) {
 			continue
 		}
 		plain = append(plain, part, strings.Join(strings.Split(part, ""), " "))
+		plain = append(plain, numbers(part)...)
 		encoded = append(encoded, hex.EncodeToString([]byte(part)), swapped(part), swapped(part[1:]))
 		for _, enc := range []encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			encoded = append(encoded, aligned(enc, part, 3, 4)...)
+			once := aligned(enc, part, 3, 4)
+			encoded = append(encoded, once...)
+			for _, text := range once { // a login within a Secret of Kubernetes
+				encoded = append(encoded, aligned(base64.RawStdEncoding, text, 3, 4)...)
+			}
 		}
-		encoded = append(encoded, aligned(base32.StdEncoding.WithPadding(base32.NoPadding), part, 5, 8)...)
+		for _, enc := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {
+			encoded = append(encoded, aligned(enc.WithPadding(base32.NoPadding), part, 5, 8)...)
+		}
 	}
 	return plain, encoded
+}
+
+// numbers returns the bytes of a text as programs print a list of them: Go, Python and Rust, and others without spaces.
+func numbers(s string) []string {
+	list := fmt.Sprint([]byte(s))
+	list = list[1 : len(list)-1]
+	return []string{list, strings.ReplaceAll(list, " ", ", "), strings.ReplaceAll(list, " ", ",")}
 }
 
 // swapped returns hexadecimal in two-byte words with the second byte first, as hexdump prints by
