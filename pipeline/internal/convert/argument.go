@@ -46,12 +46,12 @@ type Selector struct {
 }
 
 // ParseSelector parses a selector; without a question mark it selects the whole file. Values are
-// escaped as in the query of a URL, where + and %20 are spaces.
+// escaped as in the query of a URL, where + and %20 are spaces. In "run-?.csv" the question mark is part of a pattern.
 func ParseSelector(s string) (Selector, error) {
 	path, query, ok := strings.Cut(s, "?")
 	sel := Selector{Path: path}
-	if !ok {
-		return sel, nil
+	if !ok || strings.Contains(query, ".") && !strings.Contains(query, "=") { // in a pattern of files it is any character
+		return Selector{Path: s}, nil
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -222,6 +222,11 @@ func TestSelectorErrors(t *testing.T) {
 			t.Errorf("%q is accepted", s)
 		}
 	}
+	for _, s := range []string{"a", "run-?.csv", "b?.json"} {
+		if sel, err := convert.ParseSelector(s); err != nil || sel.Path != s || len(sel.Where) > 0 {
+			t.Errorf("%q: %+v, %v", s, sel, err)
+		}
+	}
 	for pattern, want := range map[string]int{"a": 2, "*": 3, "a*": 2, "*b": 1, "a*a": 0, "*c*": 0} {
 		sel, err := convert.ParseSelector("a.log?start=" + pattern)
 		if err != nil {

@@ -67,7 +67,7 @@ func ReadArgument(arg string, opt ReadOptions, stdin io.Reader) ([]Run, error) {
 // matching are the files that a path names, in order. Shells expand no pattern behind a
 // label.
 func matching(path string) ([]string, error) {
-	if _, err := os.Stat(path); err == nil || !strings.ContainsAny(path, "*[") {
+	if _, err := os.Stat(path); err == nil || !strings.ContainsAny(path, "*?[") {
 		return []string{path}, nil
 	}
 	paths, err := filepath.Glob(path)

@@ -16,7 +16,11 @@ func (s *session) close(ctx context.Context) error {
 		s.spawner.Close()
 	}
 	if s.journal != nil {
-		journal = s.journal.Close()
+		if failed := s.journal.Err(); failed == nil || !errors.Is(s.err, failed) {
+			journal = s.journal.Close()
+		} else { // reported already
+			_ = s.journal.Close()
+		}
 	}
 	if s.dir != nil {
 		dir = s.dir.Close()

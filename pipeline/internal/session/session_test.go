@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -105,6 +106,34 @@ func TestEachStepMayFail(t *testing.T) {
 				t.Errorf("steps after the failure: %s, want %s\npublished: %s, want %s", after, tt.after, told, tt.told)
 			}
 		})
+	}
+}
+
+// summaries holds the exit statuses of the summaries of a run.
+type summaries struct{ codes []int }
+
+func (s *summaries) Handle(e event.Event) {
+	if e.Type == event.Summary {
+		s.codes = append(s.codes, *e.ExitCode)
+	}
+}
+
+// TestSummaryOfALostJournal: a run whose journal cannot be written ends as it says, and says once why.
+func TestSummaryOfALostJournal(t *testing.T) {
+	s := newSession(optionsOfProfile(t, `window   = "3s"`, `enabled  = false`))
+	told := &summaries{}
+	lose := step{name: "lose the journal", do: func(s *session, _ context.Context) error {
+		s.bus.Attach(told)
+		return s.journal.Close()
+	}}
+	list := life()
+	at := slices.IndexFunc(list, func(one step) bool { return one.name == "mask" })
+	s.carryOut(t.Context(), slices.Insert(list, at, lose))
+	if !slices.Equal(told.codes, []int{result.ExitInfrastructure}) {
+		t.Errorf("the summaries have the exit statuses %v, want %d", told.codes, result.ExitInfrastructure)
+	}
+	if s.err == nil || strings.Count(s.err.Error(), "write the journal") != 1 {
+		t.Errorf("error %v, want the journal once", s.err)
 	}
 }
 

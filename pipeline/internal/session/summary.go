@@ -19,7 +19,7 @@ func (s *session) showGates(context.Context) error {
 // summarize ends the journal with the verdict. An error means that the journal is incomplete.
 func (s *session) summarize(context.Context) error {
 	code := s.doc.ExitCode
-	if s.err != nil {
+	if s.err != nil || s.bus.Err() != nil {
 		code = result.ExitInfrastructure
 	}
 	s.bus.Emit(event.Event{Type: event.Summary, Verdict: s.doc.Verdict, ExitCode: &code, Text: s.doc.StatusReason})

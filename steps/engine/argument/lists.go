@@ -229,8 +229,11 @@ func (l Lists) having(flag string) string {
 var beforeLists = map[string][]string{"O": {"--optimization-level", "--compilation-config"}}
 
 // short returns the argument that a single-dash flag means: -tp, -O, -q. It returns "" if the
-// engine has no such flag.
+// engine has no such flag, and the name itself for an engine without lists.
 func (l Lists) short(name string) string {
+	if len(l.known.Tables) == 0 {
+		return name
+	}
 	for _, t := range l.known.Tables {
 		for _, flag := range append([]string{"-" + name}, beforeLists[name]...) {
 			if def, ok := t.Lookup(flag); ok && strings.HasPrefix(def.Name, "--") {

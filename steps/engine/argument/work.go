@@ -17,7 +17,8 @@ import (
 // differ in one do not do the same work on the same machine.
 var work = [][]string{
 	// The model and the source of its parts.
-	{"model", "model_path", "model_tag", "model_weights", "hf_repo", "model_url", "docker_repo"}, {"hf_file"}, {"override_kv"},
+	{"model", "model_path", "model_tag", "model_weights", "hf_repo", "model_url", "docker_repo",
+		"model_id", "hfr", "hf", "mu", "dr"}, {"hf_file", "hff"}, {"force_model"}, {"model_format"}, {"extra_llm_api_options"}, {"override_kv"},
 	{"served_model_name", "alias"}, {"revision"}, {"code_revision"},
 	{"hf_config_path"}, {"config_format"}, {"model_config_parser"}, {"decrypted_config_file"}, {"model_class_overrides"},
 	{"hf_overrides", "rope_scaling", "rope_theta"}, {"json_model_override_args"}, {"override_neuron_config"},
@@ -31,6 +32,7 @@ var work = [][]string{
 	{"rope_freq_base"}, {"rope_freq_scale", "rope_scale"}, {"yarn_orig_ctx"}, {"yarn_ext_factor"}, {"yarn_attn_factor"},
 	{"yarn_beta_slow"}, {"yarn_beta_fast"},
 	// Processing of a request.
+	{"default_seed"}, {"system_prompt_file"},
 	{"chat_template", "chat_template_file"}, {"jinja"}, {"chat_template_kwargs"}, {"reasoning"}, {"reasoning_format"}, {"reasoning_budget"},
 	{"context_shift"}, {"keep"}, {"ignore_eos"}, {"special"}, {"pooling"}, {"embedding"}, {"rerank"}, {"grammar", "grammar_file"},
 	{"json_schema", "json_schema_file"}, {"logit_bias"}, {"samplers"}, {"sampler_seq"}, {"temp"}, {"top_k"}, {"top_p"}, {"min_p"},
@@ -77,7 +79,7 @@ var argsOfWork = func() map[string]string {
 
 // shorter lists the arguments that limit the length of a sequence. A longer limit does not change
 // the work; a shorter one can cut it.
-var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict"}
+var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict", "n_predict", "session_len", "max_seq_len"}
 
 // envOfWork matches the environment variables that define the source of a model, the processing of
 // requests, or the devices of a server.
@@ -91,7 +93,9 @@ var envOfWork = regexp.MustCompile(`^(` + strings.Join([]string{
 	`TRANSFORMERS_(CACHE|OFFLINE)`, `PYTORCH_(PRETRAINED_BERT|TRANSFORMERS)_CACHE`, `XDG_CACHE_HOME`, `HOME`, `MODELSCOPE_[A-Z_]*`,
 	`(VLLM|SGLANG)_USE_MODELSCOPE`, `VLLM_MODEL_REDIRECT_PATH`, `VLLM_TEST_FORCE_LOAD_FORMAT`, `VLLM_LORA_RESOLVER_[A-Z_]*`,
 	`VLLM_PLUGINS`, `SGLANG_EXTERNAL_[A-Z_]*`, `SGLANG_DISABLED_MODEL_ARCHS`, `AWS_ENDPOINT_URL[A-Z0-9_]*`, `RUNAI_STREAMER_S3_[A-Z_]*`,
-	`(VLLM|SGLANG)_CONFIG_[A-Z_]*`,
+	`(VLLM|SGLANG)_CONFIG_[A-Z_]*`, `LLAMA_CACHE`, `MODEL_ID`,
+	`LLAMA_ARG_(MODEL(_URL)?|HF_(REPO|FILE)(_V)?|DOCKER_REPO|CTX_SIZE|N_PREDICT|CHAT_TEMPLATE[A-Z_]*|ROPE_[A-Z_]*|YARN_[A-Z_]*|` +
+		`DEVICE|MAIN_GPU|SPLIT_MODE|TENSOR_SPLIT|OVERRIDE_KV|EMBEDDINGS|POOLING)`,
 	// Processing of requests, and simulated tokens.
 	`(SGLANG_)?SIMULATE_ACC_[A-Z_]*`, `VLLM_MOE_ROUTING_SIMULATION_STRATEGY`, `SGLANG_MAX_NEW_TOKENS_LIMIT`, `SGLANG_MAX_THINK_TOKENS`,
 	`SGLANG_DEFAULT_THINKING`, `SGLANG_[A-Z0-9_]*REASONING_EFFORT`, `SGLANG_IMAGE_MAX_PIXELS`, `SGLANG_DSPARK_SIMULATE_FOLD`,
@@ -103,10 +107,8 @@ var envOfWork = regexp.MustCompile(`^(` + strings.Join([]string{
 // GPUs, or do less for a request; "" if there is none.
 func OtherWork(a, b steps.ServerSpec) string {
 	was, is := workOf(a), workOf(b)
-	for _, name := range shorter {
-		if x, y := SettingsOf(a)[name], SettingsOf(b)[name]; y != "" && x != y && !atLeast(y, x) {
-			return name
-		}
+	if cut := OtherSettings(lengthsOf(a), lengthsOf(b)); len(cut) > 0 {
+		return cut[0]
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
 	slices.Sort(names)
@@ -130,9 +132,21 @@ func Work(spec steps.ServerSpec) map[string]string {
 			out[name+path] = value
 		}
 	}
-	settings := SettingsOf(spec)
+	maps.Copy(out, lengthsOf(spec))
+	return out
+}
+
+// lengthsOf returns the limits of a server's sequences, from its arguments and its command line.
+func lengthsOf(spec steps.ServerSpec) map[string]string {
+	l := NewLists(spec.Engine, "", spec.EngineVersion())
+	words, _ := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
+	all := Settings{}
+	for _, a := range slices.Concat(words, spec.Args) {
+		all.add(l, a)
+	}
+	out := map[string]string{}
 	for _, name := range shorter {
-		if v := settings[name]; v != "" {
+		if v := all[name]; v != "" {
 			out[name] = v
 		}
 	}
@@ -205,12 +219,20 @@ func (l Lists) addWork(spec steps.ServerSpec, out map[string]Settings) {
 			out[name][rest] = v
 		}
 	}
+	for _, word := range slices.Concat(spec.Under, spec.Executable) {
+		if weights.MatchString(word) {
+			out["model"] = Settings{"": word}
+		}
+	}
 	for _, e := range slices.Concat(assigned, spec.Env) {
 		if envOfWork.MatchString(e.Name) {
 			out[e.Name] = Settings{"": e.Value}
 		}
 	}
 }
+
+// weights matches a word of a command line that names a file of weights.
+var weights = regexp.MustCompile(`(?i)\.(gguf|ggml|safetensors|llamafile|onnx|engine)$`)
 
 // hubFolders matches the default folders of containers for models of a hub.
 var hubFolders = regexp.MustCompile(`(^|/)\.cache(/(huggingface|modelscope)(/.*)?)?$`)

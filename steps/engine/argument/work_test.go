@@ -1,6 +1,7 @@
 package argument
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,6 +106,28 @@ func TestOtherWork(t *testing.T) {
 		{"sglang", steps.ServerSpec{Args: one("context_l", int64(64))}, "context_length"},
 		{"sglang", steps.ServerSpec{Args: one("speculative_accept_threshold_acc", 0.1)}, "speculative_accept_threshold_acc"},
 		{"openai", steps.ServerSpec{Args: one("tokenizer", "x")}, "tokenizer"},
+		{"transformers", steps.ServerSpec{Args: one("force_model", "small")}, "force_model"},
+		{"transformers", steps.ServerSpec{Args: one("default_seed", int64(1))}, "default_seed"},
+		{"transformers", steps.ServerSpec{Args: one("device", "cuda:1")}, "device"},
+		{"transformers", steps.ServerSpec{Args: one("force-model", "small")}, "force_model"},
+		{"transformers", steps.ServerSpec{Env: env("HF_HUB_CACHE")}, "HF_HUB_CACHE"},
+		{"transformers", steps.ServerSpec{Args: one("attn_implementation", "sdpa")}, ""},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "-m", "/models/small.gguf"}}, "model"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "--model=/models/small.gguf"}}, "model"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "-hf", "org/small"}}, "model"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "--hf-repo", "org/small"}}, "model"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "-mu", "http://x/small"}}, "model"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "--n-predict", "4"}}, "n_predict"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "--ctx-size", "64"}}, "ctx_size"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "--override-kv", "llama.block_count=int:1"}}, "override_kv"},
+		{"openai", steps.ServerSpec{Env: env("LLAMA_ARG_N_PREDICT")}, "LLAMA_ARG_N_PREDICT"},
+		{"openai", steps.ServerSpec{Env: env("LLAMA_ARG_HF_REPO")}, "LLAMA_ARG_HF_REPO"},
+		{"openai", steps.ServerSpec{Env: env("GGML_VK_VISIBLE_DEVICES")}, "GGML_VK_VISIBLE_DEVICES"},
+		{"openai", steps.ServerSpec{Executable: []string{"trtllm-serve", "m", "--extra_llm_api_options", "x.yaml"}}, "extra_llm_api_options"},
+		{"openai", steps.ServerSpec{Executable: []string{"llama-server", "-ngl", "0", "--threads", "2"}}, ""},
+		{"openai", steps.ServerSpec{Env: env("LLAMA_ARG_THREADS")}, ""},
+		{"vllm", steps.ServerSpec{Executable: []string{"vllm", "--max-model-len", "64"}}, "max_model_len"},
+		{"sglang", steps.ServerSpec{Executable: []string{"python3", "-m", "sglang.launch_server", "--context-length=64"}}, "context_length"},
 		{"vllm", steps.ServerSpec{Env: env("HF_ENDPOINT")}, "HF_ENDPOINT"},
 		{"vllm", steps.ServerSpec{Env: env("HF_HOME")}, "HF_HOME"},
 		{"vllm", steps.ServerSpec{Env: env("VLLM_USE_MODELSCOPE")}, "VLLM_USE_MODELSCOPE"},
@@ -126,14 +149,14 @@ func TestOtherWork(t *testing.T) {
 		{"sglang", steps.ServerSpec{Args: one("chunked_prefill_size", int64(512))}, ""},
 	} {
 		for _, version := range map[string][]string{"vllm": {"0.33.0", "0.33.0rc1", "0.1.0", ""}, "sglang": {"0.5.23", "0.5.23rc1", "0.1.0", ""},
-			"openai": {""}}[tt.engine] {
+			"openai": {""}, "transformers": {""}}[tt.engine] {
 			base := steps.ServerSpec{Engine: tt.engine, Version: version}
 			head := tt.head
 			head.Engine, head.Version = base.Engine, base.Version
 			if got := OtherWork(base, head); got != tt.want {
 				t.Errorf("%s %q %v %v %v: %q, want %q", tt.engine, version, head.Args, head.Env, head.Executable, got, tt.want)
 			}
-			if got := OtherWork(head, base); got != tt.want && tt.want != "max_model_len" && tt.want != "context_length" {
+			if got := OtherWork(head, base); got != tt.want && !slices.Contains(shorter, tt.want) {
 				t.Errorf("%s without %v %v %v: %q, want %q", tt.engine, head.Args, head.Env, head.Executable, got, tt.want)
 			}
 		}
