@@ -152,6 +152,11 @@ func (d Differences) Invalid() Differences {
 	return d.filter(func(x Difference) bool { return !x.Declared && !x.Shown && (!x.Unknown() || x.Lacking) })
 }
 
+// Known returns the differences in fields that both sides report.
+func (d Differences) Known() Differences {
+	return d.filter(func(x Difference) bool { return !x.Unknown() })
+}
+
 // Meant reports whether the sides differ in the work as declared. A bound on concurrency is not work, because
 // the same requests arrive.
 func (d Differences) Meant() bool {

@@ -258,6 +258,10 @@ func (t *textReader) outside(line string) {
 		return
 	}
 	if m := headingOf(line); m != nil {
+		if name, _, _ := strings.Cut(m[2], ":"); progress[strings.ToLower(strings.TrimSpace(name))] != "" { // a log in a comment
+			t.around.setting(m[2])
+			return
+		}
 		t.around.heading(len(m[1]), m[2])
 		return
 	}

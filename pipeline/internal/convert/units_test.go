@@ -62,6 +62,27 @@ func TestUnitsWithinLabels(t *testing.T) {
 	}
 }
 
+// TestLogInAComment: a log that was pasted into a script as comments states its work as it does elsewhere.
+func TestLogInAComment(t *testing.T) {
+	text := "Traffic request rate: 4.0\nBurstiness factor: 1.0 (Poisson process)\nMaximum request concurrency: 32\n" +
+		"100%|######| 32/32 [02:30<00:00,  4.71s/it]\n============ Serving Benchmark Result ============\nSuccessful requests: 32\n" +
+		"Benchmark duration (s): 150.87\nMean TTFT (ms): 7279.56\nP99 TTFT (ms): 10999.46\n" +
+		"==================================================\n"
+	for _, prefix := range []string{"", "# ", "#  "} {
+		log := prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
+		runs, err := convert.Read(strings.NewReader(log), "x.sh", convert.ReadOptions{})
+		if err != nil || len(runs) != 1 {
+			t.Errorf("%q: %d results, %v", prefix, len(runs), err)
+			continue
+		}
+		for key, want := range map[string]string{"request_rate": "4", "max_concurrency": "32", "burstiness": "1"} {
+			if got, _ := runs[0].Param(key); got != want {
+				t.Errorf("%q: %s is %q, want %q", prefix, key, got, want)
+			}
+		}
+	}
+}
+
 // TestFailuresAlone: results that state how many requests were asked for and how many failed had the rest succeed.
 func TestFailuresAlone(t *testing.T) {
 	for text, want := range map[string]convert.Counts{

@@ -145,10 +145,11 @@ func compareRepeats(side string, cell *result.Cell) (first exclusion) {
 }
 
 // differsFromFile returns why a cell and the same cell of a baseline file must not be compared, "" if they may. The
-// file may come from another load generator and another seed.
+// file may come from another load generator and another seed, and may not state what its session was asked to do: it is
+// described and not decided.
 func (c *collector) differsFromFile(g plan.Gate, doc *result.Document, base, head *result.Cell) string {
 	declared := comparability.Declare(comparability.Tool, comparability.Seed).And(g.Differ...)
-	found := comparability.CompareCells(doc, c.doc, base, head, declared).Invalid()
+	found := comparability.CompareCells(doc, c.doc, base, head, declared).Invalid().Known()
 	if len(found) == 0 {
 		return ""
 	}
