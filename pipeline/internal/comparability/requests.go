@@ -96,7 +96,10 @@ func (r *request) append(b []byte) []byte {
 	for _, f := range []struct {
 		set bool
 		bit int
-	}{{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}, {r.firstly, flagFirst}, {r.ended, flagEnd}} {
+	}{
+		{r.continues, flagContinues}, {r.limited, flagLimited}, {r.blank, flagBlank}, {r.known, flagText}, {r.firstly, flagFirst},
+		{r.ended, flagEnd},
+	} {
 		if f.set {
 			flags |= f.bit
 		}
