@@ -89,6 +89,7 @@ full: tester
 # The same again, with each end of a run on a cluster played many times. .ci/run soak starts the clusters.
 soak: export PIPELINE_SLURM_TIMES ?= 10
 soak: export PIPELINE_KUBERNETES_TIMES ?= 20
+soak: export PIPELINE_STACK_TIMES ?= 20
 soak: full
 
 # Write the times of the last .ci/run into CONTRIBUTING.md.

@@ -13,7 +13,7 @@ import (
 var order = [][]string{
 	{"cli"},
 	{"session"},
-	{"target", "place/local", "place/dockerhost", "place/slurmjob", "place/kubernetes", "place/virtual"},
+	{"target", "place/local", "place/dockerhost", "place/slurmjob", "place/kubernetes", "place/stack", "place/virtual"},
 	{"place"},
 	{"machine"},
 	{"engine"},

@@ -38,6 +38,8 @@ const (
 	EvictionPodEvicted     EvictionClass = "pod_evicted"
 	EvictionPodDeleted     EvictionClass = "pod_deleted"
 	EvictionAPILost        EvictionClass = "api_lost"
+
+	EvictionStackLost EvictionClass = "stack_lost"
 )
 
 // Eviction describes a class of evictions.
@@ -70,6 +72,7 @@ func Evictions() []Eviction {
 		{EvictionTimeLimit, "the time limit of the job has passed, or is too near for another launch"},
 		{EvictionJobEnded, "the job has ended otherwise, or the controller does not know it any longer"},
 		{EvictionAPILost, "the API server has not answered for two minutes"},
+		{EvictionStackLost, "the `lost` of a stack fails: its output is the reason"},
 		{EvictionSuspended, "somebody paused a server, which failed after that"},
 	}
 }

@@ -59,10 +59,18 @@ type ServerSpec struct {
 	// Container holds the container block of a server with an image; nil if there is none.
 	// It is completed by NewContainer.
 	Container *ContainerSpec
+	// Stack holds the commands of a server that other tools start and remove; nil for all others.
+	Stack *StackSpec
 	// Caches that are kept between launches.
 	Caches []Cache
 	// Simulate holds the simulate block, used only with --simulate.
 	Simulate map[string]any
+}
+
+// StackSpec holds the commands by which a server is started, removed and looked at.
+type StackSpec struct {
+	Up, Down   []string
+	Logs, Lost []string // nil if there is none
 }
 
 // From returns the folder where the relative paths of the server start, given the pipeline file's folder.

@@ -6,6 +6,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/kubernetes"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
+	stackplace "github.com/servegate/pipeline/pipeline/internal/place/stack"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/steps"
@@ -16,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps/request"
 	"github.com/servegate/pipeline/steps/router"
 	"github.com/servegate/pipeline/steps/sglang"
+	"github.com/servegate/pipeline/steps/stack"
 	"github.com/servegate/pipeline/steps/transformers"
 	"github.com/servegate/pipeline/steps/vllm"
 )
@@ -57,6 +59,7 @@ func standardServers() []server {
 		{sglang.Kind(), sglang.New()},
 		{openai.Kind(), openai.New()},
 		{transformers.Kind(), transformers.New()},
+		{stack.Kind(), stack.New()},
 		{llamacpp.Kind(), llamacpp.New()},
 	}
 }
@@ -72,7 +75,7 @@ func (a *app) engines() map[string]steps.Engine {
 
 // allPlaces returns the kinds of places where processes run, in the order of lookup.
 func allPlaces() []place.Kind {
-	return []place.Kind{virtual.Kind(), slurmjob.Kind(), kubernetes.Kind(), dockerhost.Kind(), local.Kind()}
+	return []place.Kind{virtual.Kind(), stackplace.Kind(), slurmjob.Kind(), kubernetes.Kind(), dockerhost.Kind(), local.Kind()}
 }
 
 // allPublishers returns the kinds of services where verdicts are published.

@@ -55,7 +55,7 @@ func (e *evaluator) serverInstance(inst instance, b *block, layers []layer, abst
 }
 
 // sourceNames returns the arguments that define where a server comes from.
-func sourceNames() []string { return []string{"image", "executable", "url"} }
+func sourceNames() []string { return []string{"image", "executable", "url", "up"} }
 
 // checkSource reports a server without a source, or with several.
 func (e *evaluator) checkSource(o object) bool {

@@ -30,7 +30,7 @@ func (e *evaluator) spec(addr string, kind steps.Kind, o object) steps.ServerSpe
 		Args: e.args(o), Env: e.environment(o),
 		Port: o.Int("port"), Dir: o.Text("dir"), Node: o.Int("node"), Nodes: o.Int("nodes"), APIKey: text("api_key"),
 		Ready: readiness(o), StopGrace: o.Duration("stop_grace"),
-		Container: container(o), Caches: caches(o), Simulate: settings(o, "simulate"),
+		Stack: e.commands(o), Container: container(o), Caches: caches(o), Simulate: settings(o, "simulate"),
 	}
 }
 
@@ -61,6 +61,14 @@ func caches(o object) []steps.Cache {
 		out = append(out, serverblock.ReadCache(b))
 	}
 	return out
+}
+
+// commands returns the commands of a server that other tools start, nil for all others.
+func (e *evaluator) commands(o object) *steps.StackSpec {
+	if !o.Has("up") {
+		return nil
+	}
+	return &steps.StackSpec{Up: e.words(o, "up"), Down: e.words(o, "down"), Logs: e.words(o, "logs"), Lost: e.words(o, "lost")}
 }
 
 // words returns an argument that is a string or a list of strings.

@@ -404,6 +404,9 @@ func hostsOf(s steps.ServerSpec, hosts *steps.DockerSpec) []string {
 }
 
 func source(s *config.Server) string {
+	if s.Spec.Stack != nil {
+		return strings.Join(s.Spec.Stack.Up, " ")
+	}
 	return cmp.Or(s.Spec.URL, s.Spec.Image, strings.Join(s.Spec.Executable, " "))
 }
 

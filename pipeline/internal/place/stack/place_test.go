@@ -1,0 +1,99 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/stack"
+)
+
+// start starts a stack of shell commands in a folder of its own.
+func start(t *testing.T, spec steps.StackSpec) (steps.Server, stack.Journal, *spawn.Spawner, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	journal := stack.Journal{Dir: filepath.Join(dir, "journal")}
+	spawner := spawn.New(spawn.Options{Environ: os.Environ()})
+	t.Cleanup(spawner.Close)
+	server := steps.ServerSpec{Addr: "server.stack.s", Stack: &spec}
+	p, err := stack.New().Render(server, "", steps.PortNumber(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	l := stack.NewLauncher(server, stack.Options{Spawner: spawner, Journal: journal, Owner: spawn.Owner(), RunID: "r", Dir: dir})
+	running, err := l.Start(context.Background(), p, &out)
+	return running, journal, spawner, out.String(), err
+}
+
+func sh(script string) []string { return []string{"sh", "-ec", script} }
+
+const writesURL = `echo "url=http://127.0.0.1:9/" >"$PIPELINE_OUTPUT"; echo version=7 >>"$PIPELINE_OUTPUT"`
+
+func records(t *testing.T, j stack.Journal) int {
+	t.Helper()
+	all, err := j.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+func TestUpFails(t *testing.T) {
+	for name, tt := range map[string]struct{ up, want string }{
+		"status":  {"exit 3", "exit status 3"},
+		"no url":  {"true", "must write url="},
+		"bad url": {`echo url=nowhere >"$PIPELINE_OUTPUT"`, "must write url="},
+		"no form": {`echo nothing >"$PIPELINE_OUTPUT"`, "NAME=VALUE"},
+	} {
+		_, journal, _, log, err := start(t, steps.StackSpec{Up: sh(tt.up), Down: sh(`echo "down of $PIPELINE_STACK"`)})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(log, "down of pipeline-") || records(t, journal) != 0 {
+			t.Errorf("%s: %v\n%s", name, err, log)
+		}
+	}
+}
+
+// TestDownFails: the record stays until a down has succeeded.
+func TestDownFails(t *testing.T) {
+	s, journal, spawner, _, err := start(t, steps.StackSpec{Up: sh(writesURL), Down: sh(`test -f "$PIPELINE_STACK.gone"`)})
+	if err != nil || s.BaseURL() != "http://127.0.0.1:9" || s.Capabilities().Describe()["stack.version"] != "7" {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if err := s.Stop(context.Background()); err == nil || records(t, journal) != 1 {
+		t.Errorf("%v, %d records", err, records(t, journal))
+	}
+	all, _ := journal.Records()
+	none := func(stack.Record) bool { return false }
+	if cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, none); err != nil || len(cleaned) != 0 {
+		t.Errorf("%v, %v", cleaned, err)
+	}
+	if err := os.WriteFile(filepath.Join(all[0].Dir, all[0].ID+".gone"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, func(r stack.Record) bool { return r.RunID == "r" })
+	if err != nil || len(cleaned) != 1 || records(t, journal) != 0 {
+		t.Errorf("%v, %v, %d records", cleaned, err, records(t, journal))
+	}
+}
+
+func TestLost(t *testing.T) {
+	s, _, _, _, err := start(t, steps.StackSpec{Up: sh(writesURL), Down: sh("true"),
+		Lost: sh(`test -f here || { echo "node gpu-7 was preempted"; exit 1; }`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := s.Capabilities().Evicted(context.Background())
+	eviction, ok := errors.AsType[*steps.EvictionError](lost)
+	if !ok || eviction.Class != steps.EvictionStackLost || eviction.Reason != "node gpu-7 was preempted" {
+		t.Errorf("%v", lost)
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,265 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servegate/pipeline/steps"
+)
+
+const (
+	// commandTimeout limits down, and lookTimeout a command that only looks.
+	commandTimeout = 10 * time.Minute
+	lookTimeout    = 30 * time.Second
+	// grace is the time between the request to end and the kill of a command.
+	grace = 5 * time.Second
+	// maxOutputs limits the file that up writes, maxReason the words of lost.
+	maxOutputs = 64 << 10
+	maxReason  = 300
+)
+
+// Options configure a launcher.
+type Options struct {
+	Spawner steps.Spawner
+	Journal Journal
+	// Owner identifies this program, and RunID its run.
+	Owner, RunID string
+	// Dir is the folder in which commands run, unless the server has its own.
+	Dir string
+}
+
+// launcher runs the commands of one server.
+type launcher struct {
+	spec steps.ServerSpec
+	opt  Options
+}
+
+// NewLauncher returns the launcher of a server.
+func NewLauncher(spec steps.ServerSpec, opt Options) steps.Launcher { return launcher{spec, opt} }
+
+// Name returns "stack".
+func (launcher) Name() string { return Name }
+
+// Capabilities implements steps.Launcher.
+func (launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+
+// Start records the launch, runs up to its end and reads its outputs. If it fails, down runs before Start returns.
+func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	id, err := newID()
+	if err != nil {
+		return nil, err
+	}
+	r := &running{launcher: l, id: id, log: log, done: make(chan struct{}), dir: l.spec.Path(l.opt.Dir, ".")}
+	record := Record{ID: id, RunID: l.opt.RunID, Server: l.spec.Addr, Owner: l.opt.Owner, Down: l.spec.Stack.Down, Dir: r.dir}
+	for _, e := range l.spec.Env {
+		if !e.Secret {
+			record.Env = append(record.Env, e.Name+"="+e.Value)
+		}
+	}
+	if err := l.opt.Journal.Add(record); err != nil {
+		return nil, err
+	}
+	if err := r.up(ctx, p.Argv); err != nil {
+		return nil, errors.Join(fmt.Errorf("up: %w", err), r.Stop(context.WithoutCancel(ctx)))
+	}
+	r.followLogs(ctx)
+	return r, nil
+}
+
+func newID() (string, error) {
+	var b [6]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", err
+	}
+	return "pipeline-" + hex.EncodeToString(b[:]), nil
+}
+
+// running is a stack that up has started.
+type running struct {
+	launcher
+	id      string
+	dir     string
+	log     io.Writer
+	outputs map[string]string
+	follow  steps.Child // of logs, nil without
+
+	mu   sync.Mutex
+	down bool
+	done chan struct{}
+}
+
+// command returns a command of the stack.
+func (r *running) command(argv []string, out io.Writer, env ...steps.EnvVar) steps.Command {
+	return steps.Command{
+		Argv: argv, Dir: r.dir, Stdout: out, Stderr: out,
+		Env: append(append([]steps.EnvVar{}, r.spec.Env...), append(env, steps.EnvVar{Name: IDVar, Value: r.id})...),
+	}
+}
+
+// run runs a command to its end.
+func (r *running) run(ctx context.Context, c steps.Command, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the command took longer than %s", limit))
+	defer cancel()
+	child, err := r.opt.Spawner.Spawn(ctx, c)
+	if err != nil {
+		return err
+	}
+	return steps.AwaitChild(ctx, child, grace)
+}
+
+func (r *running) up(ctx context.Context, argv []string) error {
+	f, err := os.CreateTemp("", "pipeline-stack-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // in a temporary folder
+	if err := f.Close(); err != nil {
+		return err
+	}
+	c := r.command(argv, r.log, steps.EnvVar{Name: OutputVar, Value: f.Name()})
+	if err := r.run(ctx, c, r.spec.Ready.WithDefaults().Timeout); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		return err
+	}
+	r.outputs, err = readOutputs(text)
+	return err
+}
+
+var (
+	outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	outputURL  = regexp.MustCompile(`^https?://[^\s?#@]+$`)
+)
+
+// readOutputs parses lines of NAME=VALUE, of which one is the url.
+func readOutputs(text []byte) (map[string]string, error) {
+	if len(text) > maxOutputs {
+		return nil, fmt.Errorf("the outputs are longer than %d bytes", maxOutputs)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || !outputName.MatchString(name) {
+			return nil, fmt.Errorf("the output %.60q must have the form NAME=VALUE", line)
+		}
+		out[name] = value
+	}
+	if !outputURL.MatchString(out["url"]) {
+		return nil, fmt.Errorf("it must write url=http://HOST:PORT to the file in %s; its url is %q", OutputVar, out["url"])
+	}
+	return out, nil
+}
+
+// followLogs starts the command that prints the log.
+func (r *running) followLogs(ctx context.Context) {
+	if len(r.spec.Stack.Logs) == 0 {
+		return
+	}
+	child, err := r.opt.Spawner.Spawn(ctx, r.command(r.spec.Stack.Logs, r.log))
+	if err != nil {
+		fmt.Fprintf(r.log, "logs: %v\n", err)
+		return
+	}
+	r.follow = child
+}
+
+// BaseURL returns the url that up wrote.
+func (r *running) BaseURL() string { return strings.TrimRight(r.outputs["url"], "/") }
+
+// Done is closed once down has succeeded: a stack does not report that it ends by itself.
+func (r *running) Done() <-chan struct{} { return r.done }
+
+// ExitState returns "removed".
+func (r *running) ExitState() string { return "removed" }
+
+// Stop runs down. If it fails, the record stays and the next call, or cleanup, tries again.
+func (r *running) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return nil
+	}
+	if err := r.run(ctx, r.command(r.spec.Stack.Down, r.log), commandTimeout); err != nil {
+		return fmt.Errorf("down of %s, which pipeline cleanup repeats: %w", r.id, err)
+	}
+	if r.follow != nil {
+		_ = r.follow.Signal("TERM") // it may have ended with the stack
+		ctx, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		_ = steps.AwaitChild(ctx, r.follow, grace)
+	}
+	r.down = true
+	close(r.done)
+	return r.opt.Journal.Remove(r.id)
+}
+
+// Capabilities implements steps.Server: the outputs are facts of the launch.
+func (r *running) Capabilities() steps.ServerCapabilities {
+	c := steps.ServerCapabilities{Describe: func() map[string]string {
+		facts := map[string]string{}
+		for name, value := range r.outputs {
+			if name != "url" {
+				facts["stack."+name] = value
+			}
+		}
+		return facts
+	}}
+	if len(r.spec.Stack.Lost) > 0 {
+		c.Evicted = r.evicted
+	}
+	return c
+}
+
+// evicted runs lost, and returns its words if it fails.
+func (r *running) evicted(ctx context.Context) error {
+	var out bytes.Buffer
+	if err := r.run(ctx, r.command(r.spec.Stack.Lost, &out), lookTimeout); err == nil {
+		return nil
+	}
+	reason := steps.Line(strings.TrimSpace(out.String()), maxReason)
+	if reason == "" {
+		reason = "its command lost failed without a word"
+	}
+	return &steps.EvictionError{Class: steps.EvictionStackLost, Reason: reason}
+}
+
+// Clean runs the down of records that pick selects, and returns those that it removed.
+func (j Journal) Clean(ctx context.Context, spawner steps.Spawner, log io.Writer, pick func(Record) bool) ([]Record, error) {
+	all, err := j.Records()
+	var cleaned []Record
+	errs := []error{err}
+	for _, record := range all {
+		if !pick(record) {
+			continue
+		}
+		spec := steps.ServerSpec{Addr: record.Server, Stack: &steps.StackSpec{Down: record.Down}}
+		for _, word := range record.Env {
+			name, value, _ := strings.Cut(word, "=")
+			spec.Env = append(spec.Env, steps.EnvVar{Name: name, Value: value})
+		}
+		r := &running{launcher: launcher{spec, Options{Spawner: spawner, Journal: j}}, id: record.ID, dir: record.Dir, log: log,
+			done: make(chan struct{})}
+		if err := r.Stop(ctx); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		cleaned = append(cleaned, record)
+	}
+	return cleaned, errors.Join(errs...)
+}
