@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/servegate/pipeline/reports/escape"
 )
@@ -18,6 +19,8 @@ const (
 	RowHeight = 15.0
 	half      = RowHeight / 2
 	inset     = 6.0 // between the axis and both edges
+
+	boldWidth = 8.0 // of a letter of the title, at most on average
 
 	roomForNames = 28.0 // between zero and the margin, for both names in the middle of their lines
 )
@@ -120,13 +123,14 @@ func (p Plot) SVG() string {
 	for _, g := range p.Groups {
 		height += headHeight + RowHeight*float64(len(g.Rows))
 	}
-	width := labelWidth + Width + textWidth
+	title := text(p.Title, 70)
+	width := max(labelWidth+Width+textWidth, 16+boldWidth*float64(utf8.RuneCountInString(escape.Text(p.Title, 70))))
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="forest" role="img" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" `+
 		`aria-labelledby="t d"><title id="t">%s</title><desc id="d">%s</desc><style>%s</style>`+"\n",
 		num(width), num(height), text(p.Title, 200), text(p.Desc, 1000), Style)
 	fmt.Fprintf(&b, `<rect class="page" width="%s" height="%s"/><text class="name" x="8" y="18">%s</text>`+"\n", num(width), num(height),
-		text(p.Title, 70))
+		title)
 	fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text x="%s" y="38">worse →</text></g>`+"\n", num(labelWidth), s.ticks(38), num(Width))
 	y := topHeight
 	for _, g := range p.Groups {
