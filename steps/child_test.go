@@ -1,4 +1,4 @@
-package steps
+package steps_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 // signalled is a child that only signals end.
@@ -17,10 +19,10 @@ type signalled struct {
 	status error
 }
 
-func (*signalled) PID() int                        { return 1 }
-func (*signalled) Capabilities() ChildCapabilities { return ChildCapabilities{} }
-func (c *signalled) Done() <-chan struct{}         { return c.done }
-func (c *signalled) Wait() error                   { <-c.done; return c.status }
+func (*signalled) PID() int                              { return 1 }
+func (*signalled) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
+func (c *signalled) Done() <-chan struct{}               { return c.done }
+func (c *signalled) Wait() error                         { <-c.done; return c.status }
 
 func (c *signalled) Signal(name string) error {
 	c.got = append(c.got, name)
@@ -52,14 +54,14 @@ func TestAwaitChild(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(stopped)
 			tt.child.done = make(chan struct{})
-			err := AwaitChild(ctx, tt.child, tt.grace)
+			err := steps.AwaitChild(ctx, tt.child, tt.grace)
 			if !slices.Equal(tt.child.got, tt.got) {
 				t.Errorf("signals %v, want %v", tt.child.got, tt.got)
 			}
 			if !errors.Is(err, stopped) || errors.Is(err, refused) != (tt.err != nil) {
 				t.Errorf("error %v", err)
 			}
-			if tt.err == nil && !Ended(tt.child.done) {
+			if tt.err == nil && !steps.Ended(tt.child.done) {
 				t.Error("it has not ended")
 			}
 		})
@@ -69,7 +71,7 @@ func TestAwaitChild(t *testing.T) {
 func TestAwaitChildThatEndsByItself(t *testing.T) {
 	c := &signalled{done: make(chan struct{}), status: errors.New("exit status 1")}
 	close(c.done)
-	if err := AwaitChild(t.Context(), c, 0); !errors.Is(err, c.status) || len(c.got) > 0 {
+	if err := steps.AwaitChild(t.Context(), c, 0); !errors.Is(err, c.status) || len(c.got) > 0 {
 		t.Errorf("%v after %v", err, c.got)
 	}
 }

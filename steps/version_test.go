@@ -1,6 +1,10 @@
-package steps
+package steps_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+)
 
 func TestImageVersion(t *testing.T) {
 	for image, want := range map[string]string{
@@ -23,11 +27,11 @@ func TestImageVersion(t *testing.T) {
 		"ghcr.io/ggml-org/llama.cpp:server-cuda":                "",
 		"registry.example:5000/vllm-openai-rocm:v0.12.1rc1-ubi": "0.12.1rc1",
 	} {
-		if got := ImageVersion(image, []string{"vllm-openai*", "sglang", "llama.cpp"}); got != want {
+		if got := steps.ImageVersion(image, []string{"vllm-openai*", "sglang", "llama.cpp"}); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}
-	if got := (ServerSpec{Version: "0.10.2", Image: "vllm/vllm-openai:v0.11.0"}).EngineVersion(); got != "0.10.2" {
+	if got := (steps.ServerSpec{Version: "0.10.2", Image: "vllm/vllm-openai:v0.11.0"}).EngineVersion(); got != "0.10.2" {
 		t.Errorf("the stated version gives way to the image's: %q", got)
 	}
 }
@@ -36,7 +40,7 @@ func FuzzCompareReleases(f *testing.F) {
 	f.Add("0.6.4.post1", "v0.11.0")
 	f.Add("", "latest")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if CompareReleases(a, b) != -CompareReleases(b, a) || CompareReleases(a, a) != 0 {
+		if steps.CompareReleases(a, b) != -steps.CompareReleases(b, a) || steps.CompareReleases(a, a) != 0 {
 			t.Fatalf("%q and %q are not ordered", a, b)
 		}
 	})

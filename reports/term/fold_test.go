@@ -1,10 +1,12 @@
-package term
+package term_test
 
 import (
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/reports/term"
 )
 
 func TestFold(t *testing.T) {
@@ -20,7 +22,7 @@ func TestFold(t *testing.T) {
 		{"名", 1, "名"},
 	}
 	for _, tt := range tests {
-		if got := strings.Join(Fold(tt.in, tt.limit), "|"); got != tt.want {
+		if got := strings.Join(term.Fold(tt.in, tt.limit), "|"); got != tt.want {
 			t.Errorf("Fold(%q, %d) = %q, want %q", tt.in, tt.limit, got, tt.want)
 		}
 	}
@@ -30,9 +32,9 @@ func TestFoldKeepsTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.SampledFrom([]rune("ab 名e\u0301"))).Draw(t, "s")
 		limit := rapid.IntRange(2, 12).Draw(t, "limit")
-		lines := Fold(s, limit)
+		lines := term.Fold(s, limit)
 		for _, l := range lines {
-			if Width(l) > limit {
+			if term.Width(l) > limit {
 				t.Fatalf("Fold(%q, %d): %q is too wide", s, limit, l)
 			}
 		}

@@ -1,4 +1,4 @@
-package term
+package term_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/reports/term"
 )
 
 func TestEscape(t *testing.T) {
@@ -24,18 +26,18 @@ func TestEscape(t *testing.T) {
 		{"tags", "x\U000e0041", "x�"},
 	}
 	for _, tt := range tests {
-		if got := Escape(tt.in); got != tt.want {
+		if got := term.Escape(tt.in); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if got := EscapeLines("a\n\tb\x1b"); got != "a\n\tb␛" {
+	if got := term.EscapeLines("a\n\tb\x1b"); got != "a\n\tb␛" {
 		t.Errorf("EscapeLines: %q", got)
 	}
 }
 
 func TestWidth(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｗ": 2, "👍": 2, "…": 1, "█": 1} {
-		if got := Width(s); got != want {
+		if got := term.Width(s); got != want {
 			t.Errorf("Width(%q) = %d, want %d", s, got, want)
 		}
 	}
@@ -56,10 +58,10 @@ func TestCut(t *testing.T) {
 		{"e\u0301e\u0301e\u0301", 2, "e\u0301…", "…e\u0301"},
 	}
 	for _, tt := range tests {
-		if got := Cut(tt.s, tt.n); got != tt.right {
+		if got := term.Cut(tt.s, tt.n); got != tt.right {
 			t.Errorf("Cut(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.right)
 		}
-		if got := CutLeft(tt.s, tt.n); got != tt.left {
+		if got := term.CutLeft(tt.s, tt.n); got != tt.left {
 			t.Errorf("CutLeft(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.left)
 		}
 	}
@@ -80,20 +82,20 @@ func TestWrap(t *testing.T) {
 		{"no width", "a b c", 0, []string{"a b c"}},
 	}
 	for _, tt := range tests {
-		if d := cmp.Diff(tt.want, Wrap(tt.s, tt.n)); d != "" {
+		if d := cmp.Diff(tt.want, term.Wrap(tt.s, tt.n)); d != "" {
 			t.Errorf("%s: %s", tt.name, d)
 		}
 	}
 }
 
 func TestPadAndTabs(t *testing.T) {
-	if got := Pad("日", 4); got != "日  " {
+	if got := term.Pad("日", 4); got != "日  " {
 		t.Errorf("Pad: %q", got)
 	}
-	if got := Pad("abcde", 4); got != "abcde" {
+	if got := term.Pad("abcde", 4); got != "abcde" {
 		t.Errorf("Pad: %q", got)
 	}
-	if got := ExpandTabs("\ta\tbcd\te日\tf", 4); got != "    a   bcd e日 f" {
+	if got := term.ExpandTabs("\ta\tbcd\te日\tf", 4); got != "    a   bcd e日 f" {
 		t.Errorf("ExpandTabs: %q", got)
 	}
 }
@@ -102,21 +104,21 @@ func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "runes")
 		n := rapid.IntRange(0, 40).Draw(t, "columns")
-		escaped := Escape(s)
-		if !utf8.ValidString(escaped) || strings.ContainsFunc(escaped, func(r rune) bool { return r < ' ' || r == 0x7f || Hidden(r) }) {
+		escaped := term.Escape(s)
+		if !utf8.ValidString(escaped) || strings.ContainsFunc(escaped, func(r rune) bool { return r < ' ' || r == 0x7f || term.Hidden(r) }) {
 			t.Fatalf("%q still holds control characters", escaped)
 		}
-		if again := Escape(escaped); again != escaped {
+		if again := term.Escape(escaped); again != escaped {
 			t.Fatalf("escaping twice changes %q to %q", escaped, again)
 		}
-		for _, cut := range []string{Cut(escaped, n), CutLeft(escaped, n)} {
-			if Width(cut) > n {
-				t.Fatalf("%q has %d columns of %d", cut, Width(cut), n)
+		for _, cut := range []string{term.Cut(escaped, n), term.CutLeft(escaped, n)} {
+			if term.Width(cut) > n {
+				t.Fatalf("%q has %d columns of %d", cut, term.Width(cut), n)
 			}
 		}
 		words := strings.Fields(escaped)
 		var wrapped []string
-		for _, line := range Wrap(strings.Join(words, " "), n) {
+		for _, line := range term.Wrap(strings.Join(words, " "), n) {
 			wrapped = append(wrapped, strings.Fields(line)...)
 		}
 		if !slices.Equal(words, wrapped) {

@@ -1,22 +1,24 @@
-package cgroup
+package cgroup_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/cgroup"
 )
 
 // tree is a machine whose files the test writes.
 type tree struct {
 	t *testing.T
-	System
+	cgroup.System
 }
 
 func newTree(t *testing.T) tree {
 	t.Helper()
 	dir := t.TempDir()
-	return tree{t, System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "cgroup")}}
+	return tree{t, cgroup.System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "cgroup")}}
 }
 
 // TestKilledWithinANamespace: the limit that was reached can be above the root that the program sees.

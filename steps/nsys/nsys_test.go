@@ -1,4 +1,4 @@
-package nsys
+package nsys_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/nsys"
 )
 
 // fake is nsys where a server is: it notes what is run, and fails at what begins with a word.
@@ -29,15 +30,15 @@ func (f *fake) exec(_ context.Context, argv []string) (stdout, stderr string, er
 	return "", "", nil
 }
 
-func (f *fake) profiler() Profiler {
+func (f *fake) profiler() nsys.Profiler {
 	put := 100.0
-	return Profiler{
+	return nsys.Profiler{
 		Session: "s", Exec: f.exec, Wait: func(context.Context, time.Duration) error { return nil },
 		Tokens: func(context.Context) *float64 { put += 50; now := put; return &now },
 	}
 }
 
-func window(t *testing.T, p Profiler) (steps.Profiled, error) {
+func window(t *testing.T, p nsys.Profiler) (steps.Profiled, error) {
 	t.Helper()
 	stop, err := p.Profile(t.Context(), steps.Endpoint{}, steps.ProfileWindow{Dir: "/d", Delay: time.Second, Window: time.Second})
 	if err != nil {
@@ -81,7 +82,7 @@ func TestProfileFails(t *testing.T) {
 
 // The server is started by nsys, in its container where it has one.
 func TestProfiled(t *testing.T) {
-	p := Profiler{Session: "s"}
+	p := nsys.Profiler{Session: "s"}
 	for name, tt := range map[string]struct {
 		spec steps.ServerSpec
 		want string
@@ -98,7 +99,7 @@ func TestProfiled(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: %v", name, err)
 			}
-		case err != nil || len(got.Under) == 0 || got.Under[0] != Program:
+		case err != nil || len(got.Under) == 0 || got.Under[0] != nsys.Program:
 			t.Errorf("%s: %q, %v", name, got.Under, err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestCheck(t *testing.T) {
 		"not there": {fmt.Errorf("%w: exec", steps.ErrNotStarted), "not in the PATH"},
 		"broken":    {errors.New("exit status 127"), "nsys --version: exit status 127: no libssl"},
 	} {
-		err := Check(t.Context(), (&fake{fails: "nsys --version", err: tt.err, stderr: "no libssl"}).exec)
+		err := nsys.Check(t.Context(), (&fake{fails: "nsys --version", err: tt.err, stderr: "no libssl"}).exec)
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}

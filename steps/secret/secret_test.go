@@ -1,10 +1,12 @@
-package secret
+package secret_test
 
 import (
 	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/secret"
 )
 
 func TestNames(t *testing.T) {
@@ -16,7 +18,7 @@ func TestNames(t *testing.T) {
 		"CONNECTION_STRING", "WebhookSecret", "X-Api-Key", "Authorization", "Set-Cookie", "server.api_key", "API_KEY_2", "SSH_PASSPHRASE",
 		"GH_PAT", "dbPassword", "VAULT_TOKEN2",
 	} {
-		if !Name(name) || !Mentions(name) {
+		if !secret.Name(name) || !secret.Mentions(name) {
 			t.Errorf("%s is the name of a secret", name)
 		}
 	}
@@ -26,7 +28,7 @@ func TestNames(t *testing.T) {
 		"SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "AUTH_METHOD", "COMPASS", "max_model_len", "PUBLIC_KEY", "CUDA_VISIBLE_DEVICES",
 		"BYPASS", "CACHE_KEY",
 	} {
-		if Name(name) {
+		if secret.Name(name) {
 			t.Errorf("%s is no name of a secret", name)
 		}
 	}
@@ -43,7 +45,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"AZURE_SAS", "sv=2022-11-02&ss=b&sig=abc%2Bdef"},
 		{"SLACK_WEBHOOK_URL", "https://hooks.slack.example/services/T0AB12CD3/B0XY45ZW6/aB3dE5fG7hJ9kL1mN3pQ5rS7"},
 	} {
-		if !slices.Contains(Values(tt[0], tt[1]), tt[1]) {
+		if !slices.Contains(secret.Values(tt[0], tt[1]), tt[1]) {
 			t.Errorf("%s=%s is a secret", tt[0], tt[1])
 		}
 	}
@@ -58,7 +60,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"PATH", "/usr/bin:/bin"},
 		{"PASSWORD", "server"}, {"SECRET", ""}, {"GITHUB_TOKEN_FILE", "/a/Zx8q1bC9dK3LmN0pQ7"}, {"PWD", "/home/runner/work"},
 	} {
-		if got := Values(tt[0], tt[1]); len(got) > 0 {
+		if got := secret.Values(tt[0], tt[1]); len(got) > 0 {
 			t.Errorf("%s=%s holds no secret, got %q", tt[0], tt[1], got)
 		}
 	}
@@ -78,20 +80,20 @@ func TestWithin(t *testing.T) {
 		{`{"type":"service_account","private_key":"-----BEGIN x1Y2z3"}`, "-----BEGIN x1Y2z3"},
 		{"https://ghp1aB2cD3eF4gH5iJ6@github.com/x", "ghp1aB2cD3eF4gH5iJ6"}, {"http://u:pw@host", "u:pw"},
 	} {
-		if !slices.Contains(Within(tt.value), tt.want) {
-			t.Errorf("%s: %q, want %s among them", tt.value, Within(tt.value), tt.want)
+		if !slices.Contains(secret.Within(tt.value), tt.want) {
+			t.Errorf("%s: %q, want %s among them", tt.value, secret.Within(tt.value), tt.want)
 		}
 	}
 	for _, value := range []string{"http://proxy:3128", "https://user@example.com/", "a=b", "rs=0:di=01;34:ln=01;36",
 		"unix:path=/run/user/1000/bus", "Bearer of news", "key=value", "http://a:8000/x@y"} {
-		if got := Within(value); len(got) > 0 && value != "Bearer of news" {
+		if got := secret.Within(value); len(got) > 0 && value != "Bearer of news" {
 			t.Errorf("%s holds no secret, got %q", value, got)
 		}
 	}
 }
 
 func TestFromEnviron(t *testing.T) {
-	got := FromEnviron([]string{
+	got := secret.FromEnviron([]string{
 		"HF_TOKEN=hf_abcdefgh", "GITHUB_TOKEN=ghs_1234", "OPENAI_API_KEY=sk-abcdefgh", "DB_PASSWORD=Hunter2-Hunter2",
 		"MAX_TOKENS=100000000", "TOKENIZERS_PARALLELISM=falsefalse", "SORT_KEY=something-long", "A_TOKEN=short", "B_TOKEN=disabled",
 		"C_TOKEN=/run/secrets/token", "D_TOKEN=12345678.9", "NOVALUE", "PATH=/bin", "HTTPS_PROXY=http://proxy:3128",

@@ -1,6 +1,10 @@
-package serverblock
+package serverblock_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/steps/serverblock"
+)
 
 func TestCheckTag(t *testing.T) {
 	digest := "sha256:9b2f3c0e5d6a7b8c9d0e1f2a3b4c5d6e7f8a9b0c1d2e3f4a5b6c7d8e9f0a1b2c"
@@ -17,7 +21,7 @@ func TestCheckTag(t *testing.T) {
 		"vllm/vllm-openai:latest@" + digest: false,
 		digest:                              false,
 	} {
-		if found := CheckTag(image, "image"); (len(found) == 1) != warned {
+		if found := serverblock.CheckTag(image, "image"); (len(found) == 1) != warned {
 			t.Errorf("%q: %+v, want a warning: %v", image, found, warned)
 		}
 	}

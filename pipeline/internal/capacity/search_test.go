@@ -1,9 +1,10 @@
-package capacity
+package capacity_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -24,7 +25,7 @@ func TestNowhere(t *testing.T) {
 		{"no answers", result.Run{Sent: 80, Failed: 80, Metrics: map[string]float64{"success.rate": 0}},
 			"TPOT p50 without a value, limit 40 ms; Success rate 0 %, limit 99 %. Lower min, or allow more"},
 	} {
-		s, err := New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 64, Resolution: 0.02, Probes: 8,
+		s, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 64, Resolution: 0.02, Probes: 8,
 			SLO: []steps.Objective{{Metric: "tpot.p50", Limit: 0.04}, {Metric: "success.rate", Limit: 0.99}}}})
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +41,7 @@ func TestNowhere(t *testing.T) {
 
 // TestLostClient: where the client was the limit twice in a row, what lower loads held is no capacity.
 func TestLostClient(t *testing.T) {
-	s, err := New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 4000, Resolution: 0.02, Probes: 8,
+	s, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 4000, Resolution: 0.02, Probes: 8,
 		SLO: []steps.Objective{{Metric: "ttft.p50", Limit: 0.5}}}})
 	if err != nil {
 		t.Fatal(err)

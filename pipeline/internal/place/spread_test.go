@@ -1,13 +1,14 @@
-package place
+package place_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps"
 )
 
-func names(parts []Part) []string {
+func names(parts []place.Part) []string {
 	var out []string
 	for _, p := range parts {
 		out = append(out, p.Name)
@@ -16,7 +17,7 @@ func names(parts []Part) []string {
 }
 
 func TestSpread(t *testing.T) {
-	parts := Spread([]steps.Member{
+	parts := place.Spread([]steps.Member{
 		{Name: "prefill", Spec: steps.ServerSpec{GPUs: 1, Port: 8000}},
 		{Name: "decode", Spec: steps.ServerSpec{GPUs: 8, Nodes: 2, Node: 1, Port: 8001}},
 		{Name: "there", Spec: steps.ServerSpec{URL: "http://h", Nodes: 3}},
@@ -31,7 +32,7 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", p.Name, p, want)
 		}
 	}
-	alone := Spread([]steps.Member{{Spec: steps.ServerSpec{Nodes: 2}}})
+	alone := place.Spread([]steps.Member{{Spec: steps.ServerSpec{Nodes: 2}}})
 	if diff := cmp.Diff([]string{"node0", "node1"}, names(alone)); diff != "" {
 		t.Error(diff)
 	}

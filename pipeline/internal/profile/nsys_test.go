@@ -1,4 +1,4 @@
-package profile
+package profile_test
 
 import (
 	"fmt"
@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/profile"
 )
 
 // The tables of nsys are kernels and copies with their whole times, and the largest change is
 // that of the kernel that takes longer.
 func TestTablesOfNsys(t *testing.T) {
-	var sides [2]Summary
+	var sides [2]profile.Summary
 	for i, side := range []string{"base", "head"} {
 		dir := t.TempDir()
 		for _, table := range []string{"cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum"} {
@@ -28,7 +30,7 @@ func TestTablesOfNsys(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		files, err := Files(dir)
+		files, err := profile.Files(dir)
 		if err != nil || len(files) != 3 {
 			t.Fatalf("%q, %v", files, err)
 		}
@@ -41,7 +43,7 @@ func TestTablesOfNsys(t *testing.T) {
 	if cpu, gpu := sides[0].Totals(); cpu != 0 || gpu < 0.00243 || gpu > 0.00245 || sides[0].Traces != 1 || sides[0].Events != 228+16 {
 		t.Errorf("%v s of the CPU, %v of the GPU; %+v", cpu, gpu, sides[0])
 	}
-	rows, operations := Compare(&sides[0], &sides[1], 1, 1)
+	rows, operations := profile.Compare(&sides[0], &sides[1], 1, 1)
 	if operations != 8 || rows[0].Name != "device_kernel<enable_sm90<FlashAttnFwdSm90>>" || rows[0].BaseCalls != 28 ||
 		rows[0].HeadCalls != 28 {
 		t.Errorf("%d operations, %+v", operations, rows[0])
@@ -64,7 +66,7 @@ func TestTablesThatAreNone(t *testing.T) {
 		"no number":     {head + "50.0,NaN,1,5000,k\n", "row 1 has no times", 0},
 		"no end":        {head + "50.0,1e999,1,5000,k\n", "row 1 has no times", 0},
 	} {
-		s := &Summary{}
+		s := &profile.Summary{}
 		err := s.ReadKernels(strings.NewReader(tt.text))
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)

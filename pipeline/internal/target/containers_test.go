@@ -1,4 +1,4 @@
-package target
+package target_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/dockerhost"
 	"github.com/servegate/pipeline/pipeline/internal/place/local"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/kv"
@@ -22,10 +23,10 @@ import (
 const addr = "server.vllm.sut"
 
 // resolverOf resolves a plan of one server. No daemon answers at its host.
-func resolverOf(t *testing.T, spec steps.ServerSpec, simulated string, allow docker.Allow) Resolver {
+func resolverOf(t *testing.T, spec steps.ServerSpec, simulated string, allow docker.Allow) target.Resolver {
 	t.Helper()
 	spec.Addr, spec.Engine, spec.OwnProgram, spec.OwnImages = addr, vllm.Name, vllm.Kind().Program, vllm.Kind().Images
-	r := Resolver{
+	r := target.Resolver{
 		Plan: &plan.Plan{
 			Config:    &config.Config{Folder: t.TempDir(), Servers: []*config.Server{{Addr: addr, Kind: vllm.Kind(), Spec: spec}}},
 			Simulated: simulated, Targets: []plan.Target{{Addr: addr}},

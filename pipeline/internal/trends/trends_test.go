@@ -1,4 +1,4 @@
-package trends
+package trends_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/trends"
 )
 
 var start = time.Date(2026, 8, 1, 3, 0, 0, 0, time.UTC)
@@ -22,14 +23,14 @@ func session(night int, ttft float64) history.Record {
 	}
 }
 
-func query(now time.Time) Query {
-	return Query{Metrics: []string{"ttft.p50"}, Margin: func(string) float64 { return 0.05 }, Now: now}
+func query(now time.Time) trends.Query {
+	return trends.Query{Metrics: []string{"ttft.p50"}, Margin: func(string) float64 { return 0.05 }, Now: now}
 }
 
 // of lays records out that nothing was stored of.
-func of(t *testing.T, q Query, records ...history.Record) *series.History {
+func of(t *testing.T, q trends.Query, records ...history.Record) *series.History {
 	t.Helper()
-	out, err := Of(&history.History{Records: records}, q)
+	out, err := trends.Of(&history.History{Records: records}, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package argument
+package argument_test
 
 import (
 	"strings"
@@ -6,26 +6,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"pgregory.net/rapid"
 )
 
 func TestFlags(t *testing.T) {
-	style := FlagStyle{
+	style := argument.FlagStyle{
 		Repeat:   map[string]bool{"middleware": true},
 		JSON:     func(name string) bool { return name == "allowed_origins" },
 		Reserved: map[string]string{"port": "set port"},
 	}
 	negate := style
-	negate.False = func(name string) FalseForm {
+	negate.False = func(name string) argument.FalseForm {
 		if name == "written_out" {
-			return WriteFalse
+			return argument.WriteFalse
 		}
-		return NegateFalse
+		return argument.NegateFalse
 	}
 	tests := []struct {
 		name  string
 		args  []steps.Arg
-		style FlagStyle
+		style argument.FlagStyle
 		want  string
 		err   string
 	}{
@@ -68,7 +69,7 @@ func TestFlags(t *testing.T) {
 			if s.Reserved == nil {
 				s = style
 			}
-			got, err := Flags(tt.args, s)
+			got, err := argument.Flags(tt.args, s)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
 					t.Fatalf("got error %v, want %s", err, tt.err)
@@ -101,7 +102,8 @@ func TestFlagsNeverInventFlags(t *testing.T) {
 				return list
 			}),
 		).Draw(t, "value")
-		argv, err := Flags([]steps.Arg{{Name: "some_flag", Value: value}}, FlagStyle{False: func(string) FalseForm { return NegateFalse }})
+		style := argument.FlagStyle{False: func(string) argument.FalseForm { return argument.NegateFalse }}
+		argv, err := argument.Flags([]steps.Arg{{Name: "some_flag", Value: value}}, style)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package mock
+package mock_test
 
 import (
 	"context"
@@ -10,10 +10,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/load/mock"
 )
 
 // serve starts a server with so short a schedule that a test waits for nothing.
-func serve(t *testing.T, sched Schedule) string {
+func serve(t *testing.T, sched mock.Schedule) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -22,7 +24,7 @@ func serve(t *testing.T, sched Schedule) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := New(sched).Serve(ctx, l); err != nil {
+		if err := mock.New(sched).Serve(ctx, l); err != nil {
 			t.Error(err)
 		}
 	})
@@ -49,7 +51,7 @@ func ask(t *testing.T, method, url, body string) (int, string) {
 }
 
 func TestAnswersAndTruth(t *testing.T) {
-	url := serve(t, Schedule{First: 3 * time.Millisecond, Gap: time.Millisecond})
+	url := serve(t, mock.Schedule{First: 3 * time.Millisecond, Gap: time.Millisecond})
 	status, text := ask(t, "POST", url+"/v1/completions", `{"prompt":[1,2,3],"max_tokens":4,"stream":true}`)
 	if status != 200 || strings.Count(text, `"text":" token"`) != 4 || !strings.HasSuffix(text, "data: [DONE]\n\n") ||
 		!strings.Contains(text, `"prompt_tokens":3,"total_tokens":7`) {
@@ -59,7 +61,7 @@ func TestAnswersAndTruth(t *testing.T) {
 		t.Errorf("no max_tokens: status %d", status)
 	}
 	_, text = ask(t, "GET", url+"/truth", "")
-	var truth Truth
+	var truth mock.Truth
 	if err := json.Unmarshal([]byte(text), &truth); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func TestAnswersAndTruth(t *testing.T) {
 }
 
 func TestQuantiles(t *testing.T) {
-	q := QuantilesOf([]int64{4e9, 1e9, 2e9, 3e9})
+	q := mock.QuantilesOf([]int64{4e9, 1e9, 2e9, 3e9})
 	if q.P50 != 2.5 || q.Mean != 2.5 || q.P99 < 3.96 || q.P99 > 3.98 {
 		t.Errorf("%+v", q)
 	}

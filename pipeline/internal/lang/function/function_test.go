@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 )
 
 // eval evaluates an expression of the language with the functions and two variables:
@@ -20,7 +22,7 @@ func eval(t *testing.T, expr, dir string) (cty.Value, hcl.Diagnostics) {
 		t.Fatalf("%s: %s", expr, diags)
 	}
 	return parsed.Value(&hcl.EvalContext{
-		Functions: Table(dir, nil),
+		Functions: function.Table(dir, nil),
 		Variables: map[string]cty.Value{
 			"secret":  cty.StringVal("hunter2").Mark("sensitive"),
 			"unknown": cty.UnknownVal(cty.String),
@@ -150,14 +152,14 @@ func TestValues(t *testing.T) {
 			}
 		})
 		tested[tt.expr[:strings.IndexByte(tt.expr, '(')]] = true
-		for name := range Table(dir, nil) {
+		for name := range function.Table(dir, nil) {
 			if strings.Contains(tt.want, name+"(") {
 				tested[name] = true
 			}
 		}
 	}
 	tested["tomap"] = true // inside lookup
-	for name := range Table(dir, nil) {
+	for name := range function.Table(dir, nil) {
 		if !tested[name] && name != "toset" {
 			t.Errorf("%s has no case", name)
 		}
@@ -166,7 +168,7 @@ func TestValues(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "big.txt"), strings.Repeat("x", MaxFile+1))
+	write(t, filepath.Join(dir, "big.txt"), strings.Repeat("x", function.MaxFile+1))
 	write(t, filepath.Join(dir, "binary"), "\xff")
 	outside := filepath.Join(t.TempDir(), "secret.txt")
 	write(t, outside, "secret")
@@ -247,8 +249,8 @@ func TestUnknownStaysUnknown(t *testing.T) {
 }
 
 func TestEverythingIsDescribed(t *testing.T) {
-	table := Table(".", nil)
-	docs := Docs()
+	table := function.Table(".", nil)
+	docs := function.Docs()
 	if len(docs) != len(table) {
 		t.Fatalf("%d are described of %d: is one there twice?", len(docs), len(table))
 	}
@@ -280,7 +282,7 @@ func TestSignatures(t *testing.T) {
 		"try":      "try(expression expressions...) any",
 		"lookup":   "lookup(any map, string key, any default...) any",
 	}
-	for _, d := range Docs() {
+	for _, d := range function.Docs() {
 		if w, ok := want[d.Name]; ok && d.Signature() != w {
 			t.Errorf("got %q, want %q", d.Signature(), w)
 		}

@@ -1,4 +1,4 @@
-package slurmjob
+package slurmjob_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/slurm"
@@ -52,7 +53,7 @@ func TestPlacesOnACluster(t *testing.T) {
 		for _, m := range tt.members {
 			target.Processes = append(target.Processes, place.Process{Name: m.Name, Spec: m.Spec})
 		}
-		slots, err := place.NewSet([]place.Kind{Kind()}, opt).Assign(target)
+		slots, err := place.NewSet([]place.Kind{slurmjob.Kind()}, opt).Assign(target)
 		if tt.fault != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.fault) {
 				t.Errorf("%s: %v, want %q", name, err, tt.fault)
