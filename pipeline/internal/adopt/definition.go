@@ -38,6 +38,7 @@ type server struct {
 	inside []string // words of the container's entrypoint
 
 	model, served string
+	version       string // "" unless the newest release lacks an argument
 	port, gpus    int
 	args          hclfile.Map
 	env           hclfile.Map

@@ -255,6 +255,33 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 	if !e.onCPU {
 		s.gpus = max(s.gpus, gpusOf(s))
 	}
+	if imageRelease(s.image) == "" {
+		s.version = a.release(s.args)
+	}
+}
+
+// release returns the newest release that has all arguments which some release has, "" if that is the newest of all: a
+// rehearsal then parses them, and a server of another release is only warned of.
+func (a argv) release(args hclfile.Map) string {
+	all := flags.All(a.engine.kind)
+	known := slices.DeleteFunc(slices.Clone(args), func(p hclfile.Pair) bool { return len(all.Lookup(flagOfArgument(p.Name))) == 0 })
+	for i, t := range slices.Backward(all.Tables) { // the newest first
+		lacks := func(p hclfile.Pair) bool { return len(t.Complete(flagOfArgument(p.Name))) == 0 }
+		switch {
+		case slices.ContainsFunc(known, lacks):
+		case i == len(all.Tables)-1:
+			return ""
+		default:
+			return t.Version
+		}
+	}
+	return ""
+}
+
+// flagOfArgument returns the flag of an argument of args, without the part behind a dot.
+func flagOfArgument(name string) string {
+	head, _, _ := strings.Cut(name, ".")
+	return "--" + strings.ReplaceAll(head, "_", "-")
 }
 
 // argv reads flags from words.

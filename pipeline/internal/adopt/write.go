@@ -261,6 +261,9 @@ func (w *writer) serverBody(b *hclfile.Body, s *server) {
 		words[varied(rest)] = hclfile.Expr("each.value")
 		b.Set("executable", hcl(words))
 	}
+	if s.version != "" {
+		b.Set("version", s.version)
+	}
 	if s.model != "" {
 		b.Set("model", hcl(s.model))
 	}

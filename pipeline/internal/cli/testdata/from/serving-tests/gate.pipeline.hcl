@@ -22,6 +22,7 @@ variable "rehearsal" {
 server "vllm" "llama8b_tp1" {
   for_each   = { base = var.base, head = var.head }
   executable = each.value
+  version    = "0.17.1"
   model      = "meta-llama/Meta-Llama-3.1-8B-Instruct"
   gpus       = 1
 
@@ -41,6 +42,7 @@ server "vllm" "llama8b_tp1" {
 server "vllm" "llama70b_tp4" {
   for_each   = { base = var.base, head = var.head }
   executable = each.value
+  version    = "0.17.1"
   model      = "meta-llama/Meta-Llama-3.1-70B-Instruct"
   gpus       = 4
 
@@ -60,6 +62,7 @@ server "vllm" "llama70b_tp4" {
 server "vllm" "mixtral8x7b_tp2" {
   for_each   = { base = var.base, head = var.head }
   executable = each.value
+  version    = "0.17.1"
   model      = "mistralai/Mixtral-8x7B-Instruct-v0.1"
   gpus       = 2
 
@@ -79,6 +82,7 @@ server "vllm" "mixtral8x7b_tp2" {
 server "vllm" "llama70b_tp4_2" {
   for_each   = { base = var.base, head = var.head }
   executable = each.value
+  version    = "0.17.1"
   model      = "meta-llama/Meta-Llama-3.1-70B-Instruct"
   gpus       = 4
 

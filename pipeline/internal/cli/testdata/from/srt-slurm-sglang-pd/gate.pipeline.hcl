@@ -40,6 +40,7 @@ deployment "qwen3_0_6b_sglang_router_disagg" {
   server "sglang" "prefill" {
     role        = "producer"
     executable  = [each.value, "-m", "sglang.launch_server"]
+    version     = "0.5.19"
     model       = "qwen3-0.6b"
     served_name = "Qwen/Qwen3-0.6B"
     gpus        = 1
@@ -63,6 +64,7 @@ deployment "qwen3_0_6b_sglang_router_disagg" {
   server "sglang" "decode" {
     role        = "consumer"
     executable  = [each.value, "-m", "sglang.launch_server"]
+    version     = "0.5.19"
     model       = "qwen3-0.6b"
     served_name = "Qwen/Qwen3-0.6B"
     gpus        = 1
