@@ -17,7 +17,7 @@ var (
 )
 
 // quickPictures are the pictures that are drawn anew each time; -full draws all, and so does -update.
-var quickPictures = []string{"quickstart", "sglang-cuda-graph", "vllm-cpu"}
+var quickPictures = []string{"quickstart", "sglang-cuda-graph", "sglang-pd", "vllm-cpu"}
 
 // TestGallery draws the pictures of examples/README.md, which links every example.
 func TestGallery(t *testing.T) {
@@ -67,6 +67,9 @@ func TestGallery(t *testing.T) {
 			picture, code := pipeline(t, dir, "report", "run", "--format", "svg")
 			if code != 0 {
 				t.Fatalf("exit status %d:\n%s", code, picture)
+			}
+			if strings.Contains(picture, "does not follow from its own runs") {
+				t.Errorf("a rehearsal is not trusted:\n%s", picture)
 			}
 			from, to := strings.Index(picture, "<svg"), strings.Index(picture, "</svg>")
 			if from < 0 || to < from {
