@@ -136,6 +136,9 @@ func (c Comparison) decide(e *entry, set Settings) {
 	case voided:
 		e.settle(Inconclusive, fmt.Sprintf("runs of the head were void in %s and measured again, more often than the base's; with what was "+
 			"measured at first the interval does not exclude the margin", repeats(len(c.Voided))))
+	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.Lower)) && c.voidedRefute(e, m, set):
+		e.settle(Inconclusive, fmt.Sprintf("runs of the base were void in %s and measured again, more often than the head's; with what was "+
+			"measured at first it is not significantly worse by the margin", repeats(len(c.VoidedBase))))
 	case e.significantlyWorse() && e.D >= m-floor && (!c.Strict || beyond(e.stat.Lower)):
 		e.settle(Regression, "significantly worse after Holm, and the estimate is at or beyond the margin")
 		if c.Strict {
@@ -157,7 +160,7 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	if len(c.Voided) == 0 {
 		return false
 	}
-	x, _, _, err := c.withVoided().sample()
+	x, _, _, err := c.with(c.Voided).sample()
 	if err != nil {
 		return true
 	}
@@ -165,10 +168,24 @@ func (c Comparison) voidedMatter(m float64, set Settings) bool {
 	return err != nil || s.Upper >= m-x.Floor
 }
 
-// withVoided returns the comparison with the first measurement of each repeat.
-func (c Comparison) withVoided() Comparison {
+// voidedRefute reports whether a regression does not hold once the voided runs of the base are put back. The p value
+// gets the factor that Holm's procedure gave to that of the comparison.
+func (c Comparison) voidedRefute(e *entry, m float64, set Settings) bool {
+	if len(c.VoidedBase) == 0 {
+		return false
+	}
+	x, _, _, err := c.with(c.VoidedBase).sample()
+	if err != nil {
+		return true
+	}
+	s, err := c.test().Run(x, set)
+	return err != nil || s.Shift < m-x.Floor || s.Greater*max(1, e.PHolm/max(e.P, math.SmallestNonzeroFloat64)) > e.Level
+}
+
+// with returns the comparison with other measurements of some repeats.
+func (c Comparison) with(instead []Pair) Comparison {
 	first := map[int]Pair{}
-	for _, p := range c.Voided {
+	for _, p := range instead {
 		first[p.Repeat] = p
 	}
 	c.Pairs = slices.Clone(c.Pairs)

@@ -36,7 +36,7 @@ func (c Comparison) expectImprovement(e *entry, set Settings) {
 	e.PBetter = c.notBeyond(e.sample, e.beyond, set)
 	if len(c.Voided) > 0 {
 		p := 1.0
-		if x, _, _, err := c.withVoided().sample(); err == nil {
+		if x, _, _, err := c.with(c.Voided).sample(); err == nil {
 			p = c.notBeyond(x, e.beyond, set)
 		}
 		e.voidedMatters = p > e.PBetter

@@ -69,6 +69,10 @@ type Comparison struct {
 	// than to the base. A pass must also hold with these values; otherwise slow runs could be
 	// measured until they are fast. A Head of NaN was not measured, and no pass holds with it.
 	Voided []Pair
+	// VoidedBase holds those of repeats in which the base's run was void, if this happened to the base more often than
+	// to the head. A regression must also hold with these values; otherwise slow runs of the base could be measured
+	// until they are fast.
+	VoidedBase []Pair
 	// Unpaired values instead of Pairs, in the order of measurement, for tests without pairs. If it
 	// is nil, Welch, MannWhitney and Permutation use the two sides of Pairs.
 	Unpaired *Samples

@@ -269,6 +269,7 @@ func (f Family) upTo(repeats []int, end bool) Family {
 		c := &f.Comparisons[i]
 		c.Pairs = slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return !among[p.Repeat] })
 		c.Voided = slices.DeleteFunc(slices.Clone(c.Voided), func(p Pair) bool { return !among[p.Repeat] })
+		c.VoidedBase = slices.DeleteFunc(slices.Clone(c.VoidedBase), func(p Pair) bool { return !among[p.Repeat] })
 		if c.Relative != nil {
 			related := c.Relative.upTo(repeats)
 			c.Pairs, c.Clusters = related.Pairs, related.Clusters

@@ -41,8 +41,8 @@ func (v *view) legend() []model.Line {
 			alpha, v.holm(), v.sharesNote(), v.strictNote(), v.atMargin())),
 		explain("pass", fmt.Sprintf("the worse end of the interval is below the margin. Green is a statement on the whole file: the chance of "+
 			"it with any comparison at or beyond its margin is at most %s; "+
-			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes())),
-		explain("improvement", "the mirror of a regression."+v.expectNote()),
+			"one row that passed has an error of its own of %[1]s.%[2]s", alpha, v.rareModes(result.Pass))),
+		explain("improvement", "the mirror of a regression."+v.expectNote()+v.rareModes(result.Improvement)),
 		explain("inconclusive", "neither could be shown; it is not a pass. The repeats that would decide are those that do in about four of "+
 			"five sessions like this one."),
 		explain("missing, invalid", "there is nothing to judge, or what there is must not be judged; the reason is given."),
@@ -78,12 +78,12 @@ func reciprocal(margin float64) string {
 	return humanize.Minus(strconv.FormatFloat(100*(1/(1+margin)-1), 'f', 2, 64)) + " %"
 }
 
-// rareModes states how rare a slower mode of launches may be for the repeats of the passed rows to miss it. A mean
+// rareModes states how rare a slower mode of launches may be for the repeats of the rows with a verdict to miss it. A mean
 // over a few launches can miss what happens in one in ten.
-func (v *view) rareModes() string {
+func (v *view) rareModes(of result.Verdict) string {
 	fewest := 0
 	for _, r := range v.rows {
-		if r.d.Verdict == result.Pass && r.d.Kind == result.KindMetric && (fewest == 0 || r.d.N < fewest) {
+		if r.d.Verdict == of && r.d.Kind == result.KindMetric && (fewest == 0 || r.d.N < fewest) {
 			fewest = r.d.N
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // measured sets the values of a comparison, from both sides' runs or from their answers.
 func measured(c *gates.Comparison, doc *result.Document, benchmark string, base, head *result.Cell) {
 	if !c.Metric.Mutual {
-		c.Pairs, c.Voided = pairs(c.Metric, base, head), voided(c.Metric, base, head)
+		c.Pairs, c.Voided, c.VoidedBase = pairs(c.Metric, base, head), voided(c.Metric, base, head), voidedBase(c.Metric, base, head)
 		c.Step = printedStep(c.Metric, base, head)
 		return
 	}

@@ -20,32 +20,48 @@ type tryOf struct{ repeat, pair, pass int }
 // attempts than the base. Gates consider these pairs before they pass. The pair holds the first-measured values, NaN
 // for a missing one.
 func voided(m metric.Metric, base, head *result.Cell) []gates.Pair {
-	bases, heads := tries(base), tries(head)
+	return voidedMore(tries(head), tries(base), func(h, b result.Run) gates.Pair {
+		return gates.Pair{Base: valueOf(b, m), Head: valueOf(h, m)}
+	}, func(p, than gates.Pair) bool { return slower(m, p, than) })
+}
+
+// voidedBase returns the pairs whose base run was void, if the base has more such attempts than the head. Gates
+// consider these pairs before they call a regression. Pairs without a value are left out, since they show nothing.
+func voidedBase(m metric.Metric, base, head *result.Cell) []gates.Pair {
+	out := voidedMore(tries(base), tries(head), func(b, h result.Run) gates.Pair {
+		return gates.Pair{Base: valueOf(b, m), Head: valueOf(h, m)}
+	}, func(p, than gates.Pair) bool { return slower(m, than, p) })
+	return slices.DeleteFunc(out, func(p gates.Pair) bool { return math.IsNaN(p.Base) || math.IsNaN(p.Head) })
+}
+
+// valueOf returns the value of a metric in a run, NaN if it has none.
+func valueOf(r result.Run, m metric.Metric) float64 {
+	if v, ok := r.Metrics[m.ID]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// voidedMore returns the first measurements of the repeats in which a side was void for a cause that can depend on it,
+// if that side has more such attempts than the other. worse chooses among the attempts at a repeat.
+func voidedMore(side, other map[tryOf]result.Run, pair func(side, other result.Run) gates.Pair,
+	worse func(p, than gates.Pair) bool) []gates.Pair {
 	more := 0
 	first := map[int]gates.Pair{}
-	for at, h := range heads {
-		b, both := bases[at]
-		switch void := causedBySide(h); {
-		case void && both && causedBySide(b):
-			continue
-		case void:
-			more++
-		default:
+	for at, s := range side {
+		o := other[at]
+		if !causedBySide(s) || causedBySide(o) {
 			continue
 		}
-		p := gates.Pair{Repeat: at.pair, Base: math.NaN(), Head: math.NaN()}
-		if v, ok := h.Metrics[m.ID]; ok {
-			p.Head = v
-		}
-		if v, ok := b.Metrics[m.ID]; ok && both {
-			p.Base = v
-		}
-		if before, seen := first[at.pair]; !seen || slower(m, p, before) {
+		more++
+		p := pair(s, o)
+		p.Repeat = at.pair
+		if before, seen := first[at.pair]; !seen || worse(p, before) {
 			first[at.pair] = p
 		}
 	}
-	for at, b := range bases {
-		if h, both := heads[at]; causedBySide(b) && (!both || !causedBySide(h)) {
+	for at, o := range other {
+		if causedBySide(o) && !causedBySide(side[at]) {
 			more--
 		}
 	}
