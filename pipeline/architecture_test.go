@@ -111,11 +111,17 @@ func TestCapabilitiesAreValues(t *testing.T) {
 }
 
 // publisherImports finds files that import a publisher.
-var publisherImports = regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `reports/github["/]`)
+var publisherImports = regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `reports/(?:github|gitlab|buildkite|webhook)["/]`)
 
-// TestAPublisherIsARow: nothing but its own packages and the table of publishers knows GitHub.
+// TestAPublisherIsARow: nothing but its own packages and the table of publishers knows one.
 func TestAPublisherIsARow(t *testing.T) {
-	own := func(pkg string) bool { return below(pkg, "reports/github") || pkg == "pipeline/internal/cli" }
+	own := func(pkg string) bool {
+		return slices.ContainsFunc([]string{"github", "gitlab", "buildkite", "webhook"}, func(name string) bool {
+			return below(pkg,
+				"reports/"+name)
+		}) ||
+			pkg == "pipeline/internal/cli"
+	}
 	stay(t, publisherImports, own, "ask the publisher (package reports/publish)")
 	for file, text := range sources(t, "internal/cli") {
 		if row := filepath.Base(file) == "registry.go"; publisherImports.Match(text) != row {

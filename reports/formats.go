@@ -93,6 +93,14 @@ func AllFormats() Formats {
 			Name: "curves", Extension: ".csv", Base: "curves", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
 			Document: CurvesCSV, Comparison: compareCurves,
 		},
+		{
+			Name: "openmetrics", Extension: ".txt", Base: "metrics", MediaType: "application/openmetrics-text", Escapes: "labels",
+			Document: OpenMetrics,
+		},
+		{
+			Name: "pytorch-hud", Extension: ".json", Base: "pytorch-hud", MediaType: "application/json", Escapes: "control characters",
+			Document: PyTorchHUD,
+		},
 	}
 }
 

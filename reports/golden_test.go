@@ -29,6 +29,10 @@ func TestGolden(t *testing.T) {
 	for name, built := range fixtures() {
 		t.Run(name, func(t *testing.T) {
 			doc := reread(t, built)
+			if name == "sides" || name == "hostile" {
+				golden.Equal(t, "testdata/"+name+".metrics.txt", written(t, "openmetrics", doc, reports.Options{}))
+				golden.Equal(t, "testdata/"+name+".hud.json", written(t, "pytorch-hud", doc, reports.Options{}))
+			}
 			for format, suffix := range suffixes {
 				if format == "json" && !slices.Contains(keptDocuments, name) {
 					continue

@@ -17,6 +17,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		{Name: "history", Title: "history.json of pipeline", Type: reflect.TypeFor[series.History](), Version: series.Schema, Note: note},
 		{Name: "comparison", Title: "Comparison of pipeline as JSON", Type: reflect.TypeFor[compareDocument](),
 			Version: CompareSchema, Note: note},
+		{Name: "notice", Title: "The verdict as a webhook gets it", Type: reflect.TypeFor[Notice](), Version: NoticeSchema, Note: note},
 	} {
 		schematest.Current(t, "..", d, "../docs/"+d.Name+".schema.json", "schemas/"+d.Name+".schema.json")
 	}

@@ -20,7 +20,7 @@ type Schema struct {
 // Schemas returns the schemas of all documents that other programs can read.
 func Schemas() []Schema {
 	out := []Schema{{"results.json", result.JSONSchema()}}
-	for _, name := range []string{"bisect", "history", "comparison"} {
+	for _, name := range []string{"bisect", "history", "comparison", "notice"} {
 		text, err := schemas.ReadFile("schemas/" + name + ".schema.json")
 		if err != nil {
 			panic(err) // a file of this package

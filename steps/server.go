@@ -255,6 +255,7 @@ type Command struct {
 	Argv   []string
 	Env    []EnvVar
 	Dir    string
+	Stdin  io.Reader // nil means an empty one
 	Stdout io.Writer
 	Stderr io.Writer
 }

@@ -17,7 +17,7 @@ const bodyBudget = 60_000
 // body returns what a comment shows beside a result. The addresses consist of validated parts.
 func (p *Publisher) body(doc *result.Document, head string, judges []string, checkURL string) note.Body {
 	b := note.Body{
-		Change: "pull request", SHA: p.Event.SHA, Head: head, Base: cmp.Or(p.Settings.Base, p.Event.BaseSHA),
+		Change: "pull request", Full: "the run's summary", SHA: p.Event.SHA, Head: head, Base: cmp.Or(p.Settings.Base, p.Event.BaseSHA),
 		Attempt: p.Event.Run.Attempt, Judges: judges, Set: p.Settings, FileURL: p.Event.fileURL, CommitURL: p.Event.commitURL,
 	}
 	if url := p.Event.RunURL(); url != "" {

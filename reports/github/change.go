@@ -38,7 +38,14 @@ var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0
 // readChange reads the event of the job. If it cannot be read, the change is unknown and counts as
 // not merged.
 func readChange(getenv func(string) string) publish.Change {
-	c := publish.Change{Event: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), DefaultBranch: "main"}
+	c := publish.Change{
+		Event: getenv("GITHUB_EVENT_NAME"), Repo: getenv("GITHUB_REPOSITORY"), DefaultBranch: "main",
+		Commit: getenv("GITHUB_SHA"), Job: getenv("GITHUB_JOB"), Actor: getenv("GITHUB_ACTOR"),
+	}
+	c.Attempt, _ = strconv.Atoi(getenv("GITHUB_RUN_ATTEMPT")) // not a number: unknown
+	if getenv("GITHUB_REF_TYPE") == "branch" {
+		c.Branch = getenv("GITHUB_REF_NAME")
+	}
 	c.Rights = eventRights[c.Event]
 	c.Unmerged = c.Rights != publish.RightsOfMembers
 	p, err := ReadPayload(getenv("GITHUB_EVENT_PATH"))

@@ -2,17 +2,15 @@ package github_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
 	"github.com/servegate/pipeline/reports/publish"
-	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/publish/publishtest"
 )
 
 const (
@@ -75,33 +73,8 @@ func everything() github.Settings {
 	return github.Settings{Comment: publish.CommentUpdate, Check: "pipeline", Status: "pipeline/perf"}
 }
 
-// document with so many gates of one verdict.
-func document(verdict result.Verdict, count int) *result.Document {
-	doc := &result.Document{
-		Schema: result.Schema, RunID: "7f3a", File: "perf/gate.hcl", Status: result.StatusComplete, Verdict: verdict, Alpha: 0.05, FamilySize: 1,
-		RepeatsPlanned: 6, RepeatsDone: 6,
-		Benchmarks: []result.Benchmark{{Addr: "benchmark.chat", Axes: []string{"rate"}}},
-	}
-	for i := range count {
-		name := fmt.Sprint(i)
-		doc.Benchmarks[0].Cells = append(doc.Benchmarks[0].Cells,
-			result.Cell{Hash: name, Values: []result.AxisValue{{Name: "rate", Value: name}}})
-		lower, upper := 0.136, 0.152
-		doc.Gates = append(doc.Gates, result.Gate{
-			Addr: "gate.g" + name, Benchmark: "benchmark.chat", Verdict: verdict, Terms: gates.Terms{Claim: gates.Claim{Margin: 0.05}},
-			Range: result.Range{File: "perf/gate.hcl", Line: 10 * (i + 1), EndLine: 10*(i+1) + 4},
-			Decisions: []result.Decision{{
-				ID: name, Kind: result.KindMetric, Cell: name, Values: []result.AxisValue{{Name: "rate", Value: name}},
-				Metric: "ttft.p99", Label: "TTFT p99",
-				Unit: "s", Direction: "lower", Scale: "log", Verdict: verdict, N: 6, BaseValue: new(0.7), HeadValue: new(0.8),
-				Change: new(0.144), Margin: 0.05,
-				Lower: &lower, Upper: &upper,
-			}},
-		})
-	}
-	doc.ExitCode = result.Exit(doc)
-	return doc
-}
+// document returns a result with one verdict on a number of gates.
+var document = publishtest.Document
 
 // mine are the comments that carry a marker and are the bot's.
 func mine(s *githubtest.Server) []githubtest.Comment {

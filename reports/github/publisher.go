@@ -393,7 +393,7 @@ func (p *Publisher) comment(ctx context.Context, doc *result.Document, checkURL 
 		In: conversation{p.API, pr.Number}, Clock: remote.ClockOr(p.Clock), Mode: chosen, Budget: bodyBudget,
 		Mark: note.Marker{Key: note.KeyOf(p.key(doc)), Run: p.Event.Run, SHA: p.Event.SHA, Single: chosen == publish.CommentNew},
 		Ours: func(c Comment) bool { return wroteAs(author, c.Author, c.Bot) },
-		File: p.Mask.of(doc.File), Full: "the run's summary", Mine: body.Section(doc),
+		File: p.Mask.of(doc.File), Full: body.Full, Mine: body.Section(doc),
 		Render: func(budget int) (note.Section, string, error) {
 			own, banner, err := body.Render(doc, budget)
 			return own.Masked(p.Mask.of), p.Mask.of(banner), err

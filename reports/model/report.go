@@ -21,7 +21,12 @@ type Report struct {
 	Sections []Section
 	// Legend explains the table.
 	Legend []Line
+	// Links lead to other pages of the same site; only pages show them.
+	Links []Link
 }
+
+// Link leads to another page of the same site, by its relative address.
+type Link struct{ Text, Page string }
 
 // Section is a titled part of a report.
 type Section struct {
@@ -127,8 +132,10 @@ type Column struct {
 type Row struct {
 	Icon  Icon
 	Cells []Line
-	// Anchor is the ID of the place on the same page with details, for HTML.
+	// Anchor is the ID of the place on the same page with details, and Page the relative address of another page with
+	// them, for HTML.
 	Anchor string
+	Page   string
 }
 
 // Log is the end of a log.

@@ -28,10 +28,18 @@ type Change struct {
 	Base   string
 	// Head is the commit of the pull request, "" if unknown.
 	Head string
+	// Commit is the commit that the job checks out, and Branch its branch; "" if the service does not tell.
+	Commit, Branch string
+	// Job names the job in its workflow or pipeline, and Attempt counts its tries; "" and 0 if unknown.
+	Job     string
+	Attempt int
+	// Actor is the account that started the job, "" if unknown.
+	Actor string
 	// Repo is the repository of the job, From the repository of the change; "" if unknown.
 	Repo, From string
 	// DefaultBranch is the default branch of the repository; main if unknown.
 	DefaultBranch string
-	// Refused is the reason why the job must not run the code of the change, nil if it may.
-	Refused error
+	// Refused is the reason why the job must not run the code of the change, nil if it may. RefusedRun is set to it where
+	// `pipeline run` itself refuses; on GitHub the action does, before it calls that.
+	Refused, RefusedRun error
 }

@@ -16,3 +16,12 @@ const (
 func CommentModes() []CommentMode {
 	return []CommentMode{CommentUpdate, CommentHideAndNew, CommentDeleteAndNew, CommentNew, CommentNever}
 }
+
+// When defines which results a service is told of.
+type When string
+
+// The results.
+const (
+	WhenAlways When = "always"
+	WhenFails  When = "fails" // the run exits with a status above 0
+)

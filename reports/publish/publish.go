@@ -1,5 +1,6 @@
 // Package publish defines the interface to services on which verdicts are published. The command line has a table of
-// them, one [Kind] each; GitHub is one (package reports/github).
+// them, one [Kind] each; GitHub is one (package reports/github). A publisher embeds [Base] and implements what its
+// service has; [AtEnd] is the run of a service that only learns the verdict.
 //
 // A [Publisher] serves the job in which this program runs. Its failures are warnings: only the verdict determines the
 // exit status.
@@ -23,10 +24,22 @@ type Job struct {
 	Matrix string
 	// Transport sends requests to the service; nil means the standard library's.
 	Transport http.RoundTripper
+	// Exec runs a program of the service to its end and returns its standard output. If ctx ends first, it kills
+	// the program.
+	Exec func(context.Context, Program) (stdout string, err error)
 	// Mask hides secrets in posted text.
 	Mask func(string) string
 	// Note and Warn inform the user.
 	Note, Warn func(text string)
+}
+
+// Program is a short program of a service, such as its agent.
+type Program struct {
+	Argv  []string
+	Stdin string
+	// Inherit lists the variables that it gets from this program beside the usual ones, as spawn.Policy does: a
+	// trailing * makes a name a prefix, and a secret must be named in full.
+	Inherit []string
 }
 
 // Publisher publishes the progress and the results of a job.
@@ -89,6 +102,8 @@ type Settings struct {
 	Status string
 	// Report selects what is shown.
 	Report reports.Options
+	// Options holds the arguments of the report block that only its kind has.
+	Options map[string]string
 	// Untrusted marks a result produced by untrusted code.
 	Untrusted bool
 	// Changed lists the pull request's changes to the gates that judge it.
@@ -99,6 +114,8 @@ type Settings struct {
 	Leg Leg
 	// Base is the commit that the head was measured against, "" if only the event names one.
 	Base string
+	// Number is the number of the change in its repository, 0 if unknown.
+	Number int
 	// Command repeats the run in a shell, "" if unknown.
 	Command string
 	// Bisect is the command that searches for the commit of a regression, without the range's ends; "" if the file

@@ -101,6 +101,9 @@ func (c *chart) part(i int) {
 		})
 	}
 	c.levels(p, first)
+	if c.historyView.band {
+		c.bands(p, first)
+	}
 	c.marks(p, first)
 	c.reference(p, first)
 }
@@ -148,6 +151,27 @@ func (c *chart) levels(p *Part, first int) {
 		from, level = max(from, at), change.After
 	}
 	add(end)
+}
+
+// bands draws the noise about each level: two standard deviations of a session on both sides.
+func (c *chart) bands(p *Part, first int) {
+	if p.Noise <= 0 || p.Condition == trend.Short {
+		return
+	}
+	around := func(level float64) (low, high float64) {
+		if c.t.Scale == "log" {
+			return level * math.Exp(-2*p.Noise), level * math.Exp(2*p.Noise)
+		}
+		return level - 2*p.Noise, level + 2*p.Noise
+	}
+	for _, l := range c.chart.Levels {
+		if l.Class != "level" || l.From < days(p.Points[first].Time) || l.To > days(p.Points[len(p.Points)-1].Time) {
+			continue
+		}
+		low, high := around(l.Y / c.scale.Factor)
+		c.chart.Bands = append(c.chart.Bands, svg.Band{From: l.From, To: l.To, Low: low * c.scale.Factor, High: high * c.scale.Factor,
+			Tip: "noise of a session: two standard deviations about the level"})
+	}
 }
 
 // marks draws the change points and the accepted session.

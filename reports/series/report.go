@@ -23,6 +23,8 @@ type view struct {
 	// formats.
 	page    *pageView
 	anchors map[*Trend]string
+	// band adds the noise to charts.
+	band bool
 }
 
 // row is one part of a series.

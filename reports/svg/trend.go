@@ -10,6 +10,13 @@ type Trend struct {
 	Lines           []TrendLine
 	Levels          []Level
 	Marks           []Mark
+	Bands           []Band
+}
+
+// Band is a range of values between two places, such as the noise about a level.
+type Band struct {
+	From, To, Low, High float64
+	Tip                 string
 }
 
 // TrendLine holds the sessions of one machine.
@@ -52,10 +59,19 @@ func (t Trend) SVG() string {
 	for _, l := range t.Levels {
 		ys = append(ys, l.Y)
 	}
+	for _, b := range t.Bands {
+		ys = append(ys, b.Low, b.High)
+	}
 	c := &canvas{}
 	c.open("chart", "img", t.ID, t.Title, t.Desc, Width, Height)
 	f := newFrame(t.X, t.Y, xs, ys)
 	f.grid(c)
+	for _, b := range t.Bands {
+		left, right, top, bottom := f.x.clamp(b.From), f.x.clamp(b.To), f.y.at(b.High), f.y.at(b.Low)
+		if finite(top) && finite(bottom) {
+			c.tipped("rect", b.Tip, "class", "band", "x", left, "y", top, "width", right-left, "height", bottom-top)
+		}
+	}
 	for _, m := range t.Marks {
 		t.mark(c, f, m)
 	}

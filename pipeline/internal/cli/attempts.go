@@ -33,7 +33,7 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	}
 	change := history.Change{
 		ID: c.Head, Base: strings.TrimPrefix(c.Base, "refs/heads/"), File: p.File,
-		Leg: strings.Join(append([]string{f.post.key, a.Getenv("GITHUB_JOB"), a.input("MATRIX")}, f.plan.only...), "\n"),
+		Leg: strings.Join(append([]string{f.post.key, c.Job, a.input("MATRIX")}, f.plan.only...), "\n"),
 	}
 	switch {
 	case c.Number > 0 && c.Queued: // a queued change has already passed
@@ -41,7 +41,7 @@ func (a *app) tries(p *plan.Plan, f runFlags) tries {
 	case c.Number > 0:
 		change.ID = fmt.Sprintf("%s#%d", c.Repo, c.Number)
 	default:
-		change.ID = cmp.Or(c.Head, a.Getenv("GITHUB_SHA"))
+		change.ID = cmp.Or(c.Head, c.Commit)
 	}
 	if change.ID == "" {
 		return tries{}

@@ -57,7 +57,7 @@ func (a *app) baselineSave() *cobra.Command {
 			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
 				from := a.provenance(ctx, sp)
 				from.defaultBranch = cmp.Or(defaultBranch, from.defaultBranch)
-				if a.Getenv("GITHUB_ACTIONS") == "" {
+				if !a.publisher().Here() {
 					from.Branch = cmp.Or(branch, from.Branch)
 				}
 				if err := from.checkBranch(); err != nil {
@@ -232,7 +232,7 @@ func (a *app) annotationCommand(n annotation) *cobra.Command {
 					return exit(exitUsage, err)
 				}
 				now := time.Now()
-				w := history.Annotation{Run: r.ID, Reason: reason, Author: cmp.Or(author, a.Getenv("GITHUB_ACTOR"), a.Getenv("USER")), Measured: r.Time}
+				w := history.Annotation{Run: r.ID, Reason: reason, Author: cmp.Or(author, a.change().Actor, a.Getenv("USER")), Measured: r.Time}
 				switch {
 				case strings.TrimSpace(w.Reason) == "":
 					err = errors.New("say why with --reason: it is what others read later")
@@ -258,7 +258,7 @@ func (a *app) annotationCommand(n annotation) *cobra.Command {
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, in one `sentence`")
-	cmd.Flags().StringVar(&author, "author", "", "`name` of who says so ($GITHUB_ACTOR or $USER unless set)")
+	cmd.Flags().StringVar(&author, "author", "", "`name` of who says so (who started the job, or $USER, unless set)")
 	if n.expires != "" {
 		cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which "+n.expires)
 	}

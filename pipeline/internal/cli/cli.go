@@ -223,12 +223,14 @@ type app struct {
 	noColor  bool
 	// publishers are the kinds of services where verdicts are published.
 	publishers []publisher
-	// published is the publisher of the job, nil until first used.
-	published publish.Publisher
+	// here is the publisher of the job, nil until first used.
+	here publish.Publisher
 	// job is the change that the job is about, nil until first read.
 	job *publish.Change
 	// transport sends requests to publishers; nil means http.DefaultTransport.
 	transport http.RoundTripper
+	// runProgram runs programs of publishers; nil means as processes.
+	runProgram func(context.Context, publish.Program) (string, error)
 }
 
 // interrupt is the cause of a context that was cancelled by a signal.
@@ -288,7 +290,7 @@ func (a *app) root() *cobra.Command {
 		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
 		a.recordCommand(), a.actionCommand(),
 		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
-		a.baselineCommand(), a.historyCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
+		a.baselineCommand(), a.historyCommand(), a.siteCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
 		mockServerCommand(), a.loadWorkerCommand(), a.podWorkerCommand(),
 	)
 	withUsage(root)

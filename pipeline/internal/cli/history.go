@@ -193,10 +193,7 @@ type provenance struct {
 
 func (a *app) provenance(ctx context.Context, sp *spawn.Spawner) provenance {
 	c := a.change()
-	p := provenance{Source: history.Source{Commit: a.Getenv("GITHUB_SHA"), Repository: c.Repo}, defaultBranch: c.DefaultBranch}
-	if a.Getenv("GITHUB_REF_TYPE") == "branch" {
-		p.Branch = a.Getenv("GITHUB_REF_NAME")
-	}
+	p := provenance{Source: history.Source{Commit: c.Commit, Branch: c.Branch, Repository: c.Repo}, defaultBranch: c.DefaultBranch}
 	if c.Unmerged {
 		p.unmerged = c.Event
 	}
@@ -211,14 +208,12 @@ func (a *app) checkout(ctx context.Context, dir string) *result.Source {
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
 	at := history.Checkout(ctx, sp, dir)
-	at.Commit = cmp.Or(at.Commit, a.Getenv("GITHUB_SHA"))
-	if at.Branch == "" && a.Getenv("GITHUB_REF_TYPE") == "branch" { // a job checks out a commit
-		at.Branch = a.Getenv("GITHUB_REF_NAME")
-	}
+	c := a.change()
+	at.Commit, at.Branch = cmp.Or(at.Commit, c.Commit), cmp.Or(at.Branch, c.Branch) // a job checks out a commit
 	if at.Commit == "" {
 		return nil
 	}
-	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: a.change().Repo, Dirty: at.Dirty}
+	return &result.Source{Commit: at.Commit, Branch: at.Branch, Repository: c.Repo, Dirty: at.Dirty}
 }
 
 // measured returns the code that a session measured, according to its results. The current checkout may be different

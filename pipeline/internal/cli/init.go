@@ -8,20 +8,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var github, cluster bool
+	var cluster bool
+	wanted := map[string]*bool{}
 	var ref string
 	var from []string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a pipeline file to start from",
-		Long: "Writes " + starterFile + ", which compares two images of a server, and with --github the workflows that run it\n" +
-			"for pull requests and every night. With --kubernetes it writes the Role alone that a run needs in its namespace.\n" +
+		Long: "Writes " + starterFile + ", which compares two images of a server, and with --github, --gitlab or --buildkite what runs\n" +
+			"it for pull requests (on GitHub also every night). With --kubernetes it writes the Role alone that a run needs in its namespace.\n" +
 			"With --from the file is made from what you have: it compares a base with a head of the servers and loads that are defined\n" +
 			"there. What cannot be carried over is listed, and stands in the file as a comment. These forms are found by their shape:\n" +
 			fromHelp() + "\nWhat is there already is kept.",
@@ -40,15 +42,16 @@ func (a *app) initCommand() *cobra.Command {
 						"tomorrow", ref))
 			}
 			ref = cmp.Or(ref, ownRef())
+			starters := slices.DeleteFunc(allStarters(), func(s starter) bool { return !*wanted[s.flag] })
 			if cluster {
 				return a.writeRole(dir)
 			}
 			if len(from) > 0 {
-				if err := a.adopt(dir, from); err != nil || !github {
+				if err := a.adopt(dir, from); err != nil || len(starters) == 0 {
 					return err
 				}
 			}
-			written, kept, err := writeStarters(dir, github, ref)
+			written, kept, err := writeStarters(dir, starters, ref)
 			for _, path := range written {
 				fmt.Fprintln(a.Out, path)
 			}
@@ -63,8 +66,8 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			if github && ref == "" {
-				a.warn("this program was built without its commit, and the workflows name none: replace " + unpinned +
+			if len(starters) > 0 && ref == "" {
+				a.warn("this program was built without its commit, and the files name none: replace " + unpinned +
 					" in them by the commit or the release of github.com/servegate/pipeline that they shall use, or write them with --action-ref")
 			}
 			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s "+
@@ -72,12 +75,14 @@ func (a *app) initCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the workflows use (its own unless set)")
+	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the files of a service use (its own unless set)")
 	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" alone, the Role that a run with a kubernetes block needs")
-	cmd.Flags().BoolVar(&github, "github", false, "write GitHub workflows as well")
+	for _, s := range allStarters() {
+		wanted[s.flag] = cmd.Flags().Bool(s.flag, false, s.doc)
+		cmd.MarkFlagsMutuallyExclusive("kubernetes", s.flag)
+	}
 	cmd.Flags().StringArrayVar(&from, "from", nil, "make the file from this `source`: a file, - for the standard input, or a command line "+
 		"in quotes; FORM=SOURCE names its form (repeatable: servers from one, loads from another)")
-	cmd.MarkFlagsMutuallyExclusive("kubernetes", "github")
 	cmd.MarkFlagsMutuallyExclusive("kubernetes", "from")
 	return cmd
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,7 +10,10 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/steps"
 	"github.com/spf13/cobra"
 )
 
@@ -43,7 +48,8 @@ func (f postFlags) settings(blocks []*config.Report, kind string) []publish.Sett
 			continue
 		}
 		name := strings.TrimPrefix(r.Addr, "report."+kind+".")
-		s := publish.Settings{Comment: publish.CommentUpdate, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r)}
+		s := publish.Settings{Comment: publish.CommentUpdate, Key: name, Check: "pipeline/" + name, Report: session.ReportOptions(r),
+			Options: r.Options}
 		for option, into := range map[string]*string{"key": &s.Key, "check": &s.Check, "status": &s.Status} {
 			if v, ok := r.Options[option]; ok {
 				*into = v
@@ -91,24 +97,61 @@ func (f postFlags) override(s *publish.Settings) {
 // publisher returns the publisher of the job in which this program runs, else the first of the table, which reports
 // why it cannot be used.
 func (a *app) publisher() publish.Publisher {
-	if a.published != nil {
-		return a.published
-	}
-	j := publish.Job{
-		Getenv: a.Getenv, Matrix: a.input("MATRIX"), Transport: a.transport, Mask: a.redact.String, Warn: a.warn,
-		Note: func(text string) { fmt.Fprintln(a.Err, "note: "+text) },
+	if a.here != nil {
+		return a.here
 	}
 	for _, kind := range a.publishers {
-		p := kind.open(j)
-		if p.Here() {
-			a.published = p
+		p := kind.open(a.publishing())
+		if p.Here() && !kind.beside {
+			a.here = p
 			break
 		}
-		if a.published == nil {
-			a.published = p
+		if a.here == nil {
+			a.here = p
 		}
 	}
-	return a.published
+	return a.here
+}
+
+// publishing describes the job to a publisher.
+func (a *app) publishing() publish.Job {
+	run := a.exec
+	if a.runProgram != nil {
+		run = a.runProgram
+	}
+	return publish.Job{
+		Getenv: a.Getenv, Matrix: a.input("MATRIX"), Transport: a.transport, Exec: run, Mask: a.redact.String, Warn: a.warn,
+		Note: func(text string) { fmt.Fprintln(a.Err, "note: "+text) },
+	}
+}
+
+// exec runs a program of the job's service to its end.
+func (a *app) exec(ctx context.Context, p publish.Program) (string, error) {
+	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: p.Inherit}})
+	defer sp.Close()
+	stdout, stderr, err := steps.Output(ctx, sp, steps.Command{Argv: p.Argv, Stdin: strings.NewReader(p.Stdin)})
+	if err != nil {
+		return stdout, fmt.Errorf("%s: %w: %s", p.Argv[0], err, escape.Line(cmp.Or(stderr, "no message"), 300))
+	}
+	return stdout, nil
+}
+
+// published returns the publisher of a run: the service of the job, and the others that the file names. about completes
+// the settings of each.
+func (a *app) published(f runFlags, blocks []*config.Report, about func(*publish.Settings)) publish.Run {
+	run := func(p publish.Publisher, settings []publish.Settings) publish.Run {
+		for i := range settings {
+			about(&settings[i])
+		}
+		return p.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration})
+	}
+	out := publish.Runs{run(a.publisher(), f.post.settings(blocks, a.publisher().Name()))}
+	for _, kind := range a.publishers {
+		if settings := (postFlags{command: f.post.command}).settings(blocks, kind.report.Name); kind.beside && len(settings) > 0 {
+			out = append(out, run(kind.open(a.publishing()), settings))
+		}
+	}
+	return out
 }
 
 // change returns the change according to the job's event, which it reads once.

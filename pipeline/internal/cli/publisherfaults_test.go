@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -16,42 +17,101 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/session"
+	"github.com/servegate/pipeline/reports/buildkite/buildkitetest"
 	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/gitlab/gitlabtest"
 	"github.com/servegate/pipeline/reports/publish"
+	"github.com/servegate/pipeline/steps"
 )
+
+// link reaches a service: by requests, or by a program of its own.
+type link struct {
+	http http.RoundTripper
+	exec func(context.Context, publish.Program) (string, error)
+}
 
 // publishing is a service that runs are published to. What is added to this table is put through TestPublisherFaults.
 type publishing struct {
 	name string
-	// open returns how the service answers, and makes a publisher that reaches it by a transport.
-	open func(t *testing.T) (answers http.RoundTripper, publisher func(http.RoundTripper) publish.Run)
+	// least is the number of requests below which the test shows nothing.
+	least int
+	// open returns how the service answers, and makes a publisher that reaches it by a link.
+	open func(t *testing.T) (answers link, publisher func(link) publish.Run)
 }
 
-var publishings = []publishing{{"GitHub", openGitHub}}
+var publishings = []publishing{
+	{"GitHub", 5, openGitHub}, {"GitLab", 5, openGitLab}, {"Buildkite", 4, openBuildkite}, {"a webhook", 1, openWebhook},
+}
 
-func openGitHub(t *testing.T) (http.RoundTripper, func(http.RoundTripper) publish.Run) {
+// TestEveryPublisherIsPutThroughFaults holds the table above against that of the program.
+func TestEveryPublisherIsPutThroughFaults(t *testing.T) {
+	if len(publishings) != len(allPublishers()) {
+		t.Errorf("%d of %d publishers are put through faults", len(publishings), len(allPublishers()))
+	}
+}
+
+// faultSHA is the commit that the runs measure.
+const faultSHA = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
+
+// runIn returns the publisher of a run in an environment, with the report blocks of its file.
+func runIn(env map[string]string, l link, blocks ...*config.Report) publish.Run {
+	a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard, Err: io.Discard}, transport: l.http,
+		runProgram: l.exec, publishers: allPublishers()}
+	return a.published(runFlags{post: postFlags{comment: publish.CommentUpdate, check: "pipeline", status: "pipeline/status"}}, blocks,
+		func(*publish.Settings) {})
+}
+
+func openGitHub(t *testing.T) (link, func(link) publish.Run) {
 	t.Helper()
-	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
 	hub := githubtest.NewVirtual()
-	hub.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: sha, HeadRepo: "o/r", HeadBranch: "fix"})
+	hub.AddPullRequest(githubtest.PullRequest{Number: 7, HeadSHA: faultSHA, HeadRepo: "o/r", HeadBranch: "fix"})
 	event := filepath.Join(t.TempDir(), "event.json")
-	payload := `{"number":7,"pull_request":{"number":7,"head":{"sha":"` + sha + `","ref":"fix","repo":{"full_name":"o/r"}}}}`
+	payload := `{"number":7,"pull_request":{"number":7,"head":{"sha":"` + faultSHA + `","ref":"fix","repo":{"full_name":"o/r"}}}}`
 	if err := os.WriteFile(event, []byte(payload), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{
 		"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event, "GITHUB_REPOSITORY": "o/r",
-		"GITHUB_RUN_ID":      "8123",
-		"GITHUB_RUN_ATTEMPT": "1", "GITHUB_API_URL": hub.URL, "GITHUB_TOKEN": githubtest.Token,
+		"GITHUB_RUN_ID": "8123", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_API_URL": hub.URL, "GITHUB_TOKEN": githubtest.Token,
 	}
-	return hub.Transport(), func(next http.RoundTripper) publish.Run {
-		a := &app{Streams: Streams{Getenv: func(name string) string { return env[name] }, Log: io.Discard}, transport: next,
-			publishers: allPublishers()}
-		settings := []publish.Settings{{Comment: publish.CommentUpdate, Check: "pipeline", Status: "pipeline/status"}}
-		return a.publisher().Run(publish.RunOptions{Settings: settings, Configuration: byConfiguration})
-	}
+	return link{http: hub.Transport()}, func(l link) publish.Run { return runIn(env, l) }
 }
+
+func openGitLab(*testing.T) (link, func(link) publish.Run) {
+	env := map[string]string{
+		"GITLAB_CI": "true", "CI_API_V4_URL": gitlabtest.URL, "CI_PROJECT_ID": gitlabtest.Project, "CI_COMMIT_SHA": faultSHA,
+		"CI_PIPELINE_SOURCE": "merge_request_event", "CI_PIPELINE_ID": "900", "CI_JOB_ID": "1400", "CI_JOB_NAME": "performance: [h100]",
+		"CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_PROJECT_ID": gitlabtest.Project, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": gitlabtest.Project,
+		"PIPELINE_GITLAB_TOKEN": gitlabtest.Token,
+	}
+	return link{http: gitlabtest.New(faultSHA, "perf/gate.hcl")}, func(l link) publish.Run { return runIn(env, l) }
+}
+
+func openBuildkite(*testing.T) (link, func(link) publish.Run) {
+	agent := buildkitetest.New()
+	env := map[string]string{
+		"BUILDKITE": "true", "BUILDKITE_JOB_ID": "0190", "BUILDKITE_COMMIT": faultSHA, "BUILDKITE_PULL_REQUEST": "7",
+		"BUILDKITE_REPO": "git@github.com:o/r.git", "BUILDKITE_PULL_REQUEST_REPO": "git@github.com:o/r.git", "BUILDKITE_LABEL": "perf h100",
+	}
+	return link{exec: agent.Exec}, func(l link) publish.Run { return runIn(env, l) }
+}
+
+func openWebhook(*testing.T) (link, func(link) publish.Run) {
+	env := map[string]string{"PIPELINE_WEBHOOK": "https://hooks.example/T0/B0"}
+	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		_, err := io.Copy(io.Discard, r.Body)
+		return answered(r, http.StatusOK, strings.NewReader("ok")), err
+	})
+	block := &config.Report{Addr: "report.webhook.chat", Kind: "webhook", Options: map[string]string{"url_env": "PIPELINE_WEBHOOK"}}
+	return link{http: answers}, func(l link) publish.Run { return runIn(env, l, block) }
+}
+
+// roundTrip answers requests by a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // fault is what becomes of a request instead of its answer.
 type fault struct {
@@ -112,21 +172,58 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// programFaults are the faults of a program, by the names of the faults of requests. Those without one print what the
+// request answers.
+var programFaults = map[string]func(context.Context, func() (string, error)) (string, error){
+	"an answer that breaks off": func(_ context.Context, next func() (string, error)) (string, error) {
+		text, err := next()
+		return text[:len(text)/2], err
+	},
+	"neither an answer nor an error": func(context.Context, func() (string, error)) (string, error) { return "", nil },
+	"an answer without a body":       func(context.Context, func() (string, error)) (string, error) { return "\n", nil },
+	"no connection":                  func(context.Context, func() (string, error)) (string, error) { return "", steps.ErrNotStarted },
+	"status 500": func(context.Context, func() (string, error)) (string, error) {
+		return "fatal", errors.New("exit status 1")
+	},
+	"no end": func(ctx context.Context, _ func() (string, error)) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	},
+	"a panic": func(context.Context, func() (string, error)) (string, error) { panic("index out of range") },
+}
+
 // faulty lets a fault happen to one request, and to all after it where it lasts.
 type faulty struct {
-	next  http.RoundTripper
+	next  link
 	fault fault
 	at    int
 	lasts bool
 	seen  int
 }
 
-func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+// due reports whether the fault happens to the next request.
+func (f *faulty) due() bool {
 	f.seen++
-	if n := f.seen - 1; n == f.at || f.lasts && n > f.at {
-		return f.fault.do(r, f.next)
+	n := f.seen - 1
+	return n == f.at || f.lasts && n > f.at
+}
+
+func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.due() {
+		return f.fault.do(r, f.next.http)
 	}
-	return f.next.RoundTrip(r)
+	return f.next.http.RoundTrip(r)
+}
+
+func (f *faulty) exec(ctx context.Context, p publish.Program) (string, error) {
+	next := func() (string, error) { return f.next.exec(ctx, p) }
+	if !f.due() {
+		return next()
+	}
+	if do := programFaults[f.fault.name]; do != nil {
+		return do(ctx, next)
+	}
+	return "\x00<html>{{{[null]\npipeline:0:0\n", nil
 }
 
 // measured carries a red session out in virtual time and returns its exit status, and a digest of the result and the
@@ -188,7 +285,7 @@ func TestPublisherFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				answers, publisher := service.open(t)
 				f.next = answers
-				code, got := measured(t, file, filepath.Join(t.TempDir(), "out"), publisher(&f))
+				code, got := measured(t, file, filepath.Join(t.TempDir(), "out"), publisher(link{&f, f.exec}))
 				if code != exitRegression || got != want {
 					t.Errorf("%s: exit status %d, the same evidence: %t", name, code, got == want)
 				}
@@ -196,13 +293,13 @@ func TestPublisherFaults(t *testing.T) {
 			})
 		}
 		run(service.name, faulty{at: -1})
-		if requests < 5 {
+		if requests < service.least {
 			t.Fatalf("%s was asked %d times: the test shows nothing", service.name, requests)
 		}
 		last := requests
 		for i, fault := range faults {
 			for at := range last {
-				if !*full && (i+at)%6 > 0 {
+				if !*full && last > service.least && (i+at)%6 > 0 {
 					continue
 				}
 				run(fmt.Sprintf("%s: %s for request %d", service.name, fault.name, at), faulty{fault: fault, at: at})

@@ -63,9 +63,9 @@ func TestAPublisherIsOneRow(t *testing.T) {
 		return func(a *app) {
 			a.formats = append(a.formats, toy)
 			a.publishers = append(a.publishers, publisher{
-				steps.Kind{Block: "report", Name: "wall", Doc: "Chalk.",
+				report: steps.Kind{Block: "report", Name: "wall", Doc: "Chalk.",
 					Schema: steps.Schema{Attrs: []steps.Attr{{Name: "key", Type: cty.String, Doc: "Name."}}}},
-				func(publish.Job) publish.Publisher { return wall{here: here, told: &told} },
+				open: func(publish.Job) publish.Publisher { return wall{here: here, told: &told} },
 			})
 		}
 	}

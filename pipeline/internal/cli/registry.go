@@ -8,7 +8,10 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place/slurmjob"
 	stackplace "github.com/servegate/pipeline/pipeline/internal/place/stack"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
+	"github.com/servegate/pipeline/reports/buildkite"
 	"github.com/servegate/pipeline/reports/github"
+	"github.com/servegate/pipeline/reports/gitlab"
+	"github.com/servegate/pipeline/reports/webhook"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
@@ -79,7 +82,14 @@ func allPlaces() []place.Kind {
 }
 
 // allPublishers returns the kinds of services where verdicts are published.
-func allPublishers() []publisher { return []publisher{{githubReport(), github.New}} }
+func allPublishers() []publisher {
+	return []publisher{
+		{report: githubReport(), open: github.New},
+		{report: gitlabReport(), open: gitlab.New},
+		{report: buildkiteReport(), open: buildkite.New},
+		{report: webhookReport(), open: webhook.New, beside: true},
+	}
+}
 
 // actions returns the actions that execute steps.
 func actions() map[string]steps.Action {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -134,9 +133,11 @@ type runFlags struct {
 	json      bool
 	progress  progress
 	allow     docker.Allow
-	post      postFlags
-	failOn    []result.Verdict
-	gates     sourceFlags
+	// allowUntrusted runs the code of a change that the job must not trust.
+	allowUntrusted bool
+	post           postFlags
+	failOn         []result.Verdict
+	gates          sourceFlags
 	// planned is called with the plan before anything starts, nil for no call; it has no flag.
 	planned func(*lang.Config, *plan.Plan) error
 	// answer prints the verdict on the comparison that matters most, as a sentence, before the report; it has no flag.
@@ -166,13 +167,14 @@ func (a *app) runCommand() *cobra.Command {
 	outFlag(fl, &f.out, "run directory (a new one below .pipeline/runs unless set)")
 	fl.BoolVar(&f.resume, "resume", false, "go on with the interrupted run in --out (the latest unless set)")
 	fl.Var(bounded{&f.plan.attempt, 1, maxAttempts}, "attempt",
-		"`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha ($GITHUB_RUN_ATTEMPT)")
+		"`number` of this try of the same change, where earlier ones are not resumed: a pass needs less and less of alpha (the runner's count unless set)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "measure the other sides to the end when one has failed")
 	fl.BoolVar(&f.json, "json", false, "print events as JSON lines on standard output")
 	f.post.register(cmd)
 	f.gates.register(cmd)
 	failOnFlag(cmd, &f.failOn)
 	progressFlag(cmd, &f.progress)
+	fl.BoolVar(&f.allowUntrusted, "allow-untrusted", false, "run in a job whose event may be about a change from outside")
 	fl.BoolVar(&f.allow.Privileged, "allow-privileged", false,
 		"let containers have rights over the machine: privileged, its PID namespace, capabilities and devices beyond those of servers")
 	fl.BoolVar(&f.allow.HostMounts, "allow-host-mounts", false, "let containers mount the machine's root and system folders")
@@ -182,6 +184,9 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
+	if err := a.change().RefusedRun; err != nil && !f.allowUntrusted {
+		return exit(exitUsage, err)
+	}
 	cfg, err := a.load(f.config, paths)
 	if err != nil {
 		return err
@@ -237,19 +242,17 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if f.post.command == "" {
 		f.post.command = reproduction(f, paths)
 	}
-	place := a.publisher()
-	settings := f.post.settings(cfg.Reports, place.Name())
-	for i := range settings {
-		settings[i].Changed = judged.changes
-		settings[i].BaseJudges = f.gates.source == gatesOfBase
+	about := func(s *publish.Settings) {
+		s.Changed, s.Number = judged.changes, a.change().Number
+		s.BaseJudges = f.gates.source == gatesOfBase
 		if b := cfg.Settings.Bisect; b != nil && b.Candidates == nil && len(paths) == 1 {
-			settings[i].Bisect = "pipeline bisect " + plan.Quote(paths[0])
+			s.Bisect = "pipeline bisect " + plan.Quote(paths[0])
 		}
 	}
 	opt := a.sessionOptions(f, p, view)
 	opt.Source = source
 	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"),
-		place.Run(publish.RunOptions{Settings: settings, Simulated: f.plan.simulate != "", Configuration: byConfiguration}), a.redact
+		a.published(f, cfg.Reports, about), a.redact
 	res, err := session.Run(ctx, opt)
 	tries.note(a, p, res)
 	// The verdict alone sets the exit code. It is in the run directory even if it could not be shown.
@@ -270,7 +273,7 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 		}
 	}
 	if res != nil {
-		for _, line := range place.Annotations(res.Document) {
+		for _, line := range a.publisher().Annotations(res.Document) {
 			fmt.Fprintln(a.Log, line)
 		}
 		a.keepSession(ctx, added, res.Document)
@@ -308,8 +311,8 @@ const maxAttempts = 1000
 
 // attempt returns the runner's attempt count, 0 if there is none.
 func (a *app) attempt() int {
-	n, err := strconv.Atoi(a.Getenv("GITHUB_RUN_ATTEMPT"))
-	if err != nil || n < 1 || n > maxAttempts {
+	n := a.change().Attempt
+	if n < 1 || n > maxAttempts {
 		return 0
 	}
 	return n

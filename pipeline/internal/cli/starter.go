@@ -22,8 +22,28 @@ var starters embed.FS
 // starterFile is the name of the pipeline file to start from.
 const starterFile = "gate.pipeline.hcl"
 
-// starterWorkflows lists the GitHub workflows.
-var starterWorkflows = []string{"pull-request.yml", "comment.yml", "commands.yml", "nightly.yml"}
+// starter is what init writes for a service, beside the pipeline file.
+type starter struct {
+	// flag of init, and what it writes.
+	flag, doc string
+	files     []starterCopy
+}
+
+// starterCopy is a file of a starter, and the path that it gets.
+type starterCopy struct{ name, path string }
+
+// allStarters returns the starters of the services.
+func allStarters() []starter {
+	workflow := func(name string) starterCopy {
+		return starterCopy{name, filepath.Join(".github", "workflows", "performance-"+name)}
+	}
+	return []starter{
+		{"github", "write GitHub workflows as well",
+			[]starterCopy{workflow("pull-request.yml"), workflow("comment.yml"), workflow("commands.yml"), workflow("nightly.yml")}},
+		{"gitlab", "write a job of GitLab CI as well", []starterCopy{{"gitlab.yml", filepath.Join(".gitlab", "performance.yml")}}},
+		{"buildkite", "write a step of Buildkite as well", []starterCopy{{"buildkite.yml", filepath.Join(".buildkite", "performance.yml")}}},
+	}
+}
 
 // unpinned replaces the commit of this program in the workflows if it is unknown. GitHub has no such commit: a job
 // with write permissions must not run the current content of a branch.
@@ -32,25 +52,21 @@ const unpinned = "0000000000000000000000000000000000000000"
 // refPlaceholder marks the place of the commit in the files.
 const refPlaceholder = "PIPELINE_REF"
 
-// writeStarters writes the pipeline file, and the workflows if github is set, into a folder, which it creates. The
-// workflows use this program at ref, a commit or a release. It returns the paths written and the existing ones, which
+// writeStarters writes the pipeline file, and the files of starters, into a folder, which it creates. They
+// use this program at ref, a commit or a release. It returns the paths written and the existing ones, which
 // it leaves unchanged. It returns an error if all files exist already.
-func writeStarters(dir string, github bool, ref string) (written, kept []string, err error) {
-	to := map[string]string{starterFile: starterFile}
-	order := []string{starterFile}
-	if github {
-		for _, name := range starterWorkflows {
-			to[name] = filepath.Join(".github", "workflows", "performance-"+name)
-			order = append(order, name)
-		}
+func writeStarters(dir string, starters []starter, ref string) (written, kept []string, err error) {
+	files := []starterCopy{{starterFile, starterFile}}
+	for _, s := range starters {
+		files = append(files, s.files...)
 	}
-	for _, name := range order {
-		target := filepath.Join(dir, to[name])
+	for _, f := range files {
+		target := filepath.Join(dir, f.path)
 		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 			kept = append(kept, target)
 			continue
 		}
-		if err := writeStarter(target, name, cmp.Or(ref, unpinned)); err != nil {
+		if err := writeStarter(target, f.name, cmp.Or(ref, unpinned)); err != nil {
 			return written, kept, err
 		}
 		written = append(written, target)

@@ -49,9 +49,21 @@ type Record struct {
 	// Resident is how both launches of a calibration's pairs stayed loaded, "" if they ran one
 	// after the other.
 	Resident string `json:"resident,omitempty"`
+	// Gates are the verdicts of a session, Attempt counts the tries of its change, and GPUHours is what its launches
+	// held. Sessions of older versions have none.
+	Gates    []Verdict `json:"gates,omitempty"`
+	Attempt  int       `json:"attempt,omitempty"`
+	GPUHours float64   `json:"gpu_hours,omitempty"`
 	// Measures describe the metrics that the file declared.
 	Measures   result.Measures `json:"measures,omitempty"`
 	Annotation *Annotation     `json:"annotation,omitempty"`
+}
+
+// Verdict is the verdict of a gate. Fails is set if it failed the session.
+type Verdict struct {
+	Gate    string `json:"gate"`
+	Verdict string `json:"verdict"`
+	Fails   bool   `json:"fails,omitempty"`
 }
 
 // Source is the measured code.

@@ -21,6 +21,14 @@ func FromDocument(doc *result.Document, src Source) (Record, error) {
 		ID: doc.RunID, Kind: Session, Time: doc.Started, Tool: doc.Tool, File: doc.File, Source: src,
 		Simulated: SimulatedAs(doc), Machine: doc.Machine, Measures: doc.Measures,
 	}
+	r.Attempt = doc.Attempt
+	if doc.Bill != nil && doc.Simulated == "" {
+		r.GPUHours = doc.Bill.Spent.GPUHours
+	}
+	for i := range doc.Gates {
+		g := &doc.Gates[i]
+		r.Gates = append(r.Gates, Verdict{Gate: g.Addr, Verdict: string(g.Verdict), Fails: g.On(g.Verdict) == result.Fail})
+	}
 	if r.Cells = CellsOf(doc); len(r.Cells) == 0 {
 		return Record{}, fmt.Errorf("run %s has no cell with a valid run", doc.RunID)
 	}

@@ -158,7 +158,7 @@ func (s *Spawner) command(c steps.Command) (*exec.Cmd, error) {
 	}
 	return &exec.Cmd{
 		Path: path, Args: c.Argv, Env: env, Dir: c.Dir,
-		Stdout: c.Stdout, Stderr: c.Stderr,
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 		SysProcAttr: attributes(),
 		// A process that left the group may hold our pipes open; do not wait for it.
 		WaitDelay: s.opt.Linger,

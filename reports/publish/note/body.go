@@ -18,8 +18,8 @@ const minSection = 4_000
 
 // Body holds what a comment shows beside the result.
 type Body struct {
-	// Change names the change: "pull request".
-	Change string
+	// Change names the change: "pull request". Full is where the omitted part can be read.
+	Change, Full string
 	// SHA is the measured commit.
 	SHA string
 	// Head is the present commit of the change, "" if unknown. Base is the commit that the
@@ -46,7 +46,7 @@ type Body struct {
 func (b Body) Render(doc *result.Document, budget int) (Section, string, error) {
 	o := b.Set.Report
 	actions, links := b.actions(doc), b.links()
-	o.Budget, o.Full, o.Comment = max(budget-len(actions)-len(links)-1000, minSection), "the run's summary", true
+	o.Budget, o.Full, o.Comment = max(budget-len(actions)-len(links)-1000, minSection), b.Full, true
 	parts, err := reports.MarkdownParts(doc, o)
 	if err != nil {
 		return Section{}, "", err

@@ -75,3 +75,12 @@ func overview(file string, sections []Section) string {
 	}
 	return text + "\n"
 }
+
+// Worst returns the worst conclusion of sections.
+func Worst(all []Section) result.Check {
+	worst := passed
+	for _, s := range all {
+		worst = min(worst, s.rank)
+	}
+	return [...]result.Check{failed: result.CheckFailure, undecided: result.CheckNeutral, passed: result.CheckSuccess}[worst]
+}

@@ -161,3 +161,14 @@ func (s Section) text(several, short bool, banner, full string) string {
 	}
 	return text + restLine + "\n" + s.rest + endLine + "\n"
 }
+
+// Bare returns a comment without its marks, for a service that keeps the sections elsewhere.
+func Bare(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "<!-- pipeline:") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimLeft(b.String(), "\n")
+}
