@@ -37,7 +37,7 @@ func changeOf(getenv func(string) string) publish.Change {
 		Event: cmp.Or(getenv("BUILDKITE_SOURCE"), "unknown"), Repo: own.path,
 		DefaultBranch: cmp.Or(getenv("BUILDKITE_PIPELINE_DEFAULT_BRANCH"), "main"),
 		Commit:        getenv("BUILDKITE_COMMIT"), Branch: getenv("BUILDKITE_BRANCH"), Job: legOf(getenv).Job,
-			Actor: getenv("BUILDKITE_BUILD_CREATOR"),
+		Actor:   getenv("BUILDKITE_BUILD_CREATOR"),
 		Attempt: attempt(getenv), Rights: publish.RightsOfMembers,
 	}
 	request := getenv("BUILDKITE_PULL_REQUEST")

@@ -123,7 +123,7 @@ func TestFormatIsOneRowOfOneTable(t *testing.T) {
 		t.Errorf("report --format toy prints %q", got)
 	}
 	if got := run(exitUsage, "report", "out", "--format", "pdf"); !strings.Contains(got,
-		"must be one of json, markdown, text, html, svg, junit, csv, latex, curves, toy") {
+		"must be one of "+strings.Join(append(reports.AllFormats().OfDocuments().Names(), "toy"), ", ")) {
 		t.Errorf("an unknown format: %s", got)
 	}
 	if got := run(exitOK, "schema"); !strings.Contains(got, `"toy"`) {
