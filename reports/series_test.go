@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
@@ -176,5 +177,19 @@ func TestHistoryWithinBudgets(t *testing.T) {
 	}
 	if err := series.HTML(&page, h, reports.Options{Budget: 1000}); err == nil {
 		t.Error("a page of 1,000 bytes is impossible")
+	}
+}
+
+// TestNarrowTerminal: on 80 columns a history leaves out columns rather than breaking words, and says which.
+func TestNarrowTerminal(t *testing.T) {
+	var out bytes.Buffer
+	if err := format("text").History(&out, sixtyNights(t), reports.Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "testdata/history-80.txt", out.Bytes())
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }

@@ -224,9 +224,9 @@ func (r row) commits(index int) model.Line {
 // findings returns the series that need attention.
 func (v *view) findings() model.Section {
 	t := model.Table{Columns: []model.Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right}, {Title: "level", Align: model.Right},
-		{Title: "change", Align: model.Right},
-		{Title: "threshold", Align: model.Right}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "reference", Align: model.Right, Aside: true},
+		{Title: "level", Align: model.Right, Aside: true}, {Title: "change", Align: model.Right},
+		{Title: "threshold", Align: model.Right, Aside: true}, {Title: "since"}, {Title: "commits", Wrap: true}, {Title: "failing", Wrap: true},
 	}}
 	for _, r := range v.rows {
 		if r.p.Retired {
@@ -313,9 +313,9 @@ func (v *view) changes() model.Section {
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return b.p.Points[b.Index].Time.Compare(a.p.Points[a.Index].Time) })
 	t := model.Table{Columns: []model.Column{
-		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: model.Right},
-		{Title: "after", Align: model.Right},
-		{Title: "change", Align: model.Right}, {Title: "p", Align: model.Right}, {Title: "commits", Wrap: true}, {Title: "state", Wrap: true},
+		{Title: "when"}, {Title: "series", Wrap: true}, {Title: "metric"}, {Title: "before", Align: model.Right, Aside: true},
+		{Title: "after", Align: model.Right, Aside: true}, {Title: "change", Align: model.Right},
+		{Title: "p", Align: model.Right, Aside: true}, {Title: "commits", Wrap: true, Aside: true}, {Title: "state", Wrap: true},
 	}}
 	for _, e := range all[:min(len(all), maxChanges)] {
 		icon, state := changeState(e.p, e.Change)
@@ -369,9 +369,10 @@ var conditionIcons = map[trend.Condition]model.Icon{
 
 func (v *view) table(keep func(row) bool) model.Table {
 	t := model.Table{Columns: []model.Column{
-		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right}, {Title: "last", Align: model.Right},
-		{Title: "level", Align: model.Right},
-		{Title: "reference", Align: model.Right}, {Title: "change", Align: model.Right}, {Title: "noise", Align: model.Right},
+		{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right, Aside: true},
+		{Title: "last", Align: model.Right, Aside: true}, {Title: "level", Align: model.Right},
+		{Title: "reference", Align: model.Right, Aside: true}, {Title: "change", Align: model.Right},
+		{Title: "noise", Align: model.Right, Aside: true},
 		{Title: "condition", Wrap: true},
 	}}
 	for _, r := range v.rows {
