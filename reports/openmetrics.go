@@ -19,12 +19,13 @@ func OpenMetrics(w io.Writer, doc *result.Document, _ Options) error {
 	families := map[string][]string{}
 	for _, b := range doc.Benchmarks {
 		for _, c := range b.Cells {
-			labels := labelSet("benchmark", b.Addr, "cell", result.Coordinates(c.Values, " "), "target", c.Target)
 			for id, v := range c.Summary {
 				m, ok := doc.Metric(id)
 				if !ok {
 					continue
 				}
+				labels := labelSet("benchmark", b.Addr, "cell", result.Coordinates(c.Values, " "), "target", c.Target, "bound",
+					string(boundIn(c, m)))
 				name := "pipeline_" + invalidName.Replace(id)
 				if m.Unit == "s" {
 					name += "_seconds"

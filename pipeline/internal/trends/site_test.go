@@ -1,4 +1,4 @@
-package trends
+package trends_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/site"
 )
@@ -53,11 +54,11 @@ func siteOf(t testing.TB, h *history.History, change func(*site.Site)) map[strin
 	t.Helper()
 	q := query(start.AddDate(10, 0, 0))
 	q.Metrics = nil
-	judged, err := Of(h, q)
+	judged, err := trends.Of(h, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Site(h, judged, q)
+	s := trends.Site(h, judged, q)
 	if change != nil {
 		change(s)
 	}
