@@ -60,7 +60,7 @@ type ServerSpec struct {
 	// It is completed by NewContainer.
 	Container *ContainerSpec
 	// Stack holds the commands of a server that other tools start and remove; nil for all others.
-	Stack *StackSpec
+	Stack *StackSpec `json:",omitempty"`
 	// Caches that are kept between launches.
 	Caches []Cache
 	// Simulate holds the simulate block, used only with --simulate.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/stack"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,8 @@ import (
 func Kind() place.Kind {
 	return place.Kind{
 		Name: "stack", Cleaner: cleaner,
-		Takes: func(_ place.Options, p place.Process) bool { return p.Spec.Stack != nil },
+		Containers: []steps.ContainerSupport{{Place: "stack", Every: "A stack has no container of this program: its up starts what it needs."}},
+		Takes:      func(_ place.Options, p place.Process) bool { return p.Spec.Stack != nil },
 		New: func(o place.Options) (place.Place, error) {
 			dir, err := folder()
 			return commands{opt: o, journal: stack.Journal{Dir: dir}}, err
