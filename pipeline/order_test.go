@@ -25,7 +25,7 @@ var order = [][]string{
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui", "ab", "adopt"},
 	{"config", "event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
-		"regular", "git", "profile", "hclfile"},
+		"regular", "git", "profile", "hclfile", "hub"},
 }
 
 func TestOrderOfImport(t *testing.T) {
