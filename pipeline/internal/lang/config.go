@@ -31,7 +31,8 @@ type Sources = syntax.Sources
 // gate is a gate with what evaluates it.
 type gate struct {
 	*config.Gate
-	instance instance // of the block, with its key and value
+	instance   instance  // of the block, with its key and value
+	alphaRange hcl.Range // the value of alpha, or the block without one
 	// condition and message are the expressions of an assert, nil without one. EvalAssert evaluates them after
 	// the run.
 	condition, message hcl.Expression

@@ -16,7 +16,7 @@ import (
 
 // gate evaluates one gate of a block and checks it against its benchmark and baseline.
 func (e *evaluator) gate(inst instance, b *block) *gate {
-	g := &gate{Gate: &config.Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin")}, instance: inst}
+	g := &gate{Gate: &config.Gate{Addr: inst.addr, Range: b.header, MarginRange: b.at("margin")}, instance: inst, alphaRange: b.at("alpha")}
 	o := e.evaluate([]layer{{b, e.scopeOf(inst)}}, gateArguments(e.prog.tests), false)
 	g.Description = o.Text("description")
 	g.Benchmark = e.named(o, "benchmark", answersRoot)

@@ -43,6 +43,7 @@ gate "latency" {
 }
 
 gate "tokens" {
+  for_each  = toset(["short", "long"])
   benchmark = benchmark.serving
   baseline  = baseline.paired.base
   metrics   = [metric.tpot.p99]
