@@ -96,7 +96,7 @@ func listNames(names []string, what string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	switch {
 	case len(names) == 0:
-		return fmt.Sprintf("The file has no %s.", what)
+		return fmt.Sprintf("The file has no %s.", strings.TrimSuffix(what, " of the file"))
 	case len(names) == 1:
 		return fmt.Sprintf("There is only %s.", names[0])
 	case len(names) > listedNames:
