@@ -23,7 +23,7 @@ func Judge(f Family) (Judgement, error) {
 // look judges the family once, as one look of a stage. rejected holds the comparisons that an
 // earlier look called regressions or improvements; they stay so.
 func (f Family) look(l stage, rejected map[string]Verdict) ([]*entry, []Group) {
-	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed}
+	set := Settings{Alpha: l.Level(f.passAlpha(), 1), Seed: f.Seed, overruled: f.overruled()}
 	once := set // for tests that run once for all looks together
 	once.Alpha = f.passAlpha()
 	of := func(c Comparison) Settings {

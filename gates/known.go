@@ -25,9 +25,9 @@ import (
 // has no other parameter. They are exact at ρ and conservative below. They account for a
 // calibration with few pairs.
 //
-// If the spread of today's pairs shows that even ρ is too small, p values and bounds also have to
-// hold with s alone: the stricter ones count. This check only makes a decision harder, so it costs
-// no error rate.
+// If the spread of today's pairs, of this comparison or in the mean of the family, suggests that even ρ is too small,
+// p values and bounds also have to hold with s alone: the stricter ones count. This check only makes a decision
+// harder, so it costs no error rate.
 type Known struct {
 	// SD is s0 on the scale of the test, DF its degrees of freedom.
 	SD, DF float64
@@ -109,14 +109,37 @@ func (k Known) critical(alpha, d float64) float64 {
 	return math.Exp(illinois(off, a, fa, b, fb, 1e-11))
 }
 
-// contradicted is the level at which today's spread contradicts a known one.
+// contradicted is the level at which today's spread of a comparison contradicts a known one.
 const contradicted = 0.05
+
+// overrules is the mean of today's variances over the allowed ones from which on a family trusts none of them.
+const overrules = 0.6
 
 // Contradicts reports whether the standard deviation of today's pairs, with d degrees of freedom,
 // is larger than the known one allows.
 func (k Known) Contradicts(sd, d float64) bool {
 	ratio := sd / (k.SD * k.Within)
 	return distuv.F{D1: d, D2: k.DF}.Survival(ratio*ratio) < contradicted
+}
+
+// overruled reports whether the pairs of the family spread by more than the known spreads allow, in the mean over its
+// comparisons. Noise that has grown has grown in all of them, which many show more surely than one.
+func (f Family) overruled() bool {
+	sum, n := 0.0, 0.0
+	for _, c := range f.Comparisons {
+		if c.Known == nil || c.Invalid != "" || c.Missing != "" {
+			continue
+		}
+		x, _, _, err := c.sample()
+		if err != nil || len(x.Differences) < 2 {
+			continue
+		}
+		_, sd := meanSD(x.Differences)
+		ratio := sd / (c.Known.SD * c.Known.Within)
+		sum += ratio * ratio * max(c.Known.DF-2, 1) / c.Known.DF // the mean of 1/χ² over its degrees of freedom
+		n++
+	}
+	return n > 0 && sum > overrules*n
 }
 
 // test combines the t-test of n pairs, own, with the known spread.
@@ -128,7 +151,7 @@ func (k Known) test(own Statistic, n int, bias float64, set Settings) Statistic 
 	s.T = s.Shift / s.SE
 	s.Greater, s.Less = k.survival((s.Shift-bias)/s.SE, d), k.survival(-(s.Shift+bias)/s.SE, d)
 	s.bound(bias, s.Noise.width(n, set.Alpha))
-	if k.Contradicts(own.Noise.SD, d) {
+	if set.overruled || k.Contradicts(own.Noise.SD, d) {
 		s.Contradicted = true
 		s.Greater, s.Less = max(s.Greater, own.Greater), max(s.Less, own.Less)
 		s.Lower, s.Upper = min(s.Lower, own.Lower), max(s.Upper, own.Upper)

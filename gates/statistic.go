@@ -124,6 +124,8 @@ func (x Sample) shift() float64 {
 type Settings struct {
 	Alpha float64 // of each bound, one-sided
 	Seed  uint64  // of random splits that replace the full set
+	// overruled is set if today's pairs spread by more than their known spreads allow.
+	overruled bool
 }
 
 // Critical returns the t with P(T > t) = α for Student's t with df degrees of freedom.
