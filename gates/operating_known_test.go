@@ -42,9 +42,9 @@ func knownSpreads() chart {
 	for _, tt := range []struct{ within, variance float64 }{
 		{1.5, 0.5}, {1.5, 1}, {1.5, 2}, {1.5, 4}, {1.5, 9}, {2, 0.25}, {2, 1}, {2, 4}, {2, 9},
 	} {
-		most := atMostPercent(5)
+		most, certified := atMostPercent(5), atMostPercent(5)
 		if tt.variance > tt.within*tt.within { // more than the file allows for
-			most = atMostPercent(6)
+			most, certified = atMostPercent(6), atMostPercent(7)
 		}
 		wrong := math.Sqrt(tt.variance)
 		label := fmt.Sprintf("within = %g, variance × %g", tt.within, tt.variance)
@@ -69,7 +69,7 @@ func knownSpreads() chart {
 		})
 		c.lines = append(c.lines, line{label, []cell{
 			{same, isRed, most}, {same, isBetter, most}, {many, isRed, most}, {many, isBetter, most}, {marginal, isPassed, most},
-			{expected, isCertified, most},
+			{expected, isCertified, certified},
 		}})
 	}
 	return c

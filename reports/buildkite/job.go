@@ -119,7 +119,7 @@ func (j *job) run(ctx context.Context, stdin string, args ...string) (string, er
 // stored its section before it reads those of others, so that the last one to write knows all: the sections are read
 // again after writing, and written again if there are new ones.
 func (j *job) annotate(ctx context.Context, doc *result.Document, s publish.Settings) error {
-	body := j.body(doc, s)
+	body := j.body(s)
 	mine, banner, err := body.Render(doc, sectionBudget)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func style(all []note.Section) string {
 }
 
 // body returns what the annotation shows beside the result.
-func (j *job) body(doc *result.Document, s publish.Settings) note.Body {
+func (j *job) body(s publish.Settings) note.Body {
 	sha, repo := j.Getenv("BUILDKITE_COMMIT"), forgeOf(j.Getenv("BUILDKITE_REPO"))
 	b := note.Body{Change: "pull request", Full: "the job's artifacts", SHA: sha, Base: s.Base, Attempt: attempt(j.Getenv), Set: s,
 		FileURL: func(note.Annotation) string { return "" },

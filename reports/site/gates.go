@@ -134,8 +134,8 @@ const (
 	monthsOnTheGatePage = 24
 
 	requiredRule = "An advisory gate may become a required one if, over the last three months with sessions, it judged at least 20 " +
-		"sessions, at most one in 20 raised an alarm that was noise or that the next session did not confirm, and at most one in ten was inconclusive or " +
-		"not judged. Then let it fail for a regression."
+		"sessions, at most one in 20 raised an alarm that was noise or that the next session did not confirm, and at most one in ten " +
+		"was inconclusive or not judged. Then let it fail for a regression."
 	alarmRule = "An alarm is a regression in one session or several one after the other. It is confirmed if a second session found it too " +
 		"or a person accepted the new level, noise if a person said so (pipeline baseline drop, or an acceptance whose reason begins " +
 		"with \"noise\"), not confirmed if the next session did not find it, and open otherwise."

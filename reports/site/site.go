@@ -143,7 +143,7 @@ func answerPath(name string) string { return "bisect/" + fileName(name) + ".html
 func fileName(id string) string {
 	out := []byte(id)
 	for i, c := range out {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
 			out[i] = '_'
 		}
 	}

@@ -12,8 +12,8 @@ import (
 func Kind() steps.Kind {
 	return steps.Kind{
 		Block: "server", Name: Name,
-		Doc: "A server that other tools start and remove: Helm, kubectl, kustomize, docker compose, a cloud's command line. up starts it for each " +
-			"launch and writes its url; down removes it, also after this program was killed. The load goes straight to the url.",
+		Doc: "A server that other tools start and remove: Helm, kubectl, kustomize, docker compose, a cloud's command line. up starts it for " +
+			"each launch and writes its url; down removes it, also after this program was killed. The load goes straight to the url.",
 		Schema:   schema(),
 		Validate: validate,
 	}
@@ -31,13 +31,14 @@ func schema() steps.Schema {
 		{Name: "up", Type: words, Required: true, Late: true,
 			Doc: "Command that starts the stack, as a list of words. It ends when everything is applied; then the url is looked at until it is " +
 				"ready. It gets " + IDVar + ", an ID of this launch for names of its objects, and writes lines NAME=VALUE to the file in " + OutputVar +
-				": url, and what else identifies the launch, such as version or digest. A local process that stays must have a session of its own (setsid)."},
+				": url, and what else identifies the launch, such as version or digest. A local process that stays must have a session " +
+				"of its own (setsid)."},
 		{Name: "down", Type: words, Required: true, Late: true,
-			Doc: "Command that removes the stack, as a list of words. It gets the same " + IDVar + " and must succeed if nothing is there: it runs " +
-				"after every up, even one that failed, and by cleanup and --resume after this program was killed."},
+			Doc: "Command that removes the stack, as a list of words. It gets the same " + IDVar + " and must succeed if nothing is there: it " +
+				"runs after every up, even one that failed, and by cleanup and --resume after this program was killed."},
 		{Name: "logs", Type: words, Late: true, Doc: "Command that prints the stack's log and follows it. Its output is the log of the launch."},
-		{Name: "lost", Type: words, Late: true, Doc: "Command that fails if the stack has lost its place, such as a preempted node. Its output is the " +
-			"reason. It runs when a launch or a run fails; a loss is a fault of the infrastructure and not of the server."},
+		{Name: "lost", Type: words, Late: true, Doc: "Command that fails if the stack has lost its place, such as a preempted node. Its output " +
+			"is the reason. It runs when a launch or a run fails; a loss is a fault of the infrastructure and not of the server."},
 	}, s.Attrs...)
 	return s
 }

@@ -2,6 +2,7 @@ package transformers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -30,9 +31,9 @@ func (transformers) Render(spec steps.ServerSpec, host string, port steps.Port) 
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
 	program := engine.Program(spec, "transformers", []string{"transformers"}, "transformers.cli.transformers", "serve")
-	argv := append(program, spec.Model, "--host", host, "--port", port.String())
+	argv := slices.Concat(program, []string{spec.Model, "--host", host, "--port", port.String()}, flags)
 	env := engine.DefaultEnv(spec.Env, steps.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
-	return engine.Process(spec, append(argv, flags...), env, host, port), nil
+	return engine.Process(spec, argv, env, host, port), nil
 }
 
 // style describes the parser of the command line, typer's: a flag that is false is negated.

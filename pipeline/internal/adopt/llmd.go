@@ -20,8 +20,8 @@ var llmdReasons = map[string]string{
 	"vllmCommon": "see the kubernetes block", "images": "no image of the harness is needed",
 }
 
-var errNotRendered = errors.New("is not rendered: its servers come from templates. Read the manifests that llm-d-benchmark renders from it, " +
-	"with one --from for each Deployment")
+var errNotRendered = errors.New("is not rendered: its servers come from templates. Read the manifests that llm-d-benchmark " +
+	"renders from it, with one --from for each Deployment")
 
 func (d *Definition) llmd(s *source) error {
 	root := fieldsOf(s.first(), "")

@@ -62,7 +62,7 @@ func (d *Definition) perfSanityServer(f *fields, model string) error {
 	if err := d.read(sv, []string{"trtllm-serve", model, "--backend", backend, "--config", config}); err != nil {
 		return err
 	}
-	for _, e := range strings.Fields(textOf(f.take("server_env_var")) + " " + textOf(f.take("env_vars"))) {
+	for e := range strings.FieldsSeq(textOf(f.take("server_env_var")) + " " + textOf(f.take("env_vars"))) {
 		if name, value, ok := strings.Cut(e, "="); ok {
 			d.environment(sv, name, value)
 		}

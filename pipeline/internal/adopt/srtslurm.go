@@ -200,7 +200,7 @@ func srtRolesOf(root *fields) (srtRecipe, error) {
 func (r srtRecipe) complete() error {
 	_, prefill := r.roles["prefill"]
 	_, decode := r.roles["decode"]
-	if _, agg := r.roles["agg"]; !agg && !(prefill && decode) {
+	if _, agg := r.roles["agg"]; !agg && (!prefill || !decode) {
 		return fmt.Errorf("has neither aggregated workers nor prefill and decode workers")
 	}
 	return nil

@@ -27,9 +27,9 @@ func (a *app) siteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "site", Short: "Write static pages of the history: what has regressed now, series, runs, machines, gates", Args: cobra.NoArgs,
 		Long: "Writes index.html, which says how many series have regressed now, where and since when, a page for each series, run\n" +
-			"and kind of machine, and gates.html: how often each gate was right, and which advisory gate may become a required one. The pages need no\n" +
-			"server and no network. With --add, the reports of run directories and of bisect.json files are among them; reports that an\n" +
-			"earlier call has written stay, so that each night adds its own.",
+			"and kind of machine, and gates.html: how often each gate was right, and which advisory gate may become a required\n" +
+			"one. The pages need no server and no network. With --add, the reports of run directories and of\n" +
+			"bisect.json files are among them; reports that an earlier call has written stay, so that each night adds its own.",
 		RunE: interruptible(func(ctx context.Context, _ []string) error { return a.site(ctx, f, out, add) }),
 	}
 	f.register(cmd)

@@ -55,9 +55,9 @@ func TestRedactForms(t *testing.T) {
 		"login in a Secret": base64.StdEncoding.EncodeToString([]byte("auth: " +
 			base64.StdEncoding.EncodeToString([]byte("u:"+secret)))),
 		"base32, hex":          base32.HexEncoding.EncodeToString([]byte(secret)),
-		"bytes of Go":          fmt.Sprint([]byte(secret)),
-		"bytes of Python":      strings.ReplaceAll(fmt.Sprint([]byte(secret)), " ", ", "),
-		"bytes without spaces": strings.ReplaceAll(fmt.Sprint([]byte(secret)), " ", ","),
+		"bytes of Go":          fmt.Sprintf("%d", []byte(secret)),
+		"bytes of Python":      strings.ReplaceAll(fmt.Sprintf("%d", []byte(secret)), " ", ", "),
+		"bytes without spaces": strings.ReplaceAll(fmt.Sprintf("%d", []byte(secret)), " ", ","),
 		"decimal entities":     entities(secret, "&#%d;"),
 		"hexadecimal entities": entities(secret, "&#x%x;"),
 		"markdown":             escape.Inline(secret, 0),

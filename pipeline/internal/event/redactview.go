@@ -380,7 +380,7 @@ func forms(text string) (plain, encoded []string) {
 
 // numbers returns the bytes of a text as programs print a list of them: Go, Python and Rust, and others without spaces.
 func numbers(s string) []string {
-	list := fmt.Sprint([]byte(s))
+	list := fmt.Sprintf("%d", []byte(s))
 	list = list[1 : len(list)-1]
 	return []string{list, strings.ReplaceAll(list, " ", ", "), strings.ReplaceAll(list, " ", ",")}
 }

@@ -45,8 +45,9 @@ func (c *collector) warnOfCycle() {
 	if of.Scale != metric.Log {
 		swing = fmt.Sprintf("%.3g %s", clearest.Swing, of.Unit)
 	}
-	at.Warnings = append(at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or a "+
-		"neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats are needed with it than without",
+	at.Warnings = append(at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
+		"a neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats "+
+		"are needed with it than without",
 		swing, humanize.Duration(time.Duration(clearest.Period*float64(time.Second)))))
 }
 

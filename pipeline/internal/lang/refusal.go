@@ -278,7 +278,8 @@ func (e *evaluator) checkShares(list []*gate, alpha float64) {
 	switch {
 	case sum > alpha+rounding:
 		e.report(problem(codeShares, first.alphaRange, "shares of alpha sum to more than the file has",
-			fmt.Sprintf("%s: %.6g in all, and the file has %g. Lower them, or raise alpha in the pipeline block.", humanize.List(claims), sum, alpha)))
+			fmt.Sprintf("%s: %.6g in all, and the file has %g. Lower them, or raise alpha in the pipeline block.",
+				humanize.List(claims), sum, alpha)))
 	case first != nil && rest != nil && sum > alpha-rounding:
 		e.report(problem(codeShares, rest.Range, fmt.Sprintf("no alpha is left for %s", rest.Addr),
 			fmt.Sprintf("%s, which is all of the file's %g. Give this gate a share too, or lower the others.", humanize.List(claims), alpha)))

@@ -61,7 +61,8 @@ func replaceable(s *config.Server) error {
 			"executable in place of url, leave its cells out with --only, or run it without --simulate")
 	case s.Kind.Program == nil:
 		return fmt.Errorf(
-			"a server of kind %q cannot be simulated: nothing says which engine it is; use vllm, sglang or llamacpp, or leave its cells out with --only",
+			"a server of kind %q cannot be simulated: nothing says which engine it is; use vllm, sglang or llamacpp, or leave its "+
+				"cells out with --only",
 			s.Kind.Name)
 	}
 	return nil

@@ -50,13 +50,13 @@ func nights(n, slower int) *history.History {
 }
 
 // siteOf writes the pages of a history, by path.
-func siteOf(t testing.TB, h *history.History, change func(*site.Site)) map[string]string {
-	t.Helper()
+func siteOf(tb testing.TB, h *history.History, change func(*site.Site)) map[string]string {
+	tb.Helper()
 	q := query(start.AddDate(10, 0, 0))
 	q.Metrics = nil
 	judged, err := trends.Of(h, q)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := trends.Site(h, judged, q)
 	if change != nil {
@@ -66,10 +66,10 @@ func siteOf(t testing.TB, h *history.History, change func(*site.Site)) map[strin
 	for p := range s.Pages() {
 		var out bytes.Buffer
 		if err := p.Write(&out); err != nil {
-			t.Fatalf("%s: %v", p.Path, err)
+			tb.Fatalf("%s: %v", p.Path, err)
 		}
 		if _, twice := pages[p.Path]; twice {
-			t.Errorf("%s is written twice", p.Path)
+			tb.Errorf("%s is written twice", p.Path)
 		}
 		pages[p.Path] = out.String()
 	}
@@ -77,10 +77,10 @@ func siteOf(t testing.TB, h *history.History, change func(*site.Site)) map[strin
 		for path, text := range pages {
 			path = filepath.Join(dir, path)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 	}

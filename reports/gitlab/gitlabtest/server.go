@@ -200,7 +200,7 @@ func bodyOf(w http.ResponseWriter, r *http.Request) (string, bool) {
 func noteJSON(n Note) any {
 	return map[string]any{
 		"id": n.ID, "body": n.Body, "author": map[string]any{"id": 1, "username": n.Author}, "system": n.System,
-		"noteable_type": "MergeRequest", "noteable_iid": Number, "created_at": "2026-11-27T08:57:14Z",
+		"noteable_type": "MergeRequest", "noteable_iid": Number, "created_at": "2026-11-27T08:57:14Z", //nolint:misspell // GitLab's names
 	}
 }
 
