@@ -63,8 +63,8 @@ func TestReadmeIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(strings.Fields(string(text))); n > 1300 {
-		t.Errorf("the README has %d words, want at most 1,300", n)
+	if n := len(strings.Fields(string(text))); n > 950 {
+		t.Errorf("the README has %d words, want at most 950", n)
 	}
 }
 

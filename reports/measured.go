@@ -148,7 +148,7 @@ func (v *view) flatMatrix(b *result.Benchmark, ids []string) model.Table {
 		for _, id := range ids {
 			text := humanize.None
 			if x, ok := c.Summary[id]; ok {
-				text = boundOf(c, id) + humanize.Number(x*scales[id].Factor)
+				text = boundOf(c, v.describe(id).Group).Sign() + humanize.Number(x*scales[id].Factor)
 			}
 			row.Cells = append(row.Cells, model.Plain(text))
 		}
@@ -206,7 +206,7 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 		text := humanize.None
 		if c := cells[value]; c != nil {
 			if x, ok := c.Summary[m.ID]; ok {
-				text = boundOf(c, m.ID) + s.Value(x)
+				text = boundOf(c, m.Group).Sign() + s.Value(x)
 			}
 		}
 		row.Cells = append(row.Cells, model.Plain(text))
@@ -214,14 +214,14 @@ func pivotRow(key string, m metric.Metric, values []string, cells map[string]*re
 	return row
 }
 
-// boundOf returns the sign before a capacity that a cell's searches only bounded.
-func boundOf(c *result.Cell, id string) string {
-	if m, _ := metric.Lookup(id); m.Group != "capacity" {
+// boundOf returns how the searches of a cell bound a metric of a group, "" if its values are exact.
+func boundOf(c *result.Cell, group string) result.Bound {
+	if group != "capacity" {
 		return ""
 	}
 	for _, r := range c.Current() {
 		if r.Status == result.RunOK && r.Search != nil && r.Search.Bound != "" {
-			return r.Search.Bound.Sign()
+			return r.Search.Bound
 		}
 	}
 	return ""

@@ -25,7 +25,7 @@ func OpenMetrics(w io.Writer, doc *result.Document, _ Options) error {
 					continue
 				}
 				labels := labelSet("benchmark", b.Addr, "cell", result.Coordinates(c.Values, " "), "target", c.Target, "bound",
-					string(boundIn(c, m)))
+					string(boundOf(&c, m.Group)))
 				name := "pipeline_" + invalidName.Replace(id)
 				if m.Unit == "s" {
 					name += "_seconds"

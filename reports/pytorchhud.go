@@ -93,7 +93,7 @@ func hudCell(doc *result.Document, b result.Benchmark, c result.Cell, t result.T
 			Model:     hudModel{Name: text(t.Model), Type: "LLM serving", Backend: text(t.Engine)},
 			Metric:    hudMetric{Name: name, Values: one, Extra: map[string]string{"id": id, "unit": unit, "better": string(m.Direction)}},
 		})
-		if b := boundIn(c, m); b != "" {
+		if b := boundOf(&c, m.Group); b != "" {
 			out[len(out)-1].Metric.Extra["bound"] = string(b)
 		}
 	}
@@ -115,17 +115,4 @@ func hudName(m metric.Metric) (name string, factor float64, unit string) {
 		name = m.Group
 	}
 	return name, factor, unit
-}
-
-// boundIn returns the bound that the capacity of a cell is, "" if it is a value.
-func boundIn(c result.Cell, m metric.Metric) result.Bound {
-	if m.Group != "capacity" {
-		return ""
-	}
-	for _, r := range c.Current() {
-		if r.Search != nil && r.Search.Bound != "" {
-			return r.Search.Bound
-		}
-	}
-	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/session"
@@ -69,7 +70,7 @@ func simulateFlag(cmd *cobra.Command, simulate *string) {
 		{name: plan.SimulateProcess, value: plan.SimulateProcess},
 		{plan.SimulateContainer, plan.SimulateContainer, "needs a Docker daemon"},
 		{plan.SimulateVirtual, plan.SimulateVirtual, "its model alone, in seconds"},
-	}, "replace every vLLM and SGLang server by a simulated one of this `kind`")
+	}, "replace every server by a simulated one of this `kind`")
 	cmd.Flags().Lookup("simulate").NoOptDefVal = plan.SimulateProcess
 }
 
@@ -187,79 +188,90 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 	if err := a.change().RefusedRun; err != nil && !f.allowUntrusted {
 		return exit(exitUsage, err)
 	}
-	cfg, err := a.load(f.config, paths)
-	if err != nil {
-		return err
-	}
-	source, added := a.checkout(ctx, cfg.Folder), f.history
-	judged, err := a.judgedBy(f.gates, f.config, cfg)
-	if err == nil {
-		f.history, err = a.judgedHistory(f.gates, f.history, cfg, judged.Config)
-	}
-	if err := errors.Join(err, setFailOn(judged.Config, f.failOn)); err != nil {
-		return exit(exitUsage, err)
-	}
-	cfg, f.plan.notes = judged.Config, judged.notes
-	past, err := a.openHistory(ctx, f.history, cfg)
-	if err != nil {
-		return err
-	}
-	f.plan.noise, f.plan.launchTime, f.plan.calibration = a.noise(ctx, past, f.plan), a.launchTime(ctx, past, f.plan),
-		a.calibration(ctx, past, f.plan)
-	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the original run was allowed
-	stated := f.plan.attempt > 0
-	if !stated && !f.resume {
-		f.plan.attempt = a.attempt()
-	}
-	p, err := a.plan(cfg, f.plan, paths)
+	p, err := a.prepare(ctx, &f, paths)
 	if err != nil {
 		return err
 	}
 	if f.planned != nil {
-		if err := f.planned(cfg, p); err != nil {
+		if err := f.planned(p.Config, p.plan); err != nil {
 			return err
 		}
 	}
-	tries := a.tries(p, f)
+	tries := a.tries(p.plan, f)
 	switch {
 	case f.resume:
-	case !stated:
-		tries.count(a, p)
-	case p.Attempt > 1:
-		p.AgainUnknown(p.Attempt)
-	}
-	if f.resume && f.out == "" {
-		f.out = filepath.Join(".pipeline", "runs", "latest")
-	}
-	self, err := ownPath()
-	if err != nil {
-		return exit(exitInfrastructure, err)
+	case !p.stated:
+		tries.count(a, p.plan)
+	case p.plan.Attempt > 1:
+		p.plan.AgainUnknown(p.plan.Attempt)
 	}
 	view := f.progress(a)
 	if f.json {
 		view = ui.NewJSON(a.Out)
 	}
-	if f.post.command == "" {
-		f.post.command = reproduction(f, paths)
+	opt, err := a.runOptions(f, p, paths, view)
+	if err != nil {
+		return exit(exitInfrastructure, err)
 	}
-	about := func(s *publish.Settings) {
-		s.Changed, s.Number = judged.changes, a.change().Number
-		s.BaseJudges = f.gates.source == gatesOfBase
-		if b := cfg.Settings.Bisect; b != nil && b.Candidates == nil && len(paths) == 1 {
-			s.Bisect = "pipeline bisect " + plan.Quote(paths[0])
-		}
-	}
-	opt := a.sessionOptions(f, p, view)
-	opt.Source = source
-	opt.Self, opt.History, opt.Summary, opt.Publisher, opt.Redactor = self, past, a.Getenv("GITHUB_STEP_SUMMARY"),
-		a.published(f, cfg.Reports, about), a.redact
 	res, err := session.Run(ctx, opt)
-	tries.note(a, p, res)
+	tries.note(a, p.plan, res)
 	// The verdict alone sets the exit code. It is in the run directory even if it could not be shown.
 	if closed := view.Close(); closed != nil {
 		a.warn("not all of the progress was printed: " + closed.Error())
 	}
-	if res != nil && !f.json {
+	if res != nil {
+		a.show(f, res)
+		a.keepSession(ctx, p.added, res.Document)
+	}
+	if err != nil {
+		return a.runError(ctx, p.Config, err)
+	}
+	return exit(res.Document.ExitCode, nil)
+}
+
+// prepared is what a run needs to know before it begins.
+type prepared struct {
+	judged
+	plan *plan.Plan
+	// past holds earlier sessions to compare with, and added is where the session is added.
+	past   *history.History
+	added  historyFlag
+	source *result.Source
+	stated bool // the command line states the attempt
+}
+
+// prepare reads and plans the files of a run, by the file before the change where that judges. It completes the flags.
+func (a *app) prepare(ctx context.Context, f *runFlags, paths []string) (*prepared, error) {
+	cfg, err := a.load(f.config, paths)
+	if err != nil {
+		return nil, err
+	}
+	out := &prepared{added: f.history, source: a.checkout(ctx, cfg.Folder), stated: f.plan.attempt > 0}
+	out.judged, err = a.judgedBy(f.gates, f.config, cfg)
+	if err == nil {
+		f.history, err = a.judgedHistory(f.gates, f.history, cfg, out.Config)
+	}
+	if err := errors.Join(err, setFailOn(out.Config, f.failOn)); err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	f.plan.notes = out.notes
+	out.past, err = a.openHistory(ctx, f.history, out.Config)
+	if err != nil {
+		return nil, err
+	}
+	f.plan.noise, f.plan.launchTime = a.noise(ctx, out.past, f.plan), a.launchTime(ctx, out.past, f.plan)
+	f.plan.calibration = a.calibration(ctx, out.past, f.plan)
+	f.plan.allowIdentical = f.plan.allowIdentical || f.resume // the original run was allowed
+	if !out.stated && !f.resume {
+		f.plan.attempt = a.attempt()
+	}
+	out.plan, err = a.plan(out.Config, f.plan, paths)
+	return out, err
+}
+
+// show prints the result of a session, and the annotations that its publisher reads from the log.
+func (a *app) show(f runFlags, res *session.Result) {
+	if !f.json {
 		if f.answer {
 			a.printAnswer(res.Document)
 		}
@@ -267,21 +279,13 @@ func (a *app) run(ctx context.Context, f runFlags, paths []string) error {
 			a.warn("the result was not printed: " + err.Error())
 		}
 		fmt.Fprintf(a.Out, "\n%s\nresults: %s\n", reports.Verdict(res.Document), res.Dir)
-		page := filepath.Join(res.Dir, "report.html")
-		if exists(page) {
+		if page := filepath.Join(res.Dir, "report.html"); exists(page) {
 			fmt.Fprintf(a.Out, "page: %s\n", page)
 		}
 	}
-	if res != nil {
-		for _, line := range a.publisher().Annotations(res.Document) {
-			fmt.Fprintln(a.Log, line)
-		}
-		a.keepSession(ctx, added, res.Document)
+	for _, line := range a.publisher().Annotations(res.Document) {
+		fmt.Fprintln(a.Log, line)
 	}
-	if err != nil {
-		return a.runError(ctx, cfg, err)
-	}
-	return exit(res.Document.ExitCode, nil)
 }
 
 // printAnswer prints the verdict on the comparison that matters most as a sentence.
@@ -294,6 +298,31 @@ func (a *app) printAnswer(doc *result.Document) {
 		text = "Simulated: " + text
 	}
 	fmt.Fprintf(a.Out, "%s.\n\n", escape.Line(text, 0))
+}
+
+// runOptions returns the options of the session of a run.
+func (a *app) runOptions(f runFlags, p *prepared, paths []string, view event.Handler) (session.Options, error) {
+	self, err := ownPath()
+	if err != nil {
+		return session.Options{}, err
+	}
+	if f.resume && f.out == "" {
+		f.out = filepath.Join(".pipeline", "runs", "latest")
+	}
+	if f.post.command == "" {
+		f.post.command = reproduction(f, paths)
+	}
+	about := func(s *publish.Settings) {
+		s.Changed, s.Number = p.changes, a.change().Number
+		s.BaseJudges = f.gates.source == gatesOfBase
+		if b := p.Settings.Bisect; b != nil && b.Candidates == nil && len(paths) == 1 {
+			s.Bisect = "pipeline bisect " + plan.Quote(paths[0])
+		}
+	}
+	opt := a.sessionOptions(f, p.plan, view)
+	opt.Self, opt.Source, opt.History, opt.Summary = self, p.source, p.past, a.Getenv("GITHUB_STEP_SUMMARY")
+	opt.Publisher, opt.Redactor = a.published(f, p.Reports, about), a.redact
+	return opt, nil
 }
 
 // sessionOptions returns the options common to every session of this program.
