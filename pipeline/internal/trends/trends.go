@@ -14,6 +14,7 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/gates/trend"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/pairing"
 	"github.com/servegate/pipeline/reports/series"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -67,7 +68,7 @@ func Of(h *history.History, q Query) (*series.History, error) {
 		retire(t, runs)
 	}
 	slices.SortFunc(out.Trends, func(a, b series.Trend) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric),
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), pairing.Natural(a.Label, b.Label), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
