@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +16,7 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var cluster bool
+	var cluster, rehearse bool
 	wanted := map[string]*bool{}
 	var ref string
 	var from []string
@@ -28,7 +29,7 @@ func (a *app) initCommand() *cobra.Command {
 			"there. What cannot be carried over is listed, and stands in the file as a comment. These forms are found by their shape:\n" +
 			fromHelp() + "\nWhat is there already is kept.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, args []string) error {
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
@@ -47,8 +48,14 @@ func (a *app) initCommand() *cobra.Command {
 				return a.writeRole(dir)
 			}
 			if len(from) > 0 {
-				if err := a.adopt(dir, from); err != nil || len(starters) == 0 {
+				if err := a.adopt(dir, from); err != nil {
 					return err
+				}
+				if rehearse {
+					return a.rehearse(ctx, filepath.Join(dir, starterFile))
+				}
+				if len(starters) == 0 {
+					return nil
 				}
 			}
 			written, kept, err := writeStarters(dir, starters, ref)
@@ -73,7 +80,7 @@ func (a *app) initCommand() *cobra.Command {
 			_, err = fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s "+
 				"--simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starterFile))
 			return err
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&ref, "action-ref", "", "`commit` or release of this program that the files of a service use (its own unless set)")
 	cmd.Flags().BoolVar(&cluster, "kubernetes", false, "write "+roleFile+" alone, the Role that a run with a kubernetes block needs")
@@ -84,6 +91,7 @@ func (a *app) initCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&from, "from", nil, "make the file from this `source`: a file, - for the standard input, or a command line "+
 		"in quotes; FORM=SOURCE names its form (repeatable: servers from one, loads from another)")
 	cmd.MarkFlagsMutuallyExclusive("kubernetes", "from")
+	cmd.Flags().BoolVar(&rehearse, "rehearse", false, "with --from: rehearse the file at once in virtual time, with a head that is 10 % slower")
 	return cmd
 }
 

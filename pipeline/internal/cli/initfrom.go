@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/adopt"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
+	"github.com/servegate/pipeline/pipeline/internal/ui"
 )
 
 // maxSource is the most that is read of a source.
@@ -47,6 +50,18 @@ func (a *app) adopt(dir string, from []string) error {
 	}
 	_, err = fmt.Fprintf(a.Out, "\nSee what it starts, and what it costs.\n\n    pipeline plan %[1]s --launch\n    pipeline plan %[1]s\n",
 		filepath.Join(dir, starterFile))
+	return err
+}
+
+// rehearse runs a written file in virtual time with a head that is slower. The regression that the gate then finds is the expected end.
+func (a *app) rehearse(ctx context.Context, file string) error {
+	f := runFlags{plan: planFlags{timeScale: 1, simulate: plan.SimulateVirtual}, progress: func(*app) ui.View { return ui.NewQuiet() }}
+	f.config.vars = []string{"rehearsal=10%"}
+	fmt.Fprintln(a.Out)
+	err := a.run(ctx, f, []string{file})
+	if failed, ok := errors.AsType[*exitError](err); ok && failed.code == exitRegression && failed.err == nil {
+		_, err = fmt.Fprintln(a.Out, "\nAs expected: the head of this rehearsal is 10 % slower, and the gate found it.")
+	}
 	return err
 }
 
