@@ -209,6 +209,23 @@ func TestSlurm(t *testing.T) {
 			t.Helper()
 			return marked(t, dir, slurmRun(t, "--var", "target=pairs", "--simulate")...)
 		}},
+		{"two settings by one command", 0, "exit status 0", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			self, err := exec.LookPath("pipeline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, code := marked(t, dir, "ab", self+" simulate -- vllm", "--engine", "vllm", "--model", "tiny", "--head-arg", "max_num_seqs=64",
+				"--input-len", "32", "--output-len", "8", "--concurrency", "2", "--requests", "20", "--repeats", "2", "--fail-on", "never",
+				"--slurm", "main", "--out", "out", "--progress", "plain")
+			if code != 0 {
+				return text, code
+			}
+			if doc := machineOf(t, dir); !strings.HasPrefix(doc.Machine["slurm.node0"], "n") || len(doc.Launches) != 4 {
+				t.Errorf("%d launches on %v", len(doc.Launches), doc.Machine)
+			}
+			return text, code
+		}},
 		{"inside an allocation", 0, "is used on n1, n2", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			job := strings.TrimSpace(r.must(t, "sbatch", "--parsable", "--nodes=2", "--gres=gpu:2", "--exclusive", "--output=/dev/null",

@@ -42,6 +42,9 @@ func (a *app) initCommand() *cobra.Command {
 					fmt.Errorf("--action-ref %q is neither a commit of 40 digits nor a release such as v1.2.3: anything else may be another program "+
 						"tomorrow", ref))
 			}
+			if rehearse && len(from) == 0 {
+				return exit(exitUsage, errors.New("--rehearse needs --from: the file without a source rehearses by the command that init prints"))
+			}
 			ref = cmp.Or(ref, ownRef())
 			starters := slices.DeleteFunc(allStarters(), func(s starter) bool { return !*wanted[s.flag] })
 			if cluster {
