@@ -8,7 +8,7 @@
 #
 #   .ci/kubernetes.sh build                        build it, if it is not in the cache
 #   .ci/kubernetes.sh up DIR                       start it; then read DIR/env
-#   .ci/kubernetes.sh image DIR NAME:TAG PROGRAM   give both nodes an image of a static program
+#   .ci/kubernetes.sh image DIR NAME:TAG PROGRAM [WORD...]   give both nodes an image of a static program, which starts with these words
 #   .ci/kubernetes.sh stop DIR k1                  stop kubelet and containerd; containers go on
 #   .ci/kubernetes.sh lose DIR k1                  kill all that runs on a node, cut its network
 #   .ci/kubernetes.sh start DIR k1                 start a node again
@@ -464,10 +464,10 @@ down() { # DIR
   rm -rf "$dir"
 }
 
-image() { # DIR NAME:TAG PROGRAM
+image() { # DIR NAME:TAG PROGRAM [WORD...]
   local dir=$1 node
   for node in $nodes; do
-    "$dir/bin/image" "$2" "$3" | inside "$dir" "$node" ctr --namespace k8s.io images import - >/dev/null
+    "$dir/bin/image" "${@:2}" | inside "$dir" "$node" ctr --namespace k8s.io images import - >/dev/null
   done
 }
 
@@ -521,7 +521,7 @@ case "${1:-} $#" in
     up "$dir"
     trap - EXIT
     ;;
-  "image 4") dir=$(folder "$2"); image "$dir" "$3" "$4" ;;
+  "image "[4-9]) dir=$(folder "$2"); image "$dir" "${@:3}" ;;
   "stop 3") dir=$(folder "$2"); node "$3"; stop_node "$dir" "$3" ;;
   "lose 3") dir=$(folder "$2"); node "$3"; lose_node "$dir" "$3" ;;
   "start 3")

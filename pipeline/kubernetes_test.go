@@ -222,6 +222,21 @@ func (m *namespace) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buf
 	return cmd, out
 }
 
+// kubeconfig returns the file of the user "bench" with the namespace as that of its context.
+func (m *namespace) kubeconfig(t *testing.T) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(filepath.Join(m.kubernetesRig.dir, "bench.kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Contexts[config.CurrentContext].Namespace = m.name
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // meanwhile does the same, and something else at a moment of it: a word of its journal.
 func (m *namespace) meanwhile(t *testing.T, moment string, do func(program *os.Process), more ...string) (string, int) {
 	t.Helper()
@@ -355,6 +370,27 @@ func TestKubernetes(t *testing.T) {
 				}
 			}
 			return text, code
+		}},
+		{"two images by one command", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
+			t.Helper()
+			self, err := exec.LookPath("pipeline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tag := range []string{"one", "two"} {
+				r.script(t, "image", r.dir, "pipeline.test/server:"+tag, self, "simulate", "--", "vllm", "serve", "tiny")
+			}
+			cmd, out := m.command(t, "ab", "pipeline.test/server:one", "pipeline.test/server:two", "--engine", "openai", "--model", "tiny",
+				"--input-len", "32", "--output-len", "8", "--concurrency", "2", "--requests", "20", "--repeats", "2", "--fail-on", "never",
+				"--kubernetes", kubernetesImage, "--out", "out", "--progress", "plain")
+			cmd.Env = append(cmd.Env, "KUBECONFIG="+m.kubeconfig(t))
+			code := exitStatus(t, cmd.Run())
+			if code == 0 {
+				if doc := machineOf(t, m.dir); !strings.HasPrefix(doc.Machine["kubernetes.node0"], "k") || len(doc.Launches) != 4 {
+					t.Errorf("%d launches on %v", len(doc.Launches), doc.Machine)
+				}
+			}
+			return out.String(), code
 		}},
 		{"pairs over two nodes", 0, "exit status 0", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()

@@ -1,9 +1,9 @@
 // Command image writes a container image of one static program to standard output, as an
 // archive that `ctr images import` and `docker load` read:
 //
-//	image NAME:TAG PROGRAM >image.tar
+//	image NAME:TAG PROGRAM [WORD...] >image.tar
 //
-// The program is the entry point of the image and lies at its root, beside an empty /tmp.
+// The program and these words are the entry point of the image. The program lies at its root, beside an empty /tmp.
 package main
 
 import (
@@ -20,17 +20,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: image NAME:TAG PROGRAM >image.tar")
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: image NAME:TAG PROGRAM [WORD...] >image.tar")
 		os.Exit(64)
 	}
-	if err := write(os.Stdout, os.Args[1], os.Args[2]); err != nil {
+	if err := write(os.Stdout, os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
-func write(w io.Writer, name, program string) error {
+func write(w io.Writer, name, program string, words []string) error {
 	content, err := os.ReadFile(program)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func write(w io.Writer, name, program string) error {
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": []string{entry}, "Env": []string{"PATH=/"}, "WorkingDir": "/"},
+		"config":       map[string]any{"Entrypoint": append([]string{entry}, words...), "Env": []string{"PATH=/"}, "WorkingDir": "/"},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest(layer)}},
 	})
 	if err != nil {
