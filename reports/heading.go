@@ -17,7 +17,7 @@ func (v *view) banner() model.Line {
 	if v.doc.Simulated == "" {
 		return nil
 	}
-	if v.doc.Simulated == result.SimulatedVirtual {
+	if v.doc.Virtual() {
 		return model.Line{{Text: "Virtual time:", Style: model.Strong},
 			{Text: " model only, nothing was measured; never a baseline for a real run."}}
 	}

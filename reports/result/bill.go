@@ -94,7 +94,7 @@ type GateBill struct {
 // HasCost reports whether the launches of a document have a cost. Servers replaced by simulated
 // processes hold no GPU; in virtual time the document states what real servers would hold.
 func (doc *Document) HasCost() bool {
-	return doc.Simulated == "" || doc.Simulated == SimulatedVirtual
+	return doc.Simulated == "" || doc.Virtual()
 }
 
 // NewBill adds up the use of the launches of a judged document. It returns nil if there are none,

@@ -30,6 +30,9 @@ const Schema = "pipeline/result/1.0"
 // of the servers, so that nothing was measured.
 const SimulatedVirtual = "virtual"
 
+// Virtual reports whether the session took place in virtual time, without processes, connections and machines.
+func (d *Document) Virtual() bool { return d.Simulated == SimulatedVirtual }
+
 // Source is the measured code.
 type Source struct {
 	Commit string `json:"commit"`

@@ -153,7 +153,7 @@ func (v *verifier) evidence() {
 				if v.doc.Simulated == "" && cell.Work[comparability.Tool] == comparability.OwnTool && r.Answers == nil && r.Requests == nil {
 					v.addf("repeat %d of a cell of %s does not say what its requests were", r.Pair(), b.Addr)
 				}
-				if connector != "" && r.Transport == nil && v.doc.Simulated != result.SimulatedVirtual {
+				if connector != "" && r.Transport == nil && !v.doc.Virtual() {
 					v.addf("repeat %d of a cell of %s has no evidence of the transport of %s", r.Pair(), b.Addr, connector)
 				}
 			}
