@@ -94,7 +94,8 @@ func (a *app) initCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&from, "from", nil, "make the file from this `source`: a file, - for the standard input, or a command line "+
 		"in quotes; FORM=SOURCE names its form (repeatable: servers from one, loads from another)")
 	cmd.MarkFlagsMutuallyExclusive("kubernetes", "from")
-	cmd.Flags().BoolVar(&rehearse, "rehearse", false, "with --from: rehearse the file at once in virtual time, with a head that is 10 % slower")
+	cmd.Flags().BoolVar(&rehearse, "rehearse", false,
+		"with --from: rehearse the file at once in virtual time, with a head that is 10 % slower")
 	return cmd
 }
 
