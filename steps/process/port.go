@@ -120,11 +120,14 @@ func choose(host string, count, room, from int, allowed func(int) bool) (int, er
 	return 0, fmt.Errorf("no free port on %s from %d to %d: %w; set port", host, firstPort, lastPort, last)
 }
 
-// probe checks that the port can be bound.
+// probe checks that the port can be bound. This program forks no process meanwhile: one would hold the port, too, until it
+// executes its program, and the server would find it in use.
 func probe(host string, port int) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return err
-	}
-	return l.Close()
+	return withoutForks(func() error {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
 }

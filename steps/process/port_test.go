@@ -3,7 +3,9 @@ package process
 import (
 	"math/rand/v2"
 	"net"
+	"os/exec"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -145,4 +147,36 @@ func TestPortsAreTakenFromOtherRuns(t *testing.T) {
 		t.Error("ports that were given back stay taken")
 	}
 	c.release()
+}
+
+// TestProbeWhileForking probes one port again and again while processes start, which hold what is open until they execute their
+// program.
+func TestProbeWhileForking(t *testing.T) {
+	first, release, err := new(Ports).TakeRow("127.0.0.1", 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	done := make(chan struct{})
+	var forks sync.WaitGroup
+	for range 4 {
+		forks.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = exec.Command("/nonexistent").Run() // a path that cannot be executed is found after the fork
+				}
+			}
+		})
+	}
+	for range 2000 {
+		if err := probe("127.0.0.1", first); err != nil {
+			t.Errorf("the port was in use by nobody: %v", err)
+			break
+		}
+	}
+	close(done)
+	forks.Wait()
 }
