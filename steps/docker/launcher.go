@@ -279,14 +279,14 @@ func (l *Launcher) portFree(ctx context.Context, port int) error {
 // another.
 func (l *Launcher) listening(ctx context.Context, port int) (bool, error) {
 	if l.daemon.local {
-		listener, err := net.Listen("tcp", l.hostPort(port))
+		err := process.Probe(l.hostPort(port))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return true, nil
 		}
 		if err != nil {
 			return false, fmt.Errorf("cannot listen on %s: %w", l.hostPort(port), err)
 		}
-		return false, listener.Close()
+		return false, nil
 	}
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", l.hostPort(port))

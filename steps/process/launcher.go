@@ -62,7 +62,7 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 	if p.Port <= 0 || p.Port > 65535 {
 		return nil, fmt.Errorf("%s: port %d is not a port; take one with Ports", p.Name, p.Port)
 	}
-	if err := probe(p.Host, p.Port); err != nil {
+	if err := Probe(hostPort(p)); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("%s: %w: %s; stop that program or set another port", p.Name, ErrPortInUse, hostPort(p))
 		}

@@ -104,7 +104,7 @@ func choose(host string, count, room, from int, allowed func(int) bool) (int, er
 		}
 		err := error(nil)
 		for n := 0; n < count && err == nil; n++ {
-			err = probe(host, port+n)
+			err = Probe(net.JoinHostPort(host, strconv.Itoa(port+n)))
 		}
 		switch {
 		case err == nil:
@@ -118,16 +118,4 @@ func choose(host string, count, room, from int, allowed func(int) bool) (int, er
 		last = errors.New("all of it is reserved by our own servers")
 	}
 	return 0, fmt.Errorf("no free port on %s from %d to %d: %w; set port", host, firstPort, lastPort, last)
-}
-
-// probe checks that the port can be bound. This program forks no process meanwhile: one would hold the port, too, until it
-// executes its program, and the server would find it in use.
-func probe(host string, port int) error {
-	return withoutForks(func() error {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err != nil {
-			return err
-		}
-		return l.Close()
-	})
 }

@@ -1,11 +1,14 @@
 package process
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -157,6 +160,7 @@ func TestProbeWhileForking(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first))
 	done := make(chan struct{})
 	var forks sync.WaitGroup
 	for range 4 {
@@ -172,11 +176,36 @@ func TestProbeWhileForking(t *testing.T) {
 		})
 	}
 	for range 2000 {
-		if err := probe("127.0.0.1", first); err != nil {
+		if err := Probe(address); err != nil {
 			t.Errorf("the port was in use by nobody: %v", err)
 			break
 		}
 	}
 	close(done)
 	forks.Wait()
+}
+
+// TestProbe asks for an address that is free, for one on which somebody listens, and for one that is not of this machine.
+func TestProbe(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "0.0.0.0", "", "localhost", "::1", "::"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil && host != "127.0.0.1" {
+			t.Logf("this machine has no %q: %v", host, err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+		if err := Probe(address); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("%q: %v, though somebody listens", address, err)
+		}
+		_ = l.Close()
+		if err := Probe(address); err != nil {
+			t.Errorf("%q: %v, though nobody listens", address, err)
+		}
+	}
+	if err := Probe("192.0.2.1:20000"); !errors.Is(err, syscall.EADDRNOTAVAIL) { // an address of documentation
+		t.Errorf("the address of another machine: %v", err)
+	}
 }

@@ -100,7 +100,7 @@ func (s *server) awaitPort(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	free := func() bool { return !errors.Is(probe(s.process.Host, s.process.Port), syscall.EADDRINUSE) }
+	free := func() bool { return !errors.Is(Probe(hostPort(s.process)), syscall.EADDRINUSE) }
 	if !steps.Poll(ctx, s.opt.Poll, free) {
 		return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name,
 			hostPort(s.process))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/probe"
+	"github.com/servegate/pipeline/steps/process"
 )
 
 // Facts describes the machine.
@@ -157,12 +158,9 @@ func freeBelow(dir string) int64 {
 func busyPorts(ports []int) []int {
 	var found []int
 	for _, port := range ports {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
+		if process.Probe(net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) != nil {
 			found = append(found, port)
-			continue
 		}
-		_ = l.Close() // nothing was accepted
 	}
 	slices.Sort(found)
 	return found

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package process
-
-func withoutForks(f func() error) error { return f() }
