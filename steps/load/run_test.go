@@ -263,6 +263,8 @@ func TestTokenizeContent(t *testing.T) {
 	}))
 	defer s.Close()
 	mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1})
+	mu.Lock()
+	defer mu.Unlock()
 	var ids []int
 	if len(prompts) != 1 || json.Unmarshal(prompts[0], &ids) != nil || len(ids) == 0 {
 		t.Errorf("the prompts are no token IDs: %s", prompts)
