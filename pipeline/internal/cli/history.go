@@ -168,19 +168,14 @@ func (a *app) noise(ctx context.Context, h *history.History, f planFlags) func(c
 // launchTime returns a function that looks up, in this machine's sessions and calibrations, how long the launches for
 // a plan's cells took.
 func (a *app) launchTime(ctx context.Context, h *history.History, f planFlags) func(cells []string) float64 {
-	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, func(r history.Record) bool {
-		return len(r.Cells) > 0 &&
-			r.Simulated == ""
-	}) {
+	real := func(r history.Record) bool { return len(r.Cells) > 0 && r.Simulated == "" }
+	if h == nil || f.simulate != "" || !slices.ContainsFunc(h.Records, real) {
 		return nil
 	}
 	sp := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer sp.Close()
 	q := history.Query{Machine: machine.Facts(ctx, sp)}
-	return func(cells []string) float64 {
-		seconds, _ := h.LaunchTime(q, cells)
-		return seconds
-	}
+	return func(cells []string) float64 { return h.LaunchTime(q, cells) }
 }
 
 // provenance describes the measured code according to the runner or git, and the repository's default branch.

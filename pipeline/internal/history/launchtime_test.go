@@ -20,13 +20,16 @@ func TestLaunchTime(t *testing.T) {
 	calibration := session(8, machine, "", "d", 400)
 	calibration.Kind = Calibration
 	h.Records = append(h.Records, calibration)
-	if seconds, n := h.LaunchTime(Query{Machine: machine}, []string{"d"}); seconds != 400 || n != 1 {
-		t.Errorf("%g s of %d calibrations, want 400 s of 1", seconds, n)
-	}
-	if seconds, n := h.LaunchTime(Query{Machine: machine}, []string{"a", "b"}); seconds != 200 || n != 3 {
-		t.Errorf("%g s of %d sessions, want 200 s of 3", seconds, n)
-	}
-	if seconds, n := h.LaunchTime(Query{Machine: machine}, []string{"z"}); seconds != 0 || n != 0 {
-		t.Errorf("%g s of %d sessions of a cell that nobody measured", seconds, n)
+	for _, tt := range []struct {
+		cells []string
+		want  float64
+	}{
+		{[]string{"d"}, 400}, // of a calibration
+		{[]string{"a", "b"}, 200},
+		{[]string{"z"}, 0}, // a cell that nobody measured
+	} {
+		if got := h.LaunchTime(Query{Machine: machine}, tt.cells); got != tt.want {
+			t.Errorf("cells %v: %g s, want %g", tt.cells, got, tt.want)
+		}
 	}
 }

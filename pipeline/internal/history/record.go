@@ -94,52 +94,6 @@ type Cell struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// Noise is the noise of one metric of one cell, on the scale of the test (of logarithms for times
-// and rates).
-type Noise struct {
-	Cell   string `json:"cell"` // hash
-	Label  string `json:"label"`
-	Metric string `json:"metric"`
-	Model  string `json:"model,omitempty"`
-	Pairs  int    `json:"pairs"`
-	// PairSD is the standard deviation of the differences of two sides in a repeat, as gates use
-	// it.
-	PairSD float64 `json:"pair_sd"`
-	// Launch is the standard deviation between launches with the same content, Pass that between
-	// the runs of a launch. Without Split, launches had one pass, and Launch covers both.
-	Launch float64 `json:"launch_sd,omitempty"`
-	Pass   float64 `json:"pass_sd,omitempty"`
-	Split  bool    `json:"split,omitempty"`
-	// Request limits the part of a run's spread that comes from the finite number of requests; 0 if
-	// unknown.
-	Request float64 `json:"request_sd,omitempty"`
-}
-
-// PairSDAt returns the standard deviation of pairs of launches with a number of passes each.
-func (n Noise) PairSDAt(passes int) float64 {
-	if !n.Split {
-		return n.PairSD
-	}
-	return math.Sqrt(2 * (n.Launch*n.Launch + n.Pass*n.Pass/float64(max(passes, 1))))
-}
-
-// Run returns the standard deviation of single runs with the same content.
-func (n Noise) Run() float64 { return math.Hypot(n.Launch, n.Pass) }
-
-// Annotation is a person's statement on a session.
-type Annotation struct {
-	Run    string `json:"run"` // the session's ID
-	Reason string `json:"reason"`
-	Author string `json:"author"`
-	// Cell and Metric that are accepted; empty means all.
-	Cell   string `json:"cell,omitempty"`
-	Metric string `json:"metric,omitempty"`
-	// Measured is the time of the accepted session. Earlier sessions no longer count.
-	Measured time.Time `json:"measured,omitzero"`
-	// Expires ends an acceptance; zero for never.
-	Expires time.Time `json:"expires,omitzero"`
-}
-
 // envelope is a record in storage.
 type envelope struct {
 	Schema string          `json:"schema"`

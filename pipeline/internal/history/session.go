@@ -66,3 +66,14 @@ func cellOf(doc *result.Document, b result.Benchmark, c *result.Cell, t result.T
 	}
 	return out
 }
+
+// SimulatedAs returns how a document's servers were simulated: "" or, for example, "process×10".
+func SimulatedAs(doc *result.Document) string { return Simulated(doc.Simulated, doc.TimeScale) }
+
+// Simulated returns the same for a kind of simulation and its time scale.
+func Simulated(kind string, scale float64) string {
+	if kind == "" || scale == 0 || scale == 1 {
+		return kind
+	}
+	return fmt.Sprintf("%s×%g", kind, scale)
+}

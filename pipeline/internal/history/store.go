@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -110,6 +111,35 @@ func Load(ctx context.Context, s Store) (*History, error) {
 	}
 	slices.SortStableFunc(h.Records, func(a, b Record) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
 	return h, nil
+}
+
+// Sessions returns the valid sessions of a branch ("" for all), oldest first.
+func (h *History) Sessions(branch string) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		dropped := h.dropped()
+		for _, r := range h.Records {
+			if r.Kind == Session && !dropped[r.ID] && (branch == "" || r.Source.Branch == branch) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Find returns a session by its ID or a prefix of it.
+func (h *History) Find(id string) (Record, error) {
+	var found []Record
+	for _, r := range h.Records {
+		if r.Kind == Session && id != "" && strings.HasPrefix(r.ID, id) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Record{}, fmt.Errorf("the history has no session %q; `pipeline baseline list` shows them", id)
+	case 1:
+		return found[0], nil
+	}
+	return Record{}, fmt.Errorf("%d sessions begin with %q; give more of the id", len(found), id)
 }
 
 // isRecord reports whether a name in the folder of records can be a record.

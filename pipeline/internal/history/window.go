@@ -1,8 +1,8 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +10,6 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps/probe"
 )
 
 // Query selects the sessions that a cell may be compared with.
@@ -65,58 +64,29 @@ type Window struct {
 // Window returns the sessions that a query selects.
 func (h *History) Window(q Query) Window {
 	var w Window
-	out := tally{}
-	other := ""
-	from, accepted := h.begin(q)
-	dropped := h.dropped()
-	until, pinned := h.pinned(q.Now)
+	var left tally
+	otherWork := ""
+	baseline := h.baseline(q)
 	for _, r := range h.Records {
-		if r.Kind != Session || r.ID == q.Exclude {
-			continue
-		}
 		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Hash == q.Cell })
-		if i < 0 {
+		if r.Kind != Session || r.ID == q.Exclude || i < 0 {
 			continue
 		}
-		value, has := r.Cells[i].Metrics[q.Metric]
-		why := q.differs(r, r.Cells[i])
-		work := ""
-		if why == "" && !dropped[r.ID] {
-			work = q.otherWork(r.Cells[i])
-		}
-		switch {
-		case dropped[r.ID]:
-			why = "dropped"
-		case why != "":
-		case work != "":
-			why = "of other work (" + work + ")"
-			other = work
-		case q.Metric != "" && !has:
-			why = "without this metric"
-		case value == 0 && betweenTokens(q.Metric):
-			why = "of tokens that came in one piece"
-		case r.Measures.Definition(q.Metric) != q.Measures.Definition(q.Metric):
-			why = "by another definition of this metric"
-		case !q.Before.IsZero() && !r.Time.Before(q.Before):
-			why = "later"
-		case r.Time.Before(from):
-			why = "from before " + accepted + ", which was accepted"
-		case pinned != "" && r.Time.After(until):
-			why = "from after " + pinned + ", which is pinned"
-		}
-		if why != "" {
-			out.add(why)
+		cell := r.Cells[i]
+		why, work := baseline.excludes(r, cell)
+		if otherWork = cmp.Or(work, otherWork); why != "" {
+			left.add(why)
 			continue
 		}
-		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Source: r.Source, Cell: r.Cells[i], Value: value})
+		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Source: r.Source, Cell: cell, Value: cell.Metrics[q.Metric]})
 	}
-	w.keepReference(q, &out)
+	w.keepReference(q, &left)
 	if n := len(w.Points) - q.Sessions; q.Sessions > 0 && n > 0 {
 		w.Points = w.Points[n:]
 	}
-	w.Note = out.text()
+	w.Note = left.text()
 	if len(w.Points) == 0 {
-		w.OtherWork = other
+		w.OtherWork = otherWork
 	}
 	for _, p := range w.Points {
 		if p.Cell.Work == nil {
@@ -124,6 +94,52 @@ func (h *History) Window(q Query) Window {
 		}
 	}
 	return w
+}
+
+// baseline is a query with what persons said about the sessions.
+type baseline struct {
+	Query
+	dropped  map[string]bool
+	from     time.Time // earlier sessions do not count, because the session accepted was accepted
+	accepted string
+	until    time.Time // later sessions do not count, if the session pinned is pinned
+	pinned   string
+}
+
+func (h *History) baseline(q Query) baseline {
+	b := baseline{Query: q, dropped: h.dropped()}
+	b.from, b.accepted = h.begin(q)
+	b.until, b.pinned = h.pinned(q.Now)
+	return b
+}
+
+// excludes returns why a session does not count, "" if it does, and how its cell did other work if that is the reason.
+func (b baseline) excludes(r Record, c Cell) (why, otherWork string) {
+	if b.dropped[r.ID] {
+		return "dropped", ""
+	}
+	if why := b.differs(r, c); why != "" {
+		return why, ""
+	}
+	if work := b.otherWork(c); work != "" {
+		return "of other work (" + work + ")", work
+	}
+	value, measured := c.Metrics[b.Metric]
+	switch {
+	case b.Metric != "" && !measured:
+		why = "without this metric"
+	case value == 0 && betweenTokens(b.Metric):
+		why = "of tokens that came in one piece"
+	case r.Measures.Definition(b.Metric) != b.Measures.Definition(b.Metric):
+		why = "by another definition of this metric"
+	case !b.Before.IsZero() && !r.Time.Before(b.Before):
+		why = "later"
+	case r.Time.Before(b.from):
+		why = "from before " + b.accepted + ", which was accepted"
+	case b.pinned != "" && r.Time.After(b.until):
+		why = "from after " + b.pinned + ", which is pinned"
+	}
+	return why, ""
 }
 
 // betweenTokens reports whether 0 is not a valid value of a metric.
@@ -173,140 +189,6 @@ func facts(machine map[string]string, simulated string) comparability.Facts {
 	out := comparability.OfMachine(machine)
 	out.Set(comparability.Simulated, simulated)
 	return out
-}
-
-// begin returns the first session of a baseline: the last one with an accepted change.
-func (h *History) begin(q Query) (from time.Time, run string) {
-	for _, r := range h.Acceptances(q.Cell, q.Metric) {
-		if !r.Annotation.Expired(q.Now) && r.Annotation.Measured.After(from) {
-			from, run = r.Annotation.Measured, r.Annotation.Run
-		}
-	}
-	return from, run
-}
-
-// pinned returns the last session that counts if the baseline is pinned, and its ID. The newest
-// annotation decides.
-func (h *History) pinned(now time.Time) (until time.Time, run string) {
-	for _, r := range slices.Backward(h.Records) {
-		switch {
-		case r.Kind == Unpin:
-			return time.Time{}, ""
-		case r.Kind == Pin && !r.Annotation.Expired(now):
-			return r.Annotation.Measured, r.Annotation.Run
-		}
-	}
-	return time.Time{}, ""
-}
-
-// Expired reports whether the annotation has expired.
-func (a Annotation) Expired(now time.Time) bool { return !a.Expires.IsZero() && now.After(a.Expires) }
-
-// Acceptances returns the acceptances for a metric of a cell, oldest first.
-func (h *History) Acceptances(cell, metric string) []Record {
-	var out []Record
-	for _, r := range h.Records {
-		if a := r.Annotation; r.Kind == Acceptance && (a.Cell == "" || a.Cell == cell) && (a.Metric == "" || a.Metric == metric) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// Sessions returns the valid sessions of a branch ("" for all), oldest first.
-func (h *History) Sessions(branch string) iter.Seq[Record] {
-	return func(yield func(Record) bool) {
-		dropped := h.dropped()
-		for _, r := range h.Records {
-			if r.Kind == Session && !dropped[r.ID] && (branch == "" || r.Source.Branch == branch) && !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// dropped returns the sessions that do not count.
-func (h *History) dropped() map[string]bool {
-	out := map[string]bool{}
-	for _, r := range h.Records {
-		if r.Kind == Drop {
-			out[r.Annotation.Run] = true
-		}
-	}
-	return out
-}
-
-// Find returns a session by its ID or a prefix of it.
-func (h *History) Find(id string) (Record, error) {
-	var found []Record
-	for _, r := range h.Records {
-		if r.Kind == Session && id != "" && strings.HasPrefix(r.ID, id) {
-			found = append(found, r)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return Record{}, fmt.Errorf("the history has no session %q; `pipeline baseline list` shows them", id)
-	case 1:
-		return found[0], nil
-	}
-	return Record{}, fmt.Errorf("%d sessions begin with %q; give more of the id", len(found), id)
-}
-
-// NoiseOf returns the newest calibration of a metric of a cell on machines like this one.
-func (h *History) NoiseOf(q Query) (n Noise, at time.Time, ok bool) {
-	for _, r := range slices.Backward(h.Records) {
-		if r.Kind != Calibration || r.Simulated != q.Simulated {
-			continue
-		}
-		if hard, _ := probe.Differences(r.Machine, q.Machine); q.Machine != nil && len(hard) > 0 {
-			continue
-		}
-		for _, n := range r.Noise {
-			if n.Cell == q.Cell && n.Metric == q.Metric {
-				return n, r.Time, true
-			}
-		}
-	}
-	return Noise{}, time.Time{}, false
-}
-
-// startupMetric is the time from the start of a launch to its readiness.
-const startupMetric = "startup.time"
-
-// LaunchTime returns how long launches took in the newest sessions and calibrations on machines
-// like this one that measured one of the cells: their median in seconds, and the number of
-// sessions.
-func (h *History) LaunchTime(q Query, cells []string) (seconds float64, sessions int) {
-	var found []float64
-	for _, r := range slices.Backward(h.Records) {
-		if r.Kind != Session && r.Kind != Calibration || len(found) == launchSessions {
-			continue
-		}
-		i := slices.IndexFunc(r.Cells, func(c Cell) bool { return slices.Contains(cells, c.Hash) && c.Metrics[startupMetric] > 0 })
-		if i >= 0 && q.differs(r, r.Cells[i]) == "" && q.otherWork(r.Cells[i]) == "" {
-			found = append(found, r.Cells[i].Metrics[startupMetric])
-		}
-	}
-	if len(found) == 0 {
-		return 0, 0
-	}
-	slices.Sort(found)
-	return found[len(found)/2], len(found)
-}
-
-// launchSessions is the number of sessions for an estimate of the launch time.
-const launchSessions = 10
-
-// SimulatedAs returns how a document's servers were simulated: "" or, for example, "process×10".
-func SimulatedAs(doc *result.Document) string { return Simulated(doc.Simulated, doc.TimeScale) }
-
-// Simulated returns the same for a kind of simulation and its time scale.
-func Simulated(kind string, scale float64) string {
-	if kind == "" || scale == 0 || scale == 1 {
-		return kind
-	}
-	return fmt.Sprintf("%s×%g", kind, scale)
 }
 
 // tally counts exclusions, in order of first appearance.
