@@ -83,33 +83,26 @@ func probedRun(run record.Run) result.Run {
 // searched returns the load of --search.
 func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Load, error) {
 	l := w.Load
-	over, ends, ok := strings.Cut(f.search, "=")
-	low, high, both := strings.Cut(ends, ":")
-	from, errLow := strconv.ParseFloat(low, 64)
-	to, errHigh := strconv.ParseFloat(high, 64)
 	switch {
 	case f.ramp > 0:
 		return l, errors.New("a search has no ramp, since each probe is at one load: leave --ramp out")
 	case f.vllmJSON || f.records != "":
 		return l, errors.New("--vllm-json and --records are of one run, and a search is many: leave them out, or use --json")
-	case !ok || !both || errLow != nil || errHigh != nil || over != "rate" && over != "concurrency":
-		return l, fmt.Errorf("--search %q must be of the form rate=4:64 or concurrency=1:128", f.search)
-	case l.Rate > 0 || l.MaxConcurrency > 0 && over == "concurrency" || l.Arrival == load.Trace:
+	}
+	users, from, to, err := searchRange(f.search)
+	switch {
+	case err != nil:
+		return l, err
+	case l.Rate > 0 || l.MaxConcurrency > 0 && users || l.Arrival == load.Trace:
 		return l, errors.New("--search varies what --rate, --max-concurrency and --trace-times would fix: leave them out")
-	case !(from > 0 && to > 0):
-		return l, fmt.Errorf("--search %s: both ends must be above zero", f.search)
-	case to <= from:
-		return l, fmt.Errorf("--search %s: the second end must be above the first", f.search)
-	case over == "rate" && l.MaxConcurrency > 0:
+	case !users && l.MaxConcurrency > 0:
 		return l, errors.New(
 			"--max-concurrency holds back the rates that --search tries, so that the limits could hold at any of them: leave it out")
-	case over == "concurrency" && l.Requests > 0 && to > float64(l.Requests):
+	case users && l.Requests > 0 && to > float64(l.Requests):
 		return l, fmt.Errorf("--search %s: %d requests are never sent by %g users at once: send more, or lower the second end",
 			f.search, l.Requests, to)
-	case over == "concurrency" && (from != math.Trunc(from) || to != math.Trunc(to)):
-		return l, fmt.Errorf("--search %s: numbers of users are whole", f.search)
 	}
-	if over == "concurrency" {
+	if users {
 		l.Arrival = load.Closed
 	} else {
 		f.setGaps(&l)
@@ -117,23 +110,11 @@ func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Loa
 	l.Search = &steps.Search{Min: from, Max: to, Resolution: steps.SearchResolution, Probes: steps.SearchProbes}
 	for _, text := range f.slo {
 		o, err := objectiveOf(text)
+		if err == nil {
+			err = checkObjective(text, o, w, l.Search.SLO)
+		}
 		if err != nil {
 			return l, err
-		}
-		if m, _ := metric.Lookup(o.Metric); l.Requests > 0 && l.Requests < m.MinRequests {
-			return l, fmt.Errorf("--slo %s needs at least %d requests, and a probe has %d", text, m.MinRequests, l.Requests)
-		}
-		if m, _ := metric.Lookup(o.Metric); w.Dataset.OutputMax == 1 && m.BetweenTokens() {
-			return l, fmt.Errorf("--slo %s is of the tokens after the first, and --output-len asks for one", text)
-		}
-		if m, _ := metric.Lookup(o.Metric); steps.Pooled(w.Endpoint) && m.OfTokens() {
-			return l, fmt.Errorf("--slo %s is of tokens, and %s have none", text, w.Endpoint)
-		}
-		if strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}) {
-			return l, fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)
-		}
-		if slices.ContainsFunc(l.Search.SLO, func(other steps.Objective) bool { return other.Metric == o.Metric }) {
-			return l, fmt.Errorf("--slo %s: %s has two limits; leave one out", text, o.Metric)
 		}
 		l.Search.SLO = append(l.Search.SLO, o)
 	}
@@ -145,6 +126,44 @@ func (f loadFlags) searched(w steps.Workload, arrivals load.Arrivals) (steps.Loa
 		return l, fmt.Errorf("--search %s spans more than a factor of %g", f.search, float64(capacities.MaxRatio))
 	}
 	return l, arrivals.Check(l.At(from))
+}
+
+// searchRange parses --search: rate=FROM:TO in requests per second, or concurrency=FROM:TO in users.
+func searchRange(text string) (users bool, from, to float64, err error) {
+	over, ends, ok := strings.Cut(text, "=")
+	low, high, both := strings.Cut(ends, ":")
+	from, errLow := strconv.ParseFloat(low, 64)
+	to, errHigh := strconv.ParseFloat(high, 64)
+	users = over == "concurrency"
+	switch {
+	case !ok || !both || errLow != nil || errHigh != nil || over != "rate" && !users:
+		err = fmt.Errorf("--search %q must be of the form rate=4:64 or concurrency=1:128", text)
+	case !(from > 0 && to > 0):
+		err = fmt.Errorf("--search %s: both ends must be above zero", text)
+	case to <= from:
+		err = fmt.Errorf("--search %s: the second end must be above the first", text)
+	case users && (from != math.Trunc(from) || to != math.Trunc(to)):
+		err = fmt.Errorf("--search %s: numbers of users are whole", text)
+	}
+	return users, from, to, err
+}
+
+// checkObjective refuses a limit that the workload cannot be held to, or on a metric that has one.
+func checkObjective(text string, o steps.Objective, w steps.Workload, others []steps.Objective) error {
+	m, _ := metric.Lookup(o.Metric)
+	switch {
+	case w.Load.Requests > 0 && w.Load.Requests < m.MinRequests:
+		return fmt.Errorf("--slo %s needs at least %d requests, and a probe has %d", text, m.MinRequests, w.Load.Requests)
+	case w.Dataset.OutputMax == 1 && m.BetweenTokens():
+		return fmt.Errorf("--slo %s is of the tokens after the first, and --output-len asks for one", text)
+	case steps.Pooled(w.Endpoint) && m.OfTokens():
+		return fmt.Errorf("--slo %s is of tokens, and %s have none", text, w.Endpoint)
+	case strings.HasPrefix(o.Metric, "goodput.") && w.Goodput == (steps.Goodput{}):
+		return fmt.Errorf("--slo %s needs the limits of a good request: --goodput", text)
+	case slices.ContainsFunc(others, func(other steps.Objective) bool { return other.Metric == o.Metric }):
+		return fmt.Errorf("--slo %s: %s has two limits; leave one out", text, o.Metric)
+	}
+	return nil
 }
 
 // objectiveOf parses a limit of --slo: milliseconds for a time, percent for a share.
