@@ -16,7 +16,6 @@ type child struct {
 	cmd    *exec.Cmd
 	pid    int
 	start  uint64 // clock ticks since boot; 0 if the system does not report it
-	record *record
 	linger time.Duration
 	done   chan struct{}
 	err    error // valid once done is closed

@@ -7,7 +7,7 @@
 // Each child leads its own process group. So a terminal's Ctrl-C reaches only this program, and a signal to the
 // group reaches all that the child started. When the leader ends, the rest of its group gets the stop signal
 // and is then killed. When this program is killed, Linux kills the leaders. [FindOrphans] finds the rest by the
-// mark in their environment, by the recorded groups, and by their parents.
+// mark in their environment and resource limits, and by their parents.
 //
 // The environment is an allow-list (see [Policy]); no shell is involved.
 //

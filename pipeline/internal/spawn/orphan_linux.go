@@ -16,15 +16,14 @@ import (
 )
 
 // FindOrphans finds the processes of instances of this program that have ended, for example by kill -9. It
-// finds descendants at any depth, in any group, and with a changed environment. It cannot read processes of
-// other users.
+// finds descendants at any depth, in any group and session, and with a changed environment. It leaves out processes that
+// this user cannot end. A descendant that changed its environment and both limits of the mark is found only by its parent.
 func FindOrphans() ([]Orphan, error) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return nil, fmt.Errorf("searching for processes that were left: %w", err)
 	}
 	all := listProcesses()
-	known := all.recorded()
-	maps.Copy(known, all.marked())
+	known := all.marked()
 	maps.DeleteFunc(known, func(_ int, owner string) bool { return !Gone(owner) })
 	return all.orphans(known), nil
 }
@@ -36,10 +35,9 @@ func FindStrays() []Orphan {
 	return all.orphans(all.own())
 }
 
-// own returns the processes that this program recorded or that carry its mark.
+// own returns the processes that carry the mark of this program.
 func (all processes) own() map[int]string {
-	known := all.recorded()
-	maps.Copy(known, all.marked())
+	known := all.marked()
 	own := Owner()
 	maps.DeleteFunc(known, func(_ int, owner string) bool { return owner != own })
 	return known
@@ -78,15 +76,13 @@ func isAlive(pid int, start uint64) bool {
 // If owners are named, it kills only theirs. It waits until the processes have ended, because only then their
 // memory and GPUs are free.
 func EndOrphans(owners ...string) ([]Orphan, error) {
-	ended, err := end(func() ([]Orphan, error) {
+	return end(func() ([]Orphan, error) {
 		found, err := FindOrphans()
 		if len(owners) > 0 {
 			found = slices.DeleteFunc(found, func(o Orphan) bool { return !slices.Contains(owners, o.Owner) })
 		}
 		return found, err
 	})
-	pruneRecords()
-	return ended, err
 }
 
 // EndStrays kills the processes that [FindStrays] finds, repeatedly until there are none, and returns them.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,8 +88,8 @@ func rewrite(title string) error {
 }
 
 // killedOwner starts a program that has sh run a script, waits until all parts have told their
-// process ids and ready says so, and kills the program with -9. It returns the leader and the parts.
-func killedOwner(t *testing.T, script string, parts int, ready func(left map[string]int) bool) (leader entry, left map[string]int) {
+// process ids, and kills the program with -9. It returns the parts.
+func killedOwner(t *testing.T, script string, parts int) (left map[string]int) {
 	t.Helper()
 	owner := exec.Command(ownProgram(t))
 	owner.Env = append(os.Environ(), ownerVar+"="+script)
@@ -101,6 +100,7 @@ func killedOwner(t *testing.T, script string, parts int, ready func(left map[str
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
+	var leader process
 	left = map[string]int{}
 	lines := bufio.NewScanner(out)
 	for (leader.pid == 0 || len(left) < parts) && lines.Scan() {
@@ -119,7 +119,6 @@ func killedOwner(t *testing.T, script string, parts int, ready func(left map[str
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	eventually(t, "the owner is ready to be killed", func() bool { return ready(left) })
 	found := orphanPIDs(t)
 	for name, pid := range left {
 		if slices.Contains(found, pid) {
@@ -131,7 +130,7 @@ func killedOwner(t *testing.T, script string, parts int, ready func(left map[str
 	}
 	_ = owner.Wait() // it was killed
 	eventually(t, "the leader is killed with its owner", func() bool { return !isAlive(leader.pid, leader.start) })
-	return leader, left
+	return left
 }
 
 func ownProgram(t *testing.T) string {
@@ -143,29 +142,23 @@ func ownProgram(t *testing.T) string {
 	return self
 }
 
-// The owner is killed with -9: the kernel kills the leader, and what the leader had started is
+// The owner is killed with -9 at once: the kernel kills the leader, and what the leader had started is
 // found and ended, whether it carries our mark, has rewritten its title and its environment, has
-// none, or has left for a session of its own.
+// none, has left for a session of its own, or is a daemon without a parent.
 func TestOrphans(t *testing.T) {
 	self := ownProgram(t)
-	atOnce := func(map[string]int) bool { return true }
 	for name, tt := range map[string]struct {
 		script string
 		want   []string
-		ready  func(map[string]int) bool
 	}{
-		"marked":         {"sleep 1000 & echo left sleep $!; wait", []string{"sleep"}, atOnce},
-		"rewritten":      {self + " " + corePart + " & wait", []string{"bare", "core"}, atOnce},
-		"no environment": {"env -i " + self + " " + barePart + " & wait", []string{"bare"}, atOnce},
-		// It is found once its owner has searched.
-		"own session": {self + " " + apartPart + " & wait", []string{"bare", "core"}, func(left map[string]int) bool {
-			return slices.ContainsFunc(readRecords(), func(k kept) bool {
-				return slices.ContainsFunc(k.entries, func(e entry) bool { return e.pid == left["core"] && !e.group })
-			})
-		}},
+		"marked":         {"sleep 1000 & echo left sleep $!; wait", []string{"sleep"}},
+		"rewritten":      {self + " " + corePart + " & wait", []string{"bare", "core"}},
+		"no environment": {"env -i " + self + " " + barePart + " & wait", []string{"bare"}},
+		"own session":    {self + " " + apartPart + " & wait", []string{"bare", "core"}},
+		"daemon":         {"(setsid env -i sh -c 'echo left daemon $$; exec sleep 1000 <&- >&- 2>&-' &); sleep 1000", []string{"daemon"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, left := killedOwner(t, tt.script, len(tt.want), tt.ready)
+			left := killedOwner(t, tt.script, len(tt.want))
 			found, err := FindOrphans()
 			if err != nil {
 				t.Fatal(err)
@@ -201,43 +194,47 @@ func TestOrphans(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("ended:\n%s", diff)
 			}
-			if slices.ContainsFunc(readRecords(), func(k kept) bool { return k.owner == owner }) {
-				t.Error("its record is still there")
-			}
 		})
 	}
 }
 
-// A group, or a process, that has got the number of a recorded one belongs to another program.
-func TestNamed(t *testing.T) {
-	const seen = 500
-	group := entry{group: true, pid: 10, start: 100}
-	for name, tt := range map[string]struct {
-		all  []process
-		of   entry
-		want []int
-	}{
-		"leader and member": {[]process{{pid: 10, group: 10, start: 100}, {pid: 11, group: 10, start: 900}}, group, []int{10, 11}},
-		"leader that was not reaped": {[]process{{pid: 10, group: 10, start: 100, state: 'Z'}, {pid: 11, group: 10, start: 110}}, group,
-			[]int{11}},
-		"member alone":                   {[]process{{pid: 11, group: 10, start: 110}, {pid: 12, group: 10, start: 900}}, group, []int{11, 12}},
-		"another leader":                 {[]process{{pid: 10, group: 10, start: 101}, {pid: 11, group: 10, start: 110}}, group, nil},
-		"a later group without a leader": {[]process{{pid: 11, group: 10, start: 501}, {pid: 12, group: 10, start: 502}}, group, nil},
-		"an earlier group":               {[]process{{pid: 11, group: 10, start: 99}}, group, nil},
-		"the process":                    {[]process{{pid: 10, group: 7, start: 100}}, entry{pid: 10, start: 100}, []int{10}},
-		"another process":                {[]process{{pid: 10, group: 7, start: 101}}, entry{pid: 10, start: 100}, nil},
-		"a zombie":                       {[]process{{pid: 10, group: 7, start: 100, state: 'Z'}}, entry{pid: 10, start: 100}, nil},
+// The limits of a child say who started it; those of this program are as before.
+func TestMarkInLimits(t *testing.T) {
+	space := spaceOf("self")
+	before, err := os.ReadFile("/proc/self/limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSpawner(t, Options{})
+	child := start(t, s, steps.Command{Argv: []string{"sleep", "1000"}})
+	if got, want := limitOf(child.PID(), space), ownMark(); got != want {
+		t.Errorf("the child's mark is %q, want %q", got, want)
+	}
+	if got := limitOf(child.PID(), space+1); got != "" {
+		t.Errorf("a mark of another namespace: %q", got)
+	}
+	after, err := os.ReadFile("/proc/self/limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(before), string(after)); diff != "" {
+		t.Errorf("this program's limits:\n%s", diff)
+	}
+	if got := limitOf(os.Getpid(), space); got == ownMark() {
+		t.Error("this program carries its own mark")
+	}
+}
+
+// Other values of a limit are no mark.
+func TestMarked(t *testing.T) {
+	for value, want := range map[string]bool{
+		"unlimited": false, "0": false, "4611686018427387903": false, "4611686018427387904": true, "9223372036854775807": true,
+		"9223372036854775808": false, "": false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			var got []int
-			for _, p := range table(tt.all).named(tt.of, seen) {
-				got = append(got, p.pid)
-			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+		line := "Max file locks            " + value + "            unlimited            locks     \nMax nice priority 0 0\n"
+		if _, got := marked([]byte(line), "Max file locks"); got != want {
+			t.Errorf("%q is a mark: %v", value, got)
+		}
 	}
 }
 
@@ -281,50 +278,6 @@ func table(list []process) processes {
 		all[p.pid] = p
 	}
 	return all
-}
-
-// A group that has ended leaves no entry, and a Spawner without children no record.
-func TestRecordForgets(t *testing.T) {
-	s := New(Options{Environ: os.Environ()})
-	child := start(t, s, steps.Command{Argv: []string{"sleep", "1000"}})
-	dir := s.record.Load().dir
-	name := filepath.Join(dir, entry{true, child.PID(), startOf(t, child.PID())}.file())
-	if _, err := os.Stat(name); err != nil {
-		t.Error(err)
-	}
-	if err := child.Signal("KILL"); err != nil {
-		t.Fatal(err)
-	}
-	await(t, child.Done())
-	if _, err := os.Stat(name); err == nil {
-		t.Error("a group that has ended is still recorded")
-	}
-	s.Close()
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("a Spawner that has ended is still recorded")
-	}
-}
-
-// The folder of records must be one into which nobody else writes.
-func TestPrivate(t *testing.T) {
-	dir := t.TempDir()
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	open := filepath.Join(dir, "open")
-	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	own := filepath.Join(dir, "own")
-	if err := os.Mkdir(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]bool{own: true, open: false, link: false, filepath.Join(dir, "none"): false} {
-		if private(path) != want {
-			t.Errorf("%s is private: %v", path, !want)
-		}
-	}
 }
 
 func TestKillLeavesOthersAlone(t *testing.T) {

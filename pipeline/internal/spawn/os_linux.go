@@ -18,9 +18,7 @@ func attributes() *syscall.SysProcAttr {
 // zombie, its number and its group's number cannot be reused.
 func (c *child) reap() {
 	waitWithoutReaping(c.pid)
-	if c.endGroup() {
-		c.record.ended(c.pid, c.start)
-	}
+	c.endGroup()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = ignoreHeldOutput(c.cmd.Wait())
@@ -39,17 +37,16 @@ func waitWithoutReaping(pid int) {
 // groupPoll is the interval between checks of an ending group.
 const groupPoll = 20 * time.Millisecond
 
-// endGroup sends the stop signal to the rest of the group, waits for the linger time, kills, and waits again. It
-// reports whether the group has ended. A process that remains hangs in the kernel with the kill pending.
-func (c *child) endGroup() bool {
+// endGroup sends the stop signal to the rest of the group, waits for the linger time, kills, and waits again. A process
+// that remains hangs in the kernel with the kill pending.
+func (c *child) endGroup() {
 	for _, signal := range []string{"TERM", "KILL"} {
 		if !groupAlive(c.pid) {
-			return true
+			return
 		}
 		_ = c.Signal(signal) // after an error, wait anyway
 		c.awaitGroup()
 	}
-	return !groupAlive(c.pid)
 }
 
 // awaitGroup waits until the group has ended or the linger time is over.

@@ -5,7 +5,6 @@ package spawn
 import (
 	"errors"
 	"syscall"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -23,7 +22,6 @@ func (c *child) reap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = syscall.Kill(-c.pid, syscall.SIGKILL) // usually the group is empty
-	c.record.ended(c.pid, c.start)
 	c.err = ignoreHeldOutput(err)
 	c.reaped = true
 }
@@ -55,14 +53,5 @@ func EndOrphans(...string) ([]Orphan, error) { return nil, nil }
 // EndStrays ends none, for the same reason as EndOrphans.
 func EndStrays() ([]Orphan, error) { return nil, nil }
 
-// beatEvery is the interval between updates of a record.
-const beatEvery = time.Minute
-
-// record stores nothing without /proc.
-type record struct{}
-
-func openRecord() *record           { return nil }
-func (*record) started(int, uint64) {}
-func (*record) ended(int, uint64)   {}
-func (*record) beat()               {}
-func (*record) close()              {}
+// whileMarked calls start: the environment alone marks the child.
+func whileMarked(start func() error) error { return start() }

@@ -13,7 +13,7 @@ func OwnerOf(pid int) Ownership {
 	if pid <= 0 {
 		return Unknown
 	}
-	if markOf(pid) == ownMark() {
+	if markOf(pid, spaceOf("self")) == ownMark() {
 		return Ours
 	}
 	all := listProcesses()

@@ -109,14 +109,24 @@ func startTime(pid int) (uint64, error) {
 	return p.start, err
 }
 
-// markOf returns the mark in the environment of a process, "" if absent or unreadable.
-func markOf(pid int) string {
+// markOf returns the mark in the environment or the limits of a process, "" if absent, unreadable or of another PID
+// namespace than space.
+func markOf(pid int, space uint64) string {
+	if mark := environMarkOf(pid); mark != "" && spaceOf(strconv.Itoa(pid)) == space {
+		return mark
+	}
+	return limitOf(pid, space)
+}
+
+// environMarkOf returns the valid mark in the environment of a process.
+func environMarkOf(pid int) string {
 	data, err := os.ReadFile(procDir(pid) + "/environ")
 	if err != nil {
 		return ""
 	}
 	for kv := range bytes.SplitSeq(data, []byte{0}) {
-		if mark, ok := bytes.CutPrefix(kv, []byte(MarkVar+"=")); ok {
+		mark, ok := bytes.CutPrefix(kv, []byte(MarkVar+"="))
+		if _, _, valid := parseMark(string(mark)); ok && valid {
 			return string(mark)
 		}
 	}

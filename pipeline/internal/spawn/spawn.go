@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,7 +20,7 @@ import (
 )
 
 // MarkVar is set in the environment of every child to "PID:START" of this program, so that a later instance can
-// find what a killed one left behind.
+// find what a killed one left behind. On Linux, resource limits carry the same mark.
 const MarkVar = "PIPELINE_SPAWNED_BY"
 
 // Options configure a Spawner.
@@ -51,9 +50,6 @@ type Spawner struct {
 
 	mu     sync.Mutex
 	closed bool
-	// record is nil before the first start. It is read without mu, because Spawn holds mu while it waits for
-	// serve.
-	record atomic.Pointer[record]
 }
 
 var _ steps.Spawner = (*Spawner)(nil)
@@ -81,18 +77,10 @@ type startRequest struct {
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var beat <-chan time.Time
 	for {
 		select {
 		case r := <-s.starts:
-			if beat == nil {
-				tick := time.NewTicker(beatEvery)
-				defer tick.Stop()
-				beat = tick.C
-			}
-			r.done <- r.cmd.Start()
-		case <-beat:
-			s.record.Load().beat()
+			r.done <- whileMarked(r.cmd.Start)
 		case <-s.quit:
 			return
 		}
@@ -120,9 +108,6 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if s.closed {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrClosed)
 	}
-	if s.record.Load() == nil {
-		s.record.Store(openRecord())
-	}
 	r := startRequest{cmd: cmd, done: make(chan error, 1)}
 	select {
 	case s.starts <- r:
@@ -132,9 +117,8 @@ func (s *Spawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, erro
 	if err := <-r.done; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	ch := &child{cmd: cmd, pid: cmd.Process.Pid, record: s.record.Load(), linger: s.opt.Linger, done: make(chan struct{})}
+	ch := &child{cmd: cmd, pid: cmd.Process.Pid, linger: s.opt.Linger, done: make(chan struct{})}
 	ch.start, _ = startTime(ch.pid)
-	ch.record.started(ch.pid, ch.start)
 	if s.opt.OnSpawn != nil {
 		s.opt.OnSpawn(ch.pid, ch.start, c.Argv)
 	}
@@ -170,10 +154,7 @@ func (s *Spawner) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.once.Do(func() {
-		close(s.quit)
-		s.record.Load().close()
-	})
+	s.once.Do(func() { close(s.quit) })
 }
 
 // ownMark identifies this process among all since the last boot.

@@ -1,9 +1,6 @@
 package spawn
 
-import (
-	"os"
-	"strings"
-)
+import "os"
 
 // processes holds the processes of the machine by process ID.
 type processes map[int]process
@@ -15,23 +12,6 @@ func listProcesses() processes {
 		return true
 	})
 	return all
-}
-
-// alive reports whether the process with this number and start time still runs.
-func (all processes) alive(pid int, start uint64) bool {
-	p, ok := all[pid]
-	return ok && p.start == start && !p.ended()
-}
-
-// members returns the running processes of a group.
-func (all processes) members(group int) []process {
-	var out []process
-	for _, p := range all {
-		if p.group == group && !p.ended() {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // family returns the processes of instances of this program, with their owners. It starts with the processes of
@@ -80,64 +60,15 @@ func (all processes) family(known map[int]string) map[int]string {
 	return out
 }
 
-// marked returns the owners of processes with a mark. It ignores marks in other PID namespaces, which refer to
-// unknown processes.
+// marked returns the owners of processes with a mark of this PID namespace. A mark of another refers to an unknown
+// process.
 func (all processes) marked() map[int]string {
-	place := ownerPlace()
-	_, namespace, _ := strings.Cut(place, "/")
+	place, space := ownerPlace(), spaceOf("self")
 	out := map[int]string{}
 	for pid, p := range all {
-		if p.ended() {
-			continue
-		}
-		mark := markOf(pid)
-		if _, _, ok := parseMark(mark); !ok {
-			continue
-		}
-		if other, err := os.Readlink(procDir(pid) + "/ns/pid"); err == nil && other != namespace {
-			continue
-		}
-		out[pid] = place + "/" + mark
-	}
-	return out
-}
-
-// recorded returns the owners of the recorded processes.
-func (all processes) recorded() map[int]string {
-	out := map[int]string{}
-	for _, r := range readRecords() {
-		for _, e := range r.entries {
-			for _, p := range all.named(e, r.seen) {
-				out[p.pid] = r.owner
-			}
+		if mark := markOf(pid, space); mark != "" && !p.ended() {
+			out[pid] = place + "/" + mark
 		}
 	}
 	return out
-}
-
-// named returns the running processes that an entry of a record identifies.
-//
-// A process number may be reused, so the start time distinguishes processes. A group keeps its number while it
-// has members, and the owner removes the entry before the number can be reused. So a group without its leader
-// is the recorded one if a member started before the owner was last seen; a later group has only later members.
-func (all processes) named(e entry, seen uint64) []process {
-	if !e.group {
-		if all.alive(e.pid, e.start) {
-			return []process{all[e.pid]}
-		}
-		return nil
-	}
-	members := all.members(e.pid)
-	if leader, ok := all[e.pid]; ok {
-		if leader.start != e.start {
-			return nil
-		}
-		return members
-	}
-	for _, p := range members {
-		if p.start >= e.start && p.start <= seen {
-			return members
-		}
-	}
-	return nil
 }
