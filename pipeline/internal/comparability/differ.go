@@ -28,6 +28,10 @@ const (
 	// percent, even if sampled. Tokens that were claimed but not generated, or padding with blanks, have no
 	// characters.
 	otherCharacters = 0.2
+	// claimedTokens is the relative difference of both characters per token and tokens per event, in opposite
+	// directions, that shows tokens that were claimed and not streamed, or streamed and not claimed: characters per event
+	// then agree within the same share. Fewer and larger events alone leave the characters per token alone.
+	claimedTokens = 0.05
 	// otherLengths is the relative difference of tokens per answer, if the model ends it.
 	otherLengths = 0.33
 	// otherUsage is the difference of the shares of requests for which a server counts its tokens: it counts them for all
@@ -96,6 +100,7 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	add(all.usage("output tokens", func(r request) bool { return r.output > 0 }))
 	add(all.lengths())
 	add(all.characters())
+	add(all.fewerTokens())
 	add(all.repeated())
 	if sameTexts {
 		for i := range pairs {
@@ -237,6 +242,8 @@ func one(request) float64 { return 1 }
 
 func outputTokens(r request) float64 { return float64(r.output) }
 
+func events(r request) float64 { return float64(r.events) }
+
 func counted(b, h request) bool { return b.output > 0 && h.output > 0 }
 
 // indicator returns a function that is 1 for requests that satisfy is, else 0.
@@ -277,18 +284,35 @@ func (p *runPair) lengths() (d result.RequestDifference, differs bool) {
 	return d, differs
 }
 
+// characters compares the characters per token. A smaller difference counts if the events show the same.
 func (p *runPair) characters() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherTexts, Repeat: p.Repeat}
 	use := func(b, h request) bool { return b.known && h.known && counted(b, h) }
-	d.Base, d.Head, differs = p.ratio(use, func(r request) float64 { return float64(r.chars) }, outputTokens, otherCharacters, true)
+	characters := func(r request) float64 { return float64(r.chars) }
+	d.Base, d.Head, differs = p.ratio(use, characters, outputTokens, otherCharacters, true)
 	d.Text = fmt.Sprintf("characters of text per token that the server counts: base %.3g, head %.3g", d.Base, d.Head)
+	if differs {
+		return d, true
+	}
+	_, _, fewer := p.ratio(use, characters, outputTokens, claimedTokens, true)
+	perEventB, perEventH, larger := p.ratio(use, outputTokens, events, claimedTokens, true)
+	alike := math.Abs(d.Head*perEventH/(d.Base*perEventB)-1) <= claimedTokens
+	d.Text += fmt.Sprintf("; tokens that it counts per event: base %.3g, head %.3g", perEventB, perEventH)
+	return d, fewer && larger && alike
+}
+
+// fewerTokens compares the shares of requests for which a server counts fewer tokens than it sent events with tokens.
+func (p *runPair) fewerTokens() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherUsage, Repeat: p.Repeat}
+	d.Base, d.Head, differs = p.ratio(counted, indicator(func(r request) bool { return r.output < r.events }), one, otherShare, false)
+	d.Text = fmt.Sprintf("answers of which the server counts fewer tokens than it streamed: base %.0f %%, head %.0f %%", 100*d.Base, 100*d.Head)
 	return d, differs
 }
 
 // events compares the tokens per event. Engines may choose them freely, so a difference is only shown.
 func (p *runPair) events() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherEvents, Repeat: p.Repeat, Shown: true}
-	d.Base, d.Head, differs = p.ratio(counted, outputTokens, func(r request) float64 { return float64(r.events) }, otherEvents, true)
+	d.Base, d.Head, differs = p.ratio(counted, outputTokens, events, otherEvents, true)
 	d.Text = fmt.Sprintf("tokens per event: base %.3g, head %.3g, so that times between events are of other pieces", d.Base, d.Head)
 	return d, differs
 }

@@ -139,6 +139,12 @@ func TestRequestsOfCheats(t *testing.T) {
 			}
 		}, nil,
 			[]result.DifferentRequests{result.OtherBeginnings}},
+		{"some claimed tokens", "0.7", func(_ int, q *asked) { q.text, q.Events = q.text[:27*len(q.text)/32], q.Events[:27] },
+			[]result.DifferentRequests{result.OtherTexts}, []result.DifferentRequests{result.OtherEvents}},
+		{"some tokens that are not claimed", "0.7", func(_ int, q *asked) { q.OutputTokens = 27 },
+			[]result.DifferentRequests{result.OtherTexts, result.OtherUsage}, []result.DifferentRequests{result.OtherEvents}},
+		{"a token of some answers that is not claimed", "0.7", func(i int, q *asked) { q.OutputTokens -= min(i%3, 1) },
+			[]result.DifferentRequests{result.OtherUsage}, nil},
 		{"other sampled answers", "0.7", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -229,6 +235,31 @@ func TestRequestsOfHonestSides(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestClaimedTokensOfSampledAnswers: where no text is that of the other side, the events show which tokens were
+// claimed. Fewer events for the same text are honest.
+func TestClaimedTokensOfSampledAnswers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	side := func(change func(q *asked)) *result.Cell {
+		return cell("0.7", 3, func(int) []record.Request {
+			return answered(100, sampled(rng), func(_ int, q *asked) { change(q) })
+		})
+	}
+	for name, tt := range map[string]struct {
+		change func(q *asked)
+		want   bool
+	}{
+		"honest":           {func(*asked) {}, false},
+		"larger events":    {func(q *asked) { q.Events = q.Events[:27] }, false},
+		"claimed tokens":   {func(q *asked) { q.text, q.Events = q.text[:27*len(q.text)/32], q.Events[:27] }, true},
+		"unclaimed tokens": {func(q *asked) { q.OutputTokens = 27 }, true},
+	} {
+		got, _ := CompareRequests("benchmark.b", side(func(*asked) {}), side(tt.change))
+		if found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool { return !d.Shown }); found != tt.want {
+			t.Errorf("%s: %+v, want found %v", name, got.Differences, tt.want)
+		}
+	}
 }
 
 // TestRequestsInADigest: what a digest holds of a request comes back, and a broken one holds less.
