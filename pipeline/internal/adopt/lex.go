@@ -1,0 +1,280 @@
+package adopt
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// part is a piece of a word: text, or a variable with its fallback.
+type part struct {
+	text, name string
+	fallback   *string
+	quoted     bool // keeps its blanks
+	all        bool // of an array
+}
+
+// token is a word, or an operator of the shell if op is set.
+type token struct {
+	op     string
+	parts  []part
+	quoted bool // part of it was quoted, so that it is a word even if empty
+	array  bool // NAME=, whose values are the words behind it
+}
+
+func separates(op string) bool { return op != "" && !redirects(op) }
+
+func redirects(op string) bool { return strings.ContainsAny(op, "<>") }
+
+// lexer reads tokens.
+type lexer struct {
+	rest   []rune
+	out    []token
+	word   token
+	inWord bool
+	array  bool     // within NAME=( … )
+	ends   []string // delimiters of here-documents whose text begins with the next line
+}
+
+func lex(script string) ([]token, error) {
+	l := lexer{rest: []rune(strings.ReplaceAll(script, "\r\n", "\n"))}
+	for len(l.rest) > 0 {
+		if err := l.step(); err != nil {
+			return nil, err
+		}
+	}
+	l.flush()
+	return l.out, nil
+}
+
+func (l *lexer) next() rune {
+	r := l.rest[0]
+	l.rest = l.rest[1:]
+	return r
+}
+
+func (l *lexer) has(prefix string) bool {
+	p := []rune(prefix)
+	return len(l.rest) >= len(p) && string(l.rest[:len(p)]) == prefix
+}
+
+func (l *lexer) skip(n int) { l.rest = l.rest[n:] }
+
+// take returns the text in front of the first character that ends it, and skips it.
+func (l *lexer) take(ends func(rune) bool) string {
+	n := slices.IndexFunc(l.rest, ends)
+	if n < 0 {
+		n = len(l.rest)
+	}
+	text := string(l.rest[:n])
+	l.skip(n)
+	return text
+}
+
+// until returns the text in front of the first of some characters, and skips it.
+func (l *lexer) until(chars string) string {
+	return l.take(func(r rune) bool { return strings.ContainsRune(chars, r) })
+}
+
+func (l *lexer) flush() {
+	if l.inWord {
+		l.out = append(l.out, l.word)
+	}
+	l.word, l.inWord = token{}, false
+}
+
+func (l *lexer) operator(op string) {
+	l.flush()
+	l.out = append(l.out, token{op: op})
+}
+
+// add appends text to the word.
+func (l *lexer) add(text string, quoted bool) {
+	l.inWord = true
+	l.word.quoted = l.word.quoted || quoted
+	if n := len(l.word.parts); n > 0 && l.word.parts[n-1].name == "" && l.word.parts[n-1].quoted == quoted {
+		l.word.parts[n-1].text += text
+		return
+	}
+	l.word.parts = append(l.word.parts, part{text: text, quoted: quoted})
+}
+
+func (l *lexer) step() error {
+	if strings.ContainsRune(";&|()<>", l.rest[0]) {
+		l.control()
+		return nil
+	}
+	switch r := l.next(); r {
+	case '\\':
+		if len(l.rest) > 0 {
+			if next := l.next(); next != '\n' {
+				l.add(string(next), true)
+			}
+		}
+	case '\'':
+		return l.single()
+	case '"':
+		return l.double()
+	case '$':
+		return l.dollar(false)
+	case '`':
+		return fmt.Errorf("a command in backquotes computes a word: write its value instead")
+	case ' ', '\t':
+		l.flush()
+	case '\n':
+		if l.array {
+			l.flush()
+			return nil
+		}
+		l.operator("\n")
+		l.documents()
+	case '#':
+		if l.inWord {
+			l.add("#", false)
+			return nil
+		}
+		l.until("\n")
+	default:
+		l.add(string(r)+l.until("\\'\"$` \t\n#;&|()<>"), false)
+	}
+	return nil
+}
+
+// shellOperators lists the operators, longer ones before those that they begin with.
+var shellOperators = []string{"&>>", "<<<", "<<-", ">&1", ">&2", "&&", "||", "|&", "&>", ">>", ">&", ">|", "<<", "<&", "<>",
+	";", "&", "|", "(", ")", "<", ">"}
+
+// control reads an operator.
+func (l *lexer) control() {
+	op := shellOperators[slices.IndexFunc(shellOperators, l.has)]
+	l.skip(len(op))
+	if op == "(" && l.inWord { // NAME=( an array )
+		l.word.array, l.array = true, true
+		l.flush()
+		return
+	}
+	if (op[0] == '<' || op[0] == '>') && l.descriptor() {
+		op = l.word.parts[0].text + op
+		l.word, l.inWord = token{}, false
+	}
+	l.array = l.array && op != ")"
+	l.operator(op)
+	if op = strings.TrimLeft(op, "12"); op == "<<" || op == "<<-" {
+		l.ends = append(l.ends, l.delimiter())
+	}
+}
+
+// descriptor reports whether the word before a redirection is the number of a stream.
+func (l *lexer) descriptor() bool {
+	return l.inWord && !l.word.quoted && len(l.word.parts) == 1 && (l.word.parts[0].text == "1" || l.word.parts[0].text == "2")
+}
+
+// delimiter reads the word behind << and leaves it in place.
+func (l *lexer) delimiter() string {
+	const longest = 100
+	word := strings.TrimLeft(string(l.rest[:min(longest, len(l.rest))]), " \t")
+	if end := strings.IndexAny(word, " \t\n;|&"); end >= 0 {
+		word = word[:end]
+	}
+	return strings.Trim(word, `'"\`)
+}
+
+// documents skips the text of here-documents.
+func (l *lexer) documents() {
+	for _, end := range l.ends {
+		for len(l.rest) > 0 {
+			line := l.until("\n")
+			l.skip(min(1, len(l.rest)))
+			if strings.TrimSpace(line) == end {
+				break
+			}
+		}
+	}
+	l.ends = nil
+}
+
+func (l *lexer) single() error {
+	for i, r := range l.rest {
+		if r == '\'' {
+			l.add(string(l.rest[:i]), true)
+			l.skip(i + 1)
+			return nil
+		}
+	}
+	return fmt.Errorf("a quotation mark ' is not closed")
+}
+
+func (l *lexer) double() error {
+	l.add("", true)
+	for len(l.rest) > 0 {
+		switch r := l.next(); {
+		case r == '"':
+			return nil
+		case r == '\\' && len(l.rest) > 0 && strings.ContainsRune("\"\\$`\n", l.rest[0]):
+			if escaped := l.next(); escaped != '\n' {
+				l.add(string(escaped), true)
+			}
+		case r == '$':
+			if err := l.dollar(true); err != nil {
+				return err
+			}
+		case r == '`':
+			return fmt.Errorf("a command in backquotes computes a word: write its value instead")
+		default:
+			l.add(string(r)+l.until("\"\\$`"), true)
+		}
+	}
+	return fmt.Errorf(`a quotation mark " is not closed`)
+}
+
+var variableForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*|[0-9@*?#])(\[[@*]\])?(?:(:?[-=?])(.*))?$`)
+
+// dollar reads what follows a dollar sign.
+func (l *lexer) dollar(quoted bool) error {
+	switch {
+	case l.has("("):
+		return fmt.Errorf("a command in $(…) computes a word: write its value instead")
+	case l.has("'") && !quoted:
+		l.skip(1)
+		return l.single()
+	case l.has("{"):
+		end := slices.Index(l.rest, '}')
+		if end < 0 {
+			return fmt.Errorf("a brace { is not closed")
+		}
+		inner := string(l.rest[1:end])
+		l.skip(end + 1)
+		m := variableForm.FindStringSubmatch(inner)
+		if m == nil {
+			return fmt.Errorf("${%s} computes a word: write its value instead", inner)
+		}
+		p := part{name: m[1], quoted: quoted && m[2] == "", all: m[2] != ""}
+		if strings.HasSuffix(m[3], "-") || strings.HasSuffix(m[3], "=") {
+			fallback := strings.Trim(m[4], `"'`)
+			p.fallback = &fallback
+		}
+		l.variable(p)
+		return nil
+	}
+	var name string
+	if len(l.rest) > 0 && strings.ContainsRune("@*?#0123456789", l.rest[0]) {
+		name = string(l.next())
+	} else {
+		name = l.take(func(r rune) bool {
+			return r != '_' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+		})
+	}
+	if name == "" {
+		l.add("$", quoted)
+		return nil
+	}
+	l.variable(part{name: name, quoted: quoted, all: name == "@"})
+	return nil
+}
+
+func (l *lexer) variable(p part) {
+	l.inWord = true
+	l.word.parts = append(l.word.parts, p)
+}
