@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnbuildableError is why a candidate cannot be built or checked out.
+// UnbuildableError is the failure of a candidate's build command.
 type UnbuildableError struct{ Err error }
 
 func (e *UnbuildableError) Error() string { return e.Err.Error() }
@@ -31,7 +31,7 @@ func (e *UnbuildableError) Unwrap() error { return e.Err }
 
 const (
 	// keptBuilds is the number of builds kept besides those in use; a search revisits few.
-	keptBuilds = 4
+	keptBuilds = 3
 	// diskEvery is the interval between checks of the size of a running build.
 	diskEvery = 2 * time.Second
 	// leastFree is the free disk space in bytes below which a failed build is not blamed on the commit.
@@ -241,7 +241,7 @@ func (b *Builder) evict(using ...Candidate) error {
 	}
 	slices.SortFunc(all, func(x, y build) int { return y.used.Compare(x.used) })
 	var errs []error
-	for _, old := range all[min(len(all), keptBuilds-1):] {
+	for _, old := range all[min(len(all), keptBuilds):] {
 		errs = append(errs, os.Remove(old.path+".json"), remove(old.path))
 	}
 	return errors.Join(errs...)

@@ -23,11 +23,11 @@ func (s *Search) Document(f *Found, tool string, notes []string) *bisection.Docu
 		d.Candidates[u.Candidate].Unusable = u.Reason
 	}
 	if f.Posterior == nil {
-		d.Answer = endsAnswer(f.Ends)
-		if d.Answer == bisection.None {
-			d.Notes = append(d.Notes, s.undone()...)
+		if d.Answer = endsAnswer(f.Ends); d.Answer != bisection.None {
+			return d
 		}
-		if d.Answer == bisection.None && f.Ends.Improved {
+		d.Notes = append(d.Notes, s.undone()...)
+		if f.Ends.Improved {
 			d.Notes = append(d.Notes,
 				"The bad end is better than the good one: to find what made it so, swap the values of the two sides in the file.")
 		}
