@@ -10,12 +10,8 @@ import (
 var ascend = form{
 	name: "vllm-ascend", title: "a nightly of vllm-ascend",
 	matches: func(s *source) bool {
-		for _, c := range listOf(at(s.first(), "test_cases")) {
-			if textOf(at(c, "model")) != "" && at(c, "server_cmd") != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(listOf(at(s.first(), "test_cases")),
+			func(c any) bool { return textOf(at(c, "model")) != "" && at(c, "server_cmd") != nil })
 	},
 	read: (*Definition).ascend,
 }

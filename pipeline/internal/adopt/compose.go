@@ -15,12 +15,7 @@ var compose = form{
 	name: "compose", title: "a compose file",
 	matches: func(s *source) bool {
 		services, _ := at(s.first(), "services").(hclfile.Map)
-		for _, p := range services {
-			if at(p.Value, "image") != nil || at(p.Value, "build") != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(services, func(p hclfile.Pair) bool { return at(p.Value, "image") != nil || at(p.Value, "build") != nil })
 	},
 	read: (*Definition).compose,
 }
@@ -194,7 +189,7 @@ func wordsOf(v any) []string {
 	return all[0].words
 }
 
-var interpolation = regexp.MustCompile(`\$(?:\$|([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-?]([^}]*))?\})`)
+var interpolation = regexp.MustCompile(`\$(?:\$|([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(?::?([-?])([^}]*))?\})`)
 
 // interpolate replaces the variables of a compose file, whose values stand outside of it.
 func (d *Definition) interpolate(v any) any {
@@ -205,8 +200,8 @@ func (d *Definition) interpolate(v any) any {
 			switch {
 			case found == "$$":
 				return "$"
-			case strings.Contains(found, "-"):
-				return d.unset(m[2], &m[3])
+			case m[3] == "-":
+				return d.unset(m[2], &m[4])
 			}
 			return d.unset(m[1]+m[2], nil)
 		})

@@ -3,6 +3,7 @@ package adopt
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +15,9 @@ var inferenceX = form{
 	name: "inferencex", title: "a master file of InferenceX",
 	matches: func(s *source) bool {
 		m, _ := s.first().(hclfile.Map)
-		for _, p := range m {
-			if at(p.Value, "framework") != nil && at(p.Value, "image") != nil && inferenceXLengths(p.Value) != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(m, func(p hclfile.Pair) bool {
+			return at(p.Value, "framework") != nil && at(p.Value, "image") != nil && inferenceXLengths(p.Value) != nil
+		})
 	},
 	read: (*Definition).inferenceX,
 }

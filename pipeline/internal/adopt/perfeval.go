@@ -60,12 +60,12 @@ func (d *Definition) perfEval(s *source) error {
 func (d *Definition) perfEvalLoad(f *fields, sv *server) {
 	b := &benchmark{name: textOf(f.take("name")), server: sv}
 	flags := hclfile.Map{{Name: "dataset_name", Value: "random"}}
-	for from, to := range map[string]string{
-		"dataset": "dataset_name", "input_len": "random_input_len", "output_len": "random_output_len", "num_prompts": "num_prompts",
-		"max_concurrency": "max_concurrency", "backend": "backend",
+	for _, its := range []struct{ field, flag string }{
+		{"dataset", "dataset_name"}, {"input_len", "random_input_len"}, {"output_len", "random_output_len"}, {"num_prompts", "num_prompts"},
+		{"max_concurrency", "max_concurrency"}, {"backend", "backend"},
 	} {
-		if v := f.take(from); v != nil {
-			flags = set(flags, to, v)
+		if v := f.take(its.field); v != nil {
+			flags = set(flags, its.flag, v)
 		}
 	}
 	more, _ := f.take("args").(hclfile.Map)

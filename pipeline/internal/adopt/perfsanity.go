@@ -1,9 +1,11 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
@@ -13,12 +15,7 @@ import (
 var perfSanity = form{
 	name: "trtllm-perf-sanity", title: "a configuration of TensorRT-LLM's perf-sanity tests",
 	matches: func(s *source) bool {
-		for _, c := range listOf(at(s.first(), "server_configs")) {
-			if at(c, "client_configs") != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(listOf(at(s.first(), "server_configs")), func(c any) bool { return at(c, "client_configs") != nil })
 	},
 	read: (*Definition).perfSanity,
 }
@@ -43,10 +40,7 @@ func (d *Definition) perfSanity(s *source) error {
 
 func (d *Definition) perfSanityServer(f *fields, model string) error {
 	sv := &server{name: textOf(f.take("name")), gpus: 1}
-	if own := textOf(f.take("model_name")); own != "" {
-		model = own
-	}
-	if model == "" {
+	if model = cmp.Or(textOf(f.take("model_name")), model); model == "" {
 		return fmt.Errorf("server %s has no model_name", sv.name)
 	}
 	for _, size := range perfSanityParallel {
@@ -54,10 +48,7 @@ func (d *Definition) perfSanityServer(f *fields, model string) error {
 			sv.gpus *= n
 		}
 	}
-	backend := textOf(f.take("backend"))
-	if backend == "" {
-		backend = "pytorch"
-	}
+	backend := cmp.Or(textOf(f.take("backend")), "pytorch")
 	config := "extra-llm-api-config." + sv.name + ".yml"
 	if err := d.read(sv, []string{"trtllm-serve", model, "--backend", backend, "--config", config}); err != nil {
 		return err
@@ -91,15 +82,18 @@ func (d *Definition) perfSanityLoad(f *fields, sv *server) {
 	b := &benchmark{name: textOf(f.take("name")), server: sv}
 	concurrency, iterations := wholeOf(f.take("concurrency")), max(wholeOf(f.take("iterations")), 1)
 	flags := hclfile.Map{{Name: "dataset_name", Value: "random"}, {Name: "ignore_eos", Value: true}}
-	for name, n := range map[string]int{
-		"random_input_len": wholeOf(f.take("isl")), "random_output_len": wholeOf(f.take("osl")), "max_concurrency": concurrency,
-		"num_prompts": concurrency * iterations,
+	for _, l := range []struct {
+		flag string
+		n    int
+	}{
+		{"random_input_len", wholeOf(f.take("isl"))}, {"random_output_len", wholeOf(f.take("osl"))}, {"max_concurrency", concurrency},
+		{"num_prompts", concurrency * iterations},
 	} {
-		flags = set(flags, name, json.Number(fmt.Sprint(n)))
+		flags = set(flags, l.flag, json.Number(strconv.Itoa(l.n)))
 	}
-	for from, to := range map[string]string{"random_range_ratio": "random_range_ratio", "backend": "backend"} {
-		if v := f.take(from); v != nil {
-			flags = set(flags, to, v)
+	for _, name := range []string{"random_range_ratio", "backend"} {
+		if v := f.take(name); v != nil {
+			flags = set(flags, name, v)
 		}
 	}
 	if d.workload(b, flags) {

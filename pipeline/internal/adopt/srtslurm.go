@@ -175,23 +175,17 @@ func srtRolesOf(root *fields) (srtRecipe, error) {
 	f := fieldsOf(root.take("backend"), "backend.")
 	out.engine = textOf(f.take("type"))
 	config := f.take(out.engine + "_config")
-	for role, its := range map[string]struct{ config, short string }{
-		"agg": {"aggregated", "agg"}, "prefill": {"prefill", "prefill"}, "decode": {"decode", "decode"},
-	} {
+	rest := f // what belongs to no role stands at the first one
+	for _, its := range []struct{ role, config string }{{"agg", "aggregated"}, {"prefill", "prefill"}, {"decode", "decode"}} {
 		args, _ := at(config, its.config).(hclfile.Map)
 		env, _ := f.take(its.config + "_environment").(hclfile.Map)
 		if args != nil {
-			out.roles[role] = srtRole{
-				args: args, env: env, workers: wholeOf(out.resources.take(its.short + "_workers")),
-				gpus: wholeOf(out.resources.take("gpus_per_" + its.short)), nodes: wholeOf(out.resources.take(its.short + "_nodes")),
-				rest: fieldsOf(nil, ""),
+			out.roles[its.role] = srtRole{
+				args: args, env: env, workers: wholeOf(out.resources.take(its.role + "_workers")),
+				gpus: wholeOf(out.resources.take("gpus_per_" + its.role)), nodes: wholeOf(out.resources.take(its.role + "_nodes")), rest: rest,
 			}
+			rest = fieldsOf(nil, "")
 		}
-	}
-	for role, r := range out.roles { // what belongs to no role
-		r.rest = f
-		out.roles[role] = r
-		break
 	}
 	return out, out.complete()
 }

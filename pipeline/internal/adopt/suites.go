@@ -14,12 +14,7 @@ import (
 var servingTests = form{
 	name: "serving-tests", title: "a suite of vLLM's serving tests",
 	matches: func(s *source) bool {
-		for _, t := range testsOf(s.first()) {
-			if at(t, "server_parameters") != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(testsOf(s.first()), func(t any) bool { return at(t, "server_parameters") != nil })
 	},
 	read: (*Definition).servingTests,
 }
@@ -162,12 +157,7 @@ func flagWords(p hclfile.Pair) []string {
 var engineTests = form{
 	name: "engine-tests", title: "a suite of vLLM's latency, throughput or startup tests",
 	matches: func(s *source) bool {
-		for _, t := range testsOf(s.first()) {
-			if at(t, "parameters") != nil && at(t, "test_name") != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(testsOf(s.first()), func(t any) bool { return at(t, "parameters") != nil && at(t, "test_name") != nil })
 	},
 	read: func(d *Definition, s *source) error {
 		for _, t := range testsOf(s.first()) {

@@ -84,14 +84,17 @@ func override(words []string, parameters hclfile.Map) []string {
 		if len(flag) == 0 {
 			continue
 		}
-		for i := 0; i < len(out); i++ {
-			if name, _, _ := strings.Cut(out[i], "="); strings.HasPrefix(name, "-") && argument(name) == argument(flag[0]) {
-				end := i + 1
-				for end < len(out) && !strings.Contains(out[i], "=") && !flagWord.MatchString(out[end]) {
-					end++
-				}
-				out = slices.Delete(out, i, end)
+		for i := 0; i < len(out); {
+			end := i + 1
+			name, _, inline := strings.Cut(out[i], "=")
+			if !strings.HasPrefix(name, "-") || argument(name) != argument(flag[0]) {
+				i++
+				continue
 			}
+			for !inline && end < len(out) && !flagWord.MatchString(out[end]) {
+				end++
+			}
+			out = slices.Delete(out, i, end)
 		}
 		out = append(out, flag...)
 	}
@@ -114,18 +117,17 @@ func (d *Definition) combinations(file string) ([]combination, error) {
 		return nil, err
 	}
 	read, err := documents(data)
-	if err != nil || len(read) == 0 {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var out []combination
-	if named, ok := read[0].(hclfile.Map); ok {
-		for _, p := range named {
-			m, _ := p.Value.(hclfile.Map)
-			out = append(out, combination{identifier(p.Name), m})
-		}
-		return out, nil
+	s := source{documents: read}
+	named, _ := s.first().(hclfile.Map)
+	for _, p := range named {
+		m, _ := p.Value.(hclfile.Map)
+		out = append(out, combination{identifier(p.Name), m})
 	}
-	for _, v := range listOf(read[0]) {
+	for _, v := range listOf(s.first()) {
 		m, _ := v.(hclfile.Map)
 		out = append(out, combination{nameOf(m), m})
 	}
