@@ -2,6 +2,7 @@ package trends_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +61,24 @@ func stepAt(at int) func(int) float64 {
 			return 0.12
 		}
 		return 0.1
+	}
+}
+
+// TestTrendsInNaturalOrder: series are sorted by the numbers in their labels.
+func TestTrendsInNaturalOrder(t *testing.T) {
+	night := session(0, 0.1)
+	night.Cells = nil
+	for _, rate := range []string{"10", "2", "1", "8"} {
+		night.Cells = append(night.Cells, history.Cell{
+			Hash: rate, Label: "rate=" + rate, Model: "m", Metrics: map[string]float64{"ttft.p50": 0.1},
+		})
+	}
+	var got []string
+	for _, s := range of(t, query(start), night).Trends {
+		got = append(got, s.Label)
+	}
+	if want := []string{"rate=1", "rate=2", "rate=8", "rate=10"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
