@@ -270,7 +270,7 @@ func (a *app) annotationCommand(n annotation) *cobra.Command {
 
 func (a *app) acceptCommand() *cobra.Command {
 	return a.annotationCommand(annotation{
-		use: "accept RUN|ID", short: "Accept a change, so that the stored baseline begins anew with a run", kind: history.Acceptance,
+		use: "accept RUN|ID", short: "Accept a change: the stored baseline begins anew with a run", kind: history.Acceptance,
 		long: "Adds a record to the history: the change that this run shows is accepted, why, and by whom.\n" +
 			"Sessions from before the run no longer count for stored baselines, and `history` marks the change as accepted.",
 		expires: "the old baseline counts again", find: measuredRun,

@@ -15,7 +15,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 	var cleaners []place.Cleaner
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove what killed runs have left: containers, networks, volumes, processes, Slurm jobs and Pods",
+		Short: "Remove what killed runs have left behind",
 		Long: "Removes what runs of this program made and could not remove because they were killed: of runs whose program has\n" +
 			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended,\n" +
 			"unless --run-id or --expired ask for less: processes know neither. Jobs and steps of yours on a Slurm cluster are\n" +

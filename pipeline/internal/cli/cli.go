@@ -285,14 +285,16 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetIn(a.In)
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "never use colours (also: NO_COLOR)")
-	root.AddCommand(
-		a.abCommand(), a.runCommand(), a.planCommand(), a.validateCommand(), a.fmtCommand(), a.schemaCommand(),
-		a.loadCommand(), a.gateCommand(), a.compareCommand(), a.importCommand(), a.reportCommand(), a.versionCommand(), a.simulateCommand(),
-		a.recordCommand(), a.actionCommand(),
-		a.cleanupCommand(), a.commentCommand(), a.initCommand(), a.doctorCommand(), a.routerCommand(),
-		a.baselineCommand(), a.historyCommand(), a.siteCommand(), a.acceptCommand(), a.calibrateCommand(), a.selftestCommand(), a.bisectCommand(),
-		mockServerCommand(), a.loadWorkerCommand(), a.podWorkerCommand(),
-	)
+	for _, g := range a.commandGroups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(programGroup)
+	root.SetCompletionCommandGroupID(programGroup)
+	a.fitHelp(root)
 	withUsage(root)
 	return root
 }

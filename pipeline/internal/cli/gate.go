@@ -32,7 +32,7 @@ func (a *app) gateCommand() *cobra.Command {
 	var f gateFlags
 	cmd := &cobra.Command{
 		Use:   "gate RUN | gate FILE --results RESULT...",
-		Short: "Judge a stored run again, or results of other tools, by the gates of a file",
+		Short: "Judge stored results, ours or other tools', by a file's gates",
 		Long: "Judges the runs that a run directory holds without measuring anything, for example with another margin\nor with gates that the " +
 			"file did not have then. The exit status is that of `run`.\n\n" +
 			"With --results, judges what other load generators have measured, in any format that `import` reads: each result\n" +

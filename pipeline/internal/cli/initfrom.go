@@ -23,7 +23,7 @@ const maxSource = 8 << 20
 func fromHelp() string {
 	var lines []string
 	for _, f := range adopt.Forms() {
-		lines = append(lines, fmt.Sprintf("  %-14s %s", f[0], f[1]))
+		lines = append(lines, fmt.Sprintf("  %-18s %s", f[0], f[1]))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -13,7 +13,7 @@ func (a *app) planCommand() *cobra.Command {
 	var asJSON, launch bool
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|DIR]...",
-		Short: "Show what would be launched, measured and decided, and what it costs",
+		Short: "Show what would be launched, measured and decided, and its cost",
 		RunE: interruptible(func(ctx context.Context, args []string) error {
 			cfg, err := a.load(flags, args)
 			if err != nil {

@@ -21,7 +21,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	var f schemaFlags
 	cmd := &cobra.Command{
 		Use:   "schema [BLOCK... | DOCUMENT]",
-		Short: "Print the language's blocks and arguments, metrics or functions, or the schema of a document",
+		Short: "Print the language, or the schema of a document",
 		Long: "Prints the whole language as JSON, or with --markdown as the pages of the reference. The path of a block prints that block for\n" +
 			"people, with all that is nested in it:\n\n" +
 			"  pipeline schema gate\n  pipeline schema server vllm container\n  pipeline schema benchmark load\n\n" +

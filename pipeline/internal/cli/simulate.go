@@ -22,7 +22,7 @@ import (
 func (a *app) simulateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "simulate -- vllm serve MODEL [FLAG]...",
-		Short: "Play a vLLM or SGLang server",
+		Short: "Play a server of vLLM, SGLang or llama.cpp",
 		Long: "Takes the command line of a vLLM or SGLang server and behaves like it, with a modelled GPU.\nIt stands in for the " +
 			"services of KV transfers as well: etcd, mooncake_master and python3 -m mooncake.http_metadata_server\nlisten and are healthy. " +
 			"Connectors that are not simulated over sockets are refused: --simulate=virtual rehearses them.\nAll of them listen on 127.0.0.1 " +

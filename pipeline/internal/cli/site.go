@@ -25,7 +25,7 @@ func (a *app) siteCommand() *cobra.Command {
 	var out string
 	var add []string
 	cmd := &cobra.Command{
-		Use: "site", Short: "Write static pages of the history: what has regressed now, series, runs, machines, gates", Args: cobra.NoArgs,
+		Use: "site", Short: "Write pages of the history: series, runs, machines, gates", Args: cobra.NoArgs,
 		Long: "Writes index.html, which says how many series have regressed now, where and since when, a page for each series, run\n" +
 			"and kind of machine, and gates.html: how often each gate was right, and which advisory gate may become a required\n" +
 			"one. The pages need no server and no network. With --add, the reports of run directories and of\n" +
