@@ -176,7 +176,7 @@ func requests(e *entry) {
 	counts := fmt.Sprintf("%d of %d requests of the head failed, %d of %d of the base", head.Failed, head.Sent, base.Failed, base.Sent)
 	switch {
 	case !e.tested:
-		e.settle(Missing, "no requests were sent on both sides")
+		e.settle(Missing, "no requests were counted on both sides")
 	case e.significantlyWorse():
 		e.settle(Regression, counts+": significantly more after Holm, run by run")
 	case e.significantlyBetter():

@@ -1,9 +1,14 @@
 package convert
 
 import (
+	"fmt"
+	"hash/fnv"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
@@ -28,10 +33,11 @@ func canonicalKey(key string) string {
 }
 
 // canonicalValue returns text without quotes, and numbers in shortest form, so that 2 and 2.0 are
-// equal. Python's None counts as no value.
+// equal. Python's None counts as no value. The language composes characters, so this does as well. A long value ends with a
+// hash of all of it, so that it stays apart from others.
 func canonicalValue(value string) string {
-	const limit = 500
-	value = strings.TrimSpace(value)
+	const limit, tail = 500, 20
+	value = strings.TrimSpace(norm.NFC.String(value))
 	if n := len(value); n >= 2 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
 		value = value[1 : n-1]
 	}
@@ -49,7 +55,9 @@ func canonicalValue(value string) string {
 		}
 	}
 	if len(value) > limit {
-		value = strings.ToValidUTF8(value[:limit], "")
+		sum := fnv.New64a()
+		_, _ = io.WriteString(sum, value) // a hash returns no error
+		value = strings.ToValidUTF8(value[:limit-tail], "") + fmt.Sprintf("…%016x", sum.Sum64())
 	}
 	return value
 }

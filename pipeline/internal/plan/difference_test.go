@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 func TestDifferencesNameWhatChanged(t *testing.T) {
@@ -12,7 +13,9 @@ func TestDifferencesNameWhatChanged(t *testing.T) {
 		return &plan.Plan{
 			Schema: plan.Schema, Alpha: 0.05,
 			Targets:    []plan.Target{{Addr: "server.vllm.a", Argv: []string{"vllm", "serve"}, Settings: "1"}, {Addr: "server.vllm.b"}},
-			Benchmarks: []plan.Benchmark{{Addr: "benchmark.x", RepeatMax: 4, Cells: []plan.Cell{{Hash: "h"}}}},
+			Benchmarks: []plan.Benchmark{{Addr: "benchmark.x", RepeatMax: 4, Cells: []plan.Cell{
+				{Hash: "h", Values: []result.AxisValue{{Name: "side", Value: "a"}, {Name: "rate", Value: "4"}}},
+			}}},
 			Gates:      []plan.Gate{{Addr: "gate.g"}},
 		}
 	}
@@ -29,6 +32,8 @@ func TestDifferencesNameWhatChanged(t *testing.T) {
 		{"a gate less", func(p *plan.Plan) { p.Gates = nil }, `gates`},
 		{"another gate", func(p *plan.Plan) { p.Gates[0].Addr = "gate.h" }, "gates gate.g is gone; gates gate.h is new"},
 		{"repeats", func(p *plan.Plan) { p.Benchmarks[0].RepeatMax = 5 }, "benchmarks benchmark.x repeat_max: 4 then, 5 now"},
+		{"a cell", func(p *plan.Plan) { p.Benchmarks[0].Cells[0].Values[1].Value = "8" },
+			"benchmarks benchmark.x cells side=a, rate=4 is gone; benchmarks benchmark.x cells side=a, rate=8 is new"},
 		{"alpha", func(p *plan.Plan) { p.Alpha = 0.1 }, "alpha: 0.05 then, 0.1 now"},
 	} {
 		now := base()

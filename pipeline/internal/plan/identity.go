@@ -218,7 +218,7 @@ func byName(list []any) (map[string]any, bool) {
 			name, ok = object["name"].(string)
 		}
 		if values, cell := object["values"].([]any); !ok && cell {
-			name, ok = fmt.Sprint(values...), true
+			name, ok = coordinates(values), true
 		}
 		if _, dup := out[name]; !ok || dup {
 			return nil, false
@@ -226,6 +226,19 @@ func byName(list []any) (map[string]any, bool) {
 		out[name] = object
 	}
 	return out, true
+}
+
+// coordinates names the cell with these values as a report does: "side=base, rate=4".
+func coordinates(values []any) string {
+	if len(values) == 0 {
+		return "without coordinates"
+	}
+	var parts []string
+	for _, v := range values {
+		value, _ := v.(map[string]any)
+		parts = append(parts, fmt.Sprintf("%v=%v", value["name"], value["value"]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // shown formats a part of a plan for a sentence.
