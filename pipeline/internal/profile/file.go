@@ -24,8 +24,8 @@ type kind struct {
 
 // kinds lists the kinds that are read or kept.
 var kinds = []kind{
-	{".json", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
-	{".json.gz", func(s *Summary, r io.Reader) error { return s.ReadTrace(r, Bounds{}) }, false},
+	{".json", (*Summary).ReadTrace, false},
+	{".json.gz", (*Summary).ReadTrace, false},
 	{"_cuda_gpu_kern_sum.csv", (*Summary).ReadKernels, false},
 	{"_cuda_gpu_mem_time_sum.csv", (*Summary).ReadCopies, false},
 	{".nsys-rep", nil, true},

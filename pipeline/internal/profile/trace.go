@@ -3,6 +3,7 @@ package profile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -18,39 +19,24 @@ import (
 // Limits for traces, which may have gigabytes. The number of names and of events waiting to be sorted limits
 // the memory, the number of bytes the time.
 const (
-	maxName   = 2000    // bytes in a name
-	maxNames  = 100_000 // different operations
-	reorder   = 1 << 16 // events that may be out of order
-	maxFrames = 10_000  // nested operations in one thread
-	maxLanes  = 10_000  // threads
+	maxName   = 2000     // bytes in a name
+	maxNames  = 100_000  // different operations
+	reorder   = 1 << 16  // events that may be out of order
+	maxFrames = 10_000   // nested operations in one thread
+	maxLanes  = 10_000   // threads
+	maxBytes  = 64 << 30 // of an uncompressed trace
 )
-
-// Bounds limits a reading.
-type Bounds struct {
-	// Bytes is the largest size of an uncompressed trace; 0 means 64 GiB.
-	Bytes int64
-}
-
-const defaultBytes = 64 << 30
 
 // errTooLarge ends the reading of a trace.
 var errTooLarge = errors.New("it is larger than what is read of a trace")
 
-// category classifies events.
-type category int
-
-const (
-	ignored category = iota
-	onCPU            // an operation; its time excludes nested operations
-	waiting          // waits for the GPU: counts neither for the enclosing operation nor for itself
-	onGPU
-)
-
-// categories of torch's profiler. Python functions and module frames are omitted, because their work is in the
-// operations that they call.
-var categories = map[string]category{
-	"cpu_op": onCPU, "user_annotation": onCPU, "cuda_runtime": onCPU, "cuda_driver": onCPU,
-	"Operator": onCPU, "kernel": onGPU, "gpu_memcpy": onGPU, "gpu_memset": onGPU, "Kernel": onGPU, "Memcpy": onGPU, "Memset": onGPU,
+// categories maps torch's categories of operations to their kinds. Python functions and module frames are omitted, because their work is
+// in the operations that they call.
+var categories = map[string]string{
+	"cpu_op": result.ProfileCPU, "user_annotation": result.ProfileCPU, "cuda_runtime": result.ProfileCPU, "cuda_driver": result.ProfileCPU,
+	"Operator": result.ProfileCPU,
+	"kernel":   result.ProfileGPU, "gpu_memcpy": result.ProfileGPU, "gpu_memset": result.ProfileGPU,
+	"Kernel": result.ProfileGPU, "Memcpy": result.ProfileGPU, "Memset": result.ProfileGPU,
 }
 
 // waits lists runtime calls that last until the GPU has finished.
@@ -63,7 +49,10 @@ var waits = []string{
 // ReadTrace adds the events of one trace, compressed or not. An incomplete trace is an error, but its events so
 // far count. A trace without operations is ignored: engines write one per process, and some processes only
 // forward requests.
-func (s *Summary) ReadTrace(r io.Reader, b Bounds) error {
+func (s *Summary) ReadTrace(r io.Reader) error { return s.readTrace(r, maxBytes) }
+
+// readTrace reads at most a number of bytes of the uncompressed trace.
+func (s *Summary) readTrace(r io.Reader, limit int64) error {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var plain io.Reader = in
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -73,11 +62,8 @@ func (s *Summary) ReadTrace(r io.Reader, b Bounds) error {
 		}
 		plain = z
 	}
-	if b.Bytes <= 0 {
-		b.Bytes = defaultBytes
-	}
 	t := &trace{into: s, threads: map[thread]*stack{}}
-	t.Decoder = jsontext.NewDecoder(&bounded{r: plain, left: b.Bytes}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	t.Decoder = jsontext.NewDecoder(&bounded{r: plain, left: limit}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	err := t.document()
 	t.flush(0)
 	for _, st := range t.threads {
@@ -216,14 +202,37 @@ func (t *trace) list() error {
 	return err
 }
 
-// event reads one event. It skips events that are not complete operations.
-func (t *trace) event() error {
-	var e struct {
-		phase, category, name []byte
-		start, duration       float64
-		in                    thread
+// traceEvent is an event of a trace, with its times in microseconds.
+type traceEvent struct {
+	phase, category, name []byte
+	start, duration       float64
+	in                    thread
+}
+
+// field returns where a member of the event goes, nil for one that is skipped.
+func (e *traceEvent) field(name string) any {
+	switch name {
+	case "ph":
+		return &e.phase
+	case "cat":
+		return &e.category
+	case "name":
+		return &e.name
+	case "ts":
+		return &e.start
+	case "dur":
+		return &e.duration
+	case "pid":
+		return &e.in.pid
+	case "tid":
+		return &e.in.tid
 	}
-	e.start, e.duration = math.NaN(), math.NaN()
+	return nil
+}
+
+// event reads one event, and counts it if it is a complete operation.
+func (t *trace) event() error {
+	e := traceEvent{start: math.NaN(), duration: math.NaN()}
 	if _, err := t.ReadToken(); err != nil {
 		return err
 	}
@@ -232,46 +241,34 @@ func (t *trace) event() error {
 		if err != nil {
 			return err
 		}
-		var field any
-		switch key.String() {
-		case "ph":
-			field = &e.phase
-		case "cat":
-			field = &e.category
-		case "name":
-			field = &e.name
-		case "ts":
-			field = &e.start
-		case "dur":
-			field = &e.duration
-		case "pid":
-			field = &e.in.pid
-		case "tid":
-			field = &e.in.tid
-		}
-		if err := t.value(field); err != nil {
+		if err := t.value(e.field(key.String())); err != nil {
 			return err
 		}
 	}
 	if _, err := t.ReadToken(); err != nil {
 		return err
 	}
+	t.count(e)
+	return nil
+}
+
+// count adds an event to the operations, unless it is none.
+func (t *trace) count(e traceEvent) {
 	kind := categories[string(e.category)]
-	if string(e.phase) != "X" || kind == ignored || !(e.duration >= 0) || math.IsNaN(e.start) || math.IsInf(e.start, 0) ||
+	if string(e.phase) != "X" || kind == "" || !(e.duration >= 0) || math.IsNaN(e.start) || math.IsInf(e.start, 0) ||
 		math.IsInf(e.duration, 0) {
-		return nil
+		return
 	}
 	t.events++
-	if kind == onGPU {
-		t.into.add(t.into.operation(result.ProfileGPU, nameOf(e.name)), e.duration, 1)
-		return nil
+	if kind == result.ProfileGPU {
+		t.into.add(t.into.operation(kind, nameOf(e.name)), e.duration, 1)
+		return
 	}
 	name := nameOf(e.name)
 	if string(e.category) == "user_annotation" {
 		name = withoutNumbers(name)
 	}
-	t.put(span{e.start, e.start + e.duration, t.into.operation(result.ProfileCPU, name), e.in, slices.Contains(waits, name)})
-	return nil
+	t.put(span{e.start, e.start + e.duration, t.into.operation(kind, name), e.in, slices.Contains(waits, name)})
 }
 
 // value reads a member into a field of the expected type, or skips it.
@@ -311,14 +308,8 @@ func (t *trace) put(s span) {
 
 // flush processes all but the last operations, ordered by start.
 func (t *trace) flush(keep int) {
-	slices.SortStableFunc(t.pending, func(a, b span) int {
-		switch { // an enclosing operation comes first
-		case a.start != b.start:
-			return order(a.start, b.start)
-		default:
-			return order(b.end, a.end)
-		}
-	})
+	// An enclosing operation comes first.
+	slices.SortStableFunc(t.pending, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 	done := len(t.pending) - keep
 	for _, s := range t.pending[:done] {
 		st := t.threads[s.in]
@@ -336,15 +327,6 @@ func (t *trace) flush(keep int) {
 		}
 	}
 	t.pending = append(t.pending[:0], t.pending[done:]...)
-}
-
-func order(a, b float64) int {
-	if a < b {
-		return -1
-	} else if a > b {
-		return 1
-	}
-	return 0
 }
 
 // stack holds the unfinished operations of a thread.

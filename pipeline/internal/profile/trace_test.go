@@ -61,7 +61,7 @@ func TestMask(t *testing.T) {
 func times(t *testing.T, text string) (map[string]float64, *Summary) {
 	t.Helper()
 	s := &Summary{}
-	if err := s.ReadTrace(strings.NewReader(text), Bounds{}); err != nil {
+	if err := s.ReadTrace(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]float64{}
@@ -144,7 +144,7 @@ func TestTraceThatIsNone(t *testing.T) {
 		"long string": {`{"traceEvents":[` + x("kernel", "k", 1, 0, 5) + `,{"name":"` + strings.Repeat("x", maxString+1), "a string of it", 5},
 	} {
 		s := &Summary{}
-		err := s.ReadTrace(strings.NewReader(tt.text), Bounds{})
+		err := s.ReadTrace(strings.NewReader(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -152,7 +152,7 @@ func TestTraceThatIsNone(t *testing.T) {
 			t.Errorf("%s: %v s of kernels, %d traces", name, gpu, s.Traces)
 		}
 	}
-	if err := (&Summary{}).ReadTrace(strings.NewReader(whole), Bounds{Bytes: 100}); err == nil || !strings.Contains(err.Error(), "larger") {
+	if err := (&Summary{}).readTrace(strings.NewReader(whole), 100); err == nil || !strings.Contains(err.Error(), "larger") {
 		t.Errorf("a trace that is too large: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestLargeTrace(t *testing.T) {
 		events = 8_000_000 // a gigabyte
 	}
 	s := &Summary{}
-	if err := s.ReadTrace(endless(events), Bounds{}); err != nil {
+	if err := s.ReadTrace(endless(events)); err != nil {
 		t.Fatal(err)
 	}
 	var m runtime.MemStats
@@ -248,7 +248,7 @@ func FuzzReadTrace(f *testing.F) {
 	f.Add(`[{"ph":"X","cat":"cpu_op","name":"a","ts":1e308,"dur":1e308,"tid":{}}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s := &Summary{}
-		_ = s.ReadTrace(strings.NewReader(text), Bounds{})
+		_ = s.ReadTrace(strings.NewReader(text))
 		for _, o := range s.ops {
 			if !(o.Time >= 0) || o.Name == "" {
 				t.Errorf("%+v", o)
@@ -262,7 +262,7 @@ func FuzzReadTrace(f *testing.F) {
 func TestCompare(t *testing.T) {
 	read := func(events ...string) *Summary {
 		s := &Summary{}
-		if err := s.ReadTrace(strings.NewReader(traceOf(events...)), Bounds{}); err != nil {
+		if err := s.ReadTrace(strings.NewReader(traceOf(events...))); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -291,7 +291,7 @@ func TestTracesOfVLLM(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(s.ReadTrace(f, Bounds{}), f.Close()); err != nil {
+			if err := errors.Join(s.ReadTrace(f), f.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}
