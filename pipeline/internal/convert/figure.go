@@ -131,17 +131,17 @@ func cutUnitWithin(s string) (body, unit string) {
 
 // cutUnitSuffix removes the unit of a column such as "request_throughput_req_s".
 func cutUnitSuffix(s string) (body, unit string, found bool) {
-	for suffix, unit := range map[string]string{"_req_s": "req/s", "_tok_s": "tok/s", "_rps": "rps"} {
-		if body, ok := strings.CutSuffix(s, suffix); ok {
-			return body, unit, true
+	for _, u := range [][2]string{{"_req_s", "req/s"}, {"_tok_s", "tok/s"}, {"_rps", "rps"}} {
+		if body, ok := strings.CutSuffix(s, u[0]); ok {
+			return body, u[1], true
 		}
 	}
 	if body, ok := strings.CutSuffix(s, "duration_s"); ok {
 		return body + "duration", "s", true
 	}
-	for suffix, unit := range map[string]string{"_s": "s", "_sec": "s", "_seconds": "s", "_us": "us", "_ns": "ns"} {
-		if body, ok := strings.CutSuffix(s, suffix); ok && isLatency(body) {
-			return body, unit, true
+	for _, u := range [][2]string{{"_s", "s"}, {"_sec", "s"}, {"_seconds", "s"}, {"_us", "us"}, {"_ns", "ns"}} {
+		if body, ok := strings.CutSuffix(s, u[0]); ok && isLatency(body) {
+			return body, u[1], true
 		}
 	}
 	return s, "", false

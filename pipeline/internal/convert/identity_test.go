@@ -103,6 +103,16 @@ func TestLabelOfMeasured(t *testing.T) {
 	}
 }
 
+// TestContradictedLabelsAreNamedInOneOrder: of several labels that a block contradicts, a warning always names the same one.
+func TestContradictedLabelsAreNamedInOneOrder(t *testing.T) {
+	for range 20 {
+		_, doc := documentOf(t, "seq_length: 10000\nprompt_len: 9000\n"+printedBlock(1, 128000, 9000), convert.Options{})
+		if len(doc.Warnings) == 0 || !strings.Contains(doc.Warnings[0], `prompt_len = "9000" does not fit`) {
+			t.Fatalf("warnings %q", doc.Warnings)
+		}
+	}
+}
+
 // TestWorkByName: what was measured of the work can be named, too.
 func TestWorkByName(t *testing.T) {
 	_, doc := documentOf(t, printedBlock(4, 320, 50)+printedBlock(8, 640, 60), convert.Options{By: []string{"requests"}})

@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,14 +34,12 @@ func (r *Run) checkLabels(b *openBlock) {
 			wrong[key] = contradictsLength(r.Params[key], measured[key])
 		}
 	}
-	for key := range r.labels {
-		if isInputLength(key) && wrong[key] {
-			r.seriousf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", key,
-				clip(r.Params[key]), tokens, requests)
-			for other := range r.labels {
-				wrong[other] = wrong[other] || isLoad(other)
-			}
-			break
+	keys := slices.Sorted(maps.Keys(r.labels))
+	if i := slices.IndexFunc(keys, func(key string) bool { return isInputLength(key) && wrong[key] }); i >= 0 {
+		r.seriousf("%s = %s does not fit its %.0f input tokens in %.0f requests: the label above is not this block's", keys[i],
+			clip(r.Params[keys[i]]), tokens, requests)
+		for _, key := range keys {
+			wrong[key] = wrong[key] || isLoad(key)
 		}
 	}
 	for key := range r.labels {

@@ -227,7 +227,7 @@ func (t *textReader) distributions(table *openTable) {
 	var entries []entry
 	for _, row := range table.rows {
 		if len(row.cells) != len(table.header) {
-			t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header))})
+			t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header)))
 			return
 		}
 		entries = append(entries, run.distribution(table.header, row)...)
@@ -320,7 +320,7 @@ func areFigures(labels, values []string) bool {
 // tableRun makes a run of a row of a table with one result a row.
 func (t *textReader) tableRun(header []string, row tableRow) {
 	if len(row.cells) != len(header) {
-		t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(header))})
+		t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(header)))
 		return
 	}
 	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, row.line)
@@ -431,7 +431,7 @@ func (t *textReader) turned(table *openTable) {
 		var entries []entry
 		for _, row := range table.rows {
 			if len(row.cells) != len(table.header) {
-				t.fail(&Error{t.source, row.line, fmt.Errorf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header))})
+				t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header)))
 				return
 			}
 			entries = append(entries, run.columns([]string{row.cells[0]}, []string{row.cells[col]}, row.line)...)

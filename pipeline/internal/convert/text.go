@@ -146,6 +146,9 @@ func (t *textReader) fail(err error) {
 	}
 }
 
+// failAt records what is wrong with a line.
+func (t *textReader) failAt(line int, text string) { t.fail(&Error{t.source, line, errors.New(text)}) }
+
 var (
 	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
 	blockEnd    = regexp.MustCompile(`^={10,}$`)
@@ -340,31 +343,37 @@ func (t *textReader) inBlock(line string, complete bool) {
 	case sectionRule.MatchString(text):
 		b.section = strings.Trim(text, "- ")
 	default:
-		e, ok := splitEntry(text)
-		e.line = t.line
-		if words, unit, section := sectionOf(e); ok && section {
-			b.words, b.unit, b.foreign = words, unit, b.bare
-			return
-		}
-		e = b.qualify(e)
-		f, known := e.figure()
-		if _, own := figureOf(e.label); known && !own && f.kind == latency {
-			b.foreign = b.bare
-		}
-		switch {
-		case ok && (known || !logLine.MatchString(text)):
-			if !complete {
-				t.fail(&Error{t.source, t.line, fmt.Errorf("the file ends in the middle of a figure")})
-			}
-			b.entries = append(b.entries, e)
-		case beginsLikeFigure(text), !b.bare && beginsLikeLabel(text):
-			t.fail(&Error{t.source, t.line, fmt.Errorf("%s is not a label and a value", clip(text))})
-		default:
-			b.noise++
-		}
+		t.inEntry(text, complete)
 	}
 	if len(b.entries)+b.noise > maxBlockLines {
 		t.closeBlock("it is too long")
+	}
+}
+
+// inEntry reads a line of a block that should be a figure, or opens a group of them.
+func (t *textReader) inEntry(text string, complete bool) {
+	b := t.block
+	e, ok := splitEntry(text)
+	e.line = t.line
+	if words, unit, section := sectionOf(e); ok && section {
+		b.words, b.unit, b.foreign = words, unit, b.bare
+		return
+	}
+	e = b.qualify(e)
+	f, known := e.figure()
+	if _, own := figureOf(e.label); known && !own && f.kind == latency {
+		b.foreign = b.bare
+	}
+	switch {
+	case ok && (known || !logLine.MatchString(text)):
+		if !complete {
+			t.failAt(t.line, "the file ends in the middle of a figure")
+		}
+		b.entries = append(b.entries, e)
+	case beginsLikeFigure(text), !b.bare && beginsLikeLabel(text):
+		t.failAt(t.line, clip(text)+" is not a label and a value")
+	default:
+		b.noise++
 	}
 }
 
@@ -378,28 +387,33 @@ func (t *textReader) goesOn(text string) bool {
 		sectionRule.MatchString(text)
 }
 
-// closeBlock makes a run of the open block; why is what ended a block without a closing rule.
+// closeBlock makes a run of the open block, if there is one; why is what ended a block without a closing rule.
 func (t *textReader) closeBlock(why string) {
 	b := t.block
 	t.block = nil
-	if b == nil {
-		return
-	}
-	if b.bare && !b.isBlock() {
+	switch {
+	case b == nil:
+	case b.bare && !b.isBlock():
 		if len(t.near) < maxNear {
 			t.near = append(t.near, fmt.Sprintf("line %d: %d figures without the lines around a block: 4 are needed", b.line, len(b.entries)))
 		}
-		return
+	case b.inside && b.succeeded() < 0:
+		t.failAt(b.line, "this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a "+
+			"file of its own")
+	default:
+		if b.bare {
+			why = "nor a first one"
+		}
+		run := t.runOf(b, why)
+		t.readEngine(run)
+		t.runs = append(t.runs, *run)
+		t.around.next()
+		t.engine.forget()
 	}
-	if b.bare {
-		why = "nor a first one"
-	}
-	if b.inside && b.succeeded() < 0 {
-		t.fail(&Error{t.source, b.line,
-			errors.New("this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a file " +
-				"of its own")})
-		return
-	}
+}
+
+// runOf makes a run of a block's figures and of the parameters around it.
+func (t *textReader) runOf(b *openBlock, why string) *Run {
 	tool := b.tool(t.opt.Tools)
 	if b.foreign {
 		tool = t.opt.Tool
@@ -428,6 +442,11 @@ func (t *textReader) closeBlock(why string) {
 	if len(run.Other) > 0 {
 		run.infof("labels that are not known here are kept as text: %s", clip(strings.Join(slices.Sorted(maps.Keys(run.Other)), ", ")))
 	}
+	return run
+}
+
+// readEngine adds what the engine's log before the end of a block says to the run of the block.
+func (t *textReader) readEngine(run *Run) {
 	if run.Engine = t.engine.samples(); slices.ContainsFunc(run.Engine, func(s EngineSample) bool { return s.Time.IsZero() }) {
 		run.infof("lines of the engine's log have no time stamps: only the largest values are kept")
 	}
@@ -437,9 +456,6 @@ func (t *textReader) closeBlock(why string) {
 	if n := t.engine.others; n > 0 {
 		run.infof("the engine's log names more than %d engines: %d lines of the others are left out", maxEngines, n)
 	}
-	t.runs = append(t.runs, *run)
-	t.around.next()
-	t.engine.forget()
 }
 
 // adoptTool gives table rows the tool of the blocks in the same text, if these agree.
