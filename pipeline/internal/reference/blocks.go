@@ -31,17 +31,17 @@ type Page struct {
 	Write func(io.Writer) error
 }
 
-// BlockPages returns the pages on blocks: an index, then a page for each type of block with its arguments and nested blocks. A nested
-// block that is the same in several places is written once; the others link to it.
+// BlockPages returns the pages on blocks: an index, then a page for each type of block with its arguments and nested blocks. Of nested
+// blocks that are equal, the first is described, and the others link to its section.
 func BlockPages(doc lang.SchemaDoc, containers []steps.ContainerSupport, examples Examples) []Page {
 	pages := []Page{{"blocks.md", func(w io.Writer) error { return blockIndex(w, doc, containers) }}}
-	written := map[string]string{}
+	sections := map[string]string{}
 	for rest := doc.Blocks; len(rest) > 0; {
 		n := slices.IndexFunc(rest, func(b lang.BlockDoc) bool { return b.Type != rest[0].Type })
 		if n < 0 {
 			n = len(rest)
 		}
-		p := page{name: rest[0].Type + ".md", written: written, examples: examples}
+		p := page{name: rest[0].Type + ".md", sections: sections, examples: examples}
 		p.line("# Block `"+rest[0].Type+"`", "", generated)
 		p.blocks(nil, nil, rest[:n])
 		pages = append(pages, Page{"blocks/" + p.name, p.write})
@@ -95,91 +95,6 @@ func (p *page) containers(places []steps.ContainerSupport) {
 	}
 }
 
-// Block writes the blocks that a path names, such as ["server", "vllm", "container"] or
-// ["benchmark", "load"], with all nested blocks. It reports whether there is one.
-func Block(w io.Writer, doc lang.SchemaDoc, path []string) (found bool, err error) {
-	var p page
-	for _, b := range doc.Blocks {
-		p.find(nil, b, path)
-	}
-	if len(p.lines) == 0 { // a block of the settings, which is often named without its parent
-		p.find(nil, settings(doc), append([]string{settings(doc).Type}, path...))
-	}
-	if len(p.lines) == 0 {
-		p.nested(doc, path)
-	}
-	return len(p.lines) > 0, p.write(w)
-}
-
-// nested writes the blocks for a path that begins with a nested block, once for all places where it
-// is the same.
-func (p *page) nested(doc lang.SchemaDoc, path []string) {
-	var texts []string
-	places := map[string][]string{}
-	var search func(parents []string, b lang.BlockDoc)
-	search = func(parents []string, b lang.BlockDoc) {
-		parents = append(slices.Clone(parents), title(nil, b))
-		for _, inner := range b.Blocks {
-			var found page
-			found.find(nil, inner, path)
-			if text := strings.Join(found.lines, "\n"); text != "" {
-				if places[text] == nil {
-					texts = append(texts, text)
-				}
-				places[text] = append(places[text], strings.Join(parents, " › "))
-			}
-			search(parents, inner)
-		}
-	}
-	for _, b := range doc.Blocks {
-		search(nil, b)
-	}
-	for i, text := range texts {
-		if i > 0 {
-			p.line("")
-		}
-		p.line("In "+strings.Join(places[text], ", ")+":", "", text)
-	}
-}
-
-// settings returns the block of the file's settings.
-func settings(doc lang.SchemaDoc) lang.BlockDoc {
-	for _, b := range doc.Blocks {
-		if b.Type == "pipeline" {
-			return b
-		}
-	}
-	return lang.BlockDoc{}
-}
-
-// find writes the blocks that a path names, at or below a block.
-func (p *page) find(parents []string, b lang.BlockDoc, path []string) {
-	if b.Type != path[0] {
-		return
-	}
-	rest := path[1:]
-	if b.Kind != "" && len(rest) > 0 {
-		if rest[0] != b.Kind {
-			return
-		}
-		rest = rest[1:]
-	}
-	if len(rest) == 0 {
-		if len(p.lines) > 0 {
-			p.line("")
-		}
-		p.block(parents, nil, b)
-		return
-	}
-	for _, nested := range b.Blocks {
-		p.find(append(parents, title(nil, b)), nested, rest)
-	}
-	if i := slices.IndexFunc(b.Arguments, func(a lang.ArgumentDoc) bool { return len(rest) == 1 && a.Name == rest[0] }); i >= 0 {
-		b.Arguments, b.Blocks, b.AnyArgument, b.Doc = b.Arguments[i:i+1], nil, "", ""
-		p.block(parents, nil, b)
-	}
-}
-
 // block writes a block and its nested blocks as sections; the path in the title shows the nesting. types are the types and kinds of
 // its parents, by which examples are found.
 func (p *page) block(parents, types []string, b lang.BlockDoc) {
@@ -192,20 +107,22 @@ func (p *page) block(parents, types []string, b lang.BlockDoc) {
 	p.blocks(append(slices.Clone(parents), title(nil, b)), types, b.Blocks)
 }
 
-// blocks writes blocks of one parent. Arguments that all kinds of a type have are written once, before the kinds, and blocks that have a
-// section elsewhere are listed at the end.
+// blocks writes blocks of one parent. On pages of the reference, arguments that all kinds of a type have are written once, before the
+// kinds, and a block that another section describes becomes a link at the end.
 func (p *page) blocks(parents, types []string, blocks []lang.BlockDoc) {
 	var elsewhere []string
 	for i, b := range blocks {
-		if first := i == 0 || blocks[i-1].Type != b.Type; first && p.written != nil {
-			p.common(parents, types, kinds(blocks, b.Type))
-		}
-		if home := p.home(parents, b); home != "" {
-			elsewhere = append(elsewhere, "* "+code(title(nil, b))+": "+home+". "+cmp.Or(occurs(b), "Any number."))
-			continue
-		}
-		if p.written != nil {
-			_, b = split(kinds(blocks, b.Type), b)
+		if p.sections != nil {
+			kinds := slices.DeleteFunc(slices.Clone(blocks), func(other lang.BlockDoc) bool { return other.Type != b.Type })
+			if i == 0 || blocks[i-1].Type != b.Type {
+				p.shared(parents, types, kinds)
+			}
+			link, described := p.describedBy(title(parents, b), b)
+			if described {
+				elsewhere = append(elsewhere, "* "+code(title(nil, b))+": "+link+". "+cmp.Or(occurs(b), "Any number."))
+				continue
+			}
+			_, b.Arguments = split(kinds, b)
 		}
 		p.line("")
 		p.block(parents, types, b)
@@ -215,59 +132,42 @@ func (p *page) blocks(parents, types []string, blocks []lang.BlockDoc) {
 	}
 }
 
-// common writes the arguments that all kinds of a block have.
-func (p *page) common(parents, types []string, kinds []lang.BlockDoc) {
-	shared, _ := split(kinds, kinds[0])
-	if len(shared) == 0 {
+// shared writes the arguments that all kinds of a block have.
+func (p *page) shared(parents, types []string, kinds []lang.BlockDoc) {
+	arguments, _ := split(kinds, kinds[0])
+	if len(arguments) == 0 {
 		return
 	}
-	all := lang.BlockDoc{Type: kinds[0].Type, Labels: []string{"KIND", "NAME"}, Arguments: shared,
+	all := lang.BlockDoc{Type: kinds[0].Type, Labels: []string{"KIND", "NAME"}, Arguments: arguments,
 		Doc: "The kinds of this block are described below. All have these arguments."}
 	p.line("")
 	p.block(parents, types, all)
 }
 
-// kinds returns the blocks of a type.
-func kinds(blocks []lang.BlockDoc, typ string) []lang.BlockDoc {
-	return slices.DeleteFunc(slices.Clone(blocks), func(b lang.BlockDoc) bool { return b.Type != typ })
-}
-
-// split returns the arguments that all kinds of a block have, and the block without them. A block with one kind keeps all.
-func split(kinds []lang.BlockDoc, b lang.BlockDoc) ([]lang.ArgumentDoc, lang.BlockDoc) {
-	if len(kinds) < 2 {
-		return nil, b
-	}
-	everywhere := func(a lang.ArgumentDoc) bool {
-		return !slices.ContainsFunc(kinds, func(k lang.BlockDoc) bool {
-			return !slices.ContainsFunc(k.Arguments, func(other lang.ArgumentDoc) bool { return reflect.DeepEqual(a, other) })
-		})
-	}
-	var shared, own []lang.ArgumentDoc
+// split returns the arguments of a block that all kinds of its type have, and the others. A type with one kind shares none.
+func split(kinds []lang.BlockDoc, b lang.BlockDoc) (shared, own []lang.ArgumentDoc) {
 	for _, a := range b.Arguments {
-		if everywhere(a) {
+		lacks := func(k lang.BlockDoc) bool {
+			return !slices.ContainsFunc(k.Arguments, func(other lang.ArgumentDoc) bool { return reflect.DeepEqual(a, other) })
+		}
+		if len(kinds) > 1 && !slices.ContainsFunc(kinds, lacks) {
 			shared = append(shared, a)
 		} else {
 			own = append(own, a)
 		}
 	}
-	b.Arguments = own
-	return shared, b
+	return shared, own
 }
 
-// home returns a link to the section that describes an equal block, or the empty string, after which the caller writes it: here.
-func (p *page) home(parents []string, b lang.BlockDoc) string {
-	if p.written == nil {
-		return ""
-	}
+// describedBy returns a link to the section that describes an equal block. If there is none, the section with this heading will.
+func (p *page) describedBy(heading string, b lang.BlockDoc) (link string, described bool) {
 	var alone page
 	alone.block(nil, nil, b)
 	text := strings.Join(alone.lines, "\n")
-	heading := title(parents, b)
-	if home, ok := p.written[text]; ok {
-		return strings.Replace(home, "("+p.name+"#", "(#", 1)
+	if link, described = p.sections[text]; !described {
+		p.sections[text] = "[" + heading + "](" + p.name + "#" + anchor(heading) + ")"
 	}
-	p.written[text] = "[" + heading + "](" + p.name + "#" + anchor(heading) + ")"
-	return ""
+	return strings.Replace(link, "("+p.name+"#", "(#", 1), described
 }
 
 // arguments writes the table of a block's arguments.
@@ -309,7 +209,7 @@ func title(parents []string, b lang.BlockDoc) string {
 // occurs describes how often a nested block may occur.
 func occurs(b lang.BlockDoc) string {
 	switch {
-	case b.Min > 0 && b.Max == b.Min && b.Min == 1:
+	case b.Min == 1 && b.Max == 1:
 		return "Exactly one."
 	case b.Min > 0 && b.Max == 0:
 		return fmt.Sprintf("At least %d.", b.Min)
@@ -351,6 +251,7 @@ func short(d time.Duration) string {
 	return text
 }
 
+// meaning returns what an argument means, with its values.
 func meaning(a lang.ArgumentDoc) string {
 	text := a.Doc
 	if len(a.Enum) > 0 {
