@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/curves"
@@ -15,12 +16,14 @@ import (
 // which all limits held.
 type objective struct {
 	at     cellAt
+	id     string
 	metric metric.Metric
 	over   result.LoadKind
 	limit  float64
 	op     result.Operator
-	// load and value are means over launches, nil if the limits held at no load.
-	load, value *float64
+	// loads and values are those of the launches; load and value are their means, nil if the limits held at no load.
+	loads, values []float64
+	load, value   *float64
 	// launches counts the searched launches. held counts the launches in which all limits held at some load. broken
 	// counts those in which the objective exceeded its limit at the next higher load tried.
 	launches, held, broken int
@@ -35,51 +38,53 @@ func (v *view) objectives() []objective {
 	return out
 }
 
+// objectivesOf returns the objectives of the searches of one cell.
 func objectivesOf(at cellAt) []objective {
-	type values struct{ loads, values []float64 }
 	var out []objective
-	var means []values
-	index := map[[2]any]int{}
+	find := func(o result.Objective, over result.LoadKind) *objective {
+		i := slices.IndexFunc(out, func(f objective) bool { return f.id == o.Metric && f.limit == o.Limit })
+		if i < 0 {
+			i = len(out)
+			out = append(out, objective{at: at, id: o.Metric, metric: describe(nil, o.Metric), over: over, limit: o.Limit,
+				op: curves.OperatorOf(o.Metric)})
+		}
+		return &out[i]
+	}
+	launches := 0
 	for _, r := range at.cell.Current() {
 		if r.Search == nil || r.Status != result.RunOK {
 			continue
 		}
+		launches++
 		held, next := endsOf(r.Search)
-		for _, p := range []*result.Probe{held, next} {
-			if p == nil {
-				continue
-			}
-			for _, o := range p.Objectives {
-				key := [2]any{o.Metric, o.Limit}
-				i, ok := index[key]
-				if !ok {
-					i = len(out)
-					index[key] = i
-					m := describe(nil, o.Metric)
-					out = append(out, objective{at: at, metric: m, over: r.Search.Over, limit: o.Limit, op: curves.OperatorOf(o.Metric)})
-					means = append(means, values{})
-				}
-				switch {
-				case p == held:
-					out[i].held++
-					if o.Value != nil {
-						means[i].loads, means[i].values = append(means[i].loads, p.Load), append(means[i].values, *o.Value)
-					}
-				case !o.Held:
-					out[i].broken++
-				}
+		for _, o := range limitsOf(held) {
+			f := find(o, r.Search.Over)
+			f.held++
+			if o.Value != nil {
+				f.loads, f.values = append(f.loads, held.Load), append(f.values, *o.Value)
 			}
 		}
-		for i := range out {
-			out[i].launches++
+		for _, o := range limitsOf(next) {
+			if f := find(o, r.Search.Over); !o.Held {
+				f.broken++
+			}
 		}
 	}
 	for i := range out {
-		if m := means[i]; len(m.values) > 0 {
-			out[i].load, out[i].value = new(center(metric.Metric{}, m.loads)), new(center(out[i].metric, m.values))
+		o := &out[i]
+		if o.launches = launches; len(o.values) > 0 {
+			o.load, o.value = new(center(metric.Metric{}, o.loads)), new(center(o.metric, o.values))
 		}
 	}
 	return out
+}
+
+// limitsOf returns the objectives of a probe, none of a missing one.
+func limitsOf(p *result.Probe) []result.Objective {
+	if p == nil {
+		return nil
+	}
+	return p.Objectives
 }
 
 // endsOf returns the highest load that held and the lowest failing load above it, nil for none.

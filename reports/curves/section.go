@@ -49,33 +49,7 @@ func part(c *Chart, id string, open bool) model.Part {
 
 // notesOf returns notes on the dots, bands and bars, and on what is missing.
 func notesOf(c *Chart) []string {
-	fewest, largest := math.MaxInt, 0
-	overloaded, intervals := false, false
-	for _, l := range c.Lines {
-		for _, p := range l.Points {
-			fewest, largest = min(fewest, len(p.Launches)), max(largest, len(p.Launches))
-			overloaded = overloaded || p.Overloaded()
-			intervals = intervals || len(p.Launches) >= Fewest
-		}
-	}
-	launches := humanize.Count(largest, "launch")
-	if fewest < largest {
-		launches = fmt.Sprintf("%d to %s", fewest, launches)
-	}
-	notes := []string{"Dots: geometric means over launches, " + launches + " behind each."}
-	if largest == 1 {
-		notes[0] = "Dots: one launch each, or results of which nothing says what launch they are of, so that nothing says how much they vary."
-	}
-	if intervals {
-		notes[0] += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit "+
-			"(Student's t on the log scale), for each dot by itself, where there are %d launches or more.",
-			100*Confidence, Fewest)
-		if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Role != Other }) {
-			notes[0] += " Gates compare launches in pairs, which is sharper than two bands."
-		}
-	} else {
-		notes[0] += fmt.Sprintf(" No band: it needs %d launches.", Fewest)
-	}
+	notes := []string{dotsNote(c)}
 	if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Searched && l.Launches() > 1 }) {
 		notes[0] = fmt.Sprintf("Dots: what each launch measured at the loads that its search tried; at a load of several launches their "+
 			"geometric mean. Lines: mean over launches of each launch's own curve, straight between its loads on log scales, where %d launches or "+
@@ -85,7 +59,7 @@ func notesOf(c *Chart) []string {
 	if k := capacityWords(c); k != "" {
 		notes = append(notes, k)
 	}
-	if overloaded {
+	if slices.ContainsFunc(c.Lines, func(l Line) bool { return slices.ContainsFunc(l.Points, Point.Overloaded) }) {
 		notes = append(notes,
 			"At dots with a red edge more was asked than the server could answer: the wait grows with the length of the run there.")
 	}
@@ -100,6 +74,33 @@ func notesOf(c *Chart) []string {
 		notes = append(notes, humanize.Count(c.Unplaced, "cell")+" without a bound on the load cannot be placed, and left out.")
 	}
 	return notes
+}
+
+// dotsNote describes the dots of measured cells and their bands.
+func dotsNote(c *Chart) string {
+	fewest, largest := math.MaxInt, 0
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			fewest, largest = min(fewest, len(p.Launches)), max(largest, len(p.Launches))
+		}
+	}
+	launches := humanize.Count(largest, "launch")
+	if fewest < largest {
+		launches = fmt.Sprintf("%d to %s", fewest, launches)
+	}
+	note := "Dots: geometric means over launches, " + launches + " behind each."
+	if largest == 1 {
+		note = "Dots: one launch each, or results of which nothing says what launch they are of, so that nothing says how much they vary."
+	}
+	if largest < Fewest {
+		return note + fmt.Sprintf(" No band: it needs %d launches.", Fewest)
+	}
+	note += fmt.Sprintf(" Bands, and bars beside dots of throughput: %g %% interval of that mean with the launch as the unit "+
+		"(Student's t on the log scale), for each dot by itself, where there are %d launches or more.", 100*Confidence, Fewest)
+	if slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Role != Other }) {
+		note += " Gates compare launches in pairs, which is sharper than two bands."
+	}
+	return note
 }
 
 // capacityWords returns a sentence on the capacities that searches found, "" for none.

@@ -119,7 +119,7 @@ func (v *view) scores() map[gateKey]map[string]*score {
 			}
 		}
 	}
-	for k := range maps.Clone(last) {
+	for k := range last {
 		end(k)
 	}
 	return out
