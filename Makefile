@@ -127,7 +127,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # Error rates and power of the decision, 2,000 files each: some minutes. They are compared with
-# docs/statistics.md; ARGS=-update rewrites those.
+# docs/evidence/error-rates.md; ARGS=-update rewrites those.
 operating-characteristics:
 	$(GO) test ./gates -run OperatingCharacteristics -v -full -timeout 60m $(ARGS)
 

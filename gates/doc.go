@@ -46,7 +46,7 @@
 // [Suite] compares the geometric means of many cells. [Family.Moderate] lets the cells of a session
 // share information about their variances.
 //
-// TestOperatingCharacteristics simulates these promises. docs/statistics.md has the numbers, which
+// TestOperatingCharacteristics simulates these promises. docs/evidence/error-rates.md has the numbers, which
 // every test run checks. To see all of them:
 //
 //	go test ./gates -run OperatingCharacteristics -v -full

@@ -25,7 +25,7 @@ const (
 	// that only a change of what is drawn takes this chance.
 	wrongly = 1e-3
 
-	page    = "../docs/statistics.md"
+	page    = "../docs/evidence/error-rates.md"
 	begin   = "<!-- operating characteristics: written by go test ./gates -run OperatingCharacteristics -full -update -->\n"
 	end     = "<!-- end of operating characteristics -->\n"
 	rewrite = "see what changed, and rewrite it: make operating-characteristics ARGS=-update"
@@ -76,7 +76,7 @@ func TestOperatingCharacteristics(t *testing.T) {
 		stated = intro + join(charts, func(c chart) string { return tableIn(stated, c) })
 	}
 	for _, problem := range compareTables(stated, intro+join(charts, func(c chart) string { return tables[c.title] }), charts, values) {
-		t.Errorf("docs/statistics.md: %s; %s", problem, rewrite)
+		t.Errorf("docs/evidence/error-rates.md: %s; %s", problem, rewrite)
 	}
 }
 
@@ -194,7 +194,7 @@ func readSection() (string, error) {
 	_, rest, ok := strings.Cut(string(data), begin)
 	section, _, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return "", fmt.Errorf("docs/statistics.md has no section between %q and %q", begin, end)
+		return "", fmt.Errorf("docs/evidence/error-rates.md has no section between %q and %q", begin, end)
 	}
 	return section, nil
 }

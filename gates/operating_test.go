@@ -10,7 +10,7 @@ import (
 )
 
 // The operating characteristics: which files are simulated, what is counted of them and
-// what is promised. Each chart is a table of docs/statistics.md.
+// what is promised. Each chart is a table of docs/evidence/error-rates.md.
 func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),

@@ -11,14 +11,18 @@ import (
 	"github.com/servegate/pipeline/internal/golden"
 )
 
-// pages are the README and what it leads to.
+// pages are the README, the guides and the evidence.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no pages: %v", err)
+	found := []string{filepath.Join("..", "README.md")}
+	for _, dir := range []string{"docs", filepath.Join("docs", "evidence")} {
+		more, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
+		if err != nil || len(more) == 0 {
+			t.Fatalf("no pages in %s: %v", dir, err)
+		}
+		found = append(found, more...)
 	}
-	return append(found, filepath.Join("..", "README.md"))
+	return found
 }
 
 // shown are the whole pieces of HCL of a page; a fragment is marked as one.
@@ -29,7 +33,7 @@ func shown(t *testing.T, page, mark string) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, block := range strings.Split(string(text), "```"+mark+"\n")[1:] {
+	for _, block := range regexp.MustCompile("```"+mark+"(?: title=.*)?\n").Split(string(text), -1)[1:] {
 		source, _, _ := strings.Cut(block, "```")
 		out = append(out, source)
 	}
@@ -63,8 +67,8 @@ func TestReadmeIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(strings.Fields(string(text))); n > 950 {
-		t.Errorf("the README has %d words, want at most 950", n)
+	if n := len(strings.Fields(string(text))); n > 900 {
+		t.Errorf("the README has %d words, want at most 900", n)
 	}
 }
 
@@ -174,35 +178,6 @@ func TestPagesShowFlagsThatExist(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestTutorial does what the tutorial says up to the step that needs GPUs.
-func TestTutorial(t *testing.T) {
-	page := filepath.Join("..", "docs", "tutorial.md")
-	file, planted := shown(t, page, "hcl")[0], shown(t, page, "hcl fragment")[0]
-	dir := t.TempDir()
-	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(dir, "gate.pipeline.hcl"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	do := func(want int, args ...string) {
-		t.Helper()
-		if out, code := pipeline(t, dir, args...); code != want {
-			t.Errorf("pipeline %s: exit status %d, want %d:\n%s", strings.Join(args, " "), code, want, out)
-		}
-	}
-	write(file)
-	do(0, "validate", "gate.pipeline.hcl")
-	do(0, "plan", "gate.pipeline.hcl")
-	do(0, "run", "gate.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", "rehearsal")
-	before, after, found := strings.Cut(file, "  gpus     = 2\n")
-	if !found {
-		t.Fatal("the tutorial's server is another one")
-	}
-	write(before + "  gpus     = 2\n\n" + planted + after)
-	do(0, "validate", "gate.pipeline.hcl")
-	do(1, "run", "gate.pipeline.hcl", "--simulate=virtual", "--progress", "quiet", "--out", "planted")
 }
 
 var runLine = regexp.MustCompile("Run (<code>|`)[0-9a-f-]+(</code>|`), by (<code>|`)pipeline [^<`]*(</code>|`)")

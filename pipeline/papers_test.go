@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/internal/golden"
 )
 
 // TestArchitectureNamesFiles checks that each path in code font of ARCHITECTURE.md and CONTRIBUTING.md exists.
@@ -90,6 +92,15 @@ func TestContributingNamesDependencies(t *testing.T) {
 	if len(required) < 10 {
 		t.Errorf("go.mod requires %d modules", len(required))
 	}
+}
+
+// TestContributingShowsAChange checks that the change which CONTRIBUTING.md follows is the patch that TestChanges applies.
+func TestContributingShowsAChange(t *testing.T) {
+	text := paperText(t, "CONTRIBUTING.md")
+	_, rest, _ := strings.Cut(text, "```diff\n")
+	shown, _, _ := strings.Cut(rest, "```\n")
+	patch := regexp.MustCompile(`(?m)^index .*\n`).ReplaceAllString(paperText(t, "pipeline/testdata/changes/gate-argument.patch"), "")
+	golden.Equal(t, filepath.Join("..", "CONTRIBUTING.md"), strings.Replace(text, shown, patch, 1))
 }
 
 // paperText returns a file of the root.

@@ -1,4 +1,4 @@
-"""Hooks of the site: links to what is outside of docs/ lead to the repository, and headings have GitHub's anchors."""
+"""Hooks of the site: links to what is outside of docs/ lead to the repository, pictures are shown, and headings have GitHub's anchors."""
 import os
 import re
 
@@ -15,7 +15,7 @@ def on_page_markdown(markdown, page, config, files):
         found = os.path.normpath(os.path.join(folder, path))
         if found.startswith(config.docs_dir + os.sep) or not os.path.exists(found):
             return match[0]  # the site has it, or says that it is missing
-        kind = "tree" if os.path.isdir(found) else "blob"
+        kind = "tree" if os.path.isdir(found) else "raw" if found.endswith((".png", ".svg")) else "blob"
         url = f"{config.repo_url.rstrip('/')}/{kind}/main/{os.path.relpath(found, root)}"
         return match[1] + url + ("#" + anchor if anchor else "") + match[3]
 

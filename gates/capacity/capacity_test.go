@@ -25,7 +25,7 @@ func search(t *testing.T, in Range, headroom func(load float64) float64) (*Searc
 }
 
 // TestErrors: errors and coverage on lines, queues and cliffs, in 25 searches of each: a method that covers in 95 %
-// has fewer than 80 % of them in one test of a thousand. docs/statistics.md has those of many.
+// has fewer than 80 % of them in one test of a thousand. docs/evidence/error-rates.md has those of many.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -28,5 +28,5 @@
 // Rejected: bisection by the verdicts alone, which never corrects a wrong turn and does not use how
 // far a probe was from the limit; an isotonic fit, whose root has no interval for so few points.
 //
-// Its error rates are simulated (docs/statistics.md).
+// Its error rates are simulated (docs/evidence/error-rates.md).
 package capacity

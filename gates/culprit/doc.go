@@ -22,5 +22,5 @@
 //
 // A posterior decides instead of a test at each candidate, because wrong turns must be counted and
 // corrected: n tests at a fixed level are wrong n times as often, and a binary search never goes
-// back. Its error rates are simulated (docs/statistics.md).
+// back. Its error rates are simulated (docs/evidence/error-rates.md).
 package culprit

@@ -124,6 +124,7 @@ func TestWrongRequests(t *testing.T) {
 		{ab.Request{Base: old, Head: "vllm/vllm-openai v0.11.0", Model: qwen}, "has a space in it"},
 		{ab.Request{Base: old, Head: "vllm/vllm-openai", Model: qwen}, "lacks a tag or digest: write vllm/vllm-openai:TAG"},
 		{ab.Request{Base: old, Head: "localhost:5000/vllm", Model: qwen}, "lacks a tag or digest"},
+		{ab.Request{Base: "v1", Head: "v2", Model: qwen}, "v1 is a commit of this repository: add --build"},
 		{ab.Request{Base: old, Head: "./vllm", Model: qwen}, "./vllm is not a program of this machine"},
 		{ab.Request{Base: old, Head: "http://h:8000", Model: qwen}, "BASE is an image and HEAD an url"},
 		{ab.Request{Base: "r/a:1", Head: "r/a:2", Model: qwen}, "r/a:1 does not say which engine it is: add --engine, one of llama.cpp, openai"},

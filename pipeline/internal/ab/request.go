@@ -121,6 +121,10 @@ func sourceOf(side string, r Request, m Machine) (source, error) {
 		return source{}, fmt.Errorf("%q has a space in it, and %s is not a program of this machine: "+
 			"the tag of an image follows a colon, as in %s", side, words[0], exampleImage)
 	case !tagged.MatchString(side):
+		if _, err := m.Commit(side); err == nil {
+			return source{}, fmt.Errorf("%s is a commit of this repository: add --build, the command that builds it, and --executable, "+
+				"the path of what it makes", side)
+		}
 		return source{}, fmt.Errorf("%s is not a program of this machine, and as an image it lacks a tag or digest: write %[1]s:TAG, as in %s",
 			side, exampleImage)
 	}

@@ -39,7 +39,7 @@ var (
 var launches = flag.Int("launches", 12, "launches of each server in TestCapacityIntervals")
 
 // TestCapacityIntervals prints and checks errors and intervals of searches in virtual time. Few launches are
-// behind each number; docs/statistics.md has many searches of the headrooms that these servers have.
+// behind each number; docs/evidence/error-rates.md has many searches of the headrooms that these servers have.
 //
 //	go test ./pipeline/internal/session -run CapacityIntervals -full -v -launches 60
 func TestCapacityIntervals(t *testing.T) {
