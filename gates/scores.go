@@ -10,6 +10,9 @@ import (
 // Scores holds the scores of the launches of both sides in the same questions.
 type Scores struct {
 	Questions int
+	// Families holds the number of each question's family, such as those about one passage; nil if each question was
+	// drawn by itself. The error is then that over families.
+	Families []int
 	// Repeats whose launches answered all questions on both sides, ascending.
 	Repeats []int
 	// Of returns the score of a launch (of the head or the base, in repeat) in a question.
@@ -34,7 +37,7 @@ func (s Scores) Relate() Relative {
 		}
 		pair.Base, pair.Head = pair.Base/float64(s.Questions), pair.Head/float64(s.Questions)
 		pairs = append(pairs, pair)
-		out[repeat] = Related{Pairs: slices.Clone(pairs), Clusters: drawnFrom(clustersOf(slices.Clone(sums), counts), s.Questions)}
+		out[repeat] = Related{Pairs: slices.Clone(pairs), Clusters: s.drawn(slices.Clone(sums), counts)}
 	}
 	return out
 }
@@ -56,10 +59,47 @@ const unseen = 2
 // fewest is the number of degrees of freedom if few questions differ.
 const fewest = 4
 
-// drawnFrom returns the error of clusters that were drawn from more, for a number of questions.
-func drawnFrom(c Clusters, questions int) Clusters {
-	n := float64(questions)
-	return Clusters{SE: math.Sqrt(c.SE*c.SE*n*n+unseen) / n, DF: max(fewest, c.DF), Drawn: true}
+// drawn returns the error of the mean difference of questions that were drawn from more. sums are
+// the sums of each question's differences, counts the number of its differences.
+func (s Scores) drawn(sums, counts []float64) Clusters {
+	n := float64(s.Questions)
+	if s.Families == nil {
+		c := clustersOf(sums, counts)
+		return Clusters{SE: math.Sqrt(c.SE*c.SE*n*n+unseen) / n, DF: max(fewest, c.DF), Drawn: true}
+	}
+	mean := 0.0
+	for q, count := range counts {
+		sums[q] /= count
+		mean += sums[q] / n
+	}
+	families := slices.Max(s.Families) + 1
+	totals, sizes := make([]float64, families), make([]float64, families)
+	for q, f := range s.Families {
+		totals[f] += sums[q]
+		sizes[f]++
+	}
+	return overFamilies(totals, sizes, mean)
+}
+
+// overFamilies returns the error of a mean difference over the questions of families that were
+// drawn from more, by the sandwich estimator (K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986)
+// with the correction for few families. totals are sums of the differences of a family's questions.
+//
+// Families that were not drawn may differ, too, and in all of their questions: those that were drawn
+// need not show it, if such a family is rare.
+func overFamilies(totals, sizes []float64, mean float64) Clusters {
+	n, spread, squares, fourth, whole := 0.0, 0.0, 0.0, 0.0, 0.0
+	for f, total := range totals {
+		rest := total - sizes[f]*mean
+		spread += rest * rest
+		squares, fourth = squares+total*total, fourth+total*total*total*total
+		n, whole = n+sizes[f], whole+sizes[f]*sizes[f]
+	}
+	g, differ := float64(len(totals)), 0.0
+	if fourth > 0 {
+		differ = squares * squares / fourth
+	}
+	return Clusters{SE: math.Sqrt(spread*g/(g-1)+unseen*whole/g) / n, DF: max(1, min(max(fewest, differ), g-1)), Drawn: true}
 }
 
 // drawn adds the error over questions to that of n pairs, with Satterthwaite's degrees of freedom
@@ -90,6 +130,9 @@ func NeedQuestions(loss, alpha float64) int {
 // margin by a significant amount.
 func FoundLoss(questions int, differ, loss, margin, alpha float64, expect Expectation) float64 {
 	n := float64(questions)
+	if differ*n <= countable {
+		return foundByCounts(questions, differ, loss, margin, alpha, expect)
+	}
 	sd := math.Sqrt(max(differ-loss*loss, 0) / n)
 	if sd == 0 {
 		return 0
@@ -100,6 +143,50 @@ func FoundLoss(questions int, differ, loss, margin, alpha float64, expect Expect
 		least = margin + significant
 	}
 	return math.Erfc((least-loss)/sd/math.Sqrt2) / 2
+}
+
+// countable is the number of questions that differ up to which power is computed from their
+// counts. The normal distribution overstates it where few differ, because the error varies with
+// their number.
+const countable = 100
+
+// foundByCounts returns what FoundLoss does, summed over how many questions differ and how many of
+// these are lost.
+func foundByCounts(questions int, differ, loss, margin, alpha float64, expect Expectation) float64 {
+	n := float64(questions)
+	lost := (1 + loss/differ) / 2 // share of the questions that differ
+	if differ <= 0 || lost > 1 {
+		return 0
+	}
+	expected := n * differ
+	reach := 10 + 8*math.Sqrt(expected)
+	found := 0.0
+	for k := max(0, int(expected-reach)); k <= min(questions, int(expected+reach)); k++ {
+		critical := tCritical(alpha, max(fewest, min(float64(k), n-1)))
+		here := 0.0
+		for l := k; 2*l > k; l-- {
+			mean := float64(2*l-k) / n
+			width := critical * math.Sqrt(float64(k)-mean*mean*n+unseen) / n
+			if least := max(margin, width); expect != ExpectImprovement && mean < least || expect == ExpectImprovement && mean < margin+width {
+				break
+			}
+			here += binomial(k, l, lost)
+		}
+		found += here * binomial(questions, k, differ)
+	}
+	return found
+}
+
+// binomial returns the probability of k successes in n trials.
+func binomial(n, k int, p float64) float64 {
+	switch {
+	case p >= 1:
+		return float64(k / max(n, 1))
+	case p <= 0:
+		return float64(1 - min(k, 1))
+	}
+	choose := func(x int) float64 { l, _ := math.Lgamma(float64(x + 1)); return l }
+	return math.Exp(choose(n) - choose(k) - choose(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
 // DetectableLoss returns the smallest loss that is found with [Power]. It returns false if the

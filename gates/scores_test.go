@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // score is a comparison of so many questions in four launches of each side that answer alike, of
@@ -55,3 +56,77 @@ func TestQuestionsThatAreNeeded(t *testing.T) {
 		t.Error("a loss of 5 points is found where the sides differ in 1 %")
 	}
 }
+
+// A loss of all questions of one family in twenty is luck with the family, not a loss of one question in twenty, and no
+// loss at all in twenty families does not show that none of others is lost.
+func TestFamiliesOfQuestions(t *testing.T) {
+	of := func(lost, size int) gates.Verdict {
+		m, _ := metric.Lookup("evaluation.score")
+		s := gates.Scores{Questions: 1000, Repeats: []int{1, 2, 3, 4}, Of: func(head bool, _, question int) float64 {
+			if head && question < lost {
+				return 0
+			}
+			return 1
+		}}
+		for q := range s.Questions {
+			if size > 0 {
+				s.Families = append(s.Families, q/size)
+			}
+		}
+		values := s.Relate()
+		return judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{{ID: "s", Metric: m, Claim: gates.Claim{Margin: 0.02},
+			CanFail: true, Relative: values, Pairs: values.All().Pairs, Clusters: values.All().Clusters}}}).Comparisons[0].Verdict
+	}
+	for _, tt := range []struct {
+		lost, size int
+		want       gates.Verdict
+	}{
+		{50, 0, gates.Regression}, {50, 1, gates.Regression}, {50, 50, gates.Inconclusive}, {500, 50, gates.Regression},
+		{0, 0, gates.Pass}, {0, 1, gates.Pass}, {0, 50, gates.Inconclusive},
+	} {
+		if got := of(tt.lost, tt.size); got != tt.want {
+			t.Errorf("%d lost in families of %d: %s, want %s", tt.lost, tt.size, got, tt.want)
+		}
+	}
+}
+
+// Where few questions differ, the stated power is that of the test, counted here file by file.
+func TestPowerWithFewQuestions(t *testing.T) {
+	s := newSimulator(7)
+	const files = 4000
+	for _, tt := range []struct {
+		questions    int
+		differ, loss float64
+	}{{200, 0.05, 0.02}, {200, 0.05, 0.05}, {1000, 0.03, 0.02}} {
+		const alpha, margin = 0.02, 0.01
+		found := 0
+		for range files {
+			lost, won := 0, 0
+			for range tt.questions {
+				switch x := s.rng.Float64(); {
+				case x < (tt.differ+tt.loss)/2:
+					lost++
+				case x < tt.differ:
+					won++
+				}
+			}
+			values := gates.Scores{Questions: tt.questions, Repeats: []int{1}, Of: func(head bool, _, q int) float64 {
+				if q < lost && head || q >= lost && q < lost+won && !head {
+					return 0
+				}
+				return 1
+			}}.Relate().All()
+			d := values.Pairs[0].Base - values.Pairs[0].Head
+			if d >= margin && d/values.Clusters.SE >= tOf(alpha, values.Clusters.DF) {
+				found++
+			}
+		}
+		stated := gates.FoundLoss(tt.questions, tt.differ, tt.loss, margin, alpha, gates.NoRegression)
+		if got := float64(found) / files; math.Abs(got-stated) > 0.025 {
+			t.Errorf("%d questions, %g differ, loss %g: %.3f stated, %.3f found", tt.questions, tt.differ, tt.loss, stated, got)
+		}
+	}
+}
+
+// tOf returns the critical value of Student's t.
+func tOf(alpha, df float64) float64 { return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - alpha) }

@@ -28,7 +28,7 @@ func answersDiffer() *result.Document {
 			{ID: "f1/3", BaseScore: 0.75, HeadScore: 0.71},
 		}},
 		{Benchmark: "benchmark.none", Base: "b", Head: "h", Questions: 10, Repeats: 6},
-		{Benchmark: "benchmark.many", Base: "b", Head: "h", Questions: 1000, Repeats: 2, Worse: 30,
+		{Benchmark: "benchmark.many", Base: "b", Head: "h", Questions: 1000, Families: 50, Repeats: 2, Worse: 30,
 			Lost: []result.LostQuestion{{ID: "q1", BaseScore: 1, HeadScore: 0.5}}},
 	}
 	return doc

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
@@ -18,6 +19,9 @@ func (v *view) questions() model.Section {
 		worse += e.Worse
 		text := fmt.Sprintf("of %s the head answers %d worse than the base over %s of each side, and %d better",
 			humanize.Count(e.Questions, "question"), e.Worse, humanize.Count(e.Repeats, "launch"), e.Better)
+		if e.Families > 0 {
+			text += fmt.Sprintf("; the error is that over their %d families", e.Families)
+		}
 		if n := len(e.Lost); n < e.Worse {
 			text += fmt.Sprintf("; the %d that it loses by most are listed, and records/ has all", n)
 		}
@@ -25,6 +29,10 @@ func (v *view) questions() model.Section {
 		if len(e.Lost) > 0 {
 			s.Tables = append(s.Tables, lostTable(e))
 		}
+	}
+	if slices.ContainsFunc(v.doc.Evaluations, func(e result.Evaluation) bool { return e.Families == 0 }) {
+		s.Notes = append(s.Notes, model.Plain("Questions without families count as drawn one by one. If several share a passage or a template, the error "+
+			"is larger than stated: give them a family."))
 	}
 	s.Title = model.Plain("Questions: the head answers none worse")
 	if worse > 0 {

@@ -27,6 +27,8 @@ type Evaluation struct {
 	// there is only one.
 	Score  string `json:"score,omitempty"`
 	Filter string `json:"filter,omitempty"`
+	// Family is the field that holds a question's family, whose questions tend to be answered alike.
+	Family string `json:"family,omitempty"`
 	// Accuracy is the share of questions that the model of virtual time answers, where no
 	// program is run. It is not part of the cell's identity, because sides may have others.
 	Accuracy float64 `json:"-"`

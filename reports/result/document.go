@@ -462,6 +462,9 @@ type Run struct {
 	Steps map[string]float64 `json:"steps,omitempty"`
 	// Scores of an evaluation's questions by id, 0 to 1.
 	Scores map[string]float64 `json:"scores,omitempty"`
+	// Families of the questions by id, such as the passage that several are about; absent if the
+	// questions have none.
+	Families map[string]string `json:"families,omitempty"`
 	// Histograms by metric group, HdrHistogram V2 compressed, base64; microseconds.
 	Histograms map[string]string `json:"histograms,omitempty"`
 	// Audit of the client: numbers in seconds or as named, and texts.

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,7 @@ const (
 	maxSample    = 16 << 20  // bytes in one line
 	maxFiles     = 1000
 	maxQuestion  = 200 // bytes in an ID
+	maxFamily    = 64  // bytes in the name of a family; a longer text, such as a passage, is kept as its digest
 	samplesFiles = "samples_*.jsonl"
 )
 
@@ -38,7 +41,7 @@ func (d Driver) scores(opt Options, work, output string) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	r := scoreReader{Evaluation: *opt.Driver.Evaluation, scores: map[string]float64{}}
+	r := scoreReader{Evaluation: *opt.Driver.Evaluation, scores: map[string]float64{}, families: map[string]string{}}
 	for _, path := range files {
 		if err := d.keepScores(&r, path, filepath.Join(folder, filepath.Base(path))); err != nil {
 			return result.Run{}, err
@@ -95,8 +98,9 @@ func (d Driver) keepScores(r *scoreReader, path, kept string) error {
 // scoreReader reads the scores of one run.
 type scoreReader struct {
 	steps.Evaluation
-	scores map[string]float64
-	read   int64
+	scores   map[string]float64
+	families map[string]string
+	read     int64
 }
 
 // file reads one file with a JSON object per line.
@@ -147,7 +151,33 @@ func (r *scoreReader) line(data []byte, file string) error {
 	default:
 		return errors.New("it has neither id and score nor a doc_id of lm-eval")
 	}
-	return r.add(name, field, q[field])
+	if err := r.add(name, field, q[field]); err != nil {
+		return err
+	}
+	return r.family(name, q)
+}
+
+// family records the family of a question: a field of its line, or of the document that lm-eval took it from.
+func (r *scoreReader) family(name string, q map[string]json.RawMessage) error {
+	value, ok := q[cmp.Or(r.Family, "family")]
+	if !ok && r.Family != "" {
+		var doc map[string]json.RawMessage
+		if json.Unmarshal(q["doc"], &doc) == nil {
+			value, ok = doc[r.Family]
+		}
+	}
+	switch family := text(value); {
+	case !ok && r.Family != "":
+		return fmt.Errorf("question %q has no %q, which is to hold its family", name, r.Family)
+	case !ok:
+	case family == "" || family == "null":
+		return fmt.Errorf("the family of question %q is empty", name)
+	case len(family) > maxFamily:
+		r.families[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(family)))[:16]
+	default:
+		r.families[name] = family
+	}
+	return nil
 }
 
 // add records the score of a question.
@@ -216,7 +246,14 @@ func (r *scoreReader) run(folder string) (result.Run, error) {
 	if n := len(r.scores); n != r.Questions {
 		return result.Run{}, fmt.Errorf("the evaluation scored %d questions, and the file says questions = %d", n, r.Questions)
 	}
-	return scored(r.scores, folder), nil
+	if n := len(r.families); n != 0 && n != r.Questions {
+		return result.Run{}, fmt.Errorf("%d of %d questions have a family: give one to each", n, r.Questions)
+	}
+	run := scored(r.scores, folder)
+	if len(r.families) > 0 {
+		run.Families = r.families
+	}
+	return run, nil
 }
 
 // scored returns a run with its scores.

@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,9 @@ func TestScores(t *testing.T) {
 		"two filters": {steps.Evaluation{Questions: 1, Filter: "FILTER"},
 			`echo "$2" > "$1/samples_s_1.jsonl"; echo "$3" >> "$1/samples_s_1.jsonl"`,
 			[]string{dir, sample, strings.Replace(sample, "FILTER", "loose", 1)}, "s/0", 1},
+		"families": {steps.Evaluation{Questions: 3},
+			`printf '{"id": "a", "score": 1, "family": "x"}\n{"id": "b", "score": 1, "family": "x"}\n{"id": "c", "score": 1, "family": 2}\n' > "$1"`,
+			[]string{output}, "c", 1},
 		"two tasks": {steps.Evaluation{Questions: 2}, `echo "$2" > "$1/samples_s_1.jsonl"; echo "$2" > "$1/samples_t_1.jsonl"`,
 			[]string{dir, sample}, "t/0", 1},
 	} {
@@ -110,5 +114,40 @@ func TestModel(t *testing.T) {
 	}
 	if won > 20 || lost < 70 || lost > 130 {
 		t.Errorf("the head wins %d and loses %d", won, lost)
+	}
+}
+
+// A family is a field of a line, or of the document that lm-eval took a question from; a long one is kept as its digest.
+func TestFamilies(t *testing.T) {
+	output := steps.DriverVar("output")
+	for name, tt := range map[string]struct {
+		e    steps.Evaluation
+		text string
+		want map[string]string
+		err  string
+	}{
+		"none": {steps.Evaluation{Questions: 1}, `{"id": "a", "score": 1}`, nil, ""},
+		"own":  {steps.Evaluation{Questions: 1}, `{"id": "a", "score": 1, "family": 7}`, map[string]string{"a": "7"}, ""},
+		"of the document": {steps.Evaluation{Questions: 1, Family: "passage"},
+			strings.Replace(sample, `"doc": {`, `"doc": {"passage": "p1", `, 1), map[string]string{"scores/0": "p1"}, ""},
+		"long": {steps.Evaluation{Questions: 1, Family: "passage"}, `{"id": "a", "score": 1, "passage": "` + strings.Repeat("x", 65) + `"}`,
+			map[string]string{"a": "9537c5fdf120482f"}, ""},
+		"missing": {steps.Evaluation{Questions: 1, Family: "passage"}, `{"id": "a", "score": 1}`, nil, `question "a" has no "passage"`},
+		"empty":   {steps.Evaluation{Questions: 1}, `{"id": "a", "score": 1, "family": ""}`, nil, `the family of question "a" is empty`},
+		"of some": {steps.Evaluation{Questions: 2}, "{\"id\": \"a\", \"score\": 1, \"family\": \"x\"}\n{\"id\": \"b\", \"score\": 1}", nil,
+			"1 of 2 questions have a family"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, _, err := evaluate(t, tt.e, `printf '%s\n' "$2" > "$1"`, output, tt.text)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err != nil || !maps.Equal(run.Families, tt.want) {
+				t.Errorf("%v, %v", run.Families, err)
+			}
+		})
 	}
 }

@@ -35,6 +35,9 @@ func lost(base, head *result.Cell) (e result.Evaluation, ok bool) {
 		return e, false
 	}
 	e.Questions, e.Repeats = len(questions), len(s.Repeats)
+	if s.Families != nil {
+		e.Families = slices.Max(s.Families) + 1
+	}
 	for i, id := range questions {
 		q := result.LostQuestion{ID: id, BaseScore: s.Mean(false, i), HeadScore: s.Mean(true, i)}
 		switch {

@@ -54,6 +54,9 @@ func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, p
 		s.Repeats = append(s.Repeats, repeat)
 	}
 	s.Questions = len(questions)
+	if s.Families, problem = families(questions, base, head); problem != "" {
+		return s, nil, problem
+	}
 	s.Of = func(head bool, repeat, question int) float64 {
 		if head {
 			return h[repeat][questions[question]]
@@ -61,6 +64,42 @@ func evaluations(base, head *result.Cell) (s gates.Scores, questions []string, p
 		return b[repeat][questions[question]]
 	}
 	return s, questions, ""
+}
+
+// families returns the number of each question's family, nil if the runs state none. problem states why they cannot be
+// used, "" if they can.
+func families(questions []string, base, head *result.Cell) (out []int, problem string) {
+	var known map[string]string
+	first := true
+	for _, cell := range []*result.Cell{base, head} {
+		for r := range sound(cell) {
+			if len(r.Scores) == 0 {
+				continue
+			}
+			if !first && !maps.Equal(known, r.Families) {
+				return nil, "the runs state different families of the questions: have the program state the same ones each time"
+			}
+			known, first = r.Families, false
+		}
+	}
+	if len(known) == 0 {
+		return nil, ""
+	}
+	number := map[string]int{}
+	for _, q := range questions {
+		family, ok := known[q]
+		if !ok {
+			return nil, fmt.Sprintf("question %q has no family, but others have", q)
+		}
+		if _, ok := number[family]; !ok {
+			number[family] = len(number)
+		}
+		out = append(out, number[family])
+	}
+	if len(number) < 2 {
+		return nil, "all questions are of one family, so nothing shows how families differ: ask questions of several"
+	}
+	return out, ""
 }
 
 // relate sets the values of a comparison of scores from its questions. It returns the problem of evaluations.

@@ -73,12 +73,60 @@ func TestScoresAreComparedByQuestion(t *testing.T) {
 	}
 }
 
+// inFamilies states a family of each question in all runs.
+func inFamilies(s session, of func(question int) string) {
+	for i := range s.doc.Benchmarks[1].Cells {
+		for r := range s.doc.Benchmarks[1].Cells[i].Runs {
+			families := map[string]string{}
+			for q := range 1000 {
+				families[fmt.Sprint("q", q)] = of(q)
+			}
+			s.doc.Benchmarks[1].Cells[i].Runs[r].Families = families
+		}
+	}
+}
+
+// Fifty questions that the head loses are a regression where each was drawn by itself, and none where they are one
+// passage of twenty.
+func TestFamiliesOfQuestionsAreJudged(t *testing.T) {
+	for size, want := range map[int]result.Verdict{1: result.Regression, 50: result.Inconclusive} {
+		s := evaluated(50)
+		inFamilies(s, func(q int) string { return fmt.Sprint(q / size) })
+		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.doc.Gates[1].Decisions[0]; d.Verdict != want || s.doc.Evaluations[0].Families != 1000/size {
+			t.Errorf("families of %d: %s (%s), %+v", size, d.Verdict, d.Reason, s.doc.Evaluations[0])
+		}
+		if err := Verify(s.doc, nil); err != nil {
+			t.Errorf("families of %d: %v", size, err)
+		}
+		s.doc.Evaluations[0].Families++
+		if err := Verify(s.doc, nil); err == nil {
+			t.Errorf("families of %d: another number of families is not noticed", size)
+		}
+	}
+}
+
 func TestScoresThatCannotBeCompared(t *testing.T) {
 	for want, change := range map[string]func(s session){
 		"not all runs were asked the same questions": func(s session) {
 			scores := s.doc.Benchmarks[1].Cells[1].Runs[2].Scores
 			delete(scores, "q7")
 			scores["another"] = 1
+		},
+		"all questions are of one family": func(s session) { inFamilies(s, func(int) string { return "x" }) },
+		"the runs state different families": func(s session) {
+			inFamilies(s, func(q int) string { return fmt.Sprint(q / 10) })
+			s.doc.Benchmarks[1].Cells[1].Runs[1].Families["q0"] = "other"
+		},
+		"has no family, but others have": func(s session) {
+			inFamilies(s, func(q int) string { return fmt.Sprint(q / 10) })
+			for i := range s.doc.Benchmarks[1].Cells {
+				for _, r := range s.doc.Benchmarks[1].Cells[i].Runs {
+					delete(r.Families, "q0")
+				}
+			}
 		},
 		"a loss of the margin is not possible": func(s session) {
 			for i := range s.doc.Benchmarks[1].Cells {

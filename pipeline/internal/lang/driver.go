@@ -49,6 +49,9 @@ func driverType() *blockType {
 					{Name: "score", Type: cty.String, Doc: "Name of the score that counts, where a question has several, such as \"exact_match\"."},
 					{Name: "filter", Type: cty.String,
 						Doc: "Filter of lm-eval that counts, where answers were read in several ways, such as \"strict-match\"."},
+					{Name: "family", Type: cty.String, Doc: "Field of a question, or of lm-eval's doc, whose value is the question's family, such as " +
+						"\"passage\". Questions of a family tend to be answered alike, so the error is that over families. A line of one's own " +
+						"states it as family without this."},
 					{Name: "accuracy", Type: cty.Number, Unit: steps.UnitPercent,
 						Doc: "Share of the questions that are answered in virtual time, where no program is run. May depend on the cell."},
 				}},
@@ -147,7 +150,7 @@ func (e *evaluator) questions(o object) *steps.Evaluation {
 		e.report(problem(codeArgument, o.at("tool"), "a driver that evaluates has no tool",
 			"A tool says how a load generator defines its figures. Name what counts of a question with score and filter."))
 	}
-	out := &steps.Evaluation{Score: o.Text("score"), Filter: o.Text("filter")}
+	out := &steps.Evaluation{Score: o.Text("score"), Filter: o.Text("filter"), Family: o.Text("family")}
 	if o.Known("questions") {
 		n := o.Float("questions")
 		if out.Questions = int(n); n != math.Trunc(n) || n < 2 || n > maxQuestions {

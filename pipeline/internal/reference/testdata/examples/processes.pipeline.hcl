@@ -199,6 +199,7 @@ benchmark "quality" {
     command   = ["lm_eval", "--log_samples", "--output_path", driver.dir]
     score     = "exact_match"
     filter    = "strict-match"
+    family    = "passage"
     questions = 200
   }
 
