@@ -114,3 +114,128 @@ func TestLossesStayFound(t *testing.T) {
 		})
 	}
 }
+
+// quarter is a quarter of nights of 30 cells on one machine, and what befalls it.
+type quarter struct {
+	// begins is the probability that a neighbour comes in a night, stays its length in nights and slow what it costs.
+	begins float64
+	stays  int
+	slow   float64
+	// worse is a change of the code from a night on: of the first cell, or of all.
+	worse   float64
+	from    int
+	all     bool
+	sd, phi float64
+}
+
+// draw returns the values of each cell.
+func (q quarter) draw(rng *rand.Rand, cells int) [][]float64 {
+	left, slow := 0, make([]float64, nightsWatched)
+	for n := range slow {
+		if left == 0 && rng.Float64() < q.begins {
+			left = q.stays
+		}
+		slow[n] = 1
+		if left > 0 {
+			slow[n] += q.slow
+			left--
+		}
+	}
+	out := make([][]float64, cells)
+	for i := range out {
+		out[i] = history(rng, nightsWatched, q.sd, q.phi)
+		for n := range out[i] {
+			out[i][n] *= slow[n]
+			if n >= q.from && (q.all || i == 0) {
+				out[i][n] *= 1 + q.worse
+			}
+		}
+	}
+	return out
+}
+
+// watchFleet judges the cells of a machine anew after each night, without the nights that were the machine's. It
+// returns how many regressions were found to begin, and whether that of the first cell was within ten nights of from.
+func watchFleet(tb testing.TB, m metric.Metric, cells [][]float64, from int, held bool) (begun int, found bool) {
+	tb.Helper()
+	before := make([]bool, len(cells))
+	for n := 10; n <= nightsWatched; n++ {
+		f := trend.Fleet{Sessions: n}
+		for i, x := range cells {
+			values := map[int]float64{}
+			for k, v := range x[:n] {
+				values[k] = v
+			}
+			f.Series = append(f.Series, trend.Member{Unit: fmt.Sprint(i), Metric: m, Values: values, Margin: 0.05})
+		}
+		without := map[int]bool{}
+		for _, move := range trend.SharedMoves(f) {
+			for k := move.From; held && k < move.To; k++ {
+				without[k] = true
+			}
+		}
+		for i, x := range cells {
+			var kept []float64
+			for k, v := range x[:n] {
+				if !without[k] {
+					kept = append(kept, v)
+				}
+			}
+			s, err := trend.Stand(m, kept, detect(tb, m, kept, 39), trend.Terms{Margin: 0.05, Accepted: -1, Together: len(cells)})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			now := s.Condition == trend.Regressed
+			if now && !before[i] {
+				begun++
+			}
+			before[i] = now
+			found = found || now && i == 0 && n > from && n <= from+10
+		}
+	}
+	return begun, found
+}
+
+// A machine that is slow for some nights opens no issue on the code, and hides no change of it.
+func TestNeighbours(t *testing.T) {
+	cells, quarters, fewer := 8, 1, 1
+	if *full {
+		cells, quarters, fewer = 30, 20, 0
+	}
+	ttft := lookup(t, "ttft.p99")
+	for name, tt := range map[string]struct {
+		quarter
+		most, least float64 // issues a quarter, share of changes found in ten nights
+	}{
+		"nothing but noise":              {quarter{sd: 0.02}, 1, 0},
+		"a neighbour":                    {quarter{sd: 0.02, begins: 1.0 / 30, stays: 3, slow: 0.08}, 1, 0},
+		"a neighbour, SD 3 %":            {quarter{sd: 0.03, begins: 1.0 / 30, stays: 3, slow: 0.08}, 1, 0},
+		"a neighbour, one cell +10 %":    {quarter{sd: 0.02, begins: 1.0 / 30, stays: 3, slow: 0.08, worse: 0.10, from: 40}, 0, 0.9},
+		"a neighbour, all cells +10 %":   {quarter{sd: 0.02, begins: 1.0 / 30, stays: 3, slow: 0.08, worse: 0.10, from: 40, all: true}, 0, 0.9},
+		"one night in ten 20 % slower":   {quarter{sd: 0.02, begins: 0.1, stays: 1, slow: 0.20}, 1, 0},
+		"such nights and one cell +10 %": {quarter{sd: 0.02, begins: 0.1, stays: 1, slow: 0.20, worse: 0.10, from: 40}, 0, 0.9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, held := range []bool{false, true}[fewer:] {
+				rng := rand.New(rand.NewPCG(83, 0))
+				issues, found := 0, 0
+				for range quarters {
+					n, ok := watchFleet(t, ttft, tt.draw(rng, cells), tt.from, held)
+					issues += n
+					if ok {
+						found++
+					}
+				}
+				rate, share := float64(issues)/float64(quarters), float64(found)/float64(quarters)
+				t.Logf("held %v: %.2f issues a quarter, the first cell found in %.0f %% of %d", held, rate, 100*share, quarters)
+				if held && tt.most > 0 && rate > tt.most {
+					t.Errorf("%.2f issues a quarter, want at most %g", rate, tt.most)
+				}
+				if held && share < tt.least {
+					t.Errorf("found in %.0f %%, want %.0f %%", 100*share, 100*tt.least)
+				}
+			}
+		})
+	}
+}

@@ -49,7 +49,9 @@ func Of(h *history.History, q Query) (*series.History, error) {
 	for _, file := range h.Quarantined {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the record %s is left out: %s", file.Name, file.Reason))
 	}
-	runs := q.collect(h, out)
+	machines := fleets{}
+	runs := q.collect(h, out, machines)
+	without := machines.shared(out)
 	out.Sessions = len(runs)
 	together := 0
 	for _, t := range out.Trends {
@@ -58,7 +60,7 @@ func Of(h *history.History, q Query) (*series.History, error) {
 	for i := range out.Trends {
 		t := &out.Trends[i]
 		for j := range t.Parts {
-			if err := judge(h, t, &t.Parts[j], q, together); err != nil {
+			if err := judge(h, t, &t.Parts[j], q, together, without); err != nil {
 				return nil, err
 			}
 		}
@@ -76,7 +78,7 @@ func Of(h *history.History, q Query) (*series.History, error) {
 
 // collect sorts the values of the sessions into series, and returns the time of each session. A change of
 // machine starts a new part, because it is not a change of the code.
-func (q Query) collect(h *history.History, out *series.History) map[string]time.Time {
+func (q Query) collect(h *history.History, out *series.History, machines fleets) map[string]time.Time {
 	runs := map[string]time.Time{}
 	trends, parts := map[string]int{}, map[string]int{}
 	for r := range h.Sessions(q.Branch) {
@@ -111,6 +113,7 @@ func (q Query) collect(h *history.History, out *series.History) map[string]time.
 				t.Parts[j].Points = append(t.Parts[j].Points, series.Point{Run: r.ID, Time: r.Time.UTC(), Commit: r.Source.Commit,
 					Dirty: r.Source.Dirty, Value: c.Metrics[id]})
 				runs[r.ID] = r.Time
+				machines.add(probe.HardKey(r.Machine), machineName(r.Machine), measured{i, j}, r.ID, r.Time)
 				if out.First.IsZero() || r.Time.Before(out.First) {
 					out.First = r.Time
 				}
@@ -141,16 +144,20 @@ func machineName(facts map[string]string) string {
 	return cmp.Or(facts["cpu_model"], "unknown")
 }
 
-// judge finds the change points of a part, and its condition. It corrects for the number of parts judged
-// together.
-func judge(h *history.History, t *series.Trend, p *series.Part, q Query, together int) error {
+// judge finds the change points of a part, and its condition, without the points of some sessions. It corrects for
+// the number of parts judged together.
+func judge(h *history.History, t *series.Trend, p *series.Part, q Query, together int, without map[string]bool) error {
 	p.Accepted = acceptance(h, t, p, q.Now)
-	values := make([]float64, len(p.Points))
-	for i, v := range p.Points {
-		values[i] = v.Value
+	at := kept(p, without)
+	values := make([]float64, len(at))
+	for i, k := range at {
+		values[i] = p.Points[k].Value
 	}
-	m := metric.Metric{ID: t.Metric, Label: t.MetricLabel, Unit: metric.Unit(t.Unit), Direction: metric.Direction(t.Direction),
-		Scale: metric.Scale(t.Scale)}
+	m := metricOf(t)
+	if len(values) == 0 {
+		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1}
+		return nil
+	}
 	if m.Scale == metric.Log && slices.Min(values) <= 0 {
 		p.Standing = trend.Standing{Condition: trend.Short, Since: -1, Recovered: -1} // ratios need positive values
 		return nil
@@ -164,16 +171,19 @@ func judge(h *history.History, t *series.Trend, p *series.Part, q Query, togethe
 	}
 	terms := trend.Terms{Margin: t.Margin, Accepted: -1, Together: together}
 	if p.Accepted != nil {
-		terms.Accepted = p.Accepted.Index
+		i, _ := slices.BinarySearch(at, p.Accepted.Index)
+		terms.Accepted = min(i, len(at)-1)
 	}
 	if p.Standing, err = trend.Stand(m, values, found, terms); err != nil {
 		return fmt.Errorf("%s: %w", t.Label, err)
 	}
+	start := p.Start
+	restore(&p.Standing, at)
 	p.Noise = found.Noise
 	for _, c := range found.ChangePoints {
 		p.Changes = append(p.Changes, series.Change{
-			Index: c.Index, State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P,
-			Accepted: terms.Accepted >= 0 && c.Index <= p.Start,
+			Index: at[c.Index], State: c.State, Before: c.Before, After: c.After, Change: c.Change, Worse: c.Worse, P: c.P,
+			Accepted: terms.Accepted >= 0 && c.Index <= start,
 		})
 	}
 	return nil

@@ -3,6 +3,7 @@ package trends_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,5 +194,73 @@ func TestCreepOfTrends(t *testing.T) {
 	}
 	if p := got.Trends[0].Parts[0]; p.Change < 0.1 || p.Since < 30 {
 		t.Errorf("%+v", p.Standing)
+	}
+}
+
+// inCells are sessions of several cells, whose levels a function gives.
+func inCells(nights, cells int, level func(night, cell int) float64) []history.Record {
+	var out []history.Record
+	for night := range nights {
+		r := session(night, 0)
+		r.Cells = nil
+		for c := range cells {
+			value := level(night, c) * (1 + 0.004*float64((night+c)%3-1))
+			r.Cells = append(r.Cells, history.Cell{Benchmark: "b", Hash: fmt.Sprint("h", c), Label: fmt.Sprint("c", c), Model: "m",
+				Metrics: map[string]float64{"ttft.p50": value}})
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// What makes all cells of a machine slow for some sessions is a note on the machine; what makes one slow, or all for longer,
+// is a regression of the cells.
+func TestMovesOfAMachine(t *testing.T) {
+	slow := func(from, to int, of func(cell int) bool) func(night, cell int) float64 {
+		return func(night, cell int) float64 {
+			if night >= from && night < to && of(cell) {
+				return 0.11
+			}
+			return 0.1
+		}
+	}
+	all, first := func(int) bool { return true }, func(cell int) bool { return cell == 0 }
+	for name, tt := range map[string]struct {
+		level     func(night, cell int) float64
+		regressed int
+		warning   string
+	}{
+		"a neighbour that left": {slow(20, 23, all), 0,
+			"8 of 8 cells were worse together, by +10.0 % in the median, in 3 sessions from 2026-08-21 to 2026-08-23. They recovered"},
+		"one that is there":     {slow(27, 30, all), 0, "is taken for the machine's for seven sessions"},
+		"all cells for longer":  {slow(20, 30, all), 8, ""},
+		"one cell":              {slow(20, 30, first), 1, ""},
+		"one cell, and a night": {func(n, c int) float64 { return max(slow(20, 30, first)(n, c), slow(25, 26, all)(n, c)) }, 1, "in 1 session from"},
+		"nothing":               {slow(0, 0, all), 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := of(t, query(start), inCells(30, 8, tt.level)...)
+			regressed := 0
+			for i := range got.Trends {
+				p := got.Trends[i].Parts[0]
+				if p.Condition != trend.Regressed {
+					continue
+				}
+				regressed++
+				if p.Since < 19 || p.Since > 21 || p.ReferenceEnd < 19 || p.ReferenceEnd > 21 {
+					t.Errorf("%s: since %d, reference until %d", got.Trends[i].Label, p.Since, p.ReferenceEnd)
+				}
+			}
+			warnings := strings.Join(got.Warnings, "\n")
+			if regressed != tt.regressed || !strings.Contains(warnings, tt.warning) || tt.warning == "" && warnings != "" {
+				t.Errorf("%d regressed, want %d; %s", regressed, tt.regressed, warnings)
+			}
+		})
+	}
+	// Sessions that are left out move no index: the regression of the cell begins where it did.
+	got := of(t, query(start), inCells(30, 8, func(n, c int) float64 { return max(slow(20, 30, first)(n, c), slow(10, 13, all)(n, c)) })...)
+	if p := got.Trends[0].Parts[0]; p.Condition != trend.Regressed || p.Since != 20 || len(p.Changes) != 1 || p.Changes[0].Index != 20 ||
+		len(p.Points) != 30 {
+		t.Errorf("since %d, %+v, %d points", p.Since, p.Changes, len(p.Points))
 	}
 }
