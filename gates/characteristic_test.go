@@ -85,6 +85,9 @@ type ending struct {
 	pairs int // measured until the sequence stopped
 	// right and wrong say what a search for the culprit came to, or a file of which one is drawn.
 	right, wrong bool
+	// named says that a search names at least one culprit, several that more than one changed something, and ranged that
+	// its range brings more than half of what several did.
+	named, several, ranged bool
 }
 
 func (e ending) isRight() bool { return e.right }

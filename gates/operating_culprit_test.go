@@ -19,8 +19,12 @@ type searched struct {
 	contaminated bool
 	// unusable is the share of commits that cannot be built.
 	unusable float64
+	// slow is the share of launches that are 15 % slower, and own the SD of what each commit differs by on its own account.
+	slow, own float64
+	// row puts the steps at consecutive commits.
+	row bool
 	// promises
-	right, wrong, launches float64
+	right, wrong, launches, several float64
 }
 
 const (
@@ -62,9 +66,45 @@ func culprits() chart {
 	return c
 }
 
+// besideTheModel are lists in which no single commit explains the whole change.
+func besideTheModel() chart {
+	c := chart{
+		title: "**Searches beside the model** (`pipeline bisect`): the same search where more than one commit of 64 changed something, or the " +
+			"noise is none that the model knows. SD of pairs 2 %. Named is a commit, alone or beside others; wrong names one that changed " +
+			"nothing, or another than the one of +8 %; all else ends as a range, or undecided.",
+		files: 500,
+		columns: []string{"truth", "names a commit, %", "wrong, %", "names all that changed, or a range with more than half of it, %",
+			"says that several did, %", "mean launches"},
+	}
+	fifths := []float64{0.02, 0.02, 0.02, 0.02, 0.02}
+	for _, tt := range []searched{
+		{label: "+8 %", steps: []float64{0.08}, wrong: 5, several: 5},
+		{label: "+8 %, one launch in ten is 15 % slower", steps: []float64{0.08}, slow: 0.1, wrong: 2.9, several: 5},
+		{label: "+8 %, each commit differs by ± 2 % of its own", steps: []float64{0.08}, own: 0.02},
+		{label: "+2 % in each of five commits", steps: fifths, wrong: 0.5},
+		{label: "+2 % in each of five commits in a row", steps: fifths, row: true, wrong: 0.5},
+		{label: "+4 % in each of two commits", steps: []float64{0.04, 0.04}, wrong: 3},
+		{label: "+6 % and +3 %", steps: []float64{0.06, 0.03}, wrong: 4},
+	} {
+		tt.sd = 0.02
+		sc := &scenario{"culprit beside the model, " + tt.label, tt.search}
+		c.lines = append(c.lines, line{tt.label, []cell{
+			{sc, func(e ending) bool { return e.named }, bound{}},
+			{sc, ending.isWrong, atMostPercent(tt.wrong)},
+			{sc, func(e ending) bool { return e.right || e.ranged }, bound{}},
+			{sc, func(e ending) bool { return e.several }, atMostPercent(tt.several)},
+			{sc, nil, bound{}},
+		}})
+	}
+	return c
+}
+
 // commits with their levels, and where those change.
 func (x searched) commits(s *simulator) (levels []float64, at []int, unusable []int) {
 	levels = make([]float64, searchedCommits+1)
+	for from := s.rng.IntN(searchedCommits - len(x.steps)); x.row && len(at) < len(x.steps); {
+		at = append(at, from+1+len(at))
+	}
 	for len(at) < len(x.steps) {
 		if c := 1 + s.rng.IntN(searchedCommits); !slices.Contains(at, c) {
 			at = append(at, c)
@@ -75,6 +115,9 @@ func (x searched) commits(s *simulator) (levels []float64, at []int, unusable []
 		for c := from; c < len(levels); c++ {
 			levels[c] += math.Log1p(x.steps[i])
 		}
+	}
+	for c := 1; c < len(levels) && x.own > 0; c++ {
+		levels[c] += x.own * s.rng.NormFloat64()
 	}
 	for c := 1; c < searchedCommits; c++ {
 		if s.rng.Float64() < x.unusable {
@@ -95,6 +138,13 @@ func (x searched) search(s *simulator) (ending, error) {
 		}
 		late := x.drift * float64(1-2*s.rng.IntN(2)) / 40 // of the side that comes second, in an order that is drawn
 		launches += 2
+		if x.slow > 0 {
+			for _, side := range []float64{-1, 1} {
+				if s.rng.Float64() < x.slow {
+					late += side * math.Log(1.15)
+				}
+			}
+		}
 		return levels[c] + late + sd*s.rng.NormFloat64()
 	}
 	m := s.lowerIsBetter()
@@ -131,15 +181,26 @@ func (x searched) search(s *simulator) (ending, error) {
 		}
 		a := p.Answer(searchedAt)
 		out.pairs = launches
-		if a.Done {
+		out.several = a.Several
+		if a.Done || launches >= searchLaunches && len(a.Steps) > 0 && !a.Several {
 			out.right, out.wrong = x.compare(a, e, at)
+			out.named = slices.ContainsFunc(a.Steps, func(s culprit.Step) bool { return s.Single() })
 			return out, nil
 		}
 		if launches >= searchLaunches {
+			if r := p.Stretch(searchedAt).Range; a.Several && r.Single() {
+				out.named, out.wrong = true, !slices.Contains(at, r.Bad)
+			}
+			out.ranged = a.Several && x.most(p.Stretch(searchedAt).Range, levels)
 			return out, nil
 		}
 		e.Probes = append(e.Probes, culprit.Probe{Candidate: a.Next, D: pair(a.Next)})
 	}
+}
+
+// most reports whether a range brings more than half of a change by several commits.
+func (x searched) most(r culprit.Range, levels []float64) bool {
+	return len(x.steps) > 1 && levels[r.Bad]-levels[r.Good] > levels[searchedCommits]/2
 }
 
 // compare an answer with the truth: all that is named must be true, and all that is true named.

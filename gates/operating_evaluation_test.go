@@ -2,6 +2,8 @@ package gates_test
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -15,14 +17,32 @@ type evaluated struct {
 	differ, loss float64
 	// unsettled is the share of questions whose answer each launch draws anew.
 	unsettled float64
+	// family is the number of questions of a family, 0 if each is drawn by itself. Two of a family
+	// have the same fate with a probability of alike, beside chance. The test knows families if stated.
+	family int
+	alike  float64
+	stated bool
 }
 
 // evaluation is a file of the score of an evaluation. The base answers 80 % of the questions.
 func (s *simulator) evaluation(e evaluated, margin float64, repeats int) gates.Family {
 	var answers [2][]float64
-	for range e.questions {
+	set, fate := gates.Scores{Questions: e.questions}, 0.0
+	for q := range e.questions {
 		base, head := 0.0, 0.0
-		switch x := s.rng.Float64(); {
+		x := s.rng.Float64()
+		if e.family > 0 {
+			if q%e.family == 0 {
+				fate = s.rng.Float64()
+			}
+			if s.rng.Float64() < math.Sqrt(e.alike) {
+				x = fate
+			}
+			if e.stated {
+				set.Families = append(set.Families, q/e.family)
+			}
+		}
+		switch {
 		case x < (e.differ+e.loss)/2:
 			base = 1
 		case x < e.differ:
@@ -32,7 +52,6 @@ func (s *simulator) evaluation(e evaluated, margin float64, repeats int) gates.F
 		}
 		answers[0], answers[1] = append(answers[0], base), append(answers[1], head)
 	}
-	set := gates.Scores{Questions: e.questions}
 	var launches [2][][]float64
 	for r := range repeats {
 		set.Repeats = append(set.Repeats, r)
@@ -86,6 +105,7 @@ func evaluations() chart {
 		{evaluated{questions: 1000, differ: 0.05}, 0.01},
 		{evaluated{questions: 1000, differ: 0.10}, 0.01},
 		{evaluated{questions: 1000, differ: 0.05, unsettled: 0.05}, 0.01},
+		{evaluated{questions: 200, differ: 0.05}, 0.01},
 	} {
 		label := fmt.Sprintf("%d, %s, %s", tt.questions, percent(tt.margin), percent(tt.differ))
 		if tt.unsettled > 0 {
@@ -107,6 +127,45 @@ func evaluations() chart {
 		lost := sc(0.02)
 		c.lines = append(c.lines, line{label, []cell{{sc(0), isRed, atMostPercent(5)}, {sc(tt.margin), isPassed, atMostPercent(5)},
 			{lost, isFound, found}, {lost, nil, bound{}}}})
+	}
+	return c
+}
+
+// familiesOfQuestions are evaluations whose questions were drawn in families.
+func familiesOfQuestions() chart {
+	const margin, correlation = 0.02, 0.7
+	c := chart{
+		title: "**Evaluations in families**: questions that share a passage or a template change together, with a correlation of 0.7 in what " +
+			"the sides differ by. 10 % of answers differ, margin 2 %. Stated families are known to the test.",
+		files: 1000,
+		columns: []string{"questions", "no loss: regression", "a loss of the margin: it passes", "no loss: it passes",
+			"a loss of 8 points: found"},
+	}
+	for _, tt := range []struct {
+		evaluated
+		most float64
+	}{
+		{evaluated{questions: 1000, family: 10}, 0},
+		{evaluated{questions: 1000, family: 10, stated: true}, 5},
+		{evaluated{questions: 1000, family: 50}, 0},
+		{evaluated{questions: 1000, family: 50, stated: true}, 5},
+		{evaluated{questions: 5000, family: 10}, 0},
+		{evaluated{questions: 5000, family: 10, stated: true}, 5},
+		{evaluated{questions: 5000, family: 50, stated: true}, 5},
+	} {
+		tt.differ, tt.alike = 0.10, correlation
+		label := fmt.Sprintf("%d in families of %d, not stated", tt.questions, tt.family)
+		if tt.stated {
+			label = strings.Replace(label, "not ", "", 1)
+		}
+		sc := func(loss float64) *scenario {
+			e := tt.evaluated
+			e.loss = loss
+			return looked(fmt.Sprintf("families, %s, loss %g", label, loss), func(s *simulator) gates.Family { return s.evaluation(e, margin, 12) })
+		}
+		equal := sc(0)
+		c.lines = append(c.lines, line{label, []cell{{equal, isRed, atMostPercent(tt.most)}, {sc(margin), isPassed, atMostPercent(tt.most)},
+			{equal, isPassed, bound{}}, {sc(0.08), isFound, bound{}}}})
 	}
 	return c
 }

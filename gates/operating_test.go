@@ -14,8 +14,9 @@ import (
 func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
-		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherTests(), moderatedCells(),
-		coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(), speedUps(), evaluations(), culprits(), answers(),
+		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), oneSided(), otherTests(),
+		moderatedCells(), coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(), speedUps(), evaluations(),
+		familiesOfQuestions(), culprits(), besideTheModel(), answers(),
 		costs(), residents(), machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
 }

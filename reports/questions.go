@@ -31,8 +31,8 @@ func (v *view) questions() model.Section {
 		}
 	}
 	if slices.ContainsFunc(v.doc.Evaluations, func(e result.Evaluation) bool { return e.Families == 0 }) {
-		s.Notes = append(s.Notes, model.Plain("Questions without families count as drawn one by one. If several share a passage or a template, the error "+
-			"is larger than stated: give them a family."))
+		s.Notes = append(s.Notes, model.Plain("Questions without families count as drawn one by one. If several share a passage or a template, "+
+			"the error is larger than stated: give them a family."))
 	}
 	s.Title = model.Plain("Questions: the head answers none worse")
 	if worse > 0 {

@@ -110,6 +110,47 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Many small steps are several: neither one nor two of them is named for all, and the range holds most of them.
+func TestManySmallSteps(t *testing.T) {
+	levels := make([]float64, 31)
+	for i := range levels {
+		levels[i] = 0.02 * float64(min(5, max(0, i-9)))
+	}
+	probes := []int{30, 30, 30, 30}
+	for range 4 {
+		probes = append(probes, 5, 8, 12, 16, 25)
+	}
+	p, a := answer(t, probed(levels, probes...))
+	if !a.Several || len(a.Steps) != 0 || a.Done {
+		t.Errorf("%+v", a)
+	}
+	if s := p.Stretch(0.95); s.Good > 12 || s.Bad < 12 || s.Bad-s.Good > 20 || s.Change < 0.05 || s.Change > 0.13 {
+		t.Errorf("%+v", s)
+	}
+	levels = make([]float64, 31)
+	for i := range levels[12:] {
+		levels[12+i] = 0.1
+	}
+	if _, a := answer(t, probed(levels, probes...)); a.Several {
+		t.Errorf("one step is several: %+v", a)
+	}
+}
+
+// A step is named by two pairs at each of its ends, not by one launch that was slow.
+func TestOneSlowLaunchNamesNothing(t *testing.T) {
+	e := Evidence{Candidates: 8}
+	for _, p := range []Probe{{8, 0.101}, {8, 0.099}, {8, 0.1}, {8, 0.1}, {4, 0.001}, {4, -0.001}, {6, 0.1}, {5, 0.1}, {6, 0.101}} {
+		e.Probes = append(e.Probes, p)
+	}
+	if p, a := answer(t, e); len(a.Steps) != 0 || a.Next != 5 || p.Step[5] < 0.95 {
+		t.Errorf("%+v, %.3f", a, p.Step[5])
+	}
+	e.Probes = append(e.Probes, Probe{5, 0.099})
+	if _, a := answer(t, e); !a.Done || len(a.Steps) != 1 || a.Steps[0].Range != (Range{4, 5}) {
+		t.Errorf("%+v", a)
+	}
+}
+
 // Values without noise, all alike or not there at all give finite numbers.
 func TestDegenerateEvidence(t *testing.T) {
 	for name, e := range map[string]Evidence{

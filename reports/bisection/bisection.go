@@ -51,6 +51,9 @@ type Document struct {
 	// NoStep is the probability of no step, TwoSteps that of two.
 	NoStep   float64 `json:"no_step,omitempty" bounds:"0,1"`
 	TwoSteps float64 `json:"two_steps,omitempty" bounds:"0,1"`
+	// Several reports that no single candidate brought the whole change. A step of several candidates is
+	// then the shortest range that brings more than half of it.
+	Several bool `json:"several,omitempty"`
 	// Steps that were found, in order.
 	Steps []Step `json:"steps,omitempty"`
 	// Candidates from the good end to the bad one.

@@ -63,8 +63,16 @@ func (d *Document) culprit(s Step) model.Line {
 	if s.Candidates == 1 {
 		return model.Join(" ", change, model.Plain("by"), model.Code(Short(s.Bad)))
 	}
-	return model.Join(" ", change, model.Plain(fmt.Sprintf("by one of %d after", s.Candidates)), model.Code(Short(s.Good)),
+	return model.Join(" ", change, model.Plain(fmt.Sprintf("by %s of %d after", d.howMany(), s.Candidates)), model.Code(Short(s.Good)),
 		model.Plain("up to"), model.Code(Short(s.Bad)))
+}
+
+// howMany returns how many candidates of a range changed something.
+func (d *Document) howMany() string {
+	if d.Several {
+		return "several"
+	}
+	return "one"
 }
 
 var hash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -115,7 +123,8 @@ func (d *Document) found() model.Section {
 			icon = model.IconImprovement
 		}
 		if s.Candidates > 1 {
-			by = model.Join(" ", model.Plain(fmt.Sprintf("one of %d after", s.Candidates)), model.Code(Short(s.Good)), model.Plain("up to"), by)
+			by = model.Join(" ", model.Plain(fmt.Sprintf("%s of %d after", d.howMany(), s.Candidates)), model.Code(Short(s.Good)),
+				model.Plain("up to"), by)
 		} else if subject := d.of(s.Bad).Subject; subject != "" {
 			by = model.Join(" ", by, model.Plain(subject))
 		}

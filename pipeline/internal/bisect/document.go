@@ -92,6 +92,8 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 		d.Reason = "What the ends seemed to differ in was not there when they were measured again."
 		d.Notes = append(d.Notes, s.undone()...)
 		return
+	case f.Answer.Several && !f.Answer.Done:
+		list, d.Several = []culprit.Step{f.Posterior.Stretch(s.State.Confidence)}, true
 	case len(list) == 0:
 		list = []culprit.Step{f.Posterior.Rest(s.State.Confidence)}
 	}
@@ -110,7 +112,12 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 	if !f.Answer.Done {
 		d.Notes = append(d.Notes, "The budget was spent before the answer was certain: a larger one goes on from here with --resume.")
 	}
-	if !f.Answer.Done && len(f.Answer.Steps) > 0 {
+	switch {
+	case d.Several && list[0].Single():
+		d.Notes = append(d.Notes, "It brought more than half of the change, not all of it: others changed something, too.")
+	case d.Several:
+		d.Notes = append(d.Notes, "No single candidate brought the whole change: several did. The range brings more than half of it.")
+	case !f.Answer.Done && len(f.Answer.Steps) > 0:
 		d.Notes = append(d.Notes, fmt.Sprintf("A second change is probable (%.0f %%), and its place is not known yet.", 100*f.Posterior.Two))
 	}
 }

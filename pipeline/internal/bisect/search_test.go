@@ -105,6 +105,8 @@ func TestSearchAnswers(t *testing.T) {
 			[]string{"c12 c14"}, ""},
 		"a small budget": {world{levels: stairs(20, map[int]float64{13: 0.1})}, 10, bisection.Range, []string{"c10 c19"},
 			"budget was spent"},
+		"many small ones": {world{levels: stairs(20, map[int]float64{5: 0.02, 8: 0.02, 11: 0.02, 14: 0.02, 17: 0.02})}, 14, bisection.Range,
+			[]string{"c7 c19"}, "No single candidate brought the whole change"},
 		"no step":             {world{levels: stairs(20, nil)}, 60, bisection.None, nil, ""},
 		"one candidate alone": {world{levels: stairs(2, map[int]float64{1: 0.1})}, 60, bisection.Found, []string{"c0 c1"}, ""},
 	} {

@@ -219,7 +219,8 @@ func (v *verifier) evaluations() {
 		same := slices.EqualFunc(e.Lost, want.Lost, func(a, b result.LostQuestion) bool {
 			return a.ID == b.ID && near(a.BaseScore, b.BaseScore) && near(a.HeadScore, b.HeadScore)
 		})
-		if !same || e.Questions != want.Questions || e.Families != want.Families || e.Repeats != want.Repeats || e.Worse != want.Worse || e.Better != want.Better {
+		if !same || e.Questions != want.Questions || e.Families != want.Families ||
+			e.Repeats != want.Repeats || e.Worse != want.Worse || e.Better != want.Better {
 			v.addf("%s lists other questions as lost than its runs give", e.Benchmark)
 		}
 	}
