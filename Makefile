@@ -4,7 +4,7 @@ BIN     := bin/pipeline
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # Static programs run in an empty image, which is what --simulate=container needs.
 export CGO_ENABLED ?= 0
-LDFLAGS := -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/servegate/pipeline/pipeline/internal/cli.version=$(VERSION)
 
 # One set of flags for building, testing, vetting and linting: they share the compiled packages.
 export GOFLAGS ?= -trimpath

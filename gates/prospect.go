@@ -51,17 +51,53 @@ const prospects = 10_000
 // with a fixed seed, and +Inf if no test is possible.
 func (p Prospect) Detectable(sd, margin, power float64) float64 {
 	least := p.thresholds(sd, margin)
-	return least[min(int(math.Ceil(power*float64(len(least)))), len(least))-1]
+	return nthSmallest(least, min(int(math.Ceil(power*float64(len(least)))), len(least)))
 }
 
 // Found returns the probability that a true difference is called a regression.
 func (p Prospect) Found(difference, sd, margin float64) float64 {
 	least := p.thresholds(sd, margin)
-	n, _ := slices.BinarySearch(least, difference+rounding)
+	n := 0
+	for _, t := range least {
+		if t < difference+rounding {
+			n++
+		}
+	}
 	return float64(n) / float64(len(least))
 }
 
-// thresholds returns, ascending, the smallest true difference that each simulated session calls a
+// nthSmallest returns the n-th smallest value, n from 1, and reorders the values. It narrows the range that holds it by
+// one pivot after another (quickselect), because every start of the program asks for a few of them.
+func nthSmallest(values []float64, n int) float64 {
+	for len(values) > 12 {
+		pivot := values[len(values)/2]
+		low, high := 0, len(values)-1
+		for low <= high {
+			for values[low] < pivot {
+				low++
+			}
+			for values[high] > pivot {
+				high--
+			}
+			if low <= high {
+				values[low], values[high] = values[high], values[low]
+				low, high = low+1, high-1
+			}
+		}
+		switch { // values up to high are at most the pivot, those from low at least; between them is the pivot
+		case n <= high+1:
+			values = values[:high+1]
+		case n > low:
+			values, n = values[low:], n-low
+		default:
+			return pivot
+		}
+	}
+	slices.Sort(values)
+	return values[n-1]
+}
+
+// thresholds returns, in no order, the smallest true difference that each simulated session calls a
 // regression. The true difference only shifts a session's estimates. A session is therefore a
 // regression from some difference on: as soon as the estimate of a look is large enough and no
 // earlier look passes.
@@ -78,7 +114,6 @@ func (p Prospect) thresholds(sd, margin float64) []float64 {
 	for i := range least {
 		least[i] = p.threshold(rng, critical, bound, sd, margin)
 	}
-	slices.Sort(least)
 	return least
 }
 
@@ -94,6 +129,9 @@ func (p Prospect) critical(alpha, d float64) float64 {
 func (p Prospect) error(sd float64, n int) float64 {
 	if p.Known != nil {
 		sd = p.Known.with(sd, float64(n-1))
+	}
+	if p.Between == 0 {
+		return sd / math.Sqrt(float64(n))
 	}
 	return math.Hypot(sd/math.Sqrt(float64(n)), p.Between)
 }

@@ -15,9 +15,9 @@ const module = "github.com/servegate/pipeline/"
 // allowed lists, for each tree, the trees of ours that it may import directly.
 var allowed = map[string][]string{
 	"gates":             {"gates"},
-	"steps":             {"steps", "gates/metric"},
-	"reports":           {"reports", "gates"},
-	"pipeline/internal": {"pipeline/internal", "steps", "gates", "reports"},
+	"steps":             {"steps", "gates/metric", "internal/lazyregexp"},
+	"reports":           {"reports", "gates", "internal/lazyregexp"},
+	"pipeline/internal": {"pipeline/internal", "steps", "gates", "reports", "internal/lazyregexp"},
 	// What is kept is a result, and knows no report of it.
 	"pipeline/internal/history": {"pipeline/internal", "steps", "gates", "reports/result"},
 	"pipeline":                  {"pipeline/internal/cli"},

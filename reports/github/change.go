@@ -3,9 +3,9 @@ package github
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish"
 )
 
@@ -33,7 +33,7 @@ var eventRights = map[string]publish.Rights{
 }
 
 // queued matches the branch of a merge queue, which contains the number of the pull request.
-var queued = regexp.MustCompile(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
+var queued = lazyregexp.New(`^refs/heads/gh-readonly-queue/.+/pr-([0-9]+)-[0-9a-f]+$`)
 
 // readChange reads the event of the job. If it cannot be read, the change is unknown and counts as
 // not merged.

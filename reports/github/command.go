@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/publish/remote"
@@ -22,8 +22,8 @@ type Command struct {
 }
 
 var (
-	runCommand    = regexp.MustCompile(`^/pipeline run(?: ([0-9a-f]{7,64}))?$`)
-	acceptCommand = regexp.MustCompile(`^/pipeline accept(?: ([0-9a-f]{7,64}))?(?: (\S.{0,499}))?$`)
+	runCommand    = lazyregexp.New(`^/pipeline run(?: ([0-9a-f]{7,64}))?$`)
+	acceptCommand = lazyregexp.New(`^/pipeline accept(?: ([0-9a-f]{7,64}))?(?: (\S.{0,499}))?$`)
 )
 
 // ParseCommand parses a comment that consists of a command only. It rejects comments that quote a
@@ -143,7 +143,7 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 }
 
 // externalID matches that of our check runs: run, attempt, and a suffix if there are several.
-var externalID = regexp.MustCompile(`^([0-9]{1,18})\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
+var externalID = lazyregexp.New(`^([0-9]{1,18})\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
 
 // measured reports whether one of some runs wrote a check run. External IDs of other workflows can
 // have the same form, and check runs of other tools in the same run have another page.

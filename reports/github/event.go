@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish/note"
 )
 
@@ -75,9 +75,9 @@ func (e Event) AttemptURL() string {
 }
 
 var (
-	repoName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
-	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-	webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+$`)
+	repoName   = lazyregexp.New(`^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$`)
+	commitHash = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	webAddress = lazyregexp.New(`^https?://[A-Za-z0-9.:-]+$`)
 )
 
 // ErrNoEvent reports that the program does not run as a GitHub job.

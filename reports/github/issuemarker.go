@@ -2,9 +2,9 @@ package github
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/series"
 
@@ -22,10 +22,10 @@ type issueMarker struct {
 }
 
 var (
-	issueLine = regexp.MustCompile(
+	issueLine = lazyregexp.New(
 		`^<!-- pipeline:issue v1 key=([0-9a-f]{16}) state=([0-9a-f]{16}) on=([0-9a-f]{16}) ref=([0-9.e+-]{1,30}) -->(?:\r?\n|$)`)
-	commentLine = regexp.MustCompile(`^<!-- pipeline:issue-state v1 state=([0-9a-f]{16}) -->(?:\r?\n|$)`)
-	seriesKey   = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	commentLine = lazyregexp.New(`^<!-- pipeline:issue-state v1 state=([0-9a-f]{16}) -->(?:\r?\n|$)`)
+	seriesKey   = lazyregexp.New(`^[0-9a-f]{16}$`)
 )
 
 func (m issueMarker) String() string {

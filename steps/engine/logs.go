@@ -1,15 +1,16 @@
 package engine
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Pattern reads figures from log lines. Each group of the expression is a number: digits with
 // commas and at most one point.
 type Pattern struct {
-	re     *regexp.Regexp
+	re     *lazyregexp.Regexp
 	fields []Field
 }
 
@@ -26,14 +27,10 @@ const (
 	Percent = 0.01
 )
 
-// NewPattern compiles a pattern with one field for each of its groups; the pattern is part of the
-// program.
+// NewPattern returns a pattern with one field for each of its groups; the pattern is part of the
+// program, and TestExpressions of lazyregexp checks it.
 func NewPattern(pattern string, fields ...Field) Pattern {
-	p := Pattern{re: regexp.MustCompile(pattern), fields: fields}
-	if p.re.NumSubexp() != len(fields) {
-		panic("engine: pattern " + pattern + " has another number of groups than fields")
-	}
-	return p
+	return Pattern{re: lazyregexp.New(pattern), fields: fields}
 }
 
 // maxLine limits the searched part of a line: the engines' own lines are far shorter, and a line

@@ -54,7 +54,7 @@ func (r *Run) try(ctx context.Context, trials []Trial) ([]string, error) {
 
 // dryRun asks the API server whether it would create a Pod.
 func (r *Run) dryRun(ctx context.Context, pod *core.Pod) error {
-	_, err := r.client.CoreV1().Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	_, err := r.client.Pods(r.namespace).Create(ctx, pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
 	return err
 }
 
@@ -68,7 +68,7 @@ func (r *Run) missingPullSecrets(ctx context.Context) []string {
 	for _, name := range r.opt.Spec.PullSecrets {
 		secret := &core.Secret{ObjectMeta: meta.ObjectMeta{Name: name}}
 		err := r.ask(ctx, func(ctx context.Context) error {
-			_, err := r.client.CoreV1().Secrets(r.namespace).Create(ctx, secret, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+			_, err := r.client.Secrets(r.namespace).Create(ctx, secret, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
 			return err
 		})
 		if err == nil {

@@ -19,7 +19,7 @@ import (
 
 // create makes a Pod. A request without an answer may have made it all the same.
 func (r *Run) create(ctx context.Context, pod *core.Pod) error {
-	pods := r.client.CoreV1().Pods(r.namespace)
+	pods := r.client.Pods(r.namespace)
 	return refusal(r.ask(ctx, func(ctx context.Context) error {
 		_, err := pods.Create(ctx, pod, meta.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
@@ -31,7 +31,7 @@ func (r *Run) create(ctx context.Context, pod *core.Pod) error {
 
 func (r *Run) get(ctx context.Context, name string) (pod *core.Pod, err error) {
 	err = r.ask(ctx, func(ctx context.Context) (err error) {
-		pod, err = r.client.CoreV1().Pods(r.namespace).Get(ctx, name, meta.GetOptions{})
+		pod, err = r.client.Pods(r.namespace).Get(ctx, name, meta.GetOptions{})
 		return err
 	})
 	return pod, err
@@ -184,7 +184,7 @@ func (r *Run) eventsOf(ctx context.Context, kind, name string) string {
 func (r *Run) warnings(ctx context.Context, selector, prefix string) string {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.CallWait)
 	defer cancel()
-	found, err := r.client.CoreV1().Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: selector})
+	found, err := r.client.Events(r.namespace).List(ctx, meta.ListOptions{FieldSelector: selector})
 	if err != nil {
 		return "its events cannot be read: " + err.Error()
 	}
@@ -208,7 +208,7 @@ func (r *Run) discard(ctx context.Context, pod, secret string) error {
 // deletePod asks for the end of a Pod within so many seconds.
 func (r *Run) deletePod(ctx context.Context, name string, grace int64) error {
 	err := r.ask(ctx, func(ctx context.Context) error {
-		return r.client.CoreV1().Pods(r.namespace).Delete(ctx, name, meta.DeleteOptions{GracePeriodSeconds: &grace})
+		return r.client.Pods(r.namespace).Delete(ctx, name, meta.DeleteOptions{GracePeriodSeconds: &grace})
 	})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -221,7 +221,7 @@ func (r *Run) deleteSecret(ctx context.Context, name string) error {
 		return nil
 	}
 	err := r.ask(ctx, func(ctx context.Context) error {
-		return r.client.CoreV1().Secrets(r.namespace).Delete(ctx, name, meta.DeleteOptions{})
+		return r.client.Secrets(r.namespace).Delete(ctx, name, meta.DeleteOptions{})
 	})
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/runtime"
-	api "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -26,7 +25,7 @@ import (
 // cluster holds the connection to a namespace of a cluster.
 type cluster struct {
 	opt       Options
-	client    api.Interface
+	client    client
 	config    *rest.Config // nil for a fake
 	namespace string
 	context   string // of the kubeconfig, "" without one
@@ -67,7 +66,7 @@ func connect(opt Options) (*cluster, error) {
 	quiet()
 	config.WarningHandler = rest.NoWarnings{}
 	c.config = config
-	c.client, err = api.NewForConfig(config)
+	c.client, err = newClient(config)
 	return c, err
 }
 

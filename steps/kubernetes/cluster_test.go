@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -22,7 +21,7 @@ import (
 
 // TestRights: what a user may not do is named with its verb and resource, all of it at once.
 func TestRights(t *testing.T) {
-	client := fake.NewClientset()
+	client := newFake()
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		review := a.(clienttesting.CreateAction).GetObject().(*authorization.SelfSubjectAccessReview)
 		asked := review.Spec.ResourceAttributes

@@ -46,7 +46,7 @@ func (r *Run) watchKeeper(ctx context.Context, name string) {
 func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
 	once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
 	defer cancel()
-	pod, err := r.client.CoreV1().Pods(r.namespace).Get(once, name, podGet)
+	pod, err := r.client.Pods(r.namespace).Get(once, name, podGet)
 	if err != nil {
 		return !apierrors.IsNotFound(err)
 	}

@@ -108,7 +108,7 @@ func (r *Run) keep(ctx context.Context, p steps.Process) (string, error) {
 		return "", err
 	}
 	err = r.ask(ctx, func(ctx context.Context) error {
-		_, err := r.client.CoreV1().Secrets(r.namespace).Create(ctx, secret, meta.CreateOptions{})
+		_, err := r.client.Secrets(r.namespace).Create(ctx, secret, meta.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // its name is ours alone
 		}

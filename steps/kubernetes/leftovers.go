@@ -33,7 +33,7 @@ func Leftovers(ctx context.Context, opt Options, fits func(runID, owner string) 
 func (c *cluster) leftovers(ctx context.Context, fits func(runID, owner string) bool) (Found, error) {
 	out := Found{Where: c.where()}
 	err := c.ask(ctx, func(ctx context.Context) error {
-		found, err := c.client.BatchV1().Jobs(c.namespace).List(ctx, meta.ListOptions{LabelSelector: managedLabel + "=" + managedBy + "," +
+		found, err := c.client.Jobs(c.namespace).List(ctx, meta.ListOptions{LabelSelector: managedLabel + "=" + managedBy + "," +
 			roleLabel + "=keeper"})
 		if err != nil {
 			return err

@@ -55,7 +55,7 @@ func (f *follower) follow(ctx context.Context, ended <-chan struct{}) {
 // logs requests the log of the Pod's main container. A webhook may have added other containers.
 func (r *Run) logs(pod string, opt *core.PodLogOptions) *rest.Request {
 	opt.Container = containerName
-	return r.client.CoreV1().Pods(r.namespace).GetLogs(pod, opt)
+	return r.client.Pods(r.namespace).GetLogs(pod, opt)
 }
 
 // copy copies one stream, starting at the last line.

@@ -4,14 +4,13 @@ import (
 	"testing"
 
 	core "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
 
 // A webhook can put a container beside ours, and the API server then wants to know whose log it is.
 func TestLogsNameTheContainer(t *testing.T) {
 	r := started(t)
-	client := fake.NewClientset()
+	client := newFake()
 	r.client = client
 	_, _ = r.logs("p", &core.PodLogOptions{}).DoRaw(t.Context()) // of a fake Pod
 	for _, a := range client.Actions() {

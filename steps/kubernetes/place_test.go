@@ -13,7 +13,6 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -22,7 +21,7 @@ import (
 // started is a run on a cluster whose Pods run as soon as they are made.
 func started(t *testing.T) *Run {
 	t.Helper()
-	client := fake.NewClientset()
+	client := newFake()
 	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
 		pod.Spec.NodeName = "k1"
@@ -39,7 +38,7 @@ func started(t *testing.T) *Run {
 // change changes a Pod of the cluster.
 func change(t *testing.T, r *Run, name string, do func(*core.Pod)) {
 	t.Helper()
-	pods := r.client.CoreV1().Pods(r.namespace)
+	pods := fakeOf(r).CoreV1().Pods(r.namespace)
 	pod, err := pods.Get(t.Context(), name, meta.GetOptions{})
 	if err == nil {
 		do(pod)
@@ -87,7 +86,7 @@ func TestLoadPodReplaced(t *testing.T) {
 				t.Fatalf("the second task: %v, %v, told %q", again, err, told)
 			}
 			if tt.lose == nil {
-				err = r.client.CoreV1().Pods(r.namespace).Delete(t.Context(), first.Name, meta.DeleteOptions{})
+				err = r.client.Pods(r.namespace).Delete(t.Context(), first.Name, meta.DeleteOptions{})
 			} else {
 				change(t, r, first.Name, tt.lose)
 			}
@@ -98,7 +97,7 @@ func TestLoadPodReplaced(t *testing.T) {
 			if err != nil || next.Name == first.Name || len(told) != 1 || !strings.Contains(told[0], tt.why) {
 				t.Errorf("%v, %v, told %q", next, err, told)
 			}
-			if left, err := r.client.CoreV1().Pods(r.namespace).List(t.Context(), meta.ListOptions{}); err != nil || len(left.Items) != 1 {
+			if left, err := r.client.Pods(r.namespace).List(t.Context(), meta.ListOptions{}); err != nil || len(left.Items) != 1 {
 				t.Errorf("%v, %v", left, err)
 			}
 		})
@@ -129,7 +128,7 @@ func TestTaskEvicted(t *testing.T) {
 			change(t, r, pod.Name, tt.lose)
 		}
 		if tt.err != nil {
-			r.client.(*fake.Clientset).PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object,
+			fakeOf(r).PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object,
 				error) {
 				return true, nil, tt.err
 			})
@@ -207,7 +206,7 @@ func TestLooksThatEnd(t *testing.T) {
 	for code, want := range map[int32]string{137: "was killed: exit status 137 (signal: killed): its limit of memory is 8Mi",
 		1: "does not have this program as its entrypoint"} {
 		r := started(t)
-		r.client = fake.NewClientset(&core.Pod{
+		r.client = newFake(&core.Pod{
 			ObjectMeta: meta.ObjectMeta{Name: "p", Namespace: r.namespace},
 			Spec: core.PodSpec{Containers: []core.Container{{Name: containerName,
 				Resources: core.ResourceRequirements{Limits: core.ResourceList{core.ResourceMemory: resource.MustParse("8Mi")}}}}},
@@ -228,7 +227,7 @@ func TestNamespaceDeleted(t *testing.T) {
 	if err := r.create(t.Context(), keeper); err != nil {
 		t.Fatal(err)
 	}
-	r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+	fakeOf(r).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
 			errors.New("unable to create new content in namespace bench because it is being terminated"))
 	})
@@ -274,7 +273,7 @@ func TestKeeperLost(t *testing.T) {
 					t.Fatal("the keeper is there")
 				}
 			}
-			if err := r.client.CoreV1().Pods(r.namespace).Delete(t.Context(), keeper.Name, meta.DeleteOptions{}); err != nil {
+			if err := r.client.Pods(r.namespace).Delete(t.Context(), keeper.Name, meta.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if r.lookAtKeeper(t.Context(), keeper.Name) {
@@ -301,7 +300,7 @@ func TestOtherRuns(t *testing.T) {
 		t.Helper()
 		of := runOf(steps.KubernetesSpec{})
 		of.opt.RunID = run
-		if _, err := r.client.BatchV1().Jobs(r.namespace).Create(t.Context(), &batch.Job{ObjectMeta: of.meta("run", "keeper")},
+		if _, err := r.client.Jobs(r.namespace).Create(t.Context(), &batch.Job{ObjectMeta: of.meta("run", "keeper")},
 			meta.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +316,7 @@ func TestOtherRuns(t *testing.T) {
 		strings.Contains(warned[0], "r1") {
 		t.Errorf("beside another: %q", warned)
 	}
-	r.client.(*fake.Clientset).PrependReactor("list", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+	fakeOf(r).PrependReactor("list", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil,
 			errors.New("no")
 	})

@@ -8,7 +8,6 @@ import (
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -31,7 +30,7 @@ func TestQueueSays(t *testing.T) {
 				Reason: "SchedulingGated", Message: "blocked"}}},
 		}
 	}
-	r.client = fake.NewClientset(pod("p-1", "gpu"), pod("p-2", "gpu"), pod("p-3", ""), says("pod-p-1-4f0c1", "insufficient unused quota"),
+	r.client = newFake(pod("p-1", "gpu"), pod("p-2", "gpu"), pod("p-3", ""), says("pod-p-1-4f0c1", "insufficient unused quota"),
 		says("pod-p-11-aaaaa", "of another"))
 	for name, want := range map[string]string{
 		"p-1": "(1ns): SchedulingGated: blocked; queue gpu: Pending: insufficient unused quota",

@@ -12,7 +12,6 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -50,7 +49,7 @@ func TestAltered(t *testing.T) {
 // TestAlteredServer: a server whose resources the cluster has cut says so in the result, and once as a warning.
 func TestAlteredServer(t *testing.T) {
 	r := started(t)
-	r.client.(*fake.Clientset).PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	fakeOf(r).PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
 		pod.Spec.Containers[0].Resources = amounts("", "200m")
 		pod.Spec.Containers = slices.Insert(pod.Spec.Containers, 0, core.Container{Name: "sidecar"})
@@ -78,7 +77,7 @@ func TestAlteredServer(t *testing.T) {
 }
 
 // quota has a cluster refuse Pods whose containers do not name all of some resources.
-func quota(client *fake.Clientset, requests, limits []core.ResourceName) {
+func quota(client fakeCluster, requests, limits []core.ResourceName) {
 	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		pod := a.(clienttesting.CreateAction).GetObject().(*core.Pod)
 		for _, c := range pod.Spec.Containers {
@@ -121,7 +120,7 @@ func TestQuota(t *testing.T) {
 			r := started(t)
 			tt.spec.Image, tt.spec.LoadNode = "i", new(0)
 			r.opt.Spec = tt.spec
-			client := r.client.(*fake.Clientset)
+			client := fakeOf(r)
 			quota(client, tt.requests, tt.limits)
 			refused, err := r.try(t.Context(), []Trial{{"server", &steps.ContainerSpec{Image: "v"}}})
 			if err != nil {
@@ -144,7 +143,7 @@ func TestQuota(t *testing.T) {
 				}
 			}
 			pull := r.pullPod(r.nodes[0], &steps.ContainerSpec{Image: "v"})
-			if _, err := client.CoreV1().Pods(r.namespace).Create(t.Context(), pull, meta.CreateOptions{}); err != nil {
+			if _, err := client.Pods(r.namespace).Create(t.Context(), pull, meta.CreateOptions{}); err != nil {
 				t.Errorf("the Pod that pulls: %v", err)
 			}
 		})
@@ -158,7 +157,7 @@ func TestTryFails(t *testing.T) {
 		"no such thing": true,
 	} {
 		r := started(t)
-		r.client.(*fake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		fakeOf(r).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil,
 				errors.New(text)
 		})
@@ -177,7 +176,7 @@ func TestKeeperNeverCreated(t *testing.T) {
 	} {
 		r := started(t)
 		r.job, r.opt.StartWait = "j", 1
-		if _, err := r.client.CoreV1().Events(r.namespace).Create(t.Context(), &core.Event{
+		if _, err := r.client.Events(r.namespace).Create(t.Context(), &core.Event{
 			ObjectMeta: meta.ObjectMeta{Name: "e"}, Type: core.EventTypeWarning, Reason: "FailedCreate", Message: text,
 			InvolvedObject: core.ObjectReference{Kind: "Job", Name: "j"},
 		}, meta.CreateOptions{}); err != nil {
@@ -200,7 +199,7 @@ func TestKeeperNeverCreated(t *testing.T) {
 // warns of them.
 func TestPullSecrets(t *testing.T) {
 	r := started(t)
-	client := r.client.(*fake.Clientset)
+	client := fakeOf(r)
 	client.PrependReactor("create", "secrets", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		create := a.(clienttesting.CreateActionImpl)
 		secret := create.GetObject().(*core.Secret)

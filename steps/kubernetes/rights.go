@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	authorization "k8s.io/api/authorization/v1"
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -93,7 +92,7 @@ func (c *cluster) may(ctx context.Context, r Right, verb string) (bool, error) {
 			Resource: resource, Subresource: sub},
 	}}
 	err := c.ask(ctx, func(ctx context.Context) error {
-		said, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+		said, err := c.client.Review(ctx, review)
 		if err == nil {
 			review = said
 		}

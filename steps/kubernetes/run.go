@@ -158,7 +158,7 @@ func (r *Run) deadline() *int64 {
 // createJob creates a Job. A request without an answer may have succeeded: createJob then finds the Job by
 // its unique name.
 func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, err error) {
-	jobs := r.client.BatchV1().Jobs(r.namespace)
+	jobs := r.client.Jobs(r.namespace)
 	err = r.ask(ctx, func(ctx context.Context) (err error) {
 		made, err = jobs.Create(ctx, job, meta.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
@@ -177,7 +177,7 @@ func (r *Run) createJob(ctx context.Context, job *batch.Job) (made *batch.Job, e
 func (r *Run) awaitKeeper(ctx context.Context) (string, error) {
 	name := ""
 	find := func(ctx context.Context) error {
-		found, err := r.client.CoreV1().Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper," + runLabel + "=" +
+		found, err := r.client.Pods(r.namespace).List(ctx, meta.ListOptions{LabelSelector: roleLabel + "=keeper," + runLabel + "=" +
 			labelValue(r.opt.RunID)})
 		if err != nil {
 			return err
@@ -221,7 +221,7 @@ func (r *Run) beat(ctx context.Context, pod string) {
 	for n := 1; steps.Sleep(ctx, min(beatEvery, r.opt.Silence/4)) == nil; n++ {
 		once, cancel := context.WithTimeout(ctx, r.opt.CallWait)
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, beatLabel, n)
-		_, _ = r.client.CoreV1().Pods(r.namespace).Patch(once, pod, types.MergePatchType, patch, meta.PatchOptions{})
+		_, _ = r.client.Pods(r.namespace).Patch(once, pod, types.MergePatchType, patch, meta.PatchOptions{})
 		cancel()
 	}
 }
@@ -252,7 +252,7 @@ func (c *cluster) removeRun(ctx context.Context, job, runID string) error {
 	for {
 		left := 0
 		err := c.ask(ctx, func(ctx context.Context) error {
-			found, err := c.client.CoreV1().Pods(c.namespace).List(ctx, meta.ListOptions{LabelSelector: runLabel + "=" + labelValue(runID)})
+			found, err := c.client.Pods(c.namespace).List(ctx, meta.ListOptions{LabelSelector: runLabel + "=" + labelValue(runID)})
 			if err == nil {
 				left = len(found.Items)
 			}
@@ -270,7 +270,7 @@ func (c *cluster) removeRun(ctx context.Context, job, runID string) error {
 // removeJob deletes a Job with all objects that it owns and waits until it is gone. Its Pods get no grace,
 // since callers that wait have stopped its servers before.
 func (c *cluster) removeJob(ctx context.Context, name string) error {
-	jobs := c.client.BatchV1().Jobs(c.namespace)
+	jobs := c.client.Jobs(c.namespace)
 	foreground := meta.DeletePropagationForeground
 	for {
 		err := c.ask(ctx, func(ctx context.Context) error {

@@ -8,7 +8,6 @@ import (
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -52,7 +51,7 @@ func TestOwnPods(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	client := fake.NewClientset()
+	client := newFake()
 	client.PrependReactor("create", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch made := a.(clienttesting.CreateAction).GetObject().(type) {
 		case *core.Pod:
@@ -160,7 +159,7 @@ func TestKeeperOfThisRun(t *testing.T) {
 	}
 	other := r.owner
 	other.UID = "other"
-	r.client, r.namespace, r.patience = fake.NewClientset(keeper("a-other", other), keeper("b-own", r.owner), keeper("c-other", other)),
+	r.client, r.namespace, r.patience = newFake(keeper("a-other", other), keeper("b-own", r.owner), keeper("c-other", other)),
 		"bench", r.opt.Patience
 	if name, err := r.awaitKeeper(t.Context()); name != "b-own" || err != nil {
 		t.Errorf("%s, %v", name, err)

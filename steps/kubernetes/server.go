@@ -319,7 +319,7 @@ func interrupted(ctx context.Context) (asked <-chan struct{}, release func() boo
 func (s *Server) nodeGone() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lookWait)
 	defer cancel()
-	pod, err := s.run.client.CoreV1().Pods(s.run.namespace).Get(ctx, s.pod.Name, podGet)
+	pod, err := s.run.client.Pods(s.run.namespace).Get(ctx, s.pod.Name, podGet)
 	if err != nil || steps.Ended(s.done) && s.lost == nil {
 		return false // if unknown, try
 	}

@@ -80,8 +80,8 @@ func Examine(ctx context.Context, opt Options, trials []Trial) (Survey, error) {
 func (c *cluster) survey(ctx context.Context) (Survey, error) {
 	s := Survey{Where: c.where()}
 	var is *version.Info
-	err := c.ask(ctx, func(context.Context) (err error) {
-		is, err = c.client.Discovery().ServerVersion()
+	err := c.ask(ctx, func(ctx context.Context) (err error) {
+		is, err = c.client.ServerVersion(ctx)
 		return err
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *cluster) survey(ctx context.Context) (Survey, error) {
 	}
 	s.Version = is.GitVersion
 	err = c.ask(ctx, func(ctx context.Context) error {
-		space, err := c.client.CoreV1().Namespaces().Get(ctx, c.namespace, meta.GetOptions{})
+		space, err := c.client.Namespaces().Get(ctx, c.namespace, meta.GetOptions{})
 		s.Terminating = err == nil && space.Status.Phase == core.NamespaceTerminating
 		return err
 	})
@@ -110,7 +110,7 @@ func (c *cluster) survey(ctx context.Context) (Survey, error) {
 func (c *cluster) nodesWithGPUs(ctx context.Context) ([]NodeGPUs, error) {
 	out := []NodeGPUs{}
 	err := c.ask(ctx, func(ctx context.Context) error {
-		found, err := c.client.CoreV1().Nodes().List(ctx,
+		found, err := c.client.Nodes().List(ctx,
 			meta.ListOptions{LabelSelector: labels.SelectorFromSet(c.opt.Spec.NodeSelector).String()})
 		if err != nil {
 			return err

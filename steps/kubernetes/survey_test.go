@@ -12,7 +12,6 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -39,7 +38,7 @@ func TestSurvey(t *testing.T) {
 		"not to be had": {namespace: "bench", forbidden: true},
 		"elsewhere":     {namespace: "other", want: []NodeGPUs{{"a1", 8}, {"b1", 2}}, none: true},
 	} {
-		client := fake.NewClientset(node("b1", "2", false), node("a1", "8", false), node("c1", "0", false), node("d1", "8", true),
+		client := newFake(node("b1", "2", false), node("a1", "8", false), node("c1", "0", false), node("d1", "8", true),
 			&core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "bench"}})
 		client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			review := a.(clienttesting.CreateAction).GetObject().(*authorization.SelfSubjectAccessReview)

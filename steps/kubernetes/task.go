@@ -11,7 +11,6 @@ import (
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/servegate/pipeline/steps"
@@ -121,14 +120,13 @@ func (t *Tasks) Stream(ctx context.Context, words []string, in io.Reader, out, l
 
 // executor of a command in a Pod: over a WebSocket, or as older API servers know it.
 func (r *Run) executor(pod string, argv []string) (remotecommand.Executor, error) {
-	request := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("exec").
-		VersionedParams(&core.PodExecOptions{Container: containerName, Command: argv, Stdin: true, Stdout: true, Stderr: true},
-			scheme.ParameterCodec)
-	socket, err := remotecommand.NewWebSocketExecutor(r.config, http.MethodGet, request.URL().String())
+	to := r.client.PodURL(r.namespace, pod, "exec",
+		&core.PodExecOptions{Container: containerName, Command: argv, Stdin: true, Stdout: true, Stderr: true})
+	socket, err := remotecommand.NewWebSocketExecutor(r.config, http.MethodGet, to.String())
 	if err != nil {
 		return nil, err
 	}
-	older, err := remotecommand.NewSPDYExecutor(r.config, http.MethodPost, request.URL())
+	older, err := remotecommand.NewSPDYExecutor(r.config, http.MethodPost, to)
 	if err != nil {
 		return nil, err
 	}

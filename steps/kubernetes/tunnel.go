@@ -74,7 +74,7 @@ func (r *Run) forward(ctx, life context.Context, pod string, local, port int) (i
 	if err != nil {
 		return 0, nil, err
 	}
-	url := r.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.namespace).Name(pod).SubResource("portforward").URL()
+	url := r.client.PodURL(r.namespace, pod, "portforward", nil)
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	ready, ended, giveUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, port)}, giveUp, ready,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sort"
 	"sync"
 	"time"
 
@@ -20,12 +21,16 @@ const (
 	// lead is the time before its send at which a request gets its connection, so that connecting does not
 	// delay the schedule.
 	lead = 50 * time.Millisecond
+	// leastLead is that of the first request, whose connection is open before the run, and leadOfOne what each more of the
+	// first ones adds, since each is prepared before the schedule begins.
+	leastLead = 5 * time.Millisecond
+	leadOfOne = 20 * time.Microsecond
 	// alert is the time before a send at which the loop wakes, which takes some 50 µs. It busy-waits for the
 	// rest, so that gaps between sends keep their distribution down to microseconds.
 	alert = 80 * time.Microsecond
 	// maxWarmConns limits the connections opened before the run, and spreadWarmConns those before a run whose
 	// requests are not all sent at once.
-	maxWarmConns    = 4096
+	maxWarmConns    = 16_384
 	spreadWarmConns = 64
 )
 
@@ -172,7 +177,7 @@ func tlsConfig(opt Options, t target) *tls.Config {
 func (r *runner) connections() int {
 	n := maxWarmConns
 	if planned := len(r.schedule); planned > 0 && r.schedule[planned-1] > 0 {
-		n = spreadWarmConns
+		n = min(max(spreadWarmConns, r.first()), maxWarmConns)
 	}
 	if users := r.opt.Workload.Load.MaxConcurrency; users > 0 {
 		n = min(n, users)
@@ -183,13 +188,24 @@ func (r *runner) connections() int {
 	return n
 }
 
+// first returns the number of planned requests that are due within lead of the start.
+func (r *runner) first() int {
+	return sort.Search(len(r.schedule), func(i int) bool { return r.wall(r.schedule[i]) >= lead })
+}
+
+// firstLead returns the time between the end of the preparation and the start of the schedule. The server has nothing
+// to do in it, so it is as short as the preparation of the first requests allows.
+func (r *runner) firstLead() time.Duration {
+	return min(lead, leastLead+time.Duration(r.connections())*leadOfOne)
+}
+
 // measure executes the run.
 func (r *runner) measure(ctx context.Context) record.Run {
 	plan := planOf(r.opt.Workload.Load, r.schedule, r.sessions)
 	driver := r.newDriver(ctx, plan)
 	runtime.GC() // collect the garbage of the preparation before the run
 	audit := startAudit()
-	r.t0 = time.Now().Add(lead)
+	r.t0 = time.Now().Add(r.firstLead())
 	r.client.clock = newClock(r.t0)
 	unwatch := r.client.clock.watch()
 	r.recs = make([]*attempt, 0, max(r.work.n, 64))

@@ -670,3 +670,41 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestBeforeTheFirstRequest: a burst finds all its connections open, and a schedule that begins with few requests
+// begins soon.
+func TestBeforeTheFirstRequest(t *testing.T) {
+	every := func(n int, gap time.Duration) []time.Duration {
+		out := make([]time.Duration, n)
+		for i := range out {
+			out[i] = time.Duration(i) * gap
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		schedule    []time.Duration
+		scale       float64
+		users       int
+		connections int
+		most        time.Duration
+	}{
+		"few":            {every(20, time.Second), 1, 0, 20, 6 * time.Millisecond},
+		"many, spread":   {every(1000, 10*time.Millisecond), 1, 0, spreadWarmConns, 7 * time.Millisecond},
+		"fast":           {every(10_000, 100*time.Microsecond), 1, 0, 500, 15 * time.Millisecond},
+		"fast by scale":  {every(10_000, time.Millisecond), 10, 0, 500, 15 * time.Millisecond},
+		"5,000 at once":  {every(5000, 0), 1, 0, 5000, lead},
+		"1,000 at once":  {every(1000, 0), 1, 0, 1000, 25 * time.Millisecond},
+		"few users":      {every(5000, 0), 1, 8, 8, 6 * time.Millisecond},
+		"too many":       {every(50_000, 0), 1, 0, maxWarmConns, lead},
+		"loop of a user": {nil, 1, 1, 1, 6 * time.Millisecond},
+	} {
+		r := &runner{schedule: tt.schedule, scale: tt.scale, work: &work{n: max(1, len(tt.schedule))}}
+		r.opt.Workload.Load.MaxConcurrency = tt.users
+		if got := r.connections(); got != tt.connections {
+			t.Errorf("%s: %d connections are opened before the run, want %d", name, got, tt.connections)
+		}
+		if got := r.firstLead(); got < leastLead || got > tt.most {
+			t.Errorf("%s: the schedule begins %s after the preparation, want at most %s", name, got, tt.most)
+		}
+	}
+}

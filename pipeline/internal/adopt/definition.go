@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/steps/secret"
 )
@@ -211,7 +212,7 @@ func (d *Definition) homes(path string) string {
 	return path
 }
 
-var notIdentifier = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+var notIdentifier = lazyregexp.New(`[^A-Za-z0-9_]+`)
 
 // identifier makes the label of a block, or the name of a variable, from a name of the source.
 func identifier(name string) string {

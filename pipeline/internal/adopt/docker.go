@@ -2,11 +2,11 @@ package adopt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
@@ -243,7 +243,7 @@ func (d *Definition) passed(s *server, value string) error {
 	return nil
 }
 
-var volumeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var volumeName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // volume reads SOURCE:TARGET[:OPTIONS].
 func (d *Definition) volume(s *server, value string) error {
@@ -321,7 +321,7 @@ func network(_ *Definition, s *server, value string) error {
 	return nil
 }
 
-var dockerSize = regexp.MustCompile(`^([0-9.]+)([bkmgt]?)b?$`)
+var dockerSize = lazyregexp.New(`^([0-9.]+)([bkmgt]?)b?$`)
 
 // size returns a size of Docker, in powers of 1,024, as the language has it.
 func size(value string) string {

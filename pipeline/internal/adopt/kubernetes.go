@@ -2,11 +2,11 @@ package adopt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
@@ -165,7 +165,7 @@ func (d *Definition) podVariable(s *server, e any) {
 	}
 }
 
-var podReference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
+var podReference = lazyregexp.New(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
 // podWords returns the words of command or args with $(NAME) replaced by the value in env.
 func (s *server) podWords(v any) []string {
@@ -223,7 +223,7 @@ func quantity(limit string) string {
 	return limit + "B"
 }
 
-var gpuResource = regexp.MustCompile(`^(nvidia\.com/(gpu|mig-.*)|amd\.com/gpu|gpu\.intel\.com/.*|habana\.ai/gaudi)$`)
+var gpuResource = lazyregexp.New(`^(nvidia\.com/(gpu|mig-.*)|amd\.com/gpu|gpu\.intel\.com/.*|habana\.ai/gaudi)$`)
 
 func (s *server) podResources(f *fields) {
 	limits, requests := f.take("limits"), f.take("requests")

@@ -91,8 +91,9 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// System returns the process's own streams.
+// System returns the process's own streams, and prepares the process for one command.
 func System() Streams {
+	deferCollection(os.Getenv)
 	log := open(os.Stderr)
 	environ := os.Environ()
 	withhold(environ)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Label sets parameters of every result, as if the file contained them. It gives the side or the
@@ -21,7 +23,7 @@ func Label(runs []Run, labels map[string]string) {
 }
 
 // labelPattern matches labels before a path: side=base,launch=1:
-var labelPattern = regexp.MustCompile(`^((?:[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)(?:,[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)*):(.+)$`)
+var labelPattern = lazyregexp.New(`^((?:[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)(?:,[A-Za-z_][A-Za-z0-9_]*=[^,:=/]+)*):(.+)$`)
 
 // ParseLabels splits an argument into the labels before the path and the rest.
 func ParseLabels(arg string) (labels map[string]string, rest string) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // maxBlockLines bounds a block. The longest of vLLM has about 60 lines.
@@ -40,7 +42,7 @@ func newBlock(line int, prefix string) *openBlock {
 	return b
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyregexp.New(`\d+`)
 
 // figureNeedles are parts of the labels and units of all figures that can open a bare block.
 var figureNeedles = needles{
@@ -103,7 +105,7 @@ func sectionOf(e entry) (words, unit string, ok bool) {
 
 // linePrefix matches what logs and pages put before a line: quotes, comments, names of containers
 // and processes, times.
-var linePrefix = regexp.MustCompile(
+var linePrefix = lazyregexp.New(
 	`^(?:\s+|>|#+ |//|\[\d+(?:,\d+)?\]<std(?:out|err)>:|\([A-Za-z][\w ]*pid=[^)]*\)|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s|[\w.-]+\s+\|\s|\[[a-z]+/[\w./-]+\]\s|•\s)`)
 
 // strip removes the prefixes and the white space of a line.
@@ -145,7 +147,7 @@ func (b *openBlock) qualify(e entry) entry {
 	return e
 }
 
-var figureWord = regexp.MustCompile(
+var figureWord = lazyregexp.New(
 	`(?i)^(?:mean|median|std|p\d{1,2}(?:\.\d+)?|max|min|successful|failed|total|request|output|input|peak|benchmark)\s+\S`)
 
 // beginsLikeFigure reports whether a line without a readable value looks like a damaged figure,

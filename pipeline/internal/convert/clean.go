@@ -3,16 +3,16 @@ package convert
 import (
 	"bufio"
 	"html"
-	"regexp"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"golang.org/x/text/encoding/unicode"
 )
 
 // Terminals, pages and mail add these to the text of a line.
 var (
-	terminal = regexp.MustCompile(`\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])`)
-	htmlTag  = regexp.MustCompile(`(?i)</?(?:br|pre|code|samp|tt|p|div|span|li|b|strong|em|i|font)(?:\s[^<>]*)?/?>`)
+	terminal = lazyregexp.New(`\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])`)
+	htmlTag  = lazyregexp.New(`(?i)</?(?:br|pre|code|samp|tt|p|div|span|li|b|strong|em|i|font)(?:\s[^<>]*)?/?>`)
 	spaces   = strings.NewReplacer("\u00a0", " ", "\u2007", " ", "\u202f", " ", "\u200b", "", "\u2060", "", "\ufeff", "")
 )
 

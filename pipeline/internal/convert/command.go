@@ -1,9 +1,10 @@
 package convert
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // commandArgs parses the options of a command line: --key value, --key=value, --flag. A word that
@@ -97,9 +98,9 @@ func namespaceArgs(line string) map[string]string {
 }
 
 // objectAddress matches a Python object, whose address differs in each process.
-var objectAddress = regexp.MustCompile(`^<.* at 0x[0-9a-f]+>$`)
+var objectAddress = lazyregexp.New(`^<.* at 0x[0-9a-f]+>$`)
 
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_]\w*$`)
 
 // pythonValue cuts one value off a Python representation: up to the comma or parenthesis after it,
 // outside quotes and brackets.

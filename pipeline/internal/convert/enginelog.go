@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -126,8 +126,8 @@ func (e *engineLog) forget() {
 }
 
 var (
-	engineName = regexp.MustCompile(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)
-	engineTime = regexp.MustCompile(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
+	engineName = lazyregexp.New(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)
+	engineTime = lazyregexp.New(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
 )
 
 // parse reads one line. Text before the engine's own words, such as the name of a pod or a time,

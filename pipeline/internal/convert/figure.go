@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // figure is the meaning of a label of a block, a column of a table or a key of a JSON file,
@@ -40,7 +42,7 @@ const (
 const unstated = "value"
 
 // unitPattern finds the unit at the end of a label: "Mean TTFT (ms)".
-var unitPattern = regexp.MustCompile(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
+var unitPattern = lazyregexp.New(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
 
 // unitWithin finds a unit elsewhere in a label: "TTFT (ms) p50", "ttft_ms_p50", "TTFT p99, ms", "TTFT p99 / ms".
 var unitWithin = []*regexp.Regexp{
@@ -50,7 +52,7 @@ var unitWithin = []*regexp.Regexp{
 }
 
 // statPattern splits "p99 ttft" and "mean e2e latency".
-var statPattern = regexp.MustCompile(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
+var statPattern = lazyregexp.New(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
 
 // figureOf returns the figure of a label ("Mean TTFT (ms)"), a heading of a table ("P99 ITL (ms)")
 // or a key ("p99_itl_ms").
@@ -286,12 +288,12 @@ func (f figure) withUnit(unit string) (figure, bool) {
 
 // numberPattern matches a decimal number as Python prints it, without thousands separators, hex
 // digits or units.
-var numberPattern = regexp.MustCompile(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?$`)
+var numberPattern = lazyregexp.New(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?$`)
 
 func isNumber(s string) bool { return numberPattern.MatchString(s) }
 
 // decimalComma matches a number with a decimal comma, as many countries write it.
-var decimalComma = regexp.MustCompile(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
+var decimalComma = lazyregexp.New(`^-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$`)
 
 // errNoData is returned for a figure printed without a value (nan).
 var errNoData = fmt.Errorf("no data")
@@ -357,7 +359,7 @@ func clip(s string) string {
 }
 
 // notWord separates the words of a name, in any script.
-var notWord = regexp.MustCompile(`[^\p{L}\p{M}\p{N}]+`)
+var notWord = lazyregexp.New(`[^\p{L}\p{M}\p{N}]+`)
 
 // slug makes a parameter name of any text. Texts with different words have different names.
 func slug(s string) string {

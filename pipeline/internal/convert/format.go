@@ -42,7 +42,7 @@ func fileFormats() []fileFormat {
 		{"", isBinary, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
 			return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
 		}},
-		{FormatYAML, func(_ string, head []byte) bool { return len(yamlHead.FindAll(head, 2)) == 2 }, readYAML},
+		{FormatYAML, func(_ string, head []byte) bool { return len(yamlHead.Get().FindAll(head, 2)) == 2 }, readYAML},
 		{FormatCSV, isCSV, readCSV},
 		{FormatText, func(string, []byte) bool { return true }, readText},
 	}

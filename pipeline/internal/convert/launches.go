@@ -4,20 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // serverStart matches parameters with the start time of a server, and serverName those that
 // identify its process.
 var (
-	serverStart = regexp.MustCompile(
+	serverStart = lazyregexp.New(
 		`^(?:server|engine|process|container|pod)_(?:\w+_)?start(?:ed|up)?(?:_(?:time|at|ts|timestamp|seconds|unix))*$`)
-	serverName = regexp.MustCompile(`^(?:\w+_)?(?:container_id|pod_uid|boot_id|instance_uuid)$`)
-	uptime     = regexp.MustCompile(`^(?:server|engine|process|container|pod)_uptime(?:_s|_sec|_seconds)?$`)
-	counter    = regexp.MustCompile(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
+	serverName = lazyregexp.New(`^(?:\w+_)?(?:container_id|pod_uid|boot_id|instance_uuid)$`)
+	uptime     = lazyregexp.New(`^(?:server|engine|process|container|pod)_uptime(?:_s|_sec|_seconds)?$`)
+	counter    = lazyregexp.New(`(?:requests?|tokens?|success)(?:_\w+)?_total$`)
 )
 
 // quickestStart is less than a server that imports torch and loads a model needs between the last
@@ -27,8 +28,8 @@ const quickestStart = 3 * time.Second
 // slowServer matches the names of servers that need at least quickestStart, and quickServer those of
 // servers that start in a tenth of a second.
 var (
-	slowServer  = regexp.MustCompile(`(?i)vllm|sglang|tensorrt|trt-?llm|\btgi\b|lmdeploy|dynamo`)
-	quickServer = regexp.MustCompile(`(?i)llama[._ -]?cpp|llama-server|llamafile|ollama|lm-?studio|gguf`)
+	slowServer  = lazyregexp.New(`(?i)vllm|sglang|tensorrt|trt-?llm|\btgi\b|lmdeploy|dynamo`)
+	quickServer = lazyregexp.New(`(?i)llama[._ -]?cpp|llama-server|llamafile|ollama|lm-?studio|gguf`)
 )
 
 // startsSlowly reports whether the server is known to need quickestStart. If nothing names it, it is

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/foreign"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // isLLMD reports whether an object is a Benchmark Report of llm-d, which holds results of any tool.
@@ -238,7 +238,7 @@ func (r *Run) takeOwn(own *value) error {
 	return nil
 }
 
-var isoDuration = regexp.MustCompile(`^PT(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d+(?:\.\d+)?)S)?$`)
+var isoDuration = lazyregexp.New(`^PT(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d+(?:\.\d+)?)S)?$`)
 
 // isoSeconds parses a duration of ISO 8601, PT1H2M3.5S.
 func isoSeconds(text string) (float64, error) {

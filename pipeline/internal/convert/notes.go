@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // severity of a note: how much it may change a conclusion.
@@ -125,7 +125,7 @@ func definitions(r *Run) []string {
 	return slices.Compact(out)
 }
 
-var varies = regexp.MustCompile(`"[^"]*"|[-+]?\d[\d.,e+-]*|\b[a-z_]+\.[a-z]\w*\b`)
+var varies = lazyregexp.New(`"[^"]*"|[-+]?\d[\d.,e+-]*|\b[a-z_]+\.[a-z]\w*\b`)
 
 // pattern returns a warning without the parts that differ between similar ones.
 func pattern(text string) string { return varies.ReplaceAllString(text, "#") }

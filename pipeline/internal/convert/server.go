@@ -2,17 +2,19 @@ package convert
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // serverPattern matches commands that start a server of vLLM or SGLang, directly or in a container.
-var serverPattern = regexp.MustCompile(
+var serverPattern = lazyregexp.New(
 	`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
 		`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
 
-var serverNeedles = needlesOf(serverPattern.String())
+var serverNeedles = sync.OnceValue(func() needles { return needlesOf(serverPattern.String()) })
 
 // serverPrefix begins the parameters from arguments of the server command.
 const serverPrefix = "serve_"
@@ -23,7 +25,7 @@ const serverDefault = "default"
 // isServerCommand distinguishes a server command from a heading that names one, and from a line of
 // its log.
 func isServerCommand(line string) bool {
-	return serverNeedles.in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
+	return serverNeedles().in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
 		strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
 }
 
@@ -51,7 +53,7 @@ func serverArgs(line string) map[string]string {
 }
 
 // environment matches variables set for a command.
-var environment = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z0-9_]+)=(\S+)`)
+var environment = lazyregexp.New(`(?:^|\s)([A-Z][A-Z0-9_]+)=(\S+)`)
 
 // serverKeys returns the server arguments of results.
 func serverKeys(runs []*Run) []string {

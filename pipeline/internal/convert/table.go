@@ -3,10 +3,11 @@ package convert
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // openTable is a markdown table while its lines are read.
@@ -20,7 +21,7 @@ type tableRow struct {
 	line  int
 }
 
-var tableRule = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$`)
+var tableRule = lazyregexp.New(`^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$`)
 
 const maxTableRows = 10_000
 
@@ -194,7 +195,7 @@ func measuredRate(label, value string) bool {
 }
 
 // statLabel matches the name of a statistic alone.
-var statLabel = regexp.MustCompile(`^(?:mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)$`)
+var statLabel = lazyregexp.New(`^(?:mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)$`)
 
 // statOf returns the statistic in a heading, "" for none.
 func statOf(header string) string {
@@ -274,8 +275,8 @@ func (r *Run) distribution(header []string, row tableRow) []entry {
 }
 
 var (
-	decimalPoint = regexp.MustCompile(`^(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+$`)
-	grouped      = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	decimalPoint = lazyregexp.New(`^(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+$`)
+	grouped      = lazyregexp.New(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
 // pointed reports whether some number of the table has a decimal point: a comma in another number
@@ -361,9 +362,9 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 }
 
 // lengthsLabel matches the heading of a column with both lengths: "Input/output" of "4096/100".
-var lengthsLabel = regexp.MustCompile(`(?i)^(?:input|in|isl|prompt)[^/]*/\s*(?:output|out|osl)`)
+var lengthsLabel = lazyregexp.New(`(?i)^(?:input|in|isl|prompt)[^/]*/\s*(?:output|out|osl)`)
 
-var lengthsCell = regexp.MustCompile(`^\d+\s*/\s*\d+$`)
+var lengthsCell = lazyregexp.New(`^\d+\s*/\s*\d+$`)
 
 func isLengths(header, cell string) bool {
 	return lengthsLabel.MatchString(header) && lengthsCell.MatchString(cell)
@@ -376,7 +377,7 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit matches a number followed by its unit: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = regexp.MustCompile(
+var valueUnit = lazyregexp.New(
 	`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
 
 // withoutUnit returns the number of a cell.
@@ -416,7 +417,7 @@ func isTimeUnit(unit string) bool {
 	return ok && unit != ""
 }
 
-var derived = regexp.MustCompile(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
+var derived = lazyregexp.New(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
 
 // turned reads a table with one result a column and labels in the first. It skips columns that
 // compare others.

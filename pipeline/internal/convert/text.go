@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // readText finds the printed blocks and the tables in a log or a page.
@@ -150,12 +152,12 @@ func (t *textReader) fail(err error) {
 func (t *textReader) failAt(line int, text string) { t.fail(&Error{t.source, line, errors.New(text)}) }
 
 var (
-	blockStart  = regexp.MustCompile(`={3,} *Serving Benchmark Result *={3,}`)
-	blockEnd    = regexp.MustCompile(`^={10,}$`)
-	sectionRule = regexp.MustCompile(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
-	fence       = regexp.MustCompile("^\\s*(?:```|~~~)")
-	heading     = regexp.MustCompile(`^(#{1,6})\s+(\S.*?)\s*#*$`)
-	logLine     = regexp.MustCompile(
+	blockStart  = lazyregexp.New(`={3,} *Serving Benchmark Result *={3,}`)
+	blockEnd    = lazyregexp.New(`^={10,}$`)
+	sectionRule = lazyregexp.New(`^-{2,}[^-].*-{2,}$|^-{10,}$`)
+	fence       = lazyregexp.New("^\\s*(?:```|~~~)")
+	heading     = lazyregexp.New(`^(#{1,6})\s+(\S.*?)\s*#*$`)
+	logLine     = lazyregexp.New(
 		`^(?:\([^)]*\)\s*)?(?:\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\[\d{4}-\d\d-\d\d|Traceback |\s*File "|\s+warnings\.warn|\s*\d{1,3}%\|)`)
 )
 
@@ -203,7 +205,7 @@ func (t *textReader) part(line string, complete bool) {
 }
 
 // reportStart matches the first line of a Benchmark Report of llm-d in YAML.
-var reportStart = regexp.MustCompile(`^\s*(?:metrics|results|scenario|run|version):`)
+var reportStart = lazyregexp.New(`^\s*(?:metrics|results|scenario|run|version):`)
 
 // inReport takes the line if it belongs to a YAML report between two fences.
 func (t *textReader) inReport(line string) bool {

@@ -3,19 +3,20 @@ package convert
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // volatile matches parameters in which repetitions of a measurement differ: time, place and name.
-var volatile = regexp.MustCompile(
+var volatile = lazyregexp.New(
 	`^(?:server_)?(?:(?:random_|base_)?seed|date|time|datetime|timestamp|(?:benchmark_)?(?:start|end)_time(?:_unix)?|created(?:_at)?|` +
 		`.*(?:_dir|_file|_filename|_path|_id|_uid)|file|filename|output|uid|uuid|id|host|hostname|node|ip|url|(?:.*_)?port|base_url|(?:.*_)?addr|pid|tip|request_id_prefix|version|cli_command|` +
 		`launch|repeat|run|run_number|pass|iteration|iter|trial|attempt|rep|round|h[1-6])$`)
 
 // launchLike matches parameters that may number the starts of a server.
-var launchLike = regexp.MustCompile(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)
+var launchLike = lazyregexp.New(`^(?:launch|repeat|run|trial|attempt|rep|round|iteration|iter)$`)
 
 // undeclared returns parameters, besides those given, in which results differ although repetitions
 // do not differ in them.

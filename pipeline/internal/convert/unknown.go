@@ -3,10 +3,12 @@ package convert
 import (
 	"regexp"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // identity matches parameters that name what was measured, and not how.
-var identity = regexp.MustCompile(`^(?:(?:.*_)?(?:name|label|title|description|comment|notes?|commit|sha|hash|revision|rev|branch|ref|` +
+var identity = lazyregexp.New(`^(?:(?:.*_)?(?:name|label|title|description|comment|notes?|commit|sha|hash|revision|rev|branch|ref|` +
 	`build|image|tag|variant|release|version|job|user|author)|side|arm|group|benchmark|source|backend_setting|column|section|subsection|` +
 	`heading|framework|engine|server)$`)
 
@@ -15,7 +17,7 @@ var ofServer = regexp.MustCompile(`^(?:` + serverPrefix + `|server_|engine_|mach
 	`(?:^|_)parallel(?:ism)?(?:_size)?$|^(?:kv_cache_)?(?:dtype|quant|quantization|precision)$`)
 
 // ofFigure matches names of what was measured, and figures that compare others.
-var ofFigure = regexp.MustCompile(`(?:^|_)(?:mean|avg|average|median|std|stddev|p\d{1,2}|percentile|latency|latencies|throughput|util|` +
+var ofFigure = lazyregexp.New(`(?:^|_)(?:mean|avg|average|median|std|stddev|p\d{1,2}|percentile|latency|latencies|throughput|util|` +
 	`utili[sz]ation|usage|used|power|energy|score|accuracy|fail(?:ed|ures?)|errors?|retries|preemptions?|hit_rate|acceptance|cost|speedup|` +
 	`speed_up|delta|diff|difference|change|improvement|rank|measured|observed|achieved|actual|elapsed|completed|succeeded|successful|` +
 	`peak|total|sum|goodput)(?:_|$)`)

@@ -3,10 +3,10 @@ package convert
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
@@ -68,7 +68,7 @@ var settingNames = func() map[string]string {
 }()
 
 // workUnit matches the unit behind the name of requested work: "Prompt len (tok)", "Target [req/s]".
-var workUnit = regexp.MustCompile(`(?i)\s*[(\[]\s*(?:tok|toks|tokens?|req/s|reqs/s|requests/s|rps|qps|#)\s*[)\]]\s*$`)
+var workUnit = lazyregexp.New(`(?i)\s*[(\[]\s*(?:tok|toks|tokens?|req/s|reqs/s|requests/s|rps|qps|#)\s*[)\]]\s*$`)
 
 // requested reports whether a parameter is requested work, by a name that measured rates do not have.
 func requested(key string) bool {

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"go.yaml.in/yaml/v3"
 )
 
 // yamlHead matches the start of a Benchmark Report of llm-d in YAML: its keys are not indented.
-var yamlHead = regexp.MustCompile(`(?m)^(?:results|scenario|run|metrics):\s*(?:#.*)?\r?$`)
+var yamlHead = lazyregexp.New(`(?m)^(?:results|scenario|run|metrics):\s*(?:#.*)?\r?$`)
 
 // maxYAML bounds a YAML file, which is held in memory. A report has some kilobytes.
 const maxYAML = 32 << 20

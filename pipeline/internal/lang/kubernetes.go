@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -179,8 +179,8 @@ func (r *kubernetesReader) pairs(argument string) map[string]string {
 }
 
 var (
-	tolerated = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9./_-]*)(=([A-Za-z0-9._-]*))?(:(NoSchedule|PreferNoSchedule|NoExecute))?$`)
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	tolerated = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9./_-]*)(=([A-Za-z0-9._-]*))?(:(NoSchedule|PreferNoSchedule|NoExecute))?$`)
+	variable  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 func (r *kubernetesReader) tolerations() []steps.Toleration {

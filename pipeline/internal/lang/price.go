@@ -3,9 +3,9 @@ package lang
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
@@ -54,7 +54,7 @@ func readPrice(o steps.Object) (*config.Price, []steps.Problem) {
 }
 
 // moneyForm matches a number and an optional currency, with or without a space between them.
-var moneyForm = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`)
+var moneyForm = lazyregexp.New(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})?\s*$`)
 
 // ParseMoney reads an amount with its currency: "2.50 USD".
 func ParseMoney(text string) (config.Money, error) {

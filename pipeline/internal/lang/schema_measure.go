@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -23,7 +24,7 @@ var (
 		"It is a name as /metrics shows it, without labels: vllm:num_preemptions_total. Labels are the argument labels.")
 	unitForm = steps.Matching(`^[\pL\pN%/·^² .-]{1,16}$`, "is not a valid unit",
 		"It has up to 16 letters, digits and slashes, such as \"J/tok\".")
-	labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	labelName = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 // measureSchema describes the measure block.

@@ -2,19 +2,19 @@ package lang
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
 // rdmaDevice matches Linux's names of RDMA devices: of Mellanox, Broadcom, Intel, Amazon, Chelsio, Huawei,
 // Alibaba, and those after their place on the bus.
-var rdmaDevice = regexp.MustCompile(`^(mlx[45]_|bnxt_re|irdma|rdmap|efa_|cxgb|hns_|erdma_|rocep|roceo|ibp|ibs|qedr|mthca|hfi)[0-9a-z_:.]*`)
+var rdmaDevice = lazyregexp.New(`^(mlx[45]_|bnxt_re|irdma|rdmap|efa_|cxgb|hns_|erdma_|rocep|roceo|ibp|ibs|qedr|mthca|hfi)[0-9a-z_:.]*`)
 
 // networkInterface matches Linux's names of network interfaces.
-var networkInterface = regexp.MustCompile(`^(eth|en[opsx]|bond|lo$|wlan|br-|docker)[0-9a-z]*`)
+var networkInterface = lazyregexp.New(`^(eth|en[opsx]|bond|lo$|wlan|br-|docker)[0-9a-z]*`)
 
 // checkTransport reports transports that the servers of a deployment cannot use as they are launched.
 // containers is true if servers with an image are containers of Docker. The first element of a path is

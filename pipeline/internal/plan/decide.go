@@ -197,6 +197,10 @@ func finds(in gates.Prospect, sd float64, margin metric.Margin) (atMin, atMax fl
 		}
 		return 0
 	}
+	if len(in.Looks) == 1 {
+		atMin = at(in)
+		return atMin, atMin
+	}
 	return at(in.First()), at(in)
 }
 

@@ -3,10 +3,10 @@ package argument
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -43,7 +43,7 @@ const (
 	WriteFalse
 )
 
-var argName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+var argName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // Flags renders arguments as words of a command line, in order. Underscores of a name become dashes
 // up to the first dot: vLLM's --kv-transfer-config.kv_role keeps its inner names.

@@ -2,8 +2,8 @@ package argument
 
 import (
 	"fmt"
-	"regexp"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
@@ -70,7 +70,7 @@ func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 	return found
 }
 
-var version = regexp.MustCompile(`^(v?[0-9]+(\.[0-9]+)+([.+-]?[0-9A-Za-z.+-]+)?|b[0-9]{3,6})$`)
+var version = lazyregexp.New(`^(v?[0-9]+(\.[0-9]+)+([.+-]?[0-9A-Za-z.+-]+)?|b[0-9]{3,6})$`)
 
 func (b bound) text() string {
 	least := "at least"

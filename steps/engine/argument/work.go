@@ -3,11 +3,11 @@ package argument
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine/flags"
 )
@@ -83,7 +83,7 @@ var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict",
 
 // envOfWork matches the environment variables that define the source of a model, the processing of
 // requests, or the devices of a server.
-var envOfWork = regexp.MustCompile(`^(` + strings.Join([]string{
+var envOfWork = lazyregexp.New(`^(` + strings.Join([]string{
 	// Devices, with any vendor's names.
 	`[A-Z_]*VISIBLE_(DEVICES|CORES|CHIPS|MODULES)`, `CUDA_DEVICE_ORDER`, `GPU_DEVICE_ORDINAL`, `ZE_AFFINITY_MASK`,
 	`ONEAPI_DEVICE_SELECTOR`, `RBLN_DEVICES`,
@@ -232,10 +232,10 @@ func (l Lists) addWork(spec steps.ServerSpec, out map[string]Settings) {
 }
 
 // weights matches a word of a command line that names a file of weights.
-var weights = regexp.MustCompile(`(?i)\.(gguf|ggml|safetensors|llamafile|onnx|engine)$`)
+var weights = lazyregexp.New(`(?i)\.(gguf|ggml|safetensors|llamafile|onnx|engine)$`)
 
 // hubFolders matches the default folders of containers for models of a hub.
-var hubFolders = regexp.MustCompile(`(^|/)\.cache(/(huggingface|modelscope)(/.*)?)?$`)
+var hubFolders = lazyregexp.New(`(^|/)\.cache(/(huggingface|modelscope)(/.*)?)?$`)
 
 // FilesOfWork returns the paths of files and folders that the work of a server may depend on, by
 // setting or variable: the values of its settings, and mounts at the places where models are found

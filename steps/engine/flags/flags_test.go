@@ -103,10 +103,10 @@ func TestLists(t *testing.T) {
 	common := map[string][]string{"vllm": {"--max-model-len", "--seed", "--dtype"}, "sglang": {"--context-length", "--tp-size", "--dtype"},
 		"llamacpp": {"--ctx-size", "-ngl", "--parallel", "--no-kv-offload", "-nkvo"}}
 	for engine, names := range common {
-		if len(index()[engine]) < 2 {
-			t.Errorf("%s has %d lists", engine, len(index()[engine]))
+		if len(index(engine)) < 2 {
+			t.Errorf("%s has %d lists", engine, len(index(engine)))
 		}
-		for _, table := range index()[engine] {
+		for _, table := range index(engine) {
 			if len(table.Names()) < 80 {
 				t.Errorf("%s %s: only %d flags", engine, table.Version, len(table.Names()))
 			}
@@ -139,7 +139,8 @@ func TestCompare(t *testing.T) {
 // TestFor holds for whatever lists there are: a listed version has its own, any other has
 // the nearest ones, the older first.
 func TestFor(t *testing.T) {
-	for engine, tables := range index() {
+	for engine := range lists {
+		tables := index(engine)
 		last := tables[len(tables)-1].Version
 		for i, table := range tables {
 			prefix, build := "v", strings.HasPrefix(table.Version, "b") // builds have neither prefix nor candidates
@@ -180,7 +181,7 @@ func TestFor(t *testing.T) {
 			t.Errorf("%s is taken for %s, want the newest", version, table.Version)
 		}
 	}
-	if table, _ := Nearest("vllm", "0.1"); table != index()["vllm"][0] {
+	if table, _ := Nearest("vllm", "0.1"); table != index("vllm")[0] {
 		t.Errorf("before all there is %s", table.Version)
 	}
 }

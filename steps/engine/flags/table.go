@@ -59,14 +59,16 @@ type Table struct {
 
 // content is the content of a table; it is built when first requested.
 type content struct {
-	defs  map[string]Def // by every name
-	names []string       // the first names, sorted
+	defs  map[string]*Def // by every name
+	names []string        // the first names, sorted
 }
 
 // Lookup finds a flag by any of its names, dashes included.
 func (t *Table) Lookup(name string) (Def, bool) {
-	d, ok := t.content().defs[name]
-	return d, ok
+	if d := t.content().defs[name]; d != nil {
+		return *d, true
+	}
+	return Def{}, false
 }
 
 // Names returns the first names of the flags.
@@ -85,7 +87,7 @@ func (t *Table) Complete(name string) []Def {
 	defs := t.content().defs
 	var out []Def
 	for _, full := range slices.Sorted(maps.Keys(defs)) {
-		d := defs[full]
+		d := *defs[full]
 		same := func(o Def) bool { return o.Name == d.Name && o.Kind == d.Kind }
 		if strings.HasPrefix(full, name) && !slices.ContainsFunc(out, same) {
 			out = append(out, d)
@@ -98,7 +100,7 @@ func (t *Table) Complete(name string) []Def {
 // version that is not a release ("nightly", a commit) or empty means the newest. ok is false for an
 // engine without lists.
 func Nearest(engine, version string) (table *Table, ok bool) {
-	tables := index()[engine]
+	tables := index(engine)
 	if len(tables) == 0 {
 		return nil, false
 	}
@@ -122,11 +124,11 @@ type Known struct {
 }
 
 // All returns the tables of all versions, the oldest first. Own is false.
-func All(engine string) Known { return Known{Tables: index()[engine]} }
+func All(engine string) Known { return Known{Tables: index(engine)} }
 
 // For returns the tables for a version. No version means the newest.
 func For(engine, version string) Known {
-	tables := index()[engine]
+	tables := index(engine)
 	switch {
 	case len(tables) == 0:
 		return Known{}
@@ -178,7 +180,7 @@ func (k Known) Complete(name string) []Def {
 func Having(engine, name string) [][2]string {
 	var out [][2]string
 	before := false
-	for _, t := range index()[engine] {
+	for _, t := range index(engine) {
 		_, has := t.Lookup(name)
 		switch {
 		case has && before:
@@ -216,42 +218,46 @@ func patch(version string) int {
 	return n
 }
 
-// lists holds the tables of each engine, oldest first.
-type lists map[string][]*Table
-
-// index reads the lists once. It panics on an error, because the lists are part of the program and
-// a test reads them all.
-var index = sync.OnceValue(func() lists {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		panic(err)
+// index returns the tables of an engine, oldest first, and reads its list once. It panics on an error,
+// because the lists are part of the program and a test reads them all.
+func index(engine string) []*Table {
+	if read := lists[engine]; read != nil {
+		return read()
 	}
-	out := lists{}
-	for _, e := range entries {
-		engine, _ := strings.CutSuffix(e.Name(), ".txt")
-		text, err := files.ReadFile(e.Name())
-		if err != nil {
-			panic(err)
-		}
-		if out[engine], err = parse(engine, string(text)); err != nil {
-			panic(fmt.Sprintf("%s: %v", e.Name(), err))
-		}
+	return nil
+}
+
+// lists reads the list of each engine when it is first needed, since most commands need one of them.
+var lists = func() map[string]func() []*Table {
+	out := map[string]func() []*Table{}
+	for _, engine := range []string{"vllm", "sglang", "llamacpp"} {
+		out[engine] = sync.OnceValue(func() []*Table {
+			text, err := files.ReadFile(engine + ".txt")
+			if err != nil {
+				panic(err)
+			}
+			tables, err := parse(engine, string(text))
+			if err != nil {
+				panic(fmt.Sprintf("%s: %v", engine, err))
+			}
+			return tables
+		})
 	}
 	return out
-})
+}()
 
-// parse reads the lists of an engine: for each version, oldest first, a line with its number after
+// parse reads the list of an engine: for each version, oldest first, a line with its number after
 // "=", and its differences to the previous version: new or changed flags after "+", and the names
 // of removed flags after "-". Before them, "exact" marks a parser that completes no abbreviations.
 func parse(engine, text string) ([]*Table, error) {
 	exact := false
 	var versions []string
-	var changes [][]string // lines, by version
+	var changes [][]change // by version
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		sign, rest, _ := strings.Cut(line, " ")
 		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
+		case line == "" || line[0] == '#':
 		case sign == "=":
 			if n := len(versions); n > 0 && compare(versions[n-1], rest) >= 0 {
 				return nil, fmt.Errorf("%s does not follow %s", rest, versions[n-1])
@@ -262,10 +268,15 @@ func parse(engine, text string) ([]*Table, error) {
 		case len(versions) == 0:
 			return nil, fmt.Errorf("%q stands before any version", line)
 		case sign == "+" || sign == "-":
-			if _, err := parseDef(rest); sign == "+" && err != nil {
-				return nil, fmt.Errorf("%s: %q: %w", versions[len(versions)-1], line, err)
+			c := change{name: rest}
+			if sign == "+" {
+				def, err := parseDef(rest)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %q: %w", versions[len(versions)-1], line, err)
+				}
+				c = change{name: def.Name, def: &def}
 			}
-			changes[len(changes)-1] = append(changes[len(changes)-1], line)
+			changes[len(changes)-1] = append(changes[len(changes)-1], c)
 		default:
 			return nil, fmt.Errorf("%q begins with none of = + -", line)
 		}
@@ -278,22 +289,24 @@ func parse(engine, text string) ([]*Table, error) {
 	return out, nil
 }
 
-// replay builds the content of a version from all differences up to it.
-func replay(changes [][]string) content {
-	defs := map[string]Def{}
-	for _, lines := range changes {
-		for _, line := range lines {
-			rest := line[len("+ "):]
-			if line[0] == '-' {
-				delete(defs, rest)
-				continue
+// change is a flag that a version adds or alters, or, without a definition, one that it removes.
+type change struct {
+	name string
+	def  *Def
+}
+
+// replay builds the content of a version from all differences up to it. The newest change of a flag counts.
+func replay(changes [][]change) content {
+	last := make(map[string]*Def, len(changes[0]))
+	for _, version := range changes {
+		for _, c := range version {
+			if last[c.name] = c.def; c.def == nil {
+				delete(last, c.name)
 			}
-			def, _ := parseDef(rest) // parse has rejected invalid lines
-			defs[def.Name] = def
 		}
 	}
-	out := content{defs: map[string]Def{}, names: slices.Sorted(maps.Keys(defs))}
-	for _, def := range defs {
+	out := content{defs: make(map[string]*Def, 2*len(last)), names: slices.Sorted(maps.Keys(last))}
+	for _, def := range last {
 		for _, n := range def.Names {
 			out.add(n, def)
 			if bare, ok := strings.CutPrefix(n, "--"); ok && def.Kind == OnOff {
@@ -308,13 +321,13 @@ func replay(changes [][]string) content {
 }
 
 // add stores a name. A flag's own line has priority over a negated name.
-func (c content) add(name string, def Def) {
+func (c content) add(name string, def *Def) {
 	if have, taken := c.defs[name]; !taken || have.Kind == Off {
 		c.defs[name] = def
 	}
 }
 
-func (d Def) opposite() Def { return Def{Name: d.Name, Kind: Off} }
+func (d *Def) opposite() *Def { return &Def{Name: d.Name, Kind: Off} }
 
 // parseDef reads one flag: names separated by commas, with negated names after "!"; a kind; and for
 // choices the words separated by bars.
