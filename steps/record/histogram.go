@@ -1,8 +1,15 @@
 package record
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -31,17 +38,67 @@ func Histograms(run Run) (map[string]string, error) {
 	return out, nil
 }
 
+// deflaters are compressors to be used again: each takes a megabyte.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := zlib.NewWriterLevel(nil, zlib.BestCompression) // the level is valid
+	return w
+}}
+
+// encodeHistogram returns what hdrhistogram-go encodes for these values, with a compressor that is used again and without
+// its quarter of a million counts, nearly all of which are zero.
 func encodeHistogram(v []float64) (string, error) {
-	h := hdrhistogram.New(1, maxHistogram, 3)
-	for _, x := range v {
-		us := int64(math.Round(min(max(x*1e6, 0), maxHistogram)))
-		if err := h.RecordValue(us); err != nil {
-			return "", err
-		}
+	var text, packed bytes.Buffer
+	counts := encodeCounts(v)
+	for _, field := range []any{hdrhistogram.V2EncodingCookieBase | inWords, int32(len(counts)), int32(0), int32(digits), int64(1),
+		int64(maxHistogram), float64(1)} { // the last is the ratio to the unit of the values
+		_ = binary.Write(&text, binary.BigEndian, field)
 	}
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
+	text.Write(counts)
+	w := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&packed)
+	if _, err := w.Write(text.Bytes()); err != nil {
 		return "", err
 	}
-	return string(b), nil
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	out := binary.BigEndian.AppendUint32(nil, uint32(hdrhistogram.V2CompressedEncodingCookieBase|inWords))
+	out = binary.BigEndian.AppendUint32(out, uint32(packed.Len()))
+	return base64.StdEncoding.EncodeToString(append(out, packed.Bytes()...)), nil
+}
+
+// The histograms have three significant digits: 2,048 counts for the values up to 2,047, and for each doubling the upper half of
+// as many. inWords marks counts as variable-length numbers in the format's cookies.
+const (
+	digits   = 3
+	halfBits = 10
+	inWords  = 0x10
+)
+
+// encodeCounts returns the counts up to that of the largest value as signed variable-length numbers, of which a negative one
+// stands for so many zeros.
+func encodeCounts(v []float64) []byte {
+	at := make([]int, len(v)) // the count of each value
+	for i, x := range v {
+		us := uint64(math.Round(min(max(x*1e6, 0), maxHistogram)))
+		doublings := bits.Len64(us|(2<<halfBits-1)) - halfBits - 1
+		at[i] = doublings<<halfBits + int(us>>doublings)
+	}
+	slices.Sort(at)
+	var out []byte
+	for i, next := 0, 0; i < len(at); {
+		if zeros := at[i] - next; zeros == 1 {
+			out = binary.AppendVarint(out, 0)
+		} else if zeros > 1 {
+			out = binary.AppendVarint(out, -int64(zeros))
+		}
+		n := 1
+		for i+n < len(at) && at[i+n] == at[i] {
+			n++
+		}
+		out = binary.AppendVarint(out, int64(n))
+		next, i = at[i]+1, i+n
+	}
+	return out
 }
