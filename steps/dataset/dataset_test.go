@@ -59,7 +59,7 @@ func TestSeeds(t *testing.T) {
 		for name, c := range map[string]Corpus{"ids": {IDs: ids(5000)}, "text": {}} {
 			src := source(t, spec(kind), c)
 			a := Prompts(src, 20, Seeds{Lengths: 1, Content: 2})
-			if Hash(a) != Hash(Prompts(source(t, spec(kind), c), 20, Seeds{Lengths: 1, Content: 2})) {
+			if hashOf(a) != hashOf(Prompts(source(t, spec(kind), c), 20, Seeds{Lengths: 1, Content: 2})) {
 				t.Errorf("%s, %s: the same seeds gave other prompts", kind, name)
 			}
 			rotated := Prompts(src, 20, Seeds{Lengths: 1, Content: 3})
@@ -172,10 +172,10 @@ func TestHashTellsPromptsApart(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for i, p := range prompts {
-		if j, dup := seen[Hash(p)]; dup {
+		if j, dup := seen[hashOf(p)]; dup {
 			t.Errorf("prompts %d and %d have one hash", i, j)
 		}
-		seen[Hash(p)] = i
+		seen[hashOf(p)] = i
 	}
 }
 
@@ -191,4 +191,15 @@ func BenchmarkPrompt(b *testing.B) {
 // synthesize makes the prompts of a dataset without a file.
 func synthesize(d steps.Dataset, c Corpus) (Source, error) {
 	return (*Files)(nil).Source(context.Background(), d, Material{Corpus: c})
+}
+
+// hashOf returns the hash of prompts, and checks the sum of each.
+func hashOf(prompts []Prompt) string {
+	hash, sums := Hash(len(prompts), func(i int) Prompt { return prompts[i] })
+	for i, p := range prompts {
+		if sums[i] != p.Sum() {
+			panic("the sum of a prompt depends on those before it")
+		}
+	}
+	return hash
 }

@@ -26,17 +26,24 @@ type Prompt struct {
 // Exact reports whether the prompt has exactly Input tokens.
 func (p Prompt) Exact() bool { return p.IDs != nil }
 
-// Hash returns a hash of the number of prompts, their lengths and their content, in order. Equal hashes mean
-// that two runs sent the same prompts.
-func Hash(prompts []Prompt) string {
+// Hash returns a hash of the number of prompts, their lengths and their content, in order, and the Sum of each. Equal hashes
+// mean that two runs sent the same prompts. It asks for each prompt once and keeps none.
+func Hash(n int, prompt func(i int) Prompt) (hash string, sums []uint32) {
 	h := hasher{Hash: sha256.New()}
-	h.put(len(prompts))
-	for _, p := range prompts {
+	h.put(n)
+	sum := fnv.New32a()
+	one := hasher{Hash: sum}
+	sums = make([]uint32, n)
+	for i := range sums {
+		p := prompt(i)
 		h.put(p.Input)
 		h.put(p.Output)
 		h.content(p)
+		sum.Reset()
+		one.content(p)
+		sums[i] = max(sum.Sum32(), 1) // as Sum does
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16]), sums
 }
 
 // Sum returns a hash of the content of a prompt. It is never 0.
@@ -50,7 +57,8 @@ func (p Prompt) Sum() uint32 {
 // hasher writes prompts to a hash.
 type hasher struct {
 	hash.Hash
-	word [8]byte
+	word  [8]byte
+	words []byte // token IDs, written at once
 }
 
 func (h *hasher) put(v int) {
@@ -60,9 +68,11 @@ func (h *hasher) put(v int) {
 
 func (h *hasher) content(p Prompt) {
 	h.put(len(p.IDs))
+	h.words = h.words[:0]
 	for _, id := range p.IDs {
-		h.put(id)
+		h.words = binary.LittleEndian.AppendUint64(h.words, uint64(id))
 	}
+	h.Write(h.words)
 	h.put(len(p.Text))
 	h.Write([]byte(p.Text))
 	if p.Messages != nil {

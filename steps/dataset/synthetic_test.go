@@ -37,7 +37,7 @@ func TestPrefixRepetition(t *testing.T) {
 		if len(p.IDs) != 25 || p.Input != 25 || p.Output != 128 {
 			t.Fatalf("prompt %d: %+v", i, p)
 		}
-		key := Hash([]Prompt{{IDs: p.IDs[:20]}})
+		key := hashOf([]Prompt{{IDs: p.IDs[:20]}})
 		seen[key]++
 		order = append(order, key)
 		if slices.Equal(src.Prompt(i, Seeds{1, 2}).IDs[:20], p.IDs[:20]) {

@@ -55,7 +55,7 @@ func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 			run.Audit.Redials++
 		}
 	}
-	conclude(&run, plannedTimes(plan), r.work.prompts)
+	conclude(&run, plannedTimes(plan), len(r.work.prompts), func(i int) dataset.Prompt { return r.work.prompts[i] })
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
 	return run
@@ -71,16 +71,18 @@ func plannedTimes(p traffic.Plan) []time.Duration {
 	return out
 }
 
-// conclude adds to a run the figures that follow from its requests, their schedule and their prompts.
-func conclude(run *record.Run, schedule []time.Duration, prompts []dataset.Prompt) {
+// conclude adds to a run the figures that follow from its requests, their schedule and their first n prompts.
+func conclude(run *record.Run, schedule []time.Duration, n int, prompt func(i int) dataset.Prompt) {
 	run.Duration = duration(run.Requests)
 	a := &run.Audit
-	a.ScheduleHash, a.WorkHash = hashSchedule(schedule), dataset.Hash(prompts)
+	a.ScheduleHash = hashSchedule(schedule)
+	var asked []uint32
+	a.WorkHash, asked = dataset.Hash(n, prompt)
 	for i := range run.Requests {
 		q := &run.Requests[i]
 		a.Events += len(q.Events)
-		if q.Index < len(prompts) {
-			q.Asked = prompts[q.Index].Sum()
+		if q.Index < n {
+			q.Asked = asked[q.Index]
 		}
 	}
 	if n := len(schedule); n > 0 && len(run.Requests) > 0 && schedule[n-1] > 0 {

@@ -74,7 +74,10 @@ type drawn struct {
 	src      dataset.Source
 	seeds    dataset.Seeds
 	schedule []time.Duration
-	prompts  []dataset.Prompt
+	// prompts is the number of prompts that identify the run. The first ones are kept, others are drawn again whenever they are
+	// needed: those of a million requests would take gigabytes.
+	prompts  int
+	kept     []dataset.Prompt
 	sessions *sessions
 }
 
@@ -108,16 +111,34 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if d.sessions, err = newSessions(d.src, opt.Workload.Load, n); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	d.prompts = firstPrompts(d.src, n, d.seeds)
+	if d.prompts = n; n == 0 {
+		d.prompts = hashedPrompts
+	}
+	for tokens := 0; len(d.kept) < d.prompts && tokens < keptTokens; {
+		p := d.src.Prompt(len(d.kept), d.seeds)
+		tokens += max(len(p.IDs), len(p.Text), len(p.Messages), 1)
+		d.kept = append(d.kept, p)
+	}
 	return d, nil
+}
+
+// keptTokens is the number of tokens of prompts, or of bytes of their text, that a rehearsal keeps.
+const keptTokens = 4 << 20
+
+// prompt returns prompt i of the measured requests.
+func (d *drawn) prompt(i int) dataset.Prompt {
+	if i < len(d.kept) {
+		return d.kept[i]
+	}
+	return d.src.Prompt(i, d.seeds)
 }
 
 // request returns a function that makes the requests of the run, or with other seeds those of the warm-up.
 func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 	return func(i int) (ModelRequest, error) {
 		var p dataset.Prompt
-		if i < len(d.prompts) && seeds == d.seeds {
-			p = d.prompts[i]
+		if seeds == d.seeds {
+			p = d.prompt(i)
 		} else {
 			p = d.src.Prompt(i, seeds)
 		}
@@ -158,7 +179,7 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
 	d.sessions.number(run.Requests)
-	conclude(&run, plannedTimes(plan), d.prompts)
+	conclude(&run, plannedTimes(plan), d.prompts, d.prompt)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }
@@ -177,8 +198,8 @@ func (d *drawn) answers(requests []record.Request, m Model) error {
 		}
 		a := m.Answer(made.Prompt, r.OutputTokens)
 		a.Ended = r.Finish == "stop"
-		if r.Index < len(d.prompts) {
-			a.Ask = asked(d.prompts[r.Index])
+		if r.Index < d.prompts {
+			a.Ask = asked(d.prompt(r.Index))
 		}
 		if !d.opt.Workload.Answers.Logprobs {
 			a.Tokens, a.Logprobs = nil, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/simulate"
@@ -137,5 +138,29 @@ func TestRehearseRefusals(t *testing.T) {
 			!strings.Contains(err.Error(), "stopped") {
 			t.Errorf("with %d of warm-up, stopped: %v", warmup, err)
 		}
+	}
+}
+
+// TestPromptsThatAreNotKept checks that a rehearsal with more prompts than it keeps asks for each of them as often as the model
+// wants, and names it in the records.
+func TestPromptsThatAreNotKept(t *testing.T) {
+	const requests, tokens = 1100, 4096 // 4.5 million tokens, of which 4 Mi are kept
+	w := steps.Workload{Endpoint: "completions", IgnoreEOS: true, Load: steps.Load{Arrival: load.Constant, Rate: 10, Requests: requests},
+		Dataset: steps.Dataset{Kind: "random", InputMin: tokens, InputMax: tokens, OutputMin: 1, OutputMax: 1}}
+	model := &metronome{}
+	got, err := load.Rehearse(t.Context(), load.Options{Workload: w, Seed: 5}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint32]bool{}
+	for _, i := range []int{0, 1, requests - 2, requests - 1} {
+		again, err := model.got[0].Request(i)
+		if want := (dataset.Prompt{IDs: again.Prompt}).Sum(); err != nil || len(again.Prompt) != tokens || got.Run.Requests[i].Asked != want {
+			t.Errorf("request %d: %v, asked %d, and its prompt now is %d", i, err, got.Run.Requests[i].Asked, want)
+		}
+		seen[got.Run.Requests[i].Asked] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("%d prompts of 4 differ", len(seen))
 	}
 }
