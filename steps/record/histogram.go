@@ -23,7 +23,7 @@ const maxHistogram = 24 * 3600 * 1e6
 // digits. A group without data is absent. They are for display and merging; metrics
 // are computed from the records.
 func Histograms(run Run) (map[string]string, error) {
-	s := Collect(run)
+	s := latencies(run)
 	out := map[string]string{}
 	for id, v := range map[string][]float64{"ttft": s.TTFT, "tpot": s.TPOT, "itl": s.ITL, "e2el": s.E2EL} {
 		if len(v) == 0 {

@@ -1,5 +1,10 @@
 package record
 
+import (
+	"iter"
+	"slices"
+)
+
 // Samples are the pooled observations of a run for its latency metrics, in seconds and in request order. Only
 // successful requests contribute. A slice is empty without observations.
 type Samples struct {
@@ -61,23 +66,61 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // Collect pools the observations of a run.
 func Collect(run Run) Samples {
-	var s Samples
-	exact := true
-	for i := range run.Requests {
-		r := &run.Requests[i]
-		if r.Failure != "" || len(r.Events) == 0 || r.Sent < 0 {
-			continue
-		}
-		s.addRequest(r)
-		if exact = exact && countsExact(r); exact {
+	s := latencies(run)
+	if tokens, exact := followingTokens(run); exact {
+		s.ITLToken = slices.Grow(s.ITLToken, tokens)
+		for r := range successes(run) {
 			s.addTokenGaps(r)
 		}
 	}
-	if !exact {
-		s.ITLToken = nil
-	}
 	s.Session = sessionTimes(run)
 	return s
+}
+
+// latencies pools the observations of a run without those per token and per session.
+func latencies(run Run) Samples {
+	var s Samples
+	n, planned, gaps := 0, 0, 0
+	for r := range successes(run) {
+		n, gaps = n+1, gaps+len(r.Events)-1
+		if r.Planned >= 0 {
+			planned++
+		}
+	}
+	s.ITL = slices.Grow(s.ITL, gaps)
+	for _, list := range []*[]float64{&s.TTFT, &s.TPOT, &s.E2EL} {
+		*list = slices.Grow(*list, n)
+	}
+	for _, list := range []*[]float64{&s.TTFTFromSchedule, &s.E2ELFromSchedule, &s.Queue} {
+		*list = slices.Grow(*list, planned)
+	}
+	for r := range successes(run) {
+		s.addRequest(r)
+	}
+	return s
+}
+
+// successes yields the requests that contribute to samples.
+func successes(run Run) iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		for i := range run.Requests {
+			r := &run.Requests[i]
+			if r.Failure == "" && len(r.Events) > 0 && r.Sent >= 0 && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// followingTokens counts the tokens after the first event of each request, and reports whether all counts are exact.
+func followingTokens(run Run) (tokens int, exact bool) {
+	for r := range successes(run) {
+		if !countsExact(r) {
+			return 0, false
+		}
+		tokens += max(0, r.Events[len(r.Events)-1].Tokens-r.Events[0].Tokens)
+	}
+	return tokens, true
 }
 
 // sessionTimes returns the durations of the sessions of a run, in the order of their first requests.
