@@ -6,7 +6,7 @@ import (
 )
 
 // firstCollection is the memory, in bytes, that this process takes before it first collects garbage.
-const firstCollection = 64 << 20
+const firstCollection = 48 << 20
 
 // deferCollection lets a short command end without a collection of garbage, which would take a fifth of its time: Go's
 // first ones come at 4 MiB. After the first collection the runtime's own pace holds, as if nothing had been set.
