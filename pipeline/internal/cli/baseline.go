@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
 )
 
@@ -60,26 +61,11 @@ func (a *app) baselineSave() *cobra.Command {
 				if !a.publisher().Here() {
 					from.Branch = cmp.Or(branch, from.Branch)
 				}
-				if err := from.checkBranch(); err != nil {
-					return exit(exitUsage, err)
-				}
-				from.Source = from.measured(doc)
-				if err := from.checkBranch(); err != nil {
-					return exit(exitUsage, fmt.Errorf("the session was measured elsewhere: %w", err))
-				}
-				r, err := history.FromDocument(doc, from.Source)
+				r, err := from.record(doc)
 				if err != nil {
 					return exit(exitUsage, err)
 				}
-				switch {
-				case r.Source.Commit == "":
-					fmt.Fprintln(a.Err, "note: the results hold no commit, so the history does not say which code they are of")
-				case r.Source.Dirty:
-					fmt.Fprintln(a.Err, "note: the checkout had changes when it was measured, so the session is of no commit")
-				}
-				if r.Simulated != "" {
-					fmt.Fprintln(a.Err, "note: the session is simulated; only simulated sessions are ever set beside it")
-				}
+				a.noteSource(r)
 				return a.added(history.Add(ctx, s, r))
 			})
 		}),
@@ -88,6 +74,31 @@ func (a *app) baselineSave() *cobra.Command {
 	cmd.Flags().StringVar(&branch, "branch", "", "`branch` that was measured, where neither a workflow nor git says")
 	cmd.Flags().StringVar(&defaultBranch, "default-branch", "", "the repository's default `branch` (main, or what the workflow says)")
 	return cmd
+}
+
+// record returns the record of a session, which must be measured and saved on the default branch.
+func (p provenance) record(doc *result.Document) (history.Record, error) {
+	if err := p.checkBranch(); err != nil {
+		return history.Record{}, err
+	}
+	p.Source = p.measured(doc)
+	if err := p.checkBranch(); err != nil {
+		return history.Record{}, fmt.Errorf("the session was measured elsewhere: %w", err)
+	}
+	return history.FromDocument(doc, p.Source)
+}
+
+// noteSource tells which later sessions a record cannot help, and why.
+func (a *app) noteSource(r history.Record) {
+	switch {
+	case r.Source.Commit == "":
+		fmt.Fprintln(a.Err, "note: the results hold no commit, so the history does not say which code they are of")
+	case r.Source.Dirty:
+		fmt.Fprintln(a.Err, "note: the checkout had changes when it was measured, so the session is of no commit")
+	}
+	if r.Simulated != "" {
+		fmt.Fprintln(a.Err, "note: the session is simulated; only simulated sessions are ever set beside it")
+	}
 }
 
 // added prints the name of the added record, or converts the error to an exit status.
@@ -113,7 +124,7 @@ func (a *app) baselineList() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return a.writeJSON(h.Records)
+				return a.writeJSON(append([]history.Record{}, h.Records...)) // a list, also if it is empty
 			}
 			return writeRecordList(a.Out, h)
 		}),
@@ -207,65 +218,78 @@ type annotation struct {
 	flags func(*cobra.Command) func(history.Record, *history.Annotation) error
 }
 
+// annotationFlags holds the flags of every command that annotates.
+type annotationFlags struct {
+	history                 historyFlag
+	reason, author, expires string
+	// complete copies the flags of one command; nil if it has none.
+	complete func(history.Record, *history.Annotation) error
+}
+
 func (a *app) annotationCommand(n annotation) *cobra.Command {
-	var f historyFlag
-	var reason, author, expires string
-	var complete func(history.Record, *history.Annotation) error
+	var f annotationFlags
 	cmd := &cobra.Command{
 		Use: n.use, Short: n.short, Long: n.long, Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(ctx context.Context, args []string) error {
-			return a.withHistory(ctx, f, func(s history.Store, sp *spawn.Spawner) error {
-				// People annotate from their own machines, on any branch.
-				if p := a.provenance(ctx, sp); p.unmerged != "" {
-					return exit(exitUsage, p.checkBranch())
-				}
-				h, err := a.loadHistory(ctx, s)
-				if err != nil {
-					return err
-				}
-				find := n.find
-				if find == nil {
-					find = (*history.History).Find
-				}
-				r, err := find(h, args[0])
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				now := time.Now()
-				w := history.Annotation{Run: r.ID, Reason: reason, Author: cmp.Or(author, a.change().Actor, a.Getenv("USER")), Measured: r.Time}
-				switch {
-				case strings.TrimSpace(w.Reason) == "":
-					err = errors.New("say why with --reason: it is what others read later")
-				case w.Author == "":
-					err = errors.New("say who you are with --author")
-				default:
-					w.Expires, err = expiry(expires, now)
-				}
-				if err == nil && complete != nil {
-					err = complete(r, &w)
-				}
-				if err != nil {
-					return exit(exitUsage, err)
-				}
-				now = now.UTC().Truncate(time.Second)
-				id, err := store.RunID(now, rand.Reader)
-				if err != nil {
-					return exit(exitInfrastructure, err)
-				}
-				return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: n.kind, Time: now, Tool: "pipeline " + Version(), Annotation: &w}))
-			})
+			return a.withHistory(ctx, f.history, func(s history.Store, sp *spawn.Spawner) error { return a.annotate(ctx, s, sp, n, f, args[0]) })
 		}),
 	}
-	f.register(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "why, in one `sentence`")
-	cmd.Flags().StringVar(&author, "author", "", "`name` of who says so (who started the job, or $USER, unless set)")
+	f.history.register(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in one `sentence`")
+	cmd.Flags().StringVar(&f.author, "author", "", "`name` of who says so (who started the job, or $USER, unless set)")
 	if n.expires != "" {
-		cmd.Flags().StringVar(&expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which "+n.expires)
+		cmd.Flags().StringVar(&f.expires, "expires", "", "`date` (2026-12-31) or time from now (720h) after which "+n.expires)
 	}
 	if n.flags != nil {
-		complete = n.flags(cmd)
+		f.complete = n.flags(cmd)
 	}
 	return cmd
+}
+
+// annotate adds a record that annotates a session of the history.
+func (a *app) annotate(ctx context.Context, s history.Store, sp *spawn.Spawner, n annotation, f annotationFlags, id string) error {
+	// People annotate from their own machines, on any branch.
+	if p := a.provenance(ctx, sp); p.unmerged != "" {
+		return exit(exitUsage, p.checkBranch())
+	}
+	h, err := a.loadHistory(ctx, s)
+	if err != nil {
+		return err
+	}
+	find := n.find
+	if find == nil {
+		find = (*history.History).Find
+	}
+	r, err := find(h, id)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	now := time.Now()
+	w, err := f.annotation(r, cmp.Or(a.change().Actor, a.Getenv("USER")), now)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	now = now.UTC().Truncate(time.Second)
+	if id, err = store.RunID(now, rand.Reader); err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	return a.added(history.Add(ctx, s, history.Record{ID: id, Kind: n.kind, Time: now, Tool: "pipeline " + Version(), Annotation: &w}))
+}
+
+// annotation returns what the flags say of a session. user is the author unless a flag names one.
+func (f annotationFlags) annotation(r history.Record, user string, now time.Time) (history.Annotation, error) {
+	w := history.Annotation{Run: r.ID, Reason: f.reason, Author: cmp.Or(f.author, user), Measured: r.Time}
+	switch {
+	case strings.TrimSpace(w.Reason) == "":
+		return w, errors.New("say why with --reason: it is what others read later")
+	case w.Author == "":
+		return w, errors.New("say who you are with --author")
+	}
+	var err error
+	if w.Expires, err = expiry(f.expires, now); err == nil && f.complete != nil {
+		err = f.complete(r, &w)
+	}
+	return w, err
 }
 
 func (a *app) acceptCommand() *cobra.Command {
