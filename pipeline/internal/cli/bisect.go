@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/bisect"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/git"
@@ -395,12 +395,8 @@ func (a *app) bisectNotes(ctx context.Context, s *bisect.Search) []string {
 func (a *app) writeBisection(doc *bisection.Document, dir string) error {
 	for _, f := range a.formats.OfBisections() {
 		name := "bisect" + f.Extension
-		file, err := renameio.NewPendingFile(filepath.Join(dir, name), renameio.WithPermissions(0o644))
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", name, err)
-		}
-		w := a.redact.FileWriter(name, file)
-		if err := errors.Join(f.Bisection(w, doc, reports.Options{}), w.Close(), file.CloseAtomicallyReplace()); err != nil {
+		write := func(w io.Writer) error { return f.Bisection(w, doc, reports.Options{}) }
+		if err := store.WriteFile(filepath.Join(dir, name), a.redact, write); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}

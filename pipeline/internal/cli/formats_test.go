@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/series"
 )
 
 // toy is a format that nothing but this file knows.
@@ -181,5 +183,29 @@ func TestResultsFollowTheirSchema(t *testing.T) {
 				check(path, run(exitOK, "import", path, "--format", "json"))
 			}
 		}
+	}
+}
+
+// A report that cannot be made whole leaves the one before as it was.
+func TestReportsAreReplacedWhole(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := filepath.Join(dir, "pages", "history.broken")
+	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("yesterday"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	broken := reports.Format{Name: "broken", Extension: ".broken", History: func(w io.Writer, _ *series.History, _ reports.Options) error {
+		_, err := io.WriteString(w, "half")
+		return errors.Join(err, errors.New("no more"))
+	}}
+	run := toyRunner(t, func(a *app) { a.formats = append(a.formats, broken) })
+	if text := run(exitInfrastructure, "history", "report", "--history", "past", "--out", "pages"); !strings.Contains(text, "no more") {
+		t.Errorf("messages %s", text)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "yesterday" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "pages", ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
 	}
 }

@@ -3,17 +3,18 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/history"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
@@ -129,23 +130,14 @@ func (a *app) writeTrends(doc *series.History, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return exit(exitInfrastructure, fmt.Errorf("writing the report: %w", err))
-	}
-	defer func() { _ = root.Close() }() // its files are closed
 	for _, f := range a.formats.OfHistories() {
 		name := "history" + f.Extension
-		file, err := renameio.NewPendingFile(name, renameio.WithRoot(root), renameio.WithPermissions(0o644))
-		if err == nil {
-			w := a.redact.FileWriter(name, file)
-			err = errors.Join(f.History(w, doc, reports.Options{}), w.Close(), file.CloseAtomicallyReplace())
-		}
-		if err != nil {
+		write := func(w io.Writer) error { return f.History(w, doc, reports.Options{}) }
+		if err := store.WriteFile(filepath.Join(dir, name), a.redact, write); err != nil {
 			return exit(exitInfrastructure, fmt.Errorf("writing %s: %w", name, err))
 		}
 	}
-	_, err = fmt.Fprintf(a.Out, "wrote %s\n", dir)
+	_, err := fmt.Fprintf(a.Out, "wrote %s\n", dir)
 	return err
 }
 

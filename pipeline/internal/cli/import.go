@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/spf13/cobra"
@@ -145,17 +145,16 @@ func (a *app) export(path string, write func(io.Writer) error) error {
 		}
 		return nil
 	}
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	code := exitInfrastructure
+	err := store.WriteFile(path, a.redact, func(w io.Writer) error {
+		err := write(w)
+		if err != nil {
+			code = exitUsage
+		}
+		return err
+	})
 	if err != nil {
-		return exit(exitInfrastructure, err)
-	}
-	defer func() { _ = file.Cleanup() }() // no effect after a replace
-	w := a.redact.FileWriter(path, file)
-	if err := errors.Join(write(w), w.Close()); err != nil {
-		return exit(exitUsage, err)
-	}
-	if err := file.CloseAtomicallyReplace(); err != nil {
-		return exit(exitInfrastructure, err)
+		return exit(code, err)
 	}
 	return nil
 }

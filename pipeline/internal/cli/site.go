@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
@@ -87,16 +85,10 @@ func (w siteWriter) write(name string, page func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("writing the pages: %w", err)
 	}
-	file, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("writing the pages: %w", err)
-	}
-	defer func() { _ = file.Cleanup() }() // does nothing after a replace
-	masked := w.a.redact.FileWriter(name, file)
-	if err := errors.Join(page(masked), masked.Close()); err != nil {
+	if err := store.WriteFile(name, w.a.redact, page); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return file.CloseAtomicallyReplace()
+	return nil
 }
 
 // add adds the report of a run, or of a search for a commit.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -136,14 +135,5 @@ func (s *session) blockFile(r *config.Report, f reports.Format, doc *result.Docu
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Cleanup() }() // does nothing after a replace
-	w := s.redact.FileWriter(path, file)
-	if err := errors.Join(f.Document(w, doc, opt), w.Close()); err != nil {
-		return "", err
-	}
-	return path, file.CloseAtomicallyReplace()
+	return path, store.WriteFile(path, s.redact, func(w io.Writer) error { return f.Document(w, doc, opt) })
 }

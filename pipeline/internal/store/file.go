@@ -10,10 +10,25 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 )
 
 // maxFile is the largest size of a file to read into memory, in bytes.
 const maxFile = 256 << 20
+
+// WriteFile writes a text file outside of a run directory atomically, with secrets masked. If write fails, the file stays as it was.
+func WriteFile(name string, redact *event.Redactor, write func(io.Writer) error) error {
+	file, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Cleanup() }() // does nothing after a replace
+	masked := redact.FileWriter(name, file)
+	if err := errors.Join(write(masked), masked.Close()); err != nil {
+		return err
+	}
+	return file.CloseAtomicallyReplace()
+}
 
 // WriteFile writes a text file atomically, with secrets masked. name is a path below the directory.
 func (d *Dir) WriteFile(name string, write func(io.Writer) error) error {
