@@ -39,8 +39,11 @@ func metricID(name string) (string, error) {
 		return id, nil
 	}
 	m, ok := metric.Lookup(name)
+	if like := metric.Suggest(name); !ok && like != "" {
+		return "", fmt.Errorf("unknown metric %q; did you mean %s?", name, like)
+	}
 	if !ok {
-		return "", fmt.Errorf("unknown metric %q; did you mean %s?", name, metric.Suggest(name))
+		return "", fmt.Errorf("unknown metric %q; pipeline schema metric lists them", name)
 	}
 	return m.ID, nil
 }

@@ -1,6 +1,9 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestMetricID: flags name metrics of the registry by any of their names, and measures of files.
 func TestMetricID(t *testing.T) {
@@ -10,7 +13,9 @@ func TestMetricID(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	if _, err := metricID("tftt.p50"); err == nil {
-		t.Error("a misspelt metric is taken")
+	for name, want := range map[string]string{"tftt.p50": "did you mean ttft.p50?", "nope": "pipeline schema metric lists them"} {
+		if _, err := metricID(name); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }
