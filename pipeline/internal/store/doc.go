@@ -17,7 +17,7 @@
 //	source/               copies of the pipeline files
 //
 // All access uses one os.Root, so no name and no link leads out of the directory. Whole files are written
-// atomically. Secrets are masked in all files.
+// atomically. Secrets are masked in all files. WriteFile writes reports elsewhere in the same way.
 //
 // Package engine reads and writes the content of the files. This package decodes only results.json
 // (ReadDocument).
