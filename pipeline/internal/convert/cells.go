@@ -20,12 +20,12 @@ var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(
 // results into cells in the order of their first result. Other differences within a cell are an
 // error, or a warning if a person named the parameters.
 func (d *document) group() error {
-	declared := len(d.opt.By) > 0 && !d.opt.Chosen
 	for _, r := range d.runs {
 		if _, err := d.opt.launchKey(r); err != nil {
 			return err
 		}
 	}
+	declared := len(d.opt.By) > 0 && !d.opt.Chosen
 	if d.by = d.opt.By; !declared && !d.opt.Chosen {
 		d.by = cellKeys(d.opt, [][]*Run{d.runs})
 	}
@@ -34,12 +34,9 @@ func (d *document) group() error {
 	}
 	index := map[string]*cell{}
 	for _, r := range d.runs {
-		if declared {
-			for _, key := range d.by {
-				if _, ok := r.Param(key); !ok {
-					return missing(r, key)
-				}
-			}
+		lacks := func(key string) bool { _, ok := r.Param(key); return !ok }
+		if i := slices.IndexFunc(d.by, lacks); declared && i >= 0 {
+			return missing(r, d.by[i])
 		}
 		values := valuesOf(r, d.by)
 		hash := cellHash(values)
@@ -52,17 +49,26 @@ func (d *document) group() error {
 		c.runs = append(c.runs, r)
 	}
 	for _, c := range d.cells {
-		keys := undeclared(c.runs, c.given)
-		if differs := differentWork(c.runs); differs != "" && declared {
-			d.notef(serious, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
+		if err := d.checkCell(c, declared); err != nil {
+			return err
 		}
-		switch {
-		case len(keys) == 0:
-		case declared:
-			d.notef(serious, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
-		default:
-			return d.refuse(c, keys)
-		}
+	}
+	return nil
+}
+
+// checkCell refuses results of a cell that differ, or warns of them if a person declared the parameters.
+func (d *document) checkCell(c *cell, declared bool) error {
+	keys := undeclared(c.runs, c.given)
+	switch differs := differentWork(c.runs); {
+	case !declared && len(keys) > 0:
+		return d.refuse(c, keys)
+	case !declared:
+		return nil
+	case differs != "":
+		d.notef(serious, "results of the cell %s did different work, which --by does not name (%s)", name(c.values), differs)
+	}
+	if len(keys) > 0 {
+		d.notef(serious, "results of the cell %s differ in %s, which --by does not name", name(c.values), differences(c.runs, keys))
 	}
 	return nil
 }

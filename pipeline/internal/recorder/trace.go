@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxKnown is how many of the last calls a later call can continue.
+// maxKnown is how many different prompts of earlier calls are remembered: a later call can continue one of those.
 const maxKnown = 1 << 18
 
 // line is a call in the trace, in Mooncake's format with sessions (steps/dataset).
@@ -37,7 +37,7 @@ type trace struct {
 	names   map[string]bool // sessions named by clients
 	// known holds calls by the name of the last whole block of their prompts.
 	known map[int64]*knownCall
-	order []int64 // keys of known, in the order in which calls ended
+	order []int64 // keys of known, in the order in which they became known
 }
 
 // knownCall is a call that later ones can continue.
