@@ -223,10 +223,11 @@ func identifier(name string) string {
 	return name
 }
 
-// free returns a name that no block of the list has, with a number behind it if needed.
-func free(name string, taken func(string) bool) string {
+// free returns a label that no block of the list has, with a number behind it if needed.
+func free[B any](name string, blocks []B, label func(B) string) string {
+	name = identifier(name)
 	out := name
-	for n := 2; taken(out); n++ {
+	for n := 2; slices.ContainsFunc(blocks, func(b B) bool { return label(b) == out }); n++ {
 		out = name + "_" + strconv.Itoa(n)
 	}
 	return out
@@ -239,17 +240,13 @@ func (d *Definition) addServer(s *server) *server {
 			return o
 		}
 	}
-	s.name = free(identifier(s.name), func(n string) bool {
-		return slices.ContainsFunc(d.servers, func(o *server) bool { return o.name == n })
-	})
+	s.name = free(s.name, d.servers, func(o *server) string { return o.name })
 	d.servers = append(d.servers, s)
 	return s
 }
 
 func (d *Definition) addBenchmark(b *benchmark) {
-	b.name = free(identifier(b.name), func(n string) bool {
-		return slices.ContainsFunc(d.benchmarks, func(o *benchmark) bool { return o.name == n })
-	})
+	b.name = free(b.name, d.benchmarks, func(o *benchmark) string { return o.name })
 	d.benchmarks = append(d.benchmarks, b)
 }
 
@@ -260,9 +257,8 @@ func (d *Definition) addDataset(set *dataset) *dataset {
 			return o
 		}
 	}
-	set.name = free(identifier(set.name), func(n string) bool {
-		return slices.ContainsFunc(d.datasets, func(o *dataset) bool { return o.kind == set.kind && o.name == n })
-	})
+	same := slices.DeleteFunc(slices.Clone(d.datasets), func(o *dataset) bool { return o.kind != set.kind })
+	set.name = free(set.name, same, func(o *dataset) string { return o.name })
 	d.datasets = append(d.datasets, set)
 	return set
 }

@@ -2,6 +2,7 @@ package bisect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/culprit"
@@ -126,14 +127,19 @@ func (s *Search) answer(d *bisection.Document, f *Found) {
 func (s *Search) undone() []string {
 	var out []string
 	for i, c := range s.State.Candidates[1:] {
-		for _, later := range s.State.Candidates[i+2:] {
-			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
-				out = append(out, fmt.Sprintf("%s was reverted by %s, so neither end has it: an end between the two shows what it did.",
-					about(c), about(later)))
-			}
+		for _, later := range s.reverting(i + 1) {
+			out = append(out, fmt.Sprintf("%s was reverted by %s, so neither end has it: an end between the two shows what it did.",
+				about(c), about(later)))
 		}
 	}
 	return out
+}
+
+// reverting returns the later candidates that revert the candidate at a position.
+func (s *Search) reverting(at int) []Candidate {
+	return slices.DeleteFunc(slices.Clone(s.State.Candidates[at+1:]), func(later Candidate) bool {
+		return later.Reverts == "" || !strings.HasPrefix(s.State.Candidates[at].Ref, later.Reverts)
+	})
 }
 
 // stepNotes returns notes on the candidates of a step.
@@ -147,11 +153,9 @@ func (s *Search) stepNotes(r culprit.Range) []string {
 		if c.ChangesFile {
 			out = append(out, fmt.Sprintf("%s changes the pipeline file, which was used as it is now for every candidate.", about(c)))
 		}
-		for _, later := range s.State.Candidates[i+1:] {
-			if later.Reverts != "" && strings.HasPrefix(c.Ref, later.Reverts) {
-				out = append(out, fmt.Sprintf("%s was reverted by %s, after which it is still slower: another change remains, or it was made again.",
-					about(c), about(later)))
-			}
+		for _, later := range s.reverting(i) {
+			out = append(out, fmt.Sprintf("%s was reverted by %s, after which it is still slower: another change remains, or it was made again.",
+				about(c), about(later)))
 		}
 	}
 	return out

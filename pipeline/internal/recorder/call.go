@@ -92,7 +92,7 @@ func (r *Recorder) measure(ctx context.Context, c *call, seen *answer) string {
 	if c.ids == nil {
 		c.ids = r.tokenize(ctx, c.model, c.prompt)
 	}
-	c.input, c.output = seen.usage.prompt, seen.usage.output
+	c.input, c.output = seen.usage.Prompt, seen.usage.Output
 	if len(c.ids) > 0 && (c.input == 0 || c.input != len(c.ids)) {
 		if c.input > 0 {
 			c.ids = nil // the tokenizer disagrees with the server, so these are not its blocks
@@ -153,7 +153,7 @@ type answer struct {
 	text   strings.Builder
 	events int  // of a stream, each with at least one token
 	ended  bool // the model ended it, with a token without text
-	usage  struct{ prompt, output int }
+	usage  usage
 }
 
 // count returns the number of tokens of an answer, given the tokenizer's count of its text; 0 without a count.
@@ -206,16 +206,16 @@ func (a *answer) keep(p []byte) {
 // chunk holds the relevant fields of an event, or of a whole response.
 type chunk struct {
 	Choices []choice `json:"choices"`
-	Usage   *struct {
-		Prompt int `json:"prompt_tokens"`
-		Output int `json:"completion_tokens"`
-	} `json:"usage"`
+	Usage   *usage   `json:"usage"`
 	// SGLang's own format; Text is cumulative.
 	Text string `json:"text"`
-	Meta *struct {
-		Prompt int `json:"prompt_tokens"`
-		Output int `json:"completion_tokens"`
-	} `json:"meta_info"`
+	Meta *usage `json:"meta_info"`
+}
+
+// usage holds the server's counts of tokens.
+type usage struct {
+	Prompt int `json:"prompt_tokens"`
+	Output int `json:"completion_tokens"`
 }
 
 type choice struct {
@@ -296,7 +296,7 @@ func (a *answer) add(c chunk) {
 		a.ended = a.ended || choice.Finish == endOfModel
 	}
 	if c.Meta != nil {
-		a.usage.prompt, a.usage.output = c.Meta.Prompt, c.Meta.Output
+		a.usage = *c.Meta
 		a.text.Reset()
 		said = c.Text
 	}
@@ -304,6 +304,6 @@ func (a *answer) add(c chunk) {
 		a.text.WriteString(said)
 	}
 	if c.Usage != nil {
-		a.usage.prompt, a.usage.output = c.Usage.Prompt, c.Usage.Output
+		a.usage = *c.Usage
 	}
 }
