@@ -38,6 +38,9 @@
 // all series that are judged together. TestFleetWithoutAChange and TestLossesStayFound print the
 // rates, with -full over ten times as many nights.
 //
+// What makes most cells of a machine worse together for some sessions, such as a neighbour, is no
+// change of the code. [SharedMoves] finds these sessions, and the caller leaves them out.
+//
 // A change point shows that something changed between two sessions, not what. Out of scope: the
 // last point of a series cannot be distinguished from an outlier (it is at most Suspected); values
 // of different fingerprints are different series, which the caller separates; missing sessions are
