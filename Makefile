@@ -15,7 +15,7 @@ with       = $(sort $(dir $(shell grep -rl --include=*_test.go $(1) .)))
 PROPERTIES := $(filter-out ./pipeline/,$(call with,'"pgregory.net/rapid"'))
 LONG       := $(filter-out ./pipeline/,$(call with,'flag.Bool."full"'))
 
-.PHONY: build demo demo-live demo-real llamacpp tester test packages program full soak times wander race lint docs fmt golden bench operating-characteristics contract clean
+.PHONY: build demo demo-live demo-real llamacpp tester test packages program full soak times wander race lint docs fmt golden pictures bench operating-characteristics contract clean
 
 # -o bin/ because plain `go build ./pipeline` collides with the folder of that name.
 build:
@@ -122,6 +122,13 @@ fmt:
 # Rewrite the golden files after a wanted change, then read the diff.
 golden:
 	$(GO) test -timeout 45m $$(grep -rl 'pipeline/internal/golden"' --include=*_test.go . | grep -v '^./internal/golden/' | xargs -n1 dirname | sort -u) -update
+
+# Take the pictures of comments and of the report in examples/github anew: a rehearsal of each in virtual time writes
+# the text beside the picture, and Chromium shows it (apt-get install chromium fonts-noto-color-emoji). Without a browser
+# TestComments and TestGithubReport hold the texts to what the program writes, and TestPictures the pictures to the texts.
+pictures:
+	$(GO) test ./pipeline -run 'TestComments|TestGithubReport' -update
+	$(GO) run ./.ci/pictures
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

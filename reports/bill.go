@@ -35,6 +35,14 @@ func (v *view) bill() model.Line {
 	return model.Plain(text)
 }
 
+// shortBill returns the cost without its shares: "1.3 GPU-hours, 3.25 USD".
+func (v *view) shortBill() model.Line {
+	if v.doc.Bill == nil {
+		return nil
+	}
+	return model.Plain(v.spent(v.doc.Bill.Spent))
+}
+
 // shownBeside is the time in seconds from which the time for images is shown. Below it, the images were already
 // present.
 const shownBeside = 1

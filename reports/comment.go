@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"fmt"
+
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -23,6 +25,14 @@ func (v *view) shorten(r *model.Report) {
 	}
 }
 
+// shortVerdict returns the verdict in a table of a comment. What would decide it replaces the rule by which it is not decided.
+func shortVerdict(r verdictRow) model.Line {
+	if r.d.Verdict == result.Inconclusive && r.d.NeedPairs > 0 && !r.d.Refuted {
+		return model.Plain(fmt.Sprintf("%s, needs %s", r.d.VerdictText(), humanize.Count(r.d.NeedPairs, "repeat")))
+	}
+	return verdictText(r)
+}
+
 // shortTable returns the rows of a comment in five columns beside their signs.
 func (v *view) shortTable(rows []verdictRow, names result.Names, interval string) model.Table {
 	t := model.Table{Columns: []model.Column{
@@ -42,7 +52,7 @@ func (v *view) shortTable(rows []verdictRow, names result.Names, interval string
 			change += " (" + i + ")"
 		}
 		t.Rows = append(t.Rows, model.Row{Icon: iconOf(r.gate, d.Verdict), Cells: []model.Line{
-			v.cellName(r), v.metricCell(r), model.Plain(values), model.Plain(change), verdictText(r),
+			v.cellName(r), v.metricCell(r), model.Plain(values), model.Plain(change), shortVerdict(r),
 		}})
 	}
 	return t

@@ -20,7 +20,7 @@ func TestComment(t *testing.T) {
 	}{
 		"regression":   {regression(), []string{"v0.11.0 is **14.4\u00a0% slower** than v0.10.2 in **TTFT p99**", "699 → 800\u00a0ms"}},
 		"pass":         {passing(), []string{"passed"}},
-		"inconclusive": {inconclusiveOnly, []string{"Merging is not blocked. To decide: repeat { max = 5 }, about 1\u00a0h 36\u00a0min"}},
+		"inconclusive": {inconclusiveOnly, []string{"Merging is not blocked. To decide: `repeat { max = 5 }`, about 1\u00a0h 36\u00a0min"}},
 		"not your change": {base, []string{"Not your change:** the base fails too", "For the maintainer:** Repair",
 			"There is nothing to accept"}},
 	} {

@@ -97,7 +97,7 @@ const maxUnfolded = 12
 // findings returns the section with the rows that did not pass.
 func (v *view) findings() model.Section {
 	rows, _ := v.found()
-	s := model.Section{Tables: []model.Table{v.verdictTable(rows)}}
+	s := model.Section{Tables: []model.Table{v.verdictTable(rows)}, Notes: v.laterNotes(rows)}
 	if v.page != nil { // other formats have them right below the verdict
 		s.Title = model.Plain(humanize.Count(len(rows), "comparison") + " that did not pass")
 		s.Folded = len(rows) > maxUnfolded
@@ -120,7 +120,40 @@ func (v *view) found() (shown, folded []verdictRow) {
 func (v *view) moreFound() model.Section {
 	_, rows := v.found()
 	title := humanize.Count(len(rows), "more comparison") + " that did not pass"
-	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
+	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}, Notes: v.laterNotes(rows)}
+}
+
+// laterNotes says of the rows that were decided before the last repeat what all repeats show, one note for each look.
+func (v *view) laterNotes(rows []verdictRow) []model.Line {
+	type key struct{ look, all int }
+	var order []key
+	of := map[key][]string{}
+	for _, r := range rows {
+		if r.d.Later == nil {
+			continue
+		}
+		later, k := *r.d, key{r.d.Look, r.d.Later.N}
+		later.Change = &r.d.Later.Change
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		text := metricLabel(r.d) + " " + changeText(&later, humanize.ScaleFor(r.d.Unit, r.d.Later.BaseValue, r.d.Later.HeadValue))
+		if at := v.cellName(r).String(); len(v.coordinates(r)) > 0 || v.severalSides {
+			text += " at " + at
+		}
+		of[k] = append(of[k], text)
+	}
+	const most = 5
+	var notes []model.Line
+	for _, k := range order {
+		text := fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(k.look, "repeat"), k.all,
+			strings.Join(of[k][:min(most, len(of[k]))], ", "))
+		if more := len(of[k]) - most; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		notes = append(notes, model.Plain(text))
+	}
+	return notes
 }
 
 // passes returns the folded section with the rows that passed.
@@ -136,7 +169,7 @@ func (v *view) passes() model.Section {
 	if improved > 0 {
 		title += fmt.Sprintf(" (%d improved)", improved)
 	}
-	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}}
+	return model.Section{Title: model.Plain(title), Folded: true, Tables: []model.Table{v.verdictTable(rows)}, Notes: v.laterNotes(rows)}
 }
 
 func (v *view) where(keep func(verdictRow) bool) []verdictRow {
@@ -376,13 +409,6 @@ func verdictText(r verdictRow) model.Line {
 	}
 	if d.Verdict == result.Inconclusive && d.NeedPairs > 0 && !strings.Contains(d.Reason, "repeats") {
 		why = append(why, model.Plain("needs ~"+humanize.Count(d.NeedPairs, "repeat")))
-	}
-	if d.Later != nil {
-		s := humanize.ScaleFor(d.Unit, d.Later.BaseValue, d.Later.HeadValue)
-		later := *d
-		later.Change = &d.Later.Change
-		why = append(why, model.Plain(fmt.Sprintf("decided after %s; all %d show %s", humanize.Count(d.Look, "repeat"), d.Later.N,
-			changeText(&later, s))))
 	}
 	return model.Join(": ", line, model.Join("; ", why...))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/reports/forest"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -22,11 +23,30 @@ func (v *view) forest() model.Section {
 	return model.Section{Title: model.Plain(title), Forest: &p, Folded: v.page == nil}
 }
 
+// axesOfAll returns the axes that name the cells of all rows, nil if rows differ in them.
+func (v *view) axesOfAll() []string {
+	var all []string
+	for _, r := range v.rows {
+		axes := v.shownAxes(r)
+		if len(axes) == 0 { // over cells
+			continue
+		}
+		if all != nil && !slices.Equal(all, axes) {
+			return nil
+		}
+		all = axes
+	}
+	return all
+}
+
 // forestPlot arranges the comparisons of a document by metric, what fails first. Limits and success rates have no
 // margin, so that it has only those that did not pass.
 func (v *view) forestPlot() forest.Plot {
 	var p forest.Plot
-	var names []string
+	var names, axes []string
+	if v.page != nil {
+		axes = v.axesOfAll()
+	}
 	undrawn := 0
 	margins := map[string]string{}
 	for _, r := range v.rows { // worst first
@@ -46,7 +66,7 @@ func (v *view) forestPlot() forest.Plot {
 		if margins[name] != margin {
 			margins[name] = humanize.None
 		}
-		p.Groups[at].Rows = append(p.Groups[at].Rows, v.forestRow(r))
+		p.Groups[at].Rows = append(p.Groups[at].Rows, v.forestRow(r, len(axes) > 1))
 	}
 	for i := range p.Groups {
 		if m := margins[p.Groups[i].Name]; m != humanize.None {
@@ -54,17 +74,21 @@ func (v *view) forestPlot() forest.Plot {
 		}
 	}
 	p.Desc = "● estimate with its interval; the band is what the margin allows, worse is on the right."
+	if len(axes) > 1 {
+		p.Desc += " Cells are named by " + strings.Join(axes, " · ") + "."
+	}
 	if undrawn > 0 {
 		p.Desc += fmt.Sprintf(" Not drawn: %s that passed.", humanize.Count(undrawn, "comparison")+" of success rates or limits")
 	}
 	return p
 }
 
-func (v *view) forestRow(r verdictRow) forest.Row {
+// forestRow returns the row of a comparison. Plain rows name their cell by the values of its axes alone.
+func (v *view) forestRow(r verdictRow, plain bool) forest.Row {
 	d := r.d
 	icon := iconOf(r.gate, d.Verdict)
 	row := forest.Row{
-		Label: v.rowLabel(r), Verdict: d.VerdictText(), Sign: icon.Symbol(), Class: icon.Class(),
+		Label: v.rowLabel(r, plain), Verdict: d.VerdictText(), Sign: icon.Symbol(), Class: icon.Class(),
 		Value: math.NaN(), Lower: math.NaN(), Upper: math.NaN(), Text: d.VerdictText(), Tip: v.sentence(r).String(), Anchor: v.anchors[d],
 		Passed: r.passed(),
 	}
@@ -91,9 +115,30 @@ func (v *view) forestRow(r verdictRow) forest.Row {
 	return row
 }
 
+// shownAxes returns the axes that name the cell of a row.
+func (v *view) shownAxes(r verdictRow) []string {
+	var names []string
+	for _, a := range v.chosen(r.d.Values) {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// plainValue returns an axis value without its name.
+func (v *view) plainValue(a result.AxisValue) string {
+	return strings.TrimPrefix(v.valueName(a), a.Name+"=")
+}
+
 // rowLabel names the cell of a row under the heading of its metric.
-func (v *view) rowLabel(r verdictRow) string {
+func (v *view) rowLabel(r verdictRow, plain bool) string {
 	label := v.cellName(r).String()
+	if plain { // the plot names the axes once
+		var values []string
+		for _, a := range v.chosen(r.d.Values) {
+			values = append(values, v.plainValue(a))
+		}
+		label = strings.TrimSpace(strings.Replace(label, v.valuesName(r.d.Values), strings.Join(values, " · "), 1))
+	}
 	if r.d.SuiteCells > 0 {
 		label = fmt.Sprintf("over %d cells", r.d.SuiteCells)
 	}

@@ -147,11 +147,13 @@ func (t tally) text(all int, noun string) string {
 
 // lead returns the lines above the table.
 func (v *view) lead() []model.Line {
-	var lines []model.Line
-	if v.doc.Title != "" {
-		lines = append(lines, model.Plain(v.doc.Title))
+	all := []model.Line{nonEmpty(v.doc.Title), v.status(), v.worst(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()}
+	if v.o.Comment { // the answer first; the rest in one line
+		all = []model.Line{v.status(), v.worst(), v.oneLaunch(), v.next(), v.machines(),
+			model.Join(" · ", nonEmpty(v.doc.Title), v.context(), v.shortBill())}
 	}
-	for _, l := range []model.Line{v.status(), v.worst(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()} {
+	var lines []model.Line
+	for _, l := range all {
 		if len(l) > 0 {
 			lines = append(lines, l)
 		}
@@ -166,6 +168,9 @@ func (v *view) status() model.Line {
 	case result.StatusInterrupted:
 		return model.Join(": ", model.Plain("Interrupted; what was finished is kept"), nonEmpty(reason))
 	case result.StatusFailed:
+		if l := v.baseFailure(); l != nil {
+			return l
+		}
 		return model.Join(": ", model.Line{{Text: "Infrastructure", Style: model.Strong}}, nonEmpty(reason))
 	}
 	if v.doc.StoppedBy != "" {
@@ -194,7 +199,7 @@ func (v *view) worst() model.Line {
 	}
 	open := v.where(func(r verdictRow) bool { return !r.passed() })
 	switch {
-	case len(v.rows) == 0:
+	case len(v.rows) == 0 || v.o.Comment && v.outcome.Cause == result.CauseFailed:
 		return nil
 	case len(open) == 0:
 		return v.passed()
@@ -207,23 +212,50 @@ func (v *view) worst() model.Line {
 // passed summarizes a run in which everything passes: what improved, and that the rest was shown not to be worse.
 func (v *view) passed() model.Line {
 	improved := v.where(func(r verdictRow) bool { return r.d.Verdict == result.Improvement })
-	rest := len(v.rows) - len(improved)
-	shown := "shown not to be worse by the margin"
-	switch {
-	case len(improved) == 0 && rest == 1:
-		return model.Plain("The one comparison is " + shown + ".")
-	case len(improved) == 0:
-		return model.Plain(fmt.Sprintf("Each of %d comparisons is %s.", rest, shown))
-	}
-	line := append(model.Plain("Improved: "), v.worstOf(improved)...)
+	slices.Reverse(improved) // the largest first
+	guards := len(v.where(func(r verdictRow) bool { return r.passed() && r.d.Kind == result.KindSuccess }))
+	rest := len(v.rows) - len(improved) - guards
+	var held []string
 	if rest > 0 {
-		verb := "are"
+		held = append(held, map[bool]string{true: "all ", false: "the other "}[len(improved) == 0]+humanize.Count(rest, "comparison"))
 		if rest == 1 {
-			verb = "is"
+			held[0] = map[bool]string{true: "the comparison", false: "the other comparison"}[len(improved) == 0]
 		}
-		line = append(line, model.Span{Text: fmt.Sprintf("; %s %s %s", humanize.Count(rest, "other comparison"), verb, shown)})
 	}
-	return append(line, model.Span{Text: "."})
+	if guards > 0 {
+		held = append(held, map[bool]string{true: "the success rate", false: "the success rates"}[guards == 1])
+	}
+	text := strings.Join(held, " and ")
+	if text != "" {
+		text = "Not worse by the margin: " + text + "."
+	}
+	if len(improved) == 0 {
+		return model.Plain(text)
+	}
+	found := v.worstOf(improved)
+	if v.o.Comment {
+		found = v.improvedShort(improved)
+	}
+	line := append(model.Plain("Improved: "), found...)
+	return append(line, model.Span{Text: strings.TrimSpace(". " + text)})
+}
+
+// improvedShort returns the first improvements in one line of a comment: "TPOT p50 −23.6 % (3.17 → 2.42 ms) · …".
+func (v *view) improvedShort(improved []verdictRow) model.Line {
+	const most = 3
+	var parts []model.Line
+	for _, r := range improved[:min(most, len(improved))] {
+		line := v.finding(r, 0, false)
+		if r.d.BaseValue != nil && r.d.HeadValue != nil {
+			line = append(line, model.Span{Text: " (" + valuesText(r.d) + ")"})
+		}
+		parts = append(parts, line)
+	}
+	line := model.Join(" · ", parts...)
+	if n := len(improved) - most; n > 0 {
+		line = append(line, model.Span{Text: fmt.Sprintf(" · and %d more", n)})
+	}
+	return line
 }
 
 // infrastructure explains why the base fails too, each reason once.
@@ -248,35 +280,63 @@ func (v *view) infrastructure(open []verdictRow) model.Line {
 
 // next advises what to do about the result.
 func (v *view) next() model.Line {
-	text, lead := v.outcome.Next, "Next:"
-	if v.outcome.Cause == result.CauseInfrastructure {
+	text, lead := nonEmpty(v.outcome.Next), "Next:"
+	if v.outcome.Cause == result.CauseInfrastructure || v.outcome.Cause == result.CauseFailed {
 		lead = "For the maintainer:"
 	}
 	if c := v.outcome.Cause; c == result.CauseUndecided || c == result.CauseInconclusive {
 		if v.o.NoGates { // nothing is merged
-			text = ""
+			text = nil
 		}
-		text = strings.TrimSpace(text + " " + v.wouldDecide())
+		text = model.Join(" ", text, v.wouldDecide())
 	}
-	if text == "" {
+	if len(text) == 0 {
 		return nil
 	}
-	return model.Line{{Text: lead, Style: model.Strong}, {Text: " " + text}}
+	return model.Join(" ", model.Line{{Text: lead, Style: model.Strong}}, text)
+}
+
+// baseFailure states how the base failed, if the base of every comparison without a verdict failed in each of its
+// launches: "Not your change: the base fails too: out of memory in 2 of 2 launches of server.vllm.sut["base"]." It
+// returns nil otherwise.
+func (v *view) baseFailure() model.Line {
+	groups, first := v.failureGroups(), (*failureGroup)(nil)
+	for _, r := range v.rows {
+		if r.passed() || r.d.Kind == result.KindAssert {
+			continue
+		}
+		at, ok := v.cell(r.gate.Benchmark, r.d.BaseCell)
+		i := slices.IndexFunc(groups, func(g *failureGroup) bool {
+			return ok && g.addr == at.cell.Target && g.launches > 0 && len(g.repeats) == g.launches
+		})
+		if i < 0 {
+			return nil
+		}
+		if first == nil {
+			first = groups[i]
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	class := strings.ReplaceAll(cmp.Or(first.failure.Class, first.failure.Exit, "failure"), "_", " ")
+	return model.Line{{Text: "Not your change:", Style: model.Strong}, {Text: fmt.Sprintf(" the base fails too: %s in %d of %s of ", class,
+		len(first.repeats), humanize.Count(first.launches, "launch"))}, {Text: first.addr, Style: model.Mono}, {Text: "."}}
 }
 
 // wouldDecide states what would decide the undecided comparisons: more repeats and their duration, or margins that
-// the repeats of this session can detect. It returns "" if neither is known.
-func (v *view) wouldDecide() string {
+// the repeats of this session can detect. It returns nil if neither is known.
+func (v *view) wouldDecide() model.Line {
 	need := v.need()
 	if need == 0 {
-		return ""
+		return nil
 	}
-	text := fmt.Sprintf("To decide: repeat { max = %d }", need)
+	what, text := model.Code(fmt.Sprintf("repeat { max = %d }", need)), ""
 	switch {
 	case v.o.NoGates:
-		text = fmt.Sprintf("To decide: %d launches of each side", need)
+		what = model.Plain(fmt.Sprintf("%d launches of each side", need))
 	case need <= v.doc.RepeatsPlanned:
-		text = "To decide: " + humanize.Count(need, "repeat")
+		what = model.Plain(humanize.Count(need, "repeat"))
 	}
 	if done := v.doc.RepeatsDone; done > 0 && !v.doc.Started.IsZero() {
 		if took := v.doc.Ended.Sub(v.doc.Started); took > 0 {
@@ -286,7 +346,7 @@ func (v *view) wouldDecide() string {
 	if margins := v.margins(); margins != "" {
 		text += ", or a margin of " + margins
 	}
-	return text + "."
+	return model.Join(": ", model.Plain("To decide"), append(what, model.Span{Text: text + "."}))
 }
 
 // need returns the largest number of repeats that an undecided comparison needs, 0 if unknown.
@@ -394,7 +454,9 @@ func (v *view) finding(r verdictRow, others int, first bool) model.Line {
 	if d.Kind == result.KindMetric && d.N > 0 {
 		line = model.Line{{Text: metricLabel(d) + " " + changeText(d, scaleOf(d)), Style: model.Strong}}
 	}
-	line = model.Join(" at ", line, v.cellName(r))
+	if v.severalSides || len(v.coordinates(r)) > 0 {
+		line = model.Join(" at ", line, v.cellName(r))
+	}
 	if others > 0 {
 		line = append(line, model.Span{Text: " and " + humanize.Count(others, "other cell")})
 	}

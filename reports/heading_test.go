@@ -25,7 +25,7 @@ func TestImprovementsAreStated(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Improved: v0.11.0 is **5.5 % better** than v0.10.2 in **Capacity** at `rate=4` (",
-		"; 6 other comparisons are shown not to be worse by the margin.",
+		". Not worse by the margin: the other 4 comparisons and the success rates.",
 		"| 0.002 |",
 	} {
 		if !strings.Contains(rest, want) {
@@ -46,7 +46,7 @@ func TestNextOfEachCause(t *testing.T) {
 		want, not []string
 	}{
 		"inconclusive": {open, []string{
-			"Merging is not blocked. To decide: repeat { max = 42 }, about 13 h 22 min, or a margin of 7.1 % for TTFT p99.",
+			"Merging is not blocked. To decide: `repeat { max = 42 }`, about 13 h 22 min, or a margin of 7.1 % for TTFT p99.",
 		}, []string{"nothing to accept"}},
 		"undecided":      {inconclusive(), []string{"Merging is blocked"}, nil},
 		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},

@@ -19,7 +19,7 @@ func TestLooksAreTold(t *testing.T) {
 	text := strings.Join(strings.Fields(render(t, doc, reports.Options{})), " ")
 	for _, want := range []string{
 		"6 of at most 8 repeats, judged at 2 looks of 3", "the gates are judged after 4, 6 and 8 repeats",
-		"about 66 % at the margin", "decided after 4 repeats; all 6 show +3.1 %", "rests on the last look, after 6",
+		"about 66 % at the margin", "decided after 4 repeats; all 6 show TTFT p99 +3.1 % at rate=4", "rests on the last look, after 6",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)

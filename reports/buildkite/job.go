@@ -28,8 +28,9 @@ const (
 // agent is the program that has the token of the job.
 const agent = "buildkite-agent"
 
-// inherited lists the variables with which the agent's program authenticates.
-var inherited = []string{"BUILDKITE*", "BUILDKITE_AGENT_ACCESS_TOKEN"}
+// inherited lists the variables with which the agent's program authenticates and finds the job. Others would change its
+// commands: BUILDKITE_ANNOTATION_APPEND and _SCOPE, BUILDKITE_METADATA_BUILD_ID.
+var inherited = []string{"BUILDKITE_AGENT*", "BUILDKITE_AGENT_ACCESS_TOKEN", "BUILDKITE_JOB_ID", "BUILDKITE_NO_HTTP2"}
 
 // job is the publisher of a process, in a Buildkite job or outside.
 type job struct {

@@ -46,17 +46,18 @@ func (s Scale) SVG(r Row) string {
 // Axis draws the names of zero and the margin, over the rows of SVG.
 func (s Scale) Axis() string {
 	return fmt.Sprintf(`<svg class="mark" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s">%[3]s</svg>`,
-		num(Width), num(RowHeight), s.ticks(11))
+		num(Width), num(RowHeight), s.ticks(11, "start"))
 }
 
-// ticks draws the names of zero and the margin. Zero's moves to the left of its line where both would touch.
-func (s Scale) ticks(y float64) string {
-	anchor := "middle"
+// ticks draws the names of zero and the margin. Where both would touch, zero's moves to the left of its line, and the
+// margin's gets an anchor of its own.
+func (s Scale) ticks(y float64, near string) string {
+	zero, margin := "middle", "middle"
 	if (s.At(1)-s.At(0))*(Width-2*inset) < roomForNames {
-		anchor = "end"
+		zero, margin = "end", near
 	}
-	return fmt.Sprintf(`<text x="%s" y="%s" text-anchor="%s">0</text><text x="%s" y="%[2]s" text-anchor="middle">margin</text>`,
-		x(s.At(0)), num(y), anchor, x(s.At(1)))
+	return fmt.Sprintf(`<text x="%s" y="%s" text-anchor="%s">0</text><text x="%s" y="%[2]s" text-anchor="%[5]s">margin</text>`,
+		x(s.At(0)), num(y), zero, x(s.At(1)), margin)
 }
 
 // ground draws the band of the margin and the line at zero.
@@ -131,7 +132,7 @@ func (p Plot) SVG() string {
 		num(width), num(height), text(p.Title, 200), text(p.Desc, 1000), Style)
 	fmt.Fprintf(&b, `<rect class="page" width="%s" height="%s"/><text class="name" x="8" y="18">%s</text>`+"\n", num(width), num(height),
 		title)
-	fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text x="%s" y="38">worse →</text></g>`+"\n", num(labelWidth), s.ticks(38), num(Width))
+	fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text x="%s" y="38">worse →</text></g>`+"\n", num(labelWidth), s.ticks(38, "middle"), num(Width))
 	y := topHeight
 	for _, g := range p.Groups {
 		fmt.Fprintf(&b, `<text class="name" x="8" y="%s">%s</text>`+"\n", num(y+15), text(g.Name, 60))

@@ -41,10 +41,10 @@ func (p *Publisher) body(doc *result.Document, head string, judges []string, che
 func commands(commit string, accept bool) string {
 	title, or := "Measure again", ""
 	if accept {
-		title, or = "Measure again or accept", ", or `/pipeline accept"+commit+" REASON`"
+		title, or = "Measure again or accept", " or `/pipeline accept"+commit+" REASON`"
 	}
-	return "**" + title + ":** anybody who can push comments `/pipeline run" + commit + "`" + or +
-		" (<sub>the workflow of `pipeline init --github` carries it out</sub>)"
+	return "**" + title + ":** whoever can push comments `/pipeline run" + commit + "`" + or +
+		" (needs the workflow of `pipeline init --github`)"
 }
 
 // fileURL returns the page of a place in a file at the measured commit.

@@ -3,6 +3,7 @@ package markdown
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // units matches a number with a space and its unit.
@@ -20,6 +21,9 @@ func bound(text string) string {
 			b.WriteString(line)
 			continue
 		}
+		if strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "|:") {
+			line = boundRow(line)
+		}
 		for i, part := range strings.Split(line, "`") {
 			if i > 0 {
 				b.WriteByte('`')
@@ -31,4 +35,20 @@ func bound(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// maxBound is the length in characters of the cells of a table that are kept in one line.
+const maxBound = 34
+
+// boundRow joins the words of each short cell with figures but the last, which is in words.
+func boundRow(line string) string {
+	cells := strings.Split(line, "|")
+	for i, cell := range cells[:max(0, len(cells)-2)] {
+		text := strings.TrimSpace(cell)
+		if strings.Contains(text, "`") || !strings.ContainsAny(text, "0123456789↓↑→") || utf8.RuneCountInString(text) > maxBound {
+			continue
+		}
+		cells[i] = " " + strings.ReplaceAll(text, " ", "\u00a0") + " "
+	}
+	return strings.Join(cells, "|")
 }

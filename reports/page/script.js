@@ -28,7 +28,7 @@
         const order = by[sort.value] ? [...rows].sort(by[sort.value]) : rows;
         let shown = 0;
         for (const row of order) {
-          const text = (metric + " " + name(row)).toLowerCase();
+          const text = (metric + " " + name(row) + " " + row.firstElementChild.title).toLowerCase();
           row.hidden = (open.checked && row.dataset.passed === "true") || !words.every((w) => text.includes(w));
           shown += row.hidden ? 0 : 1;
           list.append(row);

@@ -40,18 +40,40 @@ func rank(v Verdict) int {
 	return n
 }
 
-// runList returns the page of all runs, the newest first.
-func (v *view) runList() *model.Report {
+// runsOnPage is the number of runs on a page: a browser lays out a table of 2,000 in more than a second.
+const runsOnPage = 250
+
+// runsPath returns the path of a page of runs, the newest ones on page 0.
+func runsPath(page int) string {
+	if page == 0 {
+		return "runs.html"
+	}
+	return fmt.Sprintf("runs-%d.html", page+1)
+}
+
+// runList returns a page of runs, the newest first, from the first'th on.
+func (v *view) runList(first int) *model.Report {
 	t := model.Table{Columns: []model.Column{{Title: "run"}, {Title: "when"}, {Title: "file", Aside: true}, {Title: "commit"},
 		{Title: "machine", Wrap: true, Aside: true}, {Title: "GPU-hours", Align: model.Right}, {Title: "verdict", Wrap: true}}}
-	for i := range slices.Backward(v.Runs) {
-		r := &v.Runs[i]
+	last := min(first+runsOnPage, len(v.Runs))
+	for i := first; i < last; i++ {
+		r := &v.Runs[len(v.Runs)-1-i]
 		icon, verdict := r.verdict()
 		t.Rows = append(t.Rows, model.Row{Icon: icon, Page: runPath(r.ID), Cells: []model.Line{model.Code(r.ID), model.Plain(stamp(r.Time)),
 			model.Code(r.File), model.Code(short(r.Commit)), model.Plain(v.machineName(r.Machine)), hours(r.GPUHours),
 			model.Plain(verdict + r.note())}})
 	}
-	return &model.Report{Icon: model.IconInfo, Heading: model.Plain(humanize.Count(len(v.Runs), "run")), Links: links(""),
+	heading, to := humanize.Count(len(v.Runs), "run"), links("")
+	if first > 0 {
+		to = append(to, model.Link{Text: "Newer runs", Page: runsPath(first/runsOnPage - 1)})
+	}
+	if last < len(v.Runs) {
+		to = append(to, model.Link{Text: "Older runs", Page: runsPath(first/runsOnPage + 1)})
+	}
+	if len(v.Runs) > runsOnPage {
+		heading += fmt.Sprintf(", %d to %d of the newest", first+1, last)
+	}
+	return &model.Report{Icon: model.IconInfo, Heading: model.Plain(heading), Links: to,
 		Sections: model.Sections([]model.SectionOf[*view]{{ID: "runs",
 			Build: func(*view) model.Section { return model.Section{Tables: []model.Table{t}} }}}, v, true)}
 }

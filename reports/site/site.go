@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates/trend"
@@ -26,6 +27,22 @@ type Site struct {
 	Machines []Machine
 	// Answers are searches for the commit of a regression, the oldest first.
 	Answers []Answer
+	// Baselines are what persons have said on the sessions that stored baselines consist of, the oldest first.
+	Baselines []Baseline
+	// Authors returns who wrote the commits after good up to bad, the last first; none if the code is not at hand.
+	Authors func(good, bad string) []string
+}
+
+// Baseline is a person's statement on a session: with it a baseline begins or ends.
+type Baseline struct {
+	Run, Reason, Author string
+	Time                time.Time
+	// Of is what it holds for, "" for everything.
+	Of string
+	// Ends is set if later sessions do not count: the baseline is pinned. Otherwise it begins with the session.
+	Ends bool
+	// Expired is set if it holds no longer.
+	Expired bool
 }
 
 // Run is a session.
@@ -98,8 +115,11 @@ type Page struct {
 func (s *Site) Pages() iter.Seq[Page] {
 	return func(yield func(Page) bool) {
 		v := newView(s)
-		static := []Page{{"index.html", v.write(v.index())}, {"gates.html", v.write(v.gates())}, {"runs.html", v.write(v.runList())},
+		static := []Page{{"index.html", v.write(v.index())}, {"gates.html", v.write(v.gates())},
 			{"machines.html", v.write(v.machineList())}}
+		for first := 0; first == 0 || first < len(s.Runs); first += runsOnPage {
+			static = append(static, Page{runsPath(first / runsOnPage), v.write(v.runList(first))})
+		}
 		for _, p := range static {
 			if !yield(p) {
 				return
@@ -215,6 +235,7 @@ func (v *view) index() *model.Report {
 		{ID: "regressions", Weight: model.Attention, Build: (*view).regressions},
 		{ID: "suspected", Weight: model.Attention, Build: (*view).suspicions},
 		{ID: "culprits", Build: (*view).answers},
+		{ID: "baselines", Build: (*view).baselines},
 		{ID: "series", Build: (*view).allSeries},
 		{ID: "warnings", Build: func(v *view) model.Section {
 			s := model.Section{Title: model.Plain("What was left out"), Folded: true}
@@ -244,13 +265,14 @@ func (v *view) standing() (regressed, suspected []*series.Trend) {
 // regressions lists the series that have regressed.
 func (v *view) regressions() model.Section {
 	t := model.Table{Columns: []model.Column{{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "change", Align: model.Right},
-		{Title: "since"}, {Title: "commits", Wrap: true, Aside: true}, {Title: "failing", Aside: true}, {Title: "look at", Wrap: true}}}
+		{Title: "since"}, {Title: "commits", Wrap: true, Aside: true}, {Title: "failing", Aside: true}, {Title: "look at", Wrap: true},
+		{Title: "who", Wrap: true}}}
 	regressed, _ := v.standing()
 	for _, s := range regressed {
 		f := series.FindingOf(s)
 		t.Rows = append(t.Rows, model.Row{Icon: model.IconRegression, Page: seriesPath(s.Key), Cells: []model.Line{
 			name(s), model.Plain(s.MetricLabel), model.Plain(f.Change), model.Plain(f.Since), f.Commits,
-			model.Plain(humanize.Count(f.Days, "day")), v.look(s),
+			model.Plain(humanize.Count(f.Days, "day")), v.look(s), v.who(s),
 		}})
 	}
 	return model.Section{Title: model.Plain("Regressions"), Tables: []model.Table{t}}
@@ -258,18 +280,70 @@ func (v *view) regressions() model.Section {
 
 // look says what should be looked at: the commit that a search has found, or the search.
 func (v *view) look(s *series.Trend) model.Line {
-	good, bad, ok := s.Ends()
-	for _, a := range slices.Backward(v.Answers) {
-		for _, step := range a.Doc.Steps {
-			if a.Doc.Metric == s.Metric && step.Worse && (a.Doc.Cell == "" || a.Doc.Cell == s.Label) {
-				return model.Join(" ", model.Code(short(step.Bad)), model.Plain(v.subject(a, step.Bad)))
-			}
-		}
+	if a, step := v.found(s); step != nil {
+		return model.Join(" ", model.Code(short(step.Bad)), model.Plain(v.subject(*a, step.Bad)))
 	}
+	good, bad, ok := s.Ends()
 	if !ok {
 		return model.Plain("the machine: no commits are known")
 	}
 	return model.Code("pipeline bisect --good " + short(good) + " --bad " + short(bad))
+}
+
+// found returns the newest search that found a commit for a series, with the step; nil if there is none.
+func (v *view) found(s *series.Trend) (*Answer, *bisection.Step) {
+	for i := range slices.Backward(v.Answers) {
+		a := &v.Answers[i]
+		for k := range a.Doc.Steps {
+			if step := &a.Doc.Steps[k]; a.Doc.Metric == s.Metric && step.Worse && (a.Doc.Cell == "" || a.Doc.Cell == s.Label) {
+				return a, step
+			}
+		}
+	}
+	return nil, nil
+}
+
+// who names the authors of the commit that a search has found, or of those between the last good and the first bad session.
+func (v *view) who(s *series.Trend) model.Line {
+	good, bad, _ := s.Ends()
+	if _, step := v.found(s); step != nil {
+		good, bad = step.Good, step.Bad
+	}
+	if v.Authors == nil || good == "" || bad == "" {
+		return model.Plain(humanize.None)
+	}
+	const most = 3
+	all := v.Authors(good, bad)
+	text := strings.Join(all[:min(most, len(all))], ", ")
+	if more := len(all) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return model.Plain(cmp.Or(text, humanize.None))
+}
+
+// baselines lists what persons have said on the sessions that stored baselines consist of, the newest first.
+func (v *view) baselines() model.Section {
+	t := model.Table{Columns: []model.Column{{Title: "run"}, {Title: "baseline", Wrap: true}, {Title: "when"}, {Title: "by"},
+		{Title: "reason", Wrap: true}}}
+	for _, b := range slices.Backward(v.Baselines) {
+		what := "begins with it"
+		if b.Ends {
+			what = "ends with it"
+		}
+		if b.Of != "" {
+			what += ": " + b.Of
+		}
+		if b.Expired {
+			what += " (no longer)"
+		}
+		row := model.Row{Cells: []model.Line{model.Code(b.Run), model.Plain(what), model.Plain(date(b.Time)), model.Plain(b.Author),
+			model.Plain(b.Reason)}}
+		if v.runs[b.Run] != nil {
+			row.Page = runPath(b.Run)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return model.Section{Title: model.Plain("Stored baselines"), Tables: []model.Table{t}}
 }
 
 // subject returns the subject of a candidate.

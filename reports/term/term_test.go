@@ -126,3 +126,19 @@ func TestProperties(t *testing.T) {
 		}
 	})
 }
+
+// TestHang: long lines of aligned columns hang below their last column, words stay whole, and no word is lost.
+func TestHang(t *testing.T) {
+	const text = "order  drawn: base, head in repeats 1234 % 3; head, base in the others, and so on to the end\n" +
+		"  a-label-that-is-wide-enough-to-leave-no-room  one two three four\n" +
+		"short  line\nA title without columns that is longer than a line of forty\n"
+	const want = "order  drawn: base, head in repeats\n       1234 % 3; head, base in the\n       others, and so on to the end\n" +
+		"  a-label-that-is-wide-enough-to-leave-no-room\n      one two three four\n" +
+		"short  line\nA title without columns that is longer\nthan a line of forty\n"
+	if got := term.Hang(text, 40); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := term.Hang(text, 0); got != text {
+		t.Errorf("without a width: %q", got)
+	}
+}

@@ -93,6 +93,60 @@ func Wrap(s string, columns int) []string {
 	return lines
 }
 
+// leastHung is the number of columns that a hanging part of a line needs; with fewer it begins near the margin.
+const leastHung = 30
+
+// Hang wraps the lines of a text of aligned columns at words: the rest of a line hangs below its last column, which begins
+// after two or more spaces. A word longer than a line keeps its own line. It returns the text as it is if columns is 0.
+func Hang(text string, columns int) string {
+	if columns <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSuffix(line, "\n")
+		if Width(bare) <= columns {
+			b.WriteString(line)
+			continue
+		}
+		label := hungAt(bare)
+		indent := Width(bare[:label])
+		if columns-indent < leastHung {
+			label = len(bare) - len(strings.TrimLeft(bare, " "))
+			indent = label + 4
+		}
+		for i, part := range fill(wordsOf(bare[label:]), columns-indent) {
+			if i == 0 {
+				b.WriteString(bare[:label] + part + "\n")
+			} else {
+				b.WriteString(strings.Repeat(" ", indent) + part + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// wordsOf returns the words of a line; a percent sign belongs to its number.
+func wordsOf(line string) []string {
+	var words []string
+	for word := range strings.FieldsSeq(line) {
+		if strings.HasPrefix(word, "%") && len(words) > 0 {
+			words[len(words)-1] += " " + word
+		} else {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// hungAt returns where the last column of a line begins: after its last two spaces, or at its first word.
+func hungAt(line string) int {
+	if at := strings.LastIndex(line, "  "); at >= 0 {
+		return at + 2
+	}
+	return 0
+}
+
 // Fold wraps the words of s and also breaks words longer than a line: for a column of a table.
 func Fold(s string, columns int) []string {
 	var words []string

@@ -108,7 +108,11 @@ func (a *app) historyLocation(f historyFlag) (location string, stated bool) {
 // withHistory opens the history while do runs.
 func (a *app) withHistory(ctx context.Context, f historyFlag, do func(history.Store, *spawn.Spawner) error) error {
 	// A push may need credential helpers and agents.
-	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}}})
+	also := []string{"GIT_*", "SSH_AUTH_SOCK", "SSH_ASKPASS"}
+	for i := range 10 { // names of settings, which look like secrets; git fails without the first that it is told of
+		also = append(also, fmt.Sprintf("GIT_CONFIG_KEY_%d", i))
+	}
+	sp := spawn.New(spawn.Options{Environ: a.Environ(), Policy: spawn.Policy{Also: also}})
 	defer sp.Close()
 	location, _ := a.historyLocation(f)
 	s, err := history.Open(ctx, location, history.Options{Spawner: sp})

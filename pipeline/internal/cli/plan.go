@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"io"
+	"strings"
 
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/spf13/cobra"
 )
 
@@ -35,7 +38,12 @@ func (a *app) planCommand() *cobra.Command {
 			if launch {
 				return p.WriteLaunch(a.Out)
 			}
-			return p.WriteText(a.Out)
+			var text strings.Builder
+			if err := p.WriteText(&text); err != nil {
+				return err
+			}
+			_, err = io.WriteString(a.Out, term.Hang(text.String(), a.OutWidth()))
+			return err
 		}),
 	}
 	flags.register(cmd)

@@ -8,7 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/trends"
 	"github.com/servegate/pipeline/reports"
@@ -59,6 +63,7 @@ func (a *app) site(ctx context.Context, f trendFlags, out string, add []string) 
 	for i := range pages.Runs {
 		pages.Runs[i].Report = exists(filepath.Join(out, filepath.FromSlash(site.ReportPath(pages.Runs[i].ID))))
 	}
+	pages.Authors = a.authors(ctx)
 	n := 0
 	for p := range pages.Pages() {
 		if err := ctx.Err(); err != nil {
@@ -71,6 +76,26 @@ func (a *app) site(ctx context.Context, f trendFlags, out string, add []string) 
 	}
 	_, err = fmt.Fprintf(a.Out, "wrote %d pages: %s\n", n, filepath.Join(out, "index.html"))
 	return err
+}
+
+// authors returns a function that asks git in the present folder for authors of commits. It knows none where git or the
+// commits are missing.
+func (a *app) authors(ctx context.Context) func(good, bad string) []string {
+	return func(good, bad string) []string {
+		sp := spawn.New(spawn.Options{Environ: a.Environ()})
+		defer sp.Close()
+		out, err := git.Repo{Spawner: sp, Dir: "."}.Run(ctx, "log", "--format=%aN", "--end-of-options", good+".."+bad)
+		if err != nil {
+			return nil
+		}
+		var names []string
+		for name := range strings.Lines(string(out)) {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
 }
 
 // siteWriter writes the pages of a site into a folder.

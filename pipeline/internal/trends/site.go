@@ -29,16 +29,30 @@ func Site(h *history.History, judged *series.History, q Query) *site.Site {
 		}
 		return &out.Machines[i]
 	}
+	labels := map[string]string{} // of cells
+	for _, r := range h.Records {
+		for _, c := range r.Cells {
+			labels[c.Hash] = c.Label
+		}
+	}
 	said := annotations(h)
 	shown := map[string]bool{}
 	for _, t := range judged.Trends {
 		shown[t.Key] = true
 	}
 	for _, r := range h.Records {
-		if (r.Simulated != "") != q.Simulated || q.Branch != "" && r.Source.Branch != q.Branch && r.Kind == history.Session {
+		if r.Annotation == nil && (r.Simulated != "") != q.Simulated || q.Branch != "" && r.Source.Branch != q.Branch && r.Kind == history.Session {
 			continue
 		}
 		switch r.Kind {
+		case history.Acceptance, history.Pin:
+			a := r.Annotation
+			out.Baselines = append(out.Baselines, site.Baseline{Run: a.Run, Reason: a.Reason, Author: a.Author, Time: r.Time,
+				Of: strings.TrimSpace(labels[a.Cell] + " " + metricLabel(a.Metric)), Ends: r.Kind == history.Pin, Expired: a.Expired(q.Now)})
+		case history.Unpin:
+			for i := range out.Baselines {
+				out.Baselines[i].Expired = out.Baselines[i].Expired || out.Baselines[i].Ends
+			}
 		case history.Session:
 			run := runOf(r, shown)
 			run.Machine = machine(r).Key
@@ -104,6 +118,14 @@ func annotations(h *history.History) map[string]statement {
 		out[r.Annotation.Run] = s
 	}
 	return out
+}
+
+// metricLabel returns the label of a metric, "" if there is none.
+func metricLabel(id string) string {
+	if id == "" {
+		return ""
+	}
+	return label(id)
 }
 
 // label returns the label of a metric, or its ID if it is a declared one.

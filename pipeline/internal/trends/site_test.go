@@ -116,9 +116,16 @@ func TestSite(t *testing.T) {
 			Steps:      []bisection.Step{{Good: "aaaaaaa", Bad: "bbbbbbb", Candidates: 1, Probability: 0.99, Change: 10, Worse: true}},
 			Candidates: []bisection.Candidate{{Ref: "aaaaaaa"}, {Ref: "bbbbbbb", Subject: "Fuse the sampler"}}}}}
 		s.Runs[3].Report = true
+		s.Authors = func(good, bad string) []string {
+			if good != "aaaaaaa" || bad != "bbbbbbb" {
+				t.Errorf("asked for the authors of %s..%s", good, bad)
+			}
+			return []string{"Ann", "Bob", "Cem", "Dai"}
+		}
 	})
 	index := pages["index.html"]
-	for _, want := range []string{"1 regression now, of 30 series", "rate=4", "TTFT p50", "10", "bbbbbbb", "Fuse the sampler", "since"} {
+	for _, want := range []string{"1 regression now, of 30 series", "rate=4", "TTFT p50", "10", "bbbbbbb", "Fuse the sampler", "since",
+		"Ann, Bob, Cem and 1 more", "Stored baselines", "begins with it", "run-020.html"} {
 		if !strings.Contains(index, want) {
 			t.Errorf("the landing page does not say %q", want)
 		}
@@ -148,6 +155,25 @@ func TestSite(t *testing.T) {
 	// Four pages, 30 series, 60 runs, a machine and a search.
 	if len(pages) != 4+30+60+1+1 {
 		t.Errorf("%d pages", len(pages))
+	}
+}
+
+// TestPagesOfRuns: no page lists more runs than a browser lays out quickly, and each is reached from the one before.
+func TestPagesOfRuns(t *testing.T) {
+	pages := siteOf(t, nights(600, 700), nil)
+	runs := map[string]int{"runs.html": 250, "runs-2.html": 250, "runs-3.html": 100}
+	for path, want := range runs {
+		if n := strings.Count(pages[path], `<th scope="row"`); n != want {
+			t.Errorf("%s has %d runs, want %d", path, n, want)
+		}
+	}
+	for from, to := range map[string]string{"runs.html": "runs-2.html", "runs-2.html": "runs-3.html", "runs-3.html": "runs-2.html"} {
+		if !strings.Contains(pages[from], `href="`+to+`"`) {
+			t.Errorf("%s does not link to %s", from, to)
+		}
+	}
+	if pages["runs-4.html"] != "" {
+		t.Error("an empty page of runs")
 	}
 }
 

@@ -1,6 +1,8 @@
 // Package buildkitetest is the program of Buildkite's agent for tests: annotate and meta-data, as the agent's
-// documentation describes them (buildkite.com/docs/agent/cli, read in November 2026): an annotation is identified by its
-// context and replaced by a later one, its body is limited to 1 MiB, and the meta-data of a build is shared by its jobs.
+// documentation (buildkite.com/docs/agent/cli) and its source (clicommand/annotate.go and meta_data_*.go of
+// buildkite/agent) describe them, both read in November 2026: an annotation is identified by its context of at most 100
+// characters and replaced by a later one, its body is limited to 1 MiB, bodies and values come from standard input, flags
+// have defaults in the environment, and the meta-data of a build is shared by its jobs.
 package buildkitetest
 
 import (
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/servegate/pipeline/reports/publish"
 )
@@ -21,6 +24,9 @@ const (
 	maxContext = 100
 	maxValue   = 100 << 10
 )
+
+// defaults are the variables that change annotate and meta-data where a flag is not given.
+var defaults = []string{"BUILDKITE_ANNOTATION_APPEND", "BUILDKITE_ANNOTATION_SCOPE", "BUILDKITE_METADATA_BUILD_ID"}
 
 // Annotation is an annotation of the build.
 type Annotation struct{ Context, Style, Body string }
@@ -60,6 +66,14 @@ func (a *Agent) Exec(ctx context.Context, p publish.Program) (string, error) {
 	if len(p.Argv) < 2 || p.Argv[0] != "buildkite-agent" || !slices.Contains(p.Inherit, "BUILDKITE_AGENT_ACCESS_TOKEN") {
 		return "", fmt.Errorf("not a command of the agent with its token: %q", p.Argv)
 	}
+	for _, name := range defaults {
+		if slices.ContainsFunc(p.Inherit, func(pattern string) bool {
+			prefix, open := strings.CutSuffix(pattern, "*")
+			return name == pattern || open && strings.HasPrefix(name, prefix)
+		}) {
+			return "", fmt.Errorf("the agent gets %s, which changes what the command does", name)
+		}
+	}
 	args := p.Argv[1:]
 	if a.Before != nil {
 		a.Before(strings.Join(args, " "))
@@ -75,7 +89,7 @@ func (a *Agent) Exec(ctx context.Context, p publish.Program) (string, error) {
 	case len(args) == 3 && args[0] == "meta-data" && args[1] == "get":
 		value, ok := a.data[args[2]]
 		if !ok {
-			return "", errors.New("exit status 100: no key found with that name")
+			return "", errors.New("exit status 1: failed to get meta-data: 404 Not Found")
 		}
 		return value, nil
 	case len(args) == 3 && args[0] == "meta-data" && args[1] == "set":
@@ -101,7 +115,7 @@ func (a *Agent) annotate(flags []string, body string) error {
 		}
 	}
 	switch {
-	case len(flags)%2 != 0 || len(n.Context) > maxContext || len(body) > maxBody || body == "":
+	case len(flags)%2 != 0 || utf8.RuneCountInString(n.Context) > maxContext || len(body) > maxBody || body == "":
 		return fmt.Errorf("exit status 1: refused: a context of %d and a body of %d bytes", len(n.Context), len(body))
 	case !slices.Contains([]string{"success", "info", "warning", "error"}, n.Style):
 		return fmt.Errorf("exit status 1: unknown style %q", n.Style)

@@ -208,7 +208,10 @@ func noteJSON(n Note) any {
 func page(w http.ResponseWriter, r *http.Request, all []any) {
 	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	size, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
-	number, size = max(number, 1), min(max(size, 1), 100)
+	if size < 1 {
+		size = 20
+	}
+	number, size = max(number, 1), min(size, 100)
 	from := min((number-1)*size, len(all))
 	to := min(from+size, len(all))
 	if to < len(all) {

@@ -52,7 +52,8 @@ func (b Body) Render(doc *result.Document, budget int) (Section, string, error) 
 		return Section{}, "", err
 	}
 	out := b.Section(doc)
-	out.title, out.lead, out.rest = inert(strings.TrimSuffix(parts.Heading, "\n")), inert(parts.Lead+actions), inert(parts.Rest+links)
+	out.title, out.lead = inert(strings.TrimSuffix(parts.Heading, "\n")), inert(parts.Lead+actions)
+	out.rest = inert(withLinks(parts.Rest, links))
 	return out, b.banner(strings.TrimSpace(parts.Banner)), nil
 }
 
@@ -135,7 +136,8 @@ func (b Body) actions(doc *result.Document) string {
 		return ""
 	}
 	var lines []string
-	if gates := b.gates(doc); gates != "" {
+	cause := doc.Outcome().Cause
+	if gates := b.gates(doc); gates != "" && cause != result.CauseFailed && cause != result.CauseInfrastructure {
 		lines = append(lines, "**Gate:** "+gates)
 	}
 	if b.Set.Command != "" {
@@ -164,13 +166,21 @@ func (b Body) gates(doc *result.Document) string {
 	})
 }
 
-// links returns links to the evidence.
+// links returns links to the evidence, in one line.
 func (b Body) links() string {
 	commits := "commit " + b.commit(b.SHA, false)
 	if b.Base != "" {
 		commits += " against base " + b.commit(b.Base, true)
 	}
-	return "\n<sub>" + strings.Join(append(slices.Clone(b.Links), commits), " · ") + "</sub>\n"
+	return strings.Join(append(slices.Clone(b.Links), commits), " · ")
+}
+
+// withLinks returns the rest of a report with links in its last small line, or in one of their own.
+func withLinks(rest, links string) string {
+	if last, ok := strings.CutSuffix(rest, "</sub>\n"); ok {
+		return last + " · " + links + "</sub>\n"
+	}
+	return rest + "\n<sub>" + links + "</sub>\n"
 }
 
 func (b Body) commit(sha string, base bool) string {
