@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -88,16 +89,17 @@ func isCSV(name string, head []byte) bool {
 			figures++
 		}
 	}
-	return figures >= 2 || strings.HasSuffix(name, ".csv") && len(columns) > 1
+	return figures >= 2 || slices.Contains([]string{".csv", ".tsv"}, filepath.Ext(name)) && len(columns) > 1
 }
 
-// delimiter returns the separator of a header's columns: a comma, a semicolon (from spreadsheets
-// with decimal commas) or a tab.
+// delimiter returns the separator of a header's columns, which it has most of: a comma, a semicolon (from spreadsheets
+// with decimal commas) or a tab. A label may contain one of the others.
 func delimiter(header string) rune {
+	most, at := 0, ','
 	for _, c := range ",;\t" {
-		if strings.ContainsRune(header, c) {
-			return c
+		if n := strings.Count(header, string(c)); n > most {
+			most, at = n, c
 		}
 	}
-	return ','
+	return at
 }

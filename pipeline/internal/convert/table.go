@@ -117,7 +117,7 @@ func (t *textReader) closeTable() {
 	switch {
 	case isDistributions(table.header, labels):
 		t.distributions(table)
-	case areFigures(table.header, first):
+	case areFigures(statsApart(table.header, first)):
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
 		}
@@ -334,6 +334,7 @@ func (t *textReader) tableRun(header []string, row tableRow) {
 // columns returns the figures of a row, and keeps the rest as parameters.
 func (r *Run) columns(header, cells []string, line int) []entry {
 	var entries []entry
+	header, cells = statsApart(header, cells)
 	for i, h := range header {
 		h, cell := unitInValue(h, strings.TrimSpace(cells[i]))
 		f, ok := figureOf(h)
@@ -352,13 +353,38 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 			r.setColumn("input_len", in)
 			r.setColumn("output_len", out)
 		default:
-			if isNumberLike(cell) && !isKnownParam(h) {
+			if (isNumberLike(cell) || statsLabel.MatchString(h)) && !isKnownParam(h) {
 				r.unread = append(r.unread, h)
 			}
 			r.setColumn(h, strings.ReplaceAll(cell, "`", ""))
 		}
 	}
 	return entries
+}
+
+// statsLabel matches the heading of a column with several statistics: "TTFT (ms) p50/p99" of "10/30".
+var statsLabel = lazyregexp.New(`(?i)\b(?:mean|avg|average|median|min|max|p\d{1,2}(?:\.\d{1,3})?)` +
+	`(?:\s*/\s*(?:mean|avg|average|median|min|max|p\d{1,2}(?:\.\d{1,3})?))+\b`)
+
+// statsApart makes a column of each statistic of a column with several. A cell with another number of values
+// stays whole, and so does a row with too few cells.
+func statsApart(header, cells []string) (apart, values []string) {
+	if len(cells) < len(header) {
+		return header, cells
+	}
+	for i, h := range header {
+		list := statsLabel.FindString(h)
+		stats, parts := strings.Split(list, "/"), strings.Split(cells[i], "/")
+		if list == "" || len(stats) != len(parts) {
+			apart, values = append(apart, h), append(values, cells[i])
+			continue
+		}
+		for k, stat := range stats {
+			apart = append(apart, strings.Replace(h, list, strings.TrimSpace(stat), 1))
+			values = append(values, strings.TrimSpace(parts[k]))
+		}
+	}
+	return apart, values
 }
 
 // lengthsLabel matches the heading of a column with both lengths: "Input/output" of "4096/100".

@@ -50,6 +50,30 @@ func TestUnitsBesideValues(t *testing.T) {
 	}
 }
 
+// TestStatisticsOfOneColumn: a column with several statistics is a column of each, in a table of markdown and in CSV. A cell with
+// another number of values is named and is no figure.
+func TestStatisticsOfOneColumn(t *testing.T) {
+	for name, text := range map[string]string{
+		"x.md": "| max concurrency | TTFT (ms) p50/p90/p99 | Mean TPOT (ms) |\n|---|---|---|\n" +
+			"| 1 | 10 / 20 / 30 | 5 |\n| 2 | 12/22 | 6 |\n",
+		"x.csv": "max concurrency,TTFT (ms) p50/p90/p99,Mean TPOT (ms)\n1,10/20/30,5\n2,12/22,6\n",
+		"x.tsv": "max concurrency, users\tp50/p90/p99 TTFT\tMean TPOT (ms)\n1\t10 ms/20 ms/0.03 s\t5\n2\t12 ms/22 ms\t6\n",
+	} {
+		runs, err := convert.Read(strings.NewReader(text), name, convert.ReadOptions{})
+		if err != nil || len(runs) != 2 {
+			t.Fatalf("%s: %d results, %v", name, len(runs), err)
+		}
+		for id, want := range map[string]float64{"ttft.p50": 0.01, "ttft.p90": 0.02, "ttft.p99": 0.03, "tpot.mean": 0.005} {
+			if got := runs[0].Metrics[id]; got != want {
+				t.Errorf("%s: %s is %v, want %v: %+v", name, id, got, want, runs[0].Params)
+			}
+		}
+		if _, ok := runs[1].Metrics["ttft.p50"]; ok || len(runs[1].Metrics) != 1 {
+			t.Errorf("%s: two values of three statistics are %v", name, runs[1].Metrics)
+		}
+	}
+}
+
 // TestUnitsWithinLabels: a unit of time is read wherever a label has it.
 func TestUnitsWithinLabels(t *testing.T) {
 	for _, label := range []string{"TTFT (ms) p50", "P50 [ms] TTFT", "ttft_ms_p50", "TTFT p50, ms", "TTFT p50 / ms", "TTFT p50 - ms",

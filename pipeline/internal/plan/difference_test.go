@@ -12,11 +12,11 @@ func TestDifferencesNameWhatChanged(t *testing.T) {
 	base := func() *plan.Plan {
 		return &plan.Plan{
 			Schema: plan.Schema, Alpha: 0.05,
-			Targets:    []plan.Target{{Addr: "server.vllm.a", Argv: []string{"vllm", "serve"}, Settings: "1"}, {Addr: "server.vllm.b"}},
+			Targets: []plan.Target{{Addr: "server.vllm.a", Argv: []string{"vllm", "serve"}, Settings: "1"}, {Addr: "server.vllm.b"}},
 			Benchmarks: []plan.Benchmark{{Addr: "benchmark.x", RepeatMax: 4, Cells: []plan.Cell{
 				{Hash: "h", Values: []result.AxisValue{{Name: "side", Value: "a"}, {Name: "rate", Value: "4"}}},
 			}}},
-			Gates:      []plan.Gate{{Addr: "gate.g"}},
+			Gates: []plan.Gate{{Addr: "gate.g"}},
 		}
 	}
 	for _, tt := range []struct {
