@@ -82,7 +82,8 @@ func TestOtherServices(t *testing.T) {
 		if !strings.Contains(string(text), "github.com/servegate/pipeline/pipeline@v1.2.3") || strings.Contains(string(text), refPlaceholder) {
 			t.Errorf("%s names no release", file)
 		}
-		a := newApp(Streams{Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Out: io.Discard, Err: io.Discard})
+		a := newApp(Streams{Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Out: io.Discard, Err: io.Discard,
+			OutWidth: func() int { return 0 }})
 		commands := command.FindAllString(string(text), -1)
 		if len(commands) == 0 {
 			t.Errorf("%s runs nothing", file)
