@@ -112,7 +112,8 @@ func TestMethods(t *testing.T) {
 	if n := len(re.FindAllString("1 23 4", -1)) + len(re.FindAllStringIndex("1 23 4", 2)) + len(re.FindAllStringSubmatch("1", -1)); n != 6 {
 		t.Errorf("%d matches, want 6", n)
 	}
-	if m := re.FindStringSubmatch("x45"); len(m) != 3 || m[2] != "5" || re.FindStringIndex("x45")[0] != 1 || re.FindStringSubmatchIndex("x45")[4] != 2 {
+	if m := re.FindStringSubmatch("x45"); len(m) != 3 || m[2] != "5" || re.FindStringIndex("x45")[0] != 1 ||
+		re.FindStringSubmatchIndex("x45")[4] != 2 {
 		t.Errorf("groups %q", m)
 	}
 	if m := re.FindAllStringSubmatchIndex("1 23", -1); len(m) != 2 || m[1][5] != 4 {

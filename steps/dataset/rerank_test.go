@@ -23,7 +23,8 @@ func TestQueries(t *testing.T) {
 		if n := len(p.Text); n < 40 || n > 60 {
 			t.Errorf("a query of %d bytes, want about 40", n)
 		}
-		if hashOf([]Prompt{p}) != hashOf([]Prompt{again}) || hashOf([]Prompt{p}) == hashOf([]Prompt{{Text: p.Text, Input: p.Input, Output: p.Output}}) {
+		if hashOf([]Prompt{p}) != hashOf([]Prompt{again}) ||
+			hashOf([]Prompt{p}) == hashOf([]Prompt{{Text: p.Text, Input: p.Input, Output: p.Output}}) {
 			t.Error("documents are no part of the work")
 		}
 	}

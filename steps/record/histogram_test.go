@@ -25,7 +25,8 @@ func referenceOf(v []float64) string {
 
 // TestHistogramsAreThoseOfTheLibrary compares encoded histograms byte by byte.
 func TestHistogramsAreThoseOfTheLibrary(t *testing.T) {
-	for _, v := range [][]float64{{0}, {1e-6}, {2.047e-3, 2.048e-3, 2.049e-3}, {4.095e-3, 4.096e-3, 4.097e-3}, {1, 1, 1}, {-1, 24 * 3600, 1e9}} {
+	for _, v := range [][]float64{{0}, {1e-6}, {2.047e-3, 2.048e-3, 2.049e-3}, {4.095e-3, 4.096e-3, 4.097e-3}, {1, 1, 1},
+		{-1, 24 * 3600, 1e9}} {
 		if got, err := encodeHistogram(v); err != nil || got != referenceOf(v) {
 			t.Errorf("%v: %s, %v", v, got, err)
 		}
