@@ -147,7 +147,7 @@ func find(t *testing.T, dir, text string, seed int, worse, list []string) *bisec
 	return &doc
 }
 
-var ofSearches = flag.Int("searches", fewSearches, "searches of 64 commits that are simulated; what is promised was tried with 500")
+var ofSearches = flag.Int("searches", fewSearches, "searches of 64 commits that are simulated; what is promised was tried with 100")
 
 // TestSearches: over many searches of 64 commits the whole program, its judge and its
 // models name the commit that made a server 8 % slower, and none where there is none.
