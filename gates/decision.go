@@ -139,9 +139,6 @@ type Failures struct {
 	Runs, ServerFailed, WithFailures int
 	// Sent and Failed count the requests of runs whose server did not fail.
 	Sent, Failed int
-	// Lower and Upper are the Clopper–Pearson bounds of the failed fraction, each with
-	// one-sided confidence 1 − α.
-	Lower, Upper float64
 }
 
 // Judgement holds the decisions on a family.

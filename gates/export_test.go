@@ -7,11 +7,10 @@ import "math"
 const ModeratedCells = moderatedCells
 
 var (
-	Holm           = holmAdjust
-	ClopperPearson = clopperPearson
-	Moderate       = fitModeration
-	Check          = Family.check
-	Quantile       = quantile
+	Holm     = holmAdjust
+	Moderate = fitModeration
+	Check    = Family.check
+	Quantile = quantile
 )
 
 func WelchT(base, head []float64, alpha float64) (Statistic, error) {

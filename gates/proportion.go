@@ -1,10 +1,6 @@
 package gates
 
-import (
-	"fmt"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "fmt"
 
 // FisherExact returns the one-sided p value of Fisher's exact test that the first group's
 // proportion x1/n1 is greater than the second's x2/n2: the probability, with all margins fixed, of
@@ -50,18 +46,4 @@ func hypergeometricTail(k, hits, n1, n2 int) float64 {
 		}
 	}
 	return min(1, tail/total)
-}
-
-// clopperPearson returns the exact interval with confidence 1 − alpha for a proportion observed as
-// x of n (C. Clopper and E. Pearson, Biometrika 26, 1934). Each bound has one-sided confidence 1 −
-// alpha/2.
-func clopperPearson(x, n int, alpha float64) (lower, upper float64) {
-	upper = 1
-	if x > 0 {
-		lower = distuv.Beta{Alpha: float64(x), Beta: float64(n - x + 1)}.Quantile(alpha / 2)
-	}
-	if x < n {
-		upper = distuv.Beta{Alpha: float64(x + 1), Beta: float64(n - x)}.Quantile(1 - alpha/2)
-	}
-	return lower, upper
 }

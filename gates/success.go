@@ -16,7 +16,7 @@ const twice = 2
 // count turns the runs of both sides into counts and uncorrected p values.
 func count(s Success, alpha float64) *entry {
 	rate, _ := metric.Lookup("success.rate")
-	base, head := tally(s.Base, alpha), tally(s.Head, alpha)
+	base, head := tally(s.Base), tally(s.Head)
 	e := &entry{
 		Decision: Decision{
 			ID: s.ID, Gate: s.Gate, Metric: rate, N: len(fractions(s)),
@@ -89,8 +89,8 @@ func fisher(a, b Failures) float64 {
 }
 
 // tally counts the failures of one side.
-func tally(runs []Run, alpha float64) Failures {
-	f := Failures{Runs: len(runs), Upper: 1}
+func tally(runs []Run) Failures {
+	f := Failures{Runs: len(runs)}
 	for _, r := range runs {
 		switch {
 		case r.ServerFailed:
@@ -101,9 +101,6 @@ func tally(runs []Run, alpha float64) Failures {
 		}
 		f.Sent += r.Sent
 		f.Failed += r.Failed
-	}
-	if f.Sent > 0 {
-		f.Lower, f.Upper = clopperPearson(f.Failed, f.Sent, 2*alpha)
 	}
 	return f
 }

@@ -83,15 +83,6 @@ def fishers():
         yield {"x1": x1, "n1": n1, "x2": x2, "n2": n2, "p": p}
 
 
-def clopper_pearsons():
-    for x, n in [(0, 1000), (6, 1000), (1000, 1000), (1, 2), (0, 1), (17, 200), (40, 1000000)]:
-        for alpha in [0.05, 0.1]:
-            # binomtest's own interval stops at an absolute error of 2e-12.
-            lower = float(stats.beta.ppf(alpha / 2, x, n - x + 1)) if x > 0 else 0.0
-            upper = float(stats.beta.isf(alpha / 2, x + 1, n - x)) if x < n else 1.0
-            yield {"x": x, "n": n, "alpha": alpha, "lower": lower, "upper": upper}
-
-
 def holm(p):
     order, adjusted, largest = sorted(range(len(p)), key=lambda i: p[i]), [0] * len(p), 0.0
     for rank, i in enumerate(order):
@@ -210,7 +201,7 @@ def permutations():
 
 print(json.dumps({
     "t_test": list(t_tests()), "t_critical": list(t_criticals()), "power": list(powers()),
-    "detectable": list(detectables()), "fisher": list(fishers()), "clopper_pearson": list(clopper_pearsons()),
+    "detectable": list(detectables()), "fisher": list(fishers()),
     "adjust": list(adjustments()), "quantile": list(quantiles()),
     "two_samples": list(welch_and_ranks()), "sign_flips": list(sign_flips()), "predictions": list(predictions()),
     "trigamma": list(trigammas()), "priors": list(priors()), "permutations": list(permutations()),
