@@ -22,7 +22,7 @@ import (
 // maps a benchmark's number of passes in the file to the number to measure; nil keeps the file's. The first repeat of
 // pair k is 2k−1, the second 2k.
 func Plan(p *plan.Plan, pairs int, passes func(own int) int) (*plan.Plan, error) {
-	cells := Bases(p)
+	cells := p.BaseCells()
 	if len(cells) == 0 {
 		return nil, fmt.Errorf("%s has no gate with a paired baseline, so no base can be measured", p.File)
 	}
@@ -59,19 +59,6 @@ func mirrored(launches []plan.Launch, repeat int) []plan.Launch {
 	out := make([]plan.Launch, 0, len(launches))
 	for _, l := range slices.Backward(launches) {
 		out = append(out, plan.Launch{ID: fmt.Sprintf("r%d-%s", repeat, l.Target), Target: l.Target, Runs: l.Runs})
-	}
-	return out
-}
-
-// Bases returns the hashes of the cells that other cells are compared with.
-func Bases(p *plan.Plan) []string {
-	var out []string
-	for _, g := range p.Gates {
-		for _, c := range g.Comparisons {
-			if c.Base != "" && !slices.Contains(out, c.Base) {
-				out = append(out, c.Base)
-			}
-		}
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	if spec == nil || b.opt.Calibration == nil {
 		return nil, nil
 	}
-	c, note, err := b.opt.Calibration(spec, p.bases())
+	c, note, err := b.opt.Calibration(spec, p.BaseCells())
 	switch {
 	case err != nil:
 		b.fail(b.cfg.Settings.VarianceRange, "the spread is not known", diag.Sentence(err))
@@ -105,8 +105,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	return v, nil
 }
 
-// bases returns the cells with which others are compared.
-func (p *Plan) bases() (cells []string) {
+// BaseCells returns the hashes of the cells with which others are compared.
+func (p *Plan) BaseCells() (cells []string) {
 	for _, g := range p.Gates {
 		for _, c := range g.Comparisons {
 			if c.Base != "" && !slices.Contains(cells, c.Base) {
