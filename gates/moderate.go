@@ -16,8 +16,6 @@ const moderatedCells = 8
 
 // Moderation describes the common variance of the cells of one metric.
 type Moderation struct {
-	// Cells that were used.
-	Cells int
 	// PriorSD is the common standard deviation s0, with the weight of PriorDF (d0).
 	PriorDF, PriorSD float64
 	// Effective is the number of independent cells that the cells are worth.
@@ -68,7 +66,7 @@ func fitModeration(cells [][]float64) (Moderation, error) {
 		logs[i] = 2 * math.Log(sd)
 	}
 	rho := sharedVariance(cells)
-	m := Moderation{Cells: len(cells), Effective: float64(len(cells)) / (1 + float64(len(cells)-1)*rho)}
+	m := Moderation{Effective: float64(len(cells)) / (1 + float64(len(cells)-1)*rho)}
 	chi := distuv.ChiSquared{K: float64(len(logs) - 1)}
 	inflation := chi.K / chi.Quantile(0.05)
 	m.PriorDF, m.PriorSD = fitPrior(logs, d, rho, inflation)

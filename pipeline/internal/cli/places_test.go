@@ -41,10 +41,10 @@ func (p *paper) Open(context.Context) error { p.opened++; return nil }
 
 func (p *paper) Close(context.Context) error { p.closed++; return nil }
 
-func (p *paper) Check(t place.Target) (found []place.Problem) {
+func (p *paper) Check(t place.Target) (found []error) {
 	for _, process := range t.Processes {
 		if process.Spec.Node > 0 {
-			found = append(found, place.Problem{Process: process.Name, Err: errors.New("paper has one sheet")})
+			found = append(found, errors.New("paper has one sheet"))
 		}
 	}
 	return found
