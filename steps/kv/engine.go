@@ -7,8 +7,8 @@ type engine struct {
 	name, title string
 	// oneEnd means that a server either prefills or decodes, never both.
 	oneEnd bool
-	// httpDefault is the engine's default port. From its port on, a server uses httpSpacing ports.
-	httpDefault, httpSpacing int
+	// httpSpacing is the number of ports that a server uses from its port on.
+	httpSpacing int
 	// ports returns what a server among several needs. pin sets the port with the purpose pinned, which the
 	// engine would otherwise search for itself.
 	ports  func(*Member) ([]PortNeed, error)

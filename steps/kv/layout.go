@@ -26,7 +26,6 @@ type Layout struct {
 // Member is a server of the deployment with its role in the transfer.
 type Member struct {
 	steps.Member
-	index    int    // in the deployment
 	role     string // in the transfer, "" without one
 	rank     int    // among the members, producers first
 	tensor   int    // tensor parallel size: GPUs that share each layer
@@ -80,8 +79,8 @@ func (l *Layout) addMembers() error {
 	if len(l.spec.Members) == 0 {
 		return fmt.Errorf("the deployment has no server")
 	}
-	for i, m := range l.spec.Members {
-		mem := &Member{Member: m, index: i}
+	for _, m := range l.spec.Members {
+		mem := &Member{Member: m}
 		var err error
 		if mem.tensor, err = mem.size("tensor_parallel_size", "tp_size", "tp"); err != nil {
 			return err
@@ -178,7 +177,7 @@ func (l *Layout) Ports() []PortNeed {
 		needs = append(needs, m.ports...)
 	}
 	if r := l.spec.Router; r != nil {
-		needs = append(needs, PortNeed{Port: Port{RouterName, PortHTTP}, Count: 1, Spacing: 1, Fixed: r.Port, Default: 8000})
+		needs = append(needs, PortNeed{Port: Port{RouterName, PortHTTP}, Count: 1, Spacing: 1, Fixed: r.Port})
 	}
 	return needs
 }

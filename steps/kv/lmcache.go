@@ -25,7 +25,7 @@ var lmcache = Connector{
 				if m.role != steps.RoleConsumer {
 					return nil, nil
 				}
-				return one(m.Need(PortKV, 55555, m.tensor, 0, ""))
+				return one(m.Need(PortKV, m.tensor, 0, ""))
 			},
 			Play: lmcachePlay,
 		},

@@ -51,8 +51,8 @@ func (m *Member) size(names ...string) (int, error) {
 }
 
 // Need returns a port need of the member. The port is fixed if the file sets it by a variable or an argument.
-func (m *Member) Need(purpose string, engineDefault, count, spacing int, setBy string) (PortNeed, error) {
-	n := PortNeed{Port: Port{m.Name, purpose}, Count: count, Spacing: max(spacing, count), Default: engineDefault}
+func (m *Member) Need(purpose string, count, spacing int, setBy string) (PortNeed, error) {
+	n := PortNeed{Port: Port{m.Name, purpose}, Count: count, Spacing: max(spacing, count)}
 	text, kind, ok := "", "env", false
 	if setBy != "" && unicode.IsUpper(rune(setBy[0])) {
 		text, ok = m.env(setBy)
@@ -137,7 +137,7 @@ func (l *Layout) planPorts() error {
 
 // enginePorts returns the ports that a server needs with any connector.
 func (l *Layout) enginePorts(m *Member) ([]PortNeed, error) {
-	http := PortNeed{Port: Port{m.Name, PortHTTP}, Count: 1, Spacing: 1, Fixed: m.Spec.Port, Default: 8000}
+	http := PortNeed{Port: Port{m.Name, PortHTTP}, Count: 1, Spacing: 1, Fixed: m.Spec.Port}
 	if l.count(func(m *Member) bool { return m.Spec.URL == "" }) < 2 && l.spec.Transfer == nil {
 		return []PortNeed{http}, nil
 	}
@@ -145,7 +145,7 @@ func (l *Layout) enginePorts(m *Member) ([]PortNeed, error) {
 	if e.ports == nil {
 		return []PortNeed{http}, nil
 	}
-	http.Spacing, http.Default = e.httpSpacing, e.httpDefault
+	http.Spacing = e.httpSpacing
 	more, err := e.ports(m)
 	return append([]PortNeed{http}, more...), err
 }

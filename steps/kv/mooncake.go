@@ -79,7 +79,7 @@ func mooncakeBootstrap(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil
 	}
-	return one(m.Need(PortBootstrap, 8998, 1, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
+	return one(m.Need(PortBootstrap, 1, 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
 }
 
 // mooncakeSideChannel plans one port per worker, as releases without a bootstrap server listen.
@@ -87,7 +87,7 @@ func mooncakeSideChannel(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil
 	}
-	return one(m.Need(PortBootstrap, 8998, m.Ranks(), 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
+	return one(m.Need(PortBootstrap, m.Ranks(), 0, "VLLM_MOONCAKE_BOOTSTRAP_PORT"))
 }
 
 func mooncakeConfig(w *Writer) {
@@ -143,7 +143,7 @@ func mooncakeV0Config(w *Writer) {
 
 // pipePort plans the ports of a V0 pipe. Both ends listen on several ports from theirs on, up to 100 further if
 // they share a machine.
-func pipePort(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 13003, 1, 200, "")) }
+func pipePort(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 1, 200, "")) }
 
 // resolveMooncakeV0 reads that file. Releases of that time honour the protocol in it.
 func resolveMooncakeV0(p *Part) error {

@@ -47,7 +47,7 @@ var nixl = Connector{
 }
 
 func sideChannel(m *Member) ([]PortNeed, error) {
-	return one(m.Need(PortSideChannel, 5600, m.Ranks(), 0, "VLLM_NIXL_SIDE_CHANNEL_PORT"))
+	return one(m.Need(PortSideChannel, m.Ranks(), 0, "VLLM_NIXL_SIDE_CHANNEL_PORT"))
 }
 
 func nixlConfig(w *Writer) {

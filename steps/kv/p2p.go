@@ -12,7 +12,7 @@ var p2pNCCL = Connector{
 	Forms: []Form{
 		{Engine: VLLM, From: "0.9.2", To: "0.23", Class: "P2pNcclConnector", Protocols: []string{"p2p_nccl"}, Announce: PortKV, Buffer: true,
 			Library: nccl, Config: p2pConfig,
-			Ports: func(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, 14579, m.Ranks(), 0, "")) },
+			Ports: func(m *Member) ([]PortNeed, error) { return one(m.Need(PortKV, m.Ranks(), 0, "")) },
 			Play: Play{Exchange: ByRequestID, Push: true, Resolve: func(p *Part) error {
 				p.Transport, p.Devices = ncclChoice(p)
 				return nil
@@ -52,7 +52,7 @@ func pyncclPort(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil
 	}
-	return one(m.Need(PortKV, 14579, 2*m.tensor, 0, ""))
+	return one(m.Need(PortKV, 2*m.tensor, 0, ""))
 }
 
 func pyncclConfig(w *Writer) {

@@ -40,8 +40,6 @@ type PortNeed struct {
 	Spacing int
 	// Fixed is the port that the file sets, 0 for any free port.
 	Fixed int
-	// Default is the engine's default port, for display.
-	Default int
 }
 
 // Assigned holds the ports and addresses that the processes of a deployment got.

@@ -21,8 +21,7 @@ type serviceKind struct {
 	name    string
 	image   string // "" means the members' image, which contains the program
 	program []string
-	port    int // default
-	metrics int // default metrics port, 0 without
+	metrics bool // its metrics have a port of their own
 	dashes  bool
 	scratch bool
 	// listen is the flag of its address, if args omits it because older releases do not know it.
@@ -34,11 +33,11 @@ type serviceKind struct {
 
 // serviceKinds covers etcd 3.5 and the programs in Mooncake's Python package 0.3.
 var serviceKinds = []serviceKind{
-	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, port: 2379, dashes: true, scratch: true, args: etcdArgs,
+	{name: "etcd", image: "quay.io/coreos/etcd:v3.5.21", program: []string{"etcd"}, dashes: true, scratch: true, args: etcdArgs,
 		ready: PortHTTP, readyPath: "/health"},
-	{name: "metadata", program: []string{"python3", "-m", "mooncake.http_metadata_server"}, port: 8080, dashes: true,
+	{name: "metadata", program: []string{"python3", "-m", "mooncake.http_metadata_server"}, dashes: true,
 		args: metadataArgs, ready: PortHTTP},
-	{name: "mooncake_master", program: []string{"mooncake_master"}, port: 50051, metrics: 9003, listen: "rpc_address", args: masterArgs,
+	{name: "mooncake_master", program: []string{"mooncake_master"}, metrics: true, listen: "rpc_address", args: masterArgs,
 		ready: PortMetrics, readyPath: "/health"},
 }
 
@@ -66,18 +65,18 @@ func (l *Layout) service(kinds ...string) *service {
 }
 
 func (s *service) ports() []PortNeed {
-	need := func(purpose string, fixed, engineDefault int) PortNeed {
-		return PortNeed{Port: Port{s.spec.Name, purpose}, Count: 1, Spacing: 1, Fixed: fixed, Default: engineDefault}
+	need := func(purpose string, fixed int) PortNeed {
+		return PortNeed{Port: Port{s.spec.Name, purpose}, Count: 1, Spacing: 1, Fixed: fixed}
 	}
-	needs := []PortNeed{need(PortHTTP, s.spec.Port, s.kind.port)}
+	needs := []PortNeed{need(PortHTTP, s.spec.Port)}
 	if s.kind.name == "etcd" {
-		needs = append(needs, need(PortPeer, 0, 2380))
+		needs = append(needs, need(PortPeer, 0))
 	}
-	if s.kind.metrics != 0 {
-		needs = append(needs, need(PortMetrics, s.spec.MetricsPort, s.kind.metrics))
+	if s.kind.metrics {
+		needs = append(needs, need(PortMetrics, s.spec.MetricsPort))
 	}
 	if s.metadata {
-		needs = append(needs, need(PortMetadata, 0, 8080))
+		needs = append(needs, need(PortMetadata, 0))
 	}
 	return needs
 }

@@ -12,11 +12,11 @@ const SGLang = "sglang"
 
 var sglang = &engine{
 	name: SGLang, title: "SGLang", oneEnd: true,
-	httpDefault: 30000, httpSpacing: 300, // the ports that it derives begin 233 above
-	ports:  func(m *Member) ([]PortNeed, error) { return one(m.Need(PortNCCL, 0, 1, 1, "nccl_port")) },
-	pinned: PortNCCL,
-	pin:    func(w *Writer) { w.setArg("nccl_port", value(w.Port(PortNCCL))) },
-	write:  sglangWrite,
+	httpSpacing: 300, // the ports that it derives begin 233 above
+	ports:       func(m *Member) ([]PortNeed, error) { return one(m.Need(PortNCCL, 1, 1, "nccl_port")) },
+	pinned:      PortNCCL,
+	pin:         func(w *Writer) { w.setArg("nccl_port", value(w.Port(PortNCCL))) },
+	write:       sglangWrite,
 	checkTransfer: func(p part) error {
 		switch {
 		case p.spec.Options["module_path"] != nil:
@@ -81,5 +81,5 @@ func sglangBootstrap(m *Member) ([]PortNeed, error) {
 	if !m.Produces() {
 		return nil, nil
 	}
-	return one(m.Need(PortBootstrap, 8998, 1, 0, "disaggregation_bootstrap_port"))
+	return one(m.Need(PortBootstrap, 1, 0, "disaggregation_bootstrap_port"))
 }

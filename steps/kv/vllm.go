@@ -14,9 +14,9 @@ import (
 const VLLM = "vllm"
 
 var vllm = &engine{
-	name: VLLM, title: "vLLM", httpDefault: 8000, httpSpacing: 1,
+	name: VLLM, title: "vLLM", httpSpacing: 1,
 	ports: func(m *Member) ([]PortNeed, error) {
-		return one(m.Need(PortInternal, 0, 1, internalSpan, m.internalVariable()))
+		return one(m.Need(PortInternal, 1, internalSpan, m.internalVariable()))
 	},
 	pinned: PortInternal,
 	pin: func(w *Writer) {

@@ -25,7 +25,7 @@ const history = `
 
 func toy(t *testing.T, text string) []*Table {
 	t.Helper()
-	tables, err := parse("toy", text)
+	tables, err := parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ func TestParseRefuses(t *testing.T) {
 		"+ --a", "+ --a word", "+ --a choice", "+ --a int x|y", "+ a int", "+ --a,b int", "+ !--a bool", "+ --a,!--b int", "--a int", "= 0.9.0",
 		"= 1.0.0", "* --a",
 	} {
-		if tables, err := parse("toy", "= 1.0.0\n"+line); err == nil {
+		if tables, err := parse("= 1.0.0\n" + line); err == nil {
 			t.Errorf("%q was read as %d versions", line, len(tables))
 		}
 	}
-	if _, err := parse("toy", "+ --a int"); err == nil {
+	if _, err := parse("+ --a int"); err == nil {
 		t.Error("a flag of no version was read")
 	}
 }

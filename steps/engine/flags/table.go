@@ -51,7 +51,7 @@ type Def struct {
 
 // Table holds the flags of one version of one engine.
 type Table struct {
-	Engine, Version string
+	Version string
 	// exact is set if the engine's parser completes no abbreviations.
 	exact   bool
 	content func() content
@@ -236,7 +236,7 @@ var lists = func() map[string]func() []*Table {
 			if err != nil {
 				panic(err)
 			}
-			tables, err := parse(engine, string(text))
+			tables, err := parse(string(text))
 			if err != nil {
 				panic(fmt.Sprintf("%s: %v", engine, err))
 			}
@@ -249,7 +249,7 @@ var lists = func() map[string]func() []*Table {
 // parse reads the list of an engine: for each version, oldest first, a line with its number after
 // "=", and its differences to the previous version: new or changed flags after "+", and the names
 // of removed flags after "-". Before them, "exact" marks a parser that completes no abbreviations.
-func parse(engine, text string) ([]*Table, error) {
+func parse(text string) ([]*Table, error) {
 	exact := false
 	var versions []string
 	var changes [][]change // by version
@@ -283,7 +283,7 @@ func parse(engine, text string) ([]*Table, error) {
 	}
 	out := make([]*Table, len(versions))
 	for i, version := range versions {
-		out[i] = &Table{Engine: engine, Version: version, exact: exact,
+		out[i] = &Table{Version: version, exact: exact,
 			content: sync.OnceValue(func() content { return replay(changes[:i+1]) })}
 	}
 	return out, nil

@@ -23,7 +23,7 @@ type Served struct {
 	// Planned is -1 in a closed loop, and for requests that depend on others. Sent is later than
 	// Planned if the number of requests in flight was limited; Timeline.Arrival is Sent.
 	Planned, Sent time.Duration
-	Input, Output int
+	Input         int
 	// Done is the time of the last token, or of the failure.
 	Done time.Duration
 	// Err is the reason of a failure: ErrTooLong or ErrRequestTimeout.
@@ -109,7 +109,7 @@ func (r *fleetRun) Send(req traffic.Request) {
 	f.submitted++
 	q.decode = f.decode[d]
 	r.byID[q.id] = q
-	s.Sent, s.Input, s.Output = f.now-r.start, a.Input, a.Output
+	s.Sent, s.Input = f.now-r.start, a.Input
 	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
 	if r.t.Timeout > 0 {
 		f.unless(f.now+r.t.Timeout, func() { r.giveUp(q) })
