@@ -409,23 +409,8 @@ func faultDiagnostic(cfg *lang.Config, f *engine.ConfigError) hcl.Diagnostics {
 	if errors.Is(f.Err, steps.ErrUnsupported) {
 		summary = "not supported yet"
 	}
-	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: f.Addr + ": " + summary, Detail: f.Err.Error() + "."}
-	d.Subject = rangeOf(cfg, f.Addr)
-	return hcl.Diagnostics{d}
-}
-
-// rangeOf returns the location of the block with an address, nil if there is none.
-func rangeOf(cfg *lang.Config, addr string) *hcl.Range {
-	if s := cfg.ServerAt(addr); s != nil {
-		return &s.Range
-	} else if d := cfg.DeploymentAt(addr); d != nil {
-		return &d.Range
-	} else if b := cfg.BenchmarkAt(addr); b != nil {
-		return &b.Range
-	} else if g := cfg.GateAt(addr); g != nil {
-		return &g.Range
-	}
-	return nil
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: f.Addr + ": " + summary, Detail: f.Err.Error() + ".",
+		Subject: cfg.RangeOf(f.Addr)}}
 }
 
 // reproduction returns the shell command that repeats a run: the flags that determine what is measured, without the

@@ -7,6 +7,7 @@ package config
 import (
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
 	datasets "github.com/servegate/pipeline/steps/dataset"
@@ -92,6 +93,22 @@ func (c *Config) BaselineAt(addr string) *Baseline {
 // GateAt returns the gate at an address, nil if there is none.
 func (c *Config) GateAt(addr string) *Gate {
 	return find(c.Gates, addr, func(g *Gate) string { return g.Addr })
+}
+
+// RangeOf returns the location of the block at an address, nil if there is none.
+func (c *Config) RangeOf(addr string) *hcl.Range {
+	if s := c.ServerAt(addr); s != nil {
+		return &s.Range
+	} else if d := c.DeploymentAt(addr); d != nil {
+		return &d.Range
+	} else if b := c.BenchmarkAt(addr); b != nil {
+		return &b.Range
+	} else if g := c.GateAt(addr); g != nil {
+		return &g.Range
+	} else if s := find(c.Steps, addr, func(s *Step) string { return s.Addr }); s != nil {
+		return &s.Range
+	}
+	return nil
 }
 
 // ServersOf returns the servers of the target at an address.

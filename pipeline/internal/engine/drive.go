@@ -84,12 +84,11 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 // since the server is not known to be the cause.
 func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, w *watch) (measurement, error) {
 	if r.o.Drive == nil {
-		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range,
-			Err: errors.New("it has a driver, and there is nothing to run one with")}
+		return measurement{}, &ConfigError{Addr: bm.Addr, Err: errors.New("it has a driver, and there is nothing to run one with")}
 	}
 	values, err := driverValues(s, run)
 	if err != nil {
-		return measurement{}, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+		return measurement{}, &ConfigError{Addr: bm.Addr, Err: err}
 	}
 	name := r.runName(s, run)
 	log, err := r.o.Store.Log(name + "-driver")

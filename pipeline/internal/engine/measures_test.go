@@ -91,12 +91,11 @@ func TestDeclared(t *testing.T) {
 		}))
 		tt.measure.URL = exporter.URL + "/metrics"
 		p := &plan.Plan{Measures: []steps.Measure{tt.measure},
-			Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"},
-				Range: result.Range{File: "a.pipeline.hcl", Line: 7}}}}
+			Gates: []plan.Gate{{Addr: "gate.work", Benchmark: bm, Metrics: []string{"measure.x"}}}}
 		run, err := measured(t, p, nil, func() { text = tt.after })
 		exporter.Close()
 		config, failed := errors.AsType[*ConfigError](err)
-		if failed != (tt.fails != "") || failed && (config.Range.Line != 7 || !strings.Contains(err.Error(), tt.fails)) {
+		if failed != (tt.fails != "") || failed && (config.Addr != "gate.work" || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if (run.VoidCause == result.VoidCounters) != (tt.void != "") || !strings.Contains(run.Reason, tt.void) {

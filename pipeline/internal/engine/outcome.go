@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -27,8 +26,6 @@ type Outcome struct {
 	Steps    []result.Step
 	Outputs  config.Outputs // of the steps
 	Images   []result.Image
-	// Spent is the machine time of the run, including the time before it was resumed.
-	Spent plan.Spending
 	// Launched holds the planned launches in execution order. An interrupted launch is the last, with its finished
 	// runs.
 	Launched    []Launched
@@ -86,9 +83,8 @@ var ErrPlanChanged = errors.New("the plan has changed since the run began")
 
 // ConfigError is an error in the file that is detected only during the run.
 type ConfigError struct {
-	Addr  string
-	Range result.Range
-	Err   error
+	Addr string // of the block
+	Err  error
 }
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.Addr, e.Err) }

@@ -112,7 +112,7 @@ func (r *runner) send(ctx context.Context, s *server, bm plan.Benchmark, cell pl
 		TimeScale: r.plan.TimeScale, Progress: r.progress(s, bm, cell, run), Begin: w.begin,
 	})
 	if faultOfTheFile(err) {
-		return got, nil, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+		return got, nil, &ConfigError{Addr: bm.Addr, Err: err}
 	}
 	switch {
 	case ctx.Err() != nil:

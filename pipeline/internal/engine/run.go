@@ -145,7 +145,7 @@ func (r *runner) stopAtTheEnd() error {
 // finish sets the status of the run from the error that ended it.
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	out := r.out
-	out.Ended, out.Outputs, out.Spent = r.o.Now(), r.outputs, r.spending()
+	out.Ended, out.Outputs = r.o.Now(), r.outputs
 	config, isConfig := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:

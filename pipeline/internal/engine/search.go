@@ -18,7 +18,7 @@ func (r *runner) searched(ctx context.Context, s *server, bm plan.Benchmark, cel
 	w *watch) (out measurement, err error) {
 	search, err := capacity.New(cell.Workload.Load)
 	if err != nil {
-		return out, &ConfigError{Addr: bm.Addr, Range: bm.Range, Err: err}
+		return out, &ConfigError{Addr: bm.Addr, Err: err}
 	}
 	defer func() { s.probe = 0 }()
 	goesOn := true

@@ -67,7 +67,7 @@ func (r *runner) open(j job, attempt int) (*server, error) {
 }
 
 func (r *runner) config(s *server, err error) error {
-	return &ConfigError{Addr: s.Target, Range: s.target.Range, Err: err}
+	return &ConfigError{Addr: s.Target, Err: err}
 }
 
 // emit completes and emits an event about a server.

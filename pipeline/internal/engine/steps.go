@@ -56,7 +56,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 	}
 	spec, err := r.o.Step(s.Addr, r.outputs)
 	if err != nil {
-		return &ConfigError{Addr: s.Addr, Range: s.Range, Err: err}
+		return &ConfigError{Addr: s.Addr, Err: err}
 	}
 	key := spec.Object.Text("cache")
 	if outputs, ok := r.cached(s.Addr, key); ok {
@@ -69,7 +69,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 	if err != nil {
 		r.endStep(done, nil, fmt.Sprintf("%s failed: %v", s.Addr, err))
 		if errors.Is(err, steps.ErrUnsupported) {
-			return &ConfigError{Addr: s.Addr, Range: s.Range, Err: err}
+			return &ConfigError{Addr: s.Addr, Err: err}
 		}
 		return fmt.Errorf("%s: %w", s.Addr, err)
 	}

@@ -149,7 +149,7 @@ type Self struct {
 type Place interface {
 	// Check lists why the processes of a target cannot run here. It gets all of them, and is called if one
 	// belongs to this place.
-	Check(Target) []Problem
+	Check(Target) []error
 	// CheckLoad returns why a workload cannot be measured here; delayed means that responses are to be delayed
 	// on the way.
 	CheckLoad(w steps.Workload, delayed bool) error
@@ -217,23 +217,15 @@ type Model struct {
 // Daemon queries a container daemon about itself and several images.
 type Daemon func(ctx context.Context, images []string) (doctor.Daemon, error)
 
-// Problem is why a process cannot run in a place.
-type Problem struct {
-	// Process is its name, "" for a problem of the target.
-	Process string
-	Err     error
-}
-
-// UnsupportedBy returns a problem for each argument of a server's container that a place does not support. The messages
+// UnsupportedBy returns an error for each argument of a server's container that a place does not support. The messages
 // begin with the process's name. Other processes, and servers that already answer, have none.
-func UnsupportedBy(s steps.ContainerSupport, p Process) []Problem {
+func UnsupportedBy(s steps.ContainerSupport, p Process) (found []error) {
 	c := p.Spec.NewContainer()
 	if c == nil || p.Role != RoleServer || p.Spec.URL != "" {
 		return nil
 	}
-	var found []Problem
 	for _, err := range s.Check(c) {
-		found = append(found, Problem{Process: p.Name, Err: fmt.Errorf("%s: %w", p.Name, err)})
+		found = append(found, fmt.Errorf("%s: %w", p.Name, err))
 	}
 	return found
 }
@@ -241,8 +233,8 @@ func UnsupportedBy(s steps.ContainerSupport, p Process) []Problem {
 // Base is a place on this machine that needs nothing.
 type Base struct{}
 
-// Check implements Place. It reports no problems.
-func (Base) Check(Target) []Problem { return nil }
+// Check implements Place. It accepts any target.
+func (Base) Check(Target) []error { return nil }
 
 // CheckLoad implements Place. It accepts any workload.
 func (Base) CheckLoad(steps.Workload, bool) error { return nil }

@@ -87,14 +87,14 @@ func (s *Set) Prepare(targets []Target) error {
 }
 
 // Check lists why a target cannot be placed.
-func (s *Set) Check(t Target) []Problem {
+func (s *Set) Check(t Target) []error {
 	_, _, found := s.layOut(t)
 	return found
 }
 
 // layOut returns the places of a target's processes, nil for one that already answers, and their GPUs; or why
 // they cannot be placed.
-func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
+func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []error) {
 	at = make([]Place, len(t.Processes))
 	asked := map[int]bool{}
 	for i, p := range t.Processes {
@@ -103,7 +103,7 @@ func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
 		}
 		kind, err := s.kindOf(p)
 		if err != nil {
-			return nil, nil, []Problem{{Err: err}}
+			return nil, nil, []error{err}
 		}
 		if at[i] = s.made[kind]; !asked[kind] {
 			asked[kind] = true
@@ -115,7 +115,7 @@ func (s *Set) layOut(t Target) (at []Place, gpus [][]string, found []Problem) {
 	}
 	gpus, err := s.gpus(t, at)
 	if err != nil {
-		return nil, nil, []Problem{{Err: err}}
+		return nil, nil, []error{err}
 	}
 	return at, gpus, nil
 }
@@ -150,7 +150,7 @@ func (s *Set) gpus(t Target, at []Place) ([][]string, error) {
 func (s *Set) Assign(t Target) ([]Slot, error) {
 	at, gpus, found := s.layOut(t)
 	if len(found) > 0 {
-		return nil, found[0].Err
+		return nil, found[0]
 	}
 	slots := make([]Slot, len(t.Processes))
 	for i, p := range t.Processes {

@@ -7,7 +7,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
 // check reports, before anything starts, which parts of the plan cannot be run.
@@ -26,12 +25,12 @@ func (s *session) check(context.Context) error {
 	}
 	for _, b := range opt.Plan.Config.Benchmarks {
 		if err := driven(opt, b); err != nil {
-			found = append(found, &engine.ConfigError{Addr: b.Addr, Range: plan.Range(b.Range), Err: err})
+			found = append(found, &engine.ConfigError{Addr: b.Addr, Err: err})
 		}
 	}
 	for _, g := range opt.Plan.Gates {
 		if err := judge.CheckBaseline(opt.Plan, g); err != nil {
-			found = append(found, &engine.ConfigError{Addr: g.Addr, Range: g.Range, Err: err})
+			found = append(found, &engine.ConfigError{Addr: g.Addr, Err: err})
 		}
 	}
 	return errors.Join(found...)

@@ -11,7 +11,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/kv"
@@ -22,18 +21,18 @@ import (
 func (r Resolver) Check(delayed bool) []error {
 	var found faults
 	for _, part := range realParts(r.Plan) {
-		found.add(part.Addr, plan.Range(part.Range), part.Err)
+		found.add(part.Addr, part.Err)
 	}
 	for _, t := range r.Plan.Targets {
 		r.checkTarget(&found, t)
 	}
 	for _, b := range r.Plan.Config.Benchmarks {
-		found.add(b.Addr, plan.Range(b.Range), servesEndpoint(r.Plan.Config, r.Engines, b))
+		found.add(b.Addr, servesEndpoint(r.Plan.Config, r.Engines, b))
 	}
 	for _, b := range r.Plan.Benchmarks {
 		for _, c := range b.Cells {
 			if err := r.checkWorkload(c.Workload, delayed); err != nil {
-				found.add(b.Addr, b.Range, err)
+				found.add(b.Addr, err)
 				break
 			}
 		}
@@ -47,28 +46,28 @@ func (r Resolver) Check(delayed bool) []error {
 // faults holds the errors of a file, in the order in which they were found.
 type faults []error
 
-// add appends err with its place. It ignores nil.
-func (f *faults) add(addr string, at result.Range, err error) {
+// add appends err with the address of its block. It ignores nil.
+func (f *faults) add(addr string, err error) {
 	if err != nil {
-		*f = append(*f, &engine.ConfigError{Addr: addr, Range: at, Err: err})
+		*f = append(*f, &engine.ConfigError{Addr: addr, Err: err})
 	}
 }
 
 func (r Resolver) checkTarget(found *faults, t plan.Target) {
 	servers := r.Plan.Config.ServersOf(t.Addr)
 	if len(servers) == 0 {
-		found.add(t.Addr, t.Range, errors.New("it is not a server or deployment of this pipeline"))
+		found.add(t.Addr, errors.New("it is not a server or deployment of this pipeline"))
 		return
 	}
 	for _, s := range servers {
-		found.add(s.Addr, plan.Range(s.Range), r.runnable(s))
+		found.add(s.Addr, r.runnable(s))
 	}
 	placed, err := r.Placed(t.Addr)
 	if err != nil {
 		return // an error of the layout, which resolving the target reports
 	}
-	for _, p := range r.Places.Check(placed) {
-		found.add(t.Addr, t.Range, p.Err)
+	for _, err := range r.Places.Check(placed) {
+		found.add(t.Addr, err)
 	}
 }
 
@@ -88,7 +87,7 @@ func (r Resolver) try(found *faults) {
 	}
 	for _, t := range r.Plan.Targets {
 		if spec, err := r.Resolve(t.Addr, nil); err == nil { // the run reports errors of resolving
-			found.add(t.Addr, t.Range, m.Try(spec))
+			found.add(t.Addr, m.Try(spec))
 		}
 	}
 }
@@ -161,16 +160,9 @@ func Validate(kinds []place.Kind, cfg *config.Config, engines map[string]steps.E
 		if err != nil {
 			continue // the plan reports it
 		}
-		for _, p := range r.Places.Check(placed) {
-			out.add(hcl.DiagError, addr+" cannot be placed", p.Err.Error(), rangeOf(cfg, addr))
+		for _, err := range r.Places.Check(placed) {
+			out.add(hcl.DiagError, addr+" cannot be placed", err.Error(), *cfg.RangeOf(addr))
 		}
 	}
 	return out.list
-}
-
-func rangeOf(cfg *config.Config, addr string) hcl.Range {
-	if d := cfg.DeploymentAt(addr); d != nil {
-		return d.Range
-	}
-	return cfg.ServerAt(addr).Range
 }

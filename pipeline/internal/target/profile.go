@@ -81,7 +81,7 @@ func CheckProfile(kinds []place.Kind, p *plan.Plan, engines map[string]steps.Eng
 				seen[cell.Target] = true
 				if err := r.Unprofiled(cell.Target); err != nil {
 					out.add(hcl.DiagWarning, cell.Target+" cannot be profiled", "a regression of it gets no profile: "+err.Error(),
-						rangeOf(p.Config, cell.Target))
+						*p.Config.RangeOf(cell.Target))
 				}
 			}
 		}

@@ -105,19 +105,17 @@ func (h *hosts) at(p place.Process) *host {
 }
 
 // Check implements place.Place.
-func (h *hosts) Check(t place.Target) []place.Problem {
-	var found []place.Problem
+func (h *hosts) Check(t place.Target) (found []error) {
 	for _, p := range t.Processes {
 		err := h.checkHost(t, p)
 		if err == nil {
 			err = h.checkNetwork(t, p)
 		}
-		if err != nil {
-			found = append(found, place.Problem{Err: err})
-			continue
+		if err == nil {
+			err = h.checkRights(p)
 		}
-		if err := h.checkRights(p); err != nil {
-			found = append(found, place.Problem{Process: p.Name, Err: err})
+		if err != nil {
+			found = append(found, err)
 		}
 	}
 	return found

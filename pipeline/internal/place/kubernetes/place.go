@@ -15,7 +15,6 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/kubernetes"
@@ -78,7 +77,7 @@ func (p *pods) unreachable(err error) error {
 	if p.spec.Kubeconfig+p.spec.Context == "" {
 		return fmt.Errorf("%s:%d: the kubernetes block: %w", at.Filename, at.Start.Line, err)
 	}
-	return &engine.ConfigError{Addr: "kubernetes", Range: plan.Range(at), Err: hcl.Diagnostics{{
+	return &engine.ConfigError{Addr: "kubernetes", Err: hcl.Diagnostics{{
 		Severity: hcl.DiagError, Summary: "the cluster cannot be found", Detail: diag.Sentence(err), Subject: &at,
 	}}}
 }
@@ -191,11 +190,10 @@ func (p *pods) Close(ctx context.Context) error {
 }
 
 // Check implements place.Place.
-func (p *pods) Check(t place.Target) []place.Problem {
-	var found []place.Problem
+func (p *pods) Check(t place.Target) (found []error) {
 	for _, process := range t.Processes {
 		if err := p.check(process); err != nil {
-			found = append(found, place.Problem{Process: process.Name, Err: fmt.Errorf("%s: %w", process.Name, err)})
+			found = append(found, fmt.Errorf("%s: %w", process.Name, err))
 		}
 		found = append(found, place.UnsupportedBy(kubernetes.Containers(), process)...)
 	}

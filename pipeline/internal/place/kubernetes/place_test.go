@@ -102,7 +102,7 @@ func TestCheck(t *testing.T) {
 			Container: &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/x"}}}}}, "kubernetes does not support container.mounts"},
 	} {
 		found := place.NewSet([]place.Kind{Kind()}, opt).Check(place.Target{Processes: []place.Process{tt.process}})
-		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Err.Error(), tt.fault) {
+		if (tt.fault == "") != (len(found) == 0) || len(found) > 0 && !strings.Contains(found[0].Error(), tt.fault) {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

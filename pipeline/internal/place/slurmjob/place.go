@@ -151,11 +151,10 @@ func (j *job) allocated() string {
 }
 
 // Check implements place.Place.
-func (j *job) Check(t place.Target) []place.Problem {
-	var found []place.Problem
+func (j *job) Check(t place.Target) (found []error) {
 	for _, p := range t.Processes {
 		if err := j.check(p); err != nil {
-			found = append(found, place.Problem{Process: p.Name, Err: err})
+			found = append(found, err)
 		}
 		found = append(found, place.UnsupportedBy(slurm.Containers(j.spec.Runtime), p)...)
 	}
