@@ -72,19 +72,8 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 	v := &Variance{Calibration: c.ID, Time: c.Time, Machine: c.Machine, Within: spec.Within, Spreads: []Spread{}}
 	var unknown []string
 	for _, g := range p.Gates {
-		for _, pair := range g.Comparisons {
-			_, cell, ok := p.Cell(pair.Base)
-			if !ok || !p.usesSpread(g) {
-				continue
-			}
-			for _, id := range g.Of(pair) {
-				sd, df, ok := c.Spread(pair.Base, id, p.ModelOf(cell.Target), p.PassesOf(g.Benchmark))
-				if !ok {
-					unknown = append(unknown, id+" of "+result.Coordinates(cell.Values, " "))
-				} else if _, has := v.spread(pair.Base, id); !has {
-					v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df, c.Versions[pair.Base]})
-				}
-			}
+		if p.usesSpread(g) {
+			unknown = append(unknown, v.learn(p, g, c)...)
 		}
 	}
 	switch {
@@ -103,6 +92,25 @@ func (b *builder) variance(p *Plan) (*Variance, []string) {
 			strings.Join(unknown[:min(shown, len(unknown))], ", "), more)}
 	}
 	return v, nil
+}
+
+// learn adds the spreads that a gate uses, and returns the names of those that the calibration lacks.
+func (v *Variance) learn(p *Plan, g Gate, c *Calibration) (unknown []string) {
+	for _, pair := range g.Comparisons {
+		_, cell, ok := p.Cell(pair.Base)
+		if !ok {
+			continue
+		}
+		for _, id := range g.Of(pair) {
+			sd, df, ok := c.Spread(pair.Base, id, p.ModelOf(cell.Target), p.PassesOf(g.Benchmark))
+			if !ok {
+				unknown = append(unknown, id+" of "+result.Coordinates(cell.Values, " "))
+			} else if _, has := v.spread(pair.Base, id); !has {
+				v.Spreads = append(v.Spreads, Spread{pair.Base, id, sd, df, c.Versions[pair.Base]})
+			}
+		}
+	}
+	return unknown
 }
 
 // BaseCells returns the hashes of the cells with which others are compared.
