@@ -84,16 +84,9 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate 
 	var out []Gate
 	level := p.Level(g)
 	for _, id := range g.Metrics {
-		worst := history.Noise{PairSD: -1}
-		for _, c := range g.Comparisons {
-			for _, n := range noise {
-				if n.Cell == c.Base && n.Metric == id && n.PairSD > worst.PairSD {
-					worst = n
-				}
-			}
-		}
+		worst, measured := worstOf(noise, g, id)
 		m, ok := p.Metric(id)
-		if worst.PairSD < 0 || !ok {
+		if !measured || !ok {
 			continue
 		}
 		repeats := p.Looks[len(p.Looks)-1]
@@ -117,6 +110,17 @@ func advise(p *plan.Plan, g plan.Gate, noise []history.Noise, cost cost) []Gate 
 		out = append(out, a)
 	}
 	return out
+}
+
+// worstOf returns the noise of a metric in the base cell of a gate that has the most; ok is false if none has any.
+func worstOf(noise []history.Noise, g plan.Gate, id string) (worst history.Noise, ok bool) {
+	for _, n := range noise {
+		if n.Metric == id && (!ok || n.PairSD > worst.PairSD) &&
+			slices.ContainsFunc(g.Comparisons, func(c plan.Comparison) bool { return c.Base == n.Cell }) {
+			worst, ok = n, true
+		}
+	}
+	return worst, ok
 }
 
 // judge divides the pairs into sessions of as many pairs as the file has repeats, and judges each by the file's gates.
@@ -162,16 +166,7 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 					continue
 				}
 				comparison := p.Comparison(g, c.Head, m)
-				for k, pr := range list[from : from+n] {
-					if first, second := pr.values(m, passes); len(first) > 0 {
-						base, head := m.Mean(first), m.Mean(second)
-						if pr.swapped() {
-							base, head = head, base
-						}
-						comparison.Pairs = append(comparison.Pairs, gates.Pair{Repeat: k + 1, Base: base, Head: head})
-					}
-				}
-				if len(comparison.Pairs) == 0 {
+				if comparison.Pairs = valuesOf(list[from:from+n], m, passes); len(comparison.Pairs) == 0 {
 					comparison.Missing = "no pair has a value of both launches"
 				}
 				f.Comparisons = append(f.Comparisons, comparison)
@@ -182,6 +177,22 @@ func familyOf(p *plan.Plan, pairs map[string][]pair, from, n int) (gates.Family,
 		}
 	}
 	return f, nil
+}
+
+// valuesOf returns the values of a metric of pairs of launches as values of base and head.
+func valuesOf(list []pair, m metric.Metric, passes int) (out []gates.Pair) {
+	for k, p := range list {
+		first, second := p.values(m, passes)
+		if len(first) == 0 {
+			continue
+		}
+		base, head := m.Mean(first), m.Mean(second)
+		if p.swapped() {
+			base, head = head, base
+		}
+		out = append(out, gates.Pair{Repeat: k + 1, Base: base, Head: head})
+	}
+	return out
 }
 
 // addSuites adds the comparisons over all cells to the family, where the comparisons of single cells exist.
