@@ -79,26 +79,38 @@ func (n Nodes) Compare(opt Options) (differences []string, err error) {
 		hosts := n.rolesOn(opt.Plan.Config, t.Addr)
 		gpus := slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(byRole(opt.Plan.Config, t.Addr)))...), wantsGPUs)
 		for _, role := range slices.Sorted(maps.Keys(hosts)) {
-			first := n.List[hosts[role][0]]
-			for _, i := range hosts[role][1:] {
-				other := n.List[i]
-				hard, soft := probe.Unlike(first.Facts, other.Facts, gpus)
-				if hard != "" {
-					return nil, &steps.EvictionError{Class: steps.EvictionUnlikeNodes, Reason: fmt.Sprintf(
-						"%s: the hosts of role %q are not alike: node %s has %s and node %s has %s; %s, or place the servers on others",
-						t.Addr, role, first.Name, factText(first.Facts, hard), other.Name, factText(other.Facts, hard), n.Advice)}
-				}
-				if soft != "" {
-					text := fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name, factText(first.Facts, soft),
-						factText(other.Facts, soft))
-					if !slices.Contains(differences, text) {
-						differences = append(differences, text)
-					}
+			found, unlike := n.compareWithFirst(hosts[role], gpus)
+			if unlike != "" {
+				return nil, &steps.EvictionError{Class: steps.EvictionUnlikeNodes, Reason: fmt.Sprintf(
+					"%s: the hosts of role %q are not alike: %s; %s, or place the servers on others", t.Addr, role, unlike, n.Advice)}
+			}
+			for _, text := range found {
+				if !slices.Contains(differences, text) {
+					differences = append(differences, text)
 				}
 			}
 		}
 	}
 	return differences, nil
+}
+
+// compareWithFirst compares nodes, given by their numbers, with the first of them. unlike describes the first that differs
+// too much; the differences of the others matter less.
+func (n Nodes) compareWithFirst(nodes []int, gpus bool) (differences []string, unlike string) {
+	first := n.List[nodes[0]]
+	for _, i := range nodes[1:] {
+		other := n.List[i]
+		hard, soft := probe.Unlike(first.Facts, other.Facts, gpus)
+		switch {
+		case hard != "":
+			return nil, fmt.Sprintf("node %s has %s and node %s has %s", first.Name, factText(first.Facts, hard), other.Name,
+				factText(other.Facts, hard))
+		case soft != "":
+			differences = append(differences, fmt.Sprintf("nodes %s and %s differ: %s and %s", first.Name, other.Name,
+				factText(first.Facts, soft), factText(other.Facts, soft)))
+		}
+	}
+	return differences, ""
 }
 
 // rolesOn maps each role of a target to the numbers of the nodes that its servers run on.
