@@ -22,7 +22,7 @@ func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	}
 	used, ok := r.o.Machine.Memory(ctx, s.Target)
 	if s.participant != nil {
-		used -= s.participant.among.held(s.ID)
+		used -= s.participant.among.heldByOthers(s.ID)
 	}
 	if ok {
 		s.launch.Figures = map[string]float64{steps.StartGPUBytes: used}
