@@ -63,21 +63,15 @@ func (t parser) parse(args []string) (*arguments, error) {
 				out.values[t.levels] = []string{level}
 				continue
 			}
-			unknown = append(unknown, arg)
-			for i < len(args) && !looksLikeFlag(args[i]) {
-				unknown = append(unknown, args[i])
-				i++
-			}
+			values := valuesOf(args[i:], math.MaxInt)
+			unknown = append(append(unknown, arg), values...)
+			i += len(values)
 			continue
 		}
 		given := []string{inline}
 		if !hasInline {
-			n := 0
-			for n < maxValues(def) && i+n < len(args) && !looksLikeFlag(args[i+n]) {
-				n++
-			}
-			given = args[i : i+n]
-			i += n
+			given = valuesOf(args[i:], maxValues(def))
+			i += len(given)
 		}
 		values, err := check(def, given, hasInline)
 		if err != nil {
@@ -96,6 +90,15 @@ func (t parser) parse(args []string) (*arguments, error) {
 		return nil, usageError{"unrecognized arguments: " + strings.Join(unknown, " ")}
 	}
 	return out, nil
+}
+
+// valuesOf returns the first arguments that are no flags, at most most.
+func valuesOf(args []string, most int) []string {
+	n := 0
+	for n < min(most, len(args)) && !looksLikeFlag(args[n]) {
+		n++
+	}
+	return args[:n]
 }
 
 // lookup finds a flag. key is set for one key of a JSON flag, --flag.key.

@@ -123,11 +123,13 @@ func (c *transferConfig) check() error {
 		return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for "+
 			"KVTransferConfig\nkv_load_failure_policy\n  Input should be 'recompute' or 'fail' [input_value='%s']", c.Policy)}
 	}
-	for name, raw := range map[string]json.RawMessage{"kv_rank": c.Rank, "kv_parallel_size": c.Parallel, "kv_buffer_size": c.BufferSize,
-		"kv_port": c.Port} {
-		if _, err := looseNumber(raw); err != nil {
+	for _, number := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"kv_rank", c.Rank}, {"kv_parallel_size", c.Parallel}, {"kv_buffer_size", c.BufferSize}, {"kv_port", c.Port}} {
+		if _, err := looseNumber(number.raw); err != nil {
 			return kv.Refused{Text: fmt.Sprintf("pydantic_core._pydantic_core.ValidationError: 1 validation error for KVTransferConfig\n%s\n  %v",
-				name, err)}
+				number.name, err)}
 		}
 	}
 	return nil

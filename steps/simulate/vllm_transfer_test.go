@@ -21,6 +21,8 @@ func TestTransferRefusals(t *testing.T) {
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_buffer_size":1e9}`, "kv_buffer_size\n  Unexpected keyword argument"},
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_rol":1}`, `unknown field "kv_rol"`},
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_port":"x"}`, "kv_port\n  Input should be a valid number"},
+		{"0.6.4.post1", `{"kv_connector":"PyNcclConnector","kv_role":"kv_producer","kv_rank":"x","kv_parallel_size":"x","kv_buffer_size":"x","kv_port":"x"}`,
+			"kv_rank\n  Input should be a valid number"},
 		{"0.33.0", `{"kv_connector":"NixlConnector","kv_role":"kv_both","kv_load_failure_policy":"retry"}`,
 			"Input should be 'recompute' or 'fail'"},
 		{"0.33.0", `{"kv_connector":"MultiConnector","kv_role":"kv_both"}`, "MultiConnector needs a list of connectors"},
