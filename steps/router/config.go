@@ -37,8 +37,6 @@ type Config struct {
 	Log func(line string)
 	// Random is a source of uniform 64-bit numbers, safe for concurrent use; nil selects the runtime's.
 	Random func() uint64
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
 
 // Timeouts of the router. Zero selects the default.

@@ -63,7 +63,7 @@ type exchange struct {
 // generate handles a request that generates tokens.
 func (r *Router) generate(w http.ResponseWriter, req *http.Request) {
 	defer r.enter()()
-	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: r.now(), chunks: &r.stats.chunk}
+	x := &exchange{r: r, w: w, req: req, path: req.URL.Path, start: time.Now(), chunks: &r.stats.chunk}
 	if r.simulated && req.Header.Get(stamp.Header) == "" {
 		x.stamp = stamp.Format(stamp.Now())
 	}
@@ -171,7 +171,7 @@ func (h held) Read(b []byte) (int, error) {
 }
 
 // dispatched records the time at which the first byte is sent to a server.
-func (x *exchange) dispatched() { x.r.stats.dispatch.observe(x.r.now().Sub(x.start)) }
+func (x *exchange) dispatched() { x.r.stats.dispatch.observe(time.Since(x.start)) }
 
 // inTurn waits for prefill before it sends the request to decode.
 func (x *exchange) inTurn() *failure {
@@ -180,11 +180,11 @@ func (x *exchange) inTurn() *failure {
 	if f != nil {
 		return f
 	}
-	received := x.r.now()
+	received := time.Now()
 	if err := x.r.protocol.handover(x.r, x, answer); err != nil {
 		return asFailure(err)
 	}
-	x.r.stats.handover.observe(x.r.now().Sub(received))
+	x.r.stats.handover.observe(time.Since(received))
 	return x.relay(x.ask(x.decode, x.decodeBody, ""))
 }
 
@@ -240,7 +240,7 @@ const maxAnswer = 16 << 20
 func (x *exchange) runPrefill() ([]byte, *failure) {
 	ctx, cancel := context.WithTimeoutCause(x.ctx, x.r.timeouts.Prefill, errTimeout)
 	defer cancel()
-	begin := x.r.now()
+	begin := time.Now()
 	resp, err := x.post(ctx, x.prefill, x.prefillBody, x.prefillRank)
 	if err != nil {
 		return nil, exchangeError(ctx, x.prefill, err, classClosed)
@@ -259,7 +259,7 @@ func (x *exchange) runPrefill() ([]byte, *failure) {
 			answer: &refusal{resp.StatusCode, resp.Header, answer},
 		}
 	}
-	x.r.stats.prefill.observe(x.r.now().Sub(begin))
+	x.r.stats.prefill.observe(time.Since(begin))
 	if at := resp.Header.Get(stamp.Header); at != "" && x.r.simulated && !x.r.protocol.concurrent {
 		x.stamp = at // decode starts when prefill ends
 	}

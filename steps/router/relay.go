@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // chunkSize is the size of a read, in bytes. A token's event takes some hundred bytes; every open stream
@@ -63,7 +64,7 @@ func (x *exchange) copy(resp *http.Response) *failure {
 
 // write forwards a chunk and records the time that it took.
 func (x *exchange) write(chunk []byte, flush func() error) error {
-	received := x.r.now()
+	received := time.Now()
 	if _, err := x.w.Write(chunk); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (x *exchange) write(chunk []byte, flush func() error) error {
 		return err
 	}
 	if x.chunks != nil {
-		x.chunks.observe(x.r.now().Sub(received))
+		x.chunks.observe(time.Since(received))
 	}
 	return nil
 }

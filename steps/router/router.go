@@ -25,7 +25,6 @@ type Router struct {
 	allowRecompute bool
 	simulated      bool
 	random         func() uint64
-	now            func() time.Time
 
 	transport *http.Transport
 	mux       *http.ServeMux
@@ -49,15 +48,12 @@ func New(c Config) (*Router, error) {
 		protocol: p, prefill: prefill, decode: decode,
 		timeouts: c.Timeouts.withDefaults(), maxBody: cmp.Or(c.MaxBody, defaultMaxBody),
 		maxBodies: cmp.Or(c.MaxBodies, defaultMaxBodies), allowRecompute: c.AllowRecompute, simulated: c.Simulated,
-		random: c.Random, now: c.Now,
+		random: c.Random,
 	}
 	if r.random == nil {
 		r.random = rand.Uint64
 	}
-	if r.now == nil {
-		r.now = time.Now
-	}
-	r.stats.start, r.stats.log = r.now(), c.Log
+	r.stats.start, r.stats.log = time.Now(), c.Log
 	r.life, r.end = context.WithCancel(context.Background())
 	r.transport = newTransport(r.timeouts)
 	r.mux = r.routes()

@@ -117,7 +117,7 @@ type MemberStats struct {
 func (r *Router) Stats() Stats {
 	s := &r.stats
 	out := Stats{
-		Protocol: r.protocol.name, Uptime: r.now().Sub(s.start).Seconds(), InFlight: s.inFlight.Load(),
+		Protocol: r.protocol.name, Uptime: time.Since(s.start).Seconds(), InFlight: s.inFlight.Load(),
 		Succeeded: s.outcomes[outcomeOK].Load(), Failed: s.outcomes[outcomeFailed].Load(),
 		Refused: s.outcomes[outcomeRefused].Load(), ClientGone: s.outcomes[outcomeGone].Load(),
 		Recomputed: s.recomputed.Load(), Failures: s.failureCounts(),
